@@ -1,0 +1,45 @@
+# One target a folder of src/: highwater_library(<folder> [SOURCES ...] [LINK ...]) makes the static
+# library highwater_<folder>, included as "<folder>/header.h".
+
+function(highwater_compile_options target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wunused-result
+    $<$<BOOL:${HIGHWATER_WERROR}>:-Werror>)
+  if(HIGHWATER_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HIGHWATER_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${HIGHWATER_SANITIZE})
+  endif()
+endfunction()
+
+function(highwater_library folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(highwater_${folder} STATIC ${arg_SOURCES})
+  target_include_directories(highwater_${folder} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(highwater_${folder} PUBLIC ${arg_LINK})
+  highwater_compile_options(highwater_${folder})
+endfunction()
+
+# highwater_flatbuffers(<target> <schema.fbs> [INCLUDE dir...]): C++ made by flatc next to the build,
+# included as "<folder>/<schema>_generated.h".
+function(highwater_flatbuffers target schema)
+  cmake_parse_arguments(arg "" "" "INCLUDE;DEPENDS" ${ARGN})
+  find_program(FLATC flatc REQUIRED)
+  get_filename_component(name "${schema}" NAME_WE)
+  get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  set(out "${PROJECT_BINARY_DIR}/generated/${folder}")
+  set(includes)
+  foreach(dir IN LISTS arg_INCLUDE)
+    list(APPEND includes -I "${dir}")
+  endforeach()
+  add_custom_command(
+    OUTPUT "${out}/${name}_generated.h"
+    COMMAND "${FLATC}" --cpp --scoped-enums --cpp-std c++17 --keep-prefix ${includes}
+            -o "${out}" "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}" ${arg_DEPENDS}
+    COMMENT "flatc ${folder}/${schema}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${out}/${name}_generated.h")
+  add_custom_target(${target}_${name}_schema DEPENDS "${out}/${name}_generated.h")
+  add_dependencies(${target} ${target}_${name}_schema)
+  target_include_directories(${target} SYSTEM PUBLIC "${PROJECT_BINARY_DIR}/generated")
+endfunction()
