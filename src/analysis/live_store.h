@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/series_pyramid.h"
+#include "analysis/span_index.h"
+#include "core/message_sink.h"
+#include "core/messages.h"
+
+namespace highwater::analysis {
+
+/// The memory counters, a row a sample, sorted by time.
+struct MemoryColumns {
+  std::vector<std::int64_t> timesNs;
+  SeriesPyramid current, driver, recommended;
+};
+
+/// The system's readings; NaN where a reading is not to be had.
+struct SystemColumns {
+  std::vector<std::int64_t> timesNs;
+  SeriesPyramid footprint, available, swapUsed;
+  std::vector<events::Pressure> pressure;
+};
+
+/// Steps, a row a finished step. `fallbackNs` and `unplannedSyncNs` are the parts of a step that were
+/// lost to them; `lane` has the records' indices as payload.
+struct StepColumns {
+  std::vector<events::StepRecord> records;
+  SeriesPyramid durationMs, tokensPerS, fallbackMs, unplannedSyncMs;
+  SpanIndex lane;
+};
+
+/// The innermost span that was open when the worker last reported one.
+struct OpenSpanState {
+  events::OpenSpan span;
+  std::string name;
+};
+
+/// The whole run in columns: what the window draws and the report counts. It takes a validated stream,
+/// live or from a recording, and never looks at a file. Not thread-safe: one thread owns it.
+class LiveStore final : public MessageSink {
+ public:
+  void take(std::span<const std::uint8_t> frame, const Message& message) override;
+  void apply(const Message& message);
+  /// Forgets everything, for a new run.
+  void clear();
+
+  /// Grows with each message that changed something: views redraw when it differs from theirs.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+
+  [[nodiscard]] const std::optional<Hello>& hello() const { return hello_; }
+  [[nodiscard]] const std::optional<RunDescription>& run() const { return run_; }
+  [[nodiscard]] const std::optional<RunEnd>& end() const { return end_; }
+  [[nodiscard]] bool simulated() const { return hello_ && hello_->device.simulated; }
+
+  [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
+  [[nodiscard]] const SystemColumns& system() const { return system_; }
+  [[nodiscard]] const StepColumns& steps() const { return steps_; }
+
+  [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
+  [[nodiscard]] const std::vector<events::SyncPoint>& syncPoints() const { return syncPoints_; }
+  [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
+  [[nodiscard]] const std::vector<events::Marker>& markers() const { return markers_; }
+  [[nodiscard]] const std::vector<events::Evaluation>& evaluations() const { return evaluations_; }
+
+  /// Lanes: payload is the index into the vector of the same kind; category is the phase, the sync
+  /// kind (bit 7: deliberate), the phase of the fallback.
+  [[nodiscard]] const SpanIndex& phaseLane() const { return phaseLane_; }
+  [[nodiscard]] const SpanIndex& syncLane() const { return syncLane_; }
+  [[nodiscard]] const SpanIndex& fallbackLane() const { return fallbackLane_; }
+
+  /// "" for kNoId, "other" for kOtherId.
+  [[nodiscard]] std::string name(NameId id) const;
+  /// "encoder.layers.1.attn"
+  [[nodiscard]] std::string modulePath(ModuleId id) const;
+  /// The innermost frame: "train.cpp:41 (trainStep)"; "" for kNoId.
+  [[nodiscard]] std::string callSite(CallSiteId id) const;
+  /// A marker in words: "batch 16 → 32".
+  [[nodiscard]] std::string markerText(const events::Marker& marker) const;
+
+  /// The knobs that the next step will run with, as far as the stream told.
+  [[nodiscard]] Knobs knobs() const { return knobs_; }
+  [[nodiscard]] std::optional<OpenSpanState> openSpan() const;
+  [[nodiscard]] std::uint32_t runningStep() const { return runningStep_; }
+  [[nodiscard]] bool paused() const { return paused_; }
+
+  [[nodiscard]] std::uint64_t eventCount() const { return eventCount_; }
+  [[nodiscard]] std::uint64_t dropped() const;
+  [[nodiscard]] const std::map<events::EventKind, std::uint64_t>& droppedByKind() const {
+    return droppedByKind_;
+  }
+  [[nodiscard]] const std::vector<events::DropRecord>& drops() const { return drops_; }
+
+  /// Everything up to here has arrived; the right edge of the time axis.
+  [[nodiscard]] std::int64_t completeUpToNs() const { return completeUpToNs_; }
+
+ private:
+  void addBatch(const EventBatch& batch);
+  void addDefinitions(const Definitions& definitions);
+  void addMemorySample(const events::MemorySample& sample);
+  void addSystemSample(const events::SystemSample& sample);
+  void addStep(const events::StepRecord& step);
+  void addSyncPoint(const events::SyncPoint& sync);
+  void addFallback(const events::FallbackEvent& fallback);
+  void addMarker(const events::Marker& marker);
+
+  std::uint64_t revision_ = 0;
+  std::uint64_t eventCount_ = 0;
+  std::int64_t completeUpToNs_ = 0;
+  std::optional<Hello> hello_;
+  std::optional<RunDescription> run_;
+  std::optional<RunEnd> end_;
+  MemoryColumns memory_;
+  SystemColumns system_;
+  StepColumns steps_;
+  std::vector<events::PhaseSpan> phases_;
+  std::vector<events::SyncPoint> syncPoints_;
+  std::vector<events::FallbackEvent> fallbacks_;
+  std::vector<events::Marker> markers_;
+  std::vector<events::Evaluation> evaluations_;
+  SpanIndex phaseLane_, syncLane_, fallbackLane_;
+  std::unordered_map<NameId, std::string> names_;
+  std::unordered_map<ModuleId, ModuleDefinition> modules_;
+  std::unordered_map<CallSiteId, CallSiteDefinition> callSites_;
+  std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
+  std::optional<events::OpenSpan> openSpan_;
+  Knobs knobs_;
+  std::uint32_t runningStep_ = 0;
+  bool paused_ = false;
+  std::map<events::EventKind, std::uint64_t> droppedByKind_;
+  std::vector<events::DropRecord> drops_;
+};
+
+}  // namespace highwater::analysis

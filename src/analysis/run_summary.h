@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/live_store.h"
+
+namespace highwater::analysis {
+
+struct TimeRange {
+  std::int64_t beginNs = 0;
+  std::int64_t endNs = 0;
+};
+
+/// One op of the sync points or fallbacks of a range.
+struct OpTotal {
+  std::string op;
+  std::string where;  ///< "loss read", "forward, encoder.layers.1": phase, and module where known
+  std::uint64_t count = 0;
+  std::int64_t totalNs = 0;
+  std::uint64_t bytes = 0;  ///< there and back
+  bool deliberate = false;  ///< sync points only: all of them deliberate
+  events::SyncKind kind = events::SyncKind::None;
+};
+
+/// A range of a run in numbers: what the report prints and the side panel shows.
+struct RunSummary {
+  std::uint64_t steps = 0;
+  std::uint32_t firstStep = 0;
+  std::uint32_t lastStep = 0;
+  double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 where there is no step
+  double stepMsP95 = 0;
+  double tokensPerS = 0;  ///< tokens of the steps over the sum of their durations
+  std::optional<double> lossFirst, lossLast;
+  std::optional<double> heldOutAccuracy;  ///< of the last evaluation, 0..1
+  std::uint64_t currentPeakBytes = 0;
+  bool currentPeakExact = false;
+  std::uint64_t driverPeakBytes = 0;
+  std::uint64_t recommendedBytes = 0;
+  std::array<double, 7> phaseMs{};  ///< by events::Phase
+  double fallbackMs = 0;
+  double unplannedSyncMs = 0;
+  std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first
+};
+
+/// Counts the steps that lie in the range (all of them without one), and what happened in it.
+[[nodiscard]] RunSummary summarize(const LiveStore& store,
+                                   std::optional<TimeRange> range = std::nullopt);
+
+}  // namespace highwater::analysis

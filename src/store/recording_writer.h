@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "core/message_sink.h"
+#include "core/result.h"
+
+namespace highwater::store {
+
+struct WriterOptions {
+  bool overwrite = false;
+  std::chrono::milliseconds commitEvery{250};
+  std::chrono::milliseconds checkpointEvery{2000};
+};
+
+/// Writes a recording: a SQLite file with the validated frames as they came, in zstd batches, and small
+/// tables for people. A thread of its own does the work; take() only queues, and never blocks on the
+/// disk. Whatever was taken more than `commitEvery` ago survives a kill of this process.
+class RecordingWriter final : public MessageSink {
+ public:
+  /// Creates the file. kExists where there is one and `overwrite` is off; kNoPermission, kFailed.
+  [[nodiscard]] static Result<std::unique_ptr<RecordingWriter>> create(
+      const std::filesystem::path& path, const WriterOptions& options = {});
+  ~RecordingWriter() override;  ///< closes, ignoring errors
+
+  void take(std::span<const std::uint8_t> frame, const Message& message) override;
+
+  /// Writes what is queued, and closes the file without a WAL beside it. The first error of the
+  /// writer's thread, if there was one (disk full, …).
+  [[nodiscard]] Result<void> close();
+  /// Closes and removes the file: for a run that never began.
+  void discard();
+
+  /// Size of the file and its WAL, as of the last commit.
+  [[nodiscard]] std::uint64_t bytesWritten() const;
+  /// The first error so far, empty where none: shown while the run goes on.
+  [[nodiscard]] std::string errorText() const;
+  [[nodiscard]] const std::filesystem::path& path() const;
+
+ private:
+  struct Impl;
+  explicit RecordingWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace highwater::store
