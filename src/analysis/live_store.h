@@ -28,8 +28,8 @@ struct SystemColumns {
   std::vector<events::Pressure> pressure;
 };
 
-/// Steps, a row a finished step. `fallbackNs` and `unplannedSyncNs` are the parts of a step that were
-/// lost to them; `lane` has the records' indices as payload.
+/// Steps, a row a finished step. `fallbackNs` and `unplannedSyncNs` are the parts of a step that
+/// were lost to them; `lane` has the records' indices as payload.
 struct StepColumns {
   std::vector<events::StepRecord> records;
   SeriesPyramid durationMs, tokensPerS, fallbackMs, unplannedSyncMs;
@@ -42,8 +42,9 @@ struct OpenSpanState {
   std::string name;
 };
 
-/// The whole run in columns: what the window draws and the report counts. It takes a validated stream,
-/// live or from a recording, and never looks at a file. Not thread-safe: one thread owns it.
+/// The whole run in columns: what the window draws and the report counts. It takes a validated
+/// stream, live or from a recording, and never looks at a file. Not thread-safe: one thread owns
+/// it.
 class LiveStore final : public MessageSink {
  public:
   void take(std::span<const std::uint8_t> frame, const Message& message) override;

@@ -11,8 +11,8 @@ struct MinMax {
   double max = 0;
 };
 
-/// A column of numbers with the minimum and maximum of each 16, 256, 4096 … of them, so that a range
-/// of any length costs O(16 log N). Indices are the caller's: it keeps the column of times.
+/// A column of numbers with the minimum and maximum of each 16, 256, 4096 … of them, so that a
+/// range of any length costs O(16 log N). Indices are the caller's: it keeps the column of times.
 class SeriesPyramid {
  public:
   static constexpr std::size_t kFactor = 16;

@@ -8,8 +8,8 @@
 
 namespace highwater::analysis {
 
-/// A span of a lane: [beginNs, endNs), a category that chooses its look, and the index of the event it
-/// stands for in its column.
+/// A span of a lane: [beginNs, endNs), a category that chooses its look, and the index of the event
+/// it stands for in its column.
 struct Span {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
@@ -21,14 +21,15 @@ struct Span {
 struct VisibleSpan {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
-  double busyShare = 1;        ///< of [beginNs, endNs), 1 for a single span
+  double busyShare = 1;  ///< of [beginNs, endNs), 1 for a single span
   std::uint32_t firstPayload = 0;
-  std::uint32_t count = 1;     ///< spans in the run
-  std::uint8_t category = 0;   ///< of the longest span in the run where it is short, else of its first
+  std::uint32_t count = 1;  ///< spans in the run
+  std::uint8_t category =
+      0;  ///< of the longest span in the run where it is short, else of its first
 };
 
-/// The spans of one lane (they do not overlap), sorted by begin, with a prefix sum of their lengths.
-/// A query costs pixels × log N, whatever N is.
+/// The spans of one lane (they do not overlap), sorted by begin, with a prefix sum of their
+/// lengths. A query costs pixels × log N, whatever N is.
 class SpanIndex {
  public:
   /// Keeps the lane sorted; a span that begins before the last one is put in its place.
@@ -38,8 +39,9 @@ class SpanIndex {
   [[nodiscard]] bool empty() const { return spans_.empty(); }
   [[nodiscard]] const Span& operator[](std::size_t i) const { return spans_[i]; }
 
-  /// Calls `visit` for what of [beginNs, endNs) is to be drawn, in order of time: nothing shorter than
-  /// nsPerPixel comes alone, shorter spans come as one run a pixel. Precondition: nsPerPixel > 0.
+  /// Calls `visit` for what of [beginNs, endNs) is to be drawn, in order of time: nothing shorter
+  /// than nsPerPixel comes alone, shorter spans come as one run a pixel. Precondition: nsPerPixel >
+  /// 0.
   void visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPixel,
                const std::function<void(const VisibleSpan&)>& visit) const;
 

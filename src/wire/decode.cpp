@@ -15,7 +15,9 @@ Error malformed(std::string what) {
   return {ErrorCode::kMalformed, "malformed frame: " + std::move(what)};
 }
 
-std::string text(const flatbuffers::String* value) { return value ? value->str() : std::string(); }
+std::string text(const flatbuffers::String* value) {
+  return value ? value->str() : std::string();
+}
 
 template <typename T>
 std::span<const T> structs(const flatbuffers::Vector<const T*>* events) {
@@ -83,8 +85,9 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
 Result<Message> decodeBody(const fb::Definitions& t) {
   Definitions m;
   each(t.names(), [&m](const auto& d) { m.names.push_back({d.id(), text(d.text())}); });
-  each(t.modules(),
-       [&m](const auto& d) { m.modules.push_back({d.id(), d.parent(), text(d.name())}); });
+  each(t.modules(), [&m](const auto& d) {
+    m.modules.push_back({d.id(), d.parent(), text(d.name())});
+  });
   each(t.call_sites(), [&m](const auto& d) {
     m.callSites.push_back({d.id(), d.parent(), text(d.function()), text(d.file()), d.line()});
   });
@@ -122,17 +125,29 @@ Result<Message> decodeBody(const fb::Goodbye& t) {
   return Message(Goodbye{t.steps_done(), t.stopped_on_request()});
 }
 
-Result<Message> decodeBody(const fb::Welcome& t) { return Message(Welcome{t.protocol_version()}); }
+Result<Message> decodeBody(const fb::Welcome& t) {
+  return Message(Welcome{t.protocol_version()});
+}
 
 Result<Message> decodeBody(const fb::Command& t) {
   Command m;
   m.id = t.id();
   switch (t.action_type()) {
-    case fb::Action::StartTraining: m.action = StartTraining{}; break;
-    case fb::Action::PauseTraining: m.action = PauseTraining{}; break;
-    case fb::Action::ResumeTraining: m.action = ResumeTraining{}; break;
-    case fb::Action::EmptyCache: m.action = EmptyCache{}; break;
-    case fb::Action::StopTraining: m.action = StopTraining{}; break;
+    case fb::Action::StartTraining:
+      m.action = StartTraining{};
+      break;
+    case fb::Action::PauseTraining:
+      m.action = PauseTraining{};
+      break;
+    case fb::Action::ResumeTraining:
+      m.action = ResumeTraining{};
+      break;
+    case fb::Action::EmptyCache:
+      m.action = EmptyCache{};
+      break;
+    case fb::Action::StopTraining:
+      m.action = StopTraining{};
+      break;
     case fb::Action::SetKnobs: {
       const fb::SetKnobs* k = t.action_as_SetKnobs();
       if (k == nullptr) return malformed("a command without its action");
@@ -144,7 +159,8 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = knobs;
       break;
     }
-    default: return malformed("a command of an unknown kind");
+    default:
+      return malformed("a command of an unknown kind");
   }
   return Message(m);
 }
@@ -172,17 +188,28 @@ Result<Message> decode(std::span<const std::uint8_t> frame) {
   if (!fb::VerifySizePrefixedFrameBuffer(verifier)) return malformed("it fails the verifier");
   const fb::Frame& root = *fb::GetSizePrefixedFrame(frame.data());
   switch (root.body_type()) {
-    case fb::Body::Hello: return decodeAs<fb::Hello>(root);
-    case fb::Body::RunDescription: return decodeAs<fb::RunDescription>(root);
-    case fb::Body::Definitions: return decodeAs<fb::Definitions>(root);
-    case fb::Body::EventBatch: return decodeAs<fb::EventBatch>(root);
-    case fb::Body::CommandResult: return decodeAs<fb::CommandResult>(root);
-    case fb::Body::Failure: return decodeAs<fb::Failure>(root);
-    case fb::Body::Goodbye: return decodeAs<fb::Goodbye>(root);
-    case fb::Body::Welcome: return decodeAs<fb::Welcome>(root);
-    case fb::Body::Command: return decodeAs<fb::Command>(root);
-    case fb::Body::RunEnd: return decodeAs<fb::RunEnd>(root);
-    case fb::Body::NONE: break;
+    case fb::Body::Hello:
+      return decodeAs<fb::Hello>(root);
+    case fb::Body::RunDescription:
+      return decodeAs<fb::RunDescription>(root);
+    case fb::Body::Definitions:
+      return decodeAs<fb::Definitions>(root);
+    case fb::Body::EventBatch:
+      return decodeAs<fb::EventBatch>(root);
+    case fb::Body::CommandResult:
+      return decodeAs<fb::CommandResult>(root);
+    case fb::Body::Failure:
+      return decodeAs<fb::Failure>(root);
+    case fb::Body::Goodbye:
+      return decodeAs<fb::Goodbye>(root);
+    case fb::Body::Welcome:
+      return decodeAs<fb::Welcome>(root);
+    case fb::Body::Command:
+      return decodeAs<fb::Command>(root);
+    case fb::Body::RunEnd:
+      return decodeAs<fb::RunEnd>(root);
+    case fb::Body::NONE:
+      break;
   }
   return malformed("of an unknown kind " + std::to_string(static_cast<int>(root.body_type())));
 }

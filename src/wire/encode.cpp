@@ -49,9 +49,8 @@ Encoded<fb::Hello> encodeBody(Builder& b, const Hello& m) {
   const auto requested = text(b, m.device.requested);
   const auto selected = text(b, m.device.selected);
   const auto reason = text(b, m.device.reason);
-  const auto device =
-      fb::CreateDeviceReport(b, requested, selected, reason, m.device.simulated,
-                             m.device.mpsBuilt, m.device.mpsAvailable);
+  const auto device = fb::CreateDeviceReport(b, requested, selected, reason, m.device.simulated,
+                                             m.device.mpsBuilt, m.device.mpsAvailable);
   const auto limits =
       fb::CreateMemoryLimits(b, m.limits.recommendedBytes, m.limits.lowWatermarkRatio,
                              m.limits.highWatermarkRatio, m.limits.systemBytes);
@@ -75,10 +74,10 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   const auto dtype = text(b, m.dtype);
   const auto dataset = text(b, m.dataset);
   return {fb::Body::RunDescription,
-          fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows,
-                                   m.heldOutRows, labelVector, m.vocabularySize, m.width,
-                                   m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
-                                   m.maxSequenceLength, m.plannedSteps)};
+          fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows,
+                                   labelVector, m.vocabularySize, m.width, m.layers, m.heads,
+                                   m.parameters, knobs, m.maxBatchSize, m.maxSequenceLength,
+                                   m.plannedSteps)};
 }
 
 Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
@@ -119,14 +118,13 @@ Encoded<fb::EventBatch> encodeBody(Builder& b, const EventBatch& m) {
   const auto heartbeats = structs(b, m.heartbeats);
   const auto drops = structs(b, m.drops);
   return {fb::Body::EventBatch,
-          fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs,
-                               fallbacks, markers, evaluations, open, heartbeats, drops)};
+          fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs, fallbacks,
+                               markers, evaluations, open, heartbeats, drops)};
 }
 
 Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {
   return {fb::Body::CommandResult,
-          fb::CreateCommandResult(b, m.commandId, m.accepted, text(b, m.message),
-                                  m.effectiveStep)};
+          fb::CreateCommandResult(b, m.commandId, m.accepted, text(b, m.message), m.effectiveStep)};
 }
 
 Encoded<fb::Failure> encodeBody(Builder& b, const Failure& m) {

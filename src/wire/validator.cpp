@@ -15,36 +15,54 @@ struct Overloaded : Fs... {
   using Fs::operator()...;
 };
 
-bool isRatio(double value) { return std::isfinite(value) && value >= 0 && value <= 1000; }
+bool isRatio(double value) {
+  return std::isfinite(value) && value >= 0 && value <= 1000;
+}
 
 }  // namespace
 
 std::string_view violationName(Violation violation) {
   switch (violation) {
-    case Violation::kNone: return "none";
-    case Violation::kHelloMissing: return "hello missing";
-    case Violation::kHelloRepeated: return "hello repeated";
-    case Violation::kProtocolVersion: return "protocol version";
-    case Violation::kToken: return "wrong token";
-    case Violation::kDirection: return "wrong direction";
-    case Violation::kAfterEnd: return "frame after the end";
-    case Violation::kUnknownEnum: return "unknown value";
-    case Violation::kUndefinedId: return "undefined id";
-    case Violation::kRedefinedId: return "redefined id";
-    case Violation::kIdOutOfRange: return "id out of range";
-    case Violation::kTimeOutOfRange: return "time out of range";
-    case Violation::kTimeWentBack: return "time went back";
-    case Violation::kStepWentBack: return "step went back";
-    case Violation::kNumberOutOfRange: return "number out of range";
-    case Violation::kTextTooLong: return "text too long";
+    case Violation::kNone:
+      return "none";
+    case Violation::kHelloMissing:
+      return "hello missing";
+    case Violation::kHelloRepeated:
+      return "hello repeated";
+    case Violation::kVersion:
+      return "protocol version";
+    case Violation::kToken:
+      return "wrong token";
+    case Violation::kDirection:
+      return "wrong direction";
+    case Violation::kAfterEnd:
+      return "frame after the end";
+    case Violation::kUnknownEnum:
+      return "unknown value";
+    case Violation::kUndefinedId:
+      return "undefined id";
+    case Violation::kRedefinedId:
+      return "redefined id";
+    case Violation::kIdOutOfRange:
+      return "id out of range";
+    case Violation::kTimeOutOfRange:
+      return "time out of range";
+    case Violation::kTimeWentBack:
+      return "time went back";
+    case Violation::kStepWentBack:
+      return "step went back";
+    case Violation::kNumberOutOfRange:
+      return "number out of range";
+    case Violation::kTextTooLong:
+      return "text too long";
   }
   return "unknown violation";
 }
 
 Result<void> Validator::refuse(Violation violation, std::string detail) {
   violation_ = violation;
-  const ErrorCode code = violation == Violation::kProtocolVersion ? ErrorCode::kVersionMismatch
-                                                                  : ErrorCode::kMalformed;
+  const ErrorCode code =
+      violation == Violation::kVersion ? ErrorCode::kVersionMismatch : ErrorCode::kMalformed;
   return Error{code, std::string(violationName(violation)) + ": " + std::move(detail)};
 }
 
@@ -91,7 +109,7 @@ Result<void> Validator::check(const Message& message) {
 Result<void> Validator::checkHello(const Hello& hello) {
   if (greeted_) return refuse(Violation::kHelloRepeated, "a second Hello");
   if (hello.protocolVersion != kProtocolVersion) {
-    return refuse(Violation::kProtocolVersion,
+    return refuse(Violation::kVersion,
                   "the worker speaks version " + std::to_string(hello.protocolVersion) +
                       ", this program version " + std::to_string(kProtocolVersion) +
                       "; build both from the same sources");
@@ -139,9 +157,9 @@ Result<void> Validator::checkDefinitions(const Definitions& definitions) {
   const auto define = [this](std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
                              std::uint32_t cap, std::string_view what) -> Result<void> {
     if (id < first || id >= cap) {
-      return refuse(Violation::kIdOutOfRange,
-                    std::string(what) + " " + std::to_string(id) + ", allowed are " +
-                        std::to_string(first) + " to " + std::to_string(cap - 1));
+      return refuse(Violation::kIdOutOfRange, std::string(what) + " " + std::to_string(id) +
+                                                  ", allowed are " + std::to_string(first) +
+                                                  " to " + std::to_string(cap - 1));
     }
     if (id < known.size() && known[id]) {
       return refuse(Violation::kRedefinedId, std::string(what) + " " + std::to_string(id));
@@ -205,8 +223,8 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
   }
   for (const events::StepRecord& step : batch.steps) {
     if (step.step() <= lastStep_) {
-      return refuse(Violation::kStepWentBack, "step " + std::to_string(step.step()) + " after " +
-                                                  std::to_string(lastStep_));
+      return refuse(Violation::kStepWentBack,
+                    "step " + std::to_string(step.step()) + " after " + std::to_string(lastStep_));
     }
     if (step.begin_ns() < lastStepBeginNs_) {
       return refuse(Violation::kTimeWentBack, "the begin of step " + std::to_string(step.step()));
