@@ -43,7 +43,7 @@ build_jobs() {
 }
 
 # One value out of a CMake cache: cached FOLDER NAME
-cached() { sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null | head -1; }
+cached() { [ ! -e "$1/CMakeCache.txt" ] || sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt"; }
 
 # configure PRESET: only where something changed that ninja would not notice by itself.
 configure() {

@@ -139,6 +139,6 @@ r.urlopen("https://download.pytorch.org/whl/cpu/torch/", timeout=15).close()' 2>
       "is there a network, and do pip's settings (proxy, index) reach it?" "$way_out"
   find_libtorch
   [ -n "$torch_dir" ] || fail "PyTorch was installed into .venv, but cannot be used" "$way_out"
-  "$venv/bin/python" -c 'import torch' >&2 ||
+  "$venv/bin/python" -W ignore -c 'import torch' >&2 ||
     fail "PyTorch was installed into .venv, but does not load; the reason is above" "$way_out"
 }
