@@ -1,6 +1,6 @@
 # libtorch, and the one precompiled header that all files including it share: <ATen/ATen.h> costs
 # seconds a file without it.
-find_package(Torch REQUIRED)
+find_package(Torch 2.6 REQUIRED)
 
 # highwater_torch(<target>): links libtorch. NDEBUG always: in a debug build RecordFunction::inputs()
 # would assert against a release libtorch, and its exception is swallowed with the event.
