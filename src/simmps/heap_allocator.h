@@ -128,6 +128,7 @@ class HeapAllocator {
   MemoryHeap* heapFor(const Request& request);
   MemoryHeap* addHeap(const Request& request);
   void collectOld(const Request& request);
+  /// Both are false where there was nothing to release.
   bool releaseEnough(const Request& request);
   bool releaseAll(Pool& pool);
   void release(Pool& pool, DeviceBlock* block);

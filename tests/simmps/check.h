@@ -43,14 +43,14 @@ std::string thrown(Action&& action) {
     }                                                                               \
   } while (false)
 
-#define REQUIRE_EQUAL(actual, expected)                                                     \
-  do {                                                                                      \
-    const auto& actualValue = (actual);                                                     \
-    const auto& expectedValue = (expected);                                                 \
-    if (!(actualValue == expectedValue)) {                                                  \
-      std::ostringstream text;                                                              \
-      text << __FILE__ << ":" << __LINE__ << ": " #actual " is " << actualValue << ", not " \
-           << expectedValue;                                                                \
-      throw checks::Failed(text.str());                                                     \
-    }                                                                                       \
+#define REQUIRE_EQUAL(actual, expected)                                                        \
+  do {                                                                                         \
+    const auto& actualValue = (actual);                                                        \
+    const auto& expectedValue = (expected);                                                    \
+    if (!(actualValue == expectedValue)) {                                                     \
+      std::ostringstream problem;                                                              \
+      problem << __FILE__ << ":" << __LINE__ << ": " #actual " is " << actualValue << ", not " \
+              << expectedValue;                                                                \
+      throw checks::Failed(problem.str());                                                     \
+    }                                                                                          \
   } while (false)
