@@ -6,7 +6,9 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #endif
 
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,12 +139,9 @@ CHECK_CASE(outOfMemoryWithoutLimit) {
 CHECK_CASE(outOfMemoryComesOutOfBackward) {
   Tensor x = at::ones({1000, 1000}, at::TensorOptions().device(kMps)).requires_grad_();
   std::vector<Tensor> kept;
-  Tensor y = x.exp().exp();
-  while (hooks().getCurrentAllocatedMemory() + 4 * kMiB < 108 * kMiB) {
-    kept.push_back(at::empty({1000, 1000}, x.options()));
-  }
+  const Tensor y = x.exp().exp();
   checks::thrown<c10::OutOfMemoryError>([&] {
-    const Tensor more = at::ones({2000, 2000}, x.options());
+    for (;;) kept.push_back(at::empty({1000, 1000}, y.detach().options()));
   });
   checks::thrown<c10::OutOfMemoryError>([&] { y.sum().backward(); });
   kept.clear();
@@ -196,12 +195,13 @@ CHECK_CASE(deviceWorkIsNotObserved) {
   const Tensor normed = std::get<0>(at::native_layer_norm(a, {64}, {}, {}, 1e-5));
   const Tensor dropped = std::get<0>(at::native_dropout(a, 0.5, true));
   hooks().deviceSynchronize();
+  // Only what the process called, and the results that libtorch's own composites make for it.
+  const std::set<std::string> expected = {"aten::mm", "aten::empty", "aten::empty_strided",
+                                          "aten::native_layer_norm", "aten::native_dropout"};
+  REQUIRE(contains(Observed::seen(), "aten::native_dropout"));
   for (const std::string& name : Observed::seen()) {
-    REQUIRE(name.find("_to_cpu") == std::string::npos);
-    REQUIRE(name.find("aten::mm") != std::string::npos ||
-            name.find("aten::native_") != std::string::npos);
+    REQUIRE_EQUAL(expected.count(name.substr(name.find_first_not_of(' '))), 1u);
   }
-  REQUIRE_EQUAL(Observed::seen().size(), 3u);
 }
 
 CHECK_CASE(eventsFollowTheQueue) {
