@@ -20,7 +20,9 @@ constexpr int kSendFlags = MSG_NOSIGNAL;
 constexpr int kSendFlags = 0;
 #endif
 
-bool isRetry(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+bool isRetry(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
 
 }  // namespace
 
@@ -43,7 +45,9 @@ FrameChannel::FrameChannel(UniqueFd socket, std::string token, Handler handler, 
   connect(writeNotifier_.get(), &QSocketNotifier::activated, this, &FrameChannel::writeSome);
 }
 
-FrameChannel::~FrameChannel() { close(); }
+FrameChannel::~FrameChannel() {
+  close();
+}
 
 void FrameChannel::close() {
   if (readNotifier_) readNotifier_->setEnabled(false);
@@ -64,8 +68,8 @@ Result<void> FrameChannel::send(const Message& message) {
 
 void FrameChannel::writeSome() {
   while (isOpen() && written_ < queue_.size()) {
-    const ssize_t n = ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_,
-                             kSendFlags);
+    const ssize_t n =
+        ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_, kSendFlags);
     if (n > 0) {
       written_ += static_cast<std::size_t>(n);
     } else if (n < 0 && errno == EINTR) {

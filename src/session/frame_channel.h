@@ -17,8 +17,8 @@
 
 namespace highwater::session {
 
-/// Our end of a connection to a worker: reads bytes, hands on valid messages, writes frames. What the
-/// worker sent before it closed its end is still handed on when writing has begun to fail.
+/// Our end of a connection to a worker: reads bytes, hands on valid messages, writes frames. What
+/// the worker sent before it closed its end is still handed on when writing has begun to fail.
 class FrameChannel final : public QObject {
   Q_OBJECT
 

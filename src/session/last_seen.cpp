@@ -29,8 +29,8 @@ void LastSeen::takeBatch(const EventBatch& batch) {
   const events::OpenSpan* innermost = &batch.openSpans.front();
   for (const events::OpenSpan& span : batch.openSpans) {
     const bool newer = span.seen_ns() > innermost->seen_ns();
-    const bool deeper = span.seen_ns() == innermost->seen_ns() &&
-                        span.begin_ns() >= innermost->begin_ns();
+    const bool deeper =
+        span.seen_ns() == innermost->seen_ns() && span.begin_ns() >= innermost->begin_ns();
     if (newer || deeper) innermost = &span;
   }
   open_ = *innermost;

@@ -7,8 +7,8 @@
 
 namespace highwater::session {
 
-/// Cuts what a foreign process prints into lines that are safe to show: limited in length and number,
-/// without control characters.
+/// Cuts what a foreign process prints into lines that are safe to show: limited in length and
+/// number, without control characters.
 class LineLog {
  public:
   static constexpr int kMaxLineBytes = 4096;  ///< the rest of a longer line is left out
@@ -30,8 +30,8 @@ class LineLog {
   QStringList lines_;
 };
 
-/// `text` on one line: tabs become a space, other control characters (terminal escapes among them) the
-/// replacement character.
+/// `text` on one line: tabs become a space, other control characters (terminal escapes among them)
+/// the replacement character.
 [[nodiscard]] QString plainText(const QString& text);
 
 }  // namespace highwater::session

@@ -7,20 +7,25 @@ bool RunStateMachine::move(bool allowed, State next) {
   return allowed;
 }
 
-bool RunStateMachine::start() { return move(state_ == State::kIdle, State::kStarting); }
+bool RunStateMachine::start() {
+  return move(state_ == State::kIdle, State::kStarting);
+}
 
 bool RunStateMachine::trainingStarted() {
   return move(state_ == State::kStarting, State::kRunning);
 }
 
-bool RunStateMachine::paused() { return move(state_ == State::kRunning, State::kPaused); }
+bool RunStateMachine::paused() {
+  return move(state_ == State::kRunning, State::kPaused);
+}
 
-bool RunStateMachine::resumed() { return move(state_ == State::kPaused, State::kRunning); }
+bool RunStateMachine::resumed() {
+  return move(state_ == State::kPaused, State::kRunning);
+}
 
 bool RunStateMachine::stopRequested() {
-  return move(
-      state_ == State::kStarting || state_ == State::kRunning || state_ == State::kPaused,
-      State::kStopping);
+  return move(state_ == State::kStarting || state_ == State::kRunning || state_ == State::kPaused,
+              State::kStopping);
 }
 
 bool RunStateMachine::finish(RunEnd end) {
@@ -29,11 +34,14 @@ bool RunStateMachine::finish(RunEnd end) {
   return true;
 }
 
-Result<void> RunStateMachine::permits(const Action& action) const {
+Result<void> RunStateMachine::permits(const CommandAction& action) const {
   switch (state_) {
-    case State::kIdle: return failure("the run has not been started");
-    case State::kStopping: return failure("the run is stopping");
-    case State::kEnded: return failure("the run has ended");
+    case State::kIdle:
+      return failure("the run has not been started");
+    case State::kStopping:
+      return failure("the run is stopping");
+    case State::kEnded:
+      return failure("the run has ended");
     case State::kStarting:
       if (std::holds_alternative<StopTraining>(action)) return {};
       return failure("the worker is still starting");

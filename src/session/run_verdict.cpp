@@ -30,10 +30,13 @@ std::string counted(std::uint32_t steps) {
 
 ExitCode exitCodeOf(Failure::Kind kind) {
   switch (kind) {
-    case Failure::Kind::kUsage: return kExitUsage;
-    case Failure::Kind::kOutOfMemory: return kExitEndedEarly;
+    case Failure::Kind::kUsage:
+      return kExitUsage;
+    case Failure::Kind::kOutOfMemory:
+      return kExitEndedEarly;
     case Failure::Kind::kFailed:
-    case Failure::Kind::kDeviceContract: return kExitFailed;
+    case Failure::Kind::kDeviceContract:
+      return kExitFailed;
   }
   return kExitFailed;
 }
@@ -78,8 +81,7 @@ void endUnsaid(const RunFacts& facts, RunEnd& end) {
   } else {
     end.reason = Reason::kExited;
     end.exitCode = facts.exit->exitCode;
-    end.message =
-        placed(program + ' ' + howItEnded(*facts.exit) + " without saying why", facts);
+    end.message = placed(program + ' ' + howItEnded(*facts.exit) + " without saying why", facts);
   }
 }
 
@@ -95,8 +97,8 @@ RunEnd judge(const RunFacts& facts) {
     end.message = facts.notStarted->message;
   } else if (facts.violation) {
     end.reason = Reason::kNonsense;
-    end.message = placed(program + " broke the protocol (" + facts.violation->toStdString() + ")",
-                         facts);
+    end.message =
+        placed(program + " broke the protocol (" + facts.violation->toStdString() + ")", facts);
   } else if (facts.goodbye) {
     endAsSaid(facts, end);
   } else if (facts.failure) {
@@ -109,9 +111,9 @@ RunEnd judge(const RunFacts& facts) {
     end.message = facts.refusedKnobs->toStdString();
   } else if (facts.silentFor) {
     end.reason = Reason::kHung;
-    end.message = placed(program + " sent nothing for " + secondsText(*facts.silentFor) +
-                             " and was taken to hang",
-                         facts);
+    end.message = placed(
+        program + " sent nothing for " + secondsText(*facts.silentFor) + " and was taken to hang",
+        facts);
   } else if (facts.aborted) {
     end.reason = Reason::kAborted;
     end.message = placed("ended by highwater", facts);
@@ -128,16 +130,19 @@ RunEnd judge(const RunFacts& facts) {
 
 int exitCodeFor(const RunEnd& end) {
   switch (end.reason) {
-    case Reason::kFinished: return kExitDone;
+    case Reason::kFinished:
+      return kExitDone;
     case Reason::kFailed:
       return end.exitCode == kExitUsage || end.exitCode == kExitEndedEarly ? end.exitCode
                                                                            : kExitFailed;
-    case Reason::kNonsense: return kExitFailed;
+    case Reason::kNonsense:
+      return kExitFailed;
     case Reason::kStopped:
     case Reason::kCrashed:
     case Reason::kExited:
     case Reason::kHung:
-    case Reason::kAborted: return kExitEndedEarly;
+    case Reason::kAborted:
+      return kExitEndedEarly;
   }
   return kExitFailed;
 }

@@ -13,9 +13,9 @@ namespace highwater::session {
 
 /// What a session knows about a run by the time it is over.
 struct RunFacts {
-  QString program;                      ///< "highwater-worker", or "process 4711" where attached
-  bool greeted = false;                 ///< its Hello was accepted
-  std::optional<Error> notStarted;      ///< why there never was a process
+  QString program;                  ///< "highwater-worker", or "process 4711" where attached
+  bool greeted = false;             ///< its Hello was accepted
+  std::optional<Error> notStarted;  ///< why there never was a process
   std::optional<QString> violation;
   std::optional<QString> refusedKnobs;  ///< a scheduled change that the worker refused
   std::optional<Failure> failure;
@@ -23,7 +23,7 @@ struct RunFacts {
   bool aborted = false;
   bool stopRequested = false;
   std::optional<std::chrono::milliseconds> silentFor;  ///< hung: no frame for so long
-  std::optional<ProcessExit> exit;      ///< absent where attached
+  std::optional<ProcessExit> exit;                     ///< absent where attached
   LastSeen lastSeen;
   QStringList lastLines;
 };

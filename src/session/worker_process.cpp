@@ -27,16 +27,16 @@ constexpr int kHighestCheckedFd = 4096;
 void prepareChild(int inheritedFd, bool dieWithParent) {
   ::setpgid(0, 0);
   const long limit = ::sysconf(_SC_OPEN_MAX);
-  const int end = limit > 0 ? static_cast<int>(std::min<long>(limit, kHighestCheckedFd))
-                            : kHighestCheckedFd;
+  const int end =
+      limit > 0 ? static_cast<int>(std::min<long>(limit, kHighestCheckedFd)) : kHighestCheckedFd;
   for (int fd = STDERR_FILENO + 1; fd < end; ++fd) {
     const int flags = ::fcntl(fd, F_GETFD);
     if (flags >= 0) ::fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
   }
   ::fcntl(inheritedFd, F_SETFD, 0);
 #ifdef __linux__
-  // Beside the end of the connection, which a stopped worker would not notice. Linux sends this when
-  // the thread that forked ends, so it is for the main thread only.
+  // Beside the end of the connection, which a stopped worker would not notice. Linux sends this
+  // when the thread that forked ends, so it is for the main thread only.
   if (dieWithParent) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #else
   (void)dieWithParent;
@@ -100,7 +100,9 @@ Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList&
   return std::move(ours);
 }
 
-void WorkerProcess::kill() { process_.kill(); }
+void WorkerProcess::kill() {
+  process_.kill();
+}
 
 void WorkerProcess::killAndWait() {
   if (process_.state() == QProcess::NotRunning) return;
@@ -108,7 +110,9 @@ void WorkerProcess::killAndWait() {
   process_.waitForFinished(5000);
 }
 
-bool WorkerProcess::isRunning() const { return process_.state() != QProcess::NotRunning; }
+bool WorkerProcess::isRunning() const {
+  return process_.state() != QProcess::NotRunning;
+}
 
 void WorkerProcess::readOutput() {
   lines_.append(process_.readAllStandardOutput(),
@@ -125,21 +129,36 @@ void WorkerProcess::onFinished(int code, QProcess::ExitStatus status) {
 QString signalText(int signal) {
   const auto name = [signal]() -> const char* {
     switch (signal) {
-      case SIGHUP: return "SIGHUP";
-      case SIGINT: return "SIGINT";
-      case SIGQUIT: return "SIGQUIT";
-      case SIGILL: return "SIGILL";
-      case SIGTRAP: return "SIGTRAP";
-      case SIGABRT: return "SIGABRT";
-      case SIGBUS: return "SIGBUS";
-      case SIGFPE: return "SIGFPE";
-      case SIGKILL: return "SIGKILL";
-      case SIGSEGV: return "SIGSEGV";
-      case SIGPIPE: return "SIGPIPE";
-      case SIGTERM: return "SIGTERM";
-      case SIGXCPU: return "SIGXCPU";
-      case SIGSYS: return "SIGSYS";
-      default: return nullptr;
+      case SIGHUP:
+        return "SIGHUP";
+      case SIGINT:
+        return "SIGINT";
+      case SIGQUIT:
+        return "SIGQUIT";
+      case SIGILL:
+        return "SIGILL";
+      case SIGTRAP:
+        return "SIGTRAP";
+      case SIGABRT:
+        return "SIGABRT";
+      case SIGBUS:
+        return "SIGBUS";
+      case SIGFPE:
+        return "SIGFPE";
+      case SIGKILL:
+        return "SIGKILL";
+      case SIGSEGV:
+        return "SIGSEGV";
+      case SIGPIPE:
+        return "SIGPIPE";
+      case SIGTERM:
+        return "SIGTERM";
+      case SIGXCPU:
+        return "SIGXCPU";
+      case SIGSYS:
+        return "SIGSYS";
+      default:
+        return nullptr;
     }
   }();
   const QString number = QStringLiteral("signal %1").arg(signal);
