@@ -70,7 +70,7 @@ void LiveStore::apply(const Message& message) {
           run_ = value;
           knobs_ = value.knobs;
         } else if constexpr (std::is_same_v<T, Definitions>) {
-          addDefinitions(value);
+          definitions_.add(value);
         } else if constexpr (std::is_same_v<T, EventBatch>) {
           addBatch(value);
         } else if constexpr (std::is_same_v<T, RunEnd>) {

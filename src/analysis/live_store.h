@@ -6,11 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/series_pyramid.h"
 #include "analysis/span_index.h"
+#include "core/definition_table.h"
 #include "core/message_sink.h"
 #include "core/messages.h"
 
@@ -83,14 +83,13 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const SpanIndex& syncLane() const { return syncLane_; }
   [[nodiscard]] const SpanIndex& fallbackLane() const { return fallbackLane_; }
 
-  /// "" for kNoId, "other" for kOtherId, "unknown" for what was never defined.
-  [[nodiscard]] std::string name(NameId id) const;
-  /// "encoder.layers.1.attn"; "" for kNoId.
-  [[nodiscard]] std::string modulePath(ModuleId id) const;
-  /// The innermost frame: "train.cpp:41 (trainStep)"; "" for kNoId.
-  [[nodiscard]] std::string callSite(CallSiteId id) const;
-  /// A marker in words: "batch 16 → 32".
-  [[nodiscard]] std::string markerText(const events::Marker& marker) const;
+  /// The words of the run's definitions: see DefinitionTable.
+  [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
+  [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
+  [[nodiscard]] std::string callSite(CallSiteId id) const { return definitions_.callSite(id); }
+  [[nodiscard]] std::string markerText(const events::Marker& marker) const {
+    return definitions_.markerText(marker);
+  }
 
   /// The knobs that the next step will run with, as far as the stream told.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
@@ -114,7 +113,6 @@ class LiveStore final : public MessageSink {
 
  private:
   void addBatch(const EventBatch& batch);
-  void addDefinitions(const Definitions& definitions);
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
   void addStep(const events::StepRecord& step);
@@ -146,9 +144,7 @@ class LiveStore final : public MessageSink {
   std::vector<events::Marker> markers_;
   std::vector<events::Evaluation> evaluations_;
   SpanIndex phaseLane_, syncLane_, fallbackLane_;
-  std::unordered_map<NameId, std::string> names_;
-  std::unordered_map<ModuleId, ModuleDefinition> modules_;
-  std::unordered_map<CallSiteId, CallSiteDefinition> callSites_;
+  DefinitionTable definitions_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
   std::optional<events::OpenSpan> openSpan_;
   Knobs knobs_;

@@ -1,11 +1,9 @@
-// The words of a LiveStore: definitions, and markers made of them.
+#include "core/definition_table.h"
+
 #include <cmath>
 #include <cstdio>
-#include <string>
 
-#include "analysis/live_store.h"
-
-namespace highwater::analysis {
+namespace highwater {
 namespace {
 
 /// Longer chains of parents are nonsense, or a loop.
@@ -33,7 +31,7 @@ std::string withoutFolder(const std::string& file) {
 
 }  // namespace
 
-void LiveStore::addDefinitions(const Definitions& definitions) {
+void DefinitionTable::add(const Definitions& definitions) {
   for (const auto& definition : definitions.names) {
     if (names_.size() < kMaxNames) names_.try_emplace(definition.id, definition.text);
   }
@@ -45,14 +43,14 @@ void LiveStore::addDefinitions(const Definitions& definitions) {
   }
 }
 
-std::string LiveStore::name(NameId id) const {
+std::string DefinitionTable::name(NameId id) const {
   if (id == kNoId) return {};
   if (id == kOtherId) return "other";
   const auto found = names_.find(id);
   return found == names_.end() ? "unknown" : found->second;
 }
 
-std::string LiveStore::modulePath(ModuleId id) const {
+std::string DefinitionTable::modulePath(ModuleId id) const {
   if (id == kNoId) return {};
   if (id == kOtherId) return "other";
   std::string path;
@@ -67,7 +65,7 @@ std::string LiveStore::modulePath(ModuleId id) const {
   return path;
 }
 
-std::string LiveStore::callSite(CallSiteId id) const {
+std::string DefinitionTable::callSite(CallSiteId id) const {
   if (id == kNoId) return {};
   if (id == kOtherId) return "other";
   const auto found = callSites_.find(id);
@@ -79,7 +77,7 @@ std::string LiveStore::callSite(CallSiteId id) const {
   return text.empty() ? site.function : text + " (" + site.function + ')';
 }
 
-std::string LiveStore::markerText(const events::Marker& marker) const {
+std::string DefinitionTable::markerText(const events::Marker& marker) const {
   const std::string detail = name(marker.text());
   switch (marker.kind()) {
     case events::MarkerKind::None:
@@ -106,4 +104,4 @@ std::string LiveStore::markerText(const events::Marker& marker) const {
   return withDetail("marker", detail);
 }
 
-}  // namespace highwater::analysis
+}  // namespace highwater
