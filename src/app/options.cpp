@@ -260,6 +260,7 @@ Result<void> readKnob(const std::string& whole, const std::string& part, SetKnob
   const auto read = [&](std::uint32_t most, std::optional<std::uint32_t>& target) -> Result<void> {
     auto number = parseWhole<std::uint32_t>(name + " of --set " + whole, value, 1u, most);
     if (!number) return number.error();
+    if (target) return usageError("--set " + whole + " changes " + name + " twice");
     target = *number;
     return {};
   };
