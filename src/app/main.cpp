@@ -1,0 +1,54 @@
+#include <QCoreApplication>
+
+#include "app/doctor_command.h"
+#include "app/options.h"
+#include "app/record_command.h"
+#include "app/report_command.h"
+#include "app/terminal.h"
+#include "app/version.h"
+#include "core/exit_codes.h"
+
+namespace {
+
+using namespace highwater;
+using namespace highwater::app;
+
+int run(const RecordOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runRecord(options);
+}
+
+int run(const ReportOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runReport(options);
+}
+
+int run(const DoctorOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runDoctor(options);
+}
+
+// Replaced by the calls of the window once it is merged.
+template <typename Windowed>
+int run(const Windowed&, int, char**) {
+  printError("this build has no window yet");
+  return kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = parseCommandLine(argc, argv);
+  if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
+    if (early->exitCode == kExitDone) {
+      print(early->text);
+    } else {
+      printError(early->text);
+    }
+    return early->exitCode;
+  }
+  QCoreApplication::setApplicationName(QStringLiteral("highwater"));
+  QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
+  return std::visit([&](const auto& options) { return run(options, argc, argv); },
+                    std::get<Invocation>(parsed));
+}
