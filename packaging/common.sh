@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by packaging/setup, packaging/run and tests/run. Must work with macOS's bash 3.2.
 # Everything it says goes to stderr: stdout belongs to the program or to ctest.
 
