@@ -85,7 +85,7 @@ compile() {
   done
   say "building build/$preset"
   # shellcheck disable=SC2086
-  NINJA_STATUS='[%f/%t, %e s] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
+  NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"
 }
 
