@@ -5,6 +5,8 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 
+#include <pthread.h>
+
 #include <cstdlib>
 #include <string>
 
@@ -28,6 +30,7 @@ struct Device {
     // The thread count that the process has set; all parallel work of the device happens on this
     // one thread, so there is one OpenMP team for it.
     at::init_num_threads();
+    ::pthread_setname_np(::pthread_self(), "simulated mps");
     loop();
   }
 };
