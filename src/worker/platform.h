@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace highwater::worker {
+
+/// "Linux x86_64", "macOS 14.5 arm64".
+[[nodiscard]] std::string platformName();
+
+/// The folder of the running program.
+[[nodiscard]] std::filesystem::path programFolder();
+
+/// What speaks against MPS on this machine, in words that follow "because": the operating system,
+/// the architecture, its version. Empty where nothing does.
+[[nodiscard]] std::string whyNoMetal();
+
+/// A simulated device can be loaded here. Not on macOS: a second registration of MPS hooks would
+/// end the process.
+[[nodiscard]] bool canSimulateMps();
+
+}  // namespace highwater::worker
