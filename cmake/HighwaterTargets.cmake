@@ -33,7 +33,7 @@ function(highwater_flatbuffers target schema)
   endforeach()
   add_custom_command(
     OUTPUT "${out}/${name}_generated.h"
-    COMMAND "${FLATC}" --cpp --scoped-enums --cpp-std c++17 --keep-prefix ${includes}
+    COMMAND "${FLATC}" --cpp --gen-mutable --scoped-enums --cpp-std c++17 --keep-prefix ${includes}
             -o "${out}" "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
     DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}" ${arg_DEPENDS}
     COMMENT "flatc ${folder}/${schema}"

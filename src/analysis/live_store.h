@@ -1,15 +1,16 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/series_pyramid.h"
 #include "analysis/span_index.h"
+#include "core/definition_table.h"
 #include "core/message_sink.h"
 #include "core/messages.h"
 
@@ -28,8 +29,9 @@ struct SystemColumns {
   std::vector<events::Pressure> pressure;
 };
 
-/// Steps, a row a finished step. `fallbackNs` and `unplannedSyncNs` are the parts of a step that were
-/// lost to them; `lane` has the records' indices as payload.
+/// Steps, a row a finished step. `fallbackMs` and `unplannedSyncMs` are the parts of a step that
+/// were lost to them (the wait inside a fallback counts with the fallback only); `tokensPerS` is
+/// NaN for a step without duration; `lane` has the records' indices as payload.
 struct StepColumns {
   std::vector<events::StepRecord> records;
   SeriesPyramid durationMs, tokensPerS, fallbackMs, unplannedSyncMs;
@@ -42,8 +44,13 @@ struct OpenSpanState {
   std::string name;
 };
 
-/// The whole run in columns: what the window draws and the report counts. It takes a validated stream,
-/// live or from a recording, and never looks at a file. Not thread-safe: one thread owns it.
+/// True for what delays a step without being meant to: not deliberate, and not the wait of a
+/// fallback, which is part of the fallback's own time.
+[[nodiscard]] bool isUnplanned(const events::SyncPoint& sync);
+
+/// The whole run in columns: what the window draws and the report counts. It takes a validated
+/// stream, live or from a recording, and never looks at a file. Not thread-safe: one thread owns
+/// it.
 class LiveStore final : public MessageSink {
  public:
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
@@ -63,6 +70,7 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const SystemColumns& system() const { return system_; }
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
 
+  /// These are in the order they came; the lanes below are in order of time.
   [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
   [[nodiscard]] const std::vector<events::SyncPoint>& syncPoints() const { return syncPoints_; }
   [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
@@ -75,21 +83,24 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const SpanIndex& syncLane() const { return syncLane_; }
   [[nodiscard]] const SpanIndex& fallbackLane() const { return fallbackLane_; }
 
-  /// "" for kNoId, "other" for kOtherId.
-  [[nodiscard]] std::string name(NameId id) const;
-  /// "encoder.layers.1.attn"
-  [[nodiscard]] std::string modulePath(ModuleId id) const;
-  /// The innermost frame: "train.cpp:41 (trainStep)"; "" for kNoId.
-  [[nodiscard]] std::string callSite(CallSiteId id) const;
-  /// A marker in words: "batch 16 → 32".
-  [[nodiscard]] std::string markerText(const events::Marker& marker) const;
+  /// The words of the run's definitions: see DefinitionTable.
+  [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
+  [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
+  [[nodiscard]] std::string callSite(CallSiteId id) const { return definitions_.callSite(id); }
+  [[nodiscard]] std::string markerText(const events::Marker& marker) const {
+    return definitions_.markerText(marker);
+  }
 
   /// The knobs that the next step will run with, as far as the stream told.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
+  /// The span that is (or was, when the run ended) open: reported within the last second before
+  /// completeUpToNs(), and no later event says that its step is done.
   [[nodiscard]] std::optional<OpenSpanState> openSpan() const;
+  /// The step that runs, as of the last heartbeat or event of a step; 0 before the first.
   [[nodiscard]] std::uint32_t runningStep() const { return runningStep_; }
   [[nodiscard]] bool paused() const { return paused_; }
 
+  /// Events that say something about the run: not heartbeats, open spans and drop records.
   [[nodiscard]] std::uint64_t eventCount() const { return eventCount_; }
   [[nodiscard]] std::uint64_t dropped() const;
   [[nodiscard]] const std::map<events::EventKind, std::uint64_t>& droppedByKind() const {
@@ -102,13 +113,21 @@ class LiveStore final : public MessageSink {
 
  private:
   void addBatch(const EventBatch& batch);
-  void addDefinitions(const Definitions& definitions);
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
   void addStep(const events::StepRecord& step);
+  void addPhase(const events::PhaseSpan& phase);
   void addSyncPoint(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
+  void addOpenSpans(std::span<const events::OpenSpan> spans);
+  void addHeartbeat(const events::Heartbeat& heartbeat);
+  void addDrop(const events::DropRecord& drop);
+  /// Adds lost time to its step, or keeps it until the step is finished.
+  void addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
+                   std::map<std::uint32_t, std::int64_t>& pending);
+  void setPaused(bool paused, std::int64_t timeNs);
+  void stepReached(std::uint32_t step) { runningStep_ = std::max(runningStep_, step); }
 
   std::uint64_t revision_ = 0;
   std::uint64_t eventCount_ = 0;
@@ -125,14 +144,13 @@ class LiveStore final : public MessageSink {
   std::vector<events::Marker> markers_;
   std::vector<events::Evaluation> evaluations_;
   SpanIndex phaseLane_, syncLane_, fallbackLane_;
-  std::unordered_map<NameId, std::string> names_;
-  std::unordered_map<ModuleId, ModuleDefinition> modules_;
-  std::unordered_map<CallSiteId, CallSiteDefinition> callSites_;
+  DefinitionTable definitions_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
   std::optional<events::OpenSpan> openSpan_;
   Knobs knobs_;
   std::uint32_t runningStep_ = 0;
   bool paused_ = false;
+  std::int64_t pausedAsOfNs_ = 0;  ///< the time of the event that paused_ is from
   std::map<events::EventKind, std::uint64_t> droppedByKind_;
   std::vector<events::DropRecord> drops_;
 };

@@ -5,7 +5,8 @@
 
 namespace highwater {
 
-/// Nanoseconds of the machine's monotonic clock (CLOCK_MONOTONIC on Linux, the uptime clock on macOS).
+/// Nanoseconds of the machine's monotonic clock (CLOCK_MONOTONIC on Linux, the uptime clock on
+/// macOS).
 [[nodiscard]] inline std::int64_t monotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -4,8 +4,8 @@
 
 namespace highwater {
 
-/// Ids of definitions (op names and texts, modules, call sites, threads). 0 is "none", and each kind
-/// is capped: what is new past the cap gets kOtherId.
+/// Ids of definitions (op names and texts, modules, call sites, threads). 0 is "none", and each
+/// kind is capped: what is new past the cap gets kOtherId.
 using NameId = std::uint32_t;
 using ModuleId = std::uint32_t;
 using CallSiteId = std::uint32_t;

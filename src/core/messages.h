@@ -11,8 +11,8 @@
 #include "core/events_generated.h"
 #include "core/ids.h"
 
-/// What the two processes say to each other, as plain values. `wire/` turns them into frames and back;
-/// the other modules never see a FlatBuffers table.
+/// What the two processes say to each other, as plain values. `wire/` turns them into frames and
+/// back; the other modules never see a FlatBuffers table.
 namespace highwater {
 
 /// How the worker came to its device. "Built" is libtorch's, "available" the machine's.
@@ -33,7 +33,8 @@ struct MemoryLimits {
   std::uint64_t systemBytes = 0;  ///< physical memory of the machine, 0 where unknown
 };
 
-/// An environment variable that matters, as the worker found it. `value` is absent where it is unset.
+/// An environment variable that matters, as the worker found it. `value` is absent where it is
+/// unset.
 struct EnvironmentEntry {
   std::string name;
   std::optional<std::string> value;
@@ -201,8 +202,8 @@ struct Command {
       action;
 };
 
-/// How a run ended, as the session saw it. Written by the session into the recording, never sent by a
-/// worker.
+/// How a run ended, as the session saw it. Written by the session into the recording, never sent by
+/// a worker.
 struct RunEnd {
   enum class Reason : std::uint8_t {
     kFinished = 1,  ///< all planned steps done
@@ -217,9 +218,9 @@ struct RunEnd {
   Reason reason = Reason::kFinished;
   std::int32_t exitCode = 0;
   std::int32_t signal = 0;
-  std::string message;   ///< one sentence for people
-  std::string openOp;    ///< the innermost span that was open, empty where none
-  std::string lastLines; ///< the last lines that the worker printed
+  std::string message;    ///< one sentence for people
+  std::string openOp;     ///< the innermost span that was open, empty where none
+  std::string lastLines;  ///< the last lines that the worker printed
 };
 
 /// Any one thing that a frame can hold.

@@ -21,8 +21,8 @@ struct Suffix {
   std::string_view text;
   std::uint64_t factor;
 };
-constexpr std::array<Suffix, 5> kSuffixes = {{{"", 1}, {"B", 1}, {"KiB", kKiB}, {"MiB", kMiB},
-                                              {"GiB", kGiB}}};
+constexpr std::array<Suffix, 5> kSuffixes = {
+    {{"", 1}, {"B", 1}, {"KiB", kKiB}, {"MiB", kMiB}, {"GiB", kGiB}}};
 
 }  // namespace
 

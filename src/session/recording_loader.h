@@ -8,8 +8,8 @@
 
 namespace highwater::session {
 
-/// Replays a recording into a sink through the same decoder and validator as a live stream. A recording
-/// whose run was killed before it could say so has no RunEnd: none is invented.
+/// Replays a recording into a sink through the same decoder and validator as a live stream. A
+/// recording whose run was killed before it could say so has no RunEnd: none is invented.
 [[nodiscard]] Result<void> loadRecording(const std::filesystem::path& path, MessageSink& sink);
 
 }  // namespace highwater::session

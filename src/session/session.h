@@ -49,8 +49,8 @@ class Session final : public QObject {
 
   /// Starts the worker: Idle → Starting. Failure to start ends the run, see ended().
   void start();
-  /// Commands. Each is answered by commandAnswered(); a command that the state does not allow is not
-  /// sent and is answered as refused at once.
+  /// Commands. Each is answered by commandAnswered(); a command that the state does not allow is
+  /// not sent and is answered as refused at once.
   void pause();
   void resume();
   void emptyCache();

@@ -10,12 +10,12 @@
 
 namespace highwater::store {
 
-/// Reads a recording. It treats the file as hostile: defensive mode, no trusted schema, limits on every
-/// size. What the frames say is judged by wire/, not here.
+/// Reads a recording. It treats the file as hostile: defensive mode, no trusted schema, limits on
+/// every size. What the frames say is judged by wire/, not here.
 class RecordingReader {
  public:
-  /// kNotFound, kNoPermission, kMalformed (not a recording), kVersionMismatch (a newer format). A file
-  /// that a killed run left behind opens, with everything that was committed.
+  /// kNotFound, kNoPermission, kMalformed (not a recording), kVersionMismatch (a newer format). A
+  /// file that a killed run left behind opens, with everything that was committed.
   [[nodiscard]] static Result<RecordingReader> open(const std::filesystem::path& path);
   RecordingReader(RecordingReader&&) noexcept;
   RecordingReader& operator=(RecordingReader&&) noexcept;

@@ -17,9 +17,9 @@ struct WriterOptions {
   std::chrono::milliseconds checkpointEvery{2000};
 };
 
-/// Writes a recording: a SQLite file with the validated frames as they came, in zstd batches, and small
-/// tables for people. A thread of its own does the work; take() only queues, and never blocks on the
-/// disk. Whatever was taken more than `commitEvery` ago survives a kill of this process.
+/// Writes a recording: a SQLite file with the validated frames as they came, in zstd batches, and
+/// small tables for people. A thread of its own does the work; take() only queues, and never blocks
+/// on the disk. Whatever was taken more than `commitEvery` ago survives a kill of this process.
 class RecordingWriter final : public MessageSink {
  public:
   /// Creates the file. kExists where there is one and `overwrite` is off; kNoPermission, kFailed.

@@ -9,17 +9,17 @@
 
 namespace highwater::wire {
 
-/// Cuts a stream of bytes into frames. Nothing is allocated for a size that the stream claims before
-/// that size was checked.
+/// Cuts a stream of bytes into frames. Nothing is allocated for a size that the stream claims
+/// before that size was checked.
 class FrameReader {
  public:
   /// Adds bytes as they arrived.
   void append(std::span<const std::uint8_t> bytes);
 
-  /// The next whole frame, prefix included, or nothing until more bytes arrive. It stays valid until
-  /// the next call of any method and is aligned to 8 bytes. kMalformed where the stream is not one of
-  /// frames: the prefix is out of limits or the identifier is wrong. After an error the stream is
-  /// unusable: nothing says where the next frame begins.
+  /// The next whole frame, prefix included, or nothing until more bytes arrive. It stays valid
+  /// until the next call of any method and is aligned to 8 bytes. kMalformed where the stream is
+  /// not one of frames: the prefix is out of limits or the identifier is wrong. After an error the
+  /// stream is unusable: nothing says where the next frame begins.
   [[nodiscard]] Result<std::optional<std::span<const std::uint8_t>>> next();
 
   /// Bytes that belong to a frame which is not complete yet.

@@ -1,0 +1,253 @@
+#include "analysis/live_store.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+/// Open spans are published several times a second: one that was not for so long is closed.
+constexpr std::int64_t kOpenSpanFreshNs = 1'000'000'000;
+constexpr std::uint8_t kDeliberateBit = 0x80;
+
+double toMs(std::int64_t ns) {
+  return static_cast<double>(ns) / kNsPerMs;
+}
+
+Span spanOf(std::int64_t beginNs, std::int64_t durationNs, std::size_t payload,
+            std::uint8_t category) {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  durationNs = std::max<std::int64_t>(durationNs, 0);
+  const std::int64_t endNs = beginNs > kEnd - durationNs ? kEnd : beginNs + durationNs;
+  return {beginNs, endNs, static_cast<std::uint32_t>(payload), category};
+}
+
+/// Where a row with this time belongs. Rows of two threads interleave, so the place is near the
+/// end.
+std::size_t placeFor(const std::vector<std::int64_t>& timesNs, std::int64_t timeNs) {
+  if (timesNs.empty() || timesNs.back() <= timeNs) return timesNs.size();
+  return static_cast<std::size_t>(std::upper_bound(timesNs.begin(), timesNs.end(), timeNs) -
+                                  timesNs.begin());
+}
+
+template <typename T>
+void insertAt(std::vector<T>& column, std::size_t index, T value) {
+  column.insert(column.begin() + static_cast<std::ptrdiff_t>(index), value);
+}
+
+double readingOrNaN(std::int64_t reading) {
+  return reading < 0 ? kNaN : static_cast<double>(reading);
+}
+
+/// A marker's value as a knob; what is no such number leaves the knob as it was.
+void setKnob(std::uint32_t& knob, double value) {
+  if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
+    knob = static_cast<std::uint32_t>(value);
+  }
+}
+
+}  // namespace
+
+bool isUnplanned(const events::SyncPoint& sync) {
+  return sync.deliberate() == 0 && sync.kind() != events::SyncKind::Fallback;
+}
+
+void LiveStore::take(std::span<const std::uint8_t> /*frame*/, const Message& message) {
+  apply(message);
+}
+
+void LiveStore::apply(const Message& message) {
+  const bool changed = std::visit(
+      [this](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Hello>) {
+          hello_ = value;
+        } else if constexpr (std::is_same_v<T, RunDescription>) {
+          run_ = value;
+          knobs_ = value.knobs;
+        } else if constexpr (std::is_same_v<T, Definitions>) {
+          definitions_.add(value);
+        } else if constexpr (std::is_same_v<T, EventBatch>) {
+          addBatch(value);
+        } else if constexpr (std::is_same_v<T, RunEnd>) {
+          end_ = value;
+        } else {
+          return false;
+        }
+        return true;
+      },
+      message);
+  if (changed) ++revision_;
+}
+
+void LiveStore::clear() {
+  // Views compare revisions: an empty store must not look like an older state of this one.
+  const std::uint64_t revision = revision_ + 1;
+  *this = LiveStore();
+  revision_ = revision;
+}
+
+void LiveStore::addBatch(const EventBatch& batch) {
+  for (const auto& sample : batch.memorySamples) addMemorySample(sample);
+  for (const auto& sample : batch.systemSamples) addSystemSample(sample);
+  for (const auto& phase : batch.phases) addPhase(phase);
+  for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
+  for (const auto& fallback : batch.fallbacks) addFallback(fallback);
+  for (const auto& marker : batch.markers) addMarker(marker);
+  for (const auto& step : batch.steps) addStep(step);
+  evaluations_.insert(evaluations_.end(), batch.evaluations.begin(), batch.evaluations.end());
+  addOpenSpans(batch.openSpans);
+  for (const auto& heartbeat : batch.heartbeats) addHeartbeat(heartbeat);
+  for (const auto& drop : batch.drops) addDrop(drop);
+  completeUpToNs_ = std::max(completeUpToNs_, batch.completeUpToNs);
+  eventCount_ +=
+      batch.size() - batch.openSpans.size() - batch.heartbeats.size() - batch.drops.size();
+}
+
+void LiveStore::addMemorySample(const events::MemorySample& sample) {
+  const std::size_t row = placeFor(memory_.timesNs, sample.time_ns());
+  insertAt(memory_.timesNs, row, sample.time_ns());
+  memory_.current.insert(row, static_cast<double>(sample.current_bytes()));
+  memory_.driver.insert(row, static_cast<double>(sample.driver_bytes()));
+  memory_.recommended.insert(row, static_cast<double>(sample.recommended_bytes()));
+}
+
+void LiveStore::addSystemSample(const events::SystemSample& sample) {
+  const std::size_t row = placeFor(system_.timesNs, sample.time_ns());
+  insertAt(system_.timesNs, row, sample.time_ns());
+  system_.footprint.insert(row, readingOrNaN(sample.footprint_bytes()));
+  system_.available.insert(row, readingOrNaN(sample.available_bytes()));
+  system_.swapUsed.insert(row, readingOrNaN(sample.swap_used_bytes()));
+  insertAt(system_.pressure, row, sample.pressure());
+}
+
+void LiveStore::addStep(const events::StepRecord& step) {
+  const auto takePending = [&step](std::map<std::uint32_t, std::int64_t>& pending) {
+    const auto found = pending.find(step.step());
+    const std::int64_t ns = found == pending.end() ? 0 : found->second;
+    pending.erase(pending.begin(), pending.upper_bound(step.step()));
+    return toMs(ns);
+  };
+  steps_.lane.append(spanOf(step.begin_ns(), step.duration_ns(), steps_.records.size(), 0));
+  steps_.records.push_back(step);
+  steps_.durationMs.append(toMs(step.duration_ns()));
+  const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
+  steps_.tokensPerS.append(seconds > 0 ? step.tokens() / seconds : kNaN);
+  steps_.fallbackMs.append(takePending(pendingFallbackNs_));
+  steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));
+  stepReached(step.step());
+  if (openSpan_ && openSpan_->step() != 0 && openSpan_->step() <= step.step()) openSpan_.reset();
+}
+
+void LiveStore::addPhase(const events::PhaseSpan& phase) {
+  phaseLane_.append(spanOf(phase.begin_ns(), phase.duration_ns(), phases_.size(),
+                           static_cast<std::uint8_t>(phase.phase())));
+  phases_.push_back(phase);
+  stepReached(phase.step());
+}
+
+void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
+  const auto kind = static_cast<std::uint8_t>(sync.kind());
+  const auto category =
+      static_cast<std::uint8_t>(sync.deliberate() != 0 ? kind | kDeliberateBit : kind);
+  syncLane_.append(spanOf(sync.begin_ns(), sync.duration_ns(), syncPoints_.size(), category));
+  syncPoints_.push_back(sync);
+  if (isUnplanned(sync)) {
+    addLostTime(sync.step(), sync.duration_ns(), steps_.unplannedSyncMs, pendingSyncNs_);
+  }
+}
+
+void LiveStore::addFallback(const events::FallbackEvent& fallback) {
+  fallbackLane_.append(spanOf(fallback.begin_ns(), fallback.duration_ns(), fallbacks_.size(),
+                              static_cast<std::uint8_t>(fallback.phase())));
+  fallbacks_.push_back(fallback);
+  addLostTime(fallback.step(), fallback.duration_ns(), steps_.fallbackMs, pendingFallbackNs_);
+}
+
+void LiveStore::addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
+                            std::map<std::uint32_t, std::int64_t>& pending) {
+  if (step == 0) return;  // outside of any step
+  const auto& records = steps_.records;
+  if (records.empty() || records.back().step() < step) {
+    pending[step] += ns;
+    return;
+  }
+  const auto found = std::partition_point(
+      records.begin(), records.end(),
+      [step](const events::StepRecord& record) { return record.step() < step; });
+  if (found == records.end() || found->step() != step) return;
+  const auto row = static_cast<std::size_t>(found - records.begin());
+  column.set(row, column[row] + toMs(ns));
+}
+
+void LiveStore::addMarker(const events::Marker& marker) {
+  markers_.push_back(marker);
+  switch (marker.kind()) {
+    case events::MarkerKind::BatchSize:
+      setKnob(knobs_.batchSize, marker.value_after());
+      break;
+    case events::MarkerKind::SequenceLength:
+      setKnob(knobs_.sequenceLength, marker.value_after());
+      break;
+    case events::MarkerKind::LossInterval:
+      setKnob(knobs_.lossEvery, marker.value_after());
+      break;
+    case events::MarkerKind::Paused:
+      setPaused(true, marker.time_ns());
+      break;
+    case events::MarkerKind::Resumed:
+      setPaused(false, marker.time_ns());
+      break;
+    default:
+      break;
+  }
+}
+
+void LiveStore::addOpenSpans(std::span<const events::OpenSpan> spans) {
+  // One batch is one report of the open stacks: of it, the innermost span counts.
+  const events::OpenSpan* innermost = nullptr;
+  for (const auto& span : spans) {
+    if (!innermost || span.depth() > innermost->depth() ||
+        (span.depth() == innermost->depth() && span.begin_ns() >= innermost->begin_ns())) {
+      innermost = &span;
+    }
+  }
+  if (innermost) openSpan_ = *innermost;
+}
+
+void LiveStore::addHeartbeat(const events::Heartbeat& heartbeat) {
+  stepReached(heartbeat.step());
+  setPaused(heartbeat.paused() != 0, heartbeat.time_ns());
+  const bool stepIsDone = openSpan_ && openSpan_->step() != 0 &&
+                          heartbeat.step() > openSpan_->step() &&
+                          heartbeat.time_ns() >= openSpan_->seen_ns();
+  if (stepIsDone) openSpan_.reset();
+}
+
+void LiveStore::addDrop(const events::DropRecord& drop) {
+  drops_.push_back(drop);
+  droppedByKind_[drop.kind()] += drop.count();
+}
+
+void LiveStore::setPaused(bool paused, std::int64_t timeNs) {
+  if (timeNs < pausedAsOfNs_) return;
+  pausedAsOfNs_ = timeNs;
+  paused_ = paused;
+}
+
+std::uint64_t LiveStore::dropped() const {
+  std::uint64_t sum = 0;
+  for (const auto& [kind, count] : droppedByKind_) sum += count;
+  return sum;
+}
+
+std::optional<OpenSpanState> LiveStore::openSpan() const {
+  if (!openSpan_ || openSpan_->seen_ns() < completeUpToNs_ - kOpenSpanFreshNs) return std::nullopt;
+  return OpenSpanState{*openSpan_, name(openSpan_->name())};
+}
+
+}  // namespace highwater::analysis

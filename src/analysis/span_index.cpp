@@ -1,0 +1,168 @@
+#include "analysis/span_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace highwater::analysis {
+namespace {
+
+/// Runs up to here are searched for their longest span; in longer ones nobody could see it.
+constexpr std::size_t kShortRun = 16;
+
+std::int64_t length(const Span& span) {
+  return span.endNs - span.beginNs;
+}
+
+std::uint8_t categoryOfLongest(const Span* begin, const Span* end) {
+  return std::max_element(begin, end,
+                          [](const Span& a, const Span& b) { return length(a) < length(b); })
+      ->category;
+}
+
+/// Where the pixel column with number `column` begins.
+std::int64_t columnBegin(std::int64_t originNs, double nsPerPixel, double column) {
+  const double offset = std::ceil(column * nsPerPixel);
+  constexpr double kLimit = 4e18;
+  return originNs + static_cast<std::int64_t>(std::clamp(offset, -kLimit, kLimit));
+}
+
+}  // namespace
+
+void SpanIndex::append(const Span& given) {
+  Span span = given;
+  span.endNs = std::max(span.endNs, span.beginNs);
+  const auto place =
+      std::upper_bound(spans_.begin(), spans_.end(), span.beginNs,
+                       [](std::int64_t ns, const Span& other) { return ns < other.beginNs; });
+  const auto index = static_cast<std::size_t>(place - spans_.begin());
+  spans_.insert(place, span);
+  recomputeFrom(index);
+}
+
+void SpanIndex::recomputeFrom(std::size_t index) {
+  busyBefore_.resize(spans_.size());
+  for (std::size_t i = index; i < spans_.size(); ++i) {
+    busyBefore_[i] = i == 0 ? 0 : busyBefore_[i - 1] + length(spans_[i - 1]);
+  }
+  if (reach_.empty()) {
+    // Ends are sorted as long as no span lies within another one: their neighbours show it.
+    const bool nested =
+        (index > 0 && spans_[index - 1].endNs > spans_[index].endNs) ||
+        (index + 1 < spans_.size() && spans_[index].endNs > spans_[index + 1].endNs);
+    if (!nested) return;
+    index = 0;
+  }
+  reach_.resize(spans_.size());
+  for (std::size_t i = index; i < spans_.size(); ++i) {
+    reach_[i] = i == 0 ? spans_[i].endNs : std::max(reach_[i - 1], spans_[i].endNs);
+  }
+}
+
+std::size_t SpanIndex::firstBeginningFrom(std::size_t from, std::int64_t ns) const {
+  // Gallop first: the next pixel is near in a sparse lane, far in a dense one.
+  std::size_t low = from;
+  std::size_t step = 1;
+  while (low + step < spans_.size() && spans_[low + step].beginNs < ns) {
+    low += step;
+    step *= 2;
+  }
+  const auto end =
+      spans_.begin() + static_cast<std::ptrdiff_t>(std::min(low + step, spans_.size()));
+  const auto found = std::partition_point(spans_.begin() + static_cast<std::ptrdiff_t>(low), end,
+                                          [ns](const Span& span) { return span.beginNs < ns; });
+  return static_cast<std::size_t>(found - spans_.begin());
+}
+
+std::pair<std::size_t, std::size_t> SpanIndex::touching(std::int64_t beginNs,
+                                                        std::int64_t endNs) const {
+  std::size_t low = 0;
+  std::size_t high = spans_.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const bool over = reach(middle) <= beginNs && spans_[middle].beginNs < beginNs;
+    if (over) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == spans_.size()) return {low, low};
+  return {low, std::max(low, firstBeginningFrom(low, endNs))};
+}
+
+void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPixel,
+                        const std::function<void(const VisibleSpan&)>& visit) const {
+  const auto [first, last] = touching(beginNs, endNs);
+  const auto isLong = [&](std::size_t i) {
+    return static_cast<double>(length(spans_[i])) >= nsPerPixel;
+  };
+  std::int64_t drawnUpToNs = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = first; i < last;) {
+    const Span& span = spans_[i];
+    if (isLong(i)) {
+      visit({span.beginNs, span.endNs, 1, span.payload, 1, span.category});
+      drawnUpToNs = std::max(drawnUpToNs, span.endNs);
+      ++i;
+      continue;
+    }
+    const double column = std::floor(static_cast<double>(span.beginNs - beginNs) / nsPerPixel);
+    // Rounding to whole nanoseconds must not leave the span outside of its own column.
+    std::int64_t runBegin = std::min(columnBegin(beginNs, nsPerPixel, column), span.beginNs);
+    std::int64_t runEnd = std::max(columnBegin(beginNs, nsPerPixel, column + 1), span.beginNs + 1);
+    std::size_t next = std::clamp(firstBeginningFrom(i, runEnd), i + 1, last);
+    // A long span can only be the last to begin in a column; it comes alone.
+    if (next - i > 1 && isLong(next - 1)) runEnd = spans_[--next].beginNs;
+    runBegin = std::min(std::max(runBegin, drawnUpToNs), span.beginNs);
+    runEnd = std::max({runEnd, spans_[next - 1].endNs, runBegin + 1});
+
+    const std::int64_t busy = busyBefore_[next - 1] + length(spans_[next - 1]) - busyBefore_[i];
+    const double share = static_cast<double>(busy) / static_cast<double>(runEnd - runBegin);
+    const std::uint8_t category = next - i <= kShortRun
+                                      ? categoryOfLongest(&spans_[i], &spans_[i] + (next - i))
+                                      : span.category;
+    visit({runBegin, runEnd, std::min(share, 1.0), span.payload,
+           static_cast<std::uint32_t>(next - i), category});
+    drawnUpToNs = std::max(drawnUpToNs, runEnd);
+    i = next;
+  }
+}
+
+std::optional<std::size_t> SpanIndex::at(std::int64_t ns, std::int64_t toleranceNs) const {
+  if (spans_.empty()) return std::nullopt;
+  const std::size_t next = ns == std::numeric_limits<std::int64_t>::max()
+                               ? spans_.size()
+                               : firstBeginningFrom(0, ns + 1);
+  for (std::size_t i = next; i > 0 && reach(i - 1) > ns; --i) {
+    if (spans_[i - 1].endNs > ns) return i - 1;
+  }
+  std::optional<std::size_t> nearest;
+  std::int64_t best = toleranceNs;
+  if (next > 0 && ns - spans_[next - 1].endNs <= best) {
+    nearest = next - 1;
+    best = ns - spans_[next - 1].endNs;
+  }
+  if (next < spans_.size() && spans_[next].beginNs - ns <= best &&
+      (!nearest || spans_[next].beginNs - ns < best)) {
+    nearest = next;
+  }
+  return nearest;
+}
+
+std::optional<std::size_t> SpanIndex::after(std::int64_t ns) const {
+  const auto found =
+      std::upper_bound(spans_.begin(), spans_.end(), ns,
+                       [](std::int64_t t, const Span& span) { return t < span.beginNs; });
+  if (found == spans_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - spans_.begin());
+}
+
+std::optional<std::size_t> SpanIndex::before(std::int64_t ns) const {
+  const auto found =
+      std::lower_bound(spans_.begin(), spans_.end(), ns,
+                       [](const Span& span, std::int64_t t) { return span.beginNs < t; });
+  if (found == spans_.begin()) return std::nullopt;
+  return static_cast<std::size_t>(found - spans_.begin()) - 1;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,107 @@
+#include "core/definition_table.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace highwater {
+namespace {
+
+/// Longer chains of parents are nonsense, or a loop.
+constexpr int kMaxModuleDepth = 64;
+
+/// Counts print as counts, whatever else as briefly as it can be said.
+std::string numberText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, std::floor(value) == value ? "%.0f" : "%.3g", value);
+  return std::fabs(value) < 1e15 ? text : "?";
+}
+
+std::string changeText(const std::string& what, const events::Marker& marker) {
+  return what + ' ' + numberText(marker.value_before()) + " \u2192 " +
+         numberText(marker.value_after());
+}
+
+std::string withDetail(const std::string& what, const std::string& detail) {
+  return detail.empty() ? what : what + ": " + detail;
+}
+
+std::string withoutFolder(const std::string& file) {
+  return file.substr(file.find_last_of("/\\") + 1);
+}
+
+}  // namespace
+
+void DefinitionTable::add(const Definitions& definitions) {
+  for (const auto& definition : definitions.names) {
+    if (names_.size() < kMaxNames) names_.try_emplace(definition.id, definition.text);
+  }
+  for (const auto& definition : definitions.modules) {
+    if (modules_.size() < kMaxModules) modules_.try_emplace(definition.id, definition);
+  }
+  for (const auto& definition : definitions.callSites) {
+    if (callSites_.size() < kMaxCallSites) callSites_.try_emplace(definition.id, definition);
+  }
+}
+
+std::string DefinitionTable::name(NameId id) const {
+  if (id == kNoId) return {};
+  if (id == kOtherId) return "other";
+  const auto found = names_.find(id);
+  return found == names_.end() ? "unknown" : found->second;
+}
+
+std::string DefinitionTable::modulePath(ModuleId id) const {
+  if (id == kNoId) return {};
+  if (id == kOtherId) return "other";
+  std::string path;
+  for (int depth = 0; depth < kMaxModuleDepth && id != kNoId; ++depth) {
+    const auto found = modules_.find(id);
+    const std::string part = found == modules_.end() ? "unknown" : found->second.name;
+    // The root of a model has no name of its own.
+    if (!part.empty()) path = path.empty() ? part : part + '.' + path;
+    if (found == modules_.end()) break;
+    id = found->second.parent;
+  }
+  return path;
+}
+
+std::string DefinitionTable::callSite(CallSiteId id) const {
+  if (id == kNoId) return {};
+  if (id == kOtherId) return "other";
+  const auto found = callSites_.find(id);
+  if (found == callSites_.end()) return "unknown";
+  const CallSiteDefinition& site = found->second;
+  std::string text = withoutFolder(site.file);
+  if (!text.empty() && site.line != 0) text += ':' + std::to_string(site.line);
+  if (site.function.empty()) return text;
+  return text.empty() ? site.function : text + " (" + site.function + ')';
+}
+
+std::string DefinitionTable::markerText(const events::Marker& marker) const {
+  const std::string detail = name(marker.text());
+  switch (marker.kind()) {
+    case events::MarkerKind::None:
+      break;
+    case events::MarkerKind::BatchSize:
+      return changeText("batch", marker);
+    case events::MarkerKind::SequenceLength:
+      return changeText("sequence", marker);
+    case events::MarkerKind::LossInterval:
+      return changeText("loss every", marker);
+    case events::MarkerKind::CacheEmptied:
+      return withDetail("cache emptied", detail);
+    case events::MarkerKind::OutOfMemory:
+      return withDetail("out of memory", detail);
+    case events::MarkerKind::Recovered:
+      return withDetail("recovered", detail);
+    case events::MarkerKind::Paused:
+      return "paused";
+    case events::MarkerKind::Resumed:
+      return "resumed";
+    case events::MarkerKind::Note:
+      return detail.empty() ? "note" : detail;
+  }
+  return withDetail("marker", detail);
+}
+
+}  // namespace highwater

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <string_view>
+
+#include "wire/codec.h"
+#include "wire/frames_generated.h"
+#include "wire/limits.h"
+
+namespace highwater::wire {
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <typename T>
+using Offset = flatbuffers::Offset<T>;
+using Text = Offset<flatbuffers::String>;
+
+/// Cuts at kMaxTextBytes, and never inside of a UTF-8 sequence.
+std::string_view cut(std::string_view text) {
+  if (text.size() <= kMaxTextBytes) return text;
+  std::size_t end = kMaxTextBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
+Text text(Builder& b, std::string_view value) {
+  const std::string_view kept = cut(value);
+  return b.CreateString(kept.data(), kept.size());
+}
+
+template <typename T>
+Offset<flatbuffers::Vector<const T*>> structs(Builder& b, std::span<const T> events) {
+  if (events.empty()) return 0;
+  return b.CreateVectorOfStructs(events.data(), events.size());
+}
+
+template <typename T>
+struct Encoded {
+  fb::Body type;
+  Offset<T> offset;
+};
+
+Encoded<fb::Hello> encodeBody(Builder& b, const Hello& m) {
+  std::vector<Offset<fb::EnvironmentEntry>> entries;
+  for (const EnvironmentEntry& entry : m.environment) {
+    const Text name = text(b, entry.name);
+    const Text value = entry.value ? text(b, *entry.value) : Text{0};
+    entries.push_back(fb::CreateEnvironmentEntry(b, name, value));
+  }
+  const auto environment = b.CreateVector(entries);
+  const auto requested = text(b, m.device.requested);
+  const auto selected = text(b, m.device.selected);
+  const auto reason = text(b, m.device.reason);
+  const auto device = fb::CreateDeviceReport(b, requested, selected, reason, m.device.simulated,
+                                             m.device.mpsBuilt, m.device.mpsAvailable);
+  const auto limits =
+      fb::CreateMemoryLimits(b, m.limits.recommendedBytes, m.limits.lowWatermarkRatio,
+                             m.limits.highWatermarkRatio, m.limits.systemBytes);
+  const auto clock = fb::CreateClock(b, m.clock.monotonicEpochNs, m.clock.unixEpochNs);
+  const auto token = text(b, m.token);
+  const auto worker = text(b, m.workerVersion);
+  const auto torch = text(b, m.torchVersion);
+  const auto platform = text(b, m.platform);
+  return {fb::Body::Hello, fb::CreateHello(b, m.protocolVersion, token, worker, torch, platform,
+                                           m.processId, clock, device, limits, environment)};
+}
+
+Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
+  std::vector<Text> labels;
+  for (const std::string& label : m.labels) labels.push_back(text(b, label));
+  const auto labelVector = b.CreateVector(labels);
+  const auto knobs =
+      fb::CreateKnobs(b, m.knobs.batchSize, m.knobs.sequenceLength, m.knobs.lossEvery);
+  const auto workload = text(b, m.workload);
+  const auto preset = text(b, m.preset);
+  const auto dtype = text(b, m.dtype);
+  const auto dataset = text(b, m.dataset);
+  return {fb::Body::RunDescription,
+          fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows,
+                                   labelVector, m.vocabularySize, m.width, m.layers, m.heads,
+                                   m.parameters, knobs, m.maxBatchSize, m.maxSequenceLength,
+                                   m.plannedSteps)};
+}
+
+Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
+  std::vector<Offset<fb::NameDefinition>> names;
+  for (const auto& d : m.names) names.push_back(fb::CreateNameDefinition(b, d.id, text(b, d.text)));
+  std::vector<Offset<fb::ModuleDefinition>> modules;
+  for (const auto& d : m.modules) {
+    modules.push_back(fb::CreateModuleDefinition(b, d.id, d.parent, text(b, d.name)));
+  }
+  std::vector<Offset<fb::CallSiteDefinition>> sites;
+  for (const auto& d : m.callSites) {
+    const Text function = text(b, d.function);
+    const Text file = text(b, d.file);
+    sites.push_back(fb::CreateCallSiteDefinition(b, d.id, d.parent, function, file, d.line));
+  }
+  std::vector<Offset<fb::ThreadDefinition>> threads;
+  for (const auto& d : m.threads) {
+    threads.push_back(fb::CreateThreadDefinition(b, d.id, text(b, d.name)));
+  }
+  const auto nameVector = b.CreateVector(names);
+  const auto moduleVector = b.CreateVector(modules);
+  const auto siteVector = b.CreateVector(sites);
+  const auto threadVector = b.CreateVector(threads);
+  return {fb::Body::Definitions,
+          fb::CreateDefinitions(b, nameVector, moduleVector, siteVector, threadVector)};
+}
+
+Encoded<fb::EventBatch> encodeBody(Builder& b, const EventBatch& m) {
+  const auto memory = structs(b, m.memorySamples);
+  const auto system = structs(b, m.systemSamples);
+  const auto steps = structs(b, m.steps);
+  const auto phases = structs(b, m.phases);
+  const auto syncs = structs(b, m.syncPoints);
+  const auto fallbacks = structs(b, m.fallbacks);
+  const auto markers = structs(b, m.markers);
+  const auto evaluations = structs(b, m.evaluations);
+  const auto open = structs(b, m.openSpans);
+  const auto heartbeats = structs(b, m.heartbeats);
+  const auto drops = structs(b, m.drops);
+  return {fb::Body::EventBatch,
+          fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs, fallbacks,
+                               markers, evaluations, open, heartbeats, drops)};
+}
+
+Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {
+  return {fb::Body::CommandResult,
+          fb::CreateCommandResult(b, m.commandId, m.accepted, text(b, m.message), m.effectiveStep)};
+}
+
+Encoded<fb::Failure> encodeBody(Builder& b, const Failure& m) {
+  return {fb::Body::Failure,
+          fb::CreateFailure(b, static_cast<std::uint8_t>(m.kind), text(b, m.message))};
+}
+
+Encoded<fb::Goodbye> encodeBody(Builder& b, const Goodbye& m) {
+  return {fb::Body::Goodbye, fb::CreateGoodbye(b, m.stepsDone, m.stoppedOnRequest)};
+}
+
+Encoded<fb::Welcome> encodeBody(Builder& b, const Welcome& m) {
+  return {fb::Body::Welcome, fb::CreateWelcome(b, m.protocolVersion)};
+}
+
+struct EncodedAction {
+  fb::Action type;
+  Offset<void> offset;
+};
+
+EncodedAction encodeAction(Builder& b, const StartTraining&) {
+  return {fb::Action::StartTraining, fb::CreateStartTraining(b).Union()};
+}
+EncodedAction encodeAction(Builder& b, const PauseTraining&) {
+  return {fb::Action::PauseTraining, fb::CreatePauseTraining(b).Union()};
+}
+EncodedAction encodeAction(Builder& b, const ResumeTraining&) {
+  return {fb::Action::ResumeTraining, fb::CreateResumeTraining(b).Union()};
+}
+EncodedAction encodeAction(Builder& b, const EmptyCache&) {
+  return {fb::Action::EmptyCache, fb::CreateEmptyCache(b).Union()};
+}
+EncodedAction encodeAction(Builder& b, const StopTraining&) {
+  return {fb::Action::StopTraining, fb::CreateStopTraining(b).Union()};
+}
+EncodedAction encodeAction(Builder& b, const SetKnobs& m) {
+  fb::SetKnobsBuilder knobs(b);
+  if (m.batchSize) knobs.add_batch_size(*m.batchSize);
+  if (m.sequenceLength) knobs.add_sequence_length(*m.sequenceLength);
+  if (m.lossEvery) knobs.add_loss_every(*m.lossEvery);
+  knobs.add_at_step(m.atStep);
+  return {fb::Action::SetKnobs, knobs.Finish().Union()};
+}
+
+Encoded<fb::Command> encodeBody(Builder& b, const Command& m) {
+  const EncodedAction action =
+      std::visit([&b](const auto& a) { return encodeAction(b, a); }, m.action);
+  return {fb::Body::Command, fb::CreateCommand(b, m.id, action.type, action.offset)};
+}
+
+Encoded<fb::RunEnd> encodeBody(Builder& b, const RunEnd& m) {
+  const auto message = text(b, m.message);
+  const auto openOp = text(b, m.openOp);
+  const auto lastLines = text(b, m.lastLines);
+  return {fb::Body::RunEnd, fb::CreateRunEnd(b, static_cast<std::uint8_t>(m.reason), m.exitCode,
+                                             m.signal, message, openOp, lastLines)};
+}
+
+}  // namespace
+
+FrameBytes encode(const Message& message) {
+  Builder b(1024);
+  std::visit(
+      [&b](const auto& m) {
+        const auto body = encodeBody(b, m);
+        b.FinishSizePrefixed(fb::CreateFrame(b, body.type, body.offset.Union()),
+                             fb::FrameIdentifier());
+      },
+      message);
+  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
+}
+
+}  // namespace highwater::wire

@@ -1,0 +1,194 @@
+#include "wire/event_checks.h"
+
+#include <cmath>
+
+#include "core/ids.h"
+#include "wire/limits.h"
+
+namespace highwater::wire {
+namespace {
+
+// An event may be drained a moment after its batch's completeUpToNs was read.
+constexpr std::int64_t kSlackNs = std::int64_t{60} * 1'000'000'000;
+
+/// Collects the first complaint about one event.
+class Judge {
+ public:
+  Judge(const char* event, const EventContext& context) : event_(event), context_(context) {}
+
+  Judge& time(std::int64_t ns) { return when(isTime(ns), Violation::kTimeOutOfRange, "time"); }
+  Judge& span(std::int64_t beginNs, std::int64_t durationNs) {
+    return when(isTime(beginNs) && durationNs >= 0 && durationNs <= kMaxRunNs &&
+                    isTime(beginNs + durationNs),
+                Violation::kTimeOutOfRange, "begin or duration");
+  }
+  Judge& bytes(std::uint64_t value, const char* field) {
+    return when(value <= kMaxPlausibleBytes, Violation::kNumberOutOfRange, field);
+  }
+  Judge& optionalBytes(std::int64_t value, const char* field) {
+    return when(value >= -1 && value <= static_cast<std::int64_t>(kMaxPlausibleBytes),
+                Violation::kNumberOutOfRange, field);
+  }
+  Judge& number(bool inRange, const char* field) {
+    return when(inRange, Violation::kNumberOutOfRange, field);
+  }
+  Judge& flag(std::uint8_t value, const char* field) {
+    return when(value <= 1, Violation::kNumberOutOfRange, field);
+  }
+  Judge& name(std::uint32_t id) {
+    return when(isDefined(context_.names, id), Violation::kUndefinedId, "name");
+  }
+  Judge& module(std::uint32_t id) {
+    return when(isDefined(context_.modules, id), Violation::kUndefinedId, "module");
+  }
+  Judge& callSite(std::uint32_t id) {
+    return when(isDefined(context_.callSites, id), Violation::kUndefinedId, "call site");
+  }
+  Judge& thread(std::uint16_t id) {
+    const bool known = id == 0 || (id < context_.threads.size() && context_.threads[id]);
+    return when(known, Violation::kUndefinedId, "thread");
+  }
+  /// An enum's value; `allowNone` where 0 is one of its meanings.
+  template <typename E>
+  Judge& value(E e, bool allowNone, const char* field) {
+    const auto raw = static_cast<int>(e);
+    return when(raw >= (allowNone ? 0 : 1) && raw <= static_cast<int>(E::MAX),
+                Violation::kUnknownEnum, field);
+  }
+
+  [[nodiscard]] Complaint verdict() { return std::move(complaint_); }
+
+ private:
+  bool isTime(std::int64_t ns) const {
+    return ns >= 0 && ns <= kMaxRunNs && ns <= context_.completeUpToNs + kSlackNs;
+  }
+  Judge& when(bool fine, Violation violation, const char* field) {
+    if (!fine && complaint_.violation == Violation::kNone) {
+      complaint_ = {violation, std::string("the ") + field + " of a " + event_};
+    }
+    return *this;
+  }
+
+  const char* event_;
+  const EventContext& context_;
+  Complaint complaint_;
+};
+
+}  // namespace
+
+bool isDefined(const std::vector<bool>& known, std::uint32_t id) {
+  return id <= kOtherId || (id < known.size() && known[id]);
+}
+
+Complaint checkEvent(const events::MemorySample& e, const EventContext& context) {
+  return Judge("memory sample", context)
+      .time(e.time_ns())
+      .bytes(e.current_bytes(), "current")
+      .bytes(e.driver_bytes(), "driver")
+      .bytes(e.recommended_bytes(), "recommended")
+      .value(e.origin(), false, "origin")
+      .verdict();
+}
+
+Complaint checkEvent(const events::SystemSample& e, const EventContext& context) {
+  return Judge("system sample", context)
+      .time(e.time_ns())
+      .optionalBytes(e.footprint_bytes(), "footprint")
+      .optionalBytes(e.available_bytes(), "available memory")
+      .optionalBytes(e.swap_used_bytes(), "swap")
+      .value(e.pressure(), true, "pressure")
+      .verdict();
+}
+
+Complaint checkEvent(const events::StepRecord& e, const EventContext& context) {
+  return Judge("step", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .bytes(e.peak_current_bytes(), "peak of current")
+      .bytes(e.peak_driver_bytes(), "peak of driver")
+      .number(e.device_ns() >= -1 && e.device_ns() <= kMaxRunNs, "device span")
+      .number(e.step() >= 1, "number")
+      .number(e.batch_size() >= 1 && e.batch_size() <= kMaxBatchSize, "batch size")
+      .number(e.sequence_length() >= 1 && e.sequence_length() <= kMaxSequenceLength,
+              "sequence length")
+      .flag(e.loss_read(), "loss flag")
+      .flag(e.peak_current_exact(), "flag of the peak")
+      .verdict();
+}
+
+Complaint checkEvent(const events::PhaseSpan& e, const EventContext& context) {
+  return Judge("phase", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .value(e.phase(), false, "phase")
+      .thread(e.thread())
+      .verdict();
+}
+
+Complaint checkEvent(const events::SyncPoint& e, const EventContext& context) {
+  return Judge("sync point", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .bytes(e.bytes(), "size")
+      .name(e.op())
+      .module(e.module_id())
+      .callSite(e.call_site())
+      .thread(e.thread())
+      .value(e.kind(), false, "kind")
+      .value(e.phase(), true, "phase")
+      .flag(e.deliberate(), "deliberate flag")
+      .verdict();
+}
+
+Complaint checkEvent(const events::FallbackEvent& e, const EventContext& context) {
+  return Judge("fallback", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .number(e.wait_ns() >= 0 && e.wait_ns() <= e.duration_ns(), "wait")
+      .bytes(e.bytes_to_cpu(), "size to the CPU")
+      .bytes(e.bytes_to_device(), "size to the device")
+      .name(e.op())
+      .module(e.module_id())
+      .callSite(e.call_site())
+      .thread(e.thread())
+      .value(e.phase(), true, "phase")
+      .verdict();
+}
+
+Complaint checkEvent(const events::Marker& e, const EventContext& context) {
+  return Judge("marker", context)
+      .time(e.time_ns())
+      .number(std::isfinite(e.value_before()) && std::isfinite(e.value_after()), "value")
+      .name(e.text())
+      .value(e.kind(), false, "kind")
+      .verdict();
+}
+
+Complaint checkEvent(const events::Evaluation& e, const EventContext& context) {
+  return Judge("evaluation", context)
+      .time(e.time_ns())
+      .number(e.accuracy() >= 0 && e.accuracy() <= 1, "accuracy")
+      .number(e.samples() >= 1, "number of samples")
+      .verdict();
+}
+
+Complaint checkEvent(const events::OpenSpan& e, const EventContext& context) {
+  return Judge("open span", context)
+      .time(e.begin_ns())
+      .time(e.seen_ns())
+      .number(e.seen_ns() >= e.begin_ns(), "time")
+      .name(e.name())
+      .thread(e.thread())
+      .value(e.phase(), true, "phase")
+      .verdict();
+}
+
+Complaint checkEvent(const events::Heartbeat& e, const EventContext& context) {
+  return Judge("heartbeat", context).time(e.time_ns()).flag(e.paused(), "paused flag").verdict();
+}
+
+Complaint checkEvent(const events::DropRecord& e, const EventContext& context) {
+  return Judge("drop record", context)
+      .time(e.time_ns())
+      .number(e.count() >= 1, "count")
+      .value(e.kind(), false, "kind")
+      .verdict();
+}
+
+}  // namespace highwater::wire

@@ -1,0 +1,250 @@
+#include "wire/validator.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/names.h"
+#include "wire/event_checks.h"
+#include "wire/limits.h"
+
+namespace highwater::wire {
+namespace {
+
+template <typename... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+
+bool isRatio(double value) {
+  return std::isfinite(value) && value >= 0 && value <= 1000;
+}
+
+}  // namespace
+
+std::string_view violationName(Violation violation) {
+  switch (violation) {
+    case Violation::kNone:
+      return "none";
+    case Violation::kHelloMissing:
+      return "hello missing";
+    case Violation::kHelloRepeated:
+      return "hello repeated";
+    case Violation::kVersion:
+      return "protocol version";
+    case Violation::kToken:
+      return "wrong token";
+    case Violation::kDirection:
+      return "wrong direction";
+    case Violation::kAfterEnd:
+      return "frame after the end";
+    case Violation::kUnknownEnum:
+      return "unknown value";
+    case Violation::kUndefinedId:
+      return "undefined id";
+    case Violation::kRedefinedId:
+      return "redefined id";
+    case Violation::kIdOutOfRange:
+      return "id out of range";
+    case Violation::kTimeOutOfRange:
+      return "time out of range";
+    case Violation::kTimeWentBack:
+      return "time went back";
+    case Violation::kStepWentBack:
+      return "step went back";
+    case Violation::kNumberOutOfRange:
+      return "number out of range";
+    case Violation::kTextTooLong:
+      return "text too long";
+  }
+  return "unknown violation";
+}
+
+Result<void> Validator::refuse(Violation violation, std::string detail) {
+  violation_ = violation;
+  const ErrorCode code =
+      violation == Violation::kVersion ? ErrorCode::kVersionMismatch : ErrorCode::kMalformed;
+  return Error{code, std::string(violationName(violation)) + ": " + std::move(detail)};
+}
+
+Result<void> Validator::check(const Message& message) {
+  if (ended_) return refuse(Violation::kAfterEnd, "a frame follows the end of the run");
+  const bool isHello = std::holds_alternative<Hello>(message);
+  // A worker that never came up leaves a recording with nothing but its end.
+  const bool isEnd = std::holds_alternative<RunEnd>(message);
+  if (!greeted_ && !isHello && !(isEnd && source_ == StreamSource::kRecording)) {
+    return refuse(Violation::kHelloMissing, "the stream does not begin with Hello");
+  }
+  return std::visit(
+      Overloaded{
+          [this](const Hello& m) { return checkHello(m); },
+          [this](const RunDescription& m) { return checkDescription(m); },
+          [this](const Definitions& m) { return checkDefinitions(m); },
+          [this](const EventBatch& m) { return checkBatch(m); },
+          [this](const CommandResult& m) -> Result<void> {
+            if (m.message.size() > kMaxTextBytes) {
+              return refuse(Violation::kTextTooLong, "the answer to a command");
+            }
+            return {};
+          },
+          [this](const Failure& m) -> Result<void> {
+            const auto kind = static_cast<int>(m.kind);
+            if (kind < 1 || kind > 4) {
+              return refuse(Violation::kUnknownEnum, "failure kind " + std::to_string(kind));
+            }
+            if (m.message.size() > kMaxTextBytes) {
+              return refuse(Violation::kTextTooLong, "the message of a failure");
+            }
+            return {};
+          },
+          [](const Goodbye&) -> Result<void> { return {}; },
+          [this](const Welcome&) { return refuse(Violation::kDirection, "a worker sent Welcome"); },
+          [this](const Command&) {
+            return refuse(Violation::kDirection, "a worker sent a command");
+          },
+          [this](const RunEnd& m) { return checkEnd(m); },
+      },
+      message);
+}
+
+Result<void> Validator::checkHello(const Hello& hello) {
+  if (greeted_) return refuse(Violation::kHelloRepeated, "a second Hello");
+  if (hello.protocolVersion != kProtocolVersion) {
+    return refuse(Violation::kVersion,
+                  "the worker speaks version " + std::to_string(hello.protocolVersion) +
+                      ", this program version " + std::to_string(kProtocolVersion) +
+                      "; build both from the same sources");
+  }
+  if (source_ == StreamSource::kWorker && hello.token != token_) {
+    return refuse(Violation::kToken, "the process that connected does not know the token");
+  }
+  if (hello.device.selected != "mps" && hello.device.selected != "cpu") {
+    return refuse(Violation::kUnknownEnum, "the device is neither mps nor cpu");
+  }
+  if (!isRatio(hello.limits.lowWatermarkRatio) || !isRatio(hello.limits.highWatermarkRatio)) {
+    return refuse(Violation::kNumberOutOfRange, "a watermark ratio");
+  }
+  if (hello.limits.recommendedBytes > kMaxPlausibleBytes ||
+      hello.limits.systemBytes > kMaxPlausibleBytes) {
+    return refuse(Violation::kNumberOutOfRange, "a memory limit over 1 PiB");
+  }
+  if (hello.environment.size() > 1000) {
+    return refuse(Violation::kNumberOutOfRange, "more than 1000 environment variables");
+  }
+  greeted_ = true;
+  return {};
+}
+
+Result<void> Validator::checkDescription(const RunDescription& run) {
+  const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
+  if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset)) {
+    return refuse(Violation::kTextTooLong, "a name in the description of the run");
+  }
+  if (run.labels.size() > 10'000) {
+    return refuse(Violation::kNumberOutOfRange, "more than 10000 labels");
+  }
+  if (run.knobs.batchSize < 1 || run.knobs.batchSize > kMaxBatchSize ||
+      run.maxBatchSize > kMaxBatchSize) {
+    return refuse(Violation::kNumberOutOfRange, "the batch size of the description");
+  }
+  if (run.knobs.sequenceLength < 1 || run.knobs.sequenceLength > kMaxSequenceLength ||
+      run.maxSequenceLength > kMaxSequenceLength) {
+    return refuse(Violation::kNumberOutOfRange, "the sequence length of the description");
+  }
+  return {};
+}
+
+Result<void> Validator::checkDefinitions(const Definitions& definitions) {
+  const auto define = [this](std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
+                             std::uint32_t cap, std::string_view what) -> Result<void> {
+    if (id < first || id >= cap) {
+      return refuse(Violation::kIdOutOfRange, std::string(what) + " " + std::to_string(id) +
+                                                  ", allowed are " + std::to_string(first) +
+                                                  " to " + std::to_string(cap - 1));
+    }
+    if (id < known.size() && known[id]) {
+      return refuse(Violation::kRedefinedId, std::string(what) + " " + std::to_string(id));
+    }
+    if (id >= known.size()) known.resize(id + 1, false);
+    known[id] = true;
+    return {};
+  };
+  const auto nameFits = [this](const std::string& name) -> Result<void> {
+    if (name.size() > kMaxNameBytes) return refuse(Violation::kTextTooLong, "a name");
+    return {};
+  };
+
+  for (const NameDefinition& d : definitions.names) {
+    // A name may be a note's text, which has the limit of texts.
+    if (d.text.size() > kMaxTextBytes) return refuse(Violation::kTextTooLong, "a name");
+    if (auto r = define(names_, d.id, kOtherId + 1, kMaxNames, "name"); !r) return r;
+  }
+  for (const ModuleDefinition& d : definitions.modules) {
+    if (auto r = nameFits(d.name); !r) return r;
+    if (!isDefined(modules_, d.parent)) {
+      return refuse(Violation::kUndefinedId, "parent module " + std::to_string(d.parent));
+    }
+    if (auto r = define(modules_, d.id, kOtherId + 1, kMaxModules, "module"); !r) return r;
+  }
+  for (const CallSiteDefinition& d : definitions.callSites) {
+    if (d.function.size() > kMaxTextBytes || d.file.size() > kMaxTextBytes) {
+      return refuse(Violation::kTextTooLong, "a call site");
+    }
+    if (!isDefined(callSites_, d.parent)) {
+      return refuse(Violation::kUndefinedId, "parent call site " + std::to_string(d.parent));
+    }
+    if (auto r = define(callSites_, d.id, kOtherId + 1, kMaxCallSites, "call site"); !r) return r;
+  }
+  for (const ThreadDefinition& d : definitions.threads) {
+    if (auto r = nameFits(d.name); !r) return r;
+    if (auto r = define(threads_, d.id, 1, kMaxThreads, "thread"); !r) return r;
+  }
+  return {};
+}
+
+Result<void> Validator::checkBatch(const EventBatch& batch) {
+  if (batch.completeUpToNs < 0 || batch.completeUpToNs > kMaxRunNs) {
+    return refuse(Violation::kTimeOutOfRange, "completeUpToNs of a batch");
+  }
+  if (batch.completeUpToNs < completeUpToNs_) {
+    return refuse(Violation::kTimeWentBack, "completeUpToNs of a batch");
+  }
+  completeUpToNs_ = batch.completeUpToNs;
+
+  const EventContext context{names_, modules_, callSites_, threads_, completeUpToNs_};
+  Complaint complaint;
+  batch.forEachKind([&](auto events) {
+    for (const auto& event : events) {
+      if (complaint.violation != Violation::kNone) return;
+      complaint = checkEvent(event, context);
+    }
+  });
+  if (complaint.violation != Violation::kNone) {
+    return refuse(complaint.violation, std::move(complaint.detail));
+  }
+  for (const events::StepRecord& step : batch.steps) {
+    if (step.step() <= lastStep_) {
+      return refuse(Violation::kStepWentBack,
+                    "step " + std::to_string(step.step()) + " after " + std::to_string(lastStep_));
+    }
+    if (step.begin_ns() < lastStepBeginNs_) {
+      return refuse(Violation::kTimeWentBack, "the begin of step " + std::to_string(step.step()));
+    }
+    lastStep_ = step.step();
+    lastStepBeginNs_ = step.begin_ns();
+  }
+  return {};
+}
+
+Result<void> Validator::checkEnd(const RunEnd& end) {
+  if (source_ != StreamSource::kRecording) {
+    return refuse(Violation::kDirection, "a worker sent RunEnd");
+  }
+  const auto reason = static_cast<int>(end.reason);
+  if (reason < 1 || reason > 8) {
+    return refuse(Violation::kUnknownEnum, "reason " + std::to_string(reason));
+  }
+  ended_ = true;
+  return {};
+}
+
+}  // namespace highwater::wire

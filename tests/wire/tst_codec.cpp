@@ -1,0 +1,129 @@
+#include <QTest>
+#include <cstring>
+#include <random>
+
+#include "messages.h"
+#include "wire/codec.h"
+
+using namespace highwater;
+using namespace highwater::wire;
+
+class TestCodec : public QObject {
+  Q_OBJECT
+
+  /// What goes in comes out: encoding what was decoded gives the same bytes.
+  static void roundTrips(const Message& message) {
+    const FrameBytes frame = encode(message);
+    const Result<Message> decoded = decode(frame);
+    QVERIFY2(decoded.ok(), decoded ? "" : decoded.error().message.c_str());
+    QCOMPARE(decoded->index(), message.index());
+    QCOMPARE(encode(*decoded), frame);
+  }
+
+ private slots:
+  void everyMessageRoundTrips() {
+    const test::GoodBatch batch;
+    roundTrips(test::hello());
+    roundTrips(test::description());
+    roundTrips(test::definitions());
+    roundTrips(batch.view());
+    roundTrips(EventBatch{});
+    roundTrips(CommandResult{3, false, "batch size 0 is out of range", 0});
+    roundTrips(Failure{Failure::Kind::kDeviceContract, "batch device cpu"});
+    roundTrips(Goodbye{60, true});
+    roundTrips(Welcome{kProtocolVersion});
+    roundTrips(Command{1, StartTraining{}});
+    roundTrips(Command{2, PauseTraining{}});
+    roundTrips(Command{3, ResumeTraining{}});
+    roundTrips(Command{4, EmptyCache{}});
+    roundTrips(Command{5, StopTraining{}});
+    roundTrips(Command{6, SetKnobs{32, std::nullopt, 5, 30}});
+    roundTrips(RunEnd{RunEnd::Reason::kCrashed, 0, 9, "killed", "aten::mm", "last\nline"});
+  }
+
+  void keepsEveryFieldOfTheHandshake() {
+    const Hello sent = test::hello();
+    const FrameBytes frame = encode(sent);
+    const Result<Message> decoded = decode(frame);
+    QVERIFY(decoded.ok());
+    const Hello& got = std::get<Hello>(*decoded);
+    QCOMPARE(got.protocolVersion, sent.protocolVersion);
+    QCOMPARE(got.torchVersion, sent.torchVersion);
+    QCOMPARE(got.clock.unixEpochNs, sent.clock.unixEpochNs);
+    QCOMPARE(got.device.reason, sent.device.reason);
+    QVERIFY(got.device.simulated);
+    QVERIFY(!got.device.mpsBuilt);
+    QCOMPARE(got.limits.highWatermarkRatio, 1.7);
+    QCOMPARE(got.environment.size(), std::size_t{2});
+    QCOMPARE(*got.environment[0].value, std::string("1"));
+    QVERIFY(!got.environment[1].value);  // unset is not the same as empty
+  }
+
+  void anAbsentKnobStaysAbsent() {
+    const FrameBytes frame = encode(Command{6, SetKnobs{std::nullopt, 128, std::nullopt, 0}});
+    const Result<Message> decoded = decode(frame);
+    const auto& knobs = std::get<SetKnobs>(std::get<Command>(*decoded).action);
+    QVERIFY(!knobs.batchSize);
+    QCOMPARE(knobs.sequenceLength.value(), 128u);
+    QVERIFY(!knobs.lossEvery);
+  }
+
+  void randomBatchesKeepTheirEventsToTheBit() {
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 50; ++round) {
+      std::vector<events::MemorySample> samples(random() % 2000);
+      for (auto& sample : samples) {
+        sample = {static_cast<std::int64_t>(random()), random(), random(), random(),
+                  events::SampleOrigin::Timer};
+      }
+      EventBatch batch;
+      batch.completeUpToNs = static_cast<std::int64_t>(random());
+      batch.memorySamples = samples;
+      const FrameBytes frame = encode(batch);
+      const Result<Message> decoded = decode(frame);
+      QVERIFY(decoded.ok());
+      const auto& got = std::get<EventBatch>(*decoded);
+      QCOMPARE(got.completeUpToNs, batch.completeUpToNs);
+      QCOMPARE(got.memorySamples.size(), samples.size());
+      QVERIFY(samples.empty() || std::memcmp(got.memorySamples.data(), samples.data(),
+                                             samples.size() * sizeof(samples[0])) == 0);
+    }
+  }
+
+  void cutsLongTextsBetweenCharacters() {
+    std::string text(kMaxTextBytes - 1, 'a');
+    text += "é and more";
+    const FrameBytes frame = encode(Failure{Failure::Kind::kFailed, text});
+    const Result<Message> decoded = decode(frame);
+    QCOMPARE(std::get<Failure>(*decoded).message, std::string(kMaxTextBytes - 1, 'a'));
+  }
+
+  /// Whatever bytes come, decode answers; under the sanitizers it also stays within them.
+  void damagedFramesNeverCrash() {
+    const test::GoodBatch batch;
+    const std::vector<FrameBytes> originals = {encode(test::hello()), encode(test::definitions()),
+                                               encode(batch.view()),
+                                               encode(Command{6, SetKnobs{32, 64, 5, 30}})};
+    std::mt19937_64 random(11);
+    int refused = 0;
+    for (int round = 0; round < 20'000; ++round) {
+      FrameBytes frame = originals[round % originals.size()];
+      for (std::uint64_t flips = random() % 8 + 1; flips > 0; --flips) {
+        frame[random() % frame.size()] = static_cast<std::uint8_t>(random());
+      }
+      if (random() % 4 == 0) frame.resize(random() % frame.size());
+      if (!decode(frame)) ++refused;
+    }
+    QVERIFY(refused > 5'000);
+  }
+
+  void refusesWhatIsTooShortOrUnaligned() {
+    QVERIFY(!decode({}));
+    FrameBytes frame = encode(test::hello());
+    frame.insert(frame.begin(), 0);
+    QVERIFY(!decode(std::span(frame).subspan(1)));
+  }
+};
+
+QTEST_APPLESS_MAIN(TestCodec)
+#include "tst_codec.moc"
