@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/names.h"
+
 namespace highwater::views {
 
 using analysis::LiveStore;
@@ -75,17 +77,22 @@ TimeRange timeRangeOf(const LiveStore& store, const EventRef& event) {
   return {};
 }
 
-QString opOf(const LiveStore& store, const EventRef& event) {
-  if (!exists(store, event)) {
-    return {};
+std::optional<OpRef> opOf(const LiveStore& store, const EventRef& event) {
+  const auto refer = [&](const auto& e) {
+    std::string where(phaseName(e.phase()));
+    if (const std::string path = store.modulePath(e.module_id()); !path.empty()) {
+      where += ", " + path;
+    }
+    return OpRef{event.lane, QString::fromStdString(store.name(e.op())),
+                 QString::fromStdString(where)};
+  };
+  if (event.lane == Lane::kSyncPoints && event.index < store.syncPoints().size()) {
+    return refer(store.syncPoints()[event.index]);
   }
-  if (event.lane == Lane::kSyncPoints) {
-    return QString::fromStdString(store.name(store.syncPoints()[event.index].op()));
+  if (event.lane == Lane::kFallbacks && event.index < store.fallbacks().size()) {
+    return refer(store.fallbacks()[event.index]);
   }
-  if (event.lane == Lane::kFallbacks) {
-    return QString::fromStdString(store.name(store.fallbacks()[event.index].op()));
-  }
-  return {};
+  return std::nullopt;
 }
 
 EventFocus::EventFocus(const LiveStore* store, TimeAxis* axis, QObject* parent)
@@ -96,8 +103,7 @@ void EventFocus::pick(const EventRef& event) {
     return;
   }
   event_ = event;
-  const QString op = opOf(*store_, event);
-  op_ = op.isEmpty() ? std::nullopt : std::optional(OpRef{event.lane, op});
+  op_ = opOf(*store_, event);
   emit changed();
 }
 
@@ -106,7 +112,7 @@ void EventFocus::pickOp(const OpRef& op) {
     return;
   }
   op_ = op;
-  if (event_ && (event_->lane != op.lane || opOf(*store_, *event_) != op.op)) {
+  if (event_ && opOf(*store_, *event_) != op) {
     event_.reset();
   }
   emit changed();
@@ -139,18 +145,18 @@ bool EventFocus::step(int direction) {
     if (!candidate) {
       return false;
     }
-    if (!op_ || opOf(*store_, *candidate) == op_->op) {
+    if (!op_ || opOf(*store_, *candidate) == op_) {
       go(*candidate);
       return true;
     }
     at = candidate;
   }
-  const QString wanted = op_ && op_->lane == at->lane ? op_->op : QString();
+  const bool sameOp = op_ && op_->lane == at->lane;
   const std::size_t count = countOf(*store_, at->lane);
   for (std::size_t i = positionOf(*store_, *at) + static_cast<std::size_t>(direction); i < count;
        i += static_cast<std::size_t>(direction)) {
     const EventRef event = eventAt(*store_, at->lane, i);
-    if (wanted.isEmpty() || opOf(*store_, event) == wanted) {
+    if (!sameOp || opOf(*store_, event) == op_) {
       go(event);
       return true;
     }

@@ -20,17 +20,18 @@ struct EventRef {
   bool operator==(const EventRef&) const = default;
 };
 
-/// All events of one op in one lane: what a row of a table stands for.
+/// All events of one op at one place, in one lane: what a row of a table stands for.
 struct OpRef {
   Lane lane = Lane::kFallbacks;
-  QString op;
+  QString op;     ///< "aten::embedding_renorm_"
+  QString where;  ///< as in analysis::OpTotal
 
   bool operator==(const OpRef&) const = default;
 };
 
 [[nodiscard]] TimeRange timeRangeOf(const analysis::LiveStore& store, const EventRef& event);
-/// The op of a fallback or sync point, empty for other lanes.
-[[nodiscard]] QString opOf(const analysis::LiveStore& store, const EventRef& event);
+/// The op of a fallback or sync point; none in other lanes.
+[[nodiscard]] std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& event);
 
 /// What is picked: one event, and the op whose spans and row are marked. Timeline, details and tables
 /// share it and need not know each other.

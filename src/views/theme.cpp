@@ -4,6 +4,9 @@
 #include <QFile>
 #include <QWidget>
 
+/// A static library's resources must be asked for; the macro wants the global namespace.
+static void initResources() { Q_INIT_RESOURCE(highwater); }
+
 namespace highwater::views {
 namespace {
 
@@ -145,6 +148,7 @@ QPalette Theme::palette() const {
 }
 
 QString Theme::styleSheet() const {
+  initResources();
   QFile file(QStringLiteral(":/highwater/style.qss"));
   if (!file.open(QIODevice::ReadOnly)) {
     return {};

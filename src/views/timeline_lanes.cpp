@@ -230,7 +230,7 @@ void TimelineLanes::drawFocus(const Frame& f) const {
     // A mark a span only makes sense while spans can be told apart.
     if (static_cast<double>(last - first) < f.scale.width) {
       for (std::size_t i = first; i < last; ++i) {
-        if (opOf(*store_, {lane, spans[i].payload}) == focus_->op()->op) {
+        if (opOf(*store_, {lane, spans[i].payload}) == focus_->op()) {
           const double x = std::round(f.scale.pixelAt(spans[i].beginNs));
           const double end = std::max(std::round(f.scale.pixelAt(spans[i].endNs)), x + 2);
           f.painter.fillRect(QRectF(x, row.top + row.height - 2, end - x, 1), f.theme.accent);
