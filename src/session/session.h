@@ -32,8 +32,14 @@ struct LaunchOptions {
   QStringList environment;               ///< NAME=VALUE, added to the worker's
 };
 
+struct AttachedConnection;
+
 /// Starts and supervises one worker, validates its stream once and fans it out to sinks. One run a
 /// Session: make a new one for the next. All on the thread that made it (its event loop must run).
+///
+/// $HIGHWATER_HANG_TIMEOUT_MS (default 10000) is how long a worker may send nothing before it is
+/// taken to hang, $HIGHWATER_START_TIMEOUT_MS (default 60000) the same before its training has
+/// started: libtorch loads slowly.
 class Session final : public QObject {
   Q_OBJECT
 
@@ -42,12 +48,16 @@ class Session final : public QObject {
   Q_ENUM(State)
 
   explicit Session(LaunchOptions options, QObject* parent = nullptr);
+  /// For a process that was started elsewhere and connected to a LocalEndpoint. Of the options only
+  /// the scheduled knobs hold. Its end is not ours to force: stop() asks, abort() disconnects.
+  Session(AttachedConnection connection, LaunchOptions options, QObject* parent = nullptr);
   ~Session() override;  ///< ends the worker if it still runs
 
   /// Not owned; must outlive the run. Sinks take every valid message in order, and RunEnd last.
   void addSink(MessageSink* sink);
 
-  /// Starts the worker: Idle → Starting. Failure to start ends the run, see ended().
+  /// Starts the worker (or greets the attached one): Idle → Starting. Failure to start ends the
+  /// run, see ended().
   void start();
   /// Commands. Each is answered by commandAnswered(); a command that the state does not allow is
   /// not sent and is answered as refused at once.
@@ -66,6 +76,7 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<Hello>& hello() const;
   /// The last lines that the worker printed, newest last (200 at most, control characters removed).
   [[nodiscard]] QStringList lastLines() const;
+  /// 0 where there is none.
   [[nodiscard]] qint64 workerProcessId() const;
 
  signals:
@@ -86,6 +97,9 @@ class Session final : public QObject {
 /// Where the worker is: $HIGHWATER_WORKER, else beside the running program. kNotFound says where it
 /// was looked for.
 [[nodiscard]] Result<QString> findWorker();
+
+/// What `highwater-worker` is started with for these options, the connection left out.
+[[nodiscard]] QStringList workerArguments(const LaunchOptions& options);
 
 /// The exit code of a command line whose run ended so.
 [[nodiscard]] int exitCodeFor(const RunEnd& end);

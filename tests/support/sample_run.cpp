@@ -82,7 +82,7 @@ class Generator {
         true);
     if (isTurn(step, options_.evaluateEvery)) {
       all_.evaluations.emplace_back(nowNs_, step, 120,
-                                    static_cast<float>(1 - 0.62 * std::exp(-step / 50.0)),
+                                    static_cast<float>(1 - 0.62 * std::exp(step / -50.0)),
                                     static_cast<float>(loss));
     }
     stepEnds_.push_back(nowNs_);

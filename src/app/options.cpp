@@ -1,0 +1,297 @@
+#include "app/options.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <set>
+
+#include "app/number_options.h"
+#include "app/version.h"
+#include "core/exit_codes.h"
+#include "wire/limits.h"
+
+namespace highwater::app {
+namespace {
+
+constexpr std::uint32_t kDefaultSteps = 200;
+constexpr std::uint32_t kMostSteps = 1'000'000'000;
+constexpr std::uint32_t kMostLossEvery = 1'000'000;
+constexpr int kMostSamplingHz = 1000;
+constexpr int kLeastPicture = 320;
+constexpr int kMostPicture = 16'384;
+
+/// The texts of the options that start a run, as given. They are read after CLI11 is done, because its
+/// own number errors say neither the range nor what to do.
+struct RunTexts {
+  std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
+  std::string steps, batch, seq, lossEvery, seed, samplingHz;
+  std::vector<std::string> set;
+};
+
+void addRunOptions(CLI::App& app, RunTexts& texts) {
+  app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
+      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
+      ->capture_default_str();
+  app.add_option("--workload", texts.workload, "What to train")->capture_default_str();
+  app.add_option("--preset", texts.preset, "Size of the model: small or base")
+      ->check(CLI::IsMember({"small", "base"}));
+  app.add_option("--data", texts.data, "CSV file with the columns text and label")
+      ->type_name("FILE");
+  app.add_option("--batch", texts.batch, "Batch size")->type_name("N");
+  app.add_option("--seq", texts.seq, "Sequence length in tokens")->type_name("N");
+  app.add_option("--dtype", texts.dtype, "Type of the weights, for example float32");
+  app.add_option("--loss-every", texts.lossEvery, "Read the loss every N steps")->type_name("N");
+  app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
+  app.add_option("--sampling-hz", texts.samplingHz, "Memory samples a second, 1 to 1000")
+      ->type_name("N");
+}
+
+template <typename T>
+Result<void> readNumber(const std::string& name, const std::string& text, T least, T most,
+                        T& target) {
+  if (text.empty()) return {};
+  auto value = parseWhole<T>(name, text, least, most);
+  if (!value) return value.error();
+  target = *value;
+  return {};
+}
+
+Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options) {
+  std::set<std::pair<std::uint32_t, int>> named;
+  for (const std::string& text : texts.set) {
+    auto knobs = parseScheduledKnobs(text);
+    if (!knobs) return knobs.error();
+    if (options.steps != 0 && knobs->atStep > options.steps) {
+      return usageError("--set " + text + " names step " + std::to_string(knobs->atStep) +
+                        ", but the run ends with step " + std::to_string(options.steps));
+    }
+    int knob = 0;
+    for (const auto& value : {knobs->batchSize, knobs->sequenceLength, knobs->lossEvery}) {
+      if (value && !named.emplace(knobs->atStep, knob).second) {
+        return usageError("--set " + text + " changes the same knob at the same step again");
+      }
+      ++knob;
+    }
+    options.scheduledKnobs.push_back(*knobs);
+  }
+  return {};
+}
+
+Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
+  session::LaunchOptions options;
+  options.device = QString::fromStdString(texts.device);
+  options.workload = QString::fromStdString(texts.workload);
+  options.preset = QString::fromStdString(texts.preset);
+  options.dataFile = QString::fromStdString(texts.data);
+  options.dtype = QString::fromStdString(texts.dtype);
+  std::uint64_t seed = 0;
+  const std::uint64_t mostSeed = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& read : std::initializer_list<std::function<Result<void>()>>{
+           [&] { return readNumber("--steps", texts.steps, 1u, kMostSteps, options.steps); },
+           [&] {
+             return readNumber("--batch", texts.batch, 1u, wire::kMaxBatchSize, options.batchSize);
+           },
+           [&] {
+             return readNumber("--seq", texts.seq, 1u, wire::kMaxSequenceLength,
+                               options.sequenceLength);
+           },
+           [&] {
+             return readNumber("--loss-every", texts.lossEvery, 1u, kMostLossEvery,
+                               options.lossEvery);
+           },
+           [&] {
+             return readNumber("--sampling-hz", texts.samplingHz, 1, kMostSamplingHz,
+                               options.samplingHz);
+           },
+           [&] { return readNumber("--seed", texts.seed, std::uint64_t{0}, mostSeed, seed); },
+           [&] { return readSchedule(texts, options); },
+       }) {
+    if (auto done = read(); !done) return done.error();
+  }
+  if (!texts.seed.empty()) options.seed = seed;
+  return options;
+}
+
+Result<QSize> readSize(const std::string& text) {
+  const auto cross = text.find('x');
+  if (cross == std::string::npos) {
+    return usageError("--size is \"" + text + "\"; give WIDTHxHEIGHT, for example 1600x1000");
+  }
+  auto width = parseWhole("the width of --size", text.substr(0, cross), kLeastPicture,
+                          kMostPicture);
+  if (!width) return width.error();
+  auto height = parseWhole("the height of --size", text.substr(cross + 1), kLeastPicture,
+                           kMostPicture);
+  if (!height) return height.error();
+  return QSize(*width, *height);
+}
+
+/// The whole command line: CLI11 fills `texts` and the plain members, read() checks and converts.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.name("highwater");
+    app_.set_version_flag("--version", std::string("highwater ") + kVersion);
+    app_.add_option("FILE", window_.recording, "A recording to open in the window")
+        ->type_name("");
+    addRunOptions(app_, runTexts_);
+    app_.footer(
+        "Without a command the window opens, empty or on FILE. Exit codes: 0 done, 1 failed,\n"
+        "2 wrong usage, 3 the run ended early. 'highwater COMMAND --help' tells more.");
+    app_.require_subcommand(0, 1);
+    addRecord();
+    addReport();
+    addExport();
+    addDoctor();
+  }
+
+  std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& asked) {
+      std::ostringstream text;
+      app_.exit(asked, text, text);
+      return EarlyExit{kExitDone, text.str()};
+    } catch (const CLI::ParseError& wrong) {
+      return EarlyExit{kExitUsage,
+                       std::string(wrong.what()) + "; 'highwater --help' lists what there is"};
+    }
+    auto read = readInvocation();
+    if (!read) return EarlyExit{kExitUsage, read.error().message};
+    return std::move(*read);
+  }
+
+ private:
+  void addRecord() {
+    record_ = app_.add_subcommand("record", "Train and record, without a window");
+    addRunOptions(*record_, recordTexts_);
+    recordTexts_.steps = std::to_string(kDefaultSteps);
+    record_->add_option("--steps", recordTexts_.steps, "Steps to train")
+        ->type_name("N")
+        ->capture_default_str();
+    record_
+        ->add_option("--set", recordTexts_.set,
+                     "Change a knob (batch, seq, loss-every) at a step; may be repeated")
+        ->type_name("STEP:KNOB=VALUE")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    record_->add_option("-o,--output", recordOptions_.output, "The recording to write")
+        ->type_name("FILE")
+        ->required();
+    record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
+  }
+
+  void addReport() {
+    report_ = app_.add_subcommand("report", "Summarise a recording");
+    report_->add_option("FILE", reportOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    report_->add_flag("--json", reportOptions_.json, "One JSON object, for programs");
+  }
+
+  void addExport() {
+    export_ = app_.add_subcommand("export", "Draw the window's picture of a recording");
+    export_->add_option("FILE", exportOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    export_->add_option("--to", exportOptions_.image, "The picture to write, for example out.png")
+        ->type_name("FILE")
+        ->required();
+    export_->add_option("--size", sizeText_, "Size in pixels")
+        ->type_name("WIDTHxHEIGHT")
+        ->capture_default_str();
+    export_->add_option("--theme", themeText_, "dark or light")
+        ->check(CLI::IsMember({"dark", "light"}))
+        ->capture_default_str();
+  }
+
+  void addDoctor() {
+    doctor_ = app_.add_subcommand("doctor", "Say what this machine offers, and what was chosen");
+    doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
+        ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
+        ->capture_default_str();
+    doctor_->add_flag("--json", doctorOptions_.json, "One JSON object, for programs");
+  }
+
+  Result<Invocation> readInvocation() {
+    const RunTexts& texts = record_->parsed()   ? recordTexts_
+                            : doctor_->parsed() ? doctorTexts_
+                                                : runTexts_;
+    auto launch = readRunOptions(texts);
+    if (!launch) return launch.error();
+    if (record_->parsed()) {
+      recordOptions_.launch = *launch;
+      return Invocation(recordOptions_);
+    }
+    if (report_->parsed()) return Invocation(reportOptions_);
+    if (export_->parsed()) {
+      auto size = readSize(sizeText_);
+      if (!size) return size.error();
+      exportOptions_.size = *size;
+      exportOptions_.dark = themeText_ == "dark";
+      return Invocation(exportOptions_);
+    }
+    if (doctor_->parsed()) {
+      doctorOptions_.launch = *launch;
+      return Invocation(doctorOptions_);
+    }
+    window_.launch = *launch;
+    return Invocation(window_);
+  }
+
+  CLI::App app_{"Profiler and memory monitor for PyTorch training on MPS"};
+  CLI::App* record_ = nullptr;
+  CLI::App* report_ = nullptr;
+  CLI::App* export_ = nullptr;
+  CLI::App* doctor_ = nullptr;
+  RunTexts runTexts_, recordTexts_, doctorTexts_;
+  WindowOptions window_;
+  RecordOptions recordOptions_;
+  ReportOptions reportOptions_;
+  ExportOptions exportOptions_;
+  DoctorOptions doctorOptions_;
+  std::string sizeText_ = "1600x1000";
+  std::string themeText_ = "dark";
+};
+
+Result<void> readKnob(const std::string& whole, const std::string& part, SetKnobs& knobs) {
+  const auto equals = part.find('=');
+  const std::string name = part.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+  const auto read = [&](std::uint32_t most, std::optional<std::uint32_t>& target) -> Result<void> {
+    auto number = parseWhole<std::uint32_t>(name + " of --set " + whole, value, 1u, most);
+    if (!number) return number.error();
+    target = *number;
+    return {};
+  };
+  if (name == "batch") return read(wire::kMaxBatchSize, knobs.batchSize);
+  if (name == "seq") return read(wire::kMaxSequenceLength, knobs.sequenceLength);
+  if (name == "loss-every") return read(kMostLossEvery, knobs.lossEvery);
+  return usageError("--set " + whole + " names \"" + name +
+                    "\"; a run has the knobs batch, seq and loss-every");
+}
+
+}  // namespace
+
+Result<SetKnobs> parseScheduledKnobs(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos || text.find('=') == std::string::npos) {
+    return usageError("--set is \"" + text + "\"; give STEP:KNOB=VALUE, for example 20:batch=32");
+  }
+  SetKnobs knobs;
+  auto step = parseWhole<std::uint32_t>("the step of --set " + text, text.substr(0, colon), 1u,
+                                        kMostSteps);
+  if (!step) return step.error();
+  knobs.atStep = *step;
+  std::istringstream parts(text.substr(colon + 1));
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (auto done = readKnob(text, part, knobs); !done) return done.error();
+  }
+  return knobs;
+}
+
+std::variant<Invocation, EarlyExit> parseCommandLine(int argc, const char* const* argv) {
+  return CommandLine().parse(argc, argv);
+}
+
+}  // namespace highwater::app

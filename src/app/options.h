@@ -1,0 +1,62 @@
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "session/session.h"
+
+namespace highwater::app {
+
+struct WindowOptions {
+  session::LaunchOptions launch;
+  std::string recording;  ///< empty: none
+};
+
+struct RecordOptions {
+  session::LaunchOptions launch;
+  std::string output;
+  bool force = false;
+};
+
+struct ReportOptions {
+  std::string recording;
+  bool json = false;
+};
+
+struct ExportOptions {
+  std::string recording;
+  std::string image;
+  QSize size{1600, 1000};
+  bool dark = true;
+};
+
+struct DoctorOptions {
+  session::LaunchOptions launch;
+  bool json = false;
+};
+
+/// What a command line asks for.
+using Invocation =
+    std::variant<WindowOptions, RecordOptions, ReportOptions, ExportOptions, DoctorOptions>;
+
+/// What to print and with which code to exit, where a command line asks for no more (--help) or is
+/// wrong.
+struct EarlyExit {
+  int exitCode = 0;
+  std::string text;
+};
+
+/// Reads a command line. Every number is checked for its range here, what the worker alone knows (does
+/// a data file make sense, is a length past the position table) by the worker.
+[[nodiscard]] std::variant<Invocation, EarlyExit> parseCommandLine(int argc,
+                                                                   const char* const* argv);
+
+/// "20:batch=32" or "20:batch=32,seq=128". kUsage names what is wrong with it.
+[[nodiscard]] Result<SetKnobs> parseScheduledKnobs(const std::string& text);
+
+}  // namespace highwater::app

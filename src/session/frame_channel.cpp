@@ -1,0 +1,153 @@
+#include "session/frame_channel.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <QPointer>
+#include <cerrno>
+#include <cstring>
+
+namespace highwater::session {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+// A flood must not keep the event loop from its other work.
+constexpr int kReadsPerTurn = 4;
+
+#ifdef MSG_NOSIGNAL
+constexpr int kSendFlags = MSG_NOSIGNAL;
+#else
+constexpr int kSendFlags = 0;
+#endif
+
+bool isRetry(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+}  // namespace
+
+FrameChannel::FrameChannel(UniqueFd socket, std::string token, Handler handler, QObject* parent)
+    : QObject(parent),
+      socket_(std::move(socket)),
+      handler_(std::move(handler)),
+      validator_(wire::StreamSource::kWorker, std::move(token)),
+      chunk_(kReadBytes) {
+  const int fd = socket_.get();
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+#ifdef SO_NOSIGPIPE
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+  readNotifier_ = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Read);
+  writeNotifier_ = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Write);
+  writeNotifier_->setEnabled(false);
+  connect(readNotifier_.get(), &QSocketNotifier::activated, this, &FrameChannel::readSome);
+  connect(writeNotifier_.get(), &QSocketNotifier::activated, this, &FrameChannel::writeSome);
+}
+
+FrameChannel::~FrameChannel() {
+  close();
+}
+
+void FrameChannel::close() {
+  if (readNotifier_) readNotifier_->setEnabled(false);
+  if (writeNotifier_) writeNotifier_->setEnabled(false);
+  socket_.reset();
+}
+
+Result<void> FrameChannel::send(const Message& message) {
+  if (!isOpen() || !writable_) return Error{ErrorCode::kEnded, "the connection is closed"};
+  const wire::FrameBytes frame = wire::encode(message);
+  if (queue_.size() - written_ + frame.size() > kMaxQueuedBytes) {
+    return failure("the worker does not read its commands");
+  }
+  queue_.insert(queue_.end(), frame.begin(), frame.end());
+  writeSome();
+  return {};
+}
+
+void FrameChannel::writeSome() {
+  while (isOpen() && written_ < queue_.size()) {
+    const ssize_t n =
+        ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_, kSendFlags);
+    if (n > 0) {
+      written_ += static_cast<std::size_t>(n);
+    } else if (n < 0 && errno == EINTR) {
+      continue;
+    } else if (n < 0 && isRetry(errno)) {
+      writeNotifier_->setEnabled(true);
+      return;
+    } else {
+      // The worker is gone or going. Why, it may have said: reading goes on to the end.
+      writable_ = false;
+      break;
+    }
+  }
+  queue_.clear();
+  written_ = 0;
+  writeNotifier_->setEnabled(false);
+}
+
+void FrameChannel::readSome() {
+  const QPointer<FrameChannel> alive(this);
+  for (int turn = 0; turn < kReadsPerTurn && isOpen(); ++turn) {
+    const ssize_t n = ::recv(socket_.get(), chunk_.data(), chunk_.size(), 0);
+    if (n < 0 && isRetry(errno)) return;
+    if (n <= 0) {
+      // 0 is the regular end. An error (ECONNRESET: it left commands unread) is an end as well.
+      close();
+      emit ended();
+      return;
+    }
+    reader_.append({chunk_.data(), static_cast<std::size_t>(n)});
+    if (!handleFrames()) return;
+    emit received();
+    if (!alive) return;
+  }
+}
+
+bool FrameChannel::handleFrames() {
+  const QPointer<FrameChannel> alive(this);
+  while (isOpen()) {
+    auto frame = reader_.next();
+    if (!frame) {
+      breakOff(frame.error());
+      return false;
+    }
+    if (!frame->has_value()) return true;
+    const std::span<const std::uint8_t> bytes = **frame;
+    auto message = wire::decode(bytes);
+    if (!message) {
+      breakOff(message.error());
+      return false;
+    }
+    if (auto valid = validator_.check(*message); !valid) {
+      breakOff(valid.error());
+      return false;
+    }
+    handler_(bytes, *message);
+    if (!alive) return false;
+  }
+  return false;
+}
+
+void FrameChannel::breakOff(const Error& error) {
+  close();
+  emit violated(QString::fromStdString(error.message));
+}
+
+Result<std::pair<UniqueFd, UniqueFd>> socketPair() {
+  int fds[2] = {-1, -1};
+#ifdef SOCK_CLOEXEC
+  const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
+#else
+  const int made = ::socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+#endif
+  if (made != 0) return failure(std::string("no socket pair: ") + std::strerror(errno));
+#ifndef SOCK_CLOEXEC
+  for (const int fd : fds) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+#endif
+  return std::pair{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+}  // namespace highwater::session

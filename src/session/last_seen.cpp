@@ -1,0 +1,62 @@
+#include "session/last_seen.h"
+
+#include "core/names.h"
+
+namespace highwater::session {
+namespace {
+
+constexpr std::size_t kMaxKeptName = 256;
+// Open spans are published again and again; one that was not seen for so long has been closed.
+constexpr std::int64_t kFreshNs = 500'000'000;
+
+}  // namespace
+
+void LastSeen::take(const Message& message) {
+  if (const auto* definitions = std::get_if<Definitions>(&message)) {
+    for (const NameDefinition& name : definitions->names) {
+      names_[name.id] = name.text.substr(0, kMaxKeptName);
+    }
+  } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
+    takeBatch(*batch);
+  }
+}
+
+void LastSeen::takeBatch(const EventBatch& batch) {
+  completeUpToNs_ = batch.completeUpToNs;
+  for (const events::Heartbeat& beat : batch.heartbeats) step_ = beat.step();
+  for (const events::StepRecord& step : batch.steps) stepsDone_ = step.step();
+  if (batch.openSpans.empty()) return;
+  const events::OpenSpan* innermost = &batch.openSpans.front();
+  for (const events::OpenSpan& span : batch.openSpans) {
+    const bool newer = span.seen_ns() > innermost->seen_ns();
+    const bool deeper =
+        span.seen_ns() == innermost->seen_ns() && span.begin_ns() >= innermost->begin_ns();
+    if (newer || deeper) innermost = &span;
+  }
+  open_ = *innermost;
+}
+
+bool LastSeen::openIsFresh() const {
+  return open_.name() != kNoId && open_.step() > stepsDone_ &&
+         open_.seen_ns() + kFreshNs >= completeUpToNs_;
+}
+
+std::string LastSeen::openOp() const {
+  if (!openIsFresh()) return {};
+  const auto name = names_.find(open_.name());
+  return name == names_.end() ? std::string("another op") : name->second;
+}
+
+std::string LastSeen::where() const {
+  const bool open = openIsFresh();
+  const std::uint32_t step = open ? open_.step() : step_;
+  if (step == 0) return {};
+  std::string text = "in step " + std::to_string(step);
+  if (open && open_.phase() != events::Phase::None) {
+    text += ", " + std::string(phaseName(open_.phase()));
+  }
+  if (open) text += ", while " + openOp() + " was open";
+  return text;
+}
+
+}  // namespace highwater::session

@@ -1,0 +1,147 @@
+#include "session/local_endpoint.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <QByteArray>
+#include <QDir>
+#include <QFile>
+#include <QRandomGenerator>
+#include <QStandardPaths>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace highwater::session {
+namespace {
+
+constexpr int kTokenWords = 8;  // 256 bits
+
+std::string systemText() {
+  return std::strerror(errno);
+}
+
+std::string randomToken() {
+  std::array<quint32, kTokenWords> words{};
+  QRandomGenerator::system()->fillRange(words.data(), kTokenWords);
+  return QByteArray(reinterpret_cast<const char*>(words.data()), sizeof words)
+      .toHex()
+      .toStdString();
+}
+
+/// A new folder of mode 0700 where a socket's address is short enough.
+std::unique_ptr<QTemporaryDir> makeFolder() {
+  const QStringList places = {QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation),
+                              QDir::tempPath(), QStringLiteral("/tmp")};
+  for (const QString& place : places) {
+    if (place.isEmpty()) continue;
+    // QTemporaryDir is mkdtemp: unpredictable, and 0700 from the start.
+    auto folder = std::make_unique<QTemporaryDir>(place + QStringLiteral("/highwater-XXXXXX"));
+    if (!folder->isValid()) continue;
+    if (QFile::encodeName(folder->filePath(QStringLiteral("socket"))).size() <=
+        LocalEndpoint::kMaxPathBytes) {
+      return folder;
+    }
+  }
+  return nullptr;
+}
+
+Result<void> writeToken(const QString& path, const std::string& token) {
+  const UniqueFd file(::open(QFile::encodeName(path).constData(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.valid() ||
+      ::write(file.get(), token.data(), token.size()) != static_cast<ssize_t>(token.size())) {
+    return failure("the token file could not be written: " + systemText());
+  }
+  return {};
+}
+
+Result<UniqueFd> listenAt(const QString& path) {
+  const QByteArray name = QFile::encodeName(path);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, name.constData(), static_cast<std::size_t>(name.size()));
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM, 0));
+  if (!listener.valid()) return failure("no socket: " + systemText());
+  ::fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
+  ::fcntl(listener.get(), F_SETFL, O_NONBLOCK);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(name.constData(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), 1) != 0) {
+    return failure("no socket at " + path.toStdString() + ": " + systemText());
+  }
+  return listener;
+}
+
+/// The user at the other end, as the system knows it.
+std::optional<uid_t> peerUser(int socket) {
+#ifdef __linux__
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+#else
+  uid_t user = 0;
+  gid_t group = 0;
+  if (::getpeereid(socket, &user, &group) != 0) return std::nullopt;
+  return user;
+#endif
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocalEndpoint>> LocalEndpoint::listen() {
+  auto folder = makeFolder();
+  if (!folder) {
+    return failure("there is no folder for a local socket; set TMPDIR to a short, writable path");
+  }
+  const std::string token = randomToken();
+  if (auto written = writeToken(folder->filePath(QStringLiteral("token")), token); !written) {
+    return written.error();
+  }
+  auto listener = listenAt(folder->filePath(QStringLiteral("socket")));
+  if (!listener) return listener.error();
+  return std::unique_ptr<LocalEndpoint>(
+      new LocalEndpoint(std::move(folder), std::move(*listener), token));
+}
+
+LocalEndpoint::LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd listener,
+                             std::string token)
+    : folder_(std::move(folder)), listener_(std::move(listener)), token_(std::move(token)) {
+  notifier_ = std::make_unique<QSocketNotifier>(listener_.get(), QSocketNotifier::Read);
+  connect(notifier_.get(), &QSocketNotifier::activated, this, &LocalEndpoint::acceptOne);
+}
+
+LocalEndpoint::~LocalEndpoint() {
+  notifier_->setEnabled(false);
+}
+
+QString LocalEndpoint::socketPath() const {
+  return folder_->filePath(QStringLiteral("socket"));
+}
+
+QString LocalEndpoint::tokenFile() const {
+  return folder_->filePath(QStringLiteral("token"));
+}
+
+std::optional<AttachedConnection> LocalEndpoint::take() {
+  return std::exchange(connection_, std::nullopt);
+}
+
+void LocalEndpoint::acceptOne() {
+  UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
+  if (!peer.valid()) return;
+  ::fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
+  if (peerUser(peer.get()) != ::geteuid()) {
+    emit refused(QStringLiteral("a process of another user tried to connect"));
+    return;
+  }
+  notifier_->setEnabled(false);
+  listener_.reset();
+  connection_ = AttachedConnection{std::move(peer), token_};
+  emit connected();
+}
+
+}  // namespace highwater::session

@@ -1,0 +1,72 @@
+#include "session/worker_launch.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+
+namespace highwater::session {
+namespace {
+
+constexpr int kShortestLimitMs = 500;
+constexpr int kLongestLimitMs = 3'600'000;
+
+Result<std::chrono::milliseconds> readLimit(const char* name, std::chrono::milliseconds standard) {
+  const QByteArray text = qgetenv(name);
+  if (text.isEmpty()) return standard;
+  bool isNumber = false;
+  const int ms = text.toInt(&isNumber);
+  if (!isNumber || ms < kShortestLimitMs || ms > kLongestLimitMs) {
+    return usageError(std::string(name) + " is \"" + text.toStdString() +
+                      "\"; give whole milliseconds from 500 to 3600000");
+  }
+  return std::chrono::milliseconds(ms);
+}
+
+}  // namespace
+
+Result<SupervisionLimits> readSupervisionLimits() {
+  SupervisionLimits limits;
+  auto silence = readLimit("HIGHWATER_HANG_TIMEOUT_MS", limits.silence);
+  if (!silence) return silence.error();
+  auto start = readLimit("HIGHWATER_START_TIMEOUT_MS", limits.start);
+  if (!start) return start.error();
+  return SupervisionLimits{*silence, *start};
+}
+
+Result<QString> findWorker() {
+  const QString named = qEnvironmentVariable("HIGHWATER_WORKER");
+  if (!named.isEmpty()) {
+    if (QFileInfo::exists(named)) return named;
+    return Error{ErrorCode::kNotFound,
+                 "HIGHWATER_WORKER says " + named.toStdString() + ", and there is nothing there"};
+  }
+  const QString beside =
+      QCoreApplication::applicationDirPath() + QStringLiteral("/highwater-worker");
+  if (QFileInfo::exists(beside)) return beside;
+  return Error{ErrorCode::kNotFound, "there is no highwater-worker beside this program (" +
+                                         beside.toStdString() +
+                                         "); build it, or name it in HIGHWATER_WORKER"};
+}
+
+QStringList workerArguments(const LaunchOptions& options) {
+  QStringList arguments;
+  const auto addText = [&arguments](const char* name, const QString& value) {
+    if (!value.isEmpty()) arguments << QLatin1String(name) << value;
+  };
+  const auto addNumber = [&arguments](const char* name, auto value) {
+    if (value != 0) arguments << QLatin1String(name) << QString::number(value);
+  };
+  addText("--device", options.device);
+  addText("--workload", options.workload);
+  addText("--preset", options.preset);
+  addText("--data", options.dataFile);
+  addText("--dtype", options.dtype);
+  addNumber("--steps", options.steps);
+  addNumber("--batch", options.batchSize);
+  addNumber("--seq", options.sequenceLength);
+  addNumber("--loss-every", options.lossEvery);
+  addNumber("--sampling-hz", options.samplingHz);
+  if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
+  return arguments;
+}
+
+}  // namespace highwater::session

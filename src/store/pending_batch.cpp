@@ -1,0 +1,178 @@
+#include "store/pending_batch.h"
+
+#include <ctime>
+#include <type_traits>
+
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::store {
+namespace {
+
+constexpr unsigned kFirstMessageBit = 16;
+
+constexpr std::uint64_t bit(events::EventKind kind) {
+  return std::uint64_t{1} << static_cast<unsigned>(kind);
+}
+
+std::string utcText(std::int64_t unixEpochNs) {
+  const auto seconds = static_cast<std::time_t>(unixEpochNs / 1'000'000'000);
+  std::tm parts{};
+  char text[32] = "";
+  if (gmtime_r(&seconds, &parts)) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+template <typename T>
+void append(std::vector<T>& target, const std::vector<T>& source) {
+  target.insert(target.end(), source.begin(), source.end());
+}
+
+template <typename T>
+void append(std::vector<T>& target, std::span<const T> source) {
+  target.insert(target.end(), source.begin(), source.end());
+}
+
+}  // namespace
+
+void PendingBatch::add(std::span<const std::uint8_t> frame, const Message& message) {
+  frames.insert(frames.end(), frame.begin(), frame.end());
+  ++frameCount;
+  kinds |= std::uint64_t{1} << (kFirstMessageBit + message.index());
+  std::visit(
+      [this](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, EventBatch>) {
+          addEvents(value);
+        } else if constexpr (std::is_same_v<T, Definitions>) {
+          addDefinitions(value);
+        } else if constexpr (std::is_same_v<T, Hello>) {
+          addHello(value);
+        } else if constexpr (std::is_same_v<T, RunDescription>) {
+          addDescription(value);
+        } else if constexpr (std::is_same_v<T, RunEnd>) {
+          addEnd(value);
+        }
+      },
+      message);
+}
+
+bool PendingBatch::hasStepOrPhase() const {
+  return (kinds & (bit(events::EventKind::StepRecord) | bit(events::EventKind::PhaseSpan))) != 0;
+}
+
+void PendingBatch::addEvents(const EventBatch& batch) {
+  using events::EventKind;
+  const auto happened = [this](EventKind kind, std::int64_t beginNs, std::int64_t endNs) {
+    kinds |= bit(kind);
+    firstNs = std::min(firstNs.value_or(beginNs), beginNs);
+    lastNs = std::max(lastNs.value_or(endNs), endNs);
+  };
+  const auto moment = [&](EventKind kind, const auto& e) {
+    happened(kind, e.time_ns(), e.time_ns());
+  };
+  const auto lasted = [&](EventKind kind, const auto& e) {
+    happened(kind, e.begin_ns(), e.begin_ns() + e.duration_ns());
+  };
+
+  for (const auto& e : batch.memorySamples) {
+    moment(EventKind::MemorySample, e);
+    current.add(static_cast<double>(e.current_bytes()));
+    driver.add(static_cast<double>(e.driver_bytes()));
+    recommended.add(static_cast<double>(e.recommended_bytes()));
+  }
+  for (const auto& e : batch.systemSamples) {
+    moment(EventKind::SystemSample, e);
+    if (e.footprint_bytes() >= 0) footprint.add(static_cast<double>(e.footprint_bytes()));
+  }
+  for (const auto& e : batch.steps) {
+    lasted(EventKind::StepRecord, e);
+    stepMs.add(static_cast<double>(e.duration_ns()) / kNsPerMs);
+    if (e.duration_ns() > 0) {
+      tokensPerS.add(e.tokens() * kNsPerS / static_cast<double>(e.duration_ns()));
+    }
+  }
+  for (const auto& e : batch.phases) {
+    lasted(EventKind::PhaseSpan, e);
+    phasesNs += e.duration_ns();
+  }
+  for (const auto& e : batch.syncPoints) {
+    lasted(EventKind::SyncPoint, e);
+    syncNs += e.duration_ns();
+  }
+  for (const auto& e : batch.fallbacks) {
+    lasted(EventKind::FallbackEvent, e);
+    fallbackNs += e.duration_ns();
+  }
+  for (const auto& e : batch.markers) moment(EventKind::Marker, e);
+  for (const auto& e : batch.evaluations) moment(EventKind::Evaluation, e);
+  for (const auto& e : batch.openSpans) happened(EventKind::OpenSpan, e.begin_ns(), e.seen_ns());
+  for (const auto& e : batch.heartbeats) moment(EventKind::Heartbeat, e);
+  for (const auto& e : batch.drops) {
+    moment(EventKind::DropRecord, e);
+    dropped += e.count();
+  }
+  append(steps, batch.steps);
+  append(markers, batch.markers);
+  append(fallbacks, batch.fallbacks);
+  append(syncPoints, batch.syncPoints);
+  completeUpToNs = std::max(completeUpToNs, batch.completeUpToNs);
+}
+
+void PendingBatch::addDefinitions(const Definitions& more) {
+  append(definitions.names, more.names);
+  append(definitions.modules, more.modules);
+  append(definitions.callSites, more.callSites);
+}
+
+void PendingBatch::addHello(const Hello& hello) {
+  const auto put = [this](std::string key, std::string value) {
+    runValues.emplace_back(std::move(key), std::move(value));
+  };
+  put("started_utc", utcText(hello.clock.unixEpochNs));
+  put("device", hello.device.selected);
+  put("device_requested", hello.device.requested);
+  put("device_reason", hello.device.reason);
+  put("simulated", hello.device.simulated ? "true" : "false");
+  put("torch_version", hello.torchVersion);
+  put("worker_version", hello.workerVersion);
+  put("platform", hello.platform);
+  put("process_id", std::to_string(hello.processId));
+  put("recommended_bytes", std::to_string(hello.limits.recommendedBytes));
+  put("low_watermark_ratio", std::to_string(hello.limits.lowWatermarkRatio));
+  put("high_watermark_ratio", std::to_string(hello.limits.highWatermarkRatio));
+  put("system_bytes", std::to_string(hello.limits.systemBytes));
+  for (const EnvironmentEntry& entry : hello.environment) {
+    if (entry.value) put("environment." + entry.name, *entry.value);
+  }
+}
+
+void PendingBatch::addDescription(const RunDescription& run) {
+  const auto put = [this](std::string key, std::string value) {
+    runValues.emplace_back(std::move(key), std::move(value));
+  };
+  put("workload", run.workload);
+  put("preset", run.preset);
+  put("dtype", run.dtype);
+  put("dataset", run.dataset);
+  put("train_rows", std::to_string(run.trainRows));
+  put("held_out_rows", std::to_string(run.heldOutRows));
+  put("vocabulary_size", std::to_string(run.vocabularySize));
+  put("width", std::to_string(run.width));
+  put("layers", std::to_string(run.layers));
+  put("heads", std::to_string(run.heads));
+  put("parameters", std::to_string(run.parameters));
+  put("batch_size", std::to_string(run.knobs.batchSize));
+  put("sequence_length", std::to_string(run.knobs.sequenceLength));
+  put("loss_every", std::to_string(run.knobs.lossEvery));
+  put("planned_steps", std::to_string(run.plannedSteps));
+}
+
+void PendingBatch::addEnd(const RunEnd& end) {
+  runValues.emplace_back("ended", runEndKey(end.reason));
+  runValues.emplace_back("end_message", end.message);
+  runValues.emplace_back("exit_code", std::to_string(end.exitCode));
+  runValues.emplace_back("signal", std::to_string(end.signal));
+}
+
+}  // namespace highwater::store

@@ -1,0 +1,155 @@
+#include "store/recording_tables.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/names.h"
+#include "core/units.h"
+#include "store/format.h"
+
+namespace highwater::store {
+namespace {
+
+double toMs(std::int64_t ns) {
+  return static_cast<double>(ns) / kNsPerMs;
+}
+
+double busyShare(const PendingBatch& batch, std::int64_t busyNs) {
+  const std::int64_t lengthNs = batch.completeUpToNs - batch.fromNs;
+  if (lengthNs <= 0) return std::numeric_limits<double>::quiet_NaN();
+  return std::min(static_cast<double>(busyNs) / static_cast<double>(lengthNs), 1.0);
+}
+
+}  // namespace
+
+Result<void> RecordingTables::create(Database& database) {
+  const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                            "; PRAGMA user_version = " + std::to_string(kFormatVersion) + ";";
+  for (const char* sql : {"BEGIN IMMEDIATE", marks.c_str(), kCreateBatches, kCreateSummaries,
+                          kCreateTablesForPeople, "COMMIT"}) {
+    if (auto done = database.execute(sql); !done) return done;
+  }
+  return {};
+}
+
+Result<void> RecordingTables::prepare(Database& database) {
+  db_ = database.handle();
+  const std::pair<Statement*, const char*> statements[] = {
+      {&batch_,
+       "INSERT INTO batches (first_ns, last_ns, kinds, frames, raw_bytes, data)"
+       " VALUES (?, ?, ?, ?, ?, ?)"},
+      {&summary_, "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)"},
+      {&run_, "INSERT OR REPLACE INTO run VALUES (?, ?)"},
+      {&step_, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&marker_, "INSERT INTO markers VALUES (?, ?, ?, ?, ?, ?)"},
+      {&fallback_, "INSERT INTO fallbacks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&syncPoint_, "INSERT INTO sync_points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    Result<Statement> prepared = database.prepare(sql);
+    if (!prepared) return prepared.error();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+void RecordingTables::release() {
+  for (Statement* statement :
+       {&batch_, &summary_, &run_, &step_, &marker_, &fallback_, &syncPoint_}) {
+    *statement = Statement();
+  }
+  db_ = nullptr;
+}
+
+Result<void> RecordingTables::setRunValue(std::string_view key, std::string_view value) {
+  return run_.run(key, value);
+}
+
+Result<void> RecordingTables::write(const PendingBatch& batch,
+                                    std::span<const std::uint8_t> packedFrames) {
+  if (auto done = batch_.run(batch.firstNs, batch.lastNs, batch.kinds, batch.frameCount,
+                             static_cast<std::uint64_t>(batch.frames.size()), packedFrames);
+      !done) {
+    return done;
+  }
+  if (auto done = writeSummaries(batch, sqlite3_last_insert_rowid(db_)); !done) return done;
+  return writeRows(batch);
+}
+
+Result<void> RecordingTables::writeSummaries(const PendingBatch& batch, std::int64_t batchId) {
+  const std::pair<std::string_view, const SeriesSummary*> series[] = {
+      {"current_bytes", &batch.current},
+      {"driver_bytes", &batch.driver},
+      {"recommended_bytes", &batch.recommended},
+      {"footprint_bytes", &batch.footprint},
+      {"step_ms", &batch.stepMs},
+      {"tokens_per_s", &batch.tokensPerS}};
+  for (const auto& [name, s] : series) {
+    if (s->empty()) continue;
+    if (auto done = summary_.run(batchId, name, s->min, s->max, s->last); !done) return done;
+  }
+  const std::pair<std::string_view, std::int64_t> lanes[] = {{"phases_busy", batch.phasesNs},
+                                                             {"sync_busy", batch.syncNs},
+                                                             {"fallback_busy", batch.fallbackNs}};
+  for (const auto& [name, busyNs] : lanes) {
+    const double share = busyShare(batch, busyNs);
+    if (std::isnan(share)) continue;
+    if (auto done = summary_.run(batchId, name, share, share, share); !done) return done;
+  }
+  return {};
+}
+
+Result<void> RecordingTables::writeRows(const PendingBatch& batch) {
+  definitions_.add(batch.definitions);
+  for (const auto& [key, value] : batch.runValues) {
+    if (auto done = setRunValue(key, value); !done) return done;
+  }
+  for (const auto& e : batch.steps) {
+    const auto loss = e.loss_read() != 0 ? std::optional<double>(e.loss()) : std::nullopt;
+    const auto deviceMs =
+        e.device_ns() >= 0 ? std::optional<double>(toMs(e.device_ns())) : std::nullopt;
+    if (auto done =
+            step_.run(e.step(), toMs(e.begin_ns()), toMs(e.duration_ns()), deviceMs, e.batch_size(),
+                      e.sequence_length(), e.tokens(), loss, e.peak_current_bytes(),
+                      e.peak_current_exact() != 0, e.peak_driver_bytes());
+        !done) {
+      return done;
+    }
+  }
+  for (const auto& e : batch.markers) {
+    const std::string text = definitions_.markerText(e);
+    if (auto done = marker_.run(toMs(e.time_ns()), e.step(), markerKindKey(e.kind()),
+                                e.value_before(), e.value_after(), std::string_view(text));
+        !done) {
+      return done;
+    }
+  }
+  for (const auto& e : batch.fallbacks) {
+    const std::string op = definitions_.name(e.op());
+    const std::string module = definitions_.modulePath(e.module_id());
+    const std::string site = definitions_.callSite(e.call_site());
+    if (auto done =
+            fallback_.run(toMs(e.begin_ns()), toMs(e.duration_ns()), toMs(e.wait_ns()), e.step(),
+                          phaseKey(e.phase()), std::string_view(op), std::string_view(module),
+                          std::string_view(site), e.bytes_to_cpu(), e.bytes_to_device());
+        !done) {
+      return done;
+    }
+  }
+  for (const auto& e : batch.syncPoints) {
+    const std::string op = definitions_.name(e.op());
+    const std::string module = definitions_.modulePath(e.module_id());
+    const std::string site = definitions_.callSite(e.call_site());
+    if (auto done =
+            syncPoint_.run(toMs(e.begin_ns()), toMs(e.duration_ns()), e.step(), phaseKey(e.phase()),
+                           syncKindKey(e.kind()), e.deliberate() != 0, std::string_view(op),
+                           std::string_view(module), std::string_view(site), e.bytes());
+        !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+}  // namespace highwater::store

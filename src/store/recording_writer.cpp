@@ -1,0 +1,350 @@
+#include "store/recording_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/units.h"
+#include "store/batch_codec.h"
+#include "store/database.h"
+#include "store/format.h"
+#include "store/pending_batch.h"
+#include "store/recording_file.h"
+#include "store/recording_tables.h"
+
+namespace highwater::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Batches = std::deque<PendingBatch>;
+
+std::size_t bytesOf(const Batches& batches) {
+  std::size_t sum = 0;
+  for (const PendingBatch& batch : batches) sum += batch.frames.size();
+  return sum;
+}
+
+/// The WAL lets a commit cost no wait for the disk, and people read the file meanwhile.
+Result<void> enterWalMode(Database& database) {
+  return database.execute(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+}
+
+Result<Database> openForWriting(const std::filesystem::path& path) {
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database) return database;
+  sqlite3_busy_timeout(database->handle(), 2000);
+  return database;
+}
+
+}  // namespace
+
+struct RecordingWriter::Impl {
+  Impl(RecordingFile recordingFile, const WriterOptions& writerOptions)
+      : options(writerOptions), file(std::move(recordingFile)) {}
+
+  // Called by the owner.
+  Result<void> start();
+  void take(std::span<const std::uint8_t> frame, const Message& message);
+  Result<void> close();
+  void discard();
+  std::string errorText() const;
+
+  // Called by the writer's thread; afterwards, by the owner.
+  void loop();
+  std::optional<Clock::time_point> nextDue() const;  ///< with the mutex held
+  void write(const Batches& batches);
+  Result<void> writeAll(const Batches& batches);
+  Result<void> openTables();
+  Result<void> moveIntoPlace();
+  Result<void> finish();
+  void leaveWalAndClose();
+  void keepError(const Error& error);
+
+  const WriterOptions options;
+  RecordingFile file;
+  std::optional<Database> database;
+  RecordingTables tables;
+  BatchPacker packer;
+  bool diskFailed = false;
+  std::uint64_t dropped = 0;
+  bool checkpointNeeded = false;
+  Clock::time_point lastCheckpoint = Clock::now();
+  std::thread thread;
+  std::atomic<std::uint64_t> bytesWritten{0};
+
+  mutable std::mutex mutex;  ///< of what follows
+  std::condition_variable wake;
+  Batches queue;
+  std::size_t queuedBytes = 0;  ///< also those that are being written
+  Clock::time_point oldest;     ///< when the first frame of the queue came
+  std::int64_t completeUpToNs = 0;
+  bool cut = false;  ///< frames were lost: only the end of the run is still taken
+  std::uint64_t lostFrames = 0;
+  bool closing = false;
+  bool closed = false;
+  std::optional<Error> firstError;
+};
+
+Result<void> RecordingWriter::Impl::start() {
+  Result<Database> opened = openForWriting(file.current());
+  if (!opened) return opened.error();
+  database.emplace(std::move(*opened));
+  // Before the WAL: the header must say what the file is from the first moment on.
+  if (auto done = RecordingTables::create(*database); !done) return done;
+  if (auto done = openTables(); !done) return done;
+  if (auto done = tables.setRunValue("highwater_version", HIGHWATER_VERSION); !done) return done;
+  bytesWritten = sizeWithWal(file.current());
+  thread = std::thread([this] { loop(); });
+  return {};
+}
+
+Result<void> RecordingWriter::Impl::openTables() {
+  if (auto done = enterWalMode(*database); !done) return done;
+  return tables.prepare(*database);
+}
+
+void RecordingWriter::Impl::take(std::span<const std::uint8_t> frame, const Message& message) {
+  const std::lock_guard lock(mutex);
+  if (closing) return;
+  const bool isEnd = std::holds_alternative<RunEnd>(message);
+  if (!cut && frameSize(frame) != frame.size()) {
+    cut = true;
+    if (!firstError) firstError = failure("a frame of the stream disagrees with its own size");
+  }
+  if (!cut && queuedBytes + frame.size() > options.maxQueuedBytes) {
+    cut = true;
+    if (!firstError) {
+      firstError = failure("the disk is too slow: " + formatBytes(queuedBytes) +
+                           " wait for it, and what follows is not recorded");
+    }
+  }
+  if (cut && (!isEnd || frameSize(frame) != frame.size())) {
+    ++lostFrames;
+    return;
+  }
+  const bool first = queue.empty();
+  if (first) oldest = Clock::now();
+  if (first || queue.back().frames.size() >= kFullBatchBytes) {
+    queue.emplace_back();
+    queue.back().fromNs = queue.back().completeUpToNs = completeUpToNs;
+  }
+  PendingBatch& batch = queue.back();
+  batch.add(frame, message);
+  completeUpToNs = batch.completeUpToNs;
+  queuedBytes += frame.size();
+  if (first || batch.frames.size() >= kFullBatchBytes) wake.notify_one();
+}
+
+std::optional<Clock::time_point> RecordingWriter::Impl::nextDue() const {
+  // Half of the time that may be lost to a kill is for waiting, half for the writing itself.
+  std::optional<Clock::time_point> due;
+  if (!queue.empty()) due = oldest + options.commitEvery / 2;
+  if (checkpointNeeded) {
+    const auto checkpoint = lastCheckpoint + options.checkpointEvery;
+    due = std::min(due.value_or(checkpoint), checkpoint);
+  }
+  return due;
+}
+
+void RecordingWriter::Impl::loop() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    const bool full = !queue.empty() && queue.front().frames.size() >= kFullBatchBytes;
+    const bool late = !queue.empty() && Clock::now() >= oldest + options.commitEvery / 2;
+    if (!queue.empty() && (closing || full || late)) {
+      const Batches batches = std::exchange(queue, {});
+      lock.unlock();
+      write(batches);
+      lock.lock();
+      queuedBytes -= bytesOf(batches);
+    } else if (closing) {
+      return;
+    } else if (checkpointNeeded && Clock::now() >= lastCheckpoint + options.checkpointEvery) {
+      lock.unlock();
+      // Passive: never waits for somebody who reads the file; what stays is for the next time.
+      sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                                nullptr);
+      lastCheckpoint = Clock::now();
+      checkpointNeeded = false;
+      bytesWritten = sizeWithWal(file.current());
+      lock.lock();
+    } else if (const auto due = nextDue()) {
+      wake.wait_until(lock, *due);
+    } else {
+      wake.wait(lock);
+    }
+  }
+}
+
+void RecordingWriter::Impl::write(const Batches& batches) {
+  const auto lose = [&] {
+    const std::lock_guard lock(mutex);
+    for (const PendingBatch& batch : batches) lostFrames += batch.frameCount;
+  };
+  if (diskFailed) return lose();
+  if (auto done = writeAll(batches); !done) {
+    if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
+    keepError(done.error());
+    diskFailed = true;
+    checkpointNeeded = false;
+    return lose();
+  }
+  checkpointNeeded = true;
+  const bool begun = std::any_of(batches.begin(), batches.end(),
+                                 [](const PendingBatch& batch) { return batch.hasStepOrPhase(); });
+  if (begun && !file.inPlace()) {
+    if (auto done = moveIntoPlace(); !done) {
+      keepError(done.error());
+      diskFailed = true;
+      checkpointNeeded = false;
+    }
+  }
+  bytesWritten = sizeWithWal(file.current());
+}
+
+Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
+  if (auto done = database->execute("BEGIN IMMEDIATE"); !done) return done;
+  for (const PendingBatch& batch : batches) {
+    const auto packed = packer.pack(batch.frames);
+    if (!packed) return packed.error();
+    if (auto done = tables.write(batch, *packed); !done) return done;
+    dropped += batch.dropped;
+  }
+  return database->execute("COMMIT");
+}
+
+Result<void> RecordingWriter::Impl::moveIntoPlace() {
+  if (file.inPlace()) return {};
+  // SQLite finds a WAL by the file's name: the connection is closed for the move.
+  leaveWalAndClose();
+  const auto moved = file.moveIntoPlace();
+  Result<Database> reopened = openForWriting(file.current());
+  if (!reopened) return reopened.error();
+  database.emplace(std::move(*reopened));
+  if (auto done = openTables(); !done) return done;
+  return moved;
+}
+
+void RecordingWriter::Impl::leaveWalAndClose() {
+  tables.release();
+  if (!database) return;
+  sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
+  // Refused while somebody reads the file: then the last reader to close it removes the WAL.
+  (void)database->execute("PRAGMA journal_mode = DELETE");
+  database.reset();
+}
+
+Result<void> RecordingWriter::Impl::finish() {
+  if (!diskFailed) {
+    std::uint64_t lost = 0;
+    {
+      const std::lock_guard lock(mutex);
+      lost = lostFrames;
+    }
+    const auto put = [this](std::string_view key, std::uint64_t value) {
+      if (auto done = tables.setRunValue(key, std::to_string(value)); !done) {
+        keepError(done.error());
+      }
+    };
+    put("dropped_events", dropped);
+    put("lost_frames", lost);
+  }
+  leaveWalAndClose();
+  if (!diskFailed) {
+    if (auto done = file.moveIntoPlace(); !done) keepError(done.error());
+  }
+  bytesWritten = sizeWithWal(file.current());
+  const std::lock_guard lock(mutex);
+  if (firstError) return *firstError;
+  return {};
+}
+
+Result<void> RecordingWriter::Impl::close() {
+  {
+    const std::lock_guard lock(mutex);
+    if (closed) return firstError ? Result<void>(*firstError) : Result<void>();
+    closing = closed = true;
+  }
+  wake.notify_one();
+  if (thread.joinable()) thread.join();
+  return finish();
+}
+
+void RecordingWriter::Impl::discard() {
+  {
+    const std::lock_guard lock(mutex);
+    queue.clear();
+    closing = closed = true;
+  }
+  wake.notify_one();
+  if (thread.joinable()) thread.join();
+  tables.release();
+  database.reset();
+  file.remove();
+}
+
+void RecordingWriter::Impl::keepError(const Error& error) {
+  const std::lock_guard lock(mutex);
+  if (firstError) return;
+  firstError = Error{error.code, "the recording \"" + file.target().string() +
+                                     "\" could not be written: " + error.message};
+}
+
+std::string RecordingWriter::Impl::errorText() const {
+  const std::lock_guard lock(mutex);
+  if (!firstError) return {};
+  if (lostFrames == 0) return firstError->message;
+  return firstError->message + " (" + std::to_string(lostFrames) + " frames lost)";
+}
+
+Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::filesystem::path& path,
+                                                                 const WriterOptions& options) {
+  Result<RecordingFile> file = RecordingFile::create(path, options.overwrite);
+  if (!file) return file.error();
+  auto impl = std::make_unique<Impl>(std::move(*file), options);
+  if (auto started = impl->start(); !started) {
+    impl->discard();
+    return Error{started.error().code,
+                 "cannot write \"" + path.string() + "\": " + started.error().message};
+  }
+  return std::unique_ptr<RecordingWriter>(new RecordingWriter(std::move(impl)));
+}
+
+RecordingWriter::RecordingWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RecordingWriter::~RecordingWriter() {
+  (void)close();
+}
+
+void RecordingWriter::take(std::span<const std::uint8_t> frame, const Message& message) {
+  impl_->take(frame, message);
+}
+
+Result<void> RecordingWriter::close() {
+  return impl_->close();
+}
+
+void RecordingWriter::discard() {
+  impl_->discard();
+}
+
+std::uint64_t RecordingWriter::bytesWritten() const {
+  return impl_->bytesWritten;
+}
+
+std::string RecordingWriter::errorText() const {
+  return impl_->errorText();
+}
+
+const std::filesystem::path& RecordingWriter::path() const {
+  return impl_->file.target();
+}
+
+}  // namespace highwater::store

@@ -1,0 +1,228 @@
+// A worker without torch: it speaks the wire, and misbehaves as $FAKE_WORKER says. For tests of
+// what supervises a worker, with real processes.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "core/clock.h"
+#include "support/sample_run.h"
+#include "wire/codec.h"
+#include "wire/frame_reader.h"
+#include "wire/limits.h"
+
+namespace {
+
+using namespace highwater;
+
+std::string argument(int argc, char** argv, const std::string& name) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == name) return argv[i + 1];
+  }
+  return {};
+}
+
+int connectTo(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    std::perror("connect");
+    std::_Exit(1);
+  }
+  return fd;
+}
+
+class FakeWorker {
+ public:
+  FakeWorker(int fd, std::string token, std::string mode, std::uint32_t steps)
+      : fd_(fd), token_(std::move(token)), mode_(std::move(mode)), steps_(steps) {}
+
+  int run() {
+    if (mode_ == "silent") return sleepForEver();
+    if (mode_ == "garbage") {
+      sendBytes("this is not a frame, whatever it is");
+      return sleepForEver();
+    }
+    sample_ = test::makeSampleRun({.steps = steps_});
+    Hello hello = std::get<Hello>(sample_[0]);
+    hello.token = token_;
+    hello.processId = static_cast<std::uint64_t>(::getpid());
+    if (mode_ == "version") hello.protocolVersion = wire::kProtocolVersion + 1;
+    send(hello);
+    if (mode_ == "failure") {
+      send(Failure{Failure::Kind::kUsage, "data.csv has no column \"label\""});
+      return 2;
+    }
+    while (!started_) readCommands(-1);
+    send(std::get<RunDescription>(sample_[1]));
+    send(std::get<Definitions>(sample_[2]));
+    return train();
+  }
+
+ private:
+  int train() {
+    if (mode_ == "sample") return playSample();
+    if (mode_ == "outofmemory") {
+      send(Failure{Failure::Kind::kOutOfMemory, "MPS backend out of memory"});
+      return 3;
+    }
+    for (step_ = 1; steps_ == 0 || step_ <= steps_; ++step_) {
+      beat();
+      if (step_ == 5) misbehave();
+      readCommands(20);
+      while (paused_ && !stopped_) readCommands(-1);
+      if (stopped_) break;
+    }
+    send(Goodbye{step_ - 1, stopped_});
+    return 0;
+  }
+
+  /// The whole sample run, RunEnd left out: that is the session's to write.
+  int playSample() {
+    std::vector<test::OwnedMessage> events(sample_.begin() + 3, sample_.end() - 2);
+    test::forEachMessage(events, [this](const Message& message) {
+      send(message);
+      readCommands(1);
+    });
+    send(Goodbye{steps_, false});
+    return 0;
+  }
+
+  void misbehave() {
+    if (mode_ == "exit7") {
+      std::printf("first line\nsecond \x1b[31mred\x1b[0m line\n");
+      std::fflush(stdout);
+      std::fprintf(stderr, "last words");
+      std::_Exit(7);
+    }
+    if (mode_ == "kill") openSpanThen([] { ::raise(SIGKILL); });
+    if (mode_ == "abort") openSpanThen([] { std::abort(); });
+    if (mode_ == "stop") openSpanThen([] { ::raise(SIGSTOP); });
+    if (mode_ == "close") {
+      ::close(fd_);
+      sleepForEver();
+    }
+    if (mode_ == "undefined") {
+      test::OwnedBatch batch;
+      batch.completeUpToNs = ++now_;
+      batch.syncPoints.emplace_back(1, 1, 4, 1, 999, 0, 0, 1, events::SyncKind::ScalarRead,
+                                    events::Phase::Forward, 0);
+      send(batch.view());
+      sleepForEver();
+    }
+  }
+
+  template <typename F>
+  void openSpanThen(F&& end) {
+    test::OwnedBatch batch;
+    batch.completeUpToNs = ++now_;
+    batch.openSpans.emplace_back(now_ - 1, now_, step_, test::kNonzero, test::kTrainingThread, 2,
+                                 events::Phase::Forward);
+    send(batch.view());
+    end();
+  }
+
+  void beat() {
+    now_ += 1'000'000;
+    test::OwnedBatch batch;
+    batch.completeUpToNs = now_;
+    if (step_ > 1) {
+      batch.steps.emplace_back(now_ - 1'000'000, 900'000, 1000, 2000, -1, step_ - 1, batch_, 64,
+                               batch_ * 64, 0.5F, 1, 1);
+    }
+    batch.heartbeats.emplace_back(now_, step_, paused_ ? 1 : 0);
+    send(batch.view());
+  }
+
+  void readCommands(int timeoutMs) {
+    pollfd poll{fd_, POLLIN, 0};
+    if (::poll(&poll, 1, timeoutMs) <= 0) return;
+    std::uint8_t bytes[4096];
+    const ssize_t n = ::recv(fd_, bytes, sizeof bytes, 0);
+    if (n <= 0) std::_Exit(0);
+    reader_.append({bytes, static_cast<std::size_t>(n)});
+    for (;;) {
+      auto frame = reader_.next();
+      if (!frame || !frame->has_value()) return;
+      auto message = wire::decode(**frame);
+      if (!message) return;
+      if (const auto* command = std::get_if<Command>(&*message)) obey(*command);
+    }
+  }
+
+  void obey(const Command& command) {
+    if (std::holds_alternative<StopTraining>(command.action) && mode_ == "deaf") return;
+    CommandResult result{command.id, true, "", step_ + 1};
+    if (const auto* knobs = std::get_if<SetKnobs>(&command.action)) {
+      if (knobs->sequenceLength.value_or(0) > 256) {
+        result = {command.id, false, "the position table ends at 256", 0};
+      } else {
+        batch_ = knobs->batchSize.value_or(batch_);
+      }
+    }
+    started_ = started_ || std::holds_alternative<StartTraining>(command.action);
+    if (std::holds_alternative<PauseTraining>(command.action)) paused_ = true;
+    if (std::holds_alternative<ResumeTraining>(command.action)) paused_ = false;
+    if (std::holds_alternative<StopTraining>(command.action)) stopped_ = true;
+    send(result);
+  }
+
+  void send(const Message& message) {
+    const wire::FrameBytes frame = wire::encode(message);
+    sendBytes({reinterpret_cast<const char*>(frame.data()), frame.size()});
+  }
+
+  void sendBytes(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) std::_Exit(0);
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+  [[noreturn]] static int sleepForEver() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+
+  int fd_;
+  std::string token_, mode_;
+  std::uint32_t steps_;
+  std::vector<test::OwnedMessage> sample_;
+  wire::FrameReader reader_;
+  std::int64_t now_ = 0;
+  std::uint32_t step_ = 0;
+  std::uint32_t batch_ = 16;
+  bool started_ = false, paused_ = false, stopped_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* mode = std::getenv("FAKE_WORKER");
+  if (mode != nullptr && std::string(mode) == "usage") {
+    std::fprintf(stderr, "--preset is \"huge\"; give small or base\n");
+    return 2;
+  }
+  std::string token;
+  std::ifstream(argument(argc, argv, "--token-file")) >> token;
+  if (mode != nullptr && std::string(mode) == "badtoken") token = "guessed";
+  const std::string socket = argument(argc, argv, "--connect");
+  const int fd =
+      socket.empty() ? std::atoi(argument(argc, argv, "--fd").c_str()) : connectTo(socket);
+  const std::string steps = argument(argc, argv, "--steps");
+  return FakeWorker(fd, token, mode ? mode : "sample",
+                    steps.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(steps)))
+      .run();
+}

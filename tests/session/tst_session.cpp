@@ -1,0 +1,285 @@
+#include <signal.h>
+
+#include <QSignalSpy>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "session/session.h"
+#include "session_probe.h"
+
+using namespace highwater;
+using namespace highwater::session;
+using highwater::test::CountingSink;
+using highwater::test::fakeWorker;
+using Reason = RunEnd::Reason;
+using State = Session::State;
+
+namespace {
+
+bool processLives(qint64 id) {
+  return ::kill(static_cast<pid_t>(id), 0) == 0;
+}
+
+QString text(const std::string& s) {
+  return QString::fromStdString(s);
+}
+
+}  // namespace
+
+class TestSession : public QObject {
+  Q_OBJECT
+
+ private:
+  /// Runs a worker to its end; null where it did not end in time.
+  static std::unique_ptr<Session> runToEnd(LaunchOptions options, CountingSink& sink) {
+    auto session = std::make_unique<Session>(std::move(options));
+    session->addSink(&sink);
+    QSignalSpy ended(session.get(), &Session::ended);
+    session->start();
+    if (!session->end() && !ended.wait(30'000)) return nullptr;
+    return ended.count() == 1 ? std::move(session) : nullptr;
+  }
+
+ private slots:
+  void init() {
+    qunsetenv("HIGHWATER_HANG_TIMEOUT_MS");
+    qunsetenv("HIGHWATER_START_TIMEOUT_MS");
+  }
+
+  void runsToTheEnd() {
+    CountingSink sink;
+    Session session(fakeWorker("sample", 60));
+    session.addSink(&sink);
+    QSignalSpy states(&session, &Session::stateChanged);
+    QSignalSpy ended(&session, &Session::ended);
+    session.start();
+    QCOMPARE(session.state(), State::kStarting);
+    QVERIFY(ended.wait(20'000));
+    QCOMPARE(text(session.end()->message), QString("60 steps done"));
+    QVERIFY(session.end()->reason == Reason::kFinished);
+    QCOMPARE(exitCodeFor(*session.end()), int(kExitDone));
+    QList<State> seen;
+    for (const auto& arguments : states) seen << arguments[0].value<State>();
+    QCOMPARE(seen, (QList<State>{State::kStarting, State::kRunning, State::kEnded}));
+    QCOMPARE(sink.batchSizes.size(), std::size_t(60));
+    QCOMPARE(sink.mismatches, 0);
+    QCOMPARE(sink.ends.size(), std::size_t(1));
+    QCOMPARE(sink.afterEnd, 0);
+    QVERIFY(session.hello()->device.simulated);
+    QVERIFY(!processLives(session.workerProcessId()));
+  }
+
+  void saysHowAWorkerEnded_data() {
+    QTest::addColumn<QByteArray>("mode");
+    QTest::addColumn<int>("reason");
+    QTest::addColumn<int>("exitCode");
+    QTest::addColumn<QString>("message");
+    const auto row = [](const char* mode, Reason reason, int code, const char* message) {
+      QTest::newRow(mode) << QByteArray(mode) << int(reason) << code << QString(message);
+    };
+    row("kill", Reason::kCrashed, kExitEndedEarly,
+        "highwater-worker was killed by signal 9 (SIGKILL) in step 5, forward, while "
+        "aten::nonzero was open");
+    row("abort", Reason::kCrashed, kExitEndedEarly,
+        "highwater-worker was killed by signal 6 (SIGABRT) in step 5, forward, while "
+        "aten::nonzero was open");
+    row("exit7", Reason::kExited, kExitEndedEarly,
+        "highwater-worker ended with exit code 7 without saying why in step 5");
+    row("usage", Reason::kFailed, kExitUsage, "--preset is \"huge\"; give small or base");
+    row("failure", Reason::kFailed, kExitUsage, "data.csv has no column \"label\"");
+    row("outofmemory", Reason::kFailed, kExitEndedEarly, "MPS backend out of memory");
+    row("version", Reason::kNonsense, kExitFailed,
+        "highwater-worker broke the protocol (protocol version: the worker speaks version 2, this "
+        "program version 1; build both from the same sources)");
+    row("garbage", Reason::kNonsense, kExitFailed, nullptr);
+    row("undefined", Reason::kNonsense, kExitFailed, nullptr);
+  }
+  void saysHowAWorkerEnded() {
+    QFETCH(QByteArray, mode);
+    QFETCH(int, reason);
+    QFETCH(int, exitCode);
+    QFETCH(QString, message);
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker(mode.constData()), sink);
+    QVERIFY(session);
+    const RunEnd& end = *session->end();
+    if (!message.isNull()) QCOMPARE(text(end.message), message);
+    QCOMPARE(int(end.reason), reason);
+    QCOMPARE(exitCodeFor(end), exitCode);
+    QCOMPARE(sink.ends.size(), std::size_t(1));
+    QCOMPARE(sink.ends[0].message, end.message);
+    QVERIFY(!processLives(session->workerProcessId()));
+    if (mode == "kill") QCOMPARE(end.openOp, std::string("aten::nonzero"));
+    if (mode == "kill") QCOMPARE(end.signal, 9);
+    if (mode == "undefined")
+      QVERIFY2(text(end.message).contains("undefined id"), end.message.c_str());
+    if (mode == "garbage")
+      QVERIFY2(text(end.message).contains("not a stream"), end.message.c_str());
+  }
+
+  void keepsTheLastLines() {
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker("exit7"), sink);
+    QVERIFY(session);
+    const QStringList expected = {"first line", u"second \uFFFD[31mred\uFFFD[0m line"_qs,
+                                  "last words"};
+    QCOMPARE(session->lastLines(), expected);
+    QCOMPARE(text(session->end()->lastLines), expected.join(u'\n'));
+  }
+
+  void noticesAWorkerThatHangs() {
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "700");
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker("stop"), sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kHung);
+    QCOMPARE(exitCodeFor(*session->end()), int(kExitEndedEarly));
+    QCOMPARE(session->end()->openOp, std::string("aten::nonzero"));
+    QVERIFY2(text(session->end()->message).contains("in step 5, forward, while aten::nonzero"),
+             session->end()->message.c_str());
+    QVERIFY(!processLives(session->workerProcessId()));
+  }
+
+  void noticesAWorkerThatNeverSaysHello() {
+    qputenv("HIGHWATER_START_TIMEOUT_MS", "500");
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker("silent"), sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kHung);
+    QVERIFY(!session->hello());
+  }
+
+  void noticesAConnectionThatIsClosedEarly() {
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker("close"), sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kNonsense);
+    QVERIFY2(text(session->end()->message).contains("connection closed"),
+             session->end()->message.c_str());
+  }
+
+  void refusesABadTimeout() {
+    for (const char* value : {"soon", "10", "-1", "99999999999"}) {
+      qputenv("HIGHWATER_HANG_TIMEOUT_MS", value);
+      CountingSink sink;
+      const auto session = runToEnd(fakeWorker("sample", 5), sink);
+      QVERIFY(session);
+      QCOMPARE(exitCodeFor(*session->end()), int(kExitUsage));
+      QVERIFY(text(session->end()->message).contains("HIGHWATER_HANG_TIMEOUT_MS"));
+      QCOMPARE(session->workerProcessId(), 0);
+    }
+  }
+
+  void saysWhyAWorkerCannotStart() {
+    CountingSink sink;
+    LaunchOptions options;
+    options.workerProgram = QStringLiteral("/nowhere/highwater-worker");
+    auto session = runToEnd(options, sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kFailed);
+    QCOMPARE(text(session->end()->message),
+             QString("there is no worker at /nowhere/highwater-worker"));
+    QCOMPARE(exitCodeFor(*session->end()), int(kExitFailed));
+
+    options.workerProgram = QStringLiteral(HIGHWATER_SOURCE_DIR "/CMakeLists.txt");
+    session = runToEnd(options, sink);
+    QVERIFY(session);
+    QVERIFY(text(session->end()->message).contains("may not be executed"));
+
+    options.workerProgram = QStringLiteral(HIGHWATER_SOURCE_DIR);
+    session = runToEnd(options, sink);
+    QVERIFY(session);
+    QVERIFY(text(session->end()->message).contains("is not a program"));
+  }
+
+  void obeysCommands() {
+    CountingSink sink;
+    Session session(fakeWorker("train"));
+    session.addSink(&sink);
+    QSignalSpy answers(&session, &Session::commandAnswered);
+    session.setKnobs({32, {}, {}, 0});
+    QCOMPARE(answers.takeFirst()[1].toBool(), false);
+    session.start();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
+    session.pause();
+    QTRY_COMPARE(session.state(), State::kPaused);
+    session.resume();
+    QTRY_COMPARE(session.state(), State::kRunning);
+    session.setKnobs({32, 64, {}, 0});
+    QTRY_COMPARE(answers.count(), 3);
+    QCOMPARE(answers[2][0].toString(), QString("batch size 32, sequence length 64"));
+    QVERIFY(answers[2][1].toBool());
+    session.setKnobs({{}, 5000, {}, 0});
+    QTRY_COMPARE(answers.count(), 4);
+    QVERIFY(!answers[3][1].toBool());
+    QCOMPARE(answers[3][2].toString(), QString("the position table ends at 256"));
+    QTRY_VERIFY(!sink.batchSizes.empty() && sink.batchSizes.back() == 32);
+    session.stop();
+    QCOMPARE(session.state(), State::kStopping);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 10'000);
+    QVERIFY(session.end()->reason == Reason::kStopped);
+    QVERIFY(text(session.end()->message).startsWith("stopped on request after"));
+  }
+
+  void sendsScheduledKnobsBeforeTheStart() {
+    CountingSink sink;
+    LaunchOptions options = fakeWorker("train", 10);
+    options.scheduledKnobs = {{48, {}, {}, 1}};
+    auto session = runToEnd(options, sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kFinished);
+    QCOMPARE(sink.batchSizes.front(), 48u);
+
+    options.scheduledKnobs = {{{}, 5000, {}, 4}};
+    session = runToEnd(options, sink);
+    QVERIFY(session);
+    QCOMPARE(exitCodeFor(*session->end()), int(kExitUsage));
+    QCOMPARE(text(session->end()->message),
+             QString("the worker refused \"sequence length 5000 from step 4\": the position table "
+                     "ends at 256"));
+  }
+
+  void killsAWorkerThatDoesNotStop() {
+    CountingSink sink;
+    Session session(fakeWorker("deaf"));
+    session.addSink(&sink);
+    session.start();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
+    session.stop();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 15'000);
+    QVERIFY(session.end()->reason == Reason::kStopped);
+    QCOMPARE(session.end()->signal, 9);
+    QVERIFY(!processLives(session.workerProcessId()));
+  }
+
+  void abortEndsAtOnce() {
+    CountingSink sink;
+    Session session(fakeWorker("train"));
+    session.addSink(&sink);
+    session.start();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
+    session.abort();
+    QCOMPARE(session.state(), State::kEnded);
+    QVERIFY(session.end()->reason == Reason::kAborted);
+    QVERIFY(!processLives(session.workerProcessId()));
+    QCOMPARE(sink.ends.size(), std::size_t(1));
+  }
+
+  void takesTheWorkerWithIt() {
+    CountingSink sink;
+    qint64 id = 0;
+    {
+      Session session(fakeWorker("train"));
+      session.addSink(&sink);
+      session.start();
+      QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
+      id = session.workerProcessId();
+      QVERIFY(processLives(id));
+    }
+    QVERIFY(!processLives(id));
+    QCOMPARE(sink.ends.size(), std::size_t(1));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestSession)
+#include "tst_session.moc"
