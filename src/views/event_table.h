@@ -12,6 +12,7 @@ class EventTable : public QTableView {
  public:
   explicit EventTable(QWidget* parent = nullptr);
 
+  void setModel(QAbstractItemModel* model) override;
   void setEmptyText(const QString& text);
   /// Widths by column, in pixels; the last column takes the rest.
   void setColumnWidths(const QList<int>& widths);
@@ -29,7 +30,6 @@ class EventTable : public QTableView {
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
-  void setModel(QAbstractItemModel* model) override;
 
  private:
   QString emptyText_;
