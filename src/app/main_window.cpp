@@ -153,7 +153,8 @@ void MainWindow::restoreSettings() {
     restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
     setTheme(themeFromKey(stored.value(QStringLiteral("window/theme")).toString()));
     layOut(width() < kSmallBelow);
-    restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
+    docksPlaced_ =
+        restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
   } else {
     layOut(width() < kSmallBelow);
   }
@@ -299,6 +300,15 @@ void MainWindow::renderNow() {
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   if (!views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
+  }
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  // Docks take sizes only once the window has been laid out.
+  if (!docksPlaced_) {
+    docksPlaced_ = true;
+    QTimer::singleShot(0, this, [this] { layOut(small_); });
   }
 }
 

@@ -46,6 +46,7 @@ class MainWindow final : public QMainWindow {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
@@ -80,6 +81,7 @@ class MainWindow final : public QMainWindow {
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;
   bool small_ = false;
+  bool docksPlaced_ = false;
   bool runShown_ = false;  ///< the controls have taken over the run's description
 };
 

@@ -71,7 +71,7 @@ void WindowDocks::makeLeft() {
   auto* now = new views::KeyValueView(&now_);
   now->setObjectName(QStringLiteral("nowView"));
   now->setAccessibleName(tr("Current numbers"));
-  nowDock_->setWidget(scrolled(now, nowDock_));
+  nowDock_->setWidget(now);
 }
 
 void WindowDocks::makeRight() {
@@ -95,7 +95,7 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   table->setOpLook(lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks
                                             : EventTable::Kind::kSyncPoints,
                    OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({196, 60, 76, 128, 84});
+  table->setColumnWidths({168, 52, 72, 124, 84});
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
@@ -228,7 +228,7 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }
-  titleOf(syncDock_)->setSubtitle(syncs > 0 ? tr("%n place(s)", nullptr, static_cast<int>(syncs))
+  titleOf(syncDock_)->setSubtitle(syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs))
                                             : QString());
 }
 

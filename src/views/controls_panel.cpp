@@ -110,13 +110,16 @@ void ControlsPanel::showRun(const RunDescription& run) {
   setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
            sequenceStops(static_cast<int>(std::clamp(run.maxSequenceLength, 1u, 1u << 20))));
   ui_->dtypeValue->setText(QString::fromStdString(run.dtype));
-  ui_->modelValue->setText(tr("%1, width %2, %n layer(s)", nullptr, static_cast<int>(run.layers))
+  ui_->modelValue->setText(tr("%1, %2 × %3")
                                .arg(QString::fromStdString(run.preset))
+                               .arg(run.layers)
                                .arg(run.width));
-  ui_->modelValue->setToolTip(tr("%L1 parameters, %2 heads, vocabulary %3")
-                                  .arg(run.parameters)
+  ui_->modelValue->setToolTip(tr("%1 layers of width %2 with %3 heads, vocabulary %4, %L5 parameters")
+                                  .arg(run.layers)
+                                  .arg(run.width)
                                   .arg(run.heads)
-                                  .arg(run.vocabularySize));
+                                  .arg(run.vocabularySize)
+                                  .arg(run.parameters));
   ui_->dataValue->setText(QString::fromStdString(run.dataset));
   ui_->dataValue->setToolTip(
       tr("%1 texts to train on, %2 held out").arg(run.trainRows).arg(run.heldOutRows));

@@ -86,6 +86,7 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   setCornerButtonEnabled(false);
   setHorizontalScrollMode(ScrollPerPixel);
   setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   verticalHeader()->hide();
   verticalHeader()->setMinimumSectionSize(kRow);
   verticalHeader()->setDefaultSectionSize(kRow);

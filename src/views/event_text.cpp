@@ -4,6 +4,7 @@
 
 #include "core/names.h"
 #include "core/units.h"
+#include "models/op_totals_model.h"
 
 namespace highwater::views {
 
@@ -46,7 +47,7 @@ EventText syncText(const LiveStore& store, std::uint32_t index, const Theme& the
   const auto& sync = store.syncPoints()[index];
   const bool planned = sync.deliberate() != 0;
   EventText t{planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
-              planned ? theme.sky : theme.orange, text(store.name(sync.op())),
+              planned ? theme.sky : theme.orange, models::shortOpName(store.name(sync.op())),
               tr("waited %1").arg(text(formatDuration(sync.duration_ns()))), {}};
   t.details << tr("%1, %2").arg(text(syncKindName(sync.kind())), planned ? tr("planned") : tr("unplanned"));
   if (sync.bytes() > 0) {
@@ -59,7 +60,7 @@ EventText syncText(const LiveStore& store, std::uint32_t index, const Theme& the
 
 EventText fallbackText(const LiveStore& store, std::uint32_t index, const Theme& theme) {
   const auto& fallback = store.fallbacks()[index];
-  EventText t{Glyph::kDiamond, theme.vermillion, text(store.name(fallback.op())),
+  EventText t{Glyph::kDiamond, theme.vermillion, models::shortOpName(store.name(fallback.op())),
               tr("%1 on the CPU").arg(text(formatDuration(fallback.duration_ns()))), {}};
   t.details << tr("%1 there, %2 back")
                    .arg(text(formatBytes(fallback.bytes_to_cpu())),

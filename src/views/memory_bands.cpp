@@ -83,16 +83,17 @@ std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store, const T
     return columns;
   }
   ColumnReader current(memory.timesNs, memory.current), driver(memory.timesNs, memory.driver);
-  ColumnReader footprint(system.timesNs, system.footprint);
   const auto count = static_cast<int>(scale.width);
   columns.reserve(static_cast<std::size_t>(count));
   double lastFootprint = std::numeric_limits<double>::quiet_NaN();
   for (int i = 0; i < count; ++i) {
     const double x = scale.left + i;
     const std::int64_t begin = scale.timeAt(x), end = scale.timeAt(x + 1);
-    // The newest system reading holds until the next, which comes ten times a second at most.
-    const double known = footprint.read(begin, end).max;
-    lastFootprint = std::isnan(known) ? lastFootprint : known;
+    // A system reading holds until the next, which comes ten times a second at most.
+    const auto next = std::upper_bound(system.timesNs.begin(), system.timesNs.end(), begin);
+    if (next != system.timesNs.begin()) {
+      lastFootprint = system.footprint[static_cast<std::size_t>(next - system.timesNs.begin() - 1)];
+    }
     const MinMax now = current.read(begin, end);
     if (!std::isnan(now.min)) {
       columns.push_back({x, now, driver.read(begin, end), lastFootprint});

@@ -140,16 +140,18 @@ void MemoryPane::paintMarks(QPainter& painter) {
     painter.drawText(QRectF(plot.left() + 8, y - 17, 300, 16), Qt::AlignVCenter, limitName(limit));
     paintGutterLabel(painter, y, scale_.number(limit.bytes) + QLatin1Char(' ') + scale_.unit);
   }
-  double topTick = std::floor(scale_.topBytes / scale_.tickBytes) * scale_.tickBytes;
-  for (double bytes = 0; bytes <= scale_.topBytes; bytes += scale_.tickBytes) {
-    const double y = yAt(bytes);
+  bool unitSaid = !scale_.inScale.empty();
+  const auto ticks = static_cast<int>(scale_.topBytes / scale_.tickBytes);
+  for (int tick = ticks; tick >= 0; --tick) {
+    const double bytes = tick * scale_.tickBytes, y = yAt(bytes);
     if (std::any_of(taken.begin(), taken.end(), [y](double t) { return std::abs(t - y) < 14; }) ||
         y < plot.top() + shelfHeight() + 4) {
       continue;
     }
-    const bool first = scale_.inScale.empty() && bytes == topTick;
+    // The unit stands once, at the highest label.
     paintGutterLabel(painter, y,
-                     scale_.number(bytes) + (first ? QLatin1Char(' ') + scale_.unit : QString()));
+                     scale_.number(bytes) + (unitSaid ? QString() : QLatin1Char(' ') + scale_.unit));
+    unitSaid = true;
   }
   paintShelf(painter);
   paintPeaks(painter);

@@ -90,7 +90,7 @@ void OverviewPane::paintMarks(QPainter& painter) {
   const TimeRange run = axis_->extent();
   const auto steps = store_->steps().records.size();
   if (run.endNs > run.beginNs) {
-    const QString count = tr("%n step(s)", nullptr, static_cast<int>(steps));
+    const QString count = steps == 1 ? tr("1 step") : tr("%1 steps").arg(steps);
     const QString length = QString::fromStdString(formatRunTime(run.endNs - run.beginNs, 0));
     painter.drawText(QRectF(12, 22, measures().gutter - 14, 16), Qt::AlignVCenter,
                      fitText(painter, {length + QStringLiteral(", ") + count, count},

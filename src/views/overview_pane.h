@@ -15,6 +15,7 @@ class OverviewPane final : public TimePane {
   void setMeasures(const PaneMeasures& measures) override;
 
  protected:
+  [[nodiscard]] bool hasMarkLines() const override { return false; }
   [[nodiscard]] TimeRange shownRange() const override;
   void paintGround(QPainter& painter) override;
   void paintMarks(QPainter& painter) override;

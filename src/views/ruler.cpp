@@ -91,7 +91,6 @@ void Ruler::paintLabels(QPainter& painter) const {
       painter.drawText(place, Qt::AlignVCenter, text);
     }
   }
-  painter.fillRect(QRectF(0, height() - 1, width(), 1), theme().separator);
 }
 
 void Ruler::paintHandles(QPainter& painter) const {

@@ -15,6 +15,8 @@ class Ruler final : public TimePane {
   void setMeasures(const PaneMeasures& measures) override;
 
  protected:
+  [[nodiscard]] bool hasMarkLines() const override { return false; }
+  void paintMarks(QPainter&) override {}
   void paintGround(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;
   void mousePressEvent(QMouseEvent* event) override;

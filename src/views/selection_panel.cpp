@@ -62,8 +62,9 @@ double SelectionPanel::paintHead(QPainter& painter, double y) const {
   painter.setFont(textFont(kText));
   painter.setPen(theme.text2);
   painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                   tr("%1, %n step(s)", nullptr, static_cast<int>(summary_.steps))
-                       .arg(QString::fromStdString(formatDuration(lengthNs_))));
+                   QStringLiteral("%1, %2").arg(
+                       QString::fromStdString(formatDuration(lengthNs_)),
+                       summary_.steps == 1 ? tr("1 step") : tr("%1 steps").arg(summary_.steps)));
   return y + kRow;
 }
 

@@ -9,6 +9,9 @@ namespace highwater::views {
 namespace {
 
 QString msText(double ms) {
+  if (ms <= 0) {
+    return QStringLiteral("0 ms");
+  }
   return QString::fromStdString(formatDuration(static_cast<std::int64_t>(ms * kNsPerMs)));
 }
 

@@ -33,8 +33,10 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
   new PaintLayerable(this, QStringLiteral("grid"), [this](QPainter& p) { paintGround(p); });
   new PaintLayerable(this, QStringLiteral("axes"), [this](QPainter& p) {
     paintMarks(p);
-    paintKnobLines(p);
-    paintSelectionEdges(p);
+    if (hasMarkLines()) {
+      paintKnobLines(p);
+      paintSelectionEdges(p);
+    }
   });
   new PaintLayerable(this, QStringLiteral("overlay"), [this](QPainter& p) { paintOverlay(p); });
   layer(QStringLiteral("overlay"))->setMode(QCPLayer::lmBuffered);
@@ -139,7 +141,8 @@ void TimePane::paintGround(QPainter& painter) {
 }
 
 void TimePane::paintMarks(QPainter& painter) {
-  painter.fillRect(QRectF(0, height() - 1, width(), 1), theme().separator);
+  // At the top: QCustomPlot clips the lowest row of a layerable away.
+  painter.fillRect(QRectF(0, 0, width(), 1), theme().separator);
 }
 
 void TimePane::paintKnobLines(QPainter& painter) const {

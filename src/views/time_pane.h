@@ -59,6 +59,8 @@ class TimePane : public QCustomPlot {
   virtual void paintMarks(QPainter& painter);
   virtual void paintOverlay(QPainter& painter);
 
+  /// Whether knob lines and selection edges run through this pane.
+  [[nodiscard]] virtual bool hasMarkLines() const { return true; }
   [[nodiscard]] virtual QString title() const { return {}; }
   [[nodiscard]] virtual std::vector<Readout> readouts() const { return {}; }
   [[nodiscard]] virtual QString rightReadout() const { return {}; }
