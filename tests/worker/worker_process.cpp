@@ -51,11 +51,16 @@ std::vector<events::Marker> Stream::markersOf(events::MarkerKind kind) const {
 }
 
 WorkerProcess::WorkerProcess(const QStringList& arguments,
+                             const std::map<QString, QString>& environment)
+    : WorkerProcess(HIGHWATER_BIN_DIR "/highwater-worker", QStringList{"--stdio"} + arguments,
+                    environment) {}
+
+WorkerProcess::WorkerProcess(const QString& program, const QStringList& arguments,
                              const std::map<QString, QString>& environment) {
   auto variables = QProcessEnvironment::systemEnvironment();
   for (const auto& [name, value] : environment) variables.insert(name, value);
   process_.setProcessEnvironment(variables);
-  process_.start(HIGHWATER_BIN_DIR "/highwater-worker", QStringList{"--stdio"} + arguments);
+  process_.start(program, arguments);
   process_.waitForStarted();
 }
 

@@ -52,6 +52,9 @@ class WorkerProcess {
  public:
   explicit WorkerProcess(const QStringList& arguments,
                          const std::map<QString, QString>& environment = {});
+  /// Another program that speaks like a worker.
+  WorkerProcess(const QString& program, const QStringList& arguments,
+                const std::map<QString, QString>& environment);
   ~WorkerProcess();
 
   void send(const Message& message);

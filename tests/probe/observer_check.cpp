@@ -1,0 +1,67 @@
+// Runs a few ops on the device whose library is the first argument, under the observer, and sends
+// what the probe makes of them to stdout. A process of its own: no torch header meets Qt.
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "probe/frame_writer.h"
+#include "probe/mps_device.h"
+#include "probe/op_observer.h"
+#include "probe/sender.h"
+#include "wire/limits.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+void runOps(Recorder& recorder) {
+  const at::Device mps(at::kMPS, 0);
+  const at::Tensor host = at::randn({6, 4});
+  const at::Tensor onDevice = host.to(mps);
+  const OpObserver observer(recorder);
+
+  recorder.setStep(1);  // a fallback with three results
+  (void)at::linalg_svd(onDevice, /*full_matrices=*/false);
+  recorder.setStep(2);  // a fallback that changes its argument
+  at::Tensor weights = at::randn({10, 4}).to(mps);
+  const at::Tensor tokens = at::tensor({1, 3, 3, 7}, at::kLong).to(mps);
+  recorder.setStep(3);
+  at::embedding_renorm_(weights, tokens, 1.0, 2.0);
+  recorder.setStep(4);
+  (void)onDevice.sum().item<float>();
+  recorder.setStep(5);
+  (void)onDevice.cpu();
+  recorder.setStep(6);
+  (void)onDevice.gt(0).nonzero();
+  recorder.setStep(7);
+  synchronizeDevice(recorder);
+  recorder.setStep(8);  // nothing of this waits for the device
+  (void)host.sum().item<float>();
+  (void)host.gt(0).nonzero();
+  (void)onDevice.mul(2).add(onDevice);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2 || !::dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) || !mpsAvailable()) {
+    std::fprintf(stderr, "observer_check: no device in %s\n", argc == 2 ? argv[1] : "(nothing)");
+    return 1;
+  }
+  Recorder recorder(RunClock::startingNow());
+  FrameWriter writer(STDOUT_FILENO);
+  Hello hello;
+  hello.protocolVersion = wire::kProtocolVersion;
+  hello.device.selected = "mps";
+  hello.clock = recorder.clock();
+  if (!writer.send(hello)) return 1;
+  Sender sender(recorder, writer);
+  sender.start();
+  runOps(recorder);
+  sender.stop();
+  return writer.send(Goodbye{}) ? 0 : 1;
+}
