@@ -66,8 +66,8 @@ class TestRecord : public QObject {
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
     return file.fileName();
   }
-  /// A long run whose training has begun.
-  std::unique_ptr<QProcess> startLongRun() const {
+  /// A long run that has said `lines` times where it is; the second time comes after 5 s.
+  std::unique_ptr<QProcess> startLongRun(int lines) const {
     auto process = std::make_unique<QProcess>();
     process->setProcessChannelMode(QProcess::MergedChannels);
     process->start(HIGHWATER_BIN_DIR "/highwater",
@@ -77,7 +77,7 @@ class TestRecord : public QObject {
     const bool began = QTest::qWaitFor(
         [&] {
           out += process->readAll();
-          return out.contains("step ");
+          return out.count("\nstep ") >= lines;
         },
         kRunTimeoutMs);
     if (!began) qWarning("%s", out.constData());
@@ -144,7 +144,7 @@ class TestRecord : public QObject {
   }
 
   void survivesTheDeathOfTheWorker() {
-    const auto process = startLongRun();
+    const auto process = startLongRun(1);
     QVERIFY(process);
     const qint64 worker = childOf(process->processId());
     QVERIFY(worker > 0);
@@ -168,7 +168,7 @@ class TestRecord : public QObject {
   }
 
   void takesTheWorkerWithIt() {
-    const auto process = startLongRun();
+    const auto process = startLongRun(2);
     QVERIFY(process);
     const qint64 worker = childOf(process->processId());
     QVERIFY(worker > 0 && !isGone(worker));
