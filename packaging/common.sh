@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by packaging/setup, packaging/run and tests/run. Must work with macOS's bash 3.2.
 # Everything it says goes to stderr: stdout belongs to the program or to ctest.
 
@@ -84,7 +85,7 @@ compile() {
   done
   say "building build/$preset"
   # shellcheck disable=SC2086
-  NINJA_STATUS='[%f/%t, %e s] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
+  NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"
 }
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by packaging/setup: which libtorch the build uses. In this order:
 #   1. Torch_DIR, or a Torch package under CMAKE_PREFIX_PATH, as the environment gives them
 #   2. the torch of the user's python3
@@ -8,7 +9,7 @@
 # find_libtorch sets torch_dir (the folder of TorchConfig.cmake), torch_version and torch_from, or leaves
 # torch_dir empty. It installs nothing.
 
-torch_dir= torch_version= torch_from=
+torch_dir='' torch_version='' torch_from=''
 
 # Why a folder will not do, in torch_refused; otherwise sets torch_version.
 torch_usable() {

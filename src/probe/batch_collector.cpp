@@ -49,12 +49,19 @@ std::vector<events::MemorySample> BatchCollector::takeLaterSamples(std::int64_t 
   return waiting;
 }
 
+std::size_t BatchCollector::size() const {
+  return memorySamples_.size() + systemSamples_.size() + steps_.size() + phases_.size() +
+         syncPoints_.size() + fallbacks_.size() + markers_.size() + evaluations_.size() +
+         openSpans_.size() + heartbeats_.size() + drops_.size();
+}
+
 void BatchCollector::flush(std::int64_t completeUpToNs,
                            const std::function<void(const EventBatch&)>& send) {
   std::vector<events::MemorySample> waiting = takeLaterSamples(completeUpToNs);
   std::size_t memory = 0, system = 0, steps = 0, phases = 0, syncs = 0, fallbacks = 0, markers = 0,
               evaluations = 0, open = 0, heartbeats = 0, drops = 0;
-  while (true) {
+  std::size_t left = size();
+  while (left > 0) {
     EventBatch batch;
     std::size_t room = kMaxEventBytes;
     fill(batch.steps, steps_, steps, room);
@@ -68,17 +75,12 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
     fill(batch.openSpans, openSpans_, open, room);
     fill(batch.systemSamples, systemSamples_, system, room);
     fill(batch.memorySamples, memorySamples_, memory, room);
-    if (batch.size() == 0) break;
     // Only the last part makes the stream complete up to the new time.
-    const bool last = memory == memorySamples_.size() && system == systemSamples_.size() &&
-                      open == openSpans_.size() && syncs == syncPoints_.size() &&
-                      phases == phases_.size();
+    left -= batch.size();
+    const bool last = left == 0;
     batch.completeUpToNs = last ? completeUpToNs : sentUpToNs_;
     send(batch);
-    if (last) {
-      sentUpToNs_ = completeUpToNs;
-      break;
-    }
+    if (last) sentUpToNs_ = completeUpToNs;
   }
   clearAll(memorySamples_, systemSamples_, steps_, phases_, syncPoints_, fallbacks_, markers_,
            evaluations_, openSpans_, heartbeats_, drops_);

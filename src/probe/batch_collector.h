@@ -26,6 +26,7 @@ class BatchCollector {
   // Well under kMaxFrameBytes, so that a frame's own fields fit as well.
   static constexpr std::size_t kMaxEventBytes = std::size_t{1} << 20;
 
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<events::MemorySample> takeLaterSamples(std::int64_t completeUpToNs);
 
   std::vector<events::MemorySample> memorySamples_;

@@ -77,11 +77,10 @@ class EventRecord {
   }
 
  private:
-  static constexpr std::size_t kBytes =
-      std::max({sizeof(events::StepRecord), sizeof(events::FallbackEvent),
-                sizeof(events::SyncPoint), sizeof(events::Marker), sizeof(events::MemorySample),
-                sizeof(events::SystemSample), sizeof(events::Evaluation),
-                sizeof(events::PhaseSpan)});
+  static constexpr std::size_t kBytes = std::max(
+      {sizeof(events::StepRecord), sizeof(events::FallbackEvent), sizeof(events::SyncPoint),
+       sizeof(events::Marker), sizeof(events::MemorySample), sizeof(events::SystemSample),
+       sizeof(events::Evaluation), sizeof(events::PhaseSpan)});
 
   template <typename T>
   [[nodiscard]] T as() const {

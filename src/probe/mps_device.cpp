@@ -37,7 +37,9 @@ bool mpsAvailable() {
   }
 }
 
-std::unique_ptr<CounterSource> makeMpsCounters() { return std::make_unique<MpsCounters>(); }
+std::unique_ptr<CounterSource> makeMpsCounters() {
+  return std::make_unique<MpsCounters>();
+}
 
 std::optional<ExactPeaks> readExactPeaks() {
 #if HIGHWATER_HAS_DEVICE_STATS
@@ -79,6 +81,8 @@ void synchronizeDevice(Recorder& recorder) {
   });
 }
 
-void emptyDeviceCache() { at::detail::getMPSHooks().emptyCache(); }
+void emptyDeviceCache() {
+  at::detail::getMPSHooks().emptyCache();
+}
 
 }  // namespace highwater::probe

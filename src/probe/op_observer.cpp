@@ -36,7 +36,9 @@ OpStack* threadStack() {
   return own.stack.get();
 }
 
-bool isOnMps(const at::Tensor& tensor) { return tensor.defined() && tensor.is_mps(); }
+bool isOnMps(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_mps();
+}
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
   if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;

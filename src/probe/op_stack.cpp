@@ -9,7 +9,9 @@ std::string_view baseName(std::string_view name) {
   return name;
 }
 
-std::uint8_t classify(std::string_view name) { return static_cast<std::uint8_t>(opTag(name)); }
+std::uint8_t classify(std::string_view name) {
+  return static_cast<std::uint8_t>(opTag(name));
+}
 
 bool isDeliberate(events::SyncKind kind, events::Phase phase) {
   return (kind == events::SyncKind::CopyToDevice && phase == events::Phase::DeviceMove) ||

@@ -65,9 +65,7 @@ void Recorder::forget(const ThreadLane* lane) {
 void Recorder::mark(events::MarkerKind kind, std::uint32_t step, double before, double after,
                     std::string_view text) {
   const NameId id = names_.intern(text).id;
-  record([&](std::int64_t nowNs) {
-    return events::Marker(nowNs, before, after, step, id, kind);
-  });
+  record([&](std::int64_t nowNs) { return events::Marker(nowNs, before, after, step, id, kind); });
 }
 
 void Recorder::noteCounters(std::uint64_t currentBytes, std::uint64_t driverBytes) {

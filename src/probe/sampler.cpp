@@ -29,7 +29,9 @@ Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz)
       hz_(std::clamp(hz, 1u, kMaxSamplingHz)),
       system_(makeSystemReader()) {}
 
-Sampler::~Sampler() { stop(); }
+Sampler::~Sampler() {
+  stop();
+}
 
 void Sampler::start() {
   thread_ = std::thread([this] { run(); });
@@ -76,9 +78,9 @@ void Sampler::recordSystemSample() {
   const std::int64_t nowNs = recorder_.now();
   lane.beginWrite(nowNs);
   const SystemReadings readings = system_->read();
-  lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
-                                             readings.availableBytes, readings.swapUsedBytes,
-                                             readings.pressure)));
+  lane.push(
+      EventRecord(events::SystemSample(nowNs, readings.footprintBytes, readings.availableBytes,
+                                       readings.swapUsedBytes, readings.pressure)));
   lane.endWrite();
 }
 

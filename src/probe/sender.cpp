@@ -7,7 +7,9 @@ namespace highwater::probe {
 Sender::Sender(Recorder& recorder, FrameWriter& writer, Options options)
     : recorder_(recorder), writer_(writer), options_(options) {}
 
-Sender::~Sender() { stop(); }
+Sender::~Sender() {
+  stop();
+}
 
 void Sender::start() {
   thread_ = std::thread([this] { run(); });

@@ -92,7 +92,9 @@ class LinuxSystemReader : public SystemReader {
 
 }  // namespace
 
-std::unique_ptr<SystemReader> makeSystemReader() { return std::make_unique<LinuxSystemReader>(); }
+std::unique_ptr<SystemReader> makeSystemReader() {
+  return std::make_unique<LinuxSystemReader>();
+}
 
 std::uint64_t physicalMemoryBytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);

@@ -30,8 +30,8 @@ std::int64_t availableBytes(host_t host, std::int64_t pageBytes) {
       host, HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&statistics), &count);
   if (result != KERN_SUCCESS) return -1;
   // free_count includes the speculative pages already.
-  const std::int64_t pages = std::int64_t{statistics.free_count} + statistics.inactive_count +
-                             statistics.purgeable_count;
+  const std::int64_t pages =
+      std::int64_t{statistics.free_count} + statistics.inactive_count + statistics.purgeable_count;
   return pages * pageBytes;
 }
 
@@ -73,7 +73,9 @@ class MacSystemReader : public SystemReader {
 
 }  // namespace
 
-std::unique_ptr<SystemReader> makeSystemReader() { return std::make_unique<MacSystemReader>(); }
+std::unique_ptr<SystemReader> makeSystemReader() {
+  return std::make_unique<MacSystemReader>();
+}
 
 std::uint64_t physicalMemoryBytes() {
   std::uint64_t bytes = 0;

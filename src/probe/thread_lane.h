@@ -94,7 +94,8 @@ void ThreadLane::drain(F&& f) {
     vital_.drain(f);
     return;
   }
-  // While overflowing_ is set the owner pushes nothing into the ring, so ring first keeps the order.
+  // While overflowing_ is set the owner pushes nothing into the ring, so ring first keeps the
+  // order.
   const std::lock_guard lock(overflowMutex_);
   vital_.drain(f);
   for (const EventRecord& event : overflow_) f(event);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -35,7 +36,8 @@ std::uint64_t DeviceEvent::timeNs() const {
   return done() ? timeNs_.load() : 0;
 }
 
-DeviceQueue::DeviceQueue(ThreadScope scope) : scope_(std::move(scope)) {
+DeviceQueue::DeviceQueue(ThreadScope scope, std::uint64_t maxPending)
+    : scope_(std::move(scope)), maxPending_(maxPending) {
   watchForks();
 }
 
@@ -63,22 +65,27 @@ void DeviceQueue::append(Item item) {
     return;
   }
   {
-    std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) {
-      processId_ = ::getpid();
-      thread_ = std::thread([this] {
-        threadId_.store(std::this_thread::get_id());
-        if (scope_) {
-          scope_([this] { loop(); });
-        } else {
-          loop();
-        }
-      });
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable()) start();
+    if (submitted_ - finished_ >= maxPending_ && !isDeviceThread()) {
+      waitUntilFinished(lock, submitted_ - maxPending_ + 1);
     }
     items_.push_back(std::move(item));
     ++submitted_;
   }
   work_.notify_one();
+}
+
+void DeviceQueue::start() {
+  processId_ = ::getpid();
+  thread_ = std::thread([this] {
+    threadId_.store(std::this_thread::get_id());
+    if (scope_) {
+      scope_([this] { loop(); });
+    } else {
+      loop();
+    }
+  });
 }
 
 void DeviceQueue::loop() {
@@ -94,7 +101,10 @@ void DeviceQueue::loop() {
     item = Item{};
     lock.lock();
     ++finished_;
-    if (waiters_ > 0) finishedOne_.notify_all();
+    if (finished_ >= nextTarget_) {
+      nextTarget_ = kNobodyWaits;
+      targetReached_.notify_all();
+    }
   }
 }
 
@@ -120,13 +130,17 @@ void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {
   hasFailed_.store(true, std::memory_order_release);
 }
 
+void DeviceQueue::waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
+  while (finished_ < target) {
+    nextTarget_ = std::min(nextTarget_, target);
+    targetReached_.wait(lock);
+  }
+}
+
 void DeviceQueue::wait() {
-  if (runsInline() || threadId_.load() == std::this_thread::get_id()) return;
+  if (runsInline() || isDeviceThread()) return;
   std::unique_lock lock(mutex_);
-  const std::uint64_t target = submitted_;
-  ++waiters_;
-  finishedOne_.wait(lock, [this, target] { return finished_ >= target; });
-  --waiters_;
+  waitUntilFinished(lock, submitted_);
 }
 
 std::optional<JobFailure> DeviceQueue::drain() {

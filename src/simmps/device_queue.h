@@ -48,13 +48,18 @@ class DeviceQueue {
   /// Called once on the queue's thread with the loop to run: place for guards of that thread.
   using ThreadScope = std::function<void(const std::function<void()>& loop)>;
 
-  explicit DeviceQueue(ThreadScope scope = {});
+  /// Jobs that may wait for the device before submit() blocks: about ten steps of a small model.
+  /// Without a bound a host that never reads a result would run ahead without end.
+  static constexpr std::uint64_t kMaxPending = 4096;
+
+  explicit DeviceQueue(ThreadScope scope = {}, std::uint64_t maxPending = kMaxPending);
   /// Runs what is pending, then ends the thread.
   ~DeviceQueue();
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-  /// Appends a job. `op` names it in failures and must outlive the queue (literals, schema names).
+  /// Appends a job; blocks while maxPending jobs wait. `op` names it in failures and must outlive
+  /// the queue (literals, schema names).
   void submit(std::string_view op, Job job);
   /// Appends a recording of the event. Passed even while jobs are skipped.
   void record(std::shared_ptr<DeviceEvent> event);
@@ -83,20 +88,26 @@ class DeviceQueue {
     std::uint64_t recording = 0;
   };
 
+  static constexpr std::uint64_t kNobodyWaits = ~std::uint64_t(0);
+
   void append(Item item);
   void loop();
   void run(Item& item);
   void fail(std::string_view op, std::exception_ptr error);
   bool runsInline() const;
+  bool isDeviceThread() const { return threadId_.load() == std::this_thread::get_id(); }
+  void start();
+  void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
 
   const ThreadScope scope_;
+  const std::uint64_t maxPending_;
   mutable std::mutex mutex_;
   std::condition_variable work_;
-  std::condition_variable finishedOne_;
+  std::condition_variable targetReached_;
   std::deque<Item> items_;
   std::uint64_t submitted_ = 0;
   std::uint64_t finished_ = 0;
-  unsigned waiters_ = 0;
+  std::uint64_t nextTarget_ = kNobodyWaits;  ///< lowest count of finished_ that a host waits for
   bool stopping_ = false;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> hasFailed_{false};

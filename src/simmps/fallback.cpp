@@ -1,6 +1,8 @@
 #include <ATen/ATen.h>
 #include <ATen/native/CPUFallback.h>
+#if __has_include(<caffe2/core/common.h>)  // not shipped with 2.6
 #include <caffe2/core/common.h>
+#endif
 
 #include <algorithm>
 #include <iterator>
@@ -9,6 +11,7 @@
 
 #include "simmps/device.h"
 #include "simmps/registrations.h"
+#include "simmps/torch_version.h"
 
 namespace highwater::simmps {
 namespace {
@@ -19,9 +22,11 @@ constexpr std::string_view kOpsWithoutMpsKernel[] = {
 };
 
 std::string commitHash() {
+#if __has_include(<caffe2/core/common.h>)
   const auto& options = caffe2::GetBuildOptions();
-  const auto found = options.find("COMMIT_SHA");
-  return found == options.end() ? "Unknown" : found->second;
+  if (const auto found = options.find("COMMIT_SHA"); found != options.end()) return found->second;
+#endif
+  return "Unknown";
 }
 
 void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -59,7 +64,12 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 void registerAlwaysFallingBack(torch::Library& library) {
-  for (const char* name : {"embedding_renorm_", "linalg_svd", "linalg_svd.U"}) {
+  for (const char* name : {
+         "embedding_renorm_", "linalg_svd", "linalg_svd.U",
+#if !HIGHWATER_TORCH_AT_LEAST(2, 7)
+             "col2im", "upsample_nearest3d.vec",
+#endif
+       }) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnCpu>());
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 const c10::Device kDevice(c10::DeviceType::MPS, 0);
 
-/// One device, one stream. Not NoOpDeviceGuardImpl: that one has index -1.
+/// One device, one stream. Not NoOpDeviceGuardImpl: that one has index -1. (noexcept: 2.6 has it.)
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return c10::DeviceType::MPS; }
   c10::Device exchangeDevice(c10::Device) const override { return kDevice; }
@@ -19,12 +19,12 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device) const noexcept override {}
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
 
-  c10::Stream getStream(c10::Device) const override {
+  c10::Stream getStream(c10::Device) const noexcept override {
     return c10::Stream(c10::Stream::DEFAULT, kDevice);
   }
   c10::Stream getDefaultStream(c10::Device) const override { return getStream(kDevice); }
   c10::Stream getNewStream(c10::Device, int) const override { return getStream(kDevice); }
-  c10::Stream exchangeStream(c10::Stream) const override { return getStream(kDevice); }
+  c10::Stream exchangeStream(c10::Stream) const noexcept override { return getStream(kDevice); }
   bool queryStream(const c10::Stream&) const override { return deviceQueue().pending() == 0; }
   void synchronizeStream(const c10::Stream&) const override { drainDevice(); }
   void synchronizeDevice(const c10::DeviceIndex) const override { drainDevice(); }

@@ -96,8 +96,17 @@ const std::string& outcome() {
   return error;
 }
 
+int installOnLoad() {
+  const int failed = highwater_simmps_install();
+  // From Python nobody asks highwater_simmps_error().
+  if (failed) {
+    std::fprintf(stderr, "highwater: no simulated mps device: %s\n", highwater_simmps_error());
+  }
+  return failed;
+}
+
 // torch.ops.load_library() and dlopen() call nothing: loading is installing.
-[[maybe_unused]] const int kInstalledOnLoad = highwater_simmps_install();
+[[maybe_unused]] const int kInstalledOnLoad = installOnLoad();
 
 }  // namespace
 }  // namespace highwater::simmps

@@ -17,7 +17,7 @@ class CommandReader {
  public:
   struct Callbacks {
     std::function<void(const CommandResult&)> answer;
-    std::function<void()> hostGone;                     ///< end of file, or an error
+    std::function<void()> hostGone;                    ///< end of file, or an error
     std::function<void(const std::string&)> nonsense;  ///< the host broke the protocol
   };
 

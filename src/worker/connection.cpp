@@ -13,7 +13,9 @@
 namespace highwater::worker {
 namespace {
 
-std::string why() { return std::strerror(errno); }
+std::string why() {
+  return std::strerror(errno);
+}
 
 Result<std::string> readToken(const std::filesystem::path& path) {
   struct stat status {};

@@ -34,8 +34,7 @@ Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
   if (csv->empty()) return malformed(path, 0, "the file is empty; it needs the header text,label");
   const std::vector<std::string>& header = csv->front().fields;
   const auto column = [&header](const char* name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) -
-                                    header.begin());
+    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
   };
   const std::size_t text = column("text");
   const std::size_t label = column("label");
@@ -55,7 +54,8 @@ Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
                            std::to_string(header.size()) +
                            "; a text with a comma needs quotes around it");
     }
-    if (splitTokens(row.fields[text]).empty()) return malformed(path, row.line, "the text is empty");
+    if (splitTokens(row.fields[text]).empty())
+      return malformed(path, row.line, "the text is empty");
     if (row.fields[label].empty()) return malformed(path, row.line, "the label is empty");
     rows.push_back({std::move(row.fields[text]), std::move(row.fields[label]), row.line});
   }
@@ -77,8 +77,9 @@ Result<std::vector<std::string>> labelsOf(const std::filesystem::path& path,
                          "\"; a classifier needs at least two classes");
   }
   if (labels.size() > kMaxLabels) {
-    return malformed(path, 0, std::to_string(labels.size()) + " labels, allowed are " +
-                                  std::to_string(kMaxLabels));
+    return malformed(
+        path, 0,
+        std::to_string(labels.size()) + " labels, allowed are " + std::to_string(kMaxLabels));
   }
   return std::vector<std::string>(labels.begin(), labels.end());
 }

@@ -34,8 +34,7 @@ Result<void> loadSimulatedDevice() {
     return failure("the simulated device cannot be loaded: " + std::string(why ? why : path));
   }
   using ErrorFunction = const char* (*)();
-  const auto ask =
-      reinterpret_cast<ErrorFunction>(::dlsym(library, "highwater_simmps_error"));
+  const auto ask = reinterpret_cast<ErrorFunction>(::dlsym(library, "highwater_simmps_error"));
   if (!ask) return failure(path + " is not a simulated device of Highwater");
   if (const char* problem = ask()) {
     return failure("the simulated device refuses: " + std::string(problem));
@@ -45,8 +44,9 @@ Result<void> loadSimulatedDevice() {
 
 Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
   if (!canSimulateMps()) {
-    return usageError("--device sim does not exist on macOS, where MPS hooks exist already; "
-                      "use mps or cpu");
+    return usageError(
+        "--device sim does not exist on macOS, where MPS hooks exist already; "
+        "use mps or cpu");
   }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
@@ -83,9 +83,9 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
     return report;
   }
   if (requested == "mps") {
-    return usageError("--device mps: " + whyNotAvailable() +
-                      (canSimulateMps() ? "; use --device sim for the simulated device"
-                                        : "; use --device cpu"));
+    return usageError(
+        "--device mps: " + whyNotAvailable() +
+        (canSimulateMps() ? "; use --device sim for the simulated device" : "; use --device cpu"));
   }
   if (canSimulateMps()) return simulated(report, whyNotAvailable() + ", so MPS is simulated");
   report.selected = "cpu";
@@ -106,6 +106,8 @@ MemoryLimits readMemoryLimits(const DeviceReport& device) {
   return limits;
 }
 
-std::string torchVersion() { return TORCH_VERSION; }
+std::string torchVersion() {
+  return TORCH_VERSION;
+}
 
 }  // namespace highwater::worker

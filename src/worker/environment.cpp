@@ -13,11 +13,16 @@ namespace highwater::worker {
 namespace {
 
 constexpr std::array kVariables = {
-    "PYTORCH_ENABLE_MPS_FALLBACK",      "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
-    "PYTORCH_MPS_LOW_WATERMARK_RATIO",  "PYTORCH_DEBUG_MPS_ALLOCATOR",
-    "PYTORCH_MPS_FAST_MATH",            "PYTORCH_MPS_PREFER_METAL",
-    "PYTORCH_MPS_LOG_PROFILE_INFO",     "PYTORCH_MPS_TRACE_SIGNPOSTS",
+    "PYTORCH_ENABLE_MPS_FALLBACK",
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+    "PYTORCH_MPS_LOW_WATERMARK_RATIO",
+    "PYTORCH_DEBUG_MPS_ALLOCATOR",
+    "PYTORCH_MPS_FAST_MATH",
+    "PYTORCH_MPS_PREFER_METAL",
+    "PYTORCH_MPS_LOG_PROFILE_INFO",
+    "PYTORCH_MPS_TRACE_SIGNPOSTS",
     "OMP_NUM_THREADS",
+    "OMP_WAIT_POLICY",
 };
 constexpr std::string_view kOwnPrefix = "HIGHWATER_";
 constexpr double kHighestRatio = 2.0;  // PyTorch's default_high_watermark_upper_bound

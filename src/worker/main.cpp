@@ -9,6 +9,7 @@
 #include "worker/connection.h"
 #include "worker/device.h"
 #include "worker/options.h"
+#include "worker/platform.h"
 #include "worker/worker.h"
 
 namespace {
@@ -54,6 +55,7 @@ int runWorker(int argc, char** argv, int framesFd) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  restartWithPassiveOpenMp(argv);
   int framesFd = -1;
   if (asksForStdio(argc, argv)) {
     const auto kept = takeStdoutForFrames();

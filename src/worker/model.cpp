@@ -61,7 +61,8 @@ IssueClassifierImpl::IssueClassifierImpl(const ModelSize& size, std::int64_t voc
   tokens_ = register_module("tokens", torch::nn::Embedding(vocabularySize, width));
   positions_ = register_module("positions", torch::nn::Embedding(size.maxSequenceLength, width));
   dropout_ = register_module("dropout", torch::nn::Dropout(kDropout));
-  for (std::uint32_t i = 0; i < size.layers; ++i) layers_->push_back(EncoderLayer(width, size.heads));
+  for (std::uint32_t i = 0; i < size.layers; ++i)
+    layers_->push_back(EncoderLayer(width, size.heads));
   register_module("layers", layers_);
   norm_ = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
   head_ = register_module("head", torch::nn::Linear(width, labels));

@@ -114,7 +114,8 @@ void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
 }  // namespace
 
 Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const* argv) {
-  CLI::App app("Trains, measures itself and obeys; usually started by highwater", "highwater-worker");
+  CLI::App app("Trains, measures itself and obeys; usually started by highwater",
+               "highwater-worker");
   app.set_version_flag("--version", "highwater-worker " HIGHWATER_VERSION);
   Options options;
   RawConnection connection;
@@ -152,10 +153,10 @@ Result<Sizes> resolveSizes(const Options& options, bool realMps) {
   sizes.model = {preset.name, options.width.value_or(preset.width),
                  options.layers.value_or(preset.layers), options.heads.value_or(preset.heads),
                  options.maxSequenceLength};
-  sizes.knobs = {options.batchSize.value_or(preset.batchSize),
-                 options.sequenceLength.value_or(
-                     std::min(preset.sequenceLength, options.maxSequenceLength)),
-                 options.lossEvery};
+  sizes.knobs = {
+      options.batchSize.value_or(preset.batchSize),
+      options.sequenceLength.value_or(std::min(preset.sequenceLength, options.maxSequenceLength)),
+      options.lossEvery};
   sizes.learningRate = options.learningRate.value_or(preset.learningRate);
   if (sizes.model.width % sizes.model.heads != 0) {
     return usageError("--width " + std::to_string(sizes.model.width) +

@@ -15,6 +15,12 @@ namespace highwater::worker {
 /// the architecture, its version. Empty where nothing does.
 [[nodiscard]] std::string whyNoMetal();
 
+/// Starts this program anew with OMP_WAIT_POLICY=PASSIVE, where the variable is unset and OpenMP is
+/// GNU's: it reads the variable while it is loaded. Its threads would otherwise spin at each
+/// barrier; where other programs want the cores too, a step then takes ten times as long. Returns
+/// where there is nothing to do, or where that failed (which only costs time).
+void restartWithPassiveOpenMp(char** argv);
+
 /// A simulated device can be loaded here. Not on macOS: a second registration of MPS hooks would
 /// end the process.
 [[nodiscard]] bool canSimulateMps();

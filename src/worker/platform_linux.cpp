@@ -1,5 +1,7 @@
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <system_error>
 
 #include "worker/platform.h"
@@ -17,8 +19,21 @@ std::filesystem::path programFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-std::string whyNoMetal() { return "there is no Metal on Linux"; }
+std::string whyNoMetal() {
+  return "there is no Metal on Linux";
+}
 
-bool canSimulateMps() { return true; }
+void restartWithPassiveOpenMp(char** argv) {
+  constexpr const char* kVariable = "OMP_WAIT_POLICY";
+  if (std::getenv(kVariable)) return;
+  std::error_code error;
+  // Not /proc/self/exe itself: the process would be named "exe".
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error && ::setenv(kVariable, "PASSIVE", 1) == 0) ::execv(program.c_str(), argv);
+}
+
+bool canSimulateMps() {
+  return true;
+}
 
 }  // namespace highwater::worker

@@ -63,6 +63,10 @@ std::string whyNoMetal() {
   return {};
 }
 
-bool canSimulateMps() { return false; }
+void restartWithPassiveOpenMp(char** /*argv*/) {}
+
+bool canSimulateMps() {
+  return false;
+}
 
 }  // namespace highwater::worker

@@ -18,7 +18,9 @@ CharKind kindOf(char c) {
   return CharKind::kOther;
 }
 
-bool isLetter(CharKind kind) { return kind == CharKind::kLower || kind == CharKind::kUpper; }
+bool isLetter(CharKind kind) {
+  return kind == CharKind::kLower || kind == CharKind::kUpper;
+}
 
 /// Whether a new token begins at `i`, given that i - 1 and i are both letters or both digits.
 bool isHump(std::string_view text, std::size_t i) {

@@ -31,7 +31,9 @@ struct ContractViolation {
 };
 
 /// "mps", not "mps:0": the words that PyTorch's own error has.
-std::string deviceName(const torch::Device& device) { return torch::Device(device.type()).str(); }
+std::string deviceName(const torch::Device& device) {
+  return torch::Device(device.type()).str();
+}
 
 bool isOutOfMemory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return true;
@@ -271,12 +273,11 @@ void ClassifierTraining::recordStep(const NextAction& action, std::int64_t begin
   const std::uint64_t current = exact ? exact->currentBytes : recorder_.seenPeakCurrent();
   const Knobs& knobs = action.knobs;
   recorder_.record([&](std::int64_t nowNs) {
-    return events::StepRecord(beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1,
-                              action.step, knobs.batchSize, knobs.sequenceLength,
-                              knobs.batchSize * knobs.sequenceLength,
-                              loss.value_or(std::numeric_limits<float>::quiet_NaN()),
-                              static_cast<std::uint8_t>(loss.has_value()),
-                              static_cast<std::uint8_t>(exact.has_value()));
+    return events::StepRecord(
+        beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, action.step,
+        knobs.batchSize, knobs.sequenceLength, knobs.batchSize * knobs.sequenceLength,
+        loss.value_or(std::numeric_limits<float>::quiet_NaN()),
+        static_cast<std::uint8_t>(loss.has_value()), static_cast<std::uint8_t>(exact.has_value()));
   });
 }
 

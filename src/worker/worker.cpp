@@ -46,8 +46,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
       sizes_(std::move(sizes)),
       device_(std::move(device)),
       connection_(std::move(connection)),
-      control_(sizes_.knobs, {kMaxWorkerBatchSize, sizes_.model.maxSequenceLength},
-               options_.steps),
+      control_(sizes_.knobs, {kMaxWorkerBatchSize, sizes_.model.maxSequenceLength}, options_.steps),
       recorder_(clock),
       writer_(connection_.writeFd, [this] { onHostGone(); }) {
   if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
@@ -56,8 +55,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
 Result<void> Worker::scheduleChanges() {
   for (const SetKnobs& change : options_.changes) {
     if (auto fine = control_.schedule(change); !fine) {
-      return usageError("--set " + std::to_string(change.atStep) +
-                        ":...: " + fine.error().message);
+      return usageError("--set " + std::to_string(change.atStep) + ":...: " + fine.error().message);
     }
   }
   return {};
@@ -133,8 +131,8 @@ ExitCode Worker::train() {
   sampler.emplace(recorder_, counters_.get(), options_.samplingHz);
   sampler->start();
 
-  auto training = Training::make({&options_, sizes_, device_, std::move(*data)}, recorder_,
-                                 counters_.get());
+  auto training =
+      Training::make({&options_, sizes_, device_, std::move(*data)}, recorder_, counters_.get());
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     sampler.reset();

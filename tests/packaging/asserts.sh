@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the tests of the scripts: a scratch checkout in $scratch, stand-ins for tools in $tools (first
 # on the PATH), and a few assertions. usage: . asserts.sh SOURCE_DIR
 source_dir=$1
@@ -10,7 +11,7 @@ cp "$source_dir/tests/run" "$scratch/tests/run"
 cp "$source_dir/.ci/run" "$scratch/.ci/run"
 export PATH="$tools:$PATH"
 unset Torch_DIR CMAKE_PREFIX_PATH HIGHWATER_SKIP_PACKAGES HIGHWATER_WERROR HIGHWATER_PRESET
-cd "$scratch"
+cd "$scratch" || exit
 
 # stand_in NAME <<script
 stand_in() {

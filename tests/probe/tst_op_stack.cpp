@@ -32,9 +32,8 @@ class Ops {
     return "?";
   }
   void drain() {
-    recorder_.lane().drain([this](const EventRecord& record) {
-      record.visit([this](const auto& e) { keep(e); });
-    });
+    recorder_.lane().drain(
+        [this](const EventRecord& record) { record.visit([this](const auto& e) { keep(e); }); });
   }
 
   std::vector<events::SyncPoint> syncs;
@@ -92,8 +91,8 @@ void TestOpStack::ignoresCopiesThatDoNotBlock() {
   Ops ops;
   ops.op("aten::copy_", {SyncKind::CopyToHost, 4, false});
   // What is inside of it may still wait.
-  ops.begin("aten::copy_", {SyncKind::CopyToHost, 4, false}).op("aten::nonzero",
-                                                               {SyncKind::Nonzero, 8});
+  ops.begin("aten::copy_", {SyncKind::CopyToHost, 4, false})
+      .op("aten::nonzero", {SyncKind::Nonzero, 8});
   ops.end();
   ops.drain();
   QCOMPARE(ops.syncs.size(), std::size_t{1});

@@ -17,6 +17,9 @@ struct Registered {
   Registered(const char* name, Function function);
 };
 
+/// Asks PyTorch whether there is MPS.
+bool askForMps();
+
 /// Text of what `action` throws; fails where it throws nothing.
 template <typename Error, typename Action>
 std::string thrown(Action&& action) {

@@ -6,6 +6,9 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #endif
 
+#include <dlfcn.h>
+
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -77,6 +80,19 @@ Tensor leakyRelu(const Tensor& x) {
 }
 
 }  // namespace
+
+bool checks::askForMps() {
+  return hooks().hasMPS();
+}
+
+CHECK_CASE(secondDeviceIsRefused) {
+  // A copy of the library stands for any backend that has registered MPS hooks.
+  void* copy = dlopen(std::getenv("SIMMPS_COPY"), RTLD_NOW);
+  REQUIRE(copy != nullptr);
+  const auto error = reinterpret_cast<const char* (*)()>(dlsym(copy, "highwater_simmps_error"))();
+  REQUIRE(error && std::string(error).find("MPS hooks exist already") == 0);
+  REQUIRE_EQUAL(at::ones({3}, at::TensorOptions().device(kMps)).sum().item<float>(), 3);
+}
 
 CHECK_CASE(countersAreExact) {
   REQUIRE_EQUAL(hooks().getCurrentAllocatedMemory(), 0u);

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include "simmps/check.h"
 
 // simmps_check <library> <check>: loads the device first, as the worker does, then runs one check.
+// simmps_check <library> --ask-first: asks PyTorch for MPS before that.
 // simmps_check <library>: prints what loading it said. Exit code 1 where something failed.
 namespace {
 
@@ -29,6 +31,8 @@ checks::Registered::Registered(const char* name, Function function) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
+  const bool askFirst = argc == 3 && std::strcmp(argv[2], "--ask-first") == 0;
+  if (askFirst) checks::askForMps();
   void* library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     std::printf("%s\n", dlerror());

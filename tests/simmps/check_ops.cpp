@@ -88,6 +88,9 @@ CHECK_CASE(workloadOpsMatchTheCpu) {
   compare("attention", {x, x, x}, [](const Tensors& t) {
     return std::get<0>(at::_scaled_dot_product_attention_math(t[0], t[1], t[2]));
   });
+  at::globalContext().setSDPUseFlash(false);  // the CPU takes the math path too
+  compare("scaled_dot_product_attention", {x, x, x},
+          [](const Tensors& t) { return at::scaled_dot_product_attention(t[0], t[1], t[2]); });
   compare("argmax", {x}, [](const Tensors& t) { return t[0].argmax(-1); });
   compare("eq", {tokens, tokens.flip(0)}, [](const Tensors& t) { return t[0].eq(t[1]); });
   compare("nonzero", {tokens}, [](const Tensors& t) { return t[0].gt(4).nonzero(); });

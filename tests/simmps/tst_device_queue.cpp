@@ -64,6 +64,18 @@ class DeviceQueueTest : public QObject {
     QCOMPARE(queue.pending(), 0u);
   }
 
+  void hostCannotRunAheadWithoutEnd() {
+    DeviceQueue queue({}, 8);
+    std::uint64_t most = 0;
+    for (int i = 0; i < 2000; ++i) {
+      queue.submit("job", [] {});
+      most = std::max(most, queue.pending());
+    }
+    QVERIFY(most <= 8);
+    QVERIFY(!queue.drain());
+    QCOMPARE(queue.submitted(), 2000u);
+  }
+
   void failureSurfacesAtTheNextDrainWithItsOp() {
     DeviceQueue queue;
     bool ranAfter = false;

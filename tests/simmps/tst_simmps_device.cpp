@@ -1,4 +1,5 @@
 #include <QProcess>
+#include <QTemporaryDir>
 #include <QtTest>
 
 /// Runs the checks of the simulated device (check_*.cpp), each in a process of its own: the library
@@ -48,6 +49,8 @@ class SimmpsDevice : public QObject {
       add("classifierLossesMatchTheCpu", {mode});
       add("clippedLossesMatchTheCpu", {mode});
     }
+    add("optimizersMatchTheCpu");
+    add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
@@ -78,6 +81,20 @@ class SimmpsDevice : public QObject {
     QVERIFY2(outcome.output.startsWith("highwater-simmps "), qPrintable(outcome.output));
   }
 
+  void refusesToBeASecondDevice() {
+    QTemporaryDir folder;
+    const QString copy = folder.filePath("libanother.so");
+    QVERIFY(QFile::copy(SIMMPS_LIBRARY, copy));
+    const Outcome outcome = check("secondDeviceIsRefused", {"SIMMPS_COPY=" + copy});
+    QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
+  }
+
+  void refusesToComeTooLate() {
+    const Outcome outcome = check("--ask-first", {});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("load it first"), qPrintable(outcome.output));
+  }
+
   void refusesBadSettings_data() {
     QTest::addColumn<QString>("setting");
     QTest::addColumn<QString>("allowed");
@@ -95,7 +112,7 @@ class SimmpsDevice : public QObject {
     QFETCH(QString, allowed);
     const Outcome outcome = check({}, {setting});
     QCOMPARE(outcome.exitCode, 1);
-    QVERIFY2(outcome.output.startsWith("refused: " + setting.section('=', 0, 0) + ": "),
+    QVERIFY2(outcome.output.contains("refused: " + setting.section('=', 0, 0) + ": "),
              qPrintable(outcome.output));
     QVERIFY2(outcome.output.contains(allowed), qPrintable(outcome.output));
   }

@@ -45,8 +45,10 @@ void TestCsv::keepsEmptyFields() {
 void TestCsv::refuses_data() {
   QTest::addColumn<QByteArray>("text");
   QTest::addColumn<QString>("says");
-  QTest::newRow("open quote") << QByteArray("a,b\nc,\"d\ne\n") << "t, line 2: a quote that is never";
-  QTest::newRow("after quote") << QByteArray("\"a\"b,c\n") << "t, line 1: text after a closing quote";
+  QTest::newRow("open quote") << QByteArray("a,b\nc,\"d\ne\n")
+                              << "t, line 2: a quote that is never";
+  QTest::newRow("after quote") << QByteArray("\"a\"b,c\n")
+                               << "t, line 1: text after a closing quote";
   QTest::newRow("quote inside") << QByteArray("a\"b,c\n") << "t, line 1: a quote inside";
   QTest::newRow("latin 1") << QByteArray("a,b\nc\xE9,d\n") << "t, line 2: not UTF-8";
   QTest::newRow("overlong") << QByteArray("\xC0\xAF,b\n") << "not UTF-8";

@@ -81,7 +81,8 @@ void TestDataSet::refuses_data() {
   QTest::newRow("one class") << "text,label\n" + rows("a", 9) << "label \"a\"";
   QTest::newRow("few rows") << "text,label\n" + rows("a", 9) + rows("b", 4) << "\"b\" has 4 rows";
   QTest::newRow("no label") << QByteArray("text,label\na,b\nc,\n") << "line 3: the label is empty";
-  QTest::newRow("no text") << QByteArray("text,label\na,b\n\" \",b\n") << "line 3: the text is empty";
+  QTest::newRow("no text") << QByteArray("text,label\na,b\n\" \",b\n")
+                           << "line 3: the text is empty";
   QTest::newRow("fields") << QByteArray("text,label\na,b\nc,d,e\n") << "line 3: 3 fields";
 }
 

@@ -32,9 +32,9 @@ void TestKnobs::parses() {
 
 void TestKnobs::refusesOddText_data() {
   QTest::addColumn<QString>("text");
-  for (const char* text : {"", "20", "batch=3", "20:batch", "20:batch=", "20:batch=3x", "0:batch=3",
-                           "-1:batch=3", "x:batch=3", "20=batch:3", "20:width=3",
-                           "20:batch=99999999999"}) {
+  for (const char* text :
+       {"", "20", "batch=3", "20:batch", "20:batch=", "20:batch=3x", "0:batch=3", "-1:batch=3",
+        "x:batch=3", "20=batch:3", "20:width=3", "20:batch=99999999999"}) {
     QTest::newRow(text) << text;
   }
 }

@@ -14,7 +14,9 @@ namespace {
 
 const QStringList kTiny = {"--width", "32", "--layers", "1", "--heads", "2", "--seq", "16"};
 
-bool hasSimulatedDevice() { return QFile::exists(HIGHWATER_BIN_DIR "/../lib/libhighwater_simmps.so"); }
+bool hasSimulatedDevice() {
+  return QFile::exists(HIGHWATER_BIN_DIR "/../lib/libhighwater_simmps.so");
+}
 
 void addDevices() {
   QTest::addColumn<QString>("device");
@@ -173,9 +175,8 @@ void TestWorkerProcess::measuresMemoryOfTheDevice() {
 
 void TestWorkerProcess::reportsTheLossReadAsDeliberateSyncPoint() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "6",
-                                   "--loss-every", "3"} +
-                       kTiny);
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "6", "--loss-every", "3"} + kTiny);
   QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
   const Stream& s = worker.stream();
   std::vector<std::uint32_t> readAt;
@@ -238,9 +239,8 @@ void TestWorkerProcess::obeysTheHost() {
   live.batchSize = 5;
   worker.send(Command{5, live});
   worker.send(Command{6, ResumeTraining{}});
-  QVERIFY(worker.readUntil([pausedBefore](const Stream& s) {
-    return s.steps.back().step() > pausedBefore;
-  }));
+  QVERIFY(worker.readUntil(
+      [pausedBefore](const Stream& s) { return s.steps.back().step() > pausedBefore; }));
   const auto changes = worker.stream().markersOf(events::MarkerKind::BatchSize);
   QCOMPARE(changes.size(), std::size_t{2});
   QCOMPARE(changes[1].step(), pausedBefore);
@@ -339,9 +339,8 @@ void TestWorkerProcess::describesItself() {
 
 void TestWorkerProcess::checksTheDeviceContract() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3",
-                                   "--break-contract"} +
-                       kTiny);
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "3", "--break-contract"} + kTiny);
   QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
   const Stream& s = worker.stream();
   QVERIFY(s.failure);

@@ -38,8 +38,8 @@ void Stream::take(const Message& message) {
                         },
                         [this](const CommandResult& m) { results.push_back(m); },
                         [this](const Failure& m) { failure = m; },
-                        [this](const Goodbye& m) { goodbye = m; },
-                        [](const Welcome&) {}, [](const Command&) {}, [](const RunEnd&) {}},
+                        [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
+                        [](const Command&) {}, [](const RunEnd&) {}},
              message);
 }
 
