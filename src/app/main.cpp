@@ -1,11 +1,13 @@
 #include <QCoreApplication>
 
 #include "app/doctor_command.h"
+#include "app/export_command.h"
 #include "app/options.h"
 #include "app/record_command.h"
 #include "app/report_command.h"
 #include "app/terminal.h"
 #include "app/version.h"
+#include "app/window_command.h"
 #include "core/exit_codes.h"
 
 namespace {
@@ -28,11 +30,12 @@ int run(const DoctorOptions& options, int argc, char** argv) {
   return runDoctor(options);
 }
 
-// Replaced by the calls of the window once it is merged.
-template <typename Windowed>
-int run(const Windowed&, int, char**) {
-  printError("this build has no window yet");
-  return kExitFailed;
+int run(const ExportOptions& options, int argc, char** argv) {
+  return runExport(options, argc, argv);
+}
+
+int run(const WindowOptions& options, int argc, char** argv) {
+  return runWindow(options, argc, argv);
 }
 
 }  // namespace

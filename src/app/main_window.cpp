@@ -1,0 +1,377 @@
+#include "app/main_window.h"
+
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QVBoxLayout>
+
+#include "app/device_badge.h"
+#include "app/help_dialogs.h"
+#include "app/run_status_bar.h"
+#include "app/run_tool_bar.h"
+#include "app/window_actions.h"
+#include "app/window_docks.h"
+#include "core/units.h"
+#include "views/banner.h"
+#include "views/controls_panel.h"
+#include "views/pane_stack.h"
+#include "views/time_keys.h"
+
+namespace highwater::app {
+
+using session::Session;
+
+namespace {
+
+constexpr int kSmallBelow = 1400;
+constexpr int kPaneMs = 33, kTableMs = 250;
+constexpr int kStateVersion = 1;  ///< of the docks: one more when they change
+
+QString text(const std::string& s) { return QString::fromStdString(s); }
+
+}  // namespace
+
+MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Settings settings)
+    : QMainWindow(parent),
+      run_(std::move(defaults)),
+      focus_(&run_.store(), &axis_),
+      settings_(settings) {
+  setWindowTitle(tr("Highwater"));
+  setObjectName(QStringLiteral("mainWindow"));
+  setDockNestingEnabled(true);
+  setDockOptions(dockOptions() | AllowNestedDocks);
+  actions_ = new WindowActions(this);
+  toolBar_ = new RunToolBar(actions_, this);
+  addToolBar(toolBar_);
+  status_ = new RunStatusBar(this);
+  setStatusBar(status_);
+  auto* centre = new QWidget(this);
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  banner_ = new views::Banner(centre);
+  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre);
+  column->addWidget(banner_);
+  column->addWidget(panes_, 1);
+  setCentralWidget(centre);
+  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  docks_->addTo(actions_->viewMenu);
+
+  const auto& options = run_.options();
+  toolBar_->choose(options.workload, options.preset);
+  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
+  actions_->checkDevice(options.device);
+  connectActions();
+  connectRun();
+  resize(1600, 1000);
+  restoreSettings();
+  updateState();
+  panes_->setFocus();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::connectActions() {
+  const auto on = [this](QAction* action, auto slot) {
+    connect(action, &QAction::triggered, this, slot);
+  };
+  on(actions_->run, [this] { startRun(); });
+  on(actions_->pause, [this] { run_.pauseOrResume(); });
+  on(actions_->stop, [this] { run_.stop(); });
+  on(actions_->emptyCache, [this] { run_.emptyCache(); });
+  on(actions_->open, [this] { chooseRecording(); });
+  on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->exportPicture, [this] { choosePicture(); });
+  on(actions_->quit, [this] { close(); });
+  on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
+  on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->keys, [this] { showKeysDialog(this); });
+  on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
+  connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);
+  connect(actions_, &WindowActions::deviceChosen, this, [this](const QString& device) {
+    run_.options().device = device;
+    updateState();
+  });
+  connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
+  connect(toolBar_, &RunToolBar::workloadChosen, this,
+          [this](const QString& workload) { run_.options().workload = workload; });
+  connect(toolBar_, &RunToolBar::presetChosen, this,
+          [this](const QString& preset) { run_.options().preset = preset; });
+  connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &RunControl::setKnobs);
+  connect(banner_, &views::Banner::actionTriggered, this, &MainWindow::startRun);
+}
+
+void MainWindow::connectRun() {
+  paneTimer_.setSingleShot(true);
+  paneTimer_.setInterval(kPaneMs);
+  tableTimer_.setSingleShot(true);
+  tableTimer_.setInterval(kTableMs);
+  secondTimer_.setInterval(1000);
+  connect(&paneTimer_, &QTimer::timeout, this, &MainWindow::refreshPanes);
+  connect(&tableTimer_, &QTimer::timeout, this, [this] {
+    docks_->refresh();
+    status_->refresh(run_);
+  });
+  connect(&secondTimer_, &QTimer::timeout, this, &MainWindow::updateState);
+  const auto startOnce = [](QTimer& timer) {
+    if (!timer.isActive()) {
+      timer.start();
+    }
+  };
+  connect(&run_, &RunControl::dataChanged, this, [this, startOnce] {
+    startOnce(paneTimer_);
+    startOnce(tableTimer_);
+  });
+  connect(&run_, &RunControl::runReplaced, this, &MainWindow::replaceRun);
+  connect(&run_, &RunControl::stateChanged, this, &MainWindow::updateState);
+  connect(&run_, &RunControl::ended, this, &MainWindow::showEnd);
+  connect(&run_, &RunControl::problem, this, &MainWindow::showProblem);
+  connect(&run_, &RunControl::linePrinted, this, [this](const QString& line) {
+    docks_->log().append(line, models::LogModel::Kind::kPrinted);
+  });
+  connect(&run_, &RunControl::answered, this,
+          [this](const QString& what, bool accepted, const QString& message) {
+            const bool knobs = what.startsWith(QLatin1String("batch")) ||
+                               what.startsWith(QLatin1String("sequence")) ||
+                               what.startsWith(QLatin1String("loss"));
+            if (knobs) {
+              docks_->controls()->showAnswer(accepted, message);
+            }
+            if (!accepted) {
+              docks_->log().append(tr("Refused, %1: %2").arg(what, message),
+                                   models::LogModel::Kind::kProblem);
+              status_->showMessage(tr("Refused, %1: %2").arg(what, message), 6000);
+            }
+          });
+}
+
+void MainWindow::restoreSettings() {
+  if (settings_ == Settings::kOn) {
+    const QSettings stored;
+    restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
+    setTheme(themeFromKey(stored.value(QStringLiteral("window/theme")).toString()));
+    layOut(width() < kSmallBelow);
+    docksPlaced_ =
+        restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
+  } else {
+    layOut(width() < kSmallBelow);
+  }
+}
+
+void MainWindow::setTheme(ThemeChoice choice) {
+  theme_ = choice;
+  applyTheme(choice);
+  actions_->checkTheme(choice);
+  actions_->updateIcons();
+  if (settings_ == Settings::kOn) {
+    QSettings().setValue(QStringLiteral("window/theme"), themeKey(choice));
+  }
+}
+
+void MainWindow::startRun() {
+  banner_->hide();
+  if (run_.live()) {
+    return;
+  }
+  auto& options = run_.options();
+  // What the user sees is what the run starts with, once they or the options have set it.
+  if (options.batchSize > 0 || options.sequenceLength > 0 || options.lossEvery > 0) {
+    const Knobs knobs = docks_->controls()->knobs();
+    options.batchSize = options.batchSize > 0 ? knobs.batchSize : 0;
+    options.sequenceLength = options.sequenceLength > 0 ? knobs.sequenceLength : 0;
+    options.lossEvery = options.lossEvery > 0 ? knobs.lossEvery : 0;
+  }
+  if (auto started = run_.run(); !started) {
+    showProblem(text(started.error().message));
+  }
+}
+
+Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
+  auto opened = run_.open(path);
+  if (opened) {
+    banner_->hide();
+    refreshPanes();
+    docks_->refresh();
+    axis_.fit();
+    if (const auto& end = run_.store().end()) {
+      showEnd(*end);
+    }
+  }
+  return opened;
+}
+
+void MainWindow::replaceRun() {
+  focus_.clear();
+  axis_.reset();
+  docks_->log().clear();
+  runShown_ = false;
+  refreshPanes();
+  docks_->refresh();
+  updateState();
+}
+
+void MainWindow::refreshPanes() {
+  const analysis::LiveStore& store = run_.store();
+  if (!runShown_ && store.run()) {
+    runShown_ = true;
+    docks_->controls()->showRun(*store.run());
+    updateState();
+  }
+  if (store.run()) {
+    docks_->controls()->showEffective(store.knobs());
+  }
+  axis_.setExtent({0, store.completeUpToNs()});
+  panes_->refresh();
+}
+
+void MainWindow::updateState() {
+  const Session::State state = run_.state();
+  const bool live = run_.live();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const analysis::LiveStore& store = run_.store();
+  actions_->run->setEnabled(!live);
+  actions_->pause->setEnabled(training);
+  actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
+  actions_->stop->setEnabled(live && state != Session::State::kStopping);
+  actions_->emptyCache->setEnabled(training);
+  actions_->open->setEnabled(!live);
+  actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
+  actions_->exportPicture->setEnabled(store.hello().has_value());
+  actions_->setDeviceChangeable(!live);
+  toolBar_->setChoosable(!live);
+  docks_->controls()->setChangeable(!live || training);
+  toolBar_->badge()->showDevice(
+      store.hello() ? std::optional(store.hello()->device) : std::nullopt, run_.options().device);
+  const auto kind = run_.recording()                 ? RecordingIndicator::Kind::kRecording
+                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
+                                                   : RecordingIndicator::Kind::kFile;
+  const std::int64_t ns =
+      run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
+  toolBar_->recording()->show(kind, text(formatRunTime(ns, 0)));
+  live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
+  setWindowTitle(run_.recordingPath().empty()
+                     ? tr("Highwater")
+                     : tr("%1 – Highwater").arg(text(run_.recordingPath().filename().string())));
+  status_->refresh(run_);
+}
+
+void MainWindow::showEnd(const RunEnd& end) {
+  using Reason = RunEnd::Reason;
+  updateState();
+  tableTimer_.start();
+  if (end.reason == Reason::kStopped || end.reason == Reason::kFinished) {
+    return;
+  }
+  QString message = text(end.message);
+  if (!end.openOp.empty() && !message.contains(text(end.openOp))) {
+    message += tr(" (in %1)").arg(text(end.openOp));
+  }
+  QString lines = text(end.lastLines);
+  if (lines.isEmpty()) {
+    lines = run_.lastLines().join(QLatin1Char('\n'));
+  }
+  docks_->log().append(message, models::LogModel::Kind::kProblem);
+  banner_->showMessage(message, lines, true, run_.showsFile() ? QString() : tr("Run again"));
+}
+
+void MainWindow::showProblem(const QString& message) {
+  docks_->log().append(message, models::LogModel::Kind::kProblem);
+  banner_->showMessage(message, {}, true, {});
+}
+
+void MainWindow::layOut(bool small) {
+  small_ = small;
+  toolBar_->setSmall(small);
+  status_->setSmall(small);
+  panes_->setSmall(small);
+  docks_->setSmall(small);
+  status_->refresh(run_);
+}
+
+void MainWindow::renderNow() {
+  refreshPanes();
+  docks_->refresh();
+  updateState();
+  panes_->renderNow();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!views::handleTimeKey(*event, axis_, focus_)) {
+    QMainWindow::keyPressEvent(event);
+  }
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  // Docks take sizes only once the window has been laid out.
+  if (!docksPlaced_) {
+    docksPlaced_ = true;
+    QTimer::singleShot(0, this, [this] { layOut(small_); });
+  }
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  const bool small = width() < kSmallBelow;
+  if (small != small_) {
+    layOut(small);
+  }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) {
+    actions_->updateIcons();
+  }
+  QMainWindow::changeEvent(event);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (settings_ == Settings::kOn) {
+    QSettings stored;
+    stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    stored.setValue(QStringLiteral("window/state"), saveState(kStateVersion));
+  }
+  run_.abandon();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::chooseRecording() {
+  const QString path = QFileDialog::getOpenFileName(
+      this, tr("Open recording"), QFileInfo(text(run_.recordingPath().string())).path(),
+      tr("Recordings (*.highwater);;All files (*)"));
+  if (path.isEmpty()) {
+    return;
+  }
+  if (auto opened = openRecording(path.toStdString()); !opened) {
+    showProblem(text(opened.error().message));
+  }
+}
+
+void MainWindow::chooseCopy() {
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save recording as"), text(run_.recordingPath().filename().string()),
+      tr("Recordings (*.highwater)"));
+  if (path.isEmpty()) {
+    return;
+  }
+  if (auto saved = run_.saveAs(path.toStdString()); !saved) {
+    showProblem(text(saved.error().message));
+  }
+}
+
+void MainWindow::choosePicture() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export picture"),
+                                                    QStringLiteral("highwater.png"),
+                                                    tr("Pictures (*.png)"));
+  if (path.isEmpty()) {
+    return;
+  }
+  renderNow();
+  if (!grab().save(path)) {
+    showProblem(tr("%1 cannot be written").arg(path));
+  }
+}
+
+}  // namespace highwater::app

@@ -1,0 +1,183 @@
+#include "app/run_tool_bar.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QToolButton>
+
+#include "app/device_badge.h"
+#include "app/window_actions.h"
+#include "views/theme.h"
+
+namespace highwater::app {
+
+using views::Theme;
+
+namespace {
+
+constexpr int kHeight = 44, kButton = 28;
+
+void addGap(QToolBar* bar, int width) {
+  auto* gap = new QWidget(bar);
+  gap->setFixedWidth(width);
+  bar->addWidget(gap);
+}
+
+void addLine(QToolBar* bar) {
+  auto* line = new QFrame(bar);
+  line->setFrameShape(QFrame::NoFrame);
+  line->setObjectName(QStringLiteral("toolBarLine"));
+  line->setFixedSize(1, 20);
+  line->setAutoFillBackground(true);
+  line->setBackgroundRole(QPalette::Midlight);
+  addGap(bar, 8);
+  bar->addWidget(line);
+  addGap(bar, 8);
+}
+
+}  // namespace
+
+RecordingIndicator::RecordingIndicator(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("recordingIndicator"));
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
+
+void RecordingIndicator::show(Kind kind, const QString& time) {
+  kind_ = kind;
+  time_ = time;
+  setAccessibleName(kind == Kind::kRecording ? tr("Recording, %1").arg(time)
+                    : kind == Kind::kFile    ? tr("Recorded run, %1").arg(time)
+                                             : tr("Not recording"));
+  updateGeometry();
+  update();
+}
+
+QSize RecordingIndicator::sizeHint() const {
+  const QFontMetrics metrics(views::textFont(views::kText, true));
+  return {metrics.horizontalAdvance(tr("Recorded run") + time_) + 36, kButton};
+}
+
+void RecordingIndicator::paintEvent(QPaintEvent*) {
+  if (kind_ == Kind::kNone) {
+    return;
+  }
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Theme& theme = Theme::of(this);
+  const QFont plain = views::textFont(views::kText), bold = views::textFont(views::kText, true);
+  const QString word = kind_ == Kind::kRecording ? tr("Recording") : tr("Recorded run");
+  const int timeWidth = QFontMetrics(bold).horizontalAdvance(time_);
+  const int wordWidth = QFontMetrics(plain).horizontalAdvance(word);
+  const double x = width() - timeWidth - wordWidth - 6 - 4;
+  painter.setPen(QPen(kind_ == Kind::kRecording ? theme.vermillion : theme.text3, 1.6));
+  painter.setBrush(kind_ == Kind::kRecording ? QBrush(theme.vermillion) : Qt::NoBrush);
+  painter.drawEllipse(QPointF(x - 11, height() / 2.0), 4, 4);
+  painter.setPen(theme.text1);
+  painter.setFont(plain);
+  painter.drawText(QRectF(x, 0, wordWidth + 2, height()), Qt::AlignVCenter, word);
+  painter.setFont(bold);
+  painter.drawText(QRectF(x + wordWidth + 6, 0, timeWidth + 2, height()), Qt::AlignVCenter, time_);
+}
+
+RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
+    : QToolBar(parent),
+      badge_(new DeviceBadge(this)),
+      recording_(new RecordingIndicator(this)),
+      workload_(new QComboBox(this)),
+      preset_(new QComboBox(this)) {
+  setObjectName(QStringLiteral("runToolBar"));
+  setWindowTitle(tr("Run"));
+  setMovable(false);
+  setFloatable(false);
+  setContextMenuPolicy(Qt::PreventContextMenu);
+  setFixedHeight(kHeight);
+  setIconSize({16, 16});
+
+  auto* group = new QWidget(this);
+  group->setObjectName(QStringLiteral("runButtons"));
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(1, 1, 1, 1);
+  row->setSpacing(0);
+  for (QAction* action : {actions->run, actions->pause, actions->stop}) {
+    row->addWidget(addButton(action));
+  }
+  addWidget(group);
+  addGap(this, 8);
+  addWidget(badge_);
+  addGap(this, 12);
+  addCaption(tr("Workload"));
+  workload_->setObjectName(QStringLiteral("workloadCombo"));
+  workload_->setAccessibleName(tr("Workload"));
+  workload_->setToolTip(tr("What is trained: texts of issues into three classes"));
+  workload_->addItem(QStringLiteral("issue-classifier"));
+  addWidget(workload_);
+  addGap(this, 8);
+  addCaption(tr("Preset"));
+  preset_->setObjectName(QStringLiteral("presetCombo"));
+  preset_->setAccessibleName(tr("Preset"));
+  preset_->setToolTip(tr("Size of the model; by the device: base on mps, else small"));
+  preset_->addItem(tr("by device"), QString());
+  preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
+  preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
+  addWidget(preset_);
+  addLine(this);
+  shrinking_ << addButton(actions->emptyCache);
+  addWidget(shrinking_.back());
+  auto* spacer = new QWidget(this);
+  spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  addWidget(spacer);
+  shrinking_ << addButton(actions->follow);
+  addWidget(shrinking_.back());
+  addLine(this);
+  addWidget(recording_);
+  connect(workload_, &QComboBox::textActivated, this, &RunToolBar::workloadChosen);
+  connect(preset_, &QComboBox::activated, this,
+          [this](int index) { emit presetChosen(preset_->itemData(index).toString()); });
+}
+
+QToolButton* RunToolBar::addButton(QAction* action) {
+  auto* button = new QToolButton(this);
+  button->setDefaultAction(action);
+  button->setObjectName(action->objectName().chopped(6) + QStringLiteral("Button"));
+  button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  button->setFixedHeight(kButton);
+  button->setFocusPolicy(Qt::TabFocus);
+  button->setAccessibleName(action->text());
+  return button;
+}
+
+void RunToolBar::addCaption(const QString& text) {
+  auto* caption = new QLabel(text, this);
+  caption->setProperty("kind", "quiet");
+  captions_ << addWidget(caption);
+  auto* gap = new QWidget(this);
+  gap->setFixedWidth(4);
+  captions_ << addWidget(gap);
+}
+
+void RunToolBar::choose(const QString& workload, const QString& preset) {
+  const int known = workload_->findText(workload);
+  if (known < 0) {
+    workload_->addItem(workload);
+  }
+  workload_->setCurrentText(workload);
+  preset_->setCurrentIndex(std::max(preset_->findData(preset), 0));
+}
+
+void RunToolBar::setChoosable(bool choosable) {
+  workload_->setEnabled(choosable);
+  preset_->setEnabled(choosable);
+}
+
+void RunToolBar::setSmall(bool small) {
+  for (QAction* caption : captions_) {
+    caption->setVisible(!small);
+  }
+  for (QToolButton* button : shrinking_) {
+    button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  }
+}
+
+}  // namespace highwater::app

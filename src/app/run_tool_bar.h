@@ -1,0 +1,66 @@
+#pragma once
+
+#include <QList>
+#include <QToolBar>
+
+class QComboBox;
+class QLabel;
+class QToolButton;
+
+namespace highwater::app {
+
+class DeviceBadge;
+class WindowActions;
+
+/// Whether a recording is being written, and for how long: a filled dot while it is, a ring while what is
+/// shown comes from a file.
+class RecordingIndicator final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit RecordingIndicator(QWidget* parent = nullptr);
+  enum class Kind { kNone, kRecording, kFile };
+  void show(Kind kind, const QString& time);
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Kind kind_ = Kind::kNone;
+  QString time_;
+};
+
+/// Run, Pause, Stop; the device; workload and preset; Empty cache; Follow; the recording.
+class RunToolBar final : public QToolBar {
+  Q_OBJECT
+
+ public:
+  RunToolBar(WindowActions* actions, QWidget* parent);
+
+  [[nodiscard]] DeviceBadge* badge() const { return badge_; }
+  [[nodiscard]] RecordingIndicator* recording() const { return recording_; }
+  /// For the next run; an empty preset leaves it to the worker.
+  void choose(const QString& workload, const QString& preset);
+  void setChoosable(bool choosable);
+  /// Labels become icons with tooltips.
+  void setSmall(bool small);
+
+ signals:
+  void workloadChosen(const QString& workload);
+  void presetChosen(const QString& preset);
+
+ private:
+  QToolButton* addButton(QAction* action);
+  void addCaption(const QString& text);
+
+  DeviceBadge* badge_;
+  RecordingIndicator* recording_;
+  QComboBox* workload_;
+  QComboBox* preset_;
+  QList<QAction*> captions_;
+  QList<QToolButton*> shrinking_;
+};
+
+}  // namespace highwater::app

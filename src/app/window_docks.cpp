@@ -1,0 +1,252 @@
+#include "app/window_docks.h"
+
+#include <QDockWidget>
+#include <QListView>
+#include <QMainWindow>
+#include <QMenu>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QToolButton>
+
+#include "analysis/run_summary.h"
+#include "core/units.h"
+#include "views/controls_panel.h"
+#include "views/dock_title.h"
+#include "views/event_table.h"
+#include "views/key_value_view.h"
+#include "views/selection_panel.h"
+
+namespace highwater::app {
+
+using models::OpTotalsModel;
+using models::StepModel;
+using views::DockTitle;
+using views::EventTable;
+using views::Lane;
+
+namespace {
+
+DockTitle* titleOf(QDockWidget* dock) { return static_cast<DockTitle*>(dock->titleBarWidget()); }
+
+QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+  auto* area = new QScrollArea(parent);
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  return area;
+}
+
+}  // namespace
+
+WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
+                         views::TimeAxis* axis, views::EventFocus* focus)
+    : QObject(window), window_(window), store_(store), axis_(axis), focus_(focus), steps_(store),
+      now_(store) {
+  window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+  window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  makeLeft();
+  makeRight();
+  makeBottom();
+  connect(focus_, &views::EventFocus::changed, this, &WindowDocks::markPicked);
+  connect(axis_, &views::TimeAxis::selectionChanged, this, &WindowDocks::refresh);
+}
+
+QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
+                                   Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, window_);
+  dock->setObjectName(QLatin1String(name));
+  dock->setTitleBarWidget(new DockTitle(title, dock));
+  window_->addDockWidget(area, dock);
+  return dock;
+}
+
+void WindowDocks::makeLeft() {
+  controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
+  controls_ = new views::ControlsPanel;
+  controlsDock_->setWidget(scrolled(controls_, controlsDock_));
+  nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
+  auto* now = new views::KeyValueView(&now_);
+  now->setObjectName(QStringLiteral("nowView"));
+  now->setAccessibleName(tr("Current numbers"));
+  nowDock_->setWidget(now);
+}
+
+void WindowDocks::makeRight() {
+  selectionDock_ = makeDock(tr("Selection"), "selectionDock", Qt::RightDockWidgetArea);
+  selection_ = new views::SelectionPanel;
+  selectionDock_->setWidget(scrolled(selection_, selectionDock_));
+  clearSelection_ = new QToolButton(selectionDock_);
+  clearSelection_->setObjectName(QStringLiteral("clearSelectionButton"));
+  clearSelection_->setText(tr("Clear"));
+  clearSelection_->setToolTip(tr("Clear the selection (Esc)"));
+  clearSelection_->setProperty("kind", "link");
+  clearSelection_->hide();
+  titleOf(selectionDock_)->addWidget(clearSelection_);
+  connect(clearSelection_, &QToolButton::clicked, axis_, &views::TimeAxis::clearSelection);
+}
+
+EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char* name) {
+  auto* table = new EventTable;
+  table->setObjectName(QLatin1String(name));
+  table->setModel(model);
+  table->setOpLook(lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks
+                                            : EventTable::Kind::kSyncPoints,
+                   OpTotalsModel::kOp, OpTotalsModel::kShare);
+  table->setColumnWidths({168, 52, 72, 124, 84});
+  connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
+    const QModelIndex op = model->index(row, OpTotalsModel::kOp);
+    focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
+                    model->index(row, OpTotalsModel::kWhere).data().toString()});
+  });
+  return table;
+}
+
+void WindowDocks::makeStepTable() {
+  stepTable_ = new EventTable;
+  stepTable_->setObjectName(QStringLiteral("stepTable"));
+  stepTable_->setAccessibleName(tr("Steps"));
+  stepTable_->setModel(&steps_);
+  stepTable_->setColumnWidths({64, 72, 80, 76, 140, 84});
+  stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
+  connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
+    const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
+    axis_->reveal(views::timeRangeOf(*store_, step));
+    focus_->pick(step);
+  });
+}
+
+void WindowDocks::makeBottom() {
+  eventsDock_ = makeDock(tr("Fallbacks, steps and log"), "eventsDock", Qt::BottomDockWidgetArea);
+  tabs_ = titleOf(eventsDock_)->useTabs();
+  tabs_->setObjectName(QStringLiteral("eventTabs"));
+  pages_ = new QStackedWidget(eventsDock_);
+  eventsDock_->setWidget(pages_);
+  connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+
+  fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable");
+  fallbackTable_->setAccessibleName(tr("Fallbacks"));
+  fallbackTable_->setEmptyText(tr("No op has run on the CPU for want of a device kernel"));
+  makeStepTable();
+  logView_ = new QListView;
+  logView_->setObjectName(QStringLiteral("logView"));
+  logView_->setAccessibleName(tr("Log"));
+  logView_->setModel(&log_);
+  logView_->setUniformItemSizes(true);
+  logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  addPage(fallbackTable_, tr("Fallbacks"));
+  addPage(stepTable_, tr("Steps"));
+  addPage(logView_, tr("Log"));
+
+  syncDock_ = makeDock(tr("Sync points"), "syncDock", Qt::BottomDockWidgetArea);
+  syncTable_ = makeOpTable(&syncPoints_, Lane::kSyncPoints, "syncTable");
+  syncTable_->setAccessibleName(tr("Sync points"));
+  syncTable_->setEmptyText(tr("The host has not waited for the device yet"));
+  syncDock_->setWidget(syncTable_);
+  window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
+}
+
+void WindowDocks::addPage(QWidget* page, const QString& title, int index) {
+  const QSignalBlocker quiet(tabs_);
+  index = index < 0 ? tabs_->count() : index;
+  tabs_->insertTab(index, title);
+  pages_->insertWidget(index, page);
+  pages_->setCurrentIndex(tabs_->currentIndex());
+}
+
+void WindowDocks::setSmall(bool small) {
+  const int left = small ? 236 : 256, right = small ? 288 : 328, bottom = small ? 150 : 174;
+  now_.setShort(small);
+  if (small != small_) {
+    small_ = small;
+    const int current = tabs_->currentIndex();
+    if (small) {
+      addPage(syncTable_, tr("Sync points"), 1);
+    } else {
+      const QSignalBlocker quiet(tabs_);
+      tabs_->removeTab(pages_->indexOf(syncTable_));
+      syncDock_->setWidget(syncTable_);
+      syncTable_->show();
+    }
+    tabs_->setCurrentIndex(current > 0 ? current + (small ? 1 : -1) : 0);
+    pages_->setCurrentIndex(tabs_->currentIndex());
+    syncDock_->setVisible(!small);
+    refresh();
+  }
+  window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
+  window_->resizeDocks({selectionDock_}, {right}, Qt::Horizontal);
+  window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
+  const int nowHeight = 28 + now_.rowCount() * 22 + 14;
+  window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
+  if (!small) {
+    window_->resizeDocks({eventsDock_, syncDock_}, {1000, 1000}, Qt::Horizontal);
+  }
+}
+
+void WindowDocks::refresh() {
+  const auto& selection = axis_->selection();
+  const analysis::RunSummary summary = analysis::summarize(*store_, selection);
+  std::vector<double> durations;
+  double stepsMs = 0;
+  for (const auto& step : store_->steps().records) {
+    const std::int64_t end = step.begin_ns() + step.duration_ns();
+    if (!selection || (step.begin_ns() >= selection->beginNs && end <= selection->endNs)) {
+      durations.push_back(static_cast<double>(step.duration_ns()) / kNsPerMs);
+      stepsMs += durations.back();
+    }
+  }
+  fallbacks_.refresh(summary.fallbacks, stepsMs);
+  syncPoints_.refresh(summary.syncPoints, stepsMs);
+  steps_.refresh();
+  now_.refresh();
+  const QScrollBar* bar = logView_->verticalScrollBar();
+  const bool atEnd = bar->value() >= bar->maximum() - 4;
+  log_.refresh(*store_);
+  if (atEnd) {
+    logView_->scrollToBottom();
+  }
+  const views::TimeRange extent = axis_->extent();
+  selection_->showSummary(summary, std::move(durations),
+                          selection ? selection->endNs - selection->beginNs
+                                    : extent.endNs - extent.beginNs);
+  refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
+  markPicked();
+}
+
+void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
+  const bool selected = axis_->selection().has_value();
+  titleOf(selectionDock_)->setSubtitle(selected ? QString() : tr("whole run"));
+  clearSelection_->setVisible(selected);
+  const auto& steps = store_->steps().records;
+  titleOf(nowDock_)->setSubtitle(steps.empty() ? QString() : tr("step %1").arg(steps.back().step()));
+  const auto counted = [](const QString& name, std::size_t count) {
+    return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
+  };
+  tabs_->setTabText(pages_->indexOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
+  if (small_) {
+    tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
+  }
+  titleOf(syncDock_)->setSubtitle(syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs))
+                                            : QString());
+}
+
+void WindowDocks::markPicked() {
+  const auto& op = focus_->op();
+  const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);
+  };
+  mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
+  mark(syncTable_, syncPoints_, Lane::kSyncPoints);
+  const auto& event = focus_->event();
+  stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
+}
+
+void WindowDocks::addTo(QMenu* menu) const {
+  for (QDockWidget* dock : {controlsDock_, nowDock_, selectionDock_, eventsDock_, syncDock_}) {
+    menu->addAction(dock->toggleViewAction());
+  }
+}
+
+}  // namespace highwater::app

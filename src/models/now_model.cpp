@@ -1,0 +1,142 @@
+#include "models/now_model.h"
+
+#include "analysis/run_summary.h"
+#include "core/units.h"
+
+namespace highwater::models {
+namespace {
+
+const QString kUnknown = QStringLiteral("–");
+
+QString bytesText(double bytes) {
+  return QString::fromStdString(formatBytes(static_cast<std::uint64_t>(bytes)));
+}
+
+}  // namespace
+
+NowModel::NowModel(const analysis::LiveStore* store, QObject* parent)
+    : QAbstractTableModel(parent), store_(store), rows_(rows()) {}
+
+void NowModel::setShort(bool on) {
+  short_ = on;
+  refresh();
+}
+
+void NowModel::refresh() {
+  std::vector<Row> fresh = rows();
+  if (fresh.size() != rows_.size()) {
+    beginResetModel();
+    rows_ = std::move(fresh);
+    endResetModel();
+    return;
+  }
+  rows_ = std::move(fresh);
+  emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+}
+
+std::vector<NowModel::Row> NowModel::rows() const {
+  std::vector<Row> rows;
+  addMemory(rows);
+  addSteps(rows);
+  return rows;
+}
+
+void NowModel::addMemory(std::vector<Row>& rows) const {
+  const auto& memory = store_->memory();
+  Row current{tr("Current allocated"), kUnknown, tr("Memory of live tensors")};
+  Row driver{tr("Driver allocated"), kUnknown, tr("What the Metal driver holds, caches included")};
+  Row recommended{tr("Recommended max"), kUnknown, tr("The working set that the device recommends")};
+  Row share{tr("Of recommended"), kUnknown, tr("Driver allocated, of the recommended max")};
+  if (!memory.timesNs.empty()) {
+    const std::size_t last = memory.timesNs.size() - 1;
+    current.value = bytesText(memory.current[last]);
+    driver.value = bytesText(memory.driver[last]);
+    if (memory.recommended[last] > 0) {
+      recommended.value = bytesText(memory.recommended[last]);
+      const double percent = 100 * memory.driver[last] / memory.recommended[last];
+      share.value = tr("%1 %").arg(percent, 0, 'f', percent < 10 ? 1 : 0);
+    }
+  }
+  rows.push_back(current);
+  rows.push_back(driver);
+  if (!short_) {
+    rows.push_back(recommended);
+  }
+  rows.push_back(share);
+}
+
+void NowModel::addSteps(std::vector<Row>& rows) const {
+  const auto& records = store_->steps().records;
+  Row peak{tr("Peak of last step"), kUnknown, {}};
+  Row time{tr("Step time p50 / p95"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
+  Row rate{tr("Throughput"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
+  Row loss{tr("Loss"), kUnknown, tr("As last read")};
+  Row accuracy{tr("Held-out accuracy"), kUnknown, tr("Of the last evaluation")};
+  if (!records.empty()) {
+    const auto& last = records.back();
+    const bool exact = last.peak_current_exact() != 0;
+    peak.value = bytesText(static_cast<double>(last.peak_current_bytes())) + QLatin1Char(' ') +
+                 (exact ? tr("exact") : tr("sampled"));
+    peak.tip = exact ? tr("The allocator's own peak of current allocated")
+                     : tr("The largest sample of current allocated");
+    const std::size_t first = records.size() > kRecentSteps ? records.size() - kRecentSteps : 0;
+    const auto recent = analysis::summarize(
+        *store_, analysis::TimeRange{records[first].begin_ns(), last.begin_ns() + last.duration_ns()});
+    time.value = tr("%1 / %2 ms")
+                     .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
+                     .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
+    rate.value = tr("%1 tokens/s").arg(QString::fromStdString(formatRate(recent.tokensPerS)));
+    for (auto step = records.rbegin(); step != records.rend(); ++step) {
+      if (step->loss_read()) {
+        loss.name = tr("Loss at step %1").arg(step->step());
+        loss.value = QString::number(double(step->loss()), 'f', 3);
+        break;
+      }
+    }
+  }
+  if (!store_->evaluations().empty()) {
+    accuracy.value = tr("%1 %").arg(100.0 * store_->evaluations().back().accuracy(), 0, 'f', 1);
+    accuracy.tip = tr("%1 held-out texts, after step %2")
+                       .arg(store_->evaluations().back().samples())
+                       .arg(store_->evaluations().back().step());
+  }
+  if (!short_) {
+    rows.push_back(peak);
+  }
+  rows.push_back(time);
+  rows.push_back(rate);
+  rows.push_back(loss);
+  rows.push_back(accuracy);
+}
+
+int NowModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+int NowModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+QVariant NowModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) {
+    return {};
+  }
+  const Row& row = rows_[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole: return index.column() == kName ? row.name : row.value;
+    case Qt::ToolTipRole: return row.tip.isEmpty() ? QVariant() : row.tip;
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue(
+          int(Qt::AlignVCenter | (index.column() == kName ? Qt::AlignLeft : Qt::AlignRight)));
+    default: return {};
+  }
+}
+
+QVariant NowModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
+    return {};
+  }
+  return section == kName ? tr("Name") : tr("Value");
+}
+
+}  // namespace highwater::models

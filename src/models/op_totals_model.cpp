@@ -1,0 +1,146 @@
+#include "models/op_totals_model.h"
+
+#include <algorithm>
+
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::models {
+
+using analysis::OpTotal;
+
+namespace {
+
+bool sameKey(const OpTotal& a, const OpTotal& b) {
+  return a.op == b.op && a.where == b.where && a.kind == b.kind;
+}
+
+QString percent(double share) {
+  const double value = share * 100;
+  return OpTotalsModel::tr("%1 %").arg(value, 0, 'f', value > 0 && value < 1 ? 1 : 0);
+}
+
+}  // namespace
+
+QString shortOpName(const std::string& op) {
+  const QString name = QString::fromStdString(op);
+  return name.startsWith(QLatin1String("aten::")) ? name.mid(6) : name;
+}
+
+void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
+  const bool sameRows = totals.size() == totals_.size() &&
+                        std::equal(totals.begin(), totals.end(), totals_.begin(), sameKey);
+  if (!sameRows) {
+    beginResetModel();
+    totals_ = totals;
+    stepsMs_ = stepsMs;
+    endResetModel();
+    return;
+  }
+  totals_ = totals;
+  stepsMs_ = stepsMs;
+  if (!totals_.empty()) {
+    emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  }
+}
+
+int OpTotalsModel::rowOf(const QString& op, const QString& where) const {
+  const std::string name = op.toStdString(), place = where.toStdString();
+  const auto found = std::find_if(totals_.begin(), totals_.end(), [&](const OpTotal& total) {
+    return total.op == name && total.where == place;
+  });
+  return found == totals_.end() ? -1 : static_cast<int>(found - totals_.begin());
+}
+
+int OpTotalsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(totals_.size());
+}
+
+int OpTotalsModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+double OpTotalsModel::shareOf(const OpTotal& total) const {
+  return stepsMs_ > 0 ? static_cast<double>(total.totalNs) / kNsPerMs / stepsMs_ : 0;
+}
+
+QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
+  switch (column) {
+    case kOp: return shortOpName(total.op);
+    case kCount: return QString::number(total.count);
+    case kTotalMs: return QString::number(static_cast<double>(total.totalNs) / kNsPerMs, 'f', 1);
+    case kShare: return percent(shareOf(total));
+    case kBytes: return QString::fromStdString(formatBytes(total.bytes));
+    case kWhere: return QString::fromStdString(total.where);
+    default: return {};
+  }
+}
+
+QVariant OpTotalsModel::sortKey(const OpTotal& total, int column) const {
+  switch (column) {
+    case kCount: return QVariant::fromValue(total.count);
+    case kTotalMs:
+    case kShare: return QVariant::fromValue(total.totalNs);
+    case kBytes: return QVariant::fromValue(total.bytes);
+    default: return text(total, column);
+  }
+}
+
+QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) {
+    return {};
+  }
+  const OpTotal& total = totals_[static_cast<std::size_t>(index.row())];
+  const int column = index.column();
+  switch (role) {
+    case Qt::DisplayRole: return text(total, column);
+    case Qt::TextAlignmentRole: {
+      const bool left = column == kOp || column == kWhere;
+      return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
+    }
+    case Qt::ToolTipRole:
+      if (column == kOp) {
+        const QString op = QString::fromStdString(total.op);
+        return total.kind == events::SyncKind::None
+                   ? op
+                   : tr("%1: %2, %3")
+                         .arg(op, QString::fromUtf8(syncKindName(total.kind).data()),
+                              total.deliberate ? tr("planned") : tr("unplanned"));
+      }
+      return column == kWhere ? text(total, column) : QVariant();
+    case kOpNameRole: return QString::fromStdString(total.op);
+    case kShareRole: return shareOf(total);
+    case kDeliberateRole: return total.deliberate;
+    case kSortRole: return sortKey(total, column);
+    default: return {};
+  }
+}
+
+QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
+    return {};
+  }
+  if (role == Qt::TextAlignmentRole) {
+    const bool left = section == kOp || section == kWhere;
+    return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
+  }
+  if (role == Qt::ToolTipRole) {
+    return section == kTotalMs  ? timeToolTip()
+           : section == kShare  ? tr("Of the time of the steps shown")
+           : section == kBytes  ? tr("Moved to the CPU and back")
+                                : QVariant();
+  }
+  if (role != Qt::DisplayRole) {
+    return {};
+  }
+  switch (section) {
+    case kOp: return tr("Op");
+    case kCount: return tr("Count");
+    case kTotalMs: return timeHeader();
+    case kShare: return tr("Share of step");
+    case kBytes: return tr("Bytes");
+    default: return tr("Where");
+  }
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,98 @@
+#include "models/step_model.h"
+
+#include "core/units.h"
+
+namespace highwater::models {
+
+StepModel::StepModel(const analysis::LiveStore* store, QObject* parent)
+    : QAbstractTableModel(parent), store_(store) {
+  refresh();
+}
+
+void StepModel::refresh() {
+  const auto& records = store_->steps().records;
+  const bool appended = rows_ > 0 && records.size() >= rows_ &&
+                        records.front().begin_ns() == firstBeginNs_ &&
+                        records[rows_ - 1].begin_ns() == lastBeginNs_;
+  if (appended && records.size() == rows_) {
+    return;
+  }
+  if (appended) {
+    beginInsertRows({}, 0, static_cast<int>(records.size() - rows_) - 1);
+  } else {
+    beginResetModel();
+  }
+  rows_ = records.size();
+  firstBeginNs_ = records.empty() ? 0 : records.front().begin_ns();
+  lastBeginNs_ = records.empty() ? 0 : records.back().begin_ns();
+  appended ? endInsertRows() : endResetModel();
+}
+
+std::size_t StepModel::recordOf(int row) const { return rows_ - 1 - static_cast<std::size_t>(row); }
+
+int StepModel::rowOf(std::size_t record) const {
+  return record < rows_ ? static_cast<int>(rows_ - 1 - record) : -1;
+}
+
+int StepModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_);
+}
+
+int StepModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+QVariant StepModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount() ||
+      recordOf(index.row()) >= store_->steps().records.size()) {
+    return {};
+  }
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
+  }
+  const std::size_t record = recordOf(index.row());
+  const events::StepRecord& step = store_->steps().records[record];
+  if (role == Qt::ToolTipRole && index.column() == kPeak) {
+    return step.peak_current_exact() ? tr("The allocator's own peak of current allocated")
+                                     : tr("The largest sample of current allocated");
+  }
+  if (role != Qt::DisplayRole) {
+    return {};
+  }
+  switch (index.column()) {
+    case kStep: return QString::number(step.step());
+    case kTimeMs: return QString::number(static_cast<double>(step.duration_ns()) / kNsPerMs, 'f', 1);
+    case kTokensPerS:
+      return QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
+    case kLoss: return step.loss_read() ? QString::number(double(step.loss()), 'f', 4) : tr("not read");
+    case kPeak:
+      return QString::fromStdString(formatBytes(step.peak_current_bytes())) +
+             (step.peak_current_exact() ? QString() : tr(" sampled"));
+    case kBatch: return QString::number(step.batch_size());
+    case kSequence: return QString::number(step.sequence_length());
+    default: return {};
+  }
+}
+
+QVariant StepModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
+    return {};
+  }
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
+  }
+  if (role != Qt::DisplayRole) {
+    return {};
+  }
+  switch (section) {
+    case kStep: return tr("Step");
+    case kTimeMs: return tr("Time ms");
+    case kTokensPerS: return tr("Tokens/s");
+    case kLoss: return tr("Loss");
+    case kPeak: return tr("Peak current");
+    case kBatch: return tr("Batch size");
+    default: return tr("Sequence length");
+  }
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,164 @@
+#include "views/event_table.h"
+
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QStyledItemDelegate>
+
+#include "models/op_totals_model.h"
+#include "views/paint.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kRow = 24;
+constexpr int kBarWidth = 44;
+
+/// Paints the cells of op tables that are more than text.
+class OpDelegate final : public QStyledItemDelegate {
+ public:
+  OpDelegate(EventTable::Kind kind, bool share, QObject* parent)
+      : QStyledItemDelegate(parent), kind_(kind), share_(share) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    const Theme& theme = Theme::of(option.widget);
+    const bool selected = option.state & QStyle::State_Selected;
+    painter->save();
+    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
+    const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
+    const QColor color = kind_ == EventTable::Kind::kFallbacks ? theme.vermillion
+                         : planned                             ? theme.sky
+                                                               : theme.orange;
+    share_ ? paintShare(*painter, option, index, color, theme)
+           : paintOp(*painter, option, index, color, planned, theme);
+    painter->restore();
+  }
+
+ private:
+  void paintShare(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
+                  const QColor& color, const Theme& theme) const {
+    const QRect cell = option.rect.adjusted(0, 0, -8, 0);
+    const QString text = index.data().toString();
+    painter.setFont(textFont(kText));
+    const int textWidth = painter.fontMetrics().horizontalAdvance(QStringLiteral("100 %"));
+    const QRect bar(cell.right() - textWidth - 8 - kBarWidth, cell.center().y() - 4, kBarWidth, 8);
+    painter.fillRect(bar, theme.track);
+    const double share = std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
+    painter.fillRect(QRectF(bar.left(), bar.top(), std::max(bar.width() * share, share > 0 ? 1. : 0.),
+                            bar.height()),
+                     color);
+    painter.setPen(theme.text1);
+    painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, text);
+  }
+
+  void paintOp(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
+               const QColor& color, bool planned, const Theme& theme) const {
+    QRect cell = option.rect.adjusted(12, 0, -4, 0);
+    if (kind_ == EventTable::Kind::kSyncPoints) {
+      drawGlyph(painter, planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
+                {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
+      cell.adjust(18, 0, 0, 0);
+    }
+    if (option.state & QStyle::State_Selected) {
+      painter.fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(), theme.accent);
+    }
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text1);
+    painter.drawText(cell, Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideRight,
+                                                      cell.width()));
+  }
+
+  EventTable::Kind kind_;
+  bool share_;
+};
+
+}  // namespace
+
+EventTable::EventTable(QWidget* parent) : QTableView(parent) {
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(SingleSelection);
+  setShowGrid(false);
+  setFrameShape(NoFrame);
+  setWordWrap(false);
+  setEditTriggers(NoEditTriggers);
+  setCornerButtonEnabled(false);
+  setHorizontalScrollMode(ScrollPerPixel);
+  setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  verticalHeader()->hide();
+  verticalHeader()->setMinimumSectionSize(kRow);
+  verticalHeader()->setDefaultSectionSize(kRow);
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  horizontalHeader()->setFixedHeight(kRow);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  horizontalHeader()->setMinimumSectionSize(40);
+}
+
+void EventTable::setModel(QAbstractItemModel* model) {
+  QTableView::setModel(model);
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (!marking_ && current.isValid()) {
+              emit rowPicked(current.row());
+            }
+          });
+}
+
+void EventTable::setEmptyText(const QString& text) {
+  emptyText_ = text;
+  viewport()->update();
+}
+
+void EventTable::setColumnWidths(const QList<int>& widths) {
+  for (int i = 0; i < widths.size(); ++i) {
+    setColumnWidth(i, widths[i]);
+  }
+}
+
+void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
+  setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));
+  setItemDelegateForColumn(shareColumn, new OpDelegate(kind, true, this));
+}
+
+void EventTable::markRow(int row) {
+  if (row == (currentIndex().isValid() ? currentIndex().row() : -1)) {
+    return;
+  }
+  marking_ = true;
+  if (row < 0) {
+    clearSelection();
+    setCurrentIndex({});
+  } else {
+    selectRow(row);
+    scrollTo(model()->index(row, 0));
+  }
+  marking_ = false;
+}
+
+void EventTable::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+    case Qt::Key_Home:
+    case Qt::Key_End: QTableView::keyPressEvent(event); break;
+    default: event->ignore();  // to the window, whose keys work here too
+  }
+}
+
+void EventTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  if (model() && model()->rowCount() == 0 && !emptyText_.isEmpty()) {
+    QPainter painter(viewport());
+    painter.setFont(textFont(kText));
+    painter.setPen(Theme::of(this).text3);
+    painter.drawText(viewport()->rect().adjusted(12, 8, -12, -8),
+                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, emptyText_);
+  }
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+#include "views/event_focus.h"
+#include "views/paint.h"
+
+namespace highwater::views {
+
+/// An event in words, for the details strip and for tooltips.
+struct EventText {
+  Glyph glyph = Glyph::kSquare;
+  QColor color;
+  QString name;          ///< "embedding_renorm_", "step 209"
+  QString length;        ///< "33.6 ms on the CPU"
+  QStringList details;   ///< "24 MiB there, 24 MiB back", "step 209, forward", …
+
+  /// For a tooltip: a line each.
+  [[nodiscard]] QString joined() const;
+};
+
+[[nodiscard]] EventText eventText(const analysis::LiveStore& store, const EventRef& event,
+                                  const Theme& theme = Theme::dark());
+
+}  // namespace highwater::views

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <QColor>
+#include <QIcon>
+
+namespace highwater::views {
+
+enum class Icon {
+  kRun,
+  kPause,
+  kStop,
+  kEmptyCache,
+  kFollow,
+  kChip,    ///< a device
+  kDetach,
+  kClose,
+  kDropDown,
+};
+
+/// A line icon of 16 × 16 in one colour, drawn at any resolution.
+[[nodiscard]] QIcon icon(Icon which, const QColor& color);
+
+}  // namespace highwater::views

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "views/time_pane.h"
+
+namespace highwater::views {
+
+class DetailsStrip;
+class MemoryPane;
+class OverviewPane;
+class Ruler;
+class StepTimePane;
+class ThroughputPane;
+class TimelinePane;
+
+/// The centre of the window: all panes on the shared axis, from the ruler to the overview. It only
+/// stacks them.
+class PaneStack final : public QWidget {
+  Q_OBJECT
+
+ public:
+  PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+            QWidget* parent = nullptr);
+
+  /// The store has changed.
+  void refresh();
+  /// The layout for windows under 1400 wide.
+  void setSmall(bool small);
+  /// Draws everything now: for pictures.
+  void renderNow();
+
+ private:
+  std::vector<TimePane*> panes_;
+  StepTimePane* stepTime_;
+  ThroughputPane* throughput_;
+  DetailsStrip* details_;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "analysis/run_summary.h"
+
+namespace highwater::views {
+
+/// The numbers of the selected range, or of the whole run: step time and its spread, throughput, peak,
+/// what was lost, and the share of each phase.
+class SelectionPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SelectionPanel(QWidget* parent = nullptr);
+
+  /// `durationsMs`: of the steps that the summary counts, for the histogram.
+  void showSummary(const analysis::RunSummary& summary, std::vector<double> durationsMs,
+                   std::int64_t lengthNs);
+
+  [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 430}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  double paintHead(QPainter& painter, double y) const;
+  double paintKeyNumbers(QPainter& painter, double y) const;
+  void paintHistogram(QPainter& painter, const QRectF& rect) const;
+  double paintRows(QPainter& painter, double y) const;
+  void paintPhases(QPainter& painter, double y) const;
+
+  analysis::RunSummary summary_;
+  std::vector<double> durationsMs_;
+  std::int64_t lengthNs_ = 0;
+};
+
+}  // namespace highwater::views
