@@ -133,13 +133,14 @@ std::string memoryText(const Hello& hello) {
 }
 
 std::string environmentText(const Diagnosis& diagnosis) {
-  TextTable table({Align::kLeft, Align::kLeft, Align::kLeft});
+  std::string text;
   for (const Setting& setting : settings(diagnosis)) {
-    table.add({plain(setting.name.toStdString()),
-               setting.value ? plain(setting.value->toStdString()) : "unset",
-               environmentMeaning(setting.name).toStdString()});
+    const std::string value = setting.value ? "= " + plain(setting.value->toStdString()) : "unset";
+    text += "  " + plain(setting.name.toStdString()) + ' ' + value + '\n';
+    const QString meaning = environmentMeaning(setting.name);
+    if (!meaning.isEmpty()) text += "      " + meaning.toStdString() + '\n';
   }
-  return table.text(2);
+  return text;
 }
 
 QJsonValue orNull(bool known, const QJsonValue& value) {

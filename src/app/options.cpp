@@ -16,7 +16,8 @@ constexpr std::uint32_t kDefaultSteps = 200;
 constexpr std::uint32_t kMostSteps = 1'000'000'000;
 constexpr std::uint32_t kMostLossEvery = 1'000'000;
 constexpr int kMostSamplingHz = 1000;
-constexpr int kLeastPicture = 320;
+constexpr int kLeastPictureWidth = 800;
+constexpr int kLeastPictureHeight = 600;
 constexpr int kMostPicture = 16'384;
 
 /// The texts of the options that start a run, as given. They are read after CLI11 is done, because
@@ -117,10 +118,10 @@ Result<QSize> readSize(const std::string& text) {
     return usageError("--size is \"" + text + "\"; give WIDTHxHEIGHT, for example 1600x1000");
   }
   auto width =
-      parseWhole("the width of --size", text.substr(0, cross), kLeastPicture, kMostPicture);
+      parseWhole("the width of --size", text.substr(0, cross), kLeastPictureWidth, kMostPicture);
   if (!width) return width.error();
   auto height =
-      parseWhole("the height of --size", text.substr(cross + 1), kLeastPicture, kMostPicture);
+      parseWhole("the height of --size", text.substr(cross + 1), kLeastPictureHeight, kMostPicture);
   if (!height) return height.error();
   return QSize(*width, *height);
 }

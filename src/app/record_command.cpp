@@ -108,8 +108,9 @@ class RecordRun final : public QObject {
   void printEnd(const RunEnd& end) const {
     const QStringList lines = session_.lastLines();
     const QString message = QString::fromStdString(end.message);
-    // A worker that refused its arguments has said so in its last line, which is the message.
-    if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && lines.last() != message) {
+    // A worker that could not begin has said so in its only line, which the message repeats.
+    const bool allSaid = lines.size() == 1 && message.endsWith(lines.last());
+    if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && !allSaid) {
       printError("the worker's last lines:");
       for (const QString& line :
            lines.mid(std::max<qsizetype>(0, lines.size() - kShownLastLines))) {

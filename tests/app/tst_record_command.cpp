@@ -204,7 +204,12 @@ class TestRecordCommand : public QObject {
                   {"record", "--steps", "100000", "-o", path("a.highwater")});
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("a.highwater")), 20'000);
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QTRY_VERIFY(process.readAllStandardError().contains("stopping after this step"));
+    QByteArray said;
+    const auto isStopping = [&] {
+      said += process.readAllStandardError();
+      return said.contains("stopping after this step");
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(isStopping(), 4000);  // the worker is killed after 5 s
     ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
     QVERIFY(process.waitForFinished(20'000));
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));

@@ -56,7 +56,9 @@ class FakeWorker {
       sendBytes("this is not a frame, whatever it is");
       return sleepForEver();
     }
-    sample_ = test::makeSampleRun({.steps = steps_});
+    test::SampleRunOptions sample;
+    if (mode_ == "sample") sample.steps = steps_;
+    sample_ = test::makeSampleRun(sample);
     Hello hello = std::get<Hello>(sample_[0]);
     hello.token = token_;
     hello.processId = static_cast<std::uint64_t>(::getpid());

@@ -1,0 +1,372 @@
+#include <QApplication>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "support/sample_run.h"
+#include "views/details_strip.h"
+#include "views/event_focus.h"
+#include "views/memory_bands.h"
+#include "views/memory_pane.h"
+#include "views/overview_pane.h"
+#include "views/pane_stack.h"
+#include "views/ruler.h"
+#include "views/step_panes.h"
+#include "views/theme.h"
+#include "views/time_keys.h"
+#include "views/timeline_pane.h"
+
+using namespace highwater;
+using namespace highwater::views;
+using analysis::LiveStore;
+
+namespace {
+
+/// A store, an axis and a focus: all that a pane knows.
+struct Bench {
+  LiveStore store;
+  TimeAxis axis;
+  EventFocus focus{&store, &axis};
+
+  void feed(const test::SampleRunOptions& options) {
+    test::feed(test::makeSampleRun(options), store);
+    axis.setExtent({0, store.completeUpToNs()});
+    axis.fit();
+  }
+  [[nodiscard]] TimeRange step(std::size_t index) const {
+    return timeRangeOf(store, {Lane::kSteps, static_cast<std::uint32_t>(index)});
+  }
+};
+
+template <typename Pane>
+QImage render(Pane& pane, QSize size) {
+  pane.resize(size);
+  QApplication::processEvents();
+  pane.renderNow();
+  QApplication::processEvents();
+  return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
+}
+
+int countIn(const QImage& image, int x, const QColor& color, int top = 0, int bottom = -1) {
+  int count = 0;
+  for (int y = top; y < (bottom < 0 ? image.height() : bottom); ++y) {
+    count += image.pixelColor(x, y) == color;
+  }
+  return count;
+}
+
+int countAll(const QImage& image, const QColor& color) {
+  int count = 0;
+  for (int x = 0; x < image.width(); ++x) {
+    count += countIn(image, x, color);
+  }
+  return count;
+}
+
+}  // namespace
+
+class TestPanes : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase();
+  void everyPaneDrawsWhatItHas_data();
+  void everyPaneDrawsWhatItHas();
+  void liveIsAsHighAsItsValue();
+  void samplesKeepTheirPeaksAtAnyZoom();
+  void stepBarsShowWhatWasLost();
+  void lanesDrawTheirKinds();
+  void mergedSpansCostPixelsNotSpans();
+  void clickPicksASpanAndItsOp();
+  void neighboursOfTheSameOp();
+  void wheelZoomsAndDragPans();
+  void shiftDragSelects();
+  void rulerDragSelectsAndMovesHandles();
+  void overviewWindowPans();
+  void keysMoveTheAxis();
+  void themeFollowsThePalette();
+};
+
+void TestPanes::initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
+
+void TestPanes::everyPaneDrawsWhatItHas_data() {
+  QTest::addColumn<int>("steps");
+  QTest::newRow("empty") << 0;
+  QTest::newRow("one step") << 1;
+  QTest::newRow("sample") << 60;
+}
+
+void TestPanes::everyPaneDrawsWhatItHas() {
+  QFETCH(int, steps);
+  Bench bench;
+  if (steps > 0) {
+    bench.feed({.steps = static_cast<std::uint32_t>(steps)});
+  }
+  PaneStack stack(&bench.store, &bench.axis, &bench.focus);
+  for (const bool small : {false, true}) {
+    stack.setSmall(small);
+    const QImage image = render(stack, {900, 700});
+    QCOMPARE(image.size(), QSize(900, 700));
+    QCOMPARE(countAll(image, Theme::dark().blue) > 0, steps > 0);
+  }
+  stack.resize(570, 400);  // smaller than it wants to be
+  QApplication::processEvents();
+  stack.renderNow();
+}
+
+void TestPanes::liveIsAsHighAsItsValue() {
+  Bench bench;
+  bench.feed({.steps = 10, .doubleBatchAtStep = 0, .emptyCacheAtStep = 0});
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  const QImage image = render(pane, {1000, 400});
+  // The column of a sample in the middle of the run: blue from the floor to its value.
+  const auto& memory = bench.store.memory();
+  const std::size_t i = memory.timesNs.size() / 2;
+  const int x = static_cast<int>(pane.scale().pixelAt(memory.timesNs[i]));
+  const auto columns = sampleMemory(bench.store, pane.scale());
+  const auto column = std::find_if(columns.begin(), columns.end(),
+                                   [x](const MemoryColumn& c) { return int(c.x) == x; });
+  QVERIFY(column != columns.end());
+  const double height = pane.yAxis->coordToPixel(0) - pane.yAxis->coordToPixel(column->current.min);
+  const int blue = countIn(image, x, Theme::dark().blue);
+  QVERIFY2(qAbs(blue - height) < 12, qPrintable(QStringLiteral("%1 of %2").arg(blue).arg(height)));
+}
+
+void TestPanes::samplesKeepTheirPeaksAtAnyZoom() {
+  Bench bench;
+  bench.feed({.steps = 300});
+  double most = 0;
+  for (const double value : bench.store.memory().current.values()) {
+    most = std::max(most, value);
+  }
+  for (const double width : {40.0, 300.0, 5000.0}) {
+    double shown = 0;
+    for (const auto& column : sampleMemory(bench.store, {bench.axis.visible(), 0, width})) {
+      QVERIFY(column.current.min <= column.current.max);
+      shown = std::max(shown, column.current.max);
+    }
+    QCOMPARE(shown, most);
+  }
+}
+
+void TestPanes::stepBarsShowWhatWasLost() {
+  Bench bench;
+  bench.feed({.steps = 24});
+  StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+  const QImage image = render(pane, {1000, 96});
+  const auto middle = [&](std::size_t step) {
+    const TimeRange range = bench.step(step);
+    return static_cast<int>(pane.scale().pixelAt((range.beginNs + range.endNs) / 2));
+  };
+  // Steps are 1-based: the 4th has a fallback, the 7th an unplanned sync, the 5th neither.
+  QVERIFY(countIn(image, middle(3), Theme::dark().neutralBar) > 0);
+  QCOMPARE(countIn(image, middle(4), Theme::dark().orange, 26), 0);
+  QVERIFY(countIn(image, middle(6), Theme::dark().orange, 26) > 0);
+  int vermillion = 0;
+  for (int dx = -4; dx <= 4; ++dx) {
+    vermillion += countIn(image, middle(3) + dx, Theme::dark().vermillion, 26);
+  }
+  QVERIFY(vermillion > 0);
+}
+
+void TestPanes::lanesDrawTheirKinds() {
+  Bench bench;
+  bench.feed({.steps = 24});
+  bench.axis.setVisible({bench.step(2).beginNs, bench.step(8).endNs});
+  TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
+  const QImage image = render(pane, {1200, pane.height()});
+  const Theme& theme = Theme::dark();
+  const auto inLane = [&](Lane lane, const QColor& color) {
+    const auto& row = pane.rows().of(lane);
+    int count = 0;
+    for (int x = pane.plotRect().left(); x < image.width(); ++x) {
+      count += countIn(image, x, color, int(row.top), int(row.top + row.height));
+    }
+    return count;
+  };
+  QVERIFY(inLane(Lane::kSteps, theme.stepBox) > 1000);
+  QVERIFY(inLane(Lane::kPhases, theme.blue) > 500);
+  QVERIFY(inLane(Lane::kPhases, theme.green) > 500);
+  QVERIFY(inLane(Lane::kSyncPoints, theme.orange) > 20);  // step 7
+  QVERIFY(inLane(Lane::kSyncPoints, theme.sky) > 20);     // the planned device moves
+  QVERIFY(inLane(Lane::kFallbacks, theme.vermillion) > 20);
+  QCOMPARE(inLane(Lane::kFallbacks, theme.blue), 0);
+}
+
+void TestPanes::mergedSpansCostPixelsNotSpans() {
+  Bench bench;
+  bench.feed({.steps = 3000, .samplingHz = 10});
+  int drawn = 0;
+  const TimeScale scale{bench.axis.visible(), 0, 500};
+  bench.store.phaseLane().visible(scale.range.beginNs, scale.range.endNs, scale.nsPerPixel(),
+                                  [&drawn](const analysis::VisibleSpan&) { ++drawn; });
+  QVERIFY(bench.store.phaseLane().size() == 18'000);
+  QVERIFY2(drawn <= 1100, qPrintable(QString::number(drawn)));
+  TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
+  const QImage image = render(pane, {640, pane.height()});
+  const auto& row = pane.rows().of(Lane::kPhases);
+  int filled = 0;  // a busy lane is filled from end to end, whatever it is merged to
+  for (int x = pane.plotRect().left() + 60; x < pane.plotRect().right() - 20; ++x) {
+    filled += image.pixelColor(x, int(row.top + row.height / 2)) != Theme::dark().plot;
+  }
+  QVERIFY(filled > 400);
+}
+
+void TestPanes::clickPicksASpanAndItsOp() {
+  Bench bench;
+  bench.feed({.steps = 24});
+  bench.axis.setVisible({bench.step(2).beginNs, bench.step(8).endNs});
+  TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1200, pane.height()});
+  const TimeRange fallback = timeRangeOf(bench.store, {Lane::kFallbacks, 0});
+  const auto& row = pane.rows().of(Lane::kFallbacks);
+  const QPoint at(int(pane.scale().pixelAt((fallback.beginNs + fallback.endNs) / 2)),
+                  int(row.top + row.height / 2));
+  QTest::mouseClick(&pane, Qt::LeftButton, {}, at);
+  QVERIFY(bench.focus.event().has_value());
+  QCOMPARE(bench.focus.event()->lane, Lane::kFallbacks);
+  QCOMPARE(bench.focus.event()->index, 0u);
+  QVERIFY(bench.focus.op().has_value());
+  QCOMPARE(bench.focus.op()->op, QStringLiteral("aten::embedding_renorm_"));
+  QCOMPARE(bench.focus.op()->where, QStringLiteral("forward, embedding"));
+  const QImage image = render(pane, {1200, pane.height()});
+  QVERIFY(countIn(image, at.x(), Theme::dark().accent, int(row.top), int(row.top + row.height)) >= 2);
+  QTest::mouseClick(&pane, Qt::LeftButton, {}, QPoint(pane.plotRect().left() + 40, 10));
+  QVERIFY(!bench.focus.event());
+}
+
+void TestPanes::neighboursOfTheSameOp() {
+  Bench bench;
+  bench.feed({.steps = 24});
+  bench.axis.setVisible({0, bench.step(8).endNs});
+  bench.focus.pick({Lane::kFallbacks, 0});
+  QVERIFY(!bench.focus.previous());
+  int walked = 1;
+  while (bench.focus.next()) {
+    ++walked;
+    QCOMPARE(bench.focus.event()->lane, Lane::kFallbacks);
+  }
+  QCOMPARE(walked, 6);  // every 4th of 24 steps
+  const TimeRange last = timeRangeOf(bench.store, *bench.focus.event());
+  QVERIFY(bench.axis.visible().beginNs <= last.beginNs && bench.axis.visible().endNs >= last.endNs);
+  DetailsStrip strip(&bench.store, &bench.focus);
+  strip.resize(800, 28);
+  QVERIFY(!strip.grab().isNull());
+}
+
+void TestPanes::wheelZoomsAndDragPans() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, 300});
+  const std::int64_t before = bench.axis.visibleNs();
+  const QPointF at(500, 150);
+  const std::int64_t under = pane.scale().timeAt(at.x());
+  QWheelEvent wheel(at, pane.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
+                    Qt::NoScrollPhase, false);
+  QApplication::sendEvent(&pane, &wheel);
+  QVERIFY(bench.axis.visibleNs() < before);
+  QVERIFY(qAbs(pane.scale().pixelAt(under) - at.x()) < 1);
+  const std::int64_t begin = bench.axis.visible().beginNs;
+  QTest::mousePress(&pane, Qt::LeftButton, {}, {500, 150});
+  QTest::mouseMove(&pane, {600, 150});
+  QTest::mouseRelease(&pane, Qt::LeftButton, {}, {600, 150});
+  QVERIFY(bench.axis.visible().beginNs < begin);
+  QVERIFY(!bench.axis.selection());
+  QVERIFY(bench.axis.cursor().has_value());
+}
+
+void TestPanes::shiftDragSelects() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, 96});
+  const std::int64_t from = pane.scale().timeAt(300), to = pane.scale().timeAt(500);
+  QTest::mousePress(&pane, Qt::LeftButton, Qt::ShiftModifier, {500, 50});
+  QTest::mouseMove(&pane, {300, 50});
+  QTest::mouseRelease(&pane, Qt::LeftButton, Qt::ShiftModifier, {300, 50});
+  QVERIFY(bench.axis.selection().has_value());
+  const auto pixel = static_cast<std::int64_t>(pane.scale().nsPerPixel());
+  QVERIFY(qAbs(bench.axis.selection()->beginNs - from) <= pixel);
+  QVERIFY(qAbs(bench.axis.selection()->endNs - to) <= pixel);
+}
+
+void TestPanes::rulerDragSelectsAndMovesHandles() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  Ruler ruler(&bench.store, &bench.axis, &bench.focus);
+  render(ruler, {1000, ruler.height()});
+  const auto drag = [&](int from, int to) {
+    QTest::mousePress(&ruler, Qt::LeftButton, {}, {from, 12});
+    QTest::mouseMove(&ruler, {to, 12});
+    QTest::mouseRelease(&ruler, Qt::LeftButton, {}, {to, 12});
+  };
+  drag(300, 500);
+  QVERIFY(bench.axis.selection().has_value());
+  const std::int64_t end = bench.axis.selection()->endNs;
+  const std::int64_t begin = bench.axis.selection()->beginNs;
+  drag(300, 400);  // its left handle
+  QCOMPARE(bench.axis.selection()->endNs, end);
+  QVERIFY(bench.axis.selection()->beginNs > begin);
+  QTest::mouseClick(&ruler, Qt::LeftButton, {}, {800, 12});
+  QVERIFY(!bench.axis.selection());
+}
+
+void TestPanes::overviewWindowPans() {
+  Bench bench;
+  bench.feed({.steps = 200});
+  bench.axis.setVisible({0, bench.axis.extent().endNs / 4});
+  OverviewPane overview(&bench.store, &bench.axis, &bench.focus);
+  render(overview, {1000, overview.height()});
+  const std::int64_t length = bench.axis.visibleNs();
+  QTest::mousePress(&overview, Qt::LeftButton, {}, {200, 20});
+  QTest::mouseMove(&overview, {500, 20});
+  QTest::mouseRelease(&overview, Qt::LeftButton, {}, {500, 20});
+  QCOMPARE(bench.axis.visibleNs(), length);
+  QVERIFY(bench.axis.visible().beginNs > bench.axis.extent().endNs / 8);
+}
+
+void TestPanes::keysMoveTheAxis() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  const auto press = [&](Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    const QKeyEvent event(QEvent::KeyPress, key, modifiers);
+    return handleTimeKey(event, bench.axis, bench.focus);
+  };
+  bench.axis.setVisible({bench.step(10).beginNs, bench.step(30).endNs});
+  const TimeRange start = bench.axis.visible();
+  QVERIFY(press(Qt::Key_W));
+  QVERIFY(bench.axis.visibleNs() < start.endNs - start.beginNs);
+  QVERIFY(press(Qt::Key_S));
+  const std::int64_t begin = bench.axis.visible().beginNs;
+  QVERIFY(press(Qt::Key_D));
+  QVERIFY(bench.axis.visible().beginNs > begin);
+  QVERIFY(press(Qt::Key_A));
+  QVERIFY(press(Qt::Key_Space));
+  QVERIFY(bench.axis.follows());
+  QVERIFY(press(Qt::Key_Space));
+  QVERIFY(!bench.axis.follows());
+  QVERIFY(press(Qt::Key_F));
+  QCOMPARE(bench.axis.visible().beginNs, 0);
+  QVERIFY(press(Qt::Key_Period));
+  QVERIFY(bench.focus.event().has_value());
+  bench.axis.select(0, 1'000'000'000);
+  QVERIFY(press(Qt::Key_Escape));
+  QVERIFY(!bench.axis.selection() && !bench.focus.event());
+  QVERIFY(!press(Qt::Key_F, Qt::ControlModifier));
+  QVERIFY(!press(Qt::Key_X));
+}
+
+void TestPanes::themeFollowsThePalette() {
+  Bench bench;
+  bench.feed({.steps = 10});
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  QVERIFY(countAll(render(pane, {600, 240}), Theme::dark().plot) > 1000);
+  QApplication::setPalette(Theme::light().palette());
+  const QImage light = render(pane, {600, 240});
+  QVERIFY(countAll(light, Theme::light().plot) > 1000);
+  QVERIFY(countAll(light, Theme::light().blue) > 1000);
+  QApplication::setPalette(Theme::dark().palette());
+}
+
+QTEST_MAIN(TestPanes)
+#include "tst_panes.moc"
