@@ -16,7 +16,10 @@ constexpr double kInset = 12, kRow = 22;
 constexpr int kBins = 14;
 
 QString msNumber(double ms) { return QString::number(ms, 'f', ms < 100 ? 1 : 0); }
-QString percentText(double share) { return SelectionPanel::tr("%1 %").arg(share * 100, 0, 'f', 0); }
+QString percentText(double share) {
+  const bool small = share > 0 && share < 0.01;
+  return SelectionPanel::tr("%1 %").arg(share * 100, 0, 'f', small ? 1 : 0);
+}
 
 }  // namespace
 

@@ -21,6 +21,24 @@ double visibleMax(const analysis::LiveStore& store, const analysis::SeriesPyrami
   return first == last ? 0 : series.minMax(first, last).max;
 }
 
+/// The largest throughput that the scale must show: one step that seems far faster than the others (its
+/// work was only queued) goes off the top rather than flattening the rest.
+double usualMax(const analysis::LiveStore& store, TimeRange range) {
+  const auto& series = store.steps().tokensPerS;
+  const auto [first, last] = store.steps().lane.touching(range.beginNs, range.endNs);
+  if (first == last) {
+    return 0;
+  }
+  std::vector<double> sample;
+  const std::size_t stride = std::max<std::size_t>((last - first) / 256, 1);
+  for (std::size_t i = first; i < last; i += stride) {
+    sample.push_back(series[i]);
+  }
+  const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
+  std::nth_element(sample.begin(), middle, sample.end());
+  return std::min(series.minMax(first, last).max, *middle * 3);
+}
+
 /// The ticks of a value scale, from its bottom to its top.
 template <typename F>
 void forEachTick(const ValueScale& scale, F&& f) {
@@ -151,7 +169,7 @@ ThroughputPane::ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis,
 }
 
 void ThroughputPane::updateScales() {
-  scale_ = makeValueScale(visibleMax(*store_, store_->steps().tokensPerS, shownRange()), 2);
+  scale_ = makeValueScale(usualMax(*store_, shownRange()), 2);
   yAxis->setRange(0, scale_.top * 1.06);
 }
 

@@ -47,7 +47,7 @@ class TimeAxis final : public QObject {
 
  public:
   static constexpr std::int64_t kShortestNs = 10'000;         ///< the deepest zoom, 10 µs
-  static constexpr std::int64_t kDefaultNs = 10'000'000'000;  ///< what a new run shows
+  static constexpr std::int64_t kDefaultNs = 5'000'000'000;  ///< what a new run shows
 
   explicit TimeAxis(QObject* parent = nullptr);
 
