@@ -2,6 +2,7 @@
 
 #include <QPainter>
 #include <QSlider>
+#include <cmath>
 
 #include "views/theme.h"
 
