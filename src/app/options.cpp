@@ -16,11 +16,12 @@ constexpr std::uint32_t kDefaultSteps = 200;
 constexpr std::uint32_t kMostSteps = 1'000'000'000;
 constexpr std::uint32_t kMostLossEvery = 1'000'000;
 constexpr int kMostSamplingHz = 1000;
-constexpr int kLeastPicture = 320;
+constexpr int kLeastPictureWidth = 800;
+constexpr int kLeastPictureHeight = 600;
 constexpr int kMostPicture = 16'384;
 
-/// The texts of the options that start a run, as given. They are read after CLI11 is done, because its
-/// own number errors say neither the range nor what to do.
+/// The texts of the options that start a run, as given. They are read after CLI11 is done, because
+/// its own number errors say neither the range nor what to do.
 struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
   std::string steps, batch, seq, lossEvery, seed, samplingHz;
@@ -116,11 +117,11 @@ Result<QSize> readSize(const std::string& text) {
   if (cross == std::string::npos) {
     return usageError("--size is \"" + text + "\"; give WIDTHxHEIGHT, for example 1600x1000");
   }
-  auto width = parseWhole("the width of --size", text.substr(0, cross), kLeastPicture,
-                          kMostPicture);
+  auto width =
+      parseWhole("the width of --size", text.substr(0, cross), kLeastPictureWidth, kMostPicture);
   if (!width) return width.error();
-  auto height = parseWhole("the height of --size", text.substr(cross + 1), kLeastPicture,
-                           kMostPicture);
+  auto height =
+      parseWhole("the height of --size", text.substr(cross + 1), kLeastPictureHeight, kMostPicture);
   if (!height) return height.error();
   return QSize(*width, *height);
 }
@@ -131,8 +132,7 @@ class CommandLine {
   CommandLine() {
     app_.name("highwater");
     app_.set_version_flag("--version", std::string("highwater ") + kVersion);
-    app_.add_option("FILE", window_.recording, "A recording to open in the window")
-        ->type_name("");
+    app_.add_option("FILE", window_.recording, "A recording to open in the window")->type_name("");
     addRunOptions(app_, runTexts_);
     app_.footer(
         "Without a command the window opens, empty or on FILE. Exit codes: 0 done, 1 failed,\n"
@@ -261,6 +261,7 @@ Result<void> readKnob(const std::string& whole, const std::string& part, SetKnob
   const auto read = [&](std::uint32_t most, std::optional<std::uint32_t>& target) -> Result<void> {
     auto number = parseWhole<std::uint32_t>(name + " of --set " + whole, value, 1u, most);
     if (!number) return number.error();
+    if (target) return usageError("--set " + whole + " changes " + name + " twice");
     target = *number;
     return {};
   };
@@ -279,8 +280,8 @@ Result<SetKnobs> parseScheduledKnobs(const std::string& text) {
     return usageError("--set is \"" + text + "\"; give STEP:KNOB=VALUE, for example 20:batch=32");
   }
   SetKnobs knobs;
-  auto step = parseWhole<std::uint32_t>("the step of --set " + text, text.substr(0, colon), 1u,
-                                        kMostSteps);
+  auto step =
+      parseWhole<std::uint32_t>("the step of --set " + text, text.substr(0, colon), 1u, kMostSteps);
   if (!step) return step.error();
   knobs.atStep = *step;
   std::istringstream parts(text.substr(colon + 1));

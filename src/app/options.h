@@ -51,8 +51,8 @@ struct EarlyExit {
   std::string text;
 };
 
-/// Reads a command line. Every number is checked for its range here, what the worker alone knows (does
-/// a data file make sense, is a length past the position table) by the worker.
+/// Reads a command line. Every number is checked for its range here, what the worker alone knows
+/// (does a data file make sense, is a length past the position table) by the worker.
 [[nodiscard]] std::variant<Invocation, EarlyExit> parseCommandLine(int argc,
                                                                    const char* const* argv);
 

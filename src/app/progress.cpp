@@ -48,8 +48,7 @@ std::string join(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-Progress progressOf(const analysis::LiveStore& store, std::uint32_t planned,
-                    milliseconds elapsed) {
+Progress progressOf(const analysis::LiveStore& store, std::uint32_t planned, milliseconds elapsed) {
   Progress progress;
   progress.planned = planned;
   progress.elapsed = elapsed;
@@ -68,7 +67,9 @@ Progress progressOf(const analysis::LiveStore& store, std::uint32_t planned,
   return progress;
 }
 
-std::string progressText(const Progress& progress) { return join(fields(progress)); }
+std::string progressText(const Progress& progress) {
+  return join(fields(progress));
+}
 
 std::string progressBar(const Progress& progress, int columns, bool color) {
   std::vector<std::string> parts = fields(progress);
@@ -81,12 +82,11 @@ std::string progressBar(const Progress& progress, int columns, bool color) {
   const std::string text = join(parts);
   if (!hasBar) return text.substr(0, room);
   const std::size_t width = std::min<std::size_t>(room - frame - text.size(), kWidestBar);
-  const double share =
-      std::clamp(static_cast<double>(progress.step) / progress.planned, 0.0, 1.0);
+  const double share = std::clamp(static_cast<double>(progress.step) / progress.planned, 0.0, 1.0);
   const auto done = static_cast<std::size_t>(std::floor(share * static_cast<double>(width)));
   const std::string filled(done, '#');
-  return '[' + (color ? kGreen + filled + kPlain : filled) + std::string(width - done, '.') +
-         "] " + text;
+  return '[' + (color ? kGreen + filled + kPlain : filled) + std::string(width - done, '.') + "] " +
+         text;
 }
 
 void ProgressPrinter::show(const Progress& progress) {

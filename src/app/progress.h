@@ -23,14 +23,14 @@ struct Progress {
 [[nodiscard]] Progress progressOf(const analysis::LiveStore& store, std::uint32_t planned,
                                   std::chrono::milliseconds elapsed);
 
-/// "[####....] 30/60  loss 0.812  21.3 ms/step  driver 564.0 MiB  0:03", no wider than `columns`: what
-/// does not fit is left out from the right, the bar first shrinks.
+/// "[####....] 30/60  loss 0.812  21.3 ms/step  driver 564.0 MiB  0:03", no wider than `columns`:
+/// what does not fit is left out from the right, the bar first shrinks.
 [[nodiscard]] std::string progressBar(const Progress& progress, int columns, bool color);
 /// The same without a bar.
 [[nodiscard]] std::string progressText(const Progress& progress);
 
-/// Shows a run's progress: on a terminal one line that is redrawn, elsewhere a line every tenth of the
-/// run, or after 5 s.
+/// Shows a run's progress: on a terminal one line that is redrawn, elsewhere a line every tenth of
+/// the run, or after 5 s.
 class ProgressPrinter {
  public:
   explicit ProgressPrinter(Terminal terminal) : terminal_(terminal) {}

@@ -78,10 +78,16 @@ Result<void> RecordingOutput::begin() {
   return {};
 }
 
-std::string RecordingOutput::errorText() const { return writer_ ? writer_->errorText() : ""; }
+std::string RecordingOutput::errorText() const {
+  return writer_ ? writer_->errorText() : "";
+}
 
-Result<void> RecordingOutput::close() { return writer_ ? writer_->close() : Result<void>(); }
+Result<void> RecordingOutput::close() {
+  return writer_ ? writer_->close() : Result<void>();
+}
 
-std::uint64_t RecordingOutput::fileBytes() const { return writer_ ? writer_->bytesWritten() : 0; }
+std::uint64_t RecordingOutput::fileBytes() const {
+  return writer_ ? writer_->bytesWritten() : 0;
+}
 
 }  // namespace highwater::app

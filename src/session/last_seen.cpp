@@ -1,5 +1,7 @@
 #include "session/last_seen.h"
 
+#include <algorithm>
+
 #include "core/names.h"
 
 namespace highwater::session {
@@ -16,6 +18,8 @@ void LastSeen::take(const Message& message) {
     for (const NameDefinition& name : definitions->names) {
       names_[name.id] = name.text.substr(0, kMaxKeptName);
     }
+  } else if (const auto* run = std::get_if<RunDescription>(&message)) {
+    planned_ = run->plannedSteps;
   } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
     takeBatch(*batch);
   }
@@ -23,7 +27,7 @@ void LastSeen::take(const Message& message) {
 
 void LastSeen::takeBatch(const EventBatch& batch) {
   completeUpToNs_ = batch.completeUpToNs;
-  for (const events::Heartbeat& beat : batch.heartbeats) step_ = beat.step();
+  for (const events::Heartbeat& beat : batch.heartbeats) beatStep_ = beat.step();
   for (const events::StepRecord& step : batch.steps) stepsDone_ = step.step();
   if (batch.openSpans.empty()) return;
   const events::OpenSpan* innermost = &batch.openSpans.front();
@@ -41,6 +45,11 @@ bool LastSeen::openIsFresh() const {
          open_.seen_ns() + kFreshNs >= completeUpToNs_;
 }
 
+/// A heartbeat comes a few times a second: the steps that were finished since tell more.
+std::uint32_t LastSeen::runningStep() const {
+  return stepsDone_ > 0 ? std::max(beatStep_, stepsDone_ + 1) : beatStep_;
+}
+
 std::string LastSeen::openOp() const {
   if (!openIsFresh()) return {};
   const auto name = names_.find(open_.name());
@@ -49,7 +58,10 @@ std::string LastSeen::openOp() const {
 
 std::string LastSeen::where() const {
   const bool open = openIsFresh();
-  const std::uint32_t step = open ? open_.step() : step_;
+  if (!open && planned_ > 0 && stepsDone_ >= planned_) {
+    return "after step " + std::to_string(stepsDone_);
+  }
+  const std::uint32_t step = open ? open_.step() : runningStep();
   if (step == 0) return {};
   std::string text = "in step " + std::to_string(step);
   if (open && open_.phase() != events::Phase::None) {

@@ -13,23 +13,21 @@ class LastSeen {
  public:
   void take(const Message& message);
 
-  /// The step that ran, 0 before the first and after the last.
-  [[nodiscard]] std::uint32_t step() const { return step_; }
-  /// The last step that was finished.
-  [[nodiscard]] std::uint32_t stepsDone() const { return stepsDone_; }
   /// The innermost span that was open, empty where none was open for long enough to be published.
   [[nodiscard]] std::string openOp() const;
-  /// "in step 31, forward, while aten::mm was open"; empty before the first step.
+  /// "in step 31, forward, while aten::mm was open", "after step 60"; empty before the first step.
   [[nodiscard]] std::string where() const;
 
  private:
   void takeBatch(const EventBatch& batch);
   [[nodiscard]] bool openIsFresh() const;
+  [[nodiscard]] std::uint32_t runningStep() const;
 
   std::unordered_map<NameId, std::string> names_;
   events::OpenSpan open_;
   std::int64_t completeUpToNs_ = 0;
-  std::uint32_t step_ = 0;
+  std::uint32_t planned_ = 0;
+  std::uint32_t beatStep_ = 0;
   std::uint32_t stepsDone_ = 0;
 };
 

@@ -10,7 +10,6 @@
 #include <QDir>
 #include <QFile>
 #include <QRandomGenerator>
-#include <QStandardPaths>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -34,7 +33,7 @@ std::string randomToken() {
 
 /// A new folder of mode 0700 where a socket's address is short enough.
 std::unique_ptr<QTemporaryDir> makeFolder() {
-  const QStringList places = {QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation),
+  const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"),
                               QDir::tempPath(), QStringLiteral("/tmp")};
   for (const QString& place : places) {
     if (place.isEmpty()) continue;

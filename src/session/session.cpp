@@ -48,6 +48,7 @@ class Session::Private final : public QObject {
   void takeResult(const CommandResult& result);
   void sendCommand(CommandAction action, bool announced);
   void request(CommandAction action);
+  void startedIfReady();
   void refuse(const QString& what, const std::string& why);
   void moved(bool changed);
   void tick();
@@ -75,6 +76,8 @@ class Session::Private final : public QObject {
   std::unique_ptr<FrameChannel> channel;
   std::vector<Pending> pending;
   std::uint32_t nextCommand = 1;
+  bool described = false;
+  bool startAccepted = false;
   bool connectionOver = false;
   milliseconds silence{0};
   QTimer ticker, stopTimer, leaveTimer;
@@ -148,6 +151,9 @@ void Session::Private::take(std::span<const std::uint8_t> frame, const Message& 
   for (MessageSink* sink : sinks) sink->take(frame, message);
   if (const auto* greeting = std::get_if<Hello>(&message)) {
     takeHello(*greeting);
+  } else if (std::holds_alternative<RunDescription>(message)) {
+    described = true;
+    startedIfReady();
   } else if (const auto* result = std::get_if<CommandResult>(&message)) {
     takeResult(*result);
   } else if (const auto* failed = std::get_if<Failure>(&message)) {
@@ -179,7 +185,8 @@ void Session::Private::takeResult(const CommandResult& result) {
   const CommandAction& action = command.action;
   if (command.announced) emit q->commandAnswered(commandText(action), result.accepted, message);
   if (result.accepted) {
-    if (std::holds_alternative<StartTraining>(action)) moved(machine.trainingStarted());
+    if (std::holds_alternative<StartTraining>(action)) startAccepted = true;
+    startedIfReady();
     if (std::holds_alternative<PauseTraining>(action)) moved(machine.paused());
     if (std::holds_alternative<ResumeTraining>(action)) moved(machine.resumed());
   } else if (!command.announced) {
@@ -187,6 +194,12 @@ void Session::Private::takeResult(const CommandResult& result) {
         QStringLiteral("the worker refused \"%1\": %2").arg(commandText(action), message);
     forceEnd();
   }
+}
+
+/// A worker answers its commands while it still loads its data: only what it will train and that it
+/// was told to make a run.
+void Session::Private::startedIfReady() {
+  if (described && startAccepted) moved(machine.trainingStarted());
 }
 
 void Session::Private::sendCommand(CommandAction action, bool announced) {

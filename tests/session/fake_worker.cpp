@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,12 +56,15 @@ class FakeWorker {
       sendBytes("this is not a frame, whatever it is");
       return sleepForEver();
     }
-    sample_ = test::makeSampleRun({.steps = steps_});
+    test::SampleRunOptions sample;
+    if (mode_ == "sample") sample.steps = steps_;
+    sample_ = test::makeSampleRun(sample);
     Hello hello = std::get<Hello>(sample_[0]);
     hello.token = token_;
     hello.processId = static_cast<std::uint64_t>(::getpid());
     if (mode_ == "version") hello.protocolVersion = wire::kProtocolVersion + 1;
     send(hello);
+    if (mode_ == "describe") return 0;
     if (mode_ == "failure") {
       send(Failure{Failure::Kind::kUsage, "data.csv has no column \"label\""});
       return 2;
@@ -221,8 +225,10 @@ int main(int argc, char** argv) {
   const std::string socket = argument(argc, argv, "--connect");
   const int fd =
       socket.empty() ? std::atoi(argument(argc, argv, "--fd").c_str()) : connectTo(socket);
+  const bool describe = std::any_of(
+      argv, argv + argc, [](const char* text) { return std::string(text) == "--describe"; });
   const std::string steps = argument(argc, argv, "--steps");
-  return FakeWorker(fd, token, mode ? mode : "sample",
+  return FakeWorker(fd, token, describe ? "describe" : (mode ? mode : "sample"),
                     steps.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(steps)))
       .run();
 }

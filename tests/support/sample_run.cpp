@@ -181,20 +181,24 @@ class Generator {
 
   /// Hands each event to the batch that is complete when the event is over.
   void cutIntoBatches(std::vector<OwnedMessage>& messages) {
+    std::array<std::size_t, 8> cursors{};
     for (std::int64_t from = 0; from < nowNs_; from += options_.batchEveryNs) {
       const std::int64_t to = std::min(from + options_.batchEveryNs, nowNs_);
       OwnedBatch batch;
       batch.completeUpToNs = to;
-      const auto inBatch = [&](std::int64_t endNs) { return endNs > from && endNs <= to; };
-      const auto moveSpans = [&](const auto& source, auto& target) {
-        for (const auto& e : source) {
-          if (inBatch(e.begin_ns() + e.duration_ns())) target.push_back(e);
+      // Every kind is in order of its end: a cursor for each walks through all of them once.
+      const auto moveWhile = [&](const auto& source, auto& target, std::size_t& next, auto endOf) {
+        for (; next < source.size() && endOf(source[next]) <= to; ++next) {
+          target.push_back(source[next]);
         }
       };
+      std::size_t* cursor = cursors.data();
+      const auto moveSpans = [&](const auto& source, auto& target) {
+        moveWhile(source, target, *cursor++,
+                  [](const auto& e) { return e.begin_ns() + e.duration_ns(); });
+      };
       const auto moveMoments = [&](const auto& source, auto& target) {
-        for (const auto& e : source) {
-          if (inBatch(e.time_ns())) target.push_back(e);
-        }
+        moveWhile(source, target, *cursor++, [](const auto& e) { return e.time_ns(); });
       };
       moveMoments(all_.memorySamples, batch.memorySamples);
       moveMoments(all_.systemSamples, batch.systemSamples);

@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# Sourced by packaging/setup, packaging/run and tests/run. Must work with macOS's bash 3.2.
+# Everything it says goes to stderr: stdout belongs to the program or to ctest.
+
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$checkout/build
+torch_minimum=2.6
+torch_reference=2.13.0
+libtorch_record=$build/libtorch # one line: the folder of TorchConfig.cmake that the builds use
+
+say() { printf '%s: %s\n' "${me:-highwater}" "$*" >&2; }
+
+# fail SENTENCE [MORE LINES...]
+fail() {
+  say "$1"
+  shift
+  [ $# = 0 ] || printf '  %s\n' "$@" >&2
+  exit 1
+}
+
+# at_least VERSION MINIMUM; compares the first two numbers
+at_least() {
+  local have_major=${1%%.*} need_major=${2%%.*} have need
+  have=${1#*.} need=${2#*.}
+  have=${have%%[!0-9]*} need=${need%%[!0-9]*}
+  have_major=${have_major%%[!0-9]*}
+  [ "${have_major:-0}" -gt "$need_major" ] ||
+    { [ "${have_major:-0}" -eq "$need_major" ] && [ "${have:-0}" -ge "$need" ]; }
+}
+
+# Files that include libtorch's headers need 1.5 GB each to compile.
+build_jobs() {
+  local cores memory_mib by_memory
+  if [ "$(uname -s)" = Darwin ]; then
+    cores=$(sysctl -n hw.ncpu)
+    memory_mib=$(($(sysctl -n hw.memsize) / 1048576))
+  else
+    cores=$(nproc)
+    memory_mib=$(($(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo) / 1024))
+  fi
+  by_memory=$((memory_mib / 1500))
+  [ "$by_memory" -ge 1 ] || by_memory=1
+  echo "$((cores < by_memory ? cores : by_memory))"
+}
+
+# One value out of a CMake cache: cached FOLDER NAME
+cached() { [ ! -e "$1/CMakeCache.txt" ] || sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt"; }
+
+# configure PRESET: only where something changed that ninja would not notice by itself.
+configure() {
+  local preset=$1 folder=$build/$1 torch_dir werror
+  torch_dir=$(cat "$libtorch_record") || fail "no libtorch is recorded; run packaging/setup"
+  case ${HIGHWATER_WERROR:-} in
+    '') werror=$(cached "$folder" HIGHWATER_WERROR) ;;
+    0 | OFF | off) werror=OFF ;;
+    *) werror=ON ;;
+  esac
+  werror=${werror:-OFF}
+  if [ -e "$folder/build.ninja" ] && [ "$(cached "$folder" Torch_DIR)" = "$torch_dir" ] &&
+    [ "$(cached "$folder" HIGHWATER_WERROR)" = "$werror" ] &&
+    [ ! "$checkout/CMakePresets.json" -nt "$folder/CMakeCache.txt" ]; then
+    return 0
+  fi
+  local fresh=
+  # libtorch's package file caches the libraries of the first libtorch that it saw
+  if [ -e "$folder/CMakeCache.txt" ] && [ "$(cached "$folder" Torch_DIR)" != "$torch_dir" ]; then
+    fresh=--fresh
+  fi
+  say "configuring build/$preset"
+  mkdir -p "$folder"
+  (cd "$checkout" && cmake --preset "$preset" $fresh "-DTorch_DIR=$torch_dir" \
+    "-DHIGHWATER_WERROR=$werror") \
+    >"$folder/configure.log" 2>&1 || {
+    tail -25 "$folder/configure.log" >&2
+    fail "configuring build/$preset failed; all of it is in build/$preset/configure.log"
+  }
+}
+
+# compile PRESET [TARGET...]: those targets that exist, or all
+compile() {
+  local preset=$1 folder=$build/$1 target targets=
+  shift
+  for target in "$@"; do
+    if ninja -C "$folder" -t query "$target" >/dev/null 2>&1; then targets="$targets $target"; fi
+  done
+  say "building build/$preset"
+  # shellcheck disable=SC2086
+  NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
+    ${targets:+--target $targets} >&2 || fail "the build failed; see above"
+}
+
+# program PRESET: the path of highwater, which is inside a bundle on macOS
+program() {
+  local bin=$build/$1/bin
+  if [ -x "$bin/highwater.app/Contents/MacOS/highwater" ]; then
+    echo "$bin/highwater.app/Contents/MacOS/highwater"
+  else
+    echo "$bin/highwater"
+  fi
+}

@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# Sourced by packaging/setup: which libtorch the build uses. In this order:
+#   1. Torch_DIR, or a Torch package under CMAKE_PREFIX_PATH, as the environment gives them
+#   2. the torch of the user's python3
+#   3. Debian 13 and later: the distribution's libtorch-dev
+#   4. a virtual environment in the checkout, .venv, with the reference version
+# Debian 12's own libtorch (1.13) is older than the minimum and is never taken.
+#
+# find_libtorch sets torch_dir (the folder of TorchConfig.cmake), torch_version and torch_from, or leaves
+# torch_dir empty. It installs nothing.
+
+torch_dir='' torch_version='' torch_from=''
+
+# Why a folder will not do, in torch_refused; otherwise sets torch_version.
+torch_usable() {
+  local dir=$1 version_file=$1/TorchConfigVersion.cmake python_version
+  torch_refused=
+  if [ ! -e "$dir/TorchConfig.cmake" ]; then
+    torch_refused="holds no TorchConfig.cmake"
+    return 1
+  fi
+  torch_version=$(sed -n 's/^ *set(PACKAGE_VERSION "\{0,1\}\([0-9.]*\).*/\1/p' "$version_file" 2>/dev/null |
+    head -1)
+  if ! at_least "${torch_version:-0.0}" "$torch_minimum"; then
+    torch_refused="is version ${torch_version:-unknown}, and Highwater needs $torch_minimum or newer"
+    return 1
+  fi
+  # its package file stops the configuration where the CUDA toolkit is not installed
+  python_version=$(cd "$dir/../../.." 2>/dev/null && pwd)/version.py
+  if grep -Eq "^cuda.*= *'" "$python_version" 2>/dev/null && ! command -v nvcc >/dev/null; then
+    torch_refused="is built for CUDA, and the CUDA toolkit (nvcc) is not installed"
+    return 1
+  fi
+}
+
+# take DIR WHERE: true if it is taken, otherwise says why not
+take() {
+  if torch_usable "$1"; then
+    torch_dir=$1 torch_from=$2
+  else
+    say "passing over the libtorch of $2: $1 $torch_refused"
+    return 1
+  fi
+}
+
+torch_from_environment() {
+  local prefix folder prefixes
+  if [ -n "${Torch_DIR:-}" ]; then
+    torch_usable "$Torch_DIR" || fail "Torch_DIR is set, but $Torch_DIR $torch_refused" \
+      "Unset it, or point it at the folder of a TorchConfig.cmake of PyTorch $torch_minimum or newer."
+    torch_dir=$Torch_DIR torch_from="the environment's Torch_DIR"
+    return 0
+  fi
+  prefixes=$(printf '%s' "${CMAKE_PREFIX_PATH:-}" | tr ':;' '\n\n')
+  while IFS= read -r prefix; do
+    [ -n "$prefix" ] || continue
+    for folder in Torch share/cmake/Torch lib/cmake/Torch cmake/Torch; do
+      [ -e "$prefix/$folder/TorchConfig.cmake" ] || continue
+      ! take "$prefix/$folder" "the environment's CMAKE_PREFIX_PATH" || return 0
+    done
+  done <<<"$prefixes"
+  return 1
+}
+
+# Importing it takes seconds, so that is done only while it is not the recorded one.
+torch_from_python() {
+  local dir
+  dir=$(python3 -c '
+import importlib.util as util, os
+spec = util.find_spec("torch")
+if spec and spec.origin: print(os.path.join(os.path.dirname(spec.origin), "share/cmake/Torch"))
+' 2>/dev/null) || return 1
+  [ -n "$dir" ] || return 1
+  if [ "$(cat "$libtorch_record" 2>/dev/null)" != "$dir" ] && ! python3 -c 'import torch' 2>/dev/null; then
+    say "passing over the torch of your python3: importing it fails"
+    return 1
+  fi
+  take "$dir" "your python3"
+}
+
+torch_from_distribution() {
+  [ "$system" = debian ] && [ "$debian_version" -ge 13 ] || return 1
+  local config
+  config=$(dpkg -L libtorch-dev 2>/dev/null | grep '/TorchConfig\.cmake$' | head -1)
+  [ -n "$config" ] && take "$(dirname "$config")" "Debian's libtorch-dev"
+}
+
+torch_from_venv() {
+  local config
+  for config in "$checkout"/.venv/lib/python3.*/site-packages/torch/share/cmake/Torch; do
+    [ -d "$config" ] || continue
+    ! take "$config" "the checkout's .venv" || return 0
+  done
+  return 1
+}
+
+find_libtorch() {
+  torch_from_environment || torch_from_python || torch_from_distribution || torch_from_venv || true
+}
+
+# A Python that PyTorch's reference version has wheels for, and that can make virtual environments.
+python_for_venv() {
+  local python
+  for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10 python3.14; do
+    if "$python" -c '
+import sys, venv, ensurepip
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+      echo "$python"
+      return 0
+    fi
+  done
+  return 1
+}
+
+install_libtorch() {
+  local venv=$checkout/.venv python requirement="torch==$torch_reference" quiet=
+  local way_out="Or point Torch_DIR at the folder of another TorchConfig.cmake ($torch_minimum or newer)."
+  [ "$(uname -sm)" != "Darwin x86_64" ] ||
+    fail "PyTorch has no builds for Intel Macs any more" "$way_out"
+  python=$(python_for_venv) ||
+    fail "no python3 between 3.10 and 3.14 that can make virtual environments was found" \
+      "Debian and Ubuntu: apt-get install python3-venv; macOS: brew install python" "$way_out"
+  say "installing PyTorch $torch_reference into .venv (about 200 MB to fetch, 1 GB on disk)"
+  "$python" -m venv "$venv" >&2 || fail "$python could not make the virtual environment $venv" \
+    "Debian and Ubuntu: apt-get install python3-venv" "$way_out"
+  set -- --disable-pip-version-check
+  if [ "$(uname -s)" = Linux ]; then
+    # PyPI's builds for Linux are for CUDA: gigabytes, and useless here
+    requirement="$requirement+cpu"
+    if "$python" -c '
+import urllib.request as r
+r.urlopen("https://download.pytorch.org/whl/cpu/torch/", timeout=15).close()' 2>/dev/null; then
+      set -- "$@" --extra-index-url https://download.pytorch.org/whl/cpu
+    fi
+  fi
+  [ -t 2 ] || quiet=-q
+  "$venv/bin/python" -m pip install $quiet "$@" "$requirement" >&2 ||
+    fail "could not install $requirement into .venv; pip's reason is above" \
+      "It comes from https://download.pytorch.org/whl/cpu (Linux) or https://pypi.org (macOS):" \
+      "is there a network, and do pip's settings (proxy, index) reach it?" "$way_out"
+  find_libtorch
+  [ -n "$torch_dir" ] || fail "PyTorch was installed into .venv, but cannot be used" "$way_out"
+  "$venv/bin/python" -W ignore -c 'import torch' >&2 ||
+    fail "PyTorch was installed into .venv, but does not load; the reason is above" "$way_out"
+}

@@ -1,0 +1,144 @@
+#include "app/record_command.h"
+
+#include <QCoreApplication>
+#include <QElapsedTimer>
+#include <algorithm>
+
+#include "analysis/live_store.h"
+#include "analysis/run_summary.h"
+#include "app/progress.h"
+#include "app/recording_output.h"
+#include "app/report_text.h"
+#include "app/stop_signals.h"
+#include "app/terminal.h"
+#include "core/exit_codes.h"
+#include "core/units.h"
+#include "session/session.h"
+
+namespace highwater::app {
+namespace {
+
+using session::Session;
+
+constexpr int kShownLastLines = 10;
+
+/// One recorded run: a session, the sinks, and what is printed about it.
+class RecordRun final : public QObject {
+ public:
+  explicit RecordRun(const RecordOptions& options)
+      : options_(options),
+        output_(options.output, options.force),
+        progress_(terminalOf(stdout)),
+        session_(options.launch) {
+    session_.addSink(&store_);
+    session_.addSink(&output_);
+    connect(&session_, &Session::stateChanged, this, &RecordRun::onState);
+    connect(&session_, &Session::received, this, &RecordRun::onReceived);
+    connect(&session_, &Session::ended, this, &RecordRun::onEnded);
+    connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
+  }
+
+  int run() {
+    elapsed_.start();
+    session_.start();
+    QCoreApplication::exec();
+    return conclude();
+  }
+
+ private:
+  void onState(Session::State state) {
+    if (state != Session::State::kRunning || output_.begun()) return;
+    if (auto begun = output_.begin(); !begun) fail(begun.error().message);
+  }
+
+  void onReceived() {
+    if (session_.state() == Session::State::kEnded) return;
+    if (!deviceSaid_ && store_.hello()) {
+      deviceSaid_ = true;
+      print("device " + deviceSentence(store_.hello()->device) + '\n');
+    }
+    if (const std::string error = output_.errorText(); !error.empty()) fail(error);
+    if (store_.steps().records.empty()) return;
+    progress_.show(
+        progressOf(store_, options_.launch.steps, std::chrono::milliseconds(elapsed_.elapsed())));
+  }
+
+  /// Something of ours failed: a run that cannot be recorded is not worth its time.
+  void fail(const std::string& message) {
+    if (!failure_.empty()) return;
+    failure_ = message;
+    QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
+  }
+
+  void onStopRequested(int count) {
+    progress_.finish();
+    if (count == 1 && session_.state() != Session::State::kStopping) {
+      printError("stopping after this step; once more ends the run at once");
+      session_.stop();
+    } else {
+      session_.abort();
+    }
+  }
+
+  void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }
+
+  int conclude() {
+    progress_.finish();
+    const RunEnd& end = *session_.end();
+    if (auto closed = output_.close(); !closed && failure_.empty()) {
+      failure_ = closed.error().message;
+    }
+    const bool trained = output_.begun() && !store_.steps().records.empty();
+    if (trained) print('\n' + shortSummary(store_, analysis::summarize(store_)));
+    if (output_.begun()) print("Recording  " + recordingLine() + '\n');
+    if (!failure_.empty()) {
+      printError(failure_);
+      return kExitFailed;
+    }
+    if (end.reason != RunEnd::Reason::kFinished) printEnd(end);
+    return session::exitCodeFor(end);
+  }
+
+  [[nodiscard]] std::string recordingLine() const {
+    std::error_code ignored;
+    const auto bytes = std::filesystem::file_size(options_.output, ignored);
+    return options_.output + (ignored ? "" : " (" + formatBytes(bytes) + ")");
+  }
+
+  void printEnd(const RunEnd& end) const {
+    const QStringList lines = session_.lastLines();
+    const QString message = QString::fromStdString(end.message);
+    // A worker that could not begin has said so in its only line, which the message repeats.
+    const bool allSaid = lines.size() == 1 && message.endsWith(lines.last());
+    if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && !allSaid) {
+      printError("the worker's last lines:");
+      for (const QString& line :
+           lines.mid(std::max<qsizetype>(0, lines.size() - kShownLastLines))) {
+        std::fputs(("  " + line.toStdString() + '\n').c_str(), stderr);
+      }
+    }
+    printError(end.message);
+  }
+
+  const RecordOptions& options_;
+  analysis::LiveStore store_;
+  RecordingOutput output_;
+  ProgressPrinter progress_;
+  StopSignals signals_;
+  QElapsedTimer elapsed_;
+  bool deviceSaid_ = false;
+  std::string failure_;
+  Session session_;  // last: its end still reaches the sinks above
+};
+
+}  // namespace
+
+int runRecord(const RecordOptions& options) {
+  if (auto usable = checkOutput(options.output, options.force); !usable) {
+    printError(usable.error().message);
+    return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+  }
+  return RecordRun(options).run();
+}
+
+}  // namespace highwater::app

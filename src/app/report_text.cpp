@@ -1,0 +1,170 @@
+#include "app/report_text.h"
+
+#include <cstdio>
+
+#include "app/terminal.h"
+#include "app/text_table.h"
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::app {
+namespace {
+
+using analysis::LiveStore;
+using analysis::OpTotal;
+using analysis::RunSummary;
+using Align = TextTable::Align;
+
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string msText(double ms) {
+  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
+}
+
+std::string stepsLine(const RunSummary& s) {
+  if (s.steps == 0) return "none";
+  return std::to_string(s.steps) + ", p50 " + msText(s.stepMsP50) + ", p95 " + msText(s.stepMsP95) +
+         ", " + formatRate(s.tokensPerS) + " tokens/s";
+}
+
+std::string lossLine(const RunSummary& s) {
+  std::string line = "never read";
+  if (s.lossFirst && s.lossLast) {
+    line = number("%.3f", *s.lossFirst) + " \u2192 " + number("%.3f", *s.lossLast);
+  }
+  if (s.heldOutAccuracy) {
+    line += ", held-out accuracy " + number("%.1f %%", *s.heldOutAccuracy * 100);
+  }
+  return line;
+}
+
+std::string memoryLine(const LiveStore& store, const RunSummary& s) {
+  std::string line = "current peak " + formatBytes(s.currentPeakBytes) +
+                     (s.currentPeakExact ? " (exact)" : " (sampled)") + ", driver peak " +
+                     formatBytes(s.driverPeakBytes) + " (sampled)";
+  if (s.recommendedBytes > 0) {
+    const double share =
+        100.0 * static_cast<double>(s.driverPeakBytes) / static_cast<double>(s.recommendedBytes);
+    line += ", " + number("%.0f %%", share) + " of recommended " + formatBytes(s.recommendedBytes);
+  }
+  return store.simulated() ? line + ", simulated" : line;
+}
+
+std::string stallLine(const RunSummary& s) {
+  return "fallbacks " + msText(s.fallbackMs) + ", unplanned sync points " +
+         msText(s.unplannedSyncMs);
+}
+
+std::string runLine(const RunDescription& run) {
+  return plain(run.workload + ", preset " + run.preset + ", " + run.dtype + ", " +
+               std::to_string(run.parameters) + " parameters");
+}
+
+std::string dataLine(const RunDescription& run) {
+  return plain(run.dataset + ", " + std::to_string(run.trainRows) + " rows to train, " +
+               std::to_string(run.heldOutRows) + " held out, batch size " +
+               std::to_string(run.knobs.batchSize) + ", sequence length " +
+               std::to_string(run.knobs.sequenceLength) + " at step 1");
+}
+
+std::string endLine(const LiveStore& store) {
+  if (!store.end()) return "unknown: the recording ends without saying so";
+  return std::string(runEndKey(store.end()->reason)) + ": " + plain(store.end()->message);
+}
+
+std::string section(const std::string& title, const TextTable& table) {
+  if (table.empty()) return {};
+  return '\n' + title + '\n' + table.text(2);
+}
+
+TextTable phaseTable(const RunSummary& s) {
+  double total = 0;
+  for (const double ms : s.phaseMs) total += ms;
+  TextTable table({Align::kLeft, Align::kRight, Align::kRight});
+  if (total <= 0) return table;
+  for (const events::Phase phase : kPhases) {
+    const double ms = s.phaseMs[static_cast<std::size_t>(phase)];
+    table.add({std::string(phaseName(phase)), msText(ms), number("%.1f %%", 100 * ms / total)});
+  }
+  return table;
+}
+
+TextTable opTable(const std::vector<OpTotal>& totals, bool isSync) {
+  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  for (const OpTotal& op : totals) {
+    std::string what = op.where;
+    if (isSync) what += ", " + std::string(syncKindName(op.kind));
+    if (isSync && op.deliberate) what += ", deliberate";
+    table.add({plain(op.op), std::to_string(op.count) + "\u00d7", formatDuration(op.totalNs),
+               formatBytes(op.bytes), plain(what)});
+  }
+  return table;
+}
+
+TextTable markerTable(const LiveStore& store) {
+  TextTable table({Align::kRight, Align::kRight, Align::kLeft});
+  for (const events::Marker& marker : store.markers()) {
+    table.add({"step " + std::to_string(marker.step()), formatRunTime(marker.time_ns()),
+               plain(store.markerText(marker))});
+  }
+  return table;
+}
+
+std::string droppedLine(const LiveStore& store) {
+  if (store.dropped() == 0) return "nothing";
+  std::string line;
+  for (const auto& [kind, count] : store.droppedByKind()) {
+    line +=
+        (line.empty() ? "" : ", ") + std::to_string(count) + ' ' + std::string(eventKindName(kind));
+  }
+  return line;
+}
+
+void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summary) {
+  table.add({"Steps", stepsLine(summary)});
+  table.add({"Loss", lossLine(summary)});
+  table.add({"Memory", memoryLine(store, summary)});
+  table.add({"Stalls", stallLine(summary)});
+}
+
+}  // namespace
+
+std::string deviceSentence(const DeviceReport& device) {
+  const std::string label(deviceLabel(device));
+  return device.reason.empty() ? label : label + ": " + plain(device.reason);
+}
+
+std::string shortSummary(const LiveStore& store, const RunSummary& summary) {
+  TextTable table({Align::kLeft, Align::kLeft});
+  addNumbers(table, store, summary);
+  if (store.dropped() > 0) table.add({"Dropped", droppedLine(store)});
+  return table.text();
+}
+
+std::string reportText(const std::string& title, const LiveStore& store,
+                       const RunSummary& summary) {
+  TextTable head({Align::kLeft, Align::kLeft});
+  if (store.hello()) {
+    const Hello& hello = *store.hello();
+    head.add({"Device", deviceSentence(hello.device)});
+    head.add({"Versions", plain("highwater-worker " + hello.workerVersion + ", PyTorch " +
+                                hello.torchVersion + ", " + hello.platform)});
+  }
+  if (store.run()) {
+    head.add({"Run", runLine(*store.run())});
+    head.add({"Data", dataLine(*store.run())});
+  }
+  head.add({"Ended", endLine(store)});
+  addNumbers(head, store, summary);
+  head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
+  return plain(title) + "\n\n" + head.text(2) + section("Phases", phaseTable(summary)) +
+         section("Sync points", opTable(summary.syncPoints, true)) +
+         section("Fallbacks", opTable(summary.fallbacks, false)) +
+         section("Markers", markerTable(store));
+}
+
+}  // namespace highwater::app

@@ -1,0 +1,89 @@
+#include "app/system_facts.h"
+
+#include <QOperatingSystemVersion>
+#include <QProcess>
+#include <QStandardPaths>
+#include <QSysInfo>
+#include <algorithm>
+#include <array>
+
+#include "session/line_log.h"
+
+namespace highwater::app {
+namespace {
+
+constexpr int kVersionTimeoutMs = 5000;
+
+struct Variable {
+  const char* name;
+  const char* meaning;
+};
+constexpr std::array kVariables = {
+    Variable{"PYTORCH_ENABLE_MPS_FALLBACK",
+             "1: ops without an MPS kernel run on the CPU; else they are an error"},
+    Variable{"PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+             "allocations past this multiple of recommended fail (default 1.7, 0: no limit)"},
+    Variable{"PYTORCH_MPS_LOW_WATERMARK_RATIO",
+             "past this multiple of recommended cached memory is collected (default 1.4)"},
+    Variable{"PYTORCH_DEBUG_MPS_ALLOCATOR",
+             "bits that make PyTorch's allocator print what it does"},
+    Variable{"PYTORCH_MPS_FAST_MATH", "1: faster, less exact Metal kernels"},
+    Variable{"PYTORCH_MPS_PREFER_METAL", "set: Metal kernels instead of MPSGraph for matmul"},
+    Variable{"PYTORCH_MPS_LOG_PROFILE_INFO", "bits that make PyTorch print its own profile"},
+    Variable{"PYTORCH_MPS_TRACE_SIGNPOSTS", "bits that emit signposts for Instruments"},
+    Variable{"OMP_NUM_THREADS", "threads of CPU kernels, the simulated device's too"},
+    Variable{"HIGHWATER_WORKER", "the worker program to start"},
+    Variable{"HIGHWATER_HANG_TIMEOUT_MS",
+             "a worker that sends nothing for so long hangs (default 10000)"},
+    Variable{"HIGHWATER_START_TIMEOUT_MS",
+             "the same before its training has started (default 60000)"},
+};
+
+Tool findTool(const QString& name) {
+  Tool tool{name, QStandardPaths::findExecutable(name), {}};
+  if (tool.path.isEmpty()) return tool;
+  QProcess process;
+  process.setProcessChannelMode(QProcess::MergedChannels);
+  process.setStandardInputFile(QProcess::nullDevice());
+  process.start(tool.path, {QStringLiteral("--version")});
+  if (!process.waitForFinished(kVersionTimeoutMs)) {
+    process.kill();
+    process.waitForFinished(kVersionTimeoutMs);
+  } else if (process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0) {
+    const QString text = QString::fromUtf8(process.readAll());
+    tool.version = session::plainText(text.section(u'\n', 0, 0)).trimmed();
+  }
+  return tool;
+}
+
+}  // namespace
+
+SystemFacts readSystemFacts() {
+  SystemFacts facts;
+  facts.name = QSysInfo::prettyProductName();
+  facts.kernel = QSysInfo::kernelType() + u' ' + QSysInfo::kernelVersion();
+  facts.architecture = QSysInfo::currentCpuArchitecture();
+#ifdef Q_OS_MACOS
+  facts.isMac = true;
+  facts.newEnough = QOperatingSystemVersion::current() >=
+                    QOperatingSystemVersion(QOperatingSystemVersion::MacOS, kMinimumMacOs, 0, 0);
+#endif
+  for (const char* name : {"python3", "c++", "clang++", "g++", "cmake", "ninja"}) {
+    facts.tools.push_back(findTool(QLatin1String(name)));
+  }
+  return facts;
+}
+
+QString environmentMeaning(const QString& name) {
+  const auto known = std::find_if(kVariables.begin(), kVariables.end(),
+                                  [&](const Variable& v) { return name == QLatin1String(v.name); });
+  return known == kVariables.end() ? QString() : QString::fromUtf8(known->meaning);
+}
+
+std::vector<QString> environmentNames() {
+  std::vector<QString> names;
+  for (const Variable& variable : kVariables) names.push_back(QLatin1String(variable.name));
+  return names;
+}
+
+}  // namespace highwater::app

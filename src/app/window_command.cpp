@@ -1,0 +1,50 @@
+#include "app/window_command.h"
+
+#include <QApplication>
+#include <filesystem>
+
+#include "app/main_window.h"
+#include "app/terminal.h"
+#include "core/exit_codes.h"
+
+namespace highwater::app {
+namespace {
+
+/// Qt ends the process where it finds no display.
+bool hasDisplay() {
+#if defined(Q_OS_MACOS)
+  return true;
+#else
+  return qEnvironmentVariableIsSet("QT_QPA_PLATFORM") || !qEnvironmentVariableIsEmpty("DISPLAY") ||
+         !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
+#endif
+}
+
+}  // namespace
+
+int runWindow(const WindowOptions& options, int argc, char** argv) {
+  std::error_code ignored;
+  if (!options.recording.empty() && !std::filesystem::exists(options.recording, ignored)) {
+    printError("there is neither a recording nor a command \"" + options.recording +
+               "\"; 'highwater --help' lists what there is");
+    return kExitUsage;
+  }
+  if (!hasDisplay()) {
+    printError(
+        "there is no display for the window; 'highwater record -o FILE' trains and records "
+        "without one");
+    return kExitFailed;
+  }
+  QApplication application(argc, argv);
+  MainWindow window(options.launch);
+  if (!options.recording.empty()) {
+    if (auto opened = window.openRecording(options.recording); !opened) {
+      printError(opened.error().message);
+      return kExitFailed;
+    }
+  }
+  window.show();
+  return QApplication::exec();
+}
+
+}  // namespace highwater::app

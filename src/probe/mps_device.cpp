@@ -1,0 +1,88 @@
+#include "probe/mps_device.h"
+
+#include <ATen/detail/MPSHooksInterface.h>
+#include <torch/version.h>
+
+#define HIGHWATER_HAS_DEVICE_STATS \
+  (TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9))
+#if HIGHWATER_HAS_DEVICE_STATS
+#include <ATen/DeviceAccelerator.h>
+#endif
+
+#include <exception>
+
+namespace highwater::probe {
+namespace {
+
+class MpsCounters : public CounterSource {
+ public:
+  std::optional<DeviceCounters> read() override {
+    try {
+      const auto& hooks = at::detail::getMPSHooks();
+      return DeviceCounters{hooks.getCurrentAllocatedMemory(), hooks.getDriverAllocatedMemory(),
+                            hooks.getRecommendedMaxMemory()};
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+};
+
+}  // namespace
+
+bool mpsAvailable() {
+  try {
+    return at::detail::getMPSHooks().hasMPS();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+std::unique_ptr<CounterSource> makeMpsCounters() {
+  return std::make_unique<MpsCounters>();
+}
+
+std::optional<ExactPeaks> readExactPeaks() {
+#if HIGHWATER_HAS_DEVICE_STATS
+  try {
+    const auto stats = at::accelerator::getDeviceStats(0);
+    // Index 0 of a StatArray is the aggregate over all pools.
+    const std::int64_t current = stats.allocated_bytes[0].peak;
+    const std::int64_t reserved = stats.reserved_bytes[0].peak;
+    if (current <= 0 || reserved < 0) return std::nullopt;
+    return ExactPeaks{static_cast<std::uint64_t>(current), static_cast<std::uint64_t>(reserved)};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+#else
+  return std::nullopt;
+#endif
+}
+
+void resetExactPeaks() {
+#if HIGHWATER_HAS_DEVICE_STATS
+  try {
+    at::accelerator::resetPeakStats(0);
+  } catch (const std::exception&) {
+    // A device without statistics: readExactPeaks() says so.
+  }
+#endif
+}
+
+void synchronizeDevice(Recorder& recorder) {
+  const NameId name = recorder.names().intern("torch::mps::synchronize").id;
+  ThreadLane& lane = recorder.lane();
+  const std::int64_t beginNs = recorder.now();
+  lane.openSpans().push(beginNs, name, recorder.step(), recorder.phase());
+  at::detail::getMPSHooks().deviceSynchronize();
+  lane.openSpans().pop();
+  recorder.record([&](std::int64_t nowNs) {
+    return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name, kNoId, kNoId,
+                             lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);
+  });
+}
+
+void emptyDeviceCache() {
+  at::detail::getMPSHooks().emptyCache();
+}
+
+}  // namespace highwater::probe

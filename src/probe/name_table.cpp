@@ -1,0 +1,56 @@
+#include "probe/name_table.h"
+
+#include <functional>
+
+#include "wire/limits.h"
+
+namespace highwater::probe {
+
+NameTable::Interned NameTable::intern(std::string_view text) {
+  if (text.empty()) return {};
+  text = text.substr(0, wire::kMaxTextBytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = ids_.find(text); found != ids_.end()) return {found->second, found->first};
+  if (nextName_ >= kMaxNames) return {kOtherId, {}};
+  const std::string_view kept = texts_.emplace_back(text);
+  const NameId id = nextName_++;
+  ids_.emplace(kept, id);
+  new_.names.push_back({id, std::string(kept)});
+  return {id, kept};
+}
+
+ThreadId NameTable::addThread(std::string name) {
+  const std::lock_guard lock(mutex_);
+  if (nextThread_ >= kMaxThreads) return 0;
+  const ThreadId id = nextThread_++;
+  new_.threads.push_back({id, std::move(name)});
+  return id;
+}
+
+void NameTable::takeNew(Definitions& out) {
+  const std::lock_guard lock(mutex_);
+  const auto moveAll = [](auto& from, auto& to) {
+    for (auto& definition : from) to.push_back(std::move(definition));
+    from.clear();
+  };
+  moveAll(new_.names, out.names);
+  moveAll(new_.threads, out.threads);
+}
+
+NameCache::Entry NameCache::find(std::string_view text) {
+  std::size_t slot = std::hash<std::string_view>{}(text) % kSlots;
+  while (slots_[slot].id != kNoId) {
+    if (slots_[slot].text == text) return slots_[slot];
+    slot = (slot + 1) % kSlots;
+  }
+  const NameTable::Interned interned = table_.intern(text);
+  const Entry entry{interned.text, interned.id, classify_(text)};
+  // A full cache, and names past the table's cap, go the slow way each time.
+  if (used_ < kMaxUsed && !interned.text.empty()) {
+    slots_[slot] = entry;
+    ++used_;
+  }
+  return entry;
+}
+
+}  // namespace highwater::probe

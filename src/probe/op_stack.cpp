@@ -1,0 +1,118 @@
+#include "probe/op_stack.h"
+
+namespace highwater::probe {
+namespace {
+
+/// "aten::erfinv_" and "aten::erfinv" are one op to the user.
+std::string_view baseName(std::string_view name) {
+  while (!name.empty() && name.back() == '_') name.remove_suffix(1);
+  return name;
+}
+
+std::uint8_t classify(std::string_view name) {
+  return static_cast<std::uint8_t>(opTag(name));
+}
+
+bool isDeliberate(events::SyncKind kind, events::Phase phase) {
+  return (kind == events::SyncKind::CopyToDevice && phase == events::Phase::DeviceMove) ||
+         (kind == events::SyncKind::ScalarRead && phase == events::Phase::LossRead);
+}
+
+}  // namespace
+
+OpTag opTag(std::string_view name) {
+  constexpr std::string_view kPrefix = "aten::";
+  if (name.substr(0, kPrefix.size()) != kPrefix) return OpTag::kOther;
+  name.remove_prefix(kPrefix.size());
+  if (name == "_local_scalar_dense") return OpTag::kScalarRead;
+  if (name == "copy_") return OpTag::kCopy;
+  if (name == "_copy_from") return OpTag::kCopyFrom;
+  if (name == "_copy_from_and_resize") return OpTag::kCopyFromAndResize;
+  if (name == "nonzero") return OpTag::kNonzero;
+  if (name == "_to_cpu") return OpTag::kToCpu;
+  return OpTag::kOther;
+}
+
+OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
+    : recorder_(recorder), lane_(lane), cache_(recorder.names(), &classify) {}
+
+void OpStack::begin(const NameCache::Entry& name, OpWait wait) {
+  const std::int64_t nowNs = recorder_.now();
+  lane_.openSpans().push(nowNs, name.id, recorder_.step(), recorder_.phase());
+  const std::uint32_t depth = depth_++;
+  if (depth >= kMaxDepth) return;
+
+  Frame& frame = frames_[depth];
+  frame = Frame{};
+  frame.name = name;
+  frame.beginNs = nowNs;
+  frame.wait = wait;
+  if (depth > 0) {
+    const Frame& parent = frames_[depth - 1];
+    frame.insideWait =
+        parent.insideWait || (parent.wait.kind != events::SyncKind::None && parent.wait.blocks);
+    frame.insideFallback = parent.insideFallback || parent.fellBack;
+  }
+  if (name.tag == static_cast<std::uint8_t>(OpTag::kToCpu)) {
+    noteFallback(frame);
+  } else if (frame.insideFallback && !frame.insideWait &&
+             wait.kind == events::SyncKind::CopyToDevice) {
+    if (Frame* fallback = fallbackOf(depth)) fallback->bytesToDevice += wait.bytes;
+  }
+}
+
+OpStack::Frame* OpStack::fallbackOf(std::uint32_t depth) {
+  for (std::uint32_t i = depth; i-- > 0;) {
+    if (frames_[i].fellBack) return &frames_[i];
+  }
+  return nullptr;
+}
+
+void OpStack::noteFallback(const Frame& toCpu) {
+  if (depth_ < 2) return;
+  std::uint32_t outermost = depth_ - 2;
+  const std::string_view base = baseName(frames_[outermost].name.text);
+  while (outermost > 0 && baseName(frames_[outermost - 1].name.text) == base) --outermost;
+  frames_[outermost].fellBack = true;
+  frames_[outermost].bytesToCpu += toCpu.wait.bytes;
+  for (std::uint32_t i = outermost + 1; i < depth_; ++i) frames_[i].insideFallback = true;
+}
+
+void OpStack::end() {
+  lane_.openSpans().pop();
+  if (depth_ == 0) return;  // began before we looked
+  if (--depth_ >= kMaxDepth) return;
+  report(frames_[depth_]);
+}
+
+void OpStack::report(const Frame& frame) {
+  const bool toCpu = frame.name.tag == static_cast<std::uint8_t>(OpTag::kToCpu);
+  if (toCpu) {
+    if (Frame* fallback = fallbackOf(depth_)) {
+      fallback->fallbackWaitNs += recorder_.now() - frame.beginNs;
+    }
+    return;
+  }
+  const events::Phase phase = recorder_.phase();
+  const std::uint32_t step = recorder_.step();
+  if (frame.fellBack) {
+    recorder_.record([&](std::int64_t nowNs) {
+      return events::FallbackEvent(frame.beginNs, nowNs - frame.beginNs, frame.fallbackWaitNs,
+                                   frame.bytesToCpu, frame.bytesToDevice, step, frame.name.id,
+                                   kNoId, kNoId, lane_.id(), phase);
+    });
+    return;
+  }
+  const events::SyncKind kind = frame.wait.kind;
+  if (kind == events::SyncKind::None || !frame.wait.blocks || frame.insideWait ||
+      frame.insideFallback) {
+    return;
+  }
+  recorder_.record([&](std::int64_t nowNs) {
+    return events::SyncPoint(frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step,
+                             frame.name.id, kNoId, kNoId, lane_.id(), kind, phase,
+                             static_cast<std::uint8_t>(isDeliberate(kind, phase)));
+  });
+}
+
+}  // namespace highwater::probe

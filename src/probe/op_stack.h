@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/ids.h"
+#include "probe/name_table.h"
+#include "probe/recorder.h"
+
+namespace highwater::probe {
+
+/// What an op is to us, by its name alone.
+enum class OpTag : std::uint8_t {
+  kOther = 0,
+  kScalarRead,         ///< aten::_local_scalar_dense: item(), bool(tensor)
+  kCopy,               ///< aten::copy_(self, src, non_blocking)
+  kCopyFrom,           ///< aten::_copy_from(self, dst, non_blocking)
+  kCopyFromAndResize,  ///< aten::_copy_from_and_resize(self, dst): always waits
+  kNonzero,            ///< aten::nonzero, boolean indexing, masked_select
+  kToCpu,              ///< aten::_to_cpu: only a fallback calls it
+};
+[[nodiscard]] OpTag opTag(std::string_view name);
+
+/// Why an op makes the host wait for the device, from its name and where its tensors live.
+struct OpWait {
+  events::SyncKind kind = events::SyncKind::None;
+  std::uint64_t bytes = 0;
+  bool blocks = true;  ///< false for a non-blocking copy: bytes move, but nobody waits
+};
+
+/// The ops that one thread is in, and the judgement which of them was a sync point or a fallback.
+///
+/// An op with a direct `aten::_to_cpu` child fell back to the CPU (native::cpu_fallback; nothing
+/// else in PyTorch's MPS code calls it). It is reported as the outermost of the ancestors that have
+/// its name (functional, then `.out`), once, however often it calls _to_cpu. Of ops that wait the
+/// outermost is reported; a fallback's own waits are part of the fallback.
+class OpStack {
+ public:
+  static constexpr std::uint32_t kMaxDepth = 64;
+
+  OpStack(Recorder& recorder, ThreadLane& lane);
+
+  /// The id and tag of an op's name.
+  [[nodiscard]] NameCache::Entry name(std::string_view text) { return cache_.find(text); }
+
+  /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves.
+  void begin(const NameCache::Entry& name, OpWait wait);
+  /// The innermost op ends.
+  void end();
+
+  [[nodiscard]] std::uint32_t depth() const { return depth_; }
+
+ private:
+  struct Frame {
+    NameCache::Entry name;
+    std::int64_t beginNs = 0;
+    OpWait wait;
+    bool insideWait = false;      // an ancestor waits already
+    bool insideFallback = false;  // an ancestor fell back already
+    bool fellBack = false;
+    std::int64_t fallbackWaitNs = 0;
+    std::uint64_t bytesToCpu = 0;
+    std::uint64_t bytesToDevice = 0;
+  };
+
+  [[nodiscard]] Frame* fallbackOf(std::uint32_t depth);
+  void noteFallback(const Frame& toCpu);
+  void report(const Frame& frame);
+
+  Recorder& recorder_;
+  ThreadLane& lane_;
+  NameCache cache_;
+  std::array<Frame, kMaxDepth> frames_{};
+  std::uint32_t depth_ = 0;
+};
+
+}  // namespace highwater::probe

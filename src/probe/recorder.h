@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/events_generated.h"
+#include "probe/name_table.h"
+#include "probe/thread_lane.h"
+
+namespace highwater::probe {
+
+/// Where everything that is measured in this process goes: one lane per thread, the definitions,
+/// and where the training loop is. Outlives the sender, the sampler and the observer.
+class Recorder {
+ public:
+  explicit Recorder(RunClock clock);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  [[nodiscard]] const RunClock& clock() const { return clock_; }
+  [[nodiscard]] std::int64_t now() const { return clock_.now(); }
+  [[nodiscard]] NameTable& names() { return names_; }
+
+  /// The calling thread's lane, made at the first call.
+  [[nodiscard]] ThreadLane& lane();
+  /// Names the calling thread, where it has no lane yet.
+  void nameThread(std::string name);
+  /// All lanes, for the sender; empty ones of threads that ended are forgotten.
+  [[nodiscard]] std::vector<std::shared_ptr<ThreadLane>> lanes();
+  void forget(const ThreadLane* lane);
+
+  /// Stamps and pushes one event: `make(nowNs)` returns it.
+  template <typename F>
+  void record(F&& make) {
+    ThreadLane& mine = lane();
+    mine.beginWrite(now());
+    mine.push(EventRecord(make(now())));
+    mine.endWrite();
+  }
+  void mark(events::MarkerKind kind, std::uint32_t step, double before = 0, double after = 0,
+            std::string_view text = {});
+
+  /// Where the training loop is: what an event on any thread belongs to.
+  void setStep(std::uint32_t step) { step_.store(step, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t step() const { return step_.load(std::memory_order_relaxed); }
+  void setPhase(events::Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
+  [[nodiscard]] events::Phase phase() const { return phase_.load(std::memory_order_relaxed); }
+  void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
+  [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
+
+  /// The largest counters that anybody read since the last reset, in bytes.
+  void noteCounters(std::uint64_t currentBytes, std::uint64_t driverBytes);
+  void resetSeenPeaks();
+  [[nodiscard]] std::uint64_t seenPeakCurrent() const { return peakCurrent_.load(); }
+  [[nodiscard]] std::uint64_t seenPeakDriver() const { return peakDriver_.load(); }
+
+ private:
+  ThreadLane& addLane(std::string name);
+
+  RunClock clock_;
+  std::uint64_t id_;  // tells this recorder from an earlier one at the same address
+  NameTable names_;
+  std::mutex lanesMutex_;
+  std::vector<std::shared_ptr<ThreadLane>> lanes_;
+  std::atomic<std::uint32_t> step_{0};
+  std::atomic<events::Phase> phase_{events::Phase::None};
+  std::atomic<bool> paused_{false};
+  std::atomic<std::uint64_t> peakCurrent_{0};
+  std::atomic<std::uint64_t> peakDriver_{0};
+};
+
+}  // namespace highwater::probe

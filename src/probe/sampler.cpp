@@ -1,0 +1,87 @@
+#include "probe/sampler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace highwater::probe {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+}  // namespace
+
+void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin) {
+  ThreadLane& lane = recorder.lane();
+  const std::int64_t nowNs = recorder.now();
+  lane.beginWrite(nowNs);
+  if (const std::optional<DeviceCounters> counters = source.read()) {
+    recorder.noteCounters(counters->currentBytes, counters->driverBytes);
+    lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
+                                               counters->recommendedBytes, origin)));
+  }
+  lane.endWrite();
+}
+
+Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz)
+    : recorder_(recorder),
+      counters_(counters),
+      hz_(std::clamp(hz, 1u, kMaxSamplingHz)),
+      system_(makeSystemReader()) {}
+
+Sampler::~Sampler() {
+  stop();
+}
+
+void Sampler::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Sampler::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Sampler::run() {
+  recorder_.nameThread("sampler");
+  const std::int64_t start = recorder_.now();
+  DeadlineGrid counterTimes(start, kNsPerSecond / hz_);
+  DeadlineGrid systemTimes(start, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+  while (true) {
+    const std::int64_t next =
+        counters_ ? std::min(counterTimes.nextNs(), systemTimes.nextNs()) : systemTimes.nextNs();
+    const auto wakeAt = std::chrono::steady_clock::time_point(
+        std::chrono::nanoseconds(next + recorder_.clock().monotonicEpochNs));
+    {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_until(lock, wakeAt, [this] { return stopping_; })) return;
+    }
+    const std::int64_t nowNs = recorder_.now();
+    if (counters_ && nowNs >= counterTimes.nextNs()) {
+      recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
+      counterTimes.advance(nowNs);
+    }
+    if (nowNs >= systemTimes.nextNs()) {
+      recordSystemSample();
+      systemTimes.advance(nowNs);
+    }
+  }
+}
+
+void Sampler::recordSystemSample() {
+  ThreadLane& lane = recorder_.lane();
+  const std::int64_t nowNs = recorder_.now();
+  lane.beginWrite(nowNs);
+  const SystemReadings readings = system_->read();
+  lane.push(
+      EventRecord(events::SystemSample(nowNs, readings.footprintBytes, readings.availableBytes,
+                                       readings.swapUsedBytes, readings.pressure)));
+  lane.endWrite();
+}
+
+}  // namespace highwater::probe

@@ -1,0 +1,103 @@
+#include "probe/sender.h"
+
+#include <algorithm>
+
+namespace highwater::probe {
+
+Sender::Sender(Recorder& recorder, FrameWriter& writer, Options options)
+    : recorder_(recorder), writer_(writer), options_(options) {}
+
+Sender::~Sender() {
+  stop();
+}
+
+void Sender::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Sender::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Sender::run() {
+  auto next = std::chrono::steady_clock::now();
+  while (true) {
+    next = std::max(next + options_.drainEvery, std::chrono::steady_clock::now());
+    bool last = false;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_until(lock, next, [this] { return stopping_; });
+      last = stopping_;
+    }
+    sendOnce();
+    if (writer_.hostGone()) return;
+    if (last) {
+      // Samples later than the first look's time waited for this second one.
+      sendOnce();
+      return;
+    }
+  }
+}
+
+void Sender::sendOnce() {
+  const std::int64_t completeUpTo = drainLanes();
+  Definitions definitions;
+  // After the draining: whatever an event refers to was defined before it was pushed.
+  recorder_.names().takeNew(definitions);
+  if (!definitions.empty() && !writer_.send(definitions)) return;
+  collector_.flush(completeUpTo, [this](const EventBatch& batch) {
+    if (!writer_.send(batch)) return;  // the writer tells its owner that the host is gone
+  });
+}
+
+std::int64_t Sender::drainLanes() {
+  const std::int64_t nowNs = recorder_.now();
+  const auto lanes = recorder_.lanes();
+  std::int64_t complete = nowNs;
+  for (const auto& lane : lanes) complete = std::min(complete, lane->completeUpTo(nowNs));
+
+  const bool heartbeat = nowNs - lastHeartbeatNs_ >= options_.heartbeatEvery.count();
+  for (const auto& lane : lanes) {
+    const bool abandoned = lane->abandoned();
+    lane->drain([this](const EventRecord& record) { collector_.add(record); });
+    collectDrops(*lane);
+    if (heartbeat) collectOpenSpans(*lane, nowNs);
+    if (abandoned) recorder_.forget(lane.get());
+  }
+  if (heartbeat) {
+    collector_.add(
+        events::Heartbeat(nowNs, recorder_.step(), static_cast<std::uint8_t>(recorder_.paused())));
+    lastHeartbeatNs_ = nowNs;
+  }
+  completeUpToNs_ = std::max(completeUpToNs_, complete);
+  return completeUpToNs_;
+}
+
+void Sender::collectDrops(ThreadLane& lane) {
+  for (int kind = 1; kind <= static_cast<int>(events::EventKind::MAX); ++kind) {
+    const auto eventKind = static_cast<events::EventKind>(kind);
+    if (const std::uint64_t count = lane.takeDrops(eventKind)) {
+      collector_.add(events::DropRecord(recorder_.now(), count, eventKind));
+    }
+  }
+}
+
+void Sender::collectOpenSpans(const ThreadLane& lane, std::int64_t nowNs) {
+  OpenSpanStack::Views views;
+  const std::uint32_t depth = lane.openSpans().read(views);
+  for (std::uint32_t i = 0; i < depth; ++i) {
+    const OpenSpanView& view = views[i];
+    // What is inside of a young span is younger still.
+    if (nowNs - view.beginNs < options_.openSpanAfter.count()) return;
+    collector_.add(events::OpenSpan(view.beginNs, nowNs, view.step, view.name, lane.id(),
+                                    static_cast<std::uint16_t>(i), view.phase));
+  }
+}
+
+}  // namespace highwater::probe

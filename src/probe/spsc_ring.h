@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace highwater::probe {
+
+/// A queue of fixed size between exactly one pushing and one draining thread, without locks. It
+/// allocates only when it is made.
+template <typename T>
+class SpscRing {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  /// `capacity` is rounded up to a power of two.
+  explicit SpscRing(std::size_t capacity)
+      : slots_(std::bit_ceil(capacity)), mask_(slots_.size() - 1) {}
+
+  [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
+
+  /// False where the ring is full; the value is then not in it. Pushing thread only.
+  [[nodiscard]] bool tryPush(const T& value) noexcept {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    if (head - knownTail_ == slots_.size()) {
+      knownTail_ = tail_.load(std::memory_order_acquire);
+      if (head - knownTail_ == slots_.size()) return false;
+    }
+    slots_[head & mask_] = value;
+    head_.store(head + 1, std::memory_order_release);
+    return true;
+  }
+
+  /// Calls f(value) for each value that is in the ring now, oldest first. Draining thread only.
+  template <typename F>
+  std::size_t drain(F&& f) {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    const std::size_t head = head_.load(std::memory_order_acquire);
+    for (std::size_t i = tail; i != head; ++i) f(slots_[i & mask_]);
+    tail_.store(head, std::memory_order_release);
+    return head - tail;
+  }
+
+ private:
+  // Not std::hardware_destructive_interference_size: its value may differ between two files.
+  static constexpr std::size_t kCacheLine = 128;
+
+  std::vector<T> slots_;
+  std::size_t mask_;
+  alignas(kCacheLine) std::atomic<std::size_t> head_{0};
+  std::size_t knownTail_ = 0;  // the pushing thread's last look at tail_
+  alignas(kCacheLine) std::atomic<std::size_t> tail_{0};
+};
+
+}  // namespace highwater::probe

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/events_generated.h"
+
+namespace highwater::probe {
+
+/// What the operating system says about this process and the machine; -1 where it does not.
+struct SystemReadings {
+  std::int64_t footprintBytes = -1;
+  std::int64_t availableBytes = -1;
+  std::int64_t swapUsedBytes = -1;
+  events::Pressure pressure = events::Pressure::Unknown;
+};
+
+/// Reads them over and over without allocating. Files stay open between readings.
+/// Linux: resident set (/proc/self/statm), MemAvailable and swap (/proc/meminfo), pressure stalls
+/// (/proc/pressure/memory). macOS: phys_footprint (TASK_VM_INFO), host_statistics64, vm.swapusage,
+/// kern.memorystatus_vm_pressure_level.
+class SystemReader {
+ public:
+  virtual ~SystemReader() = default;
+  [[nodiscard]] virtual SystemReadings read() = 0;
+};
+[[nodiscard]] std::unique_ptr<SystemReader> makeSystemReader();
+
+/// Physical memory of the machine, 0 where unknown.
+[[nodiscard]] std::uint64_t physicalMemoryBytes();
+
+}  // namespace highwater::probe

@@ -1,0 +1,85 @@
+#include <mach/mach.h>
+#include <sys/sysctl.h>
+#include <sys/types.h>
+
+#include "probe/system_readings.h"
+
+namespace highwater::probe {
+namespace {
+
+template <typename T>
+bool readSysctl(const char* name, T& value) {
+  std::size_t size = sizeof value;
+  return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && size == sizeof value;
+}
+
+/// What Activity Monitor shows as the process's memory.
+std::int64_t footprintBytes() {
+  task_vm_info_data_t info{};
+  mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
+  const kern_return_t result =
+      ::task_info(mach_task_self(), TASK_VM_INFO, reinterpret_cast<task_info_t>(&info), &count);
+  return result == KERN_SUCCESS ? static_cast<std::int64_t>(info.phys_footprint) : -1;
+}
+
+/// Pages that can be had without swapping: free, speculative, inactive and purgeable ones.
+std::int64_t availableBytes(host_t host, std::int64_t pageBytes) {
+  vm_statistics64_data_t statistics{};
+  mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
+  const kern_return_t result = ::host_statistics64(
+      host, HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&statistics), &count);
+  if (result != KERN_SUCCESS) return -1;
+  // free_count includes the speculative pages already.
+  const std::int64_t pages =
+      std::int64_t{statistics.free_count} + statistics.inactive_count + statistics.purgeable_count;
+  return pages * pageBytes;
+}
+
+/// The kernel's levels: 1 normal, 2 warning, 4 critical.
+events::Pressure pressure() {
+  int level = 0;
+  if (!readSysctl("kern.memorystatus_vm_pressure_level", level)) return events::Pressure::Unknown;
+  switch (level) {
+    case 1:
+      return events::Pressure::Normal;
+    case 2:
+      return events::Pressure::Warning;
+    case 4:
+      return events::Pressure::Critical;
+    default:
+      return events::Pressure::Unknown;
+  }
+}
+
+class MacSystemReader : public SystemReader {
+ public:
+  SystemReadings read() override {
+    SystemReadings readings;
+    readings.footprintBytes = footprintBytes();
+    readings.availableBytes = availableBytes(host_, pageBytes_);
+    xsw_usage swap{};
+    if (readSysctl("vm.swapusage", swap)) {
+      readings.swapUsedBytes = static_cast<std::int64_t>(swap.xsu_used);
+    }
+    readings.pressure = pressure();
+    return readings;
+  }
+
+ private:
+  // One send right for the life of the process: mach_host_self() makes a new one at each call.
+  host_t host_ = ::mach_host_self();
+  std::int64_t pageBytes_ = static_cast<std::int64_t>(vm_kernel_page_size);
+};
+
+}  // namespace
+
+std::unique_ptr<SystemReader> makeSystemReader() {
+  return std::make_unique<MacSystemReader>();
+}
+
+std::uint64_t physicalMemoryBytes() {
+  std::uint64_t bytes = 0;
+  return readSysctl("hw.memsize", bytes) ? bytes : 0;
+}
+
+}  // namespace highwater::probe

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace highwater::simmps {
+
+/// The first job that threw since the last drain.
+struct JobFailure {
+  std::string op;
+  std::exception_ptr error;
+};
+
+/// A point in the queue's order. Share one with DeviceQueue::record(); it may be recorded again.
+class DeviceEvent {
+ public:
+  /// True once the queue has passed the newest recording, and before any.
+  bool done() const;
+  /// Steady-clock time in ns at which the queue passed it; 0 before it has.
+  std::uint64_t timeNs() const;
+
+ private:
+  friend class DeviceQueue;
+  std::atomic<std::uint64_t> recordings_{0};
+  std::atomic<std::uint64_t> passed_{0};
+  std::atomic<std::uint64_t> timeNs_{0};
+};
+
+/// The simulated device's one command queue: jobs run one after another, in the order of their
+/// submission, on one thread of its own. The thread starts with the first job, so a fork before
+/// that is harmless; in a forked child jobs run where they are submitted.
+///
+/// A job that throws is kept as the failure, and the jobs after it are skipped until drain() hands
+/// the failure over: what follows would compute on tensors that were never written.
+class DeviceQueue {
+ public:
+  using Job = std::function<void()>;
+  /// Called once on the queue's thread with the loop to run: place for guards of that thread.
+  using ThreadScope = std::function<void(const std::function<void()>& loop)>;
+
+  /// Jobs that may wait for the device before submit() blocks: about ten steps of a small model.
+  /// Without a bound a host that never reads a result would run ahead without end.
+  static constexpr std::uint64_t kMaxPending = 4096;
+
+  explicit DeviceQueue(ThreadScope scope = {}, std::uint64_t maxPending = kMaxPending);
+  /// Runs what is pending, then ends the thread.
+  ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
+
+  /// Appends a job; blocks while maxPending jobs wait. `op` names it in failures and must outlive
+  /// the queue (literals, schema names).
+  void submit(std::string_view op, Job job);
+  /// Appends a recording of the event. Passed even while jobs are skipped.
+  void record(std::shared_ptr<DeviceEvent> event);
+
+  /// Blocks until every job submitted before this call is over; a failure is left for drain().
+  /// Returns at once on the queue's own thread.
+  void wait();
+  /// As wait(), then hands over the failure, if any, and lets later jobs run again.
+  std::optional<JobFailure> drain();
+
+  /// Jobs submitted and not over yet.
+  std::uint64_t pending() const;
+  /// Jobs submitted since the start.
+  std::uint64_t submitted() const;
+  /// Time in ns that jobs have taken on the device's thread.
+  std::uint64_t busyNs() const { return busyNs_.load(std::memory_order_relaxed); }
+
+  /// Runs what is pending and ends the thread; jobs submitted later run where they are submitted.
+  void stop();
+
+ private:
+  struct Item {
+    std::string_view op;
+    Job job;
+    std::shared_ptr<DeviceEvent> event;
+    std::uint64_t recording = 0;
+  };
+
+  static constexpr std::uint64_t kNobodyWaits = ~std::uint64_t(0);
+
+  void append(Item item);
+  void loop();
+  void run(Item& item);
+  void fail(std::string_view op, std::exception_ptr error);
+  bool runsInline() const;
+  bool isDeviceThread() const { return threadId_.load() == std::this_thread::get_id(); }
+  void start();
+  void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
+
+  const ThreadScope scope_;
+  const std::uint64_t maxPending_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable targetReached_;
+  std::deque<Item> items_;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t finished_ = 0;
+  std::uint64_t nextTarget_ = kNobodyWaits;  ///< lowest count of finished_ that a host waits for
+  bool stopping_ = false;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> hasFailed_{false};
+  std::optional<JobFailure> failure_;
+  std::atomic<std::uint64_t> busyNs_{0};
+  std::atomic<std::thread::id> threadId_{};
+  std::thread thread_;
+  long processId_ = 0;
+};
+
+}  // namespace highwater::simmps

@@ -1,0 +1,81 @@
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+
+#include "simmps/device.h"
+#include "simmps/registrations.h"
+#include "simmps/tensors.h"
+
+// Copies and what reads device memory on the host. Where the host blocks is part of the simulation:
+// a copy that crosses between host and device blocks unless it is non_blocking, and so does a
+// scalar read.
+namespace highwater::simmps {
+namespace {
+
+void copyOnDevice(const at::Tensor& dst, const at::Tensor& src) {
+  submitJob("aten::copy_",
+            [to = cpuAlias(dst), from = cpuAlias(src)]() mutable { to.copy_(from); });
+}
+
+void copyToDevice(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
+  if (nonBlocking) {
+    // A snapshot: the caller may change or free its tensor at once.
+    submitJob("aten::copy_",
+              [to = cpuAlias(dst), from = src.clone()]() mutable { to.copy_(from); });
+    return;
+  }
+  submitJob("aten::copy_",
+            [to = cpuAlias(dst), from = jobOwned(src)]() mutable { to.copy_(from); });
+  drainDevice();
+}
+
+void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
+  submitJob("aten::copy_",
+            [to = jobOwned(dst), from = cpuAlias(src)]() mutable { to.copy_(from); });
+  if (!nonBlocking) drainDevice();
+}
+
+at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
+  if (dst.is_same(src)) return dst;
+  const at::DisableRecordFunctionGuard unobserved;
+  const at::AutoDispatchBelowADInplaceOrView belowAutograd;
+  TORCH_CHECK((dst.is_mps() || dst.is_cpu()) && (src.is_mps() || src.is_cpu()),
+              "copy_: the simulated MPS device copies to and from the CPU only");
+  const at::Tensor from = src.sizes() == dst.sizes() ? src : src.expand(dst.sizes());
+  if (dst.numel() == 0) return dst;
+  if (dst.is_mps() && from.is_mps()) {
+    copyOnDevice(dst, from);
+  } else if (dst.is_mps()) {
+    copyToDevice(dst, from, nonBlocking);
+  } else {
+    copyToHost(dst, from, nonBlocking);
+  }
+  return dst;
+}
+
+at::Tensor copyFrom(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  at::Tensor to = dst;
+  copy(to, src, nonBlocking);
+  return dst;
+}
+
+at::Tensor copyFromAndResize(const at::Tensor& src, const at::Tensor& dst) {
+  if (dst.sizes() != src.sizes()) dst.resize_(src.sizes());
+  return copyFrom(src, dst, /*nonBlocking=*/false);
+}
+
+at::Scalar localScalarDense(const at::Tensor& self) {
+  drainDevice();
+  const at::DisableRecordFunctionGuard unobserved;
+  return at::_local_scalar_dense(cpuAlias(self));
+}
+
+}  // namespace
+
+void registerCopyKernels(torch::Library& library) {
+  library.impl("copy_", &copy);
+  library.impl("_copy_from", &copyFrom);
+  library.impl("_copy_from_and_resize", &copyFromAndResize);
+  library.impl("_local_scalar_dense", &localScalarDense);
+}
+
+}  // namespace highwater::simmps

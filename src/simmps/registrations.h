@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <torch/library.h>
+
+namespace highwater::simmps {
+
+/// Each registers its kernels with a library made for (aten, MPS), unless it says otherwise.
+void registerViewKernels(torch::Library& library);
+void registerCopyKernels(torch::Library& library);
+void registerComposedKernels(torch::Library& library);
+/// Attention at AutogradMPS: the stock kernel would enter a DispatchStub without an mps entry.
+void registerAutogradKernels(torch::Library& library);
+/// What falls back to the CPU whatever the environment says.
+void registerAlwaysFallingBack(torch::Library& library);
+
+/// Kernel of every op without one of its own (boxed fallback of key MPS): the op's CPU kernel as a
+/// job on the device; an op that real MPS lacks goes to fallBack().
+void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+/// True for ops that have a CPU kernel and no MPS kernel in PyTorch 2.13.
+bool lacksMpsKernel(const c10::OperatorHandle& op);
+
+/// As real MPS for an op without a kernel: at::native::cpu_fallback where
+/// PYTORCH_ENABLE_MPS_FALLBACK=1, else throws PyTorch's NotImplementedError.
+void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+}  // namespace highwater::simmps

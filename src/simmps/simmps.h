@@ -1,0 +1,17 @@
+#pragma once
+
+/// What libhighwater_simmps.so exports. Loading the library installs the simulated device, so these
+/// are for asking how that went; find them with dlsym. Plain C: no torch header needed.
+extern "C" {
+
+/// Installs the device under PyTorch's name "mps"; already called when the library is loaded, and
+/// idempotent. Returns 0, or 1 where nothing was registered (see highwater_simmps_error()).
+__attribute__((visibility("default"))) int highwater_simmps_install();
+
+/// nullptr where the device is installed; else one line for the user: a setting out of range, MPS
+/// hooks that exist already, another libtorch than the one compiled against.
+__attribute__((visibility("default"))) const char* highwater_simmps_error();
+
+/// "highwater-simmps <version> for libtorch <version>". Marks the device as simulated.
+__attribute__((visibility("default"))) const char* highwater_simmps_version();
+}

@@ -1,0 +1,171 @@
+#include "worker/csv.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+namespace highwater::worker {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 30;
+
+/// The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629).
+std::optional<std::size_t> firstInvalidUtf8(std::string_view text) {
+  const auto byteAt = [text](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned lead = byteAt(i);
+    std::size_t length = 1;
+    unsigned lowest = 0x80;   // bounds of the second byte: they exclude overlong forms,
+    unsigned highest = 0xBF;  // surrogates, and what is past U+10FFFF
+    if (lead >= 0xC2 && lead <= 0xDF) {
+      length = 2;
+    } else if (lead >= 0xE0 && lead <= 0xEF) {
+      length = 3;
+      if (lead == 0xE0) lowest = 0xA0;
+      if (lead == 0xED) highest = 0x9F;
+    } else if (lead >= 0xF0 && lead <= 0xF4) {
+      length = 4;
+      if (lead == 0xF0) lowest = 0x90;
+      if (lead == 0xF4) highest = 0x8F;
+    } else if (lead >= 0x80) {
+      return i;
+    }
+    for (std::size_t k = 1; k < length; ++k) {
+      const unsigned next = byteAt(i + k);
+      if (next < (k == 1 ? lowest : 0x80U) || next > (k == 1 ? highest : 0xBFU)) return i;
+    }
+    i += length;
+  }
+  return std::nullopt;
+}
+
+std::size_t lineOf(std::string_view text, std::size_t offset) {
+  std::size_t line = 1;
+  for (const char c : text.substr(0, offset)) line += c == '\n';
+  return line;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view name) : text_(text), name_(name) {}
+
+  Result<std::vector<CsvRow>> parse() {
+    while (at_ < text_.size()) {
+      CsvRow row;
+      row.line = line_;
+      if (auto parsed = parseRow(row); !parsed) return parsed.error();
+      const bool emptyLine = row.fields.size() == 1 && row.fields[0].empty();
+      if (!emptyLine) rows_.push_back(std::move(row));
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  Result<void> parseRow(CsvRow& row) {
+    while (true) {
+      std::string field;
+      if (at_ < text_.size() && text_[at_] == '"') {
+        if (auto quoted = parseQuoted(field); !quoted) return quoted;
+      } else {
+        while (at_ < text_.size() && text_[at_] != ',' && !atLineEnd()) {
+          if (text_[at_] == '"') return malformed("a quote inside of a field without quotes");
+          field += text_[at_++];
+        }
+      }
+      row.fields.push_back(std::move(field));
+      if (at_ < text_.size() && text_[at_] == ',') {
+        ++at_;
+        continue;
+      }
+      skipLineEnd();
+      return {};
+    }
+  }
+
+  Result<void> parseQuoted(std::string& field) {
+    const std::size_t openedOn = line_;
+    ++at_;
+    while (at_ < text_.size()) {
+      const char c = text_[at_++];
+      if (c == '\n') ++line_;
+      if (c != '"') {
+        field += c;
+      } else if (at_ < text_.size() && text_[at_] == '"') {
+        field += '"';
+        ++at_;
+      } else if (at_ < text_.size() && text_[at_] != ',' && !atLineEnd()) {
+        return malformed("text after a closing quote");
+      } else {
+        return {};
+      }
+    }
+    line_ = openedOn;
+    return malformed("a quote that is never closed");
+  }
+
+  [[nodiscard]] bool atLineEnd() const {
+    return text_[at_] == '\n' ||
+           (text_[at_] == '\r' && (at_ + 1 == text_.size() || text_[at_ + 1] == '\n'));
+  }
+  void skipLineEnd() {
+    if (at_ < text_.size() && text_[at_] == '\r') ++at_;
+    if (at_ < text_.size() && text_[at_] == '\n') ++at_;
+    ++line_;
+  }
+  [[nodiscard]] Error malformed(const char* what) const {
+    return {ErrorCode::kMalformed,
+            std::string(name_) + ", line " + std::to_string(line_) + ": " + what};
+  }
+
+  std::string_view text_;
+  std::string_view name_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+  std::vector<CsvRow> rows_;
+};
+
+}  // namespace
+
+Result<std::vector<CsvRow>> parseCsv(std::string_view text, std::string_view name) {
+  if (const auto bad = firstInvalidUtf8(text)) {
+    return Error{ErrorCode::kMalformed, std::string(name) + ", line " +
+                                            std::to_string(lineOf(text, *bad)) +
+                                            ": not UTF-8; save the file as UTF-8"};
+  }
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
+  return Parser(text, name).parse();
+}
+
+Result<std::vector<CsvRow>> readCsv(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    return Error{ErrorCode::kNotFound, name + " does not exist"};
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    return Error{ErrorCode::kMalformed, name + " is not a file"};
+  }
+  if (std::filesystem::file_size(path, error) > kMaxFileBytes) {
+    return Error{ErrorCode::kMalformed, name + " is larger than 1 GiB"};
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file && file.peek() != std::ifstream::traits_type::eof()) content << file.rdbuf();
+  if (!file.is_open() || file.bad()) {
+    return Error{ErrorCode::kNoPermission,
+                 name + " cannot be read: " + std::strerror(errno ? errno : EIO)};
+  }
+  return parseCsv(content.view(), name);
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "core/messages.h"
+#include "core/result.h"
+
+namespace highwater::worker {
+
+/// Chooses the device for --device, and loads the simulated one where it is meant: before anything
+/// asks PyTorch for MPS hooks, as it keeps the first answer for ever. The report tells built,
+/// available and selected apart. kUsage where the device does not exist on this system.
+[[nodiscard]] Result<DeviceReport> chooseDevice(const std::string& requested);
+
+/// What the device and the environment say about memory.
+[[nodiscard]] MemoryLimits readMemoryLimits(const DeviceReport& device);
+
+[[nodiscard]] std::string torchVersion();
+
+}  // namespace highwater::worker

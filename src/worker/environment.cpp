@@ -1,0 +1,66 @@
+#include "worker/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+extern char** environ;
+
+namespace highwater::worker {
+namespace {
+
+constexpr std::array kVariables = {
+    "PYTORCH_ENABLE_MPS_FALLBACK",
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+    "PYTORCH_MPS_LOW_WATERMARK_RATIO",
+    "PYTORCH_DEBUG_MPS_ALLOCATOR",
+    "PYTORCH_MPS_FAST_MATH",
+    "PYTORCH_MPS_PREFER_METAL",
+    "PYTORCH_MPS_LOG_PROFILE_INFO",
+    "PYTORCH_MPS_TRACE_SIGNPOSTS",
+    "OMP_NUM_THREADS",
+    "OMP_WAIT_POLICY",
+};
+constexpr std::string_view kOwnPrefix = "HIGHWATER_";
+constexpr double kHighestRatio = 2.0;  // PyTorch's default_high_watermark_upper_bound
+
+double ratio(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return otherwise;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  const bool fine = end != text && std::isfinite(value) && value >= 0 && value <= kHighestRatio;
+  return fine ? value : otherwise;
+}
+
+}  // namespace
+
+std::vector<EnvironmentEntry> environmentThatMatters() {
+  std::vector<EnvironmentEntry> entries;
+  for (const char* name : kVariables) {
+    const char* value = std::getenv(name);
+    entries.push_back({name, value ? std::optional<std::string>(value) : std::nullopt});
+  }
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view text = *variable;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || text.substr(0, kOwnPrefix.size()) != kOwnPrefix) {
+      continue;
+    }
+    entries.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
+  }
+  return entries;
+}
+
+WatermarkRatios watermarkRatios() {
+  const WatermarkRatios defaults;
+  WatermarkRatios ratios;
+  ratios.high = ratio("PYTORCH_MPS_HIGH_WATERMARK_RATIO", defaults.high);
+  ratios.low = ratio("PYTORCH_MPS_LOW_WATERMARK_RATIO", defaults.low);
+  return ratios;
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,173 @@
+#include "worker/options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "core/units.h"
+#include "worker/knobs.h"
+
+namespace highwater::worker {
+namespace {
+
+constexpr std::uint32_t kMaxSteps = 100'000'000;
+constexpr std::uint32_t kLongestPositionTable = 8192;
+
+struct Preset {
+  const char* name;
+  std::uint32_t width, layers, heads, batchSize, sequenceLength;
+  double learningRate;
+};
+constexpr Preset kSmall{"small", 128, 2, 4, 16, 64, 1e-3};
+constexpr Preset kBase{"base", 768, 4, 12, 32, 128, 1e-4};
+
+/// The text of an option as it stands on the command line, before it becomes a value.
+struct RawConnection {
+  bool stdio = false;
+  int fd = -1;
+  std::string socket;
+  std::string tokenFile;
+};
+
+Result<void> resolveConnection(const RawConnection& raw, Options& options) {
+  const int ways = int{raw.stdio} + int{raw.fd >= 0} + int{!raw.socket.empty()};
+  if (ways != 1) {
+    return usageError("say where the frames go, with one of --stdio, --fd N and --connect SOCKET");
+  }
+  if (!raw.socket.empty()) {
+    if (raw.tokenFile.empty()) return usageError("--connect needs --token-file FILE");
+    options.connection = SocketConnection{raw.socket, raw.tokenFile};
+  } else if (raw.fd >= 0) {
+    options.connection = FdConnection{raw.fd};
+  } else {
+    options.connection = StdioConnection{};
+  }
+  return {};
+}
+
+Result<void> checkDtype(const std::string& dtype) {
+  if (dtype == "float32") return {};
+  if (dtype == "float16" || dtype == "bfloat16") {
+    return usageError("--dtype " + dtype + " is not supported by this workload; use float32");
+  }
+  if (dtype == "float64") return usageError("--dtype float64 does not exist on MPS; use float32");
+  return usageError("--dtype " + dtype + " is unknown; use float32");
+}
+
+void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
+  app.add_option("--workload", o.workload, "What to train")
+      ->check(CLI::IsMember({"issue-classifier"}))
+      ->capture_default_str();
+  app.add_option("--preset", o.preset, "Size of the model: small, base")
+      ->check(CLI::IsMember({"small", "base"}));
+  app.add_option("--width", o.width, "Width of the model")->check(CLI::Range(8, 8192));
+  app.add_option("--layers", o.layers, "Encoder layers")->check(CLI::Range(1, 64));
+  app.add_option("--heads", o.heads, "Attention heads; the width is a multiple of it")
+      ->check(CLI::Range(1, 128));
+  app.add_option("--max-seq", o.maxSequenceLength, "Length of the position table")
+      ->check(CLI::Range(8u, kLongestPositionTable))
+      ->capture_default_str();
+  app.add_option("--dtype", dtype, "Type of the parameters: float32")->capture_default_str();
+  app.add_option("--data", o.data, "CSV with the header text,label (default: the sample texts)");
+  app.add_option("--data-held-out", o.heldOut, "CSV to evaluate on (default: a fifth of --data)")
+      ->needs("--data");
+}
+
+void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes) {
+  app.add_option("--device", o.device, "auto, mps, sim (simulated MPS) or cpu")
+      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
+      ->capture_default_str();
+  app.add_option("--steps", o.steps, "Steps to train; 0: until stopped")
+      ->check(CLI::Range(0u, kMaxSteps))
+      ->capture_default_str();
+  app.add_option("--batch", o.batchSize, "Batch size")->check(CLI::Range(1u, kMaxWorkerBatchSize));
+  app.add_option("--seq", o.sequenceLength, "Sequence length, up to --max-seq")
+      ->check(CLI::Range(1u, kLongestPositionTable));
+  app.add_option("--loss-every", o.lossEvery, "Read the loss every N steps")
+      ->check(CLI::Range(1u, kMaxLossInterval))
+      ->capture_default_str();
+  app.add_option("--eval-every", o.evalEvery, "Evaluate every N steps; 0: at the end only")
+      ->check(CLI::Range(0u, kMaxSteps))
+      ->capture_default_str();
+  app.add_option("--lr", o.learningRate, "Learning rate of AdamW")->check(CLI::Range(1e-9, 10.0));
+  app.add_option("--seed", o.seed, "Seed of the model and of the order of rows")
+      ->capture_default_str();
+  app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
+      ->take_all()
+      ->expected(1);
+  app.add_option("--recommended-max", o.recommendedMax,
+                 "Recommended max of the simulated device, as in 2GiB");
+}
+
+void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
+  app.add_flag("--stdio", raw.stdio, "Frames on stdin and stdout");
+  app.add_option("--fd", raw.fd, "Frames on an inherited socket")->check(CLI::Range(0, 1 << 20));
+  app.add_option("--connect", raw.socket, "Frames on a local socket, with --token-file");
+  app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
+  app.add_flag("--autostart", o.autostart, "Begin without a host; the end of stdin means nothing");
+  app.add_flag("--describe", o.describe, "Say what this is (one frame), then end");
+  app.add_flag("--break-contract", o.breakContract)->group("");
+}
+
+}  // namespace
+
+Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const* argv) {
+  CLI::App app("Trains, measures itself and obeys; usually started by highwater",
+               "highwater-worker");
+  app.set_version_flag("--version", "highwater-worker " HIGHWATER_VERSION);
+  Options options;
+  RawConnection connection;
+  std::string dtype = "float32";
+  std::vector<std::string> changes;
+  addTrainingOptions(app, options, changes);
+  addModelOptions(app, options, dtype);
+  addConnectionOptions(app, options, connection);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& question) {
+    app.exit(question, std::cout, std::cerr);
+    return std::variant<Options, Answered>(Answered{});
+  } catch (const CLI::ParseError& error) {
+    return usageError(error.what());
+  }
+  if (auto fine = checkDtype(dtype); !fine) return fine.error();
+  if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
+  if (!options.recommendedMax.empty()) {
+    const auto bytes = parseBytes(options.recommendedMax, "--recommended-max");
+    if (!bytes) return bytes.error();
+  }
+  for (const std::string& text : changes) {
+    auto change = parseKnobChange(text);
+    if (!change) return std::move(change).error();
+    options.changes.push_back(*change);
+  }
+  return std::variant<Options, Answered>(std::move(options));
+}
+
+Result<Sizes> resolveSizes(const Options& options, bool realMps) {
+  const Preset& preset =
+      options.preset.value_or(realMps ? kBase.name : kSmall.name) == kBase.name ? kBase : kSmall;
+  Sizes sizes;
+  sizes.model = {preset.name, options.width.value_or(preset.width),
+                 options.layers.value_or(preset.layers), options.heads.value_or(preset.heads),
+                 options.maxSequenceLength};
+  sizes.knobs = {
+      options.batchSize.value_or(preset.batchSize),
+      options.sequenceLength.value_or(std::min(preset.sequenceLength, options.maxSequenceLength)),
+      options.lossEvery};
+  sizes.learningRate = options.learningRate.value_or(preset.learningRate);
+  if (sizes.model.width % sizes.model.heads != 0) {
+    return usageError("--width " + std::to_string(sizes.model.width) +
+                      " is not a multiple of --heads " + std::to_string(sizes.model.heads));
+  }
+  if (sizes.knobs.sequenceLength > options.maxSequenceLength) {
+    return usageError("--seq " + std::to_string(sizes.knobs.sequenceLength) +
+                      " is past the position table; allowed are 1 to " +
+                      std::to_string(options.maxSequenceLength) + " (--max-seq)");
+  }
+  return sizes;
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,39 @@
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "worker/platform.h"
+
+namespace highwater::worker {
+
+std::string platformName() {
+  utsname name{};
+  if (::uname(&name) != 0) return "Linux";
+  return std::string("Linux ") + name.machine;
+}
+
+std::filesystem::path programFolder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+std::string whyNoMetal() {
+  return "there is no Metal on Linux";
+}
+
+void restartWithPassiveOpenMp(char** argv) {
+  constexpr const char* kVariable = "OMP_WAIT_POLICY";
+  if (std::getenv(kVariable)) return;
+  std::error_code error;
+  // Not /proc/self/exe itself: the process would be named "exe".
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error && ::setenv(kVariable, "PASSIVE", 1) == 0) ::execv(program.c_str(), argv);
+}
+
+bool canSimulateMps() {
+  return true;
+}
+
+}  // namespace highwater::worker

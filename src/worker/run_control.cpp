@@ -1,0 +1,132 @@
+#include "worker/run_control.h"
+
+#include <string>
+#include <variant>
+
+namespace highwater::worker {
+
+RunControl::RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps)
+    : knobs_(knobs), limits_(limits), plannedSteps_(plannedSteps) {}
+
+void RunControl::welcome() {
+  const std::lock_guard lock(mutex_);
+  welcomed_ = true;
+  changed_.notify_all();
+}
+
+CommandResult RunControl::obey(const Command& command) {
+  const std::lock_guard lock(mutex_);
+  CommandResult result;
+  result.commandId = command.id;
+  result.accepted = true;
+  if (const auto* change = std::get_if<SetKnobs>(&command.action)) {
+    const Result<std::uint32_t> step = scheduleLocked(*change);
+    result.accepted = step.ok();
+    if (step) {
+      result.effectiveStep = *step;
+    } else {
+      result.message = step.error().message;
+    }
+  } else if (std::holds_alternative<StartTraining>(command.action)) {
+    result.accepted = !started_;
+    if (started_) result.message = "the run has started already";
+    started_ = true;
+    result.effectiveStep = 1;
+  } else if (std::holds_alternative<PauseTraining>(command.action)) {
+    pauseRequested_ = true;
+    result.effectiveStep = currentStep_ + 1;
+  } else if (std::holds_alternative<ResumeTraining>(command.action)) {
+    pauseRequested_ = false;
+    result.effectiveStep = currentStep_ + 1;
+  } else if (std::holds_alternative<EmptyCache>(command.action)) {
+    emptyCacheRequested_ = true;
+    result.effectiveStep = currentStep_ + 1;
+  } else {
+    stopRequested_ = true;
+  }
+  changed_.notify_all();
+  return result;
+}
+
+void RunControl::hostGone() {
+  const std::lock_guard lock(mutex_);
+  hostGone_ = true;
+  stopRequested_ = true;
+  changed_.notify_all();
+}
+
+bool RunControl::isHostGone() const {
+  const std::lock_guard lock(mutex_);
+  return hostGone_;
+}
+
+bool RunControl::waitForWelcome() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return welcomed_ || hostGone_; });
+  return !hostGone_;
+}
+
+bool RunControl::waitForStart() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return started_ || stopRequested_; });
+  return !stopRequested_;
+}
+
+NextAction RunControl::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] {
+    return stopRequested_ || emptyCacheRequested_ || paused_ != pauseRequested_ || !paused_;
+  });
+  NextAction action;
+  action.step = currentStep_ + 1;
+  action.knobs = knobs_;
+  if (stopRequested_ || (plannedSteps_ > 0 && currentStep_ >= plannedSteps_)) {
+    action.kind = NextAction::Kind::kStop;
+  } else if (emptyCacheRequested_) {
+    emptyCacheRequested_ = false;
+    action.kind = NextAction::Kind::kEmptyCache;
+  } else if (paused_ != pauseRequested_) {
+    paused_ = pauseRequested_;
+    action.kind = paused_ ? NextAction::Kind::kPaused : NextAction::Kind::kResumed;
+  } else {
+    action.kind = NextAction::Kind::kStep;
+    ++currentStep_;
+    action.changes = schedule_.apply(currentStep_, knobs_);
+    action.knobs = knobs_;
+  }
+  return action;
+}
+
+bool RunControl::stopRequested() const {
+  const std::lock_guard lock(mutex_);
+  return stopRequested_;
+}
+
+Result<void> RunControl::schedule(const SetKnobs& change) {
+  const std::lock_guard lock(mutex_);
+  const Result<std::uint32_t> step = scheduleLocked(change);
+  if (!step) return step.error();
+  return {};
+}
+
+Knobs RunControl::knobs() const {
+  const std::lock_guard lock(mutex_);
+  return knobs_;
+}
+
+Result<std::uint32_t> RunControl::scheduleLocked(SetKnobs change) {
+  if (auto fine = checkKnobs(change, limits_); !fine) return fine.error();
+  if (change.atStep == 0) change.atStep = currentStep_ + 1;
+  if (change.atStep <= currentStep_) {
+    return usageError("step " + std::to_string(change.atStep) +
+                      " has begun already; the next one is " + std::to_string(currentStep_ + 1));
+  }
+  if (plannedSteps_ > 0 && change.atStep > plannedSteps_) {
+    return usageError("step " + std::to_string(change.atStep) + " is past the last one, " +
+                      std::to_string(plannedSteps_));
+  }
+  schedule_.add(change);
+  return change.atStep;
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,324 @@
+#include "worker/training.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "probe/mps_device.h"
+#include "probe/phase_scope.h"
+#include "worker/batches.h"
+#include "worker/model.h"
+#include "worker/tokenizer.h"
+
+namespace highwater::worker {
+namespace {
+
+constexpr double kWeightDecay = 0.01;
+constexpr std::uint32_t kEvaluationBatch = 32;
+
+/// A batch on the device.
+struct DeviceBatch {
+  torch::Tensor ids;
+  torch::Tensor labels;
+};
+
+/// The tensors do not live where the model does.
+struct ContractViolation {
+  std::string message;
+};
+
+/// "mps", not "mps:0": the words that PyTorch's own error has.
+std::string deviceName(const torch::Device& device) {
+  return torch::Device(device.type()).str();
+}
+
+bool isOutOfMemory(const std::exception& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return true;
+  return std::string_view(error.what()).find("MPS backend out of memory") != std::string_view::npos;
+}
+
+/// libtorch's message without the lines of C++ backtrace that follow it.
+std::string firstLine(const std::exception& error) {
+  const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+class ClassifierTraining : public Training {
+ public:
+  ClassifierTraining(TrainingSetup setup, probe::Recorder& recorder,
+                     probe::CounterSource* counters);
+
+  RunDescription description() const override;
+  Outcome run(RunControl& control) override;
+
+ private:
+  void boundary(const NextAction& action);
+  void trainStep(const NextAction& action);
+  [[nodiscard]] HostBatch assemble(const Knobs& knobs);
+  [[nodiscard]] DeviceBatch moveToDevice(const HostBatch& batch);
+  void checkContract(const DeviceBatch& batch);
+  [[nodiscard]] bool readsLoss(const NextAction& action) const;
+  void recordStep(const NextAction& action, std::int64_t beginNs, std::optional<float> loss);
+  void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
+  [[nodiscard]] Failure failureOf(const std::exception& error);
+  [[nodiscard]] probe::PhaseScope phase(events::Phase which) {
+    return probe::PhaseScope(recorder_, counters_, which);
+  }
+
+  TrainingSetup setup_;
+  probe::Recorder& recorder_;
+  probe::CounterSource* counters_;
+  Vocabulary vocabulary_;
+  EncodedTexts train_;
+  EncodedTexts heldOut_;
+  RowOrder order_;
+  torch::Device device_;
+  IssueClassifier model_{nullptr};
+  std::unique_ptr<torch::optim::AdamW> optimizer_;
+  bool contractChecked_ = false;
+  std::uint32_t stepsDone_ = 0;
+  std::uint32_t lastEvaluated_ = 0;
+};
+
+ClassifierTraining::ClassifierTraining(TrainingSetup setup, probe::Recorder& recorder,
+                                       probe::CounterSource* counters)
+    : setup_(std::move(setup)),
+      recorder_(recorder),
+      counters_(counters),
+      vocabulary_(Vocabulary::build(setup_.data.train.texts)),
+      train_(encodeTexts(setup_.data.train, vocabulary_)),
+      heldOut_(encodeTexts(setup_.data.heldOut, vocabulary_)),
+      order_(train_.size(), setup_.options->seed),
+      device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
+                                              : torch::Device(torch::kCPU)) {
+  torch::manual_seed(setup_.options->seed);
+  model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
+                           static_cast<std::int64_t>(setup_.data.labelNames.size()));
+  model_->to(device_);
+  optimizer_ = std::make_unique<torch::optim::AdamW>(
+      model_->parameters(),
+      torch::optim::AdamWOptions(setup_.sizes.learningRate).weight_decay(kWeightDecay));
+}
+
+RunDescription ClassifierTraining::description() const {
+  const Options& options = *setup_.options;
+  RunDescription run;
+  run.workload = options.workload;
+  run.preset = setup_.sizes.model.preset;
+  run.dtype = "float32";
+  run.dataset = setup_.data.name;
+  run.trainRows = static_cast<std::uint32_t>(train_.size());
+  run.heldOutRows = static_cast<std::uint32_t>(heldOut_.size());
+  run.labels = setup_.data.labelNames;
+  run.vocabularySize = static_cast<std::uint32_t>(vocabulary_.size());
+  run.width = setup_.sizes.model.width;
+  run.layers = setup_.sizes.model.layers;
+  run.heads = setup_.sizes.model.heads;
+  for (const torch::Tensor& parameter : model_->parameters()) {
+    run.parameters += static_cast<std::uint64_t>(parameter.numel());
+  }
+  run.knobs = setup_.sizes.knobs;
+  run.maxBatchSize = kMaxWorkerBatchSize;
+  run.maxSequenceLength = setup_.sizes.model.maxSequenceLength;
+  run.plannedSteps = options.steps;
+  return run;
+}
+
+Training::Outcome ClassifierTraining::run(RunControl& control) {
+  Outcome outcome;
+  Knobs knobs = control.knobs();
+  try {
+    while (true) {
+      const NextAction action = control.next();
+      if (action.kind == NextAction::Kind::kStop) break;
+      if (action.kind != NextAction::Kind::kStep) {
+        boundary(action);
+        continue;
+      }
+      knobs = action.knobs;
+      trainStep(action);
+      stepsDone_ = action.step;
+      const std::uint32_t every = setup_.options->evalEvery;
+      if (every > 0 && stepsDone_ % every == 0) evaluate(stepsDone_, knobs.sequenceLength);
+    }
+    const bool wanted = stepsDone_ > 0 && lastEvaluated_ != stepsDone_ && !control.isHostGone();
+    if (wanted) evaluate(stepsDone_, knobs.sequenceLength);
+  } catch (const ContractViolation& violation) {
+    outcome.failure = Failure{Failure::Kind::kDeviceContract, violation.message};
+  } catch (const std::exception& error) {
+    outcome.failure = failureOf(error);
+  }
+  outcome.stepsDone = stepsDone_;
+  outcome.stoppedOnRequest = control.stopRequested();
+  return outcome;
+}
+
+Failure ClassifierTraining::failureOf(const std::exception& error) {
+  const std::string message = firstLine(error);
+  if (!isOutOfMemory(error)) {
+    return {Failure::Kind::kFailed,
+            "step " + std::to_string(recorder_.step()) + " failed: " + message};
+  }
+  recorder_.mark(events::MarkerKind::OutOfMemory, recorder_.step(), 0, 0, message);
+  return {Failure::Kind::kOutOfMemory, message};
+}
+
+void ClassifierTraining::boundary(const NextAction& action) {
+  switch (action.kind) {
+    case NextAction::Kind::kPaused:
+      recorder_.setPaused(true);
+      recorder_.mark(events::MarkerKind::Paused, action.step);
+      break;
+    case NextAction::Kind::kResumed:
+      recorder_.setPaused(false);
+      recorder_.mark(events::MarkerKind::Resumed, action.step);
+      break;
+    case NextAction::Kind::kEmptyCache: {
+      const auto cached = [this] {
+        const auto counters = counters_ ? counters_->read() : std::nullopt;
+        return counters ? static_cast<double>(counters->driverBytes) : 0.0;
+      };
+      const double before = cached();
+      if (counters_) probe::emptyDeviceCache();
+      recorder_.mark(events::MarkerKind::CacheEmptied, action.step, before, cached());
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void ClassifierTraining::trainStep(const NextAction& action) {
+  recorder_.setStep(action.step);
+  for (const KnobChange& change : action.changes) {
+    recorder_.mark(change.kind, action.step, change.before, change.after);
+  }
+  recorder_.resetSeenPeaks();
+  if (counters_) probe::resetExactPeaks();
+  model_->train();
+
+  const std::int64_t beginNs = recorder_.now();
+  HostBatch host;
+  {
+    const auto scope = phase(events::Phase::BatchAssembly);
+    host = assemble(action.knobs);
+  }
+  DeviceBatch batch;
+  {
+    const auto scope = phase(events::Phase::DeviceMove);
+    batch = moveToDevice(host);
+  }
+  checkContract(batch);
+  torch::Tensor loss;
+  {
+    const auto scope = phase(events::Phase::Forward);
+    loss = torch::nn::functional::cross_entropy(model_(batch.ids), batch.labels);
+  }
+  std::optional<float> lossValue;
+  if (readsLoss(action)) {
+    const auto scope = phase(events::Phase::LossRead);
+    lossValue = loss.item<float>();
+  }
+  {
+    const auto scope = phase(events::Phase::Backward);
+    optimizer_->zero_grad();
+    loss.backward();
+  }
+  {
+    const auto scope = phase(events::Phase::OptimizerStep);
+    optimizer_->step();
+  }
+  recordStep(action, beginNs, lossValue);
+}
+
+HostBatch ClassifierTraining::assemble(const Knobs& knobs) {
+  return assembleBatch(train_, order_.next(knobs.batchSize), knobs.sequenceLength);
+}
+
+DeviceBatch ClassifierTraining::moveToDevice(const HostBatch& batch) {
+  // from_blob does not own: the copy must be made before `batch` goes.
+  auto* ids = const_cast<TokenId*>(batch.ids.data());
+  auto* labels = const_cast<std::int64_t*>(batch.labels.data());
+  const torch::Tensor hostIds =
+      torch::from_blob(ids, {batch.batchSize, batch.sequenceLength}, torch::kInt64);
+  const torch::Tensor hostLabels = torch::from_blob(labels, {batch.batchSize}, torch::kInt64);
+  if (setup_.options->breakContract) return {hostIds.clone(), hostLabels.clone()};
+  return {hostIds.to(device_, /*non_blocking=*/false, /*copy=*/true),
+          hostLabels.to(device_, /*non_blocking=*/false, /*copy=*/true)};
+}
+
+void ClassifierTraining::checkContract(const DeviceBatch& batch) {
+  if (contractChecked_) return;
+  const torch::Device model = model_->parameters().front().device();
+  for (const torch::Tensor& tensor : {batch.ids, batch.labels}) {
+    if (tensor.device().type() == model.type()) continue;
+    throw ContractViolation{"batch device " + deviceName(tensor.device()) +
+                            " does not match model device " + deviceName(model)};
+  }
+  contractChecked_ = true;
+}
+
+bool ClassifierTraining::readsLoss(const NextAction& action) const {
+  return action.step == 1 || action.step == setup_.options->steps ||
+         action.step % action.knobs.lossEvery == 0;
+}
+
+void ClassifierTraining::recordStep(const NextAction& action, std::int64_t beginNs,
+                                    std::optional<float> loss) {
+  const auto exact = counters_ ? probe::readExactPeaks() : std::nullopt;
+  const std::uint64_t current = exact ? exact->currentBytes : recorder_.seenPeakCurrent();
+  const Knobs& knobs = action.knobs;
+  recorder_.record([&](std::int64_t nowNs) {
+    return events::StepRecord(
+        beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, action.step,
+        knobs.batchSize, knobs.sequenceLength, knobs.batchSize * knobs.sequenceLength,
+        loss.value_or(std::numeric_limits<float>::quiet_NaN()),
+        static_cast<std::uint8_t>(loss.has_value()), static_cast<std::uint8_t>(exact.has_value()));
+  });
+}
+
+void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLength) {
+  const torch::NoGradGuard noGrad;
+  model_->eval();
+  std::vector<std::size_t> rows;
+  std::int64_t right = 0;
+  double lossSum = 0;
+  for (std::size_t first = 0; first < heldOut_.size(); first += kEvaluationBatch) {
+    rows.clear();
+    for (std::size_t i = first; i < std::min(first + kEvaluationBatch, heldOut_.size()); ++i) {
+      rows.push_back(i);
+    }
+    const DeviceBatch batch = moveToDevice(assembleBatch(heldOut_, rows, sequenceLength));
+    const torch::Tensor logits = model_(batch.ids).to(torch::kCPU);
+    const torch::Tensor labels = batch.labels.to(torch::kCPU);
+    right += logits.argmax(1).eq(labels).sum().item<std::int64_t>();
+    lossSum += torch::nn::functional::cross_entropy(logits, labels).item<double>() *
+               static_cast<double>(rows.size());
+  }
+  const auto samples = static_cast<double>(heldOut_.size());
+  recorder_.record([&](std::int64_t nowNs) {
+    return events::Evaluation(nowNs, step, static_cast<std::uint32_t>(heldOut_.size()),
+                              static_cast<float>(static_cast<double>(right) / samples),
+                              static_cast<float>(lossSum / samples));
+  });
+  lastEvaluated_ = step;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Training>> Training::make(TrainingSetup setup, probe::Recorder& recorder,
+                                                 probe::CounterSource* counters) {
+  try {
+    return std::unique_ptr<Training>(
+        std::make_unique<ClassifierTraining>(std::move(setup), recorder, counters));
+  } catch (const std::exception& error) {
+    const ErrorCode code = isOutOfMemory(error) ? ErrorCode::kOutOfMemory : ErrorCode::kFailed;
+    return Error{code, "the model cannot be built: " + firstLine(error)};
+  }
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,179 @@
+#include "worker/worker.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "probe/mps_device.h"
+#include "probe/op_observer.h"
+#include "probe/sampler.h"
+#include "wire/limits.h"
+#include "worker/data_set.h"
+#include "worker/device.h"
+#include "worker/environment.h"
+#include "worker/platform.h"
+#include "worker/training.h"
+
+namespace highwater::worker {
+namespace {
+
+// A worker must be gone 2 s after its host; a step or an evaluation may take longer than that.
+constexpr auto kGraceAfterHost = std::chrono::milliseconds(1500);
+
+void endSoonWhateverHappens() {
+  std::thread([] {
+    std::this_thread::sleep_for(kGraceAfterHost);
+    ::_exit(kExitEndedEarly);
+  }).detach();
+}
+
+Result<DataSet> loadData(const Options& options) {
+  if (options.data) return loadDataSet(*options.data, options.heldOut, options.seed);
+  const auto files = findSampleData(programFolder());
+  if (!files) return files.error();
+  return loadDataSet(files->train, files->heldOut, options.seed);
+}
+
+}  // namespace
+
+Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection connection,
+               RunClock clock)
+    : options_(std::move(options)),
+      sizes_(std::move(sizes)),
+      device_(std::move(device)),
+      connection_(std::move(connection)),
+      control_(sizes_.knobs, {kMaxWorkerBatchSize, sizes_.model.maxSequenceLength}, options_.steps),
+      recorder_(clock),
+      writer_(connection_.writeFd, [this] { onHostGone(); }) {
+  if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
+}
+
+Result<void> Worker::scheduleChanges() {
+  for (const SetKnobs& change : options_.changes) {
+    if (auto fine = control_.schedule(change); !fine) {
+      return usageError("--set " + std::to_string(change.atStep) + ":...: " + fine.error().message);
+    }
+  }
+  return {};
+}
+
+ExitCode Worker::run() {
+  if (!sendHello()) return kExitEndedEarly;
+  if (options_.describe) return kExitDone;
+  startReading();
+  if (!options_.autostart && !control_.waitForWelcome()) {
+    const std::lock_guard lock(nonsenseMutex_);
+    return nonsense_.empty() ? kExitEndedEarly : fail(Failure::Kind::kFailed, nonsense_);
+  }
+  return train();
+}
+
+bool Worker::sendHello() {
+  Hello hello;
+  hello.protocolVersion = wire::kProtocolVersion;
+  hello.token = connection_.token;
+  hello.workerVersion = HIGHWATER_VERSION;
+  hello.torchVersion = torchVersion();
+  hello.platform = platformName();
+  hello.processId = static_cast<std::uint64_t>(::getpid());
+  hello.clock = recorder_.clock();
+  hello.device = device_;
+  hello.limits = readMemoryLimits(device_);
+  hello.environment = environmentThatMatters();
+  return writer_.send(hello).ok();
+}
+
+void Worker::startReading() {
+  CommandReader::Callbacks callbacks;
+  callbacks.answer = [this](const CommandResult& result) {
+    if (!writer_.send(result)) onHostGone();
+  };
+  callbacks.hostGone = [this] {
+    // Without a host stdin may be /dev/null.
+    if (!options_.autostart) onHostGone();
+  };
+  callbacks.nonsense = [this](const std::string& what) { onNonsense(what); };
+  reader_ = std::make_unique<CommandReader>(connection_.readFd, control_, options_.autostart,
+                                            std::move(callbacks));
+  reader_->start();
+}
+
+void Worker::onHostGone() {
+  control_.hostGone();
+  endSoonWhateverHappens();
+}
+
+void Worker::onNonsense(const std::string& what) {
+  {
+    const std::lock_guard lock(nonsenseMutex_);
+    nonsense_ = what;
+  }
+  // A host that cannot be understood is as good as none.
+  onHostGone();
+}
+
+ExitCode Worker::train() {
+  auto data = loadData(options_);
+  if (!data) {
+    const bool usage = data.error().code == ErrorCode::kUsage;
+    return fail(usage ? Failure::Kind::kUsage : Failure::Kind::kFailed, data.error().message);
+  }
+  recorder_.nameThread("training");
+  // Declared in the order of their start; they end in the opposite one, so that the sender sees
+  // what the others did last.
+  probe::Sender sender(recorder_, writer_);
+  sender.start();
+  std::optional<probe::Sampler> sampler;
+  sampler.emplace(recorder_, counters_.get(), options_.samplingHz);
+  sampler->start();
+
+  auto training =
+      Training::make({&options_, sizes_, device_, std::move(*data)}, recorder_, counters_.get());
+  if (!training) {
+    const bool memory = training.error().code == ErrorCode::kOutOfMemory;
+    sampler.reset();
+    sender.stop();
+    return fail(memory ? Failure::Kind::kOutOfMemory : Failure::Kind::kFailed,
+                training.error().message);
+  }
+  if (!writer_.send((*training)->description())) return kExitEndedEarly;
+  Training::Outcome outcome;
+  outcome.stoppedOnRequest = true;
+  if (options_.autostart || control_.waitForStart()) {
+    const probe::OpObserver observer(recorder_);
+    outcome = (*training)->run(control_);
+  }
+  sampler.reset();
+  sender.stop();
+  if (outcome.failure) return fail(outcome.failure->kind, outcome.failure->message);
+  return end(outcome.stepsDone, outcome.stoppedOnRequest);
+}
+
+ExitCode Worker::fail(Failure::Kind kind, const std::string& message) {
+  std::fprintf(stderr, "highwater-worker: %s\n", message.c_str());
+  // Whether anybody still listens changes nothing about the exit code.
+  (void)writer_.send(Failure{kind, message}).ok();
+  switch (kind) {
+    case Failure::Kind::kUsage:
+      return kExitUsage;
+    case Failure::Kind::kOutOfMemory:
+      return kExitEndedEarly;
+    default:
+      return kExitFailed;
+  }
+}
+
+ExitCode Worker::end(std::uint32_t stepsDone, bool stoppedOnRequest) {
+  if (control_.isHostGone()) {
+    const std::lock_guard lock(nonsenseMutex_);
+    if (!nonsense_.empty()) return fail(Failure::Kind::kFailed, nonsense_);
+    return kExitEndedEarly;
+  }
+  return writer_.send(Goodbye{stepsDone, stoppedOnRequest}) ? kExitDone : kExitEndedEarly;
+}
+
+}  // namespace highwater::worker

@@ -1,0 +1,208 @@
+#include <QtTest>
+
+#include "analysis/run_summary.h"
+#include "core/units.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+/// Step `number` of `ms`, one a second, with its loss where it is positive.
+events::StepRecord step(std::uint32_t number, std::int64_t ms, float loss = 0,
+                        std::uint64_t peak = 100, bool exact = true) {
+  return {number * 1000 * kMs,
+          ms * kMs,
+          peak,
+          peak * 2,
+          -1,
+          number,
+          16,
+          64,
+          1000,
+          loss,
+          loss > 0,
+          exact};
+}
+
+}  // namespace
+
+class TestRunSummary : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void nothing();
+  void percentilesByNearestRank_data();
+  void percentilesByNearestRank();
+  void throughputAndLoss();
+  void peaks();
+  void wholeSampleRun();
+  void rangeCountsWhatLiesInIt();
+  void totalsByOpAndPlace();
+};
+
+void TestRunSummary::nothing() {
+  const RunSummary summary = summarize(LiveStore());
+  QCOMPARE(summary.steps, 0u);
+  QCOMPARE(summary.stepMsP50, 0.0);
+  QCOMPARE(summary.tokensPerS, 0.0);
+  QVERIFY(!summary.lossFirst && !summary.heldOutAccuracy);
+  QVERIFY(!summary.currentPeakExact);
+  QVERIFY(summary.syncPoints.empty() && summary.fallbacks.empty());
+}
+
+void TestRunSummary::percentilesByNearestRank_data() {
+  QTest::addColumn<int>("count");
+  QTest::addColumn<double>("p50");
+  QTest::addColumn<double>("p95");
+  // Durations are 1, 2 … count ms; the rank is the smallest r with r >= p * count.
+  QTest::newRow("1") << 1 << 1.0 << 1.0;
+  QTest::newRow("2") << 2 << 1.0 << 2.0;
+  QTest::newRow("5") << 5 << 3.0 << 5.0;
+  QTest::newRow("20") << 20 << 10.0 << 19.0;
+  QTest::newRow("21") << 21 << 11.0 << 20.0;
+  QTest::newRow("100") << 100 << 50.0 << 95.0;
+}
+
+void TestRunSummary::percentilesByNearestRank() {
+  QFETCH(int, count);
+  QFETCH(double, p50);
+  QFETCH(double, p95);
+  LiveStore store;
+  OwnedBatch batch;
+  for (int i = 1; i <= count; ++i) {
+    // Not in order of duration; 13 has no divisor in common with the counts, so each comes once.
+    batch.steps.push_back(step(static_cast<std::uint32_t>(i), i * 13 % count + 1));
+  }
+  store.apply(batch.view());
+  QCOMPARE(summarize(store).stepMsP50, p50);
+  QCOMPARE(summarize(store).stepMsP95, p95);
+}
+
+void TestRunSummary::throughputAndLoss() {
+  LiveStore store;
+  OwnedBatch batch;
+  batch.steps = {step(1, 100), step(2, 300, 1.5F), step(3, 100, 0.5F), step(4, 500)};
+  batch.evaluations.emplace_back(2500 * kMs, 2, 10, 0.25F, 1.0F);
+  batch.evaluations.emplace_back(4600 * kMs, 4, 10, 0.75F, 0.5F);
+  store.apply(batch.view());
+  const RunSummary summary = summarize(store);
+  QCOMPARE(summary.tokensPerS, 4000.0);
+  QCOMPARE(*summary.lossFirst, 1.5);
+  QCOMPARE(*summary.lossLast, 0.5);
+  QCOMPARE(*summary.heldOutAccuracy, 0.75);
+  QCOMPARE(summary.firstStep, 1u);
+  QCOMPARE(summary.lastStep, 4u);
+}
+
+void TestRunSummary::peaks() {
+  LiveStore store;
+  OwnedBatch batch;
+  batch.steps = {step(1, 100, 0, 700), step(2, 100, 0, 900)};
+  batch.memorySamples.emplace_back(1050 * kMs, 650, 5000, 8000, events::SampleOrigin::Timer);
+  store.apply(batch.view());
+  QCOMPARE(summarize(store).currentPeakBytes, 900u);
+  QVERIFY(summarize(store).currentPeakExact);
+  QCOMPARE(summarize(store).driverPeakBytes, 5000u);
+  QCOMPARE(summarize(store).recommendedBytes, 8000u);
+
+  OwnedBatch between;  // a sample outside of the steps that saw more: no allocator vouches for it
+  between.memorySamples.emplace_back(1500 * kMs, 1200, 6000, 8000, events::SampleOrigin::Timer);
+  store.apply(between.view());
+  QCOMPARE(summarize(store).currentPeakBytes, 1200u);
+  QVERIFY(!summarize(store).currentPeakExact);
+
+  LiveStore sampled;
+  OwnedBatch inexact;
+  inexact.steps = {step(1, 100, 0, 700, false)};
+  sampled.apply(inexact.view());
+  QVERIFY(!summarize(sampled).currentPeakExact);
+}
+
+void TestRunSummary::wholeSampleRun() {
+  LiveStore store;
+  feed(makeSampleRun(), store);
+  const RunSummary summary = summarize(store);
+  QCOMPARE(summary.steps, 60u);
+  QCOMPARE(summary.lastStep, 60u);
+  QVERIFY(summary.stepMsP95 > summary.stepMsP50);
+  QVERIFY(*summary.lossLast < *summary.lossFirst);
+  QCOMPARE(summary.recommendedBytes, 8 * kGiB);
+  QVERIFY(summary.driverPeakBytes > summary.currentPeakBytes);
+  QVERIFY(summary.currentPeakExact);
+  QCOMPARE(summary.phaseMs[0], 0.0);
+  double phases = 0;
+  for (const double ms : summary.phaseMs) phases += ms;
+  double steps = 0;
+  for (const auto& record : store.steps().records) {
+    steps += static_cast<double>(record.duration_ns()) / kNsPerMs;
+  }
+  QVERIFY(qAbs(phases - steps) < 1e-6 * steps);
+  QCOMPARE(summary.fallbacks.size(), 1u);
+  QCOMPARE(summary.fallbacks[0].count, 15u);
+  QCOMPARE(summary.fallbacks[0].bytes, 15 * 4 * kMiB);
+  QVERIFY(summary.unplannedSyncMs > 0);
+}
+
+void TestRunSummary::rangeCountsWhatLiesInIt() {
+  LiveStore store;
+  OwnedBatch batch;
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    batch.steps.push_back(step(i, 100, static_cast<float>(i)));
+    batch.phases.emplace_back(i * 1000 * kMs, 40 * kMs, i, 1, events::Phase::Forward);
+    batch.memorySamples.emplace_back(i * 1000 * kMs, i * 10, i * 20, i * 1000,
+                                     events::SampleOrigin::Timer);
+  }
+  store.apply(batch.view());
+  // Step 2 begins before, step 4 ends after.
+  const RunSummary summary = summarize(store, TimeRange{2001 * kMs, 4050 * kMs});
+  QCOMPARE(summary.steps, 1u);
+  QCOMPARE(summary.firstStep, 3u);
+  QCOMPARE(*summary.lossFirst, 3.0);
+  QCOMPARE(summary.phaseMs[static_cast<std::size_t>(events::Phase::Forward)], 80.0);
+  QCOMPARE(summary.recommendedBytes, 4000u);
+  QCOMPARE(summarize(store, TimeRange{0, 10}).steps, 0u);
+  QCOMPARE(summarize(store, TimeRange{1000 * kMs, 5100 * kMs}).steps, 5u);
+}
+
+void TestRunSummary::totalsByOpAndPlace() {
+  LiveStore store;
+  for (const OwnedMessage& message : makeSampleRun({.steps = 1})) {
+    if (const auto* definitions = std::get_if<Definitions>(&message)) store.apply(*definitions);
+  }
+  using events::Phase;
+  using events::SyncKind;
+  const auto sync = [](std::int64_t ms, NameId op, ModuleId module, SyncKind kind, Phase phase,
+                       bool deliberate) {
+    return events::SyncPoint(ms * kMs, ms * kMs, 8, 1, op, module, kNoId, 1, kind, phase,
+                             deliberate);
+  };
+  OwnedBatch batch;
+  batch.syncPoints = {sync(1, kScalarRead, kNoId, SyncKind::ScalarRead, Phase::LossRead, true),
+                      sync(3, kScalarRead, kNoId, SyncKind::ScalarRead, Phase::LossRead, true),
+                      sync(10, kScalarRead, kLayer1, SyncKind::ScalarRead, Phase::Forward, false),
+                      sync(20, kScalarRead, kLayer1, SyncKind::ScalarRead, Phase::Forward, true),
+                      sync(50, kRenorm, kNoId, SyncKind::Fallback, Phase::Forward, false)};
+  store.apply(batch.view());
+  const RunSummary summary = summarize(store);
+  QCOMPARE(summary.syncPoints.size(), 3u);
+  QCOMPARE(summary.syncPoints[0].op, "aten::embedding_renorm_");
+  const OpTotal& forward = summary.syncPoints[1];
+  QCOMPARE(forward.where, "forward, encoder.layers.1");
+  QCOMPARE(forward.count, 2u);
+  QCOMPARE(forward.totalNs, 30 * kMs);
+  QCOMPARE(forward.bytes, 16u);
+  QVERIFY(!forward.deliberate);
+  const OpTotal& loss = summary.syncPoints[2];
+  QCOMPARE(loss.where, "loss read");
+  QVERIFY(loss.deliberate);
+  QVERIFY(loss.kind == SyncKind::ScalarRead);
+  QCOMPARE(summary.unplannedSyncMs, 10.0);  // the fallback's wait is the fallback's
+}
+
+QTEST_APPLESS_MAIN(TestRunSummary)
+#include "tst_run_summary.moc"

@@ -1,0 +1,231 @@
+#include <QtTest>
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "analysis/span_index.h"
+
+using namespace highwater::analysis;
+
+namespace {
+
+struct Lane {
+  SpanIndex index;
+  std::vector<Span> spans;  ///< sorted by begin
+};
+
+/// Spans that do not overlap, appended almost in order.
+Lane randomLane(unsigned seed, int count, std::int64_t longest) {
+  std::mt19937 random(seed);
+  Lane lane;
+  std::int64_t ns = 1000;
+  for (int i = 0; i < count; ++i) {
+    ns += static_cast<std::int64_t>(random() % 3 == 0 ? 0
+                                                      : random() % static_cast<unsigned>(longest));
+    const auto length = static_cast<std::int64_t>(random() % static_cast<unsigned>(longest));
+    lane.spans.push_back(
+        {ns, ns + length, static_cast<std::uint32_t>(i), static_cast<std::uint8_t>(random() % 6)});
+    ns += std::max<std::int64_t>(length, 1);
+  }
+  std::vector<Span> arrival = lane.spans;
+  for (std::size_t i = 0; i + 4 < arrival.size(); i += 3) {
+    std::swap(arrival[i], arrival[i + random() % 4]);
+  }
+  for (const Span& span : arrival) lane.index.append(span);
+  return lane;
+}
+
+std::vector<VisibleSpan> visible(const SpanIndex& index, std::int64_t begin, std::int64_t end,
+                                 double nsPerPixel) {
+  std::vector<VisibleSpan> result;
+  index.visible(begin, end, nsPerPixel, [&](const VisibleSpan& v) { result.push_back(v); });
+  return result;
+}
+
+bool touches(const Span& span, std::int64_t begin, std::int64_t end) {
+  const bool reachesIn =
+      span.endNs > begin || (span.beginNs == span.endNs && span.beginNs == begin);
+  return span.beginNs < end && reachesIn;
+}
+
+}  // namespace
+
+class TestSpanIndex : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void emptyLane();
+  void keepsOrder();
+  void touchingAgreesWithBruteForce();
+  void touchingFindsTheOuterOfNestedSpans();
+  void neighboursAgreeWithBruteForce();
+  void atFindsTheSpanOrTheNearest();
+  void visibleShowsEverySpanOnce_data();
+  void visibleShowsEverySpanOnce();
+  void visibleIsBoundedByPixels();
+  void longSpansComeAlone();
+  void runTakesTheLongestCategory();
+};
+
+void TestSpanIndex::emptyLane() {
+  const SpanIndex index;
+  QVERIFY(index.empty());
+  QVERIFY(visible(index, 0, 100, 1).empty());
+  QVERIFY(!index.at(5, 100));
+  QVERIFY(!index.after(0));
+  QVERIFY(!index.before(0));
+  QVERIFY(index.touching(0, 100) == std::make_pair(std::size_t{0}, std::size_t{0}));
+}
+
+void TestSpanIndex::keepsOrder() {
+  const Lane lane = randomLane(1, 2000, 50);
+  QCOMPARE(lane.index.size(), lane.spans.size());
+  for (std::size_t i = 0; i < lane.spans.size(); ++i) {
+    QCOMPARE(lane.index[i].payload, lane.spans[i].payload);
+  }
+}
+
+void TestSpanIndex::touchingAgreesWithBruteForce() {
+  const Lane lane = randomLane(2, 500, 40);
+  std::mt19937 random(3);
+  const std::int64_t limit = lane.spans.back().endNs + 100;
+  for (int round = 0; round < 2000; ++round) {
+    const auto begin = static_cast<std::int64_t>(random() % static_cast<unsigned>(limit));
+    const std::int64_t end = begin + 1 + static_cast<std::int64_t>(random() % 300);
+    const auto [first, last] = lane.index.touching(begin, end);
+    bool same = true;
+    for (std::size_t i = 0; i < lane.spans.size(); ++i) {
+      const bool in = i >= first && i < last;
+      same = same && in == touches(lane.spans[i], begin, end);
+    }
+    QVERIFY2(same, qPrintable(QString("[%1, %2)").arg(begin).arg(end)));
+  }
+}
+
+void TestSpanIndex::touchingFindsTheOuterOfNestedSpans() {
+  SpanIndex index;
+  index.append({0, 1000, 0, 0});
+  index.append({100, 200, 1, 0});
+  index.append({300, 310, 2, 0});
+  index.append({2000, 2100, 3, 0});
+  const auto [first, last] = index.touching(500, 600);
+  QCOMPARE(first, 0u);
+  QVERIFY(last >= 1 && last <= 3);
+  QVERIFY(index.at(500, 0) == std::optional<std::size_t>(0));
+  QVERIFY(index.at(150, 0) == std::optional<std::size_t>(1));
+  const auto [firstLate, lastLate] = index.touching(1500, 3000);
+  QCOMPARE(firstLate, 3u);
+  QCOMPARE(lastLate, 4u);
+}
+
+void TestSpanIndex::neighboursAgreeWithBruteForce() {
+  const Lane lane = randomLane(4, 300, 30);
+  for (std::int64_t ns = 0; ns < lane.spans.back().endNs + 10; ns += 7) {
+    std::optional<std::size_t> after;
+    std::optional<std::size_t> before;
+    for (std::size_t i = 0; i < lane.spans.size(); ++i) {
+      if (!after && lane.spans[i].beginNs > ns) after = i;
+      if (lane.spans[i].beginNs < ns) before = i;
+    }
+    QVERIFY(lane.index.after(ns) == after);
+    QVERIFY(lane.index.before(ns) == before);
+  }
+}
+
+void TestSpanIndex::atFindsTheSpanOrTheNearest() {
+  SpanIndex index;
+  index.append({100, 200, 0, 0});
+  index.append({300, 400, 1, 0});
+  QVERIFY(index.at(100, 0) == std::optional<std::size_t>(0));
+  QVERIFY(index.at(199, 0) == std::optional<std::size_t>(0));
+  QVERIFY(!index.at(250, 40));
+  QVERIFY(index.at(240, 40) == std::optional<std::size_t>(0));
+  QVERIFY(index.at(270, 40) == std::optional<std::size_t>(1));
+  QVERIFY(!index.at(50, 49));
+  QVERIFY(index.at(50, 50) == std::optional<std::size_t>(0));
+  QVERIFY(index.at(450, 60) == std::optional<std::size_t>(1));
+  QVERIFY(!index.at(500, 60));
+}
+
+void TestSpanIndex::visibleShowsEverySpanOnce_data() {
+  QTest::addColumn<double>("nsPerPixel");
+  for (const double nsPerPixel : {0.3, 1.0, 7.5, 64.0, 1000.0, 12'345.6, 1e7}) {
+    QTest::addRow("%g", nsPerPixel) << nsPerPixel;
+  }
+}
+
+void TestSpanIndex::visibleShowsEverySpanOnce() {
+  QFETCH(double, nsPerPixel);
+  const Lane lane = randomLane(7, 4000, 100);
+  std::mt19937 random(8);
+  for (int round = 0; round < 20; ++round) {
+    const auto limit = static_cast<unsigned>(lane.spans.back().endNs);
+    const auto begin = static_cast<std::int64_t>(random() % limit);
+    const std::int64_t end = begin + 1 + static_cast<std::int64_t>(random() % limit);
+    const auto [first, last] = lane.index.touching(begin, end);
+    std::size_t next = first;
+    std::int64_t drawnUpTo = std::numeric_limits<std::int64_t>::min();
+    for (const VisibleSpan& v : visible(lane.index, begin, end, nsPerPixel)) {
+      // The spans it stands for are the next ones, lie in it, and make up its busy share.
+      QCOMPARE(v.firstPayload, lane.spans[next].payload);
+      double busy = 0;
+      for (std::size_t i = next; i < next + v.count; ++i) {
+        QVERIFY(lane.spans[i].beginNs >= v.beginNs && lane.spans[i].endNs <= v.endNs);
+        busy += static_cast<double>(lane.spans[i].endNs - lane.spans[i].beginNs);
+      }
+      QVERIFY(std::abs(v.busyShare * static_cast<double>(v.endNs - v.beginNs) - busy) < 1e-3);
+      QVERIFY(v.beginNs >= drawnUpTo);
+      // Nothing shorter than a pixel comes alone: a run is about a pixel wide unless it is squeezed
+      // between long spans.
+      if (v.count > 1) QVERIFY(static_cast<double>(v.endNs - v.beginNs) <= 2 * nsPerPixel + 2);
+      drawnUpTo = v.endNs;
+      next += v.count;
+    }
+    QCOMPARE(next, last);
+  }
+}
+
+void TestSpanIndex::visibleIsBoundedByPixels() {
+  SpanIndex index;
+  for (int i = 0; i < 100'000; ++i) index.append({i * 10, i * 10 + 4, 0, 0});
+  const auto runs = visible(index, 0, 1'000'000, 1'000'000 / 800.0);
+  QVERIFY(runs.size() <= 801);
+  std::uint64_t count = 0;
+  for (const VisibleSpan& v : runs) {
+    QVERIFY(std::abs(v.busyShare - 0.4) < 0.02);
+    count += v.count;
+  }
+  QCOMPARE(count, 100'000u);
+}
+
+void TestSpanIndex::longSpansComeAlone() {
+  SpanIndex index;
+  index.append({0, 5, 0, 1});
+  index.append({10, 15, 1, 1});
+  index.append({20, 900, 2, 2});
+  index.append({905, 910, 3, 3});
+  const auto shown = visible(index, 0, 1000, 100);
+  QCOMPARE(shown.size(), 3u);
+  QCOMPARE(shown[0].count, 2u);
+  QCOMPARE(shown[0].beginNs, 0);
+  QCOMPARE(shown[0].endNs, 20);
+  QCOMPARE(shown[1].count, 1u);
+  QCOMPARE(shown[1].firstPayload, 2u);
+  QCOMPARE(shown[1].busyShare, 1.0);
+  QCOMPARE(shown[2].beginNs, 900);
+  QCOMPARE(shown[2].endNs, 1000);
+  QCOMPARE(shown[2].busyShare, 0.05);
+}
+
+void TestSpanIndex::runTakesTheLongestCategory() {
+  SpanIndex index;
+  index.append({0, 5, 0, 1});
+  index.append({10, 40, 1, 5});
+  index.append({50, 60, 2, 2});
+  const auto shown = visible(index, 0, 100, 100);
+  QCOMPARE(shown.size(), 1u);
+  QCOMPARE(int(shown[0].category), 5);
+}
+
+QTEST_APPLESS_MAIN(TestSpanIndex)
+#include "tst_span_index.moc"

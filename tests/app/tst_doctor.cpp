@@ -1,0 +1,65 @@
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+class TestDoctor : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void asksTheWorker() {
+    const QStringList fake = {QStringLiteral("HIGHWATER_WORKER=") + HIGHWATER_FAKE_WORKER};
+    const auto text = runHighwater({"doctor"}, fake);
+    QCOMPARE(text.exitCode, int(kExitDone));
+    for (const char* part : {"MPS built", "MPS available", "simulated mps", "PyTorch",
+                             "recommended max", "high watermark", "13.60 GiB (1.70",
+                             "PYTORCH_ENABLE_MPS_FALLBACK", "macOS 14", "python3"}) {
+      QVERIFY2(text.out.contains(QLatin1String(part)), part);
+    }
+    const auto outcome = runHighwater({"doctor", "--json"}, fake);
+    QCOMPARE(outcome.exitCode, int(kExitDone));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["device"]["selected"].toString(), QString("mps"));
+    QCOMPARE(report["device"]["simulated"].toBool(), true);
+    QCOMPARE(report["device"]["mps_built"].toBool(true), false);
+    QCOMPARE(report["memory"]["recommended"].toInteger(), qint64{8} << 30);
+    QCOMPARE(report["system"]["macos_minimum"].toString(), QString("14"));
+    QVERIFY(report["worker"]["answered"].toBool());
+    QVERIFY(report["worker"]["error"].isNull());
+    QCOMPARE(report["versions"]["torch"].toString(), QString("2.13.0"));
+    bool foundFallback = false;
+    for (const QJsonValue& entry : report["environment"].toArray()) {
+      if (entry["name"] != "PYTORCH_ENABLE_MPS_FALLBACK") continue;
+      foundFallback = true;
+      QCOMPARE(entry["value"].toString(), QString("1"));
+      QVERIFY(entry["meaning"].toString().contains("CPU"));
+    }
+    QVERIFY(foundFallback);
+  }
+
+  void worksWithoutAWorker() {
+    const QStringList none = {"HIGHWATER_WORKER=/nowhere/highwater-worker"};
+    const auto text = runHighwater({"doctor"}, none);
+    QCOMPARE(text.exitCode, int(kExitFailed));
+    QVERIFY(text.out.contains("no answer: HIGHWATER_WORKER says /nowhere/highwater-worker"));
+    QVERIFY(text.out.contains("PYTORCH_MPS_HIGH_WATERMARK_RATIO"));
+    QVERIFY(text.err.contains("/nowhere/highwater-worker"));
+    const auto outcome = runHighwater({"doctor", "--json"}, none);
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QVERIFY(report["device"].isNull());
+    QVERIFY(!report["worker"]["answered"].toBool(true));
+    QVERIFY(report["worker"]["error"].toString().contains("/nowhere"));
+    QVERIFY(report["versions"]["qt"].toString().startsWith("6."));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestDoctor)
+#include "tst_doctor.moc"

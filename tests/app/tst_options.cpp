@@ -1,0 +1,138 @@
+#include <QTest>
+
+#include "app/options.h"
+#include "core/exit_codes.h"
+
+using namespace highwater;
+using namespace highwater::app;
+
+class TestOptions : public QObject {
+  Q_OBJECT
+
+ private:
+  static std::variant<Invocation, EarlyExit> parse(const QString& line) {
+    std::vector<QByteArray> words = {"highwater"};
+    for (const QString& word : line.split(u' ', Qt::SkipEmptyParts)) words.push_back(word.toUtf8());
+    std::vector<const char*> argv;
+    for (const QByteArray& word : words) argv.push_back(word.constData());
+    return parseCommandLine(static_cast<int>(argv.size()), argv.data());
+  }
+  /// The options of a command; the test fails where the line asks for something else.
+  template <typename Options>
+  static Options parsed(const QString& line) {
+    const auto result = parse(line);
+    if (const auto* early = std::get_if<EarlyExit>(&result)) qFatal("%s", early->text.c_str());
+    return std::get<Options>(std::get<Invocation>(result));
+  }
+
+ private slots:
+  void readsARecording() {
+    const auto record = parsed<RecordOptions>(
+        "record --device sim --steps 60 --batch 16 --seq 64 --set 30:batch=32 --set "
+        "40:seq=128,loss-every=2 --loss-every 5 --seed 7 --sampling-hz 100 --data a.csv -o f.hw");
+    QCOMPARE(record.launch.device, QString("sim"));
+    QCOMPARE(record.launch.steps, 60u);
+    QCOMPARE(record.launch.batchSize, 16u);
+    QCOMPARE(record.launch.sequenceLength, 64u);
+    QCOMPARE(record.launch.lossEvery, 5u);
+    QCOMPARE(record.launch.samplingHz, 100);
+    QCOMPARE(*record.launch.seed, std::uint64_t{7});
+    QCOMPARE(record.launch.dataFile, QString("a.csv"));
+    QCOMPARE(record.output, std::string("f.hw"));
+    QVERIFY(!record.force);
+    QCOMPARE(record.launch.scheduledKnobs.size(), std::size_t(2));
+    QCOMPARE(record.launch.scheduledKnobs[0].atStep, 30u);
+    QCOMPARE(*record.launch.scheduledKnobs[0].batchSize, 32u);
+    QVERIFY(!record.launch.scheduledKnobs[0].sequenceLength);
+    QCOMPARE(*record.launch.scheduledKnobs[1].sequenceLength, 128u);
+    QCOMPARE(*record.launch.scheduledKnobs[1].lossEvery, 2u);
+  }
+
+  void hasDefaults() {
+    const auto record = parsed<RecordOptions>("record -o f.hw");
+    QCOMPARE(record.launch.steps, 200u);
+    QCOMPARE(record.launch.device, QString("auto"));
+    QCOMPARE(record.launch.batchSize, 0u);
+    QVERIFY(!record.launch.seed);
+    const auto window = parsed<WindowOptions>("");
+    QVERIFY(window.recording.empty());
+    QCOMPARE(window.launch.steps, 0u);
+  }
+
+  void readsTheOtherCommands() {
+    QCOMPARE(parsed<WindowOptions>("a.highwater").recording, std::string("a.highwater"));
+    QCOMPARE(parsed<WindowOptions>("--device cpu").launch.device, QString("cpu"));
+    QVERIFY(parsed<ReportOptions>("report a.highwater --json").json);
+    const auto picture =
+        parsed<ExportOptions>("export a.hw --to b.png --size 800x600 --theme light");
+    QCOMPARE(picture.size, QSize(800, 600));
+    QVERIFY(!picture.dark);
+    QVERIFY(parsed<DoctorOptions>("doctor --json").json);
+  }
+
+  void refusesWrongUsage_data() {
+    QTest::addColumn<QString>("line");
+    QTest::addColumn<QString>("names");  // what the message must name
+    const auto row = [](const char* line, const char* names) {
+      QTest::newRow(line) << QString(line) << QString(names);
+    };
+    row("--nonsense", "--nonsense");
+    row("record --nonsense -o f", "--nonsense");
+    row("record", "--output");
+    row("record -o f --batch 0", "--batch is \"0\"; give a whole number from 1 to 1048576");
+    row("record -o f --batch -1", "--batch is \"-1\"");
+    row("record -o f --batch 1000000000", "--batch is \"1000000000\"");
+    row("record -o f --batch 99999999999999999999", "--batch");
+    row("record -o f --batch 16.5", "--batch is \"16.5\"");
+    row("record -o f --batch x", "--batch is \"x\"");
+    row("record -o f --seq 0", "--seq is \"0\"");
+    row("record -o f --steps 0", "--steps is \"0\"");
+    row("record -o f --steps -5", "--steps is \"-5\"");
+    row("record -o f --loss-every 0", "--loss-every");
+    row("record -o f --sampling-hz 1001", "--sampling-hz");
+    row("record -o f --seed -1", "--seed");
+    row("record -o f --device gpu", "gpu");
+    row("record -o f --preset huge", "huge");
+    row("record -o f --set 20", "--set is \"20\"; give STEP:KNOB=VALUE");
+    row("record -o f --set 20:batch", "--set");
+    row("record -o f --set 20:batch=", "batch of --set 20:batch=");
+    row("record -o f --set 20:batch=0", "batch of --set");
+    row("record -o f --set 0:batch=2", "the step of --set 0:batch=2");
+    row("record -o f --set x:batch=2", "the step of --set x:batch=2");
+    row("record -o f --set 20:width=2", "\"width\"; a run has the knobs batch, seq and loss-every");
+    row("record -o f --steps 10 --set 20:batch=2", "the run ends with step 10");
+    row("record -o f --set 5:batch=2 --set 5:batch=4", "again");
+    row("record -o f --set 5:batch=2,batch=4", "twice");
+    row("report", "FILE");
+    row("report a b", "b");
+    row("export a.hw", "--to");
+    row("export a.hw --to b.png --size 800", "--size is \"800\"");
+    row("export a.hw --to b.png --size 0x600", "width of --size");
+    row("export a.hw --to b.png --size 800x99999", "height of --size");
+    row("export a.hw --to b.png --theme blue", "blue");
+  }
+  void refusesWrongUsage() {
+    QFETCH(QString, line);
+    QFETCH(QString, names);
+    const auto result = parse(line);
+    const auto* early = std::get_if<EarlyExit>(&result);
+    QVERIFY(early);
+    QCOMPARE(early->exitCode, int(kExitUsage));
+    QVERIFY2(QString::fromStdString(early->text).contains(names), early->text.c_str());
+  }
+
+  void answersQuestions() {
+    for (const char* line :
+         {"--help", "record --help", "report --help", "export --help", "doctor --help"}) {
+      const auto result = parse(line);
+      const auto* early = std::get_if<EarlyExit>(&result);
+      QVERIFY2(early && early->exitCode == kExitDone, line);
+      QVERIFY(QString::fromStdString(early->text).contains("Usage: highwater"));
+    }
+    const auto version = parse("--version");
+    QVERIFY(QString::fromStdString(std::get<EarlyExit>(version).text).startsWith("highwater 0."));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestOptions)
+#include "tst_options.moc"

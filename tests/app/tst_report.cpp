@@ -1,0 +1,150 @@
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+#include <limits>
+
+#include "app/report_json.h"
+#include "app/report_text.h"
+#include "core/exit_codes.h"
+#include "store/recording_writer.h"
+#include "support/run_program.h"
+#include "support/sample_run.h"
+#include "wire/codec.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+class TestReport : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+
+  QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
+    const QString path = folder_.filePath(name);
+    auto writer = store::RecordingWriter::create(path.toStdString());
+    if (!writer) return {};
+    test::forEachMessage(
+        run, [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
+    return (*writer)->close() ? path : QString();
+  }
+  static QJsonObject json(const QStringList& arguments) {
+    const auto outcome = runHighwater(arguments);
+    if (outcome.exitCode != kExitDone) return {};
+    return QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+  }
+
+ private slots:
+  void tellsProgramsWhatTheyNeed() {
+    const QString path = record("a.highwater", test::makeSampleRun());
+    const QJsonObject report = json({"report", path, "--json"});
+    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["device"].toString(), QString("mps"));
+    QCOMPARE(report["simulated"].toBool(), true);
+    QCOMPARE(report["steps"].toInt(), 60);
+    QVERIFY(report["step_ms"]["p50"].toDouble() > 0);
+    QVERIFY(report["step_ms"]["p95"].toDouble() >= report["step_ms"]["p50"].toDouble());
+    QVERIFY(report["tokens_per_s"].toDouble() > 0);
+    QVERIFY(report["loss"]["first"].toDouble() > report["loss"]["last"].toDouble());
+    QVERIFY(report["held_out_accuracy"].toDouble() > 0.5);
+    const QJsonObject memory = report["memory"].toObject();
+    QVERIFY(memory["current_peak"].toInteger() > (100 << 20));
+    QVERIFY(memory["driver_peak"].toInteger() >= memory["current_peak"].toInteger());
+    QCOMPARE(memory["recommended"].toInteger(), qint64{8} << 30);
+    QCOMPARE(memory["current_peak_kind"].toString(), QString("exact"));
+    QCOMPARE(memory["driver_peak_kind"].toString(), QString("sampled"));
+    QCOMPARE(report["dropped"].toInt(-1), 0);
+    QCOMPARE(report["end"]["reason"].toString(), QString("finished"));
+    QCOMPARE(report["versions"]["torch"].toString(), QString("2.13.0"));
+  }
+
+  void namesPhasesSyncPointsFallbacksAndMarkers() {
+    const QJsonObject report =
+        json({"report", record("b.highwater", test::makeSampleRun()), "--json"});
+    const QStringList phases = report["phases"].toObject().keys();
+    QCOMPARE(phases, (QStringList{"backward", "batch_assembly", "device_move", "forward",
+                                  "loss_read", "optimizer_step"}));
+    for (const QString& phase : phases) QVERIFY(report["phases"][phase].toDouble() > 0);
+
+    int scalarReads = 0;
+    for (const QJsonValue& sync : report["sync_points"].toArray()) {
+      QVERIFY(sync["total_ms"].toDouble() > 0);
+      QVERIFY(sync["bytes"].isDouble());
+      if (sync["op"] == "aten::_local_scalar_dense") scalarReads += sync["count"].toInt();
+    }
+    QCOMPARE(scalarReads, 12);
+    const QJsonArray fallbacks = report["fallbacks"].toArray();
+    QCOMPARE(fallbacks.size(), 1);
+    QCOMPARE(fallbacks[0]["op"].toString(), QString("aten::embedding_renorm_"));
+    QCOMPARE(fallbacks[0]["count"].toInt(), 15);
+    const QJsonObject marker = report["markers"].toArray()[0].toObject();
+    QCOMPARE(marker["step"].toInt(), 30);
+    QCOMPARE(marker["kind"].toString(), QString("batch_size"));
+    QVERIFY(marker["text"].toString().contains("32"));
+  }
+
+  void isNullWhereNothingIsKnown() {
+    test::SampleRunOptions options;
+    options.steps = 3;
+    options.lossEvery = 0;
+    options.evaluateEvery = 0;
+    options.ended = false;
+    const QString path = record("c.highwater", test::makeSampleRun(options));
+    const auto outcome = runHighwater({"report", path, "--json"});
+    QVERIFY(!outcome.out.contains("nan", Qt::CaseInsensitive));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QVERIFY(report["loss"]["first"].isNull());
+    QVERIFY(report["held_out_accuracy"].isNull());
+    QVERIFY(report["end"].isNull());
+  }
+
+  void countsDropsByKind() {
+    auto run = test::makeSampleRun();
+    auto& batch = std::get<test::OwnedBatch>(run[5]);
+    batch.drops.emplace_back(batch.completeUpToNs, 41, events::EventKind::MemorySample);
+    const QJsonObject report = json({"report", record("d.highwater", run), "--json"});
+    QCOMPARE(report["dropped"].toInt(), 41);
+    QCOMPARE(report["dropped_by_kind"]["memory_samples"].toInt(), 41);
+  }
+
+  void tellsPeopleTheSame() {
+    const auto outcome = runHighwater({"report", record("e.highwater", test::makeSampleRun())});
+    QCOMPARE(outcome.exitCode, int(kExitDone));
+    for (const char* part :
+         {"e.highwater", "simulated mps", "finished", "of recommended 8.00 GiB, simulated",
+          "(exact)", "(sampled)", "held-out accuracy", "optimizer step", "aten::nonzero",
+          "aten::embedding_renorm_", "step 30", "PyTorch 2.13.0"}) {
+      QVERIFY2(outcome.out.contains(QLatin1String(part)), part);
+    }
+  }
+
+  void showsNamesAsPlainText() {
+    auto run = test::makeSampleRun();
+    std::get<Definitions>(run[2]).names[2].text = "aten::\x1b[2Jwipe";
+    const auto outcome = runHighwater({"report", record("f.highwater", run)});
+    QCOMPARE(outcome.exitCode, int(kExitDone));
+    QVERIFY(outcome.out.contains("wipe"));
+    QVERIFY(!outcome.out.contains(u'\x1b'));
+  }
+
+  void refusesWhatIsNoRecording() {
+    const QString path = folder_.filePath("g.highwater");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("text,label\nhello,needs_docs\n");
+    file.close();
+    auto outcome = runHighwater({"report", path, "--json"});
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    QCOMPARE(outcome.out, QString());
+    QVERIFY2(outcome.err.contains("g.highwater"), qPrintable(outcome.err));
+    outcome = runHighwater({"report", folder_.filePath("absent.highwater")});
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    QVERIFY2(outcome.err.contains("absent.highwater"), qPrintable(outcome.err));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestReport)
+#include "tst_report.moc"

@@ -1,0 +1,223 @@
+// `highwater record` and `highwater report` with the real worker on the simulated device.
+#include <signal.h>
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/live_store.h"
+#include "core/clock.h"
+#include "core/exit_codes.h"
+#include "session/recording_loader.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kRunTimeoutMs = 120'000;
+
+QString ps(const QStringList& arguments) {
+  QProcess process;
+  process.start("ps", arguments);
+  process.waitForFinished();
+  return QString::fromUtf8(process.readAllStandardOutput());
+}
+
+/// The child of a process, 0 where it has none.
+qint64 childOf(qint64 parent) {
+  for (const QString& line : ps({"-A", "-o", "pid=,ppid=,comm="}).split(u'\n')) {
+    const QStringList words = line.simplified().split(u' ');
+    if (words.size() >= 3 && words[1].toLongLong() == parent && words[2].contains("highwater")) {
+      return words[0].toLongLong();
+    }
+  }
+  return 0;
+}
+
+/// A zombie that nobody has waited for is gone.
+bool isGone(qint64 id) {
+  const QString state = ps({"-o", "stat=", "-p", QString::number(id)}).trimmed();
+  return state.isEmpty() || state.startsWith(u'Z');
+}
+
+}  // namespace
+
+class TestRecord : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+
+  [[nodiscard]] QString path(const char* name) const {
+    return folder_->filePath(QLatin1String(name));
+  }
+  [[nodiscard]] QStringList files() const {
+    return QDir(folder_->path()).entryList(QDir::Files | QDir::Hidden);
+  }
+  QString write(const char* name, const QByteArray& bytes) const {
+    QFile file(path(name));
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
+    return file.fileName();
+  }
+  /// A long run that has said `lines` times where it is; the second time comes after 5 s.
+  std::unique_ptr<QProcess> startLongRun(int lines) const {
+    auto process = std::make_unique<QProcess>();
+    process->setProcessChannelMode(QProcess::MergedChannels);
+    process->start(HIGHWATER_BIN_DIR "/highwater",
+                   {"record", "--device", "sim", "--steps", "100000", "--batch", "4", "--seq", "16",
+                    "-o", path("a.highwater")});
+    QByteArray out;
+    const bool began = QTest::qWaitFor(
+        [&] {
+          out += process->readAll();
+          return out.count("\nstep ") >= lines;
+        },
+        kRunTimeoutMs);
+    if (!began) qWarning("%s", out.constData());
+    return began ? std::move(process) : nullptr;
+  }
+
+ private slots:
+  void init() { folder_ = std::make_unique<QTemporaryDir>(); }
+
+  void recordsAndReportsARun() {
+    const QString file = path("a.highwater");
+    const Outcome run =
+        runHighwater({"record", "--device", "sim", "--steps", "60", "--batch", "16", "--seq", "64",
+                      "--set", "30:batch=32", "--loss-every", "5", "-o", file},
+                     {}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    QVERIFY2(run.out.contains("simulated"), qPrintable(run.out));
+    QCOMPARE(files(), QStringList{"a.highwater"});
+
+    const Outcome outcome = runHighwater({"report", file, "--json"});
+    QCOMPARE(outcome.exitCode, int(kExitDone));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["device"].toString(), QString("mps"));
+    QCOMPARE(report["simulated"].toBool(), true);
+    QCOMPARE(report["steps"].toInt(), 60);
+    QVERIFY(report["step_ms"]["p50"].toDouble() > 0);
+    QVERIFY(report["step_ms"]["p95"].toDouble() >= report["step_ms"]["p50"].toDouble());
+    QVERIFY(report["tokens_per_s"].toDouble() > 0);
+    QVERIFY(report["loss"]["last"].toDouble() < report["loss"]["first"].toDouble());
+    QVERIFY(report["held_out_accuracy"].toDouble() > 0.34);
+    QVERIFY(report["memory"]["current_peak"].toInteger() > 0);
+    QVERIFY(report["memory"]["driver_peak"].toInteger() >=
+            report["memory"]["current_peak"].toInteger());
+    QVERIFY(report["memory"]["recommended"].toInteger() > 0);
+    for (const char* phase :
+         {"batch_assembly", "device_move", "forward", "loss_read", "backward", "optimizer_step"}) {
+      QVERIFY2(report["phases"][QLatin1String(phase)].toDouble() > 0, phase);
+    }
+    int lossReads = 0;
+    for (const QJsonValue& sync : report["sync_points"].toArray()) {
+      QVERIFY(sync["count"].toInt() > 0 && sync["total_ms"].toDouble() > 0);
+      if (sync["op"] == "aten::_local_scalar_dense") lossReads += sync["count"].toInt();
+    }
+    QVERIFY(lossReads >= 12);
+    QVERIFY(report["fallbacks"].isArray());
+    QCOMPARE(report["dropped"].toInt(-1), 0);
+    QCOMPARE(report["end"]["reason"].toString(), QString("finished"));
+    bool foundBatchMarker = false;
+    for (const QJsonValue& marker : report["markers"].toArray()) {
+      if (marker["kind"] != "batch_size") continue;
+      foundBatchMarker = true;
+      QCOMPARE(marker["step"].toInt(), 30);
+      QVERIFY(marker["text"].toString().contains("32"));
+    }
+    QVERIFY(foundBatchMarker);
+
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    for (const events::StepRecord& step : store.steps().records) {
+      QCOMPARE(step.batch_size(), step.step() < 30 ? 16u : 32u);
+      QCOMPARE(step.loss_read() != 0, step.step() == 1 || step.step() % 5 == 0);
+    }
+  }
+
+  void survivesTheDeathOfTheWorker() {
+    const auto process = startLongRun(1);
+    QVERIFY(process);
+    const qint64 worker = childOf(process->processId());
+    QVERIFY(worker > 0);
+    const std::int64_t killedAtNs = unixNs();
+    QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
+    QVERIFY(process->waitForFinished(20'000));
+    QCOMPARE(process->exitCode(), int(kExitEndedEarly));
+    const QByteArray said = process->readAll();
+    QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step"), said.constData());
+
+    QCOMPARE(files(), QStringList{"a.highwater"});
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(path("a.highwater").toStdString(), store));
+    QVERIFY(!store.steps().records.empty());
+    QVERIFY(store.end()->reason == RunEnd::Reason::kCrashed);
+    QCOMPARE(store.end()->signal, 9);
+    const std::int64_t lastNs = store.hello()->clock.unixEpochNs + store.completeUpToNs();
+    qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
+    // 250 ms on a machine that has time; this only catches a recording that lost its end.
+    QVERIFY(killedAtNs - lastNs < 5'000'000'000);
+  }
+
+  void takesTheWorkerWithIt() {
+    const auto process = startLongRun(2);
+    QVERIFY(process);
+    const qint64 worker = childOf(process->processId());
+    QVERIFY(worker > 0 && !isGone(worker));
+    const std::int64_t killedAtNs = unixNs();
+    process->kill();
+    QVERIFY(process->waitForFinished());
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), 2000);
+
+    // The file was never closed, and opens.
+    analysis::LiveStore store;
+    const auto loaded = session::loadRecording(path("a.highwater").toStdString(), store);
+    QVERIFY2(loaded.ok(), loaded ? "" : loaded.error().message.c_str());
+    QVERIFY(!store.steps().records.empty());
+    QVERIFY(!store.end());
+    const std::int64_t lastNs = store.hello()->clock.unixEpochNs + store.completeUpToNs();
+    qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
+    const Outcome report = runHighwater({"report", path("a.highwater")});
+    QCOMPARE(report.exitCode, int(kExitDone));
+    QVERIFY(report.out.contains("the recording ends without saying so"));
+  }
+
+  void refusesBadInput_data() {
+    QTest::addColumn<QByteArray>("csv");  // null: no such file
+    QTest::addColumn<QStringList>("arguments");
+    QTest::newRow("absent") << QByteArray() << QStringList();
+    QTest::newRow("empty") << QByteArray("") << QStringList();
+    QTest::newRow("wrong columns") << QByteArray("a,b\nx,y\n") << QStringList();
+    QTest::newRow("not UTF-8") << QByteArray("text,label\n\xff\xfe\x80,needs_docs\n")
+                               << QStringList();
+    QByteArray oneClass = "text,label\n";
+    for (int i = 0; i < 50; ++i) oneClass += "some text " + QByteArray::number(i) + ",needs_docs\n";
+    QTest::newRow("one class only") << oneClass << QStringList();
+    QTest::newRow("past the position table") << QByteArray() << QStringList{"--seq", "100000"};
+    QTest::newRow("dtype") << QByteArray() << QStringList{"--dtype", "float64"};
+  }
+  void refusesBadInput() {
+    QFETCH(QByteArray, csv);
+    QFETCH(QStringList, arguments);
+    QStringList line = {"record", "--device", "sim", "--steps", "5", "-o", path("a.highwater")};
+    if (arguments.isEmpty()) line << "--data" << path("data.csv");
+    if (!csv.isNull()) QVERIFY(!write("data.csv", csv).isEmpty());
+    const Outcome run = runHighwater(line + arguments, {}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitUsage || run.exitCode == kExitFailed, qPrintable(run.err));
+    QVERIFY2(run.err.startsWith("highwater: "), qPrintable(run.err));
+    const QString named = arguments.isEmpty() ? QString("data.csv") : arguments[0];
+    QVERIFY2(run.err.contains(named), qPrintable(run.err));
+    QVERIFY2(!files().contains("a.highwater"), qPrintable(files().join(u' ')));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRecord)
+#include "tst_record.moc"

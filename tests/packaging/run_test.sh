@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# packaging/run and tests/run: what they configure, build and start.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
+
+# Stand-ins: cmake leaves what a build leaves, highwater prints its arguments.
+cat >packaging/setup <<'S'
+#!/usr/bin/env bash
+mkdir -p build && echo "$PWD/torch" >build/libtorch
+echo "setup: ready" >&2
+S
+stand_in cmake <<S
+echo "cmake \$*" >>"$scratch/calls"
+case "\$1" in
+--preset)
+  [ ! -e "$scratch/break-configure" ] || { echo "CMake Error: broken on purpose"; exit 1; }
+  folder="$scratch/build/\$2"
+  for option in "\$@"; do
+    case \$option in -D*) option=\${option#-D} && echo "\${option%%=*}:STRING=\${option#*=}" ;; esac
+  done >"\$folder/CMakeCache.txt"
+  touch "\$folder/build.ninja" ;;
+--build)
+  [ ! -e "$scratch/break-build" ] || { echo "error: broken on purpose"; exit 1; }
+  echo "[1/1] Linking"
+  mkdir -p "\$2/bin" && cp "$scratch/program" "\$2/bin/highwater" ;;
+esac
+S
+stand_in ninja <<<'case "$*" in *highwater_simmps) exit 1 ;; esac'
+stand_in ctest <<<'echo "ctest $*"; exit 7'
+cat >program <<'S'
+#!/usr/bin/env bash
+echo "highwater $*"
+[ "$1" != fail ] || exit 3
+S
+chmod +x program
+echo '{}' >CMakePresets.json
+touch -d '2020-01-01' CMakePresets.json
+export HIGHWATER_JOBS=1
+unset DISPLAY WAYLAND_DISPLAY
+
+# With arguments: they are the program's, its status is the status, and stdout is its own.
+attempt packaging/run report 'a b.highwater' --json
+expect_status 0
+expect_out "highwater report a b.highwater --json"
+expect_said "[1/1] Linking"
+attempt packaging/run fail
+expect_status 3
+
+# What it configured and built; and no second configuration while nothing has changed.
+[ "$(grep -c -- '--preset release' calls)" = 1 ] || broken "configured more than once"
+grep -q -- "--preset release -DTorch_DIR=$scratch/torch -DHIGHWATER_WERROR=OFF" calls || broken "options"
+grep -q -- "--target highwater highwater-worker$" calls || broken "targets"
+
+# Without a display: the main job, and where the picture is.
+attempt packaging/run
+expect_status 0
+expect_out "highwater record --steps 200 -o $scratch/build/demo/demo.highwater --force
+highwater report $scratch/build/demo/demo.highwater
+highwater export $scratch/build/demo/demo.highwater --to $scratch/build/demo/demo.png"
+expect_said "there is no display"
+[[ ${said##*$'\n'} == *"$scratch/build/demo/demo.png" ]] || broken "the last line should name the picture"
+
+# With a display: the window.
+DISPLAY=:9 attempt packaging/run
+expect_out "highwater "
+
+HIGHWATER_PRESET=debug attempt packaging/run doctor
+expect_out "highwater doctor"
+grep -q -- '--preset debug' calls || broken "the preset was not taken"
+
+# tests/run: ctest's output and status, its arguments, warnings as errors where asked for.
+attempt tests/run -R wire
+expect_status 7
+expect_out "ctest --preset release -R wire"
+HIGHWATER_WERROR=1 attempt tests/run
+grep -q -- '--preset release .*-DHIGHWATER_WERROR=ON' calls || broken "warnings are not errors"
+
+touch break-build
+attempt packaging/run
+expect_status 1
+expect_said "error: broken on purpose"
+expect_said "the build failed"
+touch break-configure && touch CMakePresets.json && rm break-build
+attempt packaging/run
+expect_status 1
+expect_said "CMake Error: broken on purpose"
+expect_said "configuring build/release failed"

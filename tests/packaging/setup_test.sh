@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# packaging/setup: installs only what is missing, takes the right libtorch, says why it cannot go on.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
+
+# make_torch FOLDER VERSION [CUDA]: what setup looks at in a libtorch
+make_torch() {
+  mkdir -p "$1/share/cmake/Torch"
+  touch "$1/share/cmake/Torch/TorchConfig.cmake" "$1/__init__.py"
+  echo "set(PACKAGE_VERSION \"$2\")" >"$1/share/cmake/Torch/TorchConfigVersion.cmake"
+  if [ -n "${3:-}" ]; then
+    echo "cuda: Optional[str] = '$3'"
+  else
+    echo "cuda: Optional[str] = None"
+  fi >"$1/version.py"
+}
+
+system_is() { printf '%s\n' "$@" >"$scratch/os-release"; }
+export HIGHWATER_OS_RELEASE=$scratch/os-release
+debian12() { system_is ID=debian VERSION_ID=12; }
+debian13() { system_is ID=debian VERSION_ID=13; }
+
+# The package tools: $scratch/installed lists packages, $scratch/calls what was asked to install.
+# python3 sees a torch only where $scratch/python-torch is.
+reset() {
+  rm -rf "$scratch/build" "$scratch/.venv" "$scratch/calls" "$scratch/python-torch"
+  : >"$scratch/calls"
+  echo "$every_package" >"$scratch/installed"
+}
+every_package=$(bash -c '. <(sed -n "/^readonly apt_packages=/,/\"$/p" "$1"); echo $apt_packages' _ \
+  packaging/setup)
+[[ $every_package == *qt6-base-dev*fonts-inter* ]] || { echo "package list not read"; exit 1; }
+stand_in dpkg-query <<E2
+for name in \$(cat "$scratch/installed"); do printf 'installed:%s ' "\$name"; done
+E2
+stand_in apt-get <<E2
+echo "apt-get \$*" >>"$scratch/calls"
+case " \$* " in *" install "*) echo "$every_package libtorch-dev" >"$scratch/installed" ;; esac
+E2
+stand_in apt-cache <<<'exit 0'
+stand_in sudo <<<'exec "$@"'
+stand_in dpkg <<E2
+grep -qw libtorch-dev "$scratch/installed" && cat "$scratch/libtorch-dev-files" 2>/dev/null
+E2
+real_python=$(command -v python3)
+stand_in python3 <<E2
+case "\$*" in
+  *find_spec*) [ ! -d "$scratch/python-torch" ] || echo "$scratch/python-torch/torch/share/cmake/Torch" ;;
+  *"import torch"*) [ -d "$scratch/python-torch" ] ;;
+  *) exec "$real_python" "\$@" ;;
+esac
+E2
+reference=$scratch/reference
+make_torch "$reference" 2.13.0
+
+# Nothing is missing: nothing is installed, twice.
+reset && debian12
+for round in 1 2; do
+  Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup
+  expect_status 0
+  expect_said "ready; libtorch 2.13.0 of the environment's Torch_DIR"
+  [ ! -s "$scratch/calls" ] || broken "round $round called a package tool"
+  [ "$(cat build/libtorch)" = "$reference/share/cmake/Torch" ] || broken "build/libtorch is wrong"
+done
+
+# --check names what is missing, and neither installs nor writes.
+reset
+echo "git python3" >"$scratch/installed"
+attempt packaging/setup --check
+expect_status 1
+expect_said " cmake "
+expect_said " qt6-base-dev "
+expect_not_said " git "
+expect_said "missing: a libtorch, 2.6 or newer"
+[ ! -s "$scratch/calls" ] || broken "--check called a package tool"
+[ ! -e build ] || broken "--check wrote to build/"
+reset
+Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup --check
+expect_status 0
+expect_said "nothing is missing"
+
+# What is missing is installed, and only that.
+reset
+echo "${every_package/ninja-build/}" >"$scratch/installed"
+Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup
+expect_status 0
+grep -q -- "install -y --no-install-recommends ninja-build$" "$scratch/calls" || broken "wrong packages"
+
+# The order of the libtorchs.
+reset
+make_torch "$scratch/python-torch/torch" 2.7.1
+attempt packaging/setup
+expect_status 0
+expect_said "libtorch 2.7.1 of your python3"
+CMAKE_PREFIX_PATH=/nowhere:$reference attempt packaging/setup
+expect_said "libtorch 2.13.0 of the environment's CMAKE_PREFIX_PATH"
+
+# Too old or for CUDA without its toolkit: passed over where found, an error where asked for.
+make_torch "$scratch/old" 1.13.1
+CMAKE_PREFIX_PATH=$scratch/old attempt packaging/setup
+expect_status 0
+expect_said "passing over"
+expect_said "libtorch 2.7.1 of your python3"
+Torch_DIR=$scratch/old/share/cmake/Torch attempt packaging/setup
+expect_status 1
+expect_said "is version 1.13.1, and Highwater needs 2.6 or newer"
+Torch_DIR=$scratch attempt packaging/setup
+expect_status 1
+expect_said "holds no TorchConfig.cmake"
+if ! command -v nvcc >/dev/null; then
+  make_torch "$scratch/python-torch/torch" 2.13.0 12.9
+  attempt packaging/setup --check
+  expect_status 1
+  expect_said "is built for CUDA"
+fi
+
+# Debian 13's libtorch-dev is taken, and installed where it is missing; Debian 12's never is.
+make_torch "$scratch/usr/torch" 2.6.0
+echo "$scratch/usr/torch/share/cmake/Torch/TorchConfig.cmake" >"$scratch/libtorch-dev-files"
+reset && debian13
+attempt packaging/setup
+expect_status 0
+expect_said "libtorch 2.6.0 of Debian's libtorch-dev"
+grep -q "install .* libtorch-dev$" "$scratch/calls" || broken "libtorch-dev was not installed"
+reset && debian12
+echo "$every_package libtorch-dev" >"$scratch/installed"
+attempt packaging/setup --check
+expect_status 1
+expect_said "missing: a libtorch"
+
+# Without a way to fetch PyTorch the error says where it comes from and what else can be done.
+reset
+PIP_NO_INDEX=1 PIP_FIND_LINKS='' PIP_CONFIG_FILE=/dev/null attempt packaging/setup
+expect_status 1
+expect_said "could not install torch==2.13.0+cpu into .venv"
+expect_said "is there a network"
+expect_said "Torch_DIR"
+
+# Systems it does not know: the list of what to install by hand, and a way on.
+for unknown in "ID=ubuntu VERSION_ID=22.04" "ID=debian VERSION_ID=11" "ID=fedora PRETTY_NAME=Fedora"; do
+  # shellcheck disable=SC2086
+  reset && system_is $unknown
+  attempt packaging/setup --check
+  expect_status 1
+  expect_said "Install by hand: a C++20 compiler"
+done
+Torch_DIR=$reference/share/cmake/Torch HIGHWATER_SKIP_PACKAGES=1 attempt packaging/setup
+expect_status 0
+[ ! -s "$scratch/calls" ] || broken "a package tool was called on an unknown system"
+
+attempt packaging/setup --nonsense
+expect_status 2
+expect_said "unknown option --nonsense"

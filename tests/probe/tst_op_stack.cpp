@@ -1,0 +1,180 @@
+#include <QTest>
+#include <vector>
+
+#include "probe/op_stack.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+using events::SyncKind;
+
+namespace {
+
+/// Ops by name, as a RecordFunction callback would tell them.
+class Ops {
+ public:
+  Ops() : recorder_(RunClock::startingNow()), stack_(recorder_, recorder_.lane()) {}
+
+  Ops& begin(std::string_view name, OpWait wait = {}) {
+    stack_.begin(stack_.name(name), wait);
+    return *this;
+  }
+  Ops& end(int count = 1) {
+    while (count-- > 0) stack_.end();
+    return *this;
+  }
+  Ops& op(std::string_view name, OpWait wait = {}) { return begin(name, wait).end(); }
+
+  Recorder& recorder() { return recorder_; }
+  std::string nameOf(NameId id) {
+    for (const auto& d : definitions().names) {
+      if (d.id == id) return d.text;
+    }
+    return "?";
+  }
+  void drain() {
+    recorder_.lane().drain(
+        [this](const EventRecord& record) { record.visit([this](const auto& e) { keep(e); }); });
+  }
+
+  std::vector<events::SyncPoint> syncs;
+  std::vector<events::FallbackEvent> fallbacks;
+
+ private:
+  const Definitions& definitions() {
+    recorder_.names().takeNew(definitions_);
+    return definitions_;
+  }
+  void keep(const events::SyncPoint& e) { syncs.push_back(e); }
+  void keep(const events::FallbackEvent& e) { fallbacks.push_back(e); }
+  template <typename T>
+  void keep(const T&) {
+    QFAIL("an event of another kind");
+  }
+
+  Recorder recorder_;
+  OpStack stack_;
+  Definitions definitions_;
+};
+
+constexpr OpWait kToCpu{SyncKind::Fallback, 100};
+constexpr OpWait kToDevice{SyncKind::CopyToDevice, 40};
+constexpr OpWait kScalar{SyncKind::ScalarRead, 4};
+
+}  // namespace
+
+class TestOpStack : public QObject {
+  Q_OBJECT
+ private slots:
+  void reportsTheOutermostOpThatWaits();
+  void ignoresCopiesThatDoNotBlock();
+  void knowsWhatIsDeliberate();
+  void mergesAFallback();
+  void keepsTwoFallbacksApart();
+  void namesTheFunctionalFormOnce();
+  void reportsAFallbackInsteadOfItsWaits();
+  void survivesDepthAndOddEnds();
+};
+
+void TestOpStack::reportsTheOutermostOpThatWaits() {
+  Ops ops;
+  ops.begin("aten::item").begin("aten::_local_scalar_dense", kScalar);
+  ops.begin("aten::copy_", {SyncKind::CopyToHost, 4}).op("aten::_copy_from").end(3);
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{1});
+  QCOMPARE(ops.nameOf(ops.syncs[0].op()), std::string("aten::_local_scalar_dense"));
+  QCOMPARE(ops.syncs[0].kind(), SyncKind::ScalarRead);
+  QCOMPARE(ops.syncs[0].bytes(), std::uint64_t{4});
+  QVERIFY(ops.fallbacks.empty());
+}
+
+void TestOpStack::ignoresCopiesThatDoNotBlock() {
+  Ops ops;
+  ops.op("aten::copy_", {SyncKind::CopyToHost, 4, false});
+  // What is inside of it may still wait.
+  ops.begin("aten::copy_", {SyncKind::CopyToHost, 4, false})
+      .op("aten::nonzero", {SyncKind::Nonzero, 8});
+  ops.end();
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{1});
+  QCOMPARE(ops.syncs[0].kind(), SyncKind::Nonzero);
+}
+
+void TestOpStack::knowsWhatIsDeliberate() {
+  Ops ops;
+  ops.recorder().setPhase(events::Phase::LossRead);
+  ops.op("aten::_local_scalar_dense", kScalar).op("aten::copy_", kToDevice);
+  ops.recorder().setPhase(events::Phase::DeviceMove);
+  ops.op("aten::copy_", kToDevice).op("aten::_local_scalar_dense", kScalar);
+  ops.drain();
+  std::vector<int> deliberate;
+  for (const auto& sync : ops.syncs) deliberate.push_back(sync.deliberate());
+  QCOMPARE(deliberate, (std::vector<int>{1, 0, 1, 0}));
+}
+
+void TestOpStack::mergesAFallback() {
+  Ops ops;
+  // cat: one _to_cpu for the tensor list, one for the rest; the CPU's op; the result back.
+  ops.begin("aten::cat");
+  ops.begin("aten::_to_cpu", kToCpu).op("aten::copy_", {SyncKind::CopyToHost, 100}).end();
+  ops.op("aten::_to_cpu", kToCpu).op("aten::cat");
+  ops.begin("aten::_to_copy").op("aten::copy_", kToDevice).end();
+  ops.op("aten::_copy_from_and_resize", {SyncKind::CopyToDevice, 2}).end();
+  ops.drain();
+  QVERIFY(ops.syncs.empty());
+  QCOMPARE(ops.fallbacks.size(), std::size_t{1});
+  const auto& fallback = ops.fallbacks[0];
+  QCOMPARE(ops.nameOf(fallback.op()), std::string("aten::cat"));
+  QCOMPARE(fallback.bytes_to_cpu(), std::uint64_t{200});
+  QCOMPARE(fallback.bytes_to_device(), std::uint64_t{42});
+  QVERIFY(fallback.wait_ns() <= fallback.duration_ns());
+}
+
+void TestOpStack::keepsTwoFallbacksApart() {
+  Ops ops;
+  ops.begin("aten::outer");
+  ops.begin("aten::erfinv").op("aten::_to_cpu", kToCpu).end();
+  ops.begin("aten::sort").op("aten::_to_cpu", kToCpu).end().end();
+  ops.drain();
+  QCOMPARE(ops.fallbacks.size(), std::size_t{2});
+  QCOMPARE(ops.nameOf(ops.fallbacks[0].op()), std::string("aten::erfinv"));
+  QCOMPARE(ops.nameOf(ops.fallbacks[1].op()), std::string("aten::sort"));
+}
+
+void TestOpStack::namesTheFunctionalFormOnce() {
+  Ops ops;
+  ops.begin("aten::index_put_").begin("aten::erfinv_").begin("aten::erfinv");
+  ops.op("aten::_to_cpu", kToCpu);
+  ops.op("aten::_copy_from_and_resize", {SyncKind::CopyToDevice, 8}).end();
+  // Back in the outer form of the op that fell back: still a part of it.
+  ops.op("aten::copy_", kToDevice).end(2);
+  ops.drain();
+  QVERIFY(ops.syncs.empty());
+  QCOMPARE(ops.fallbacks.size(), std::size_t{1});
+  QCOMPARE(ops.nameOf(ops.fallbacks[0].op()), std::string("aten::erfinv_"));
+  QCOMPARE(ops.fallbacks[0].bytes_to_device(), std::uint64_t{48});
+}
+
+void TestOpStack::reportsAFallbackInsteadOfItsWaits() {
+  Ops ops;
+  ops.begin("aten::nonzero", {SyncKind::Nonzero, 8}).op("aten::_to_cpu", kToCpu).end();
+  ops.op("aten::_local_scalar_dense", kScalar);
+  ops.drain();
+  QCOMPARE(ops.fallbacks.size(), std::size_t{1});
+  QCOMPARE(ops.syncs.size(), std::size_t{1});
+  QCOMPARE(ops.syncs[0].kind(), SyncKind::ScalarRead);
+}
+
+void TestOpStack::survivesDepthAndOddEnds() {
+  Ops ops;
+  ops.end();  // began before we looked
+  for (int i = 0; i < 200; ++i) ops.begin("aten::add");
+  ops.op("aten::_to_cpu", kToCpu).op("aten::_local_scalar_dense", kScalar).end(200);
+  ops.op("aten::_to_cpu", kToCpu);  // without a parent
+  ops.op("aten::_local_scalar_dense", kScalar);
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{1});
+  QVERIFY(ops.fallbacks.empty());
+}
+
+QTEST_GUILESS_MAIN(TestOpStack)
+#include "tst_op_stack.moc"

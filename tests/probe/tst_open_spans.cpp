@@ -1,0 +1,86 @@
+#include <QTest>
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "probe/open_spans.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+class TestOpenSpans : public QObject {
+  Q_OBJECT
+ private slots:
+  void showsWhatIsOpen();
+  void survivesMoreThanItsDepth();
+  void showsOnlyWholeSpansToAnotherThread();
+};
+
+void TestOpenSpans::showsWhatIsOpen() {
+  OpenSpanStack stack;
+  OpenSpanStack::Views views;
+  QCOMPARE(stack.read(views), 0u);
+  stack.push(10, 2, 1, events::Phase::Forward);
+  stack.push(20, 3, 1, events::Phase::Forward);
+  QCOMPARE(stack.read(views), 2u);
+  QCOMPARE(views[1].beginNs, std::int64_t{20});
+  QCOMPARE(views[1].name, 3u);
+  stack.pop();
+  QCOMPARE(stack.read(views), 1u);
+  stack.push(30, 4, 2, events::Phase::Backward);
+  QCOMPARE(stack.read(views), 2u);
+  QCOMPARE(views[1].name, 4u);
+  QCOMPARE(views[1].phase, events::Phase::Backward);
+  stack.pop();
+  stack.pop();
+  stack.pop();  // one too many: an op that began before anybody looked
+  QCOMPARE(stack.depth(), 0u);
+}
+
+void TestOpenSpans::survivesMoreThanItsDepth() {
+  OpenSpanStack stack;
+  OpenSpanStack::Views views;
+  for (std::uint32_t i = 0; i < 100; ++i) stack.push(i, i, 1, events::Phase::None);
+  QCOMPARE(stack.depth(), 100u);
+  QCOMPARE(stack.read(views), OpenSpanStack::kMaxDepth);
+  for (int i = 0; i < 99; ++i) stack.pop();
+  QCOMPARE(stack.read(views), 1u);
+  QCOMPARE(views[0].beginNs, std::int64_t{0});
+}
+
+void TestOpenSpans::showsOnlyWholeSpansToAnotherThread() {
+  // Name, step and begin say the same number, so that a mixture of two spans would show.
+  OpenSpanStack stack;
+  std::atomic<bool> done{false};
+  std::thread owner([&] {
+    std::mt19937 random(5);
+    std::int64_t now = 0;
+    for (int i = 0; i < 2'000'000; ++i) {
+      const bool grow = stack.depth() == 0 || (stack.depth() < 8 && random() % 2 == 0);
+      if (grow) {
+        ++now;
+        stack.push(now, static_cast<NameId>(now), static_cast<std::uint32_t>(now),
+                   events::Phase::Forward);
+      } else {
+        stack.pop();
+      }
+    }
+    done = true;
+  });
+  OpenSpanStack::Views views;
+  bool whole = true, nested = true;
+  while (!done) {
+    const std::uint32_t depth = stack.read(views);
+    for (std::uint32_t i = 0; i < depth; ++i) {
+      whole = whole && views[i].name == static_cast<NameId>(views[i].beginNs) &&
+              views[i].step == views[i].name;
+      nested = nested && (i == 0 || views[i].beginNs > views[i - 1].beginNs);
+    }
+  }
+  owner.join();
+  QVERIFY(whole);
+  QVERIFY(nested);
+}
+
+QTEST_GUILESS_MAIN(TestOpenSpans)
+#include "tst_open_spans.moc"

@@ -1,0 +1,133 @@
+#include <QTest>
+#include <atomic>
+#include <vector>
+
+#include "probe/phase_scope.h"
+#include "probe/sampler.h"
+#include "probe/system_readings.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+class FakeCounters : public CounterSource {
+ public:
+  std::optional<DeviceCounters> read() override {
+    const std::uint64_t n = ++reads;
+    return DeviceCounters{n, 2 * n, 1000};
+  }
+  std::atomic<std::uint64_t> reads{0};
+};
+
+struct Drained {
+  std::vector<events::MemorySample> memory;
+  std::vector<events::SystemSample> system;
+  std::vector<events::PhaseSpan> phases;
+
+  void operator()(const events::MemorySample& e) { memory.push_back(e); }
+  void operator()(const events::SystemSample& e) { system.push_back(e); }
+  void operator()(const events::PhaseSpan& e) { phases.push_back(e); }
+  template <typename T>
+  void operator()(const T&) {}
+
+  void drain(Recorder& recorder) {
+    for (const auto& lane : recorder.lanes()) {
+      lane->drain([this](const EventRecord& record) { record.visit(*this); });
+    }
+  }
+};
+
+}  // namespace
+
+class TestSampler : public QObject {
+  Q_OBJECT
+ private slots:
+  void deadlinesDoNotDrift();
+  void samplesCountersAndSystem();
+  void samplesTheSystemAlone();
+  void phasesSampleAtBothBoundaries();
+  void systemReadingsArePlausible();
+};
+
+void TestSampler::deadlinesDoNotDrift() {
+  DeadlineGrid grid(1000, 100);
+  QCOMPARE(grid.advance(999), std::int64_t{0});
+  QCOMPARE(grid.nextNs(), std::int64_t{1000});
+  QCOMPARE(grid.advance(1030), std::int64_t{0});
+  QCOMPARE(grid.nextNs(), std::int64_t{1100});
+  QCOMPARE(grid.advance(1455), std::int64_t{3});  // 1200, 1300 and 1400 were missed
+  QCOMPARE(grid.nextNs(), std::int64_t{1500});
+  QCOMPARE(grid.advance(1500), std::int64_t{0});
+  QCOMPARE(grid.nextNs(), std::int64_t{1600});
+}
+
+void TestSampler::samplesCountersAndSystem() {
+  Recorder recorder(RunClock::startingNow());
+  FakeCounters counters;
+  Sampler sampler(recorder, &counters, 1000);
+  sampler.start();
+  QTRY_VERIFY_WITH_TIMEOUT(counters.reads >= 20, 10'000);
+  sampler.stop();
+  Drained drained;
+  drained.drain(recorder);
+  QCOMPARE(drained.memory.size(), static_cast<std::size_t>(counters.reads));
+  for (std::size_t i = 0; i < drained.memory.size(); ++i) {
+    QCOMPARE(drained.memory[i].current_bytes(), std::uint64_t{i + 1});
+    QCOMPARE(drained.memory[i].origin(), events::SampleOrigin::Timer);
+    if (i > 0) QVERIFY(drained.memory[i].time_ns() > drained.memory[i - 1].time_ns());
+  }
+  QVERIFY(!drained.system.empty());
+  QVERIFY(drained.system.size() < drained.memory.size());
+  QCOMPARE(recorder.seenPeakDriver(), 2 * counters.reads);
+}
+
+void TestSampler::samplesTheSystemAlone() {
+  Recorder recorder(RunClock::startingNow());
+  Sampler sampler(recorder, nullptr, 50);
+  sampler.start();
+  Drained drained;
+  QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), drained.system.size() >= 2), 10'000);
+  sampler.stop();
+  QVERIFY(drained.memory.empty());
+}
+
+void TestSampler::phasesSampleAtBothBoundaries() {
+  Recorder recorder(RunClock::startingNow());
+  recorder.setStep(7);
+  FakeCounters counters;
+  {
+    const PhaseScope scope(recorder, &counters, events::Phase::Forward);
+    QCOMPARE(recorder.phase(), events::Phase::Forward);
+    QCOMPARE(recorder.lane().openSpans().depth(), 1u);
+  }
+  QCOMPARE(recorder.phase(), events::Phase::None);
+  Drained drained;
+  drained.drain(recorder);
+  QCOMPARE(drained.phases.size(), std::size_t{1});
+  QCOMPARE(drained.phases[0].step(), 7u);
+  QCOMPARE(drained.memory.size(), std::size_t{2});
+  QCOMPARE(drained.memory[0].origin(), events::SampleOrigin::PhaseBoundary);
+  QVERIFY(drained.memory[0].time_ns() <= drained.phases[0].begin_ns());
+  QVERIFY(drained.memory[1].time_ns() >=
+          drained.phases[0].begin_ns() + drained.phases[0].duration_ns());
+}
+
+void TestSampler::systemReadingsArePlausible() {
+  const auto reader = makeSystemReader();
+  const SystemReadings before = reader->read();
+  const auto physical = static_cast<std::int64_t>(physicalMemoryBytes());
+  QVERIFY(physical > (std::int64_t{64} << 20));
+  QVERIFY(before.footprintBytes > (1 << 20) && before.footprintBytes < physical);
+  QVERIFY(before.availableBytes > 0 && before.availableBytes <= physical);
+  QVERIFY(before.swapUsedBytes >= 0);
+  // Memory that this process touches shows.
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  std::vector<char> touched(kBytes, 1);
+  const SystemReadings after = reader->read();
+  QVERIFY(touched[kBytes / 2] == 1);
+  QVERIFY(after.footprintBytes - before.footprintBytes > static_cast<std::int64_t>(kBytes / 2));
+}
+
+QTEST_GUILESS_MAIN(TestSampler)
+#include "tst_sampler.moc"

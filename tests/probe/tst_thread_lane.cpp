@@ -1,0 +1,75 @@
+#include <QTest>
+#include <thread>
+#include <vector>
+
+#include "probe/thread_lane.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+EventRecord step(std::uint32_t number) {
+  return EventRecord(events::StepRecord(0, 1, 0, 0, -1, number, 1, 1, 1, 0, 0, 0));
+}
+EventRecord sample(std::int64_t timeNs) {
+  return EventRecord(events::MemorySample(timeNs, 1, 2, 3, events::SampleOrigin::Timer));
+}
+
+}  // namespace
+
+class TestThreadLane : public QObject {
+  Q_OBJECT
+ private slots:
+  void countsWhatItDrops();
+  void neverDropsNorReordersVitalEvents();
+  void saysUpToWhenItIsComplete();
+};
+
+void TestThreadLane::countsWhatItDrops() {
+  ThreadLane lane(1, {4, 4});
+  for (int i = 0; i < 10; ++i) lane.push(sample(i));
+  int seen = 0;
+  lane.drain([&](const EventRecord&) { ++seen; });
+  QCOMPARE(seen, 4);
+  QCOMPARE(lane.takeDrops(events::EventKind::MemorySample), std::uint64_t{6});
+  QCOMPARE(lane.takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
+  QCOMPARE(lane.takeDrops(events::EventKind::SyncPoint), std::uint64_t{0});
+}
+
+void TestThreadLane::neverDropsNorReordersVitalEvents() {
+  ThreadLane lane(1, {4, 4});
+  constexpr std::uint32_t kSteps = 100'000;
+  std::atomic<bool> done{false};
+  std::thread owner([&] {
+    for (std::uint32_t i = 1; i <= kSteps; ++i) lane.push(step(i));
+    done = true;
+  });
+  std::uint32_t last = 0;
+  bool inOrder = true;
+  const auto take = [&](const EventRecord& record) {
+    record.visit([&](const auto& event) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(event)>, events::StepRecord>) {
+        inOrder = inOrder && event.step() == last + 1;
+        last = event.step();
+      }
+    });
+  };
+  while (!done) lane.drain(take);
+  owner.join();
+  lane.drain(take);
+  QVERIFY(inOrder);
+  QCOMPARE(last, kSteps);
+}
+
+void TestThreadLane::saysUpToWhenItIsComplete() {
+  ThreadLane lane(1);
+  QCOMPARE(lane.completeUpTo(100), std::int64_t{100});
+  lane.beginWrite(90);
+  QCOMPARE(lane.completeUpTo(100), std::int64_t{90});
+  lane.endWrite();
+  QCOMPARE(lane.completeUpTo(110), std::int64_t{110});
+}
+
+QTEST_GUILESS_MAIN(TestThreadLane)
+#include "tst_thread_lane.moc"

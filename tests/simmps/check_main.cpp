@@ -1,0 +1,61 @@
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "simmps/check.h"
+
+// simmps_check <library> <check>: loads the device first, as the worker does, then runs one check.
+// simmps_check <library> --ask-first: asks PyTorch for MPS before that.
+// simmps_check <library>: prints what loading it said. Exit code 1 where something failed.
+namespace {
+
+std::map<std::string, checks::Function>& registered() {
+  static std::map<std::string, checks::Function> all;
+  return all;
+}
+
+const char* ask(void* library, const char* function) {
+  const auto symbol = reinterpret_cast<const char* (*)()>(dlsym(library, function));
+  return symbol ? symbol() : "symbol not exported";
+}
+
+}  // namespace
+
+checks::Registered::Registered(const char* name, Function function) {
+  registered().emplace(name, function);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const bool askFirst = argc == 3 && std::strcmp(argv[2], "--ask-first") == 0;
+  if (askFirst) checks::askForMps();
+  void* library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
+  if (!library) {
+    std::printf("%s\n", dlerror());
+    return 1;
+  }
+  if (const char* error = ask(library, "highwater_simmps_error")) {
+    std::printf("refused: %s\n", error);
+    return 1;
+  }
+  if (argc == 2) {
+    std::printf("%s\n", ask(library, "highwater_simmps_version"));
+    return 0;
+  }
+  const auto check = registered().find(argv[2]);
+  if (check == registered().end()) {
+    std::printf("no check is called %s\n", argv[2]);
+    return 2;
+  }
+  try {
+    check->second();
+  } catch (const std::exception& failure) {
+    std::printf("%s\n", failure.what());
+    return 1;
+  }
+  return 0;
+}

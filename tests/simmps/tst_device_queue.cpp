@@ -1,0 +1,178 @@
+#include "simmps/device_queue.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QtTest>
+#include <future>
+#include <stdexcept>
+#include <vector>
+
+using namespace highwater::simmps;
+
+class DeviceQueueTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void runsJobsInOrder() {
+    DeviceQueue queue;
+    std::vector<int> order;
+    for (int i = 0; i < 10000; ++i) queue.submit("job", [&order, i] { order.push_back(i); });
+    QVERIFY(!queue.drain());
+    QCOMPARE(order.size(), std::size_t(10000));
+    for (int i = 0; i < 10000; ++i) QCOMPARE(order[static_cast<std::size_t>(i)], i);
+    QCOMPARE(queue.pending(), 0u);
+    QCOMPARE(queue.submitted(), 10000u);
+  }
+
+  void keepsOneOrderForSeveralHosts() {
+    DeviceQueue queue;
+    int running = 0;  // unguarded on purpose: jobs never overlap
+    int count = 0;
+    bool overlapped = false;
+    std::vector<std::thread> hosts;
+    for (int host = 0; host < 4; ++host) {
+      hosts.emplace_back([&] {
+        for (int i = 0; i < 1000; ++i) {
+          queue.submit("job", [&] {
+            overlapped = overlapped || ++running != 1;
+            ++count;
+            --running;
+          });
+        }
+        queue.wait();
+      });
+    }
+    for (auto& host : hosts) host.join();
+    QCOMPARE(count, 4000);
+    QVERIFY(!overlapped);
+  }
+
+  void submittingDoesNotWait() {
+    DeviceQueue queue;
+    std::promise<void> gate;
+    bool done = false;
+    queue.submit("blocked", [&, open = gate.get_future().share()] {
+      open.wait();
+      done = true;
+    });
+    queue.submit("behind", [] {});
+    QCOMPARE(queue.pending(), 2u);
+    gate.set_value();
+    queue.wait();
+    QVERIFY(done);
+    QCOMPARE(queue.pending(), 0u);
+  }
+
+  void hostCannotRunAheadWithoutEnd() {
+    DeviceQueue queue({}, 8);
+    std::uint64_t most = 0;
+    for (int i = 0; i < 2000; ++i) {
+      queue.submit("job", [] {});
+      most = std::max(most, queue.pending());
+    }
+    QVERIFY(most <= 8);
+    QVERIFY(!queue.drain());
+    QCOMPARE(queue.submitted(), 2000u);
+  }
+
+  void failureSurfacesAtTheNextDrainWithItsOp() {
+    DeviceQueue queue;
+    bool ranAfter = false;
+    queue.submit("aten::good", [] {});
+    queue.submit("aten::bad", [] { throw std::runtime_error("first"); });
+    queue.submit("aten::worse", [] { throw std::runtime_error("second"); });
+    queue.submit("aten::after", [&] { ranAfter = true; });
+    queue.wait();  // leaves it for drain()
+    const auto failure = queue.drain();
+    QVERIFY(failure.has_value());
+    QCOMPARE(QString::fromStdString(failure->op), QString("aten::bad"));
+    QVERIFY_EXCEPTION_THROWN(std::rethrow_exception(failure->error), std::runtime_error);
+    QVERIFY(!ranAfter);
+    QVERIFY(!queue.drain());
+    queue.submit("aten::again", [&] { ranAfter = true; });
+    QVERIFY(!queue.drain());
+    QVERIFY(ranAfter);
+  }
+
+  void jobsAreReleasedBeforeTheyCountAsOver() {
+    DeviceQueue queue;
+    auto held = std::make_shared<int>(1);
+    queue.submit("job", [held] {});
+    queue.wait();
+    QCOMPARE(held.use_count(), 1L);
+  }
+
+  void waitingInsideAJobDoesNotBlock() {
+    DeviceQueue queue;
+    bool passed = false;
+    queue.submit("job", [&] {
+      queue.wait();
+      passed = true;
+    });
+    QVERIFY(!queue.drain());
+    QVERIFY(passed);
+  }
+
+  void scopeSurroundsTheThread() {
+    int entered = 0, left = 0;
+    {
+      DeviceQueue queue([&](const std::function<void()>& loop) {
+        ++entered;
+        loop();
+        ++left;
+      });
+      queue.submit("one", [] {});
+      queue.submit("two", [] {});
+    }
+    QCOMPARE(entered, 1);
+    QCOMPARE(left, 1);
+  }
+
+  void eventsPassInOrder() {
+    DeviceQueue queue;
+    std::promise<void> gate;
+    const auto first = std::make_shared<DeviceEvent>(), second = std::make_shared<DeviceEvent>();
+    QVERIFY(first->done());
+    queue.record(first);
+    queue.submit("blocked", [open = gate.get_future().share()] { open.wait(); });
+    queue.record(second);
+    QVERIFY(!second->done());
+    QCOMPARE(second->timeNs(), 0u);
+    gate.set_value();
+    queue.wait();
+    QVERIFY(first->done() && second->done());
+    QVERIFY(second->timeNs() >= first->timeNs());
+    QVERIFY(first->timeNs() > 0);
+  }
+
+  void stopRunsWhatIsPending() {
+    DeviceQueue queue;
+    int count = 0;
+    for (int i = 0; i < 100; ++i) queue.submit("job", [&] { ++count; });
+    queue.stop();
+    QCOMPARE(count, 100);
+    queue.submit("late", [&] { ++count; });  // in place, as when a process ends
+    QCOMPARE(count, 101);
+  }
+
+  void forkedChildDoesNotHang() {
+    DeviceQueue queue;
+    queue.submit("job", [] {});
+    queue.wait();
+    const pid_t child = fork();
+    if (child == 0) {
+      bool ran = false;
+      queue.submit("in the child", [&] { ran = true; });
+      queue.wait();
+      _exit(ran && !queue.drain() ? 0 : 1);
+    }
+    int status = -1;
+    QCOMPARE(waitpid(child, &status, 0), child);
+    QVERIFY(WIFEXITED(status));
+    QCOMPARE(WEXITSTATUS(status), 0);
+  }
+};
+
+QTEST_GUILESS_MAIN(DeviceQueueTest)
+#include "tst_device_queue.moc"

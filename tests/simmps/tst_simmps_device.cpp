@@ -1,0 +1,122 @@
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+/// Runs the checks of the simulated device (check_*.cpp), each in a process of its own: the library
+/// reads its environment when it is loaded, and no torch header meets Qt here.
+class SimmpsDevice : public QObject {
+  Q_OBJECT
+
+ private:
+  struct Outcome {
+    int exitCode = -1;
+    QString output;
+  };
+
+  Outcome check(const QString& name, const QStringList& environment) {
+    QProcess process;
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    for (const char* own : {"HIGHWATER_SIM_RECOMMENDED_MAX", "HIGHWATER_SIM_QUEUE",
+                            "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO",
+                            "PYTORCH_ENABLE_MPS_FALLBACK"}) {
+      variables.remove(own);
+    }
+    for (const QString& each : environment) {
+      variables.insert(each.section('=', 0, 0), each.section('=', 1));
+    }
+    process.setProcessEnvironment(variables);
+    process.setProcessChannelMode(QProcess::MergedChannels);
+    QStringList arguments{SIMMPS_LIBRARY};
+    if (!name.isEmpty()) arguments << name;
+    process.start(SIMMPS_CHECK, arguments);
+    if (!process.waitForFinished(100000)) return {-1, "did not end: " + process.errorString()};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+            QString::fromUtf8(process.readAll()).trimmed()};
+  }
+
+ private slots:
+  void holds_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QStringList>("environment");
+    const QString limit = "HIGHWATER_SIM_RECOMMENDED_MAX=64MiB";
+    const auto add = [](const char* name, const QStringList& environment = {}) {
+      QTest::addRow("%s %s", name, qPrintable(environment.join(' '))) << name << environment;
+    };
+    for (const char* mode : {"HIGHWATER_SIM_QUEUE=async", "HIGHWATER_SIM_QUEUE=sync"}) {
+      add("workloadOpsMatchTheCpu", {mode});
+      add("randomNumbersMatchTheCpu", {mode});
+      add("copiesKeepValues", {mode});
+      add("classifierLossesMatchTheCpu", {mode});
+      add("clippedLossesMatchTheCpu", {mode});
+    }
+    add("optimizersMatchTheCpu");
+    add("embeddingWithMaxNormMatchesTheCpu");
+    add("outTensorsAreSized");
+    add("float64IsRefused");
+    add("mixedDevicesAreRefused");
+    add("deviceErrorsNameTheirOp");
+    add("countersAreExact", {limit});
+    add("deviceStatisticsKeepPeaks");
+    add("outOfMemoryHasPyTorchsText", {limit});
+    add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
+    add("outOfMemoryComesOutOfBackward", {limit});
+    add("missingOpIsNotImplemented");
+    add("missingOpIsNotImplemented", {"PYTORCH_ENABLE_MPS_FALLBACK=0"});
+    add("missingOpFallsBack", {"PYTORCH_ENABLE_MPS_FALLBACK=1"});
+    add("someOpsAlwaysFallBack");
+    add("deviceWorkIsNotObserved");
+    add("eventsFollowTheQueue");
+    add("releaseWaitsForTheQueue");
+  }
+  void holds() {
+    QFETCH(QString, name);
+    QFETCH(QStringList, environment);
+    const Outcome outcome = check(name, environment);
+    QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
+  }
+
+  void loadsAndSaysWhatItIs() {
+    const Outcome outcome = check({}, {});
+    QCOMPARE(outcome.exitCode, 0);
+    QVERIFY2(outcome.output.startsWith("highwater-simmps "), qPrintable(outcome.output));
+  }
+
+  void refusesToBeASecondDevice() {
+    QTemporaryDir folder;
+    const QString copy = folder.filePath("libanother.so");
+    QVERIFY(QFile::copy(SIMMPS_LIBRARY, copy));
+    const Outcome outcome = check("secondDeviceIsRefused", {"SIMMPS_COPY=" + copy});
+    QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
+  }
+
+  void refusesToComeTooLate() {
+    const Outcome outcome = check("--ask-first", {});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("load it first"), qPrintable(outcome.output));
+  }
+
+  void refusesBadSettings_data() {
+    QTest::addColumn<QString>("setting");
+    QTest::addColumn<QString>("allowed");
+    QTest::newRow("recommended") << "HIGHWATER_SIM_RECOMMENDED_MAX=many"
+                                 << "16 MiB to 1024 GiB";
+    QTest::newRow("high") << "PYTORCH_MPS_HIGH_WATERMARK_RATIO=2.5"
+                          << "0.0 (no limit) to 2.0";
+    QTest::newRow("low") << "PYTORCH_MPS_LOW_WATERMARK_RATIO=1.8"
+                         << "0.0 (off) to 1.7";
+    QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
+                           << "sync or async";
+  }
+  void refusesBadSettings() {
+    QFETCH(QString, setting);
+    QFETCH(QString, allowed);
+    const Outcome outcome = check({}, {setting});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("refused: " + setting.section('=', 0, 0) + ": "),
+             qPrintable(outcome.output));
+    QVERIFY2(outcome.output.contains(allowed), qPrintable(outcome.output));
+  }
+};
+
+QTEST_GUILESS_MAIN(SimmpsDevice)
+#include "tst_simmps_device.moc"

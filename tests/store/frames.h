@@ -1,0 +1,67 @@
+#pragma once
+
+#include <QByteArray>
+#include <QFile>
+#include <QString>
+#include <filesystem>
+#include <vector>
+
+#include "store/recording_reader.h"
+#include "store/recording_writer.h"
+#include "support/sample_run.h"
+#include "wire/codec.h"
+
+/// What the tests of the recording share.
+namespace highwater::test {
+
+/// A run as frames, as a worker sends them.
+inline std::vector<wire::FrameBytes> sampleFrames(const SampleRunOptions& options = {}) {
+  std::vector<wire::FrameBytes> frames;
+  forEachMessage(makeSampleRun(options),
+                 [&](const Message& message) { frames.push_back(wire::encode(message)); });
+  return frames;
+}
+
+/// Hands frames to a sink with what they decode to, as a session does.
+inline void feedFrames(const std::vector<wire::FrameBytes>& frames, MessageSink& sink) {
+  for (const wire::FrameBytes& frame : frames) {
+    const Result<Message> message = wire::decode(frame);
+    if (message) sink.take(frame, *message);
+  }
+}
+
+struct ReadBack {
+  std::vector<wire::FrameBytes> frames;
+  Result<void> result;
+};
+
+/// All frames that a recording gives before it ends or fails.
+inline ReadBack readFrames(const std::filesystem::path& path) {
+  ReadBack back;
+  Result<store::RecordingReader> reader = store::RecordingReader::open(path);
+  if (!reader) {
+    back.result = reader.error();
+    return back;
+  }
+  back.result = reader->forEachFrame([&](std::span<const std::uint8_t> frame) -> Result<void> {
+    back.frames.emplace_back(frame.begin(), frame.end());
+    return {};
+  });
+  return back;
+}
+
+inline std::filesystem::path pathIn(const QString& folder, const char* name) {
+  return std::filesystem::path(folder.toStdString()) / name;
+}
+
+inline QByteArray bytesOf(const std::filesystem::path& path) {
+  QFile file(QString::fromStdString(path.string()));
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+inline bool writeBytes(const std::filesystem::path& path, const QByteArray& bytes) {
+  QFile file(QString::fromStdString(path.string()));
+  return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
+}
+
+}  // namespace highwater::test

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+#include <memory>
+
+namespace highwater::test {
+
+struct Outcome {
+  int exitCode = -1;  ///< -1 where it crashed or did not end in time
+  QString out;
+  QString err;
+};
+
+inline QProcessEnvironment environmentWith(const QStringList& additions) {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const QString& entry : additions) {
+    environment.insert(entry.section(u'=', 0, 0), entry.section(u'=', 1));
+  }
+  return environment;
+}
+
+/// Runs build/bin/highwater to its end. `environment`: NAME=VALUE.
+inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
+                            int timeoutMs = 60'000) {
+  QProcess process;
+  process.setProcessEnvironment(environmentWith(environment));
+  process.setStandardInputFile(QProcess::nullDevice());
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments);
+  Outcome outcome;
+  if (process.waitForFinished(timeoutMs) && process.exitStatus() == QProcess::NormalExit) {
+    outcome.exitCode = process.exitCode();
+  }
+  outcome.out = QString::fromUtf8(process.readAllStandardOutput());
+  outcome.err = QString::fromUtf8(process.readAllStandardError());
+  return outcome;
+}
+
+}  // namespace highwater::test

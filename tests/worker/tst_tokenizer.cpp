@@ -1,0 +1,70 @@
+#include <QTest>
+#include <algorithm>
+
+#include "worker/batches.h"
+#include "worker/tokenizer.h"
+
+using namespace highwater::worker;
+using Tokens = std::vector<std::string>;
+
+class TestTokenizer : public QObject {
+  Q_OBJECT
+ private slots:
+  void splitsAsDevelopersWrite();
+  void ranksByFrequency();
+  void capsItsSize();
+  void padsAndCuts();
+  void coversEveryRowOnceAnEpoch();
+};
+
+void TestTokenizer::splitsAsDevelopersWrite() {
+  QCOMPARE(splitTokens("Fix the crash!"), (Tokens{"fix", "the", "crash", "!"}));
+  QCOMPARE(splitTokens("read_csvFile HTTPServer"),
+           (Tokens{"read", "csv", "file", "http", "server"}));
+  QCOMPARE(splitTokens("`--depth` 5.10"), (Tokens{"`", "-", "-", "depth", "`", "5", ".", "10"}));
+  QCOMPARE(splitTokens("utf8"), (Tokens{"utf", "8"}));
+  QCOMPARE(splitTokens("naïve \xE2\x80\x93 Ünicode").size(), std::size_t{3});
+  QCOMPARE(splitTokens(" \t\n_ ").size(), std::size_t{0});
+}
+
+void TestTokenizer::ranksByFrequency() {
+  const auto vocabulary = Vocabulary::build({"b a b", "c b a"});
+  QCOMPARE(vocabulary.size(), std::size_t{5});
+  QCOMPARE(vocabulary.encode("b a c d"), (std::vector<TokenId>{2, 3, 4, kUnknownToken}));
+}
+
+void TestTokenizer::capsItsSize() {
+  const auto vocabulary = Vocabulary::build({"x x x y y z"}, 2);
+  QCOMPARE(vocabulary.size(), std::size_t{4});
+  QCOMPARE(vocabulary.encode("x y z"), (std::vector<TokenId>{2, 3, kUnknownToken}));
+}
+
+void TestTokenizer::padsAndCuts() {
+  EncodedTexts texts;
+  texts.ids = {{5}, {6, 7, 8, 9}};
+  texts.labels = {0, 1};
+  const HostBatch batch = assembleBatch(texts, {1, 0}, 3);
+  QCOMPARE(batch.batchSize, std::int64_t{2});
+  QCOMPARE(batch.ids, (std::vector<TokenId>{6, 7, 8, 5, kPadToken, kPadToken}));
+  QCOMPARE(batch.labels, (std::vector<std::int64_t>{1, 0}));
+}
+
+void TestTokenizer::coversEveryRowOnceAnEpoch() {
+  RowOrder order(10, 7);
+  std::vector<std::size_t> all;
+  for (int i = 0; i < 10; ++i) {
+    for (const std::size_t row : order.next(4)) all.push_back(row);
+  }
+  QCOMPARE(all.size(), std::size_t{40});
+  for (std::size_t epoch = 0; epoch < 4; ++epoch) {
+    std::vector<std::size_t> rows(all.begin() + static_cast<std::ptrdiff_t>(epoch * 10),
+                                  all.begin() + static_cast<std::ptrdiff_t>(epoch * 10 + 10));
+    std::sort(rows.begin(), rows.end());
+    for (std::size_t i = 0; i < 10; ++i) QCOMPARE(rows[i], i);
+  }
+  QCOMPARE(RowOrder(10, 7).next(10), std::vector<std::size_t>(all.begin(), all.begin() + 10));
+  QVERIFY(RowOrder(10, 8).next(10) != std::vector<std::size_t>(all.begin(), all.begin() + 10));
+}
+
+QTEST_GUILESS_MAIN(TestTokenizer)
+#include "tst_tokenizer.moc"

@@ -1,0 +1,421 @@
+#include <QTemporaryDir>
+#include <QTest>
+#include <cmath>
+#include <set>
+
+#include "core/exit_codes.h"
+#include "core/names.h"
+#include "worker_process.h"
+
+using namespace highwater;
+using namespace highwater::worker::test;
+
+namespace {
+
+const QStringList kTiny = {"--width", "32", "--layers", "1", "--heads", "2", "--seq", "16"};
+
+bool hasSimulatedDevice() {
+  return QFile::exists(HIGHWATER_BIN_DIR "/../lib/libhighwater_simmps.so");
+}
+
+void addDevices() {
+  QTest::addColumn<QString>("device");
+  QTest::newRow("cpu") << "cpu";
+  if (hasSimulatedDevice()) QTest::newRow("sim") << "sim";
+}
+
+}  // namespace
+
+class TestWorkerProcess : public QObject {
+  Q_OBJECT
+ private slots:
+  void streamsAWholeRun_data() { addDevices(); }
+  void streamsAWholeRun();
+  void changesKnobsAtTheirStep_data() { addDevices(); }
+  void changesKnobsAtTheirStep();
+  void learns();
+  void measuresMemoryOfTheDevice();
+  void reportsTheLossReadAsDeliberateSyncPoint();
+  void reportsFallbacksOnlyWherePyTorchMayFallBack();
+  void obeysTheHost();
+  void refusesWhatTheHostMayNotAsk();
+  void endsWithItsHost_data();
+  void endsWithItsHost();
+  void endsWithATalkerOfNonsense();
+  void describesItself();
+  void checksTheDeviceContract();
+  void reportsOutOfMemory();
+  void keepsPrintsOutOfTheFrames();
+  void refusesBadOptions_data();
+  void refusesBadOptions();
+  void reportsBadData();
+};
+
+void TestWorkerProcess::streamsAWholeRun() {
+  QFETCH(QString, device);
+  WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "12", "--batch",
+                                   "4", "--loss-every", "5"} +
+                       kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  QCOMPARE(s.complaint, QString());
+  QVERIFY(s.hello);
+  QCOMPARE(s.hello->device.requested, device.toStdString());
+  QCOMPARE(s.hello->device.selected, std::string(device == "cpu" ? "cpu" : "mps"));
+  QCOMPARE(s.hello->device.simulated, device == "sim");
+  QVERIFY(!s.hello->device.reason.empty());
+  QVERIFY(s.description);
+  QCOMPARE(s.description->labels,
+           (std::vector<std::string>{"needs_docs", "needs_review", "needs_test"}));
+  QCOMPARE(s.description->plannedSteps, 12u);
+  QVERIFY(s.goodbye);
+  QCOMPARE(s.goodbye->stepsDone, 12u);
+  QVERIFY(!s.goodbye->stoppedOnRequest);
+
+  QCOMPARE(s.steps.size(), std::size_t{12});
+  std::set<std::uint32_t> lossSteps;
+  for (std::size_t i = 0; i < s.steps.size(); ++i) {
+    QCOMPARE(s.steps[i].step(), static_cast<std::uint32_t>(i + 1));
+    QCOMPARE(s.steps[i].batch_size(), 4u);
+    QCOMPARE(s.steps[i].tokens(), 4u * 16u);
+    QCOMPARE(std::isnan(s.steps[i].loss()), s.steps[i].loss_read() == 0);
+    if (s.steps[i].loss_read()) lossSteps.insert(s.steps[i].step());
+  }
+  QCOMPARE(lossSteps, (std::set<std::uint32_t>{1, 5, 10, 12}));
+
+  // Every step has its five phases, in order and inside of it; the loss read where it was read.
+  std::map<std::uint32_t, std::vector<events::Phase>> phases;
+  for (const auto& phase : s.phases) {
+    phases[phase.step()].push_back(phase.phase());
+    const auto& step = s.steps.at(phase.step() - 1);
+    QVERIFY(phase.begin_ns() >= step.begin_ns());
+    QVERIFY(phase.begin_ns() + phase.duration_ns() <= step.begin_ns() + step.duration_ns());
+  }
+  QCOMPARE(phases.size(), std::size_t{12});
+  for (const auto& [step, seen] : phases) {
+    std::vector<events::Phase> expected(kPhases.begin(), kPhases.end());
+    if (!lossSteps.count(step)) std::erase(expected, events::Phase::LossRead);
+    QCOMPARE(seen, expected);
+  }
+  QCOMPARE(s.evaluations.size(), std::size_t{1});
+  QCOMPARE(s.evaluations[0].step(), 12u);
+  QCOMPARE(s.evaluations[0].samples(), s.description->heldOutRows);
+  QVERIFY(!s.systemSamples.empty());
+  QVERIFY(!s.heartbeats.empty());
+  QVERIFY(s.drops.empty());
+}
+
+void TestWorkerProcess::changesKnobsAtTheirStep() {
+  QFETCH(QString, device);
+  WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "8", "--batch",
+                                   "4", "--set", "3:batch=8", "--set", "5:seq=24", "--set",
+                                   "6:loss-every=2"} +
+                       kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  QCOMPARE(s.complaint, QString());
+  QCOMPARE(s.steps.size(), std::size_t{8});
+  for (const auto& step : s.steps) {
+    QCOMPARE(step.batch_size(), step.step() < 3 ? 4u : 8u);
+    QCOMPARE(step.sequence_length(), step.step() < 5 ? 16u : 24u);
+  }
+  QCOMPARE(s.steps[5].loss_read(), std::uint8_t{1});  // step 6
+  const auto batch = s.markersOf(events::MarkerKind::BatchSize);
+  QCOMPARE(batch.size(), std::size_t{1});
+  QCOMPARE(batch[0].step(), 3u);
+  QCOMPARE(batch[0].value_before(), 4.0);
+  QCOMPARE(batch[0].value_after(), 8.0);
+  QVERIFY(batch[0].time_ns() <= s.steps[2].begin_ns());
+  QVERIFY(batch[0].time_ns() >= s.steps[1].begin_ns() + s.steps[1].duration_ns());
+  QCOMPARE(s.markersOf(events::MarkerKind::SequenceLength).at(0).step(), 5u);
+  QCOMPARE(s.markersOf(events::MarkerKind::LossInterval).at(0).step(), 6u);
+}
+
+void TestWorkerProcess::learns() {
+  WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "120", "--width", "64",
+                        "--layers", "1", "--heads", "4", "--seq", "48", "--lr", "3e-3"});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  QVERIFY(s.steps.back().loss_read());
+  QVERIFY2(s.steps.back().loss() < 0.8f * s.steps.front().loss(),
+           qPrintable(QString("%1 to %2").arg(s.steps.front().loss()).arg(s.steps.back().loss())));
+  QVERIFY2(s.evaluations.at(0).accuracy() > 0.6f,
+           qPrintable(QString::number(s.evaluations.at(0).accuracy())));
+}
+
+void TestWorkerProcess::measuresMemoryOfTheDevice() {
+  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "6",
+                                   "--recommended-max", "512MiB", "--sampling-hz", "200"} +
+                       kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  QCOMPARE(s.complaint, QString());
+  QCOMPARE(s.hello->limits.recommendedBytes, std::uint64_t{512} << 20);
+  std::set<events::SampleOrigin> origins;
+  for (std::size_t i = 0; i < s.memorySamples.size(); ++i) {
+    const auto& sample = s.memorySamples[i];
+    origins.insert(sample.origin());
+    QCOMPARE(sample.recommended_bytes(), std::uint64_t{512} << 20);
+    QVERIFY(sample.driver_bytes() >= sample.current_bytes());
+    if (i > 0) QVERIFY(sample.time_ns() >= s.memorySamples[i - 1].time_ns());
+  }
+  QCOMPARE(origins.size(), std::size_t{2});
+  for (const auto& step : s.steps) {
+    QVERIFY(step.peak_current_bytes() > 0);
+    QVERIFY(step.peak_driver_bytes() >= step.peak_current_bytes());
+    // No sample inside of the step may be above its peak.
+    for (const auto& sample : s.memorySamples) {
+      const bool inside = sample.time_ns() >= step.begin_ns() &&
+                          sample.time_ns() <= step.begin_ns() + step.duration_ns();
+      if (inside) QVERIFY(sample.current_bytes() <= step.peak_current_bytes());
+    }
+  }
+}
+
+void TestWorkerProcess::reportsTheLossReadAsDeliberateSyncPoint() {
+  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "6", "--loss-every", "3"} + kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  std::vector<std::uint32_t> readAt;
+  std::map<std::uint32_t, std::uint64_t> movedAt;
+  for (const auto& sync : s.syncPoints) {
+    if (sync.phase() == events::Phase::LossRead) {
+      QCOMPARE(s.nameOf(sync.op()), std::string("aten::_local_scalar_dense"));
+      QCOMPARE(sync.kind(), events::SyncKind::ScalarRead);
+      QCOMPARE(sync.bytes(), std::uint64_t{4});
+      QCOMPARE(sync.deliberate(), std::uint8_t{1});
+      readAt.push_back(sync.step());
+    }
+    if (sync.phase() == events::Phase::DeviceMove) {
+      QCOMPARE(sync.kind(), events::SyncKind::CopyToDevice);
+      QCOMPARE(sync.deliberate(), std::uint8_t{1});
+      movedAt[sync.step()] += sync.bytes();
+    }
+  }
+  QCOMPARE(readAt, (std::vector<std::uint32_t>{1, 3, 6}));
+  QCOMPARE(movedAt.size(), std::size_t{6});
+  // int64 ids and labels: 16 × 16 and 16.
+  for (const auto& [step, bytes] : movedAt) QCOMPARE(bytes, std::uint64_t{8 * (16 * 16 + 16)});
+}
+
+void TestWorkerProcess::reportsFallbacksOnlyWherePyTorchMayFallBack() {
+  WorkerProcess worker(QStringList{"--autostart", "--device", "cpu", "--steps", "3"} + kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  QVERIFY(worker.stream().fallbacks.empty());
+  QVERIFY(worker.stream().syncPoints.empty());
+  QVERIFY(worker.stream().memorySamples.empty());
+}
+
+void TestWorkerProcess::obeysTheHost() {
+  WorkerProcess worker(QStringList{"--device", "cpu", "--batch", "2"} + kTiny);
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+  QVERIFY(!worker.stream().description);
+  worker.send(Welcome{wire::kProtocolVersion});
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.description.has_value(); }));
+  SetKnobs early;
+  early.batchSize = 3;
+  early.atStep = 4;
+  worker.send(Command{1, early});
+  worker.send(Command{2, StartTraining{}});
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.steps.size() >= 6; }));
+  QCOMPARE(worker.stream().steps[2].batch_size(), 2u);
+  QCOMPARE(worker.stream().steps[3].batch_size(), 3u);
+
+  worker.send(Command{3, PauseTraining{}});
+  QVERIFY(worker.readUntil([](const Stream& s) {
+    return !s.markersOf(events::MarkerKind::Paused).empty() && !s.heartbeats.empty() &&
+           s.heartbeats.back().paused();
+  }));
+  const std::uint32_t pausedBefore =
+      worker.stream().markersOf(events::MarkerKind::Paused)[0].step();
+  worker.send(Command{4, EmptyCache{}});
+  QVERIFY(worker.readUntil(
+      [](const Stream& s) { return !s.markersOf(events::MarkerKind::CacheEmptied).empty(); }));
+  QCOMPARE(worker.stream().steps.back().step(), pausedBefore - 1);
+  SetKnobs live;
+  live.batchSize = 5;
+  worker.send(Command{5, live});
+  worker.send(Command{6, ResumeTraining{}});
+  QVERIFY(worker.readUntil(
+      [pausedBefore](const Stream& s) { return s.steps.back().step() > pausedBefore; }));
+  const auto changes = worker.stream().markersOf(events::MarkerKind::BatchSize);
+  QCOMPARE(changes.size(), std::size_t{2});
+  QCOMPARE(changes[1].step(), pausedBefore);
+  QCOMPARE(worker.stream().steps.at(pausedBefore - 1).batch_size(), 5u);
+  QCOMPARE(worker.stream().markersOf(events::MarkerKind::Resumed).size(), std::size_t{1});
+
+  worker.send(Command{7, StopTraining{}});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Stream& s = worker.stream();
+  QCOMPARE(s.complaint, QString());
+  QVERIFY(s.goodbye && s.goodbye->stoppedOnRequest);
+  QCOMPARE(s.goodbye->stepsDone, s.steps.back().step());
+  QCOMPARE(s.results.size(), std::size_t{7});
+  for (std::size_t i = 0; i < s.results.size(); ++i) {
+    QCOMPARE(s.results[i].commandId, static_cast<std::uint32_t>(i + 1));
+    QVERIFY2(s.results[i].accepted, s.results[i].message.c_str());
+  }
+  QCOMPARE(s.results[0].effectiveStep, 4u);
+  QCOMPARE(s.results[4].effectiveStep, pausedBefore);
+}
+
+void TestWorkerProcess::refusesWhatTheHostMayNotAsk() {
+  WorkerProcess worker(QStringList{"--device", "cpu", "--steps", "50"} + kTiny);
+  worker.send(Command{1, StartTraining{}});
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 1; }));
+  QVERIFY(!worker.stream().results[0].accepted);  // before Welcome
+  worker.send(Welcome{wire::kProtocolVersion});
+  const auto ask = [&worker](std::uint32_t id, auto&& change) {
+    SetKnobs knobs;
+    change(knobs);
+    worker.send(Command{id, knobs});
+  };
+  ask(2, [](SetKnobs& k) { k.batchSize = 0; });
+  ask(3, [](SetKnobs& k) { k.batchSize = 1'000'000'000; });
+  ask(4, [](SetKnobs& k) { k.sequenceLength = 513; });
+  ask(5, [](SetKnobs& k) { k.lossEvery = 0; });
+  ask(6, [](SetKnobs&) {});
+  ask(7, [](SetKnobs& k) {
+    k.batchSize = 4;
+    k.atStep = 51;
+  });
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 7; }));
+  for (const CommandResult& result : worker.stream().results) {
+    QVERIFY2(!result.accepted, qPrintable(QString::number(result.commandId)));
+    QVERIFY(!result.message.empty());
+  }
+  QVERIFY(worker.stream().results[3].message.find("1 to 512") != std::string::npos);
+  worker.send(Command{8, StopTraining{}});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  QCOMPARE(worker.stream().goodbye->stepsDone, 0u);
+}
+
+void TestWorkerProcess::endsWithItsHost_data() {
+  QTest::addColumn<bool>("training");
+  QTest::newRow("before the start") << false;
+  QTest::newRow("while training") << true;
+}
+
+void TestWorkerProcess::endsWithItsHost() {
+  QFETCH(bool, training);
+  WorkerProcess worker({"--device", "cpu", "--batch", "64", "--seq", "128"});
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+  if (training) {
+    worker.send(Welcome{wire::kProtocolVersion});
+    worker.send(Command{1, StartTraining{}});
+    QVERIFY(worker.readUntil([](const Stream& s) { return !s.steps.empty(); }));
+  }
+  worker.hangUp();
+  QCOMPARE(worker.finish(2'000), static_cast<int>(kExitEndedEarly));
+}
+
+void TestWorkerProcess::endsWithATalkerOfNonsense() {
+  WorkerProcess worker(QStringList{"--device", "cpu"} + kTiny);
+  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+  worker.send(Goodbye{});  // whole, but only a worker says it
+  QCOMPARE(worker.finish(5'000), static_cast<int>(kExitFailed));
+  QVERIFY(worker.stream().failure);
+  QVERIFY(worker.errors().contains("only a worker"));
+}
+
+void TestWorkerProcess::describesItself() {
+  WorkerProcess worker({"--device", "cpu", "--describe"}, {{"PYTORCH_MPS_FAST_MATH", "1"}});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  const Hello& hello = *worker.stream().hello;
+  QVERIFY(hello.limits.systemBytes > 0);
+  QVERIFY(hello.platform.rfind("Linux", 0) == 0 || hello.platform.rfind("macOS", 0) == 0);
+  const auto value = [&hello](const std::string& name) -> std::optional<std::string> {
+    for (const auto& entry : hello.environment) {
+      if (entry.name == name) return entry.value;
+    }
+    return "not listed";
+  };
+  QCOMPARE(value("PYTORCH_MPS_FAST_MATH"), std::optional<std::string>("1"));
+  QCOMPARE(value("PYTORCH_MPS_HIGH_WATERMARK_RATIO"), std::optional<std::string>());
+}
+
+void TestWorkerProcess::checksTheDeviceContract() {
+  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "3", "--break-contract"} + kTiny);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+  const Stream& s = worker.stream();
+  QVERIFY(s.failure);
+  QCOMPARE(s.failure->kind, Failure::Kind::kDeviceContract);
+  QCOMPARE(s.failure->message, std::string("batch device cpu does not match model device mps"));
+  QVERIFY(!s.goodbye);
+  QVERIFY(s.steps.empty());
+}
+
+void TestWorkerProcess::reportsOutOfMemory() {
+  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+  WorkerProcess worker({"--autostart", "--device", "sim", "--steps", "3", "--batch", "64", "--seq",
+                        "128", "--recommended-max", "64MiB"});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
+  const Stream& s = worker.stream();
+  QCOMPARE(s.complaint, QString());
+  QVERIFY(s.failure);
+  QCOMPARE(s.failure->kind, Failure::Kind::kOutOfMemory);
+  QVERIFY(s.failure->message.find("MPS backend out of memory") != std::string::npos);
+  const auto markers = s.markersOf(events::MarkerKind::OutOfMemory);
+  QCOMPARE(markers.size(), std::size_t{1});
+  QCOMPARE(s.nameOf(markers[0].text()), s.failure->message);
+}
+
+void TestWorkerProcess::keepsPrintsOutOfTheFrames() {
+  // --help prints to stdout; with --stdio that must land on stderr.
+  WorkerProcess worker({"--help"});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+  QCOMPARE(worker.stream().complaint, QString());
+  QVERIFY(worker.errors().contains("--recommended-max"));
+}
+
+void TestWorkerProcess::refusesBadOptions_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::addColumn<QString>("says");
+  QTest::newRow("batch 0") << QStringList{"--batch", "0"} << "--batch: Value 0 not in range 1 to";
+  QTest::newRow("batch -1") << QStringList{"--batch", "-1"} << "--batch";
+  QTest::newRow("batch 1e9") << QStringList{"--batch", "1000000000"} << "1 to 4096";
+  QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
+  QTest::newRow("seq of a change") << QStringList{"--set", "2:seq=513"} << "1 to 512";
+  QTest::newRow("change past the end")
+      << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
+  QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:batch=N";
+  QTest::newRow("workload") << QStringList{"--workload", "foo"} << "issue-classifier";
+  QTest::newRow("dtype") << QStringList{"--dtype", "float16"} << "float16";
+  QTest::newRow("width and heads") << QStringList{"--width", "100", "--heads", "3"} << "multiple";
+  QTest::newRow("unknown option") << QStringList{"--nope"} << "--nope";
+  QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
+  QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
+  QTest::newRow("recommended") << QStringList{"--recommended-max", "lots"} << "--recommended-max";
+}
+
+void TestWorkerProcess::refusesBadOptions() {
+  QFETCH(QStringList, arguments);
+  QFETCH(QString, says);
+  WorkerProcess worker(QStringList{"--autostart", "--device", "cpu"} + arguments);
+  QCOMPARE(worker.finish(), static_cast<int>(kExitUsage));
+  QVERIFY(!worker.stream().hello);
+  const QString errors = worker.errors();
+  QVERIFY2(errors.contains(says), qPrintable(errors));
+}
+
+void TestWorkerProcess::reportsBadData() {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("bad.csv");
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write("title,kind\nsomething,else\n");
+  file.close();
+  WorkerProcess worker({"--autostart", "--device", "cpu", "--data", path});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+  QVERIFY(worker.stream().failure);
+  QVERIFY(worker.stream().failure->message.find("bad.csv") != std::string::npos);
+  QVERIFY(worker.stream().failure->message.find("text,label") != std::string::npos);
+}
+
+QTEST_GUILESS_MAIN(TestWorkerProcess)
+#include "tst_worker_process.moc"
