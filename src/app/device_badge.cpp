@@ -38,7 +38,8 @@ QString DeviceBadge::text() const {
 }
 
 QSize DeviceBadge::sizeHint() const {
-  const QFontMetrics bold(views::textFont(views::kText, true)), plain(views::textFont(views::kText));
+  const QFontMetrics bold(views::textFont(views::kText, true)),
+      plain(views::textFont(views::kText));
   int width = 2 * kPadding + kIcon + kGap + bold.horizontalAdvance(name_);
   if (!note_.isEmpty()) {
     width += kGap + plain.horizontalAdvance(note_);
@@ -58,7 +59,8 @@ void DeviceBadge::paintEvent(QPaintEvent*) {
   painter.setPen(outline);
   painter.setBrush(Qt::NoBrush);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-  views::icon(views::Icon::kChip, color).paint(&painter, kPadding, (kHeight - kIcon) / 2, kIcon, kIcon);
+  views::icon(views::Icon::kChip, color)
+      .paint(&painter, kPadding, (kHeight - kIcon) / 2, kIcon, kIcon);
   int x = kPadding + kIcon + kGap;
   painter.setFont(views::textFont(views::kText, true));
   painter.setPen(known_ ? theme.text1 : theme.text2);

@@ -11,7 +11,9 @@
 namespace highwater::app {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("HelpDialogs", text); }
+QString tr(const char* text) {
+  return QCoreApplication::translate("HelpDialogs", text);
+}
 
 }  // namespace
 
@@ -37,10 +39,10 @@ void showKeysDialog(QWidget* parent) {
 }
 
 void showAboutDialog(QWidget* parent, const analysis::LiveStore& store) {
-  QString text = tr("<b>Highwater %1</b><p>Profiler and memory monitor for PyTorch training on MPS. "
-                    "GPL-3.0-or-later.</p><p>Qt %2</p>")
-                     .arg(QCoreApplication::applicationVersion().toHtmlEscaped(),
-                          QLatin1String(qVersion()));
+  QString text =
+      tr("<b>Highwater %1</b><p>Profiler and memory monitor for PyTorch training on MPS. "
+         "GPL-3.0-or-later.</p><p>Qt %2</p>")
+          .arg(QCoreApplication::applicationVersion().toHtmlEscaped(), QLatin1String(qVersion()));
   if (store.hello()) {
     text += tr("<p>Worker %1, PyTorch %2, %3</p>")
                 .arg(QString::fromStdString(store.hello()->workerVersion).toHtmlEscaped(),

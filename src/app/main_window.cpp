@@ -29,7 +29,9 @@ constexpr int kSmallBelow = 1400;
 constexpr int kPaneMs = 33, kTableMs = 250;
 constexpr int kStateVersion = 1;  ///< of the docks: one more when they change
 
-QString text(const std::string& s) { return QString::fromStdString(s); }
+QString text(const std::string& s) {
+  return QString::fromStdString(s);
+}
 
 }  // namespace
 
@@ -242,13 +244,12 @@ void MainWindow::updateState() {
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   docks_->controls()->setChangeable(!live || training);
-  toolBar_->badge()->showDevice(
-      store.hello() ? std::optional(store.hello()->device) : std::nullopt, run_.options().device);
-  const auto kind = run_.recording()                 ? RecordingIndicator::Kind::kRecording
+  toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
+                                run_.options().device);
+  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
                     : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
                                                    : RecordingIndicator::Kind::kFile;
-  const std::int64_t ns =
-      run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
+  const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
   toolBar_->recording()->show(kind, text(formatRunTime(ns, 0)));
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   setWindowTitle(run_.recordingPath().empty()
@@ -350,9 +351,9 @@ void MainWindow::chooseRecording() {
 }
 
 void MainWindow::chooseCopy() {
-  const QString path = QFileDialog::getSaveFileName(
-      this, tr("Save recording as"), text(run_.recordingPath().filename().string()),
-      tr("Recordings (*.highwater)"));
+  const QString path = QFileDialog::getSaveFileName(this, tr("Save recording as"),
+                                                    text(run_.recordingPath().filename().string()),
+                                                    tr("Recordings (*.highwater)"));
   if (path.isEmpty()) {
     return;
   }
@@ -362,9 +363,8 @@ void MainWindow::chooseCopy() {
 }
 
 void MainWindow::choosePicture() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Export picture"),
-                                                    QStringLiteral("highwater.png"),
-                                                    tr("Pictures (*.png)"));
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Export picture"), QStringLiteral("highwater.png"), tr("Pictures (*.png)"));
   if (path.isEmpty()) {
     return;
   }

@@ -31,7 +31,9 @@ Result<fs::path> newRecordingPath(const QString& workload) {
 RunControl::RunControl(session::LaunchOptions options, QObject* parent)
     : QObject(parent), options_(std::move(options)) {}
 
-RunControl::~RunControl() { abandon(); }
+RunControl::~RunControl() {
+  abandon();
+}
 
 Result<void> RunControl::run() {
   if (live()) {
@@ -149,15 +151,21 @@ bool RunControl::live() const {
   return session_ && state() != Session::State::kIdle && state() != Session::State::kEnded;
 }
 
-bool RunControl::showsFile() const { return !session_ && !recordingPath_.empty(); }
+bool RunControl::showsFile() const {
+  return !session_ && !recordingPath_.empty();
+}
 
 std::uint64_t RunControl::recordingBytes() const {
   return writer_ ? writer_->bytesWritten() : closedBytes_;
 }
 
-qint64 RunControl::elapsedMs() const { return started_.isValid() ? started_.elapsed() : 0; }
+qint64 RunControl::elapsedMs() const {
+  return started_.isValid() ? started_.elapsed() : 0;
+}
 
-QStringList RunControl::lastLines() const { return session_ ? session_->lastLines() : QStringList(); }
+QStringList RunControl::lastLines() const {
+  return session_ ? session_->lastLines() : QStringList();
+}
 
 void RunControl::closeWriter() {
   if (!writer_) {

@@ -11,8 +11,8 @@
 
 namespace highwater::app {
 
-/// The window's one run: live, with its worker and its recording, or opened from a file. It owns the
-/// store that everything on screen is drawn from.
+/// The window's one run: live, with its worker and its recording, or opened from a file. It owns
+/// the store that everything on screen is drawn from.
 class RunControl final : public QObject {
   Q_OBJECT
 
@@ -71,8 +71,8 @@ class RunControl final : public QObject {
   bool writerProblemTold_ = false;
 };
 
-/// Where recordings of the window go: <application data>/recordings/<workload>-<time>.highwater, made if
-/// need be, never an existing file.
+/// Where recordings of the window go: <application data>/recordings/<workload>-<time>.highwater,
+/// made if need be, never an existing file.
 [[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& workload);
 
 }  // namespace highwater::app

@@ -27,14 +27,22 @@ double samplesPerSecond(const analysis::LiveStore& store) {
 
 QString endText(const RunEnd& end) {
   switch (end.reason) {
-    case RunEnd::Reason::kFinished: return RunStatusBar::tr("Finished");
-    case RunEnd::Reason::kStopped: return RunStatusBar::tr("Stopped");
-    case RunEnd::Reason::kFailed: return RunStatusBar::tr("Failed");
-    case RunEnd::Reason::kCrashed: return RunStatusBar::tr("Crashed");
-    case RunEnd::Reason::kExited: return RunStatusBar::tr("Ended early");
-    case RunEnd::Reason::kHung: return RunStatusBar::tr("Hung, ended");
-    case RunEnd::Reason::kNonsense: return RunStatusBar::tr("Protocol violation, ended");
-    case RunEnd::Reason::kAborted: return RunStatusBar::tr("Aborted");
+    case RunEnd::Reason::kFinished:
+      return RunStatusBar::tr("Finished");
+    case RunEnd::Reason::kStopped:
+      return RunStatusBar::tr("Stopped");
+    case RunEnd::Reason::kFailed:
+      return RunStatusBar::tr("Failed");
+    case RunEnd::Reason::kCrashed:
+      return RunStatusBar::tr("Crashed");
+    case RunEnd::Reason::kExited:
+      return RunStatusBar::tr("Ended early");
+    case RunEnd::Reason::kHung:
+      return RunStatusBar::tr("Hung, ended");
+    case RunEnd::Reason::kNonsense:
+      return RunStatusBar::tr("Protocol violation, ended");
+    case RunEnd::Reason::kAborted:
+      return RunStatusBar::tr("Aborted");
   }
   return {};
 }
@@ -49,13 +57,17 @@ QString stateText(const RunControl& run) {
     return step > 0 ? RunStatusBar::tr("%1, step %2").arg(state).arg(step) : state;
   };
   switch (run.state()) {
-    case Session::State::kStarting: return RunStatusBar::tr("Starting");
+    case Session::State::kStarting:
+      return RunStatusBar::tr("Starting");
     case Session::State::kRunning:
       return withStep(RunStatusBar::tr("Running"), std::max(store.runningStep(), last));
-    case Session::State::kPaused: return withStep(RunStatusBar::tr("Paused"), last);
-    case Session::State::kStopping: return withStep(RunStatusBar::tr("Stopping"), last);
+    case Session::State::kPaused:
+      return withStep(RunStatusBar::tr("Paused"), last);
+    case Session::State::kStopping:
+      return withStep(RunStatusBar::tr("Stopping"), last);
     case Session::State::kIdle:
-    case Session::State::kEnded: break;
+    case Session::State::kEnded:
+      break;
   }
   if (store.end()) {
     return withStep(endText(*store.end()), last);
@@ -95,7 +107,9 @@ void RunStatusBar::put(QLabel* label, const QString& text, const QString& tip) {
   label->setToolTip(tip);
 }
 
-void RunStatusBar::setSmall(bool small) { small_ = small; }
+void RunStatusBar::setSmall(bool small) {
+  small_ = small;
+}
 
 void RunStatusBar::refresh(const RunControl& run) {
   const analysis::LiveStore& store = run.store();
@@ -106,18 +120,21 @@ void RunStatusBar::refresh(const RunControl& run) {
   for (const auto& [kind, count] : store.droppedByKind()) {
     kinds << tr("%L1 %2").arg(count).arg(QString::fromUtf8(eventKindName(kind).data()));
   }
-  put(drops_, any ? tr("%L1 dropped").arg(store.dropped()) : QString(), kinds.join(QLatin1Char('\n')));
+  put(drops_, any ? tr("%L1 dropped").arg(store.dropped()) : QString(),
+      kinds.join(QLatin1Char('\n')));
   const double rate = samplesPerSecond(store);
   put(sampling_, rate > 0 ? tr("%1 memory samples/s").arg(rate, 0, 'f', 0) : QString(),
       tr("From the sampler's timer and at phase boundaries, over the last five seconds"));
   const QString path = QString::fromStdString(run.recordingPath().string());
-  put(file_, path.isEmpty() ? QString()
-                            : tr("%1, %2").arg(
-                                  QString::fromStdString(run.recordingPath().filename().string()),
-                                  QString::fromStdString(formatBytes(run.recordingBytes()))),
+  put(file_,
+      path.isEmpty()
+          ? QString()
+          : tr("%1, %2").arg(QString::fromStdString(run.recordingPath().filename().string()),
+                             QString::fromStdString(formatBytes(run.recordingBytes()))),
       path);
-  put(torch_, any && !small_ ? tr("PyTorch %1").arg(QString::fromStdString(store.hello()->torchVersion))
-                             : QString());
+  put(torch_, any && !small_
+                  ? tr("PyTorch %1").arg(QString::fromStdString(store.hello()->torchVersion))
+                  : QString());
   put(simulated_, store.simulated() ? (small_ ? tr("simulated device")
                                               : tr("Times and memory come from a simulated device"))
                                     : QString());

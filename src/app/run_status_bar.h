@@ -8,8 +8,8 @@ namespace highwater::app {
 
 class RunControl;
 
-/// State and step, events, drops, sampling, the recording, PyTorch's version; at the right whether what
-/// is shown is simulated.
+/// State and step, events, drops, sampling, the recording, PyTorch's version; at the right whether
+/// what is shown is simulated.
 class RunStatusBar final : public QStatusBar {
   Q_OBJECT
 

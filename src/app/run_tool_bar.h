@@ -12,8 +12,8 @@ namespace highwater::app {
 class DeviceBadge;
 class WindowActions;
 
-/// Whether a recording is being written, and for how long: a filled dot while it is, a ring while what is
-/// shown comes from a file.
+/// Whether a recording is being written, and for how long: a filled dot while it is, a ring while
+/// what is shown comes from a file.
 class RecordingIndicator final : public QWidget {
   Q_OBJECT
 

@@ -25,7 +25,8 @@ bool systemIsDark() {
 }
 
 void applyTheme(ThemeChoice choice) {
-  const bool dark = choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());
+  const bool dark =
+      choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());
   static_cast<void>(systemIsDark());
   const views::Theme& theme = dark ? views::Theme::dark() : views::Theme::light();
   static const QFont font = [] {
@@ -34,6 +35,7 @@ void applyTheme(ThemeChoice choice) {
       made.setFamily(QStringLiteral("Inter"));
     }
     made.setPixelSize(views::kText);
+    made.setHintingPreference(QFont::PreferNoHinting);
     return made;
   }();
   if (!QApplication::style() || QApplication::style()->objectName() != QLatin1String("fusion")) {
@@ -46,9 +48,12 @@ void applyTheme(ThemeChoice choice) {
 
 QString themeKey(ThemeChoice choice) {
   switch (choice) {
-    case ThemeChoice::kLight: return QStringLiteral("light");
-    case ThemeChoice::kDark: return QStringLiteral("dark");
-    case ThemeChoice::kSystem: break;
+    case ThemeChoice::kLight:
+      return QStringLiteral("light");
+    case ThemeChoice::kDark:
+      return QStringLiteral("dark");
+    case ThemeChoice::kSystem:
+      break;
   }
   return QStringLiteral("system");
 }

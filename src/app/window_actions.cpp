@@ -46,9 +46,9 @@ QAction* WindowActions::make(const QString& text, const char* name, const QKeySe
   action->setObjectName(QLatin1String(name));
   action->setShortcut(key);
   if (!tip.isEmpty()) {
-    action->setToolTip(key.isEmpty()
-                           ? tip
-                           : tip + QStringLiteral(" (%1)").arg(key.toString(QKeySequence::NativeText)));
+    action->setToolTip(
+        key.isEmpty() ? tip
+                      : tip + QStringLiteral(" (%1)").arg(key.toString(QKeySequence::NativeText)));
   }
   window_->addAction(action);
   return action;
@@ -120,6 +120,8 @@ void WindowActions::checkDevice(const QString& device) {
   }
 }
 
-void WindowActions::setDeviceChangeable(bool changeable) { devices_->setEnabled(changeable); }
+void WindowActions::setDeviceChangeable(bool changeable) {
+  devices_->setEnabled(changeable);
+}
 
 }  // namespace highwater::app

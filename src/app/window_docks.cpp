@@ -29,7 +29,9 @@ using views::Lane;
 
 namespace {
 
-DockTitle* titleOf(QDockWidget* dock) { return static_cast<DockTitle*>(dock->titleBarWidget()); }
+DockTitle* titleOf(QDockWidget* dock) {
+  return static_cast<DockTitle*>(dock->titleBarWidget());
+}
 
 QScrollArea* scrolled(QWidget* content, QWidget* parent) {
   auto* area = new QScrollArea(parent);
@@ -43,7 +45,12 @@ QScrollArea* scrolled(QWidget* content, QWidget* parent) {
 
 WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
                          views::TimeAxis* axis, views::EventFocus* focus)
-    : QObject(window), window_(window), store_(store), axis_(axis), focus_(focus), steps_(store),
+    : QObject(window),
+      window_(window),
+      store_(store),
+      axis_(axis),
+      focus_(focus),
+      steps_(store),
       now_(store) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
@@ -92,9 +99,9 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   auto* table = new EventTable;
   table->setObjectName(QLatin1String(name));
   table->setModel(model);
-  table->setOpLook(lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks
-                                            : EventTable::Kind::kSyncPoints,
-                   OpTotalsModel::kOp, OpTotalsModel::kShare);
+  table->setOpLook(
+      lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
+      OpTotalsModel::kOp, OpTotalsModel::kShare);
   table->setColumnWidths({168, 52, 72, 124, 84});
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
@@ -208,9 +215,9 @@ void WindowDocks::refresh() {
     logView_->scrollToBottom();
   }
   const views::TimeRange extent = axis_->extent();
-  selection_->showSummary(summary, std::move(durations),
-                          selection ? selection->endNs - selection->beginNs
-                                    : extent.endNs - extent.beginNs);
+  selection_->showSummary(
+      summary, std::move(durations),
+      selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   markPicked();
 }
@@ -220,7 +227,8 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   titleOf(selectionDock_)->setSubtitle(selected ? QString() : tr("whole run"));
   clearSelection_->setVisible(selected);
   const auto& steps = store_->steps().records;
-  titleOf(nowDock_)->setSubtitle(steps.empty() ? QString() : tr("step %1").arg(steps.back().step()));
+  titleOf(nowDock_)->setSubtitle(steps.empty() ? QString()
+                                               : tr("step %1").arg(steps.back().step()));
   const auto counted = [](const QString& name, std::size_t count) {
     return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
   };
@@ -228,8 +236,8 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }
-  titleOf(syncDock_)->setSubtitle(syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs))
-                                            : QString());
+  titleOf(syncDock_)->setSubtitle(
+      syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs)) : QString());
 }
 
 void WindowDocks::markPicked() {

@@ -26,8 +26,8 @@ class SelectionPanel;
 
 namespace highwater::app {
 
-/// The docks around the panes, with their models: Controls and Now at the left, Selection at the right,
-/// the tables at the bottom.
+/// The docks around the panes, with their models: Controls and Now at the left, Selection at the
+/// right, the tables at the bottom.
 class WindowDocks final : public QObject {
   Q_OBJECT
 

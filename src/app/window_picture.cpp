@@ -14,7 +14,8 @@ namespace {
 /// A picture shows about so many steps: few enough to tell phases and stalls apart.
 constexpr std::size_t kStepsShown = 24;
 
-/// The steps around the last change of a knob, else the last steps; the whole run where it is short.
+/// The steps around the last change of a knob, else the last steps; the whole run where it is
+/// short.
 void showRepresentativeRange(MainWindow& window) {
   const analysis::LiveStore& store = window.runControl().store();
   const auto& steps = store.steps().records;

@@ -47,9 +47,12 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
   }
   const Line& line = lines_[static_cast<std::size_t>(index.row())];
   switch (role) {
-    case Qt::DisplayRole: return line.text;
-    case kKindRole: return static_cast<int>(line.kind);
-    default: return {};
+    case Qt::DisplayRole:
+      return line.text;
+    case kKindRole:
+      return static_cast<int>(line.kind);
+    default:
+      return {};
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace highwater::models {
 
-/// The lines that the worker printed, the markers of the run and what we have to say, in the order they
-/// came. Bounded: the oldest lines go first.
+/// The lines that the worker printed, the markers of the run and what we have to say, in the order
+/// they came. Bounded: the oldest lines go first.
 class LogModel final : public QAbstractListModel {
   Q_OBJECT
 

@@ -45,7 +45,8 @@ void NowModel::addMemory(std::vector<Row>& rows) const {
   const auto& memory = store_->memory();
   Row current{tr("Current allocated"), kUnknown, tr("Memory of live tensors")};
   Row driver{tr("Driver allocated"), kUnknown, tr("What the Metal driver holds, caches included")};
-  Row recommended{tr("Recommended max"), kUnknown, tr("The working set that the device recommends")};
+  Row recommended{tr("Recommended max"), kUnknown,
+                  tr("The working set that the device recommends")};
   Row share{tr("Of recommended"), kUnknown, tr("Driver allocated, of the recommended max")};
   if (!memory.timesNs.empty()) {
     const std::size_t last = memory.timesNs.size() - 1;
@@ -81,7 +82,8 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
                      : tr("The largest sample of current allocated");
     const std::size_t first = records.size() > kRecentSteps ? records.size() - kRecentSteps : 0;
     const auto recent = analysis::summarize(
-        *store_, analysis::TimeRange{records[first].begin_ns(), last.begin_ns() + last.duration_ns()});
+        *store_,
+        analysis::TimeRange{records[first].begin_ns(), last.begin_ns() + last.duration_ns()});
     time.value = tr("%1 / %2 ms")
                      .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
                      .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
@@ -123,12 +125,15 @@ QVariant NowModel::data(const QModelIndex& index, int role) const {
   }
   const Row& row = rows_[static_cast<std::size_t>(index.row())];
   switch (role) {
-    case Qt::DisplayRole: return index.column() == kName ? row.name : row.value;
-    case Qt::ToolTipRole: return row.tip.isEmpty() ? QVariant() : row.tip;
+    case Qt::DisplayRole:
+      return index.column() == kName ? row.name : row.value;
+    case Qt::ToolTipRole:
+      return row.tip.isEmpty() ? QVariant() : row.tip;
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(
           int(Qt::AlignVCenter | (index.column() == kName ? Qt::AlignLeft : Qt::AlignRight)));
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -66,23 +66,34 @@ double OpTotalsModel::shareOf(const OpTotal& total) const {
 
 QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
   switch (column) {
-    case kOp: return shortOpName(total.op);
-    case kCount: return QString::number(total.count);
-    case kTotalMs: return QString::number(static_cast<double>(total.totalNs) / kNsPerMs, 'f', 1);
-    case kShare: return percent(shareOf(total));
-    case kBytes: return QString::fromStdString(formatBytes(total.bytes));
-    case kWhere: return QString::fromStdString(total.where);
-    default: return {};
+    case kOp:
+      return shortOpName(total.op);
+    case kCount:
+      return QString::number(total.count);
+    case kTotalMs:
+      return QString::number(static_cast<double>(total.totalNs) / kNsPerMs, 'f', 1);
+    case kShare:
+      return percent(shareOf(total));
+    case kBytes:
+      return QString::fromStdString(formatBytes(total.bytes));
+    case kWhere:
+      return QString::fromStdString(total.where);
+    default:
+      return {};
   }
 }
 
 QVariant OpTotalsModel::sortKey(const OpTotal& total, int column) const {
   switch (column) {
-    case kCount: return QVariant::fromValue(total.count);
+    case kCount:
+      return QVariant::fromValue(total.count);
     case kTotalMs:
-    case kShare: return QVariant::fromValue(total.totalNs);
-    case kBytes: return QVariant::fromValue(total.bytes);
-    default: return text(total, column);
+    case kShare:
+      return QVariant::fromValue(total.totalNs);
+    case kBytes:
+      return QVariant::fromValue(total.bytes);
+    default:
+      return text(total, column);
   }
 }
 
@@ -93,7 +104,8 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
   const OpTotal& total = totals_[static_cast<std::size_t>(index.row())];
   const int column = index.column();
   switch (role) {
-    case Qt::DisplayRole: return text(total, column);
+    case Qt::DisplayRole:
+      return text(total, column);
     case Qt::TextAlignmentRole: {
       const bool left = column == kOp || column == kWhere;
       return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
@@ -108,11 +120,16 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
                               total.deliberate ? tr("planned") : tr("unplanned"));
       }
       return column == kWhere ? text(total, column) : QVariant();
-    case kOpNameRole: return QString::fromStdString(total.op);
-    case kShareRole: return shareOf(total);
-    case kDeliberateRole: return total.deliberate;
-    case kSortRole: return sortKey(total, column);
-    default: return {};
+    case kOpNameRole:
+      return QString::fromStdString(total.op);
+    case kShareRole:
+      return shareOf(total);
+    case kDeliberateRole:
+      return total.deliberate;
+    case kSortRole:
+      return sortKey(total, column);
+    default:
+      return {};
   }
 }
 
@@ -125,21 +142,27 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
     return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
   }
   if (role == Qt::ToolTipRole) {
-    return section == kTotalMs  ? timeToolTip()
-           : section == kShare  ? tr("Of the time of the steps shown")
-           : section == kBytes  ? tr("Moved to the CPU and back")
-                                : QVariant();
+    return section == kTotalMs ? timeToolTip()
+           : section == kShare ? tr("Of the time of the steps shown")
+           : section == kBytes ? tr("Moved to the CPU and back")
+                               : QVariant();
   }
   if (role != Qt::DisplayRole) {
     return {};
   }
   switch (section) {
-    case kOp: return tr("Op");
-    case kCount: return tr("Count");
-    case kTotalMs: return timeHeader();
-    case kShare: return tr("Share of step");
-    case kBytes: return tr("Bytes");
-    default: return tr("Where");
+    case kOp:
+      return tr("Op");
+    case kCount:
+      return tr("Count");
+    case kTotalMs:
+      return timeHeader();
+    case kShare:
+      return tr("Share of step");
+    case kBytes:
+      return tr("Bytes");
+    default:
+      return tr("Where");
   }
 }
 

@@ -28,7 +28,9 @@ void StepModel::refresh() {
   appended ? endInsertRows() : endResetModel();
 }
 
-std::size_t StepModel::recordOf(int row) const { return rows_ - 1 - static_cast<std::size_t>(row); }
+std::size_t StepModel::recordOf(int row) const {
+  return rows_ - 1 - static_cast<std::size_t>(row);
+}
 
 int StepModel::rowOf(std::size_t record) const {
   return record < rows_ ? static_cast<int>(rows_ - 1 - record) : -1;
@@ -60,17 +62,23 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     return {};
   }
   switch (index.column()) {
-    case kStep: return QString::number(step.step());
-    case kTimeMs: return QString::number(static_cast<double>(step.duration_ns()) / kNsPerMs, 'f', 1);
+    case kStep:
+      return QString::number(step.step());
+    case kTimeMs:
+      return QString::number(static_cast<double>(step.duration_ns()) / kNsPerMs, 'f', 1);
     case kTokensPerS:
       return QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
-    case kLoss: return step.loss_read() ? QString::number(double(step.loss()), 'f', 4) : tr("not read");
+    case kLoss:
+      return step.loss_read() ? QString::number(double(step.loss()), 'f', 4) : tr("not read");
     case kPeak:
       return QString::fromStdString(formatBytes(step.peak_current_bytes())) +
              (step.peak_current_exact() ? QString() : tr(" sampled"));
-    case kBatch: return QString::number(step.batch_size());
-    case kSequence: return QString::number(step.sequence_length());
-    default: return {};
+    case kBatch:
+      return QString::number(step.batch_size());
+    case kSequence:
+      return QString::number(step.sequence_length());
+    default:
+      return {};
   }
 }
 
@@ -85,13 +93,20 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
     return {};
   }
   switch (section) {
-    case kStep: return tr("Step");
-    case kTimeMs: return tr("Time ms");
-    case kTokensPerS: return tr("Tokens/s");
-    case kLoss: return tr("Loss");
-    case kPeak: return tr("Peak current");
-    case kBatch: return tr("Batch size");
-    default: return tr("Sequence length");
+    case kStep:
+      return tr("Step");
+    case kTimeMs:
+      return tr("Time ms");
+    case kTokensPerS:
+      return tr("Tokens/s");
+    case kLoss:
+      return tr("Loss");
+    case kPeak:
+      return tr("Peak current");
+    case kBatch:
+      return tr("Batch size");
+    default:
+      return tr("Sequence length");
   }
 }
 

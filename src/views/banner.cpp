@@ -64,7 +64,9 @@ void Banner::showMessage(const QString& message, const QString& lines, bool prob
   update();
 }
 
-QString Banner::message() const { return message_->text(); }
+QString Banner::message() const {
+  return message_->text();
+}
 
 void Banner::setExpanded(bool expanded) {
   lines_->setVisible(expanded);

@@ -8,15 +8,16 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// A message across the top of the centre that blocks nothing: how a run ended, with the worker's last
-/// lines on demand, and a way on.
+/// A message across the top of the centre that blocks nothing: how a run ended, with the worker's
+/// last lines on demand, and a way on.
 class Banner final : public QFrame {
   Q_OBJECT
 
  public:
   explicit Banner(QWidget* parent = nullptr);
 
-  /// `problem`: with the sign for trouble. Empty `lines`: nothing to expand. Empty `action`: no button.
+  /// `problem`: with the sign for trouble. Empty `lines`: nothing to expand. Empty `action`: no
+  /// button.
   void showMessage(const QString& message, const QString& lines, bool problem,
                    const QString& action);
   [[nodiscard]] QString message() const;

@@ -96,7 +96,9 @@ void ControlsPanel::setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* 
   slider->setValue(nearest(*stops, spin->value()));
 }
 
-void ControlsPanel::setKnobs(const Knobs& knobs) { put(knobs); }
+void ControlsPanel::setKnobs(const Knobs& knobs) {
+  put(knobs);
+}
 
 Knobs ControlsPanel::knobs() const {
   return {static_cast<std::uint32_t>(ui_->batchSpin->value()),
@@ -110,16 +112,15 @@ void ControlsPanel::showRun(const RunDescription& run) {
   setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
            sequenceStops(static_cast<int>(std::clamp(run.maxSequenceLength, 1u, 1u << 20))));
   ui_->dtypeValue->setText(QString::fromStdString(run.dtype));
-  ui_->modelValue->setText(tr("%1, %2 × %3")
-                               .arg(QString::fromStdString(run.preset))
-                               .arg(run.layers)
-                               .arg(run.width));
-  ui_->modelValue->setToolTip(tr("%1 layers of width %2 with %3 heads, vocabulary %4, %L5 parameters")
-                                  .arg(run.layers)
-                                  .arg(run.width)
-                                  .arg(run.heads)
-                                  .arg(run.vocabularySize)
-                                  .arg(run.parameters));
+  ui_->modelValue->setText(
+      tr("%1, %2 × %3").arg(QString::fromStdString(run.preset)).arg(run.layers).arg(run.width));
+  ui_->modelValue->setToolTip(
+      tr("%1 layers of width %2 with %3 heads, vocabulary %4, %L5 parameters")
+          .arg(run.layers)
+          .arg(run.width)
+          .arg(run.heads)
+          .arg(run.vocabularySize)
+          .arg(run.parameters));
   ui_->dataValue->setText(QString::fromStdString(run.dataset));
   ui_->dataValue->setToolTip(
       tr("%1 texts to train on, %2 held out").arg(run.trainRows).arg(run.heldOutRows));
@@ -130,8 +131,8 @@ void ControlsPanel::showRun(const RunDescription& run) {
 
 void ControlsPanel::showEffective(const Knobs& knobs) {
   effective_ = knobs;
-  const bool busy = settle_.isActive() || ui_->batchSlider->isSliderDown() ||
-                    ui_->sequenceSlider->isSliderDown();
+  const bool busy =
+      settle_.isActive() || ui_->batchSlider->isSliderDown() || ui_->sequenceSlider->isSliderDown();
   if (busy || (waitsAt_ && *waitsAt_ == knobs)) {
     return;
   }

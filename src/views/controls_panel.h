@@ -17,9 +17,9 @@ class ControlsPanel;
 
 namespace highwater::views {
 
-/// Batch size, sequence length and loss interval. While a run goes on, a change is asked for once the
-/// slider is let go or has rested for 150 ms, and holds from the next step; before a run it is what the
-/// run will start with.
+/// Batch size, sequence length and loss interval. While a run goes on, a change is asked for once
+/// the slider is let go or has rested for 150 ms, and holds from the next step; before a run it is
+/// what the run will start with.
 class ControlsPanel final : public QWidget {
   Q_OBJECT
 
@@ -54,8 +54,8 @@ class ControlsPanel final : public QWidget {
   std::unique_ptr<Ui::ControlsPanel> ui_;
   QTimer settle_;
   std::vector<int> batchStops_, sequenceStops_;
-  Knobs shown_;                  ///< as last put by us or asked for
-  std::optional<Knobs> waitsAt_; ///< the effective knobs when a change was asked for
+  Knobs shown_;                   ///< as last put by us or asked for
+  std::optional<Knobs> waitsAt_;  ///< the effective knobs when a change was asked for
   Knobs effective_;
   bool putting_ = false;
 };

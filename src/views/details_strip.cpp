@@ -56,12 +56,15 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
   const Theme& theme = Theme::of(this);
   painter.fillRect(rect(), theme.panel);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
-  const QRectF line(12, 0, previous_->isVisible() ? previous_->x() - 24 : width() - 24, height() - 1);
+  const QRectF line(12, 0, previous_->isVisible() ? previous_->x() - 24 : width() - 24,
+                    height() - 1);
   if (!focus_->event()) {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
-    const QString hint = tr("Click a span for its details. Shift+drag selects a range, ? lists the keys");
-    painter.drawText(line, Qt::AlignVCenter, fitText(painter, {hint, tr("Click a span for its details")}, line.width()));
+    const QString hint =
+        tr("Click a span for its details. Shift+drag selects a range, ? lists the keys");
+    painter.drawText(line, Qt::AlignVCenter,
+                     fitText(painter, {hint, tr("Click a span for its details")}, line.width()));
     return;
   }
   const EventText text = eventText(*store_, *focus_->event(), theme);

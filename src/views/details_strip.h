@@ -10,7 +10,8 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// One line about the picked event, with Previous and Next. It stands under the lanes, never over them.
+/// One line about the picked event, with Previous and Next. It stands under the lanes, never over
+/// them.
 class DetailsStrip final : public QWidget {
   Q_OBJECT
 

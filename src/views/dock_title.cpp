@@ -49,7 +49,9 @@ DockTitle::DockTitle(const QString& title, QDockWidget* dock) : QWidget(dock), d
   updateIcons();
 }
 
-void DockTitle::setSubtitle(const QString& text) { subtitle_->setText(text); }
+void DockTitle::setSubtitle(const QString& text) {
+  subtitle_->setText(text);
+}
 
 QTabBar* DockTitle::useTabs() {
   tabs_ = new QTabBar(this);

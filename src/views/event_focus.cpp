@@ -19,11 +19,16 @@ TimeRange rangeOf(const Event& event) {
 /// The lane's spans; null for markers, which have no length.
 const SpanIndex* spansOf(const LiveStore& store, Lane lane) {
   switch (lane) {
-    case Lane::kSteps: return &store.steps().lane;
-    case Lane::kPhases: return &store.phaseLane();
-    case Lane::kSyncPoints: return &store.syncLane();
-    case Lane::kFallbacks: return &store.fallbackLane();
-    case Lane::kMarkers: return nullptr;
+    case Lane::kSteps:
+      return &store.steps().lane;
+    case Lane::kPhases:
+      return &store.phaseLane();
+    case Lane::kSyncPoints:
+      return &store.syncLane();
+    case Lane::kFallbacks:
+      return &store.fallbackLane();
+    case Lane::kMarkers:
+      return nullptr;
   }
   return nullptr;
 }
@@ -65,10 +70,14 @@ TimeRange timeRangeOf(const LiveStore& store, const EventRef& event) {
     return {};
   }
   switch (event.lane) {
-    case Lane::kSteps: return rangeOf(store.steps().records[event.index]);
-    case Lane::kPhases: return rangeOf(store.phases()[event.index]);
-    case Lane::kSyncPoints: return rangeOf(store.syncPoints()[event.index]);
-    case Lane::kFallbacks: return rangeOf(store.fallbacks()[event.index]);
+    case Lane::kSteps:
+      return rangeOf(store.steps().records[event.index]);
+    case Lane::kPhases:
+      return rangeOf(store.phases()[event.index]);
+    case Lane::kSyncPoints:
+      return rangeOf(store.syncPoints()[event.index]);
+    case Lane::kFallbacks:
+      return rangeOf(store.fallbacks()[event.index]);
     case Lane::kMarkers: {
       const std::int64_t at = store.markers()[event.index].time_ns();
       return {at, at};
@@ -127,9 +136,9 @@ void EventFocus::clear() {
 }
 
 std::optional<EventRef> EventFocus::nearest(int direction) const {
-  const std::int64_t at = axis_->cursor().value_or(
-      direction > 0 ? axis_->visible().beginNs : axis_->visible().endNs);
-  const Lane lane = op_                            ? op_->lane
+  const std::int64_t at =
+      axis_->cursor().value_or(direction > 0 ? axis_->visible().beginNs : axis_->visible().endNs);
+  const Lane lane = op_                              ? op_->lane
                     : store_->fallbackLane().empty() ? Lane::kSyncPoints
                                                      : Lane::kFallbacks;
   const SpanIndex& spans = *spansOf(*store_, lane);

@@ -33,8 +33,8 @@ struct OpRef {
 /// The op of a fallback or sync point; none in other lanes.
 [[nodiscard]] std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& event);
 
-/// What is picked: one event, and the op whose spans and row are marked. Timeline, details and tables
-/// share it and need not know each other.
+/// What is picked: one event, and the op whose spans and row are marked. Timeline, details and
+/// tables share it and need not know each other.
 class EventFocus final : public QObject {
   Q_OBJECT
 
@@ -50,8 +50,8 @@ class EventFocus final : public QObject {
   void pickOp(const OpRef& op);
   void clear();
   /// The neighbour of the picked event in its lane, of the same op where an op is picked; without a
-  /// picked event the fallback, else the sync point, nearest to the cursor or the view's end. Scrolls
-  /// to it. False where there is none.
+  /// picked event the fallback, else the sync point, nearest to the cursor or the view's end.
+  /// Scrolls to it. False where there is none.
   bool next() { return step(+1); }
   bool previous() { return step(-1); }
 

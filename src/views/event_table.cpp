@@ -44,9 +44,10 @@ class OpDelegate final : public QStyledItemDelegate {
     const int textWidth = painter.fontMetrics().horizontalAdvance(QStringLiteral("100 %"));
     const QRect bar(cell.right() - textWidth - 8 - kBarWidth, cell.center().y() - 4, kBarWidth, 8);
     painter.fillRect(bar, theme.track);
-    const double share = std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
-    painter.fillRect(QRectF(bar.left(), bar.top(), std::max(bar.width() * share, share > 0 ? 1. : 0.),
-                            bar.height()),
+    const double share =
+        std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
+    painter.fillRect(QRectF(bar.left(), bar.top(),
+                            std::max(bar.width() * share, share > 0 ? 1. : 0.), bar.height()),
                      color);
     painter.setPen(theme.text1);
     painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, text);
@@ -61,13 +62,14 @@ class OpDelegate final : public QStyledItemDelegate {
       cell.adjust(18, 0, 0, 0);
     }
     if (option.state & QStyle::State_Selected) {
-      painter.fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(), theme.accent);
+      painter.fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(),
+                       theme.accent);
     }
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
-    painter.drawText(cell, Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideRight,
-                                                      cell.width()));
+    painter.drawText(
+        cell, Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, cell.width()));
   }
 
   EventTable::Kind kind_;
@@ -145,8 +147,11 @@ void EventTable::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_PageUp:
     case Qt::Key_PageDown:
     case Qt::Key_Home:
-    case Qt::Key_End: QTableView::keyPressEvent(event); break;
-    default: event->ignore();  // to the window, whose keys work here too
+    case Qt::Key_End:
+      QTableView::keyPressEvent(event);
+      break;
+    default:
+      event->ignore();  // to the window, whose keys work here too
   }
 }
 

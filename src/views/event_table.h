@@ -4,8 +4,8 @@
 
 namespace highwater::views {
 
-/// A table in the look of the window: rows of 24, numbers at the right, one row selected, no grid. A
-/// text over its middle says what will stand there while it is empty.
+/// A table in the look of the window: rows of 24, numbers at the right, one row selected, no grid.
+/// A text over its middle says what will stand there while it is empty.
 class EventTable : public QTableView {
   Q_OBJECT
 

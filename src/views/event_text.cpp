@@ -12,9 +12,15 @@ using analysis::LiveStore;
 
 namespace {
 
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QString text(std::string_view s) { return QString::fromUtf8(s.data(), qsizetype(s.size())); }
-QString tr(const char* s) { return QCoreApplication::translate("EventText", s); }
+QString text(const std::string& s) {
+  return QString::fromStdString(s);
+}
+QString text(std::string_view s) {
+  return QString::fromUtf8(s.data(), qsizetype(s.size()));
+}
+QString tr(const char* s) {
+  return QCoreApplication::translate("EventText", s);
+}
 
 QString inStep(std::uint32_t step, events::Phase phase) {
   return tr("step %1, %2").arg(step).arg(text(phaseName(phase)));
@@ -30,13 +36,17 @@ void addPlace(QStringList& details, const LiveStore& store, ModuleId module, Cal
 
 EventText stepText(const LiveStore& store, std::uint32_t index, const Theme& theme) {
   const auto& step = store.steps().records[index];
-  EventText t{Glyph::kSquare, theme.neutralBar, tr("step %1").arg(step.step()),
-              text(formatDuration(step.duration_ns())), {}};
-  t.details << tr("batch size %1, sequence length %2").arg(step.batch_size()).arg(step.sequence_length())
-            << tr("%1 tokens/s").arg(text(formatRate(store.steps().tokensPerS[index])))
-            << tr("peak %1 (%2)")
-                   .arg(text(formatBytes(step.peak_current_bytes())),
-                        step.peak_current_exact() ? tr("exact") : tr("sampled"));
+  EventText t{Glyph::kSquare,
+              theme.neutralBar,
+              tr("step %1").arg(step.step()),
+              text(formatDuration(step.duration_ns())),
+              {}};
+  t.details
+      << tr("batch size %1, sequence length %2").arg(step.batch_size()).arg(step.sequence_length())
+      << tr("%1 tokens/s").arg(text(formatRate(store.steps().tokensPerS[index])))
+      << tr("peak %1 (%2)")
+             .arg(text(formatBytes(step.peak_current_bytes())),
+                  step.peak_current_exact() ? tr("exact") : tr("sampled"));
   if (step.loss_read()) {
     t.details << tr("loss %1").arg(double(step.loss()), 0, 'f', 3);
   }
@@ -47,9 +57,12 @@ EventText syncText(const LiveStore& store, std::uint32_t index, const Theme& the
   const auto& sync = store.syncPoints()[index];
   const bool planned = sync.deliberate() != 0;
   EventText t{planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
-              planned ? theme.sky : theme.orange, models::shortOpName(store.name(sync.op())),
-              tr("waited %1").arg(text(formatDuration(sync.duration_ns()))), {}};
-  t.details << tr("%1, %2").arg(text(syncKindName(sync.kind())), planned ? tr("planned") : tr("unplanned"));
+              planned ? theme.sky : theme.orange,
+              models::shortOpName(store.name(sync.op())),
+              tr("waited %1").arg(text(formatDuration(sync.duration_ns()))),
+              {}};
+  t.details << tr("%1, %2").arg(text(syncKindName(sync.kind())),
+                                planned ? tr("planned") : tr("unplanned"));
   if (sync.bytes() > 0) {
     t.details << text(formatBytes(sync.bytes()));
   }
@@ -60,8 +73,11 @@ EventText syncText(const LiveStore& store, std::uint32_t index, const Theme& the
 
 EventText fallbackText(const LiveStore& store, std::uint32_t index, const Theme& theme) {
   const auto& fallback = store.fallbacks()[index];
-  EventText t{Glyph::kDiamond, theme.vermillion, models::shortOpName(store.name(fallback.op())),
-              tr("%1 on the CPU").arg(text(formatDuration(fallback.duration_ns()))), {}};
+  EventText t{Glyph::kDiamond,
+              theme.vermillion,
+              models::shortOpName(store.name(fallback.op())),
+              tr("%1 on the CPU").arg(text(formatDuration(fallback.duration_ns()))),
+              {}};
   t.details << tr("%1 there, %2 back")
                    .arg(text(formatBytes(fallback.bytes_to_cpu())),
                         text(formatBytes(fallback.bytes_to_device())))
@@ -87,8 +103,11 @@ EventText eventText(const LiveStore& store, const EventRef& event, const Theme& 
         return {};
       }
       const auto& phase = store.phases()[i];
-      return {Glyph::kSquare, theme.phase(phase.phase()), text(phaseName(phase.phase())),
-              text(formatDuration(phase.duration_ns())), {tr("step %1").arg(phase.step())}};
+      return {Glyph::kSquare,
+              theme.phase(phase.phase()),
+              text(phaseName(phase.phase())),
+              text(formatDuration(phase.duration_ns())),
+              {tr("step %1").arg(phase.step())}};
     }
     case Lane::kSyncPoints:
       return i < store.syncPoints().size() ? syncText(store, i, theme) : EventText{};
@@ -99,8 +118,11 @@ EventText eventText(const LiveStore& store, const EventRef& event, const Theme& 
         return {};
       }
       const auto& marker = store.markers()[i];
-      return {markerGlyph(marker.kind()), markerColor(marker.kind(), theme),
-              text(store.markerText(marker)), {}, {tr("from step %1").arg(marker.step())}};
+      return {markerGlyph(marker.kind()),
+              markerColor(marker.kind(), theme),
+              text(store.markerText(marker)),
+              {},
+              {tr("from step %1").arg(marker.step())}};
     }
   }
   return {};

@@ -12,9 +12,9 @@ namespace highwater::views {
 struct EventText {
   Glyph glyph = Glyph::kSquare;
   QColor color;
-  QString name;          ///< "embedding_renorm_", "step 209"
-  QString length;        ///< "33.6 ms on the CPU"
-  QStringList details;   ///< "24 MiB there, 24 MiB back", "step 209, forward", …
+  QString name;         ///< "embedding_renorm_", "step 209"
+  QString length;       ///< "33.6 ms on the CPU"
+  QStringList details;  ///< "24 MiB there, 24 MiB back", "step 209, forward", …
 
   /// For a tooltip: a line each.
   [[nodiscard]] QString joined() const;

@@ -105,6 +105,8 @@ class Engine final : public QIconEngine {
 
 }  // namespace
 
-QIcon icon(Icon which, const QColor& color) { return QIcon(new Engine(which, color)); }
+QIcon icon(Icon which, const QColor& color) {
+  return QIcon(new Engine(which, color));
+}
 
 }  // namespace highwater::views

@@ -11,7 +11,7 @@ enum class Icon {
   kStop,
   kEmptyCache,
   kFollow,
-  kChip,    ///< a device
+  kChip,  ///< a device
   kDetach,
   kClose,
   kDropDown,

@@ -25,7 +25,9 @@ KeyValueView::KeyValueView(QAbstractItemModel* model, QWidget* parent)
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
-QSize KeyValueView::sizeHint() const { return {200, model_->rowCount() * kRow + 2 * kTop}; }
+QSize KeyValueView::sizeHint() const {
+  return {200, model_->rowCount() * kRow + 2 * kTop};
+}
 
 void KeyValueView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
@@ -40,9 +42,9 @@ void KeyValueView::paintEvent(QPaintEvent*) {
     painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, value);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
-    painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(name, Qt::ElideRight,
-                                                      line.width() - valueWidth - 8));
+    painter.drawText(
+        line, Qt::AlignLeft | Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(name, Qt::ElideRight, line.width() - valueWidth - 8));
   }
 }
 

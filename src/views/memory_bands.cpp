@@ -131,8 +131,8 @@ void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns
       columns, [&](const MemoryColumn& c) { return yAt(c.current.max); },
       [&](const MemoryColumn& c) { return yAt(c.current.min); }));
   painter.setBrush(theme.blue);
-  painter.drawPolygon(
-      area(columns, [&](const MemoryColumn& c) { return yAt(c.current.min); }, onFloor));
+  painter.drawPolygon(area(
+      columns, [&](const MemoryColumn& c) { return yAt(c.current.min); }, onFloor));
   painter.setRenderHint(QPainter::Antialiasing, false);
   double before = driverTop(columns.front());
   for (const MemoryColumn& column : columns) {
@@ -150,9 +150,10 @@ void MemoryBands::draw(QCPPainter* painter) {
   const double ceiling = valueAxis()->coordToPixel(topBytes_);
   painter->setClipRect(QRectF(rect.left(), ceiling, rect.width(), rect.bottom() + 1 - ceiling),
                        Qt::IntersectClip);
-  drawMemoryBands(*painter, sampleMemory(*store_, timeScale()),
-                  [this](double bytes) { return valueAxis()->coordToPixel(bytes); },
-                  Theme::of(parentPlot()), withHidden_);
+  drawMemoryBands(
+      *painter, sampleMemory(*store_, timeScale()),
+      [this](double bytes) { return valueAxis()->coordToPixel(bytes); }, Theme::of(parentPlot()),
+      withHidden_);
   painter->restore();
 }
 

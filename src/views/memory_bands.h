@@ -15,12 +15,14 @@ struct MemoryColumn {
   double footprint = 0;  ///< NaN where unknown
 };
 
-/// What each pixel column of the scale shows: the extremes of the samples in it, or the value between
-/// its neighbours. Columns without data before or after the samples are left out. Costs columns × log N.
+/// What each pixel column of the scale shows: the extremes of the samples in it, or the value
+/// between its neighbours. Columns without data before or after the samples are left out. Costs
+/// columns × log N.
 [[nodiscard]] std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store,
                                                      const TimeScale& scale);
 
-/// Fills the bands live, cached and (unless `withHidden` is off) hidden. `yAt` maps bytes to pixels.
+/// Fills the bands live, cached and (unless `withHidden` is off) hidden. `yAt` maps bytes to
+/// pixels.
 void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns,
                      const std::function<double(double)>& yAt, const Theme& theme, bool withHidden);
 

@@ -20,12 +20,14 @@ QString bytesText(double bytes) {
 
 QString limitName(const MemoryLimitLine& limit) {
   switch (limit.kind) {
-    case LimitKind::kRecommended: return MemoryPane::tr("recommended");
+    case LimitKind::kRecommended:
+      return MemoryPane::tr("recommended");
     case LimitKind::kLowWatermark:
       return MemoryPane::tr("low watermark %1×").arg(QString::number(limit.ratio, 'g', 3));
     case LimitKind::kHighWatermark:
       return MemoryPane::tr("high watermark %1×").arg(QString::number(limit.ratio, 'g', 3));
-    case LimitKind::kFootprint: return MemoryPane::tr("process footprint");
+    case LimitKind::kFootprint:
+      return MemoryPane::tr("process footprint");
   }
   return {};
 }
@@ -70,8 +72,8 @@ std::vector<MemoryLimitLine> MemoryPane::limits() const {
   lines.push_back({LimitKind::kRecommended, recommended, 1});
   if (store_->hello()) {
     const MemoryLimits& hello = store_->hello()->limits;
-    lines.push_back({LimitKind::kLowWatermark, recommended * hello.lowWatermarkRatio,
-                     hello.lowWatermarkRatio});
+    lines.push_back(
+        {LimitKind::kLowWatermark, recommended * hello.lowWatermarkRatio, hello.lowWatermarkRatio});
     lines.push_back({LimitKind::kHighWatermark, recommended * hello.highWatermarkRatio,
                      hello.highWatermarkRatio});
   }
@@ -83,8 +85,7 @@ void MemoryPane::updateScales() {
   const auto& memory = store_->memory();
   const double driver = std::max(visibleMax(memory.timesNs, memory.driver, range),
                                  visibleMax(memory.timesNs, memory.current, range));
-  const double footprint =
-      visibleMax(store_->system().timesNs, store_->system().footprint, range);
+  const double footprint = visibleMax(store_->system().timesNs, store_->system().footprint, range);
   const bool flattens = footprint > driver * kFootprintFlattens;
   std::vector<MemoryLimitLine> lines = limits();
   const double dataMax = flattens || std::isnan(footprint) ? driver : std::max(driver, footprint);
@@ -105,12 +106,13 @@ void MemoryPane::updateScales() {
 }
 
 double MemoryPane::shelfHeight() const {
-  return scale_.shelf.empty()
-             ? 0
-             : static_cast<double>(scale_.shelf.size()) * kShelfRow + kShelfBreak;
+  return scale_.shelf.empty() ? 0
+                              : static_cast<double>(scale_.shelf.size()) * kShelfRow + kShelfBreak;
 }
 
-double MemoryPane::yAt(double bytes) const { return std::round(yAxis->coordToPixel(bytes)); }
+double MemoryPane::yAt(double bytes) const {
+  return std::round(yAxis->coordToPixel(bytes));
+}
 
 void MemoryPane::paintGround(QPainter& painter) {
   TimePane::paintGround(painter);
@@ -149,8 +151,8 @@ void MemoryPane::paintMarks(QPainter& painter) {
       continue;
     }
     // The unit stands once, at the highest label.
-    paintGutterLabel(painter, y,
-                     scale_.number(bytes) + (unitSaid ? QString() : QLatin1Char(' ') + scale_.unit));
+    paintGutterLabel(
+        painter, y, scale_.number(bytes) + (unitSaid ? QString() : QLatin1Char(' ') + scale_.unit));
     unitSaid = true;
   }
   paintShelf(painter);
@@ -177,8 +179,7 @@ void MemoryPane::paintShelf(QPainter& painter) const {
   }
   const QRect plot = plotRect();
   const double bottom = plot.top() + shelfHeight();
-  painter.fillRect(QRectF(plot.left(), plot.top(), plot.width(), shelfHeight() - 4),
-                   theme().shelf);
+  painter.fillRect(QRectF(plot.left(), plot.top(), plot.width(), shelfHeight() - 4), theme().shelf);
   double y = plot.top() + kShelfRow / 2;
   for (const MemoryLimitLine& limit : scale_.shelf) {
     painter.setFont(textFont(kSmallText));
@@ -213,13 +214,14 @@ void MemoryPane::paintPeaks(QPainter& painter) const {
   for (std::size_t i = first; i < last; ++i) {
     const auto& step = records[store_->steps().lane[i].payload];
     const std::int64_t end = step.begin_ns() + step.duration_ns();
-    const auto begin = std::lower_bound(memory.timesNs.begin(), memory.timesNs.end(),
-                                        step.begin_ns());
+    const auto begin =
+        std::lower_bound(memory.timesNs.begin(), memory.timesNs.end(), step.begin_ns());
     const auto stop = std::upper_bound(begin, memory.timesNs.end(), end);
     std::int64_t at = step.begin_ns() + step.duration_ns() / 2;
     double most = -1;
     for (auto sample = begin; sample != stop; ++sample) {
-      const double value = memory.current[static_cast<std::size_t>(sample - memory.timesNs.begin())];
+      const double value =
+          memory.current[static_cast<std::size_t>(sample - memory.timesNs.begin())];
       if (value > most) {
         most = value;
         at = *sample;
@@ -227,9 +229,8 @@ void MemoryPane::paintPeaks(QPainter& painter) const {
     }
     const double x = s.pixelAt(at);
     if (x > plotRect().left() && x < plotRect().right() && step.peak_current_bytes() > 0) {
-      drawGlyph(painter, Glyph::kPeak,
-                {x, yAt(static_cast<double>(step.peak_current_bytes())) - 5}, theme().text1,
-                theme().plot);
+      drawGlyph(painter, Glyph::kPeak, {x, yAt(static_cast<double>(step.peak_current_bytes())) - 5},
+                theme().text1, theme().plot);
     }
   }
 }
@@ -256,7 +257,8 @@ void MemoryPane::paintKnobs(QPainter& painter) const {
     }
     painter.setFont(textFont(kSmallText));
     const QString text = QString::fromStdString(store_->markerText(markers[i]));
-    const QString fits = fitText(painter, {text, text.section(QLatin1Char(' '), -1)}, next - x - 14);
+    const QString fits =
+        fitText(painter, {text, text.section(QLatin1Char(' '), -1)}, next - x - 14);
     painter.setPen(theme().text1);
     painter.drawText(QRectF(x + 10, y - 8, next - x, 16), Qt::AlignVCenter, fits);
   }
@@ -274,7 +276,8 @@ std::optional<MemoryPane::Reading> MemoryPane::readingAt(std::int64_t ns) const 
   const auto& system = store_->system();
   const auto next = std::upper_bound(system.timesNs.begin(), system.timesNs.end(), ns);
   if (next != system.timesNs.begin()) {
-    reading.footprint = system.footprint[static_cast<std::size_t>(next - system.timesNs.begin() - 1)];
+    reading.footprint =
+        system.footprint[static_cast<std::size_t>(next - system.timesNs.begin() - 1)];
   }
   return reading;
 }
@@ -286,7 +289,8 @@ std::vector<Readout> MemoryPane::readouts() const {
   }
   std::vector<Readout> items = {
       {Swatch::kSolid, theme().blue, tr("live"), bytesText(reading->current)},
-      {Swatch::kHatchSky, theme().sky, tr("cached"), bytesText(reading->driver - reading->current)}};
+      {Swatch::kHatchSky, theme().sky, tr("cached"),
+       bytesText(reading->driver - reading->current)}};
   if (reading->footprint > reading->driver) {
     items.push_back({Swatch::kDots, theme().grey,
                      measures().small ? tr("hidden, est.") : tr("hidden, estimate"),

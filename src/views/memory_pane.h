@@ -28,7 +28,8 @@ class MemoryPane final : public TimePane {
 
  private:
   struct Reading {
-    double current = 0, driver = 0, recommended = 0, footprint = 0;  ///< footprint NaN where unknown
+    double current = 0, driver = 0, recommended = 0,
+           footprint = 0;  ///< footprint NaN where unknown
   };
   [[nodiscard]] std::optional<Reading> readingAt(std::int64_t ns) const;
   [[nodiscard]] std::vector<MemoryLimitLine> limits() const;

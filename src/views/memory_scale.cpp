@@ -27,7 +27,10 @@ double niceStep(double wanted) {
 QString MemoryScale::number(double bytes) const {
   const double value = bytes / unitBytes;
   const bool whole = std::abs(value - std::round(value)) < 0.005;
-  return QString::number(value, 'f', whole ? 0 : (value < 10 && tickBytes < unitBytes * 0.1) ? 2 : 1);
+  return QString::number(value, 'f',
+                         whole                                         ? 0
+                         : (value < 10 && tickBytes < unitBytes * 0.1) ? 2
+                                                                       : 1);
 }
 
 MemoryScale makeMemoryScale(double dataMax, const std::vector<MemoryLimitLine>& limits, int ticks) {
@@ -57,12 +60,11 @@ MemoryScale makeMemoryScale(double dataMax, const std::vector<MemoryLimitLine>& 
       break;
     }
   }
-  scale.tickBytes =
-      niceStep(top / scale.unitBytes / std::max(ticks, 1)) * scale.unitBytes;
-  // Without a limit in sight the scale ends on half a tick, so that it holds still while data moves.
-  scale.topBytes = scale.inScale.empty()
-                       ? std::ceil(top / (scale.tickBytes / 2)) * (scale.tickBytes / 2)
-                       : top;
+  scale.tickBytes = niceStep(top / scale.unitBytes / std::max(ticks, 1)) * scale.unitBytes;
+  // Without a limit in sight the scale ends on half a tick, so that it holds still while data
+  // moves.
+  scale.topBytes =
+      scale.inScale.empty() ? std::ceil(top / (scale.tickBytes / 2)) * (scale.tickBytes / 2) : top;
   return scale;
 }
 

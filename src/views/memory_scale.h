@@ -13,8 +13,8 @@ struct MemoryLimitLine {
   double ratio = 1;  ///< of recommended
 };
 
-/// The value axis of the memory chart. A limit far above the data must not flatten it: it stands on a
-/// shelf above the scale, with its true value, and joins the scale when the data comes near.
+/// The value axis of the memory chart. A limit far above the data must not flatten it: it stands on
+/// a shelf above the scale, with its true value, and joins the scale when the data comes near.
 struct MemoryScale {
   double topBytes = 1;   ///< where the scale ends
   double tickBytes = 1;  ///< between labels
@@ -27,9 +27,9 @@ struct MemoryScale {
   [[nodiscard]] QString number(double bytes) const;
 };
 
-/// Recommended joins the scale once the data passes half of it, the watermarks at 85 %. `dataMax` is the
-/// largest value drawn, in bytes; `ticks` how many labels there is room for.
-[[nodiscard]] MemoryScale makeMemoryScale(double dataMax, const std::vector<MemoryLimitLine>& limits,
-                                          int ticks);
+/// Recommended joins the scale once the data passes half of it, the watermarks at 85 %. `dataMax`
+/// is the largest value drawn, in bytes; `ticks` how many labels there is room for.
+[[nodiscard]] MemoryScale makeMemoryScale(double dataMax,
+                                          const std::vector<MemoryLimitLine>& limits, int ticks);
 
 }  // namespace highwater::views

@@ -59,9 +59,9 @@ void OverviewPane::paintGround(QPainter& painter) {
     top = std::max({top, column.driver.max, column.current.max});
   }
   const double height = plot.height() - 2.0;
-  drawMemoryBands(painter, columns,
-                  [&](double bytes) { return plot.bottom() + 1 - height * bytes / top; }, theme(),
-                  false);
+  drawMemoryBands(
+      painter, columns, [&](double bytes) { return plot.bottom() + 1 - height * bytes / top; },
+      theme(), false);
   painter.fillRect(QRectF(plot.left(), plot.bottom() + 1, plot.width(), 1), theme().strongLine);
 }
 
@@ -92,9 +92,9 @@ void OverviewPane::paintMarks(QPainter& painter) {
   if (run.endNs > run.beginNs) {
     const QString count = steps == 1 ? tr("1 step") : tr("%1 steps").arg(steps);
     const QString length = QString::fromStdString(formatRunTime(run.endNs - run.beginNs, 0));
-    painter.drawText(QRectF(12, 22, measures().gutter - 14, 16), Qt::AlignVCenter,
-                     fitText(painter, {length + QStringLiteral(", ") + count, count},
-                             measures().gutter - 14));
+    painter.drawText(
+        QRectF(12, 22, measures().gutter - 14, 16), Qt::AlignVCenter,
+        fitText(painter, {length + QStringLiteral(", ") + count, count}, measures().gutter - 14));
     const TimeTicks ticks = timeTicks(s, 110);
     for (std::int64_t t = 0; t < s.range.endNs; t += ticks.majorNs) {
       const double x = std::round(s.pixelAt(t));
@@ -183,9 +183,13 @@ void OverviewPane::mouseMoveEvent(QMouseEvent* event) {
   }
 }
 
-void OverviewPane::mouseReleaseEvent(QMouseEvent*) { grip_ = Grip::kNone; }
+void OverviewPane::mouseReleaseEvent(QMouseEvent*) {
+  grip_ = Grip::kNone;
+}
 
-void OverviewPane::mouseDoubleClickEvent(QMouseEvent*) { axis_->fit(); }
+void OverviewPane::mouseDoubleClickEvent(QMouseEvent*) {
+  axis_->fit();
+}
 
 void OverviewPane::wheelEvent(QWheelEvent* event) {
   const double notches = event->angleDelta().y() / 120.0;

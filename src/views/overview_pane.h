@@ -4,8 +4,8 @@
 
 namespace highwater::views {
 
-/// The whole run in one strip, with a window that shows what the other panes show. Dragging the window
-/// pans, dragging its edges zooms, a click elsewhere moves it there.
+/// The whole run in one strip, with a window that shows what the other panes show. Dragging the
+/// window pans, dragging its edges zooms, a click elsewhere moves it there.
 class OverviewPane final : public TimePane {
   Q_OBJECT
 

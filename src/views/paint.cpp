@@ -78,7 +78,9 @@ void drawGlyph(QPainter& painter, Glyph glyph, QPointF c, const QColor& color,
       painter.drawLine(QPointF(x - 2, y + 2), QPointF(x + 2, y - 2));
       break;
     }
-    case Glyph::kSquare: painter.drawRect(QRectF(x - 3.5, y - 3.5, 7, 7)); break;
+    case Glyph::kSquare:
+      painter.drawRect(QRectF(x - 3.5, y - 3.5, 7, 7));
+      break;
     case Glyph::kPause:
       painter.drawRect(QRectF(x - 3.5, y - 4, 2.5, 8));
       painter.drawRect(QRectF(x + 1, y - 4, 2.5, 8));
@@ -89,13 +91,18 @@ void drawGlyph(QPainter& painter, Glyph glyph, QPointF c, const QColor& color,
 
 Glyph markerGlyph(events::MarkerKind kind) {
   switch (kind) {
-    case events::MarkerKind::CacheEmptied: return Glyph::kRing;
-    case events::MarkerKind::OutOfMemory: return Glyph::kOctagon;
+    case events::MarkerKind::CacheEmptied:
+      return Glyph::kRing;
+    case events::MarkerKind::OutOfMemory:
+      return Glyph::kOctagon;
     case events::MarkerKind::Note:
-    case events::MarkerKind::Recovered: return Glyph::kSquare;
+    case events::MarkerKind::Recovered:
+      return Glyph::kSquare;
     case events::MarkerKind::Paused:
-    case events::MarkerKind::Resumed: return Glyph::kPause;
-    default: return Glyph::kPentagon;
+    case events::MarkerKind::Resumed:
+      return Glyph::kPause;
+    default:
+      return Glyph::kPentagon;
   }
 }
 
@@ -108,7 +115,8 @@ QBrush hatchBrush(const QColor& line, const QColor& ground, int spacing, bool de
                  [&](QPainter& painter, int size) {
                    painter.fillRect(0, 0, size, size, ground);
                    painter.setPen(QPen(line, dense ? 1.6 : 1.0));
-                   // The tile's corners carry the neighbours' lines, so that the joints do not show.
+                   // The tile's corners carry the neighbours' lines, so that the joints do not
+                   // show.
                    for (int shift = -size; shift <= size; shift += size) {
                      painter.drawLine(QPointF(shift - 1, size + 1), QPointF(shift + size + 1, -1));
                    }
@@ -125,18 +133,23 @@ QBrush dotBrush(const QColor& dot, int spacing) {
 void drawSwatch(QPainter& painter, Swatch swatch, const QRectF& rect, const QColor& color,
                 const Theme& theme) {
   switch (swatch) {
-    case Swatch::kNone: break;
-    case Swatch::kSolid: painter.fillRect(rect, color); break;
+    case Swatch::kNone:
+      break;
+    case Swatch::kSolid:
+      painter.fillRect(rect, color);
+      break;
     case Swatch::kHatchSky: {
       QColor ground = theme.sky;
       ground.setAlphaF(0.17f);
       painter.fillRect(rect, hatchBrush(theme.sky, ground, 4));
       break;
     }
-    case Swatch::kDots: painter.fillRect(rect, dotBrush(color, 3)); break;
+    case Swatch::kDots:
+      painter.fillRect(rect, dotBrush(color, 3));
+      break;
     case Swatch::kHatchVermillion:
-      painter.fillRect(rect, hatchBrush(theme.isDark ? theme.plot : QColor(Qt::white),
-                                        theme.vermillion, 4));
+      painter.fillRect(
+          rect, hatchBrush(theme.isDark ? theme.plot : QColor(Qt::white), theme.vermillion, 4));
       break;
     case Swatch::kLine:
       painter.fillRect(QRectF(rect.left(), rect.center().y() - 0.5, rect.width(), 1.5), color);

@@ -10,8 +10,8 @@
 
 #include "views/theme.h"
 
-/// Shapes and textures of the kinds: each kind has a colour and a shape or texture of its own, so that
-/// it can be told apart in greyscale.
+/// Shapes and textures of the kinds: each kind has a colour and a shape or texture of its own, so
+/// that it can be told apart in greyscale.
 namespace highwater::views {
 
 enum class Glyph {
@@ -45,7 +45,8 @@ enum class Swatch { kNone, kSolid, kHatchSky, kDots, kHatchVermillion, kLine };
 void drawSwatch(QPainter& painter, Swatch swatch, const QRectF& rect, const QColor& color,
                 const Theme& theme);
 
-/// The first of `forms` (longest first) that fits into `width` in the painter's font; empty if none.
+/// The first of `forms` (longest first) that fits into `width` in the painter's font; empty if
+/// none.
 [[nodiscard]] QString fitText(const QPainter& painter, const QStringList& forms, double width);
 
 }  // namespace highwater::views

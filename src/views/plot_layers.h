@@ -25,8 +25,8 @@ class PaintLayerable final : public QCPLayerable {
   std::function<void(QPainter&)> paint_;
 };
 
-/// Data of the store, drawn by us inside QCustomPlot's axes. It never copies a column: draw() asks the
-/// store for what is visible, at the resolution of the screen.
+/// Data of the store, drawn by us inside QCustomPlot's axes. It never copies a column: draw() asks
+/// the store for what is visible, at the resolution of the screen.
 class StorePlottable : public QCPAbstractPlottable {
  public:
   StorePlottable(QCustomPlot* plot, const analysis::LiveStore* store)
@@ -46,7 +46,9 @@ class StorePlottable : public QCPAbstractPlottable {
 
  protected:
   void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
-  void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override {
+    painter->setAntialiasing(false);
+  }
 
   /// The maps between times and pixels of the axes as they are now.
   [[nodiscard]] TimeScale timeScale() const {

@@ -72,14 +72,14 @@ void Ruler::paintLabels(QPainter& painter) const {
       continue;
     }
     const bool major = t % ticks.majorNs == 0;
-    painter.fillRect(QRectF(x, height() - (major ? 9 : 5), 1, major ? 8 : 4),
-                     theme().strongLine);
+    painter.fillRect(QRectF(x, height() - (major ? 9 : 5), 1, major ? 8 : 4), theme().strongLine);
     if (!major) {
       continue;
     }
     const QString text = timeText(t, ticks.decimals);
     const QRectF place(x + 4, 0, metrics.horizontalAdvance(text) + 2, height() - 1.0);
-    bool free = place.right() < width() && !(tag.isValid() && place.adjusted(-4, 0, 4, 0).intersects(tag));
+    bool free =
+        place.right() < width() && !(tag.isValid() && place.adjusted(-4, 0, 4, 0).intersects(tag));
     if (axis_->selection()) {
       for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
         const double at = s.pixelAt(edge);

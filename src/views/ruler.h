@@ -4,8 +4,8 @@
 
 namespace highwater::views {
 
-/// The time ruler: labels, the cursor's tag, and the selection with a handle at each end. Dragging in it
-/// selects; dragging a handle moves that end.
+/// The time ruler: labels, the cursor's tag, and the selection with a handle at each end. Dragging
+/// in it selects; dragging a handle moves that end.
 class Ruler final : public TimePane {
   Q_OBJECT
 

@@ -15,8 +15,13 @@ namespace {
 constexpr double kInset = 12, kRow = 22;
 constexpr int kBins = 14;
 
-QString msNumber(double ms) { return QString::number(ms, 'f', ms < 100 ? 1 : 0); }
-QString percentText(double share) { return SelectionPanel::tr("%1 %").arg(share * 100, 0, 'f', 0); }
+QString msNumber(double ms) {
+  return QString::number(ms, 'f', ms < 100 ? 1 : 0);
+}
+QString percentText(double share) {
+  const bool small = share > 0 && share < 0.01;
+  return SelectionPanel::tr("%1 %").arg(share * 100, 0, 'f', small ? 1 : 0);
+}
 
 }  // namespace
 
@@ -39,9 +44,10 @@ void SelectionPanel::paintEvent(QPaintEvent*) {
     painter.setFont(textFont(kText));
     painter.setPen(Theme::of(this).text3);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap,
-                     lengthNs_ > 0 ? tr("No whole step lies in the selected range")
-                                   : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
-                                        "drag in the ruler, to select a range"));
+                     lengthNs_ > 0
+                         ? tr("No whole step lies in the selected range")
+                         : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
+                              "drag in the ruler, to select a range"));
     return;
   }
   double y = paintHead(painter, 10);
@@ -108,9 +114,9 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
   const double floor = rect.bottom() - 13, tall = floor - rect.top(), wide = rect.width() / kBins;
   for (int i = 0; i < kBins; ++i) {
     const double height = std::round(tall * bins[static_cast<std::size_t>(i)] / fullest);
-    painter.fillRect(QRectF(std::round(rect.left() + i * wide), floor - height,
-                            std::floor(wide) - 1, height),
-                     theme.neutralBar);
+    painter.fillRect(
+        QRectF(std::round(rect.left() + i * wide), floor - height, std::floor(wide) - 1, height),
+        theme.neutralBar);
   }
   painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
   for (const double ms : {summary_.stepMsP50, summary_.stepMsP95}) {
@@ -127,10 +133,13 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
 double SelectionPanel::paintRows(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   const double stepsMs = std::accumulate(durationsMs_.begin(), durationsMs_.end(), 0.0);
-  const auto share = [stepsMs](double ms) { return stepsMs > 0 ? percentText(ms / stepsMs) : QString(); };
+  const auto share = [stepsMs](double ms) {
+    return stepsMs > 0 ? percentText(ms / stepsMs) : QString();
+  };
   const auto bytes = [](std::uint64_t b) { return QString::fromStdString(formatBytes(b)); };
   std::vector<std::pair<QString, QString>> rows = {
-      {tr("Throughput"), tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS)))},
+      {tr("Throughput"),
+       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS)))},
       {tr("Peak, current allocated"),
        bytes(summary_.currentPeakBytes) + QLatin1Char(' ') +
            (summary_.currentPeakExact ? tr("exact") : tr("sampled"))},
@@ -143,9 +152,9 @@ double SelectionPanel::paintRows(QPainter& painter, double y) const {
       {tr("In fallbacks"), share(summary_.fallbackMs)},
       {tr("In unplanned syncs"), share(summary_.unplannedSyncMs)}};
   if (summary_.lossFirst && summary_.lossLast) {
-    rows.emplace_back(tr("Loss, first to last"), tr("%1 → %2")
-                                                     .arg(*summary_.lossFirst, 0, 'f', 3)
-                                                     .arg(*summary_.lossLast, 0, 'f', 3));
+    rows.emplace_back(
+        tr("Loss, first to last"),
+        tr("%1 → %2").arg(*summary_.lossFirst, 0, 'f', 3).arg(*summary_.lossLast, 0, 'f', 3));
   }
   for (const auto& [name, value] : rows) {
     const QRectF line(kInset, y, width() - 2 * kInset, kRow);
@@ -176,8 +185,9 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   double x = kInset;
   for (const events::Phase phase : kPhases) {
     const double part = summary_.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
-    painter.fillRect(QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 10),
-                     theme.phase(phase));
+    painter.fillRect(
+        QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 10),
+        theme.phase(phase));
     x += part;
   }
   y += 15;

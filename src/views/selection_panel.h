@@ -7,8 +7,8 @@
 
 namespace highwater::views {
 
-/// The numbers of the selected range, or of the whole run: step time and its spread, throughput, peak,
-/// what was lost, and the share of each phase.
+/// The numbers of the selected range, or of the whole run: step time and its spread, throughput,
+/// peak, what was lost, and the share of each phase.
 class SelectionPanel final : public QWidget {
   Q_OBJECT
 

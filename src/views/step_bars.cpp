@@ -19,13 +19,14 @@ void StepBars::draw(QCPPainter* painter) {
     return;
   }
   const Theme& theme = Theme::of(parentPlot());
-  const double pixels = s.pixelAt(steps.lane[last - 1].endNs) - s.pixelAt(steps.lane[first].beginNs);
+  const double pixels =
+      s.pixelAt(steps.lane[last - 1].endNs) - s.pixelAt(steps.lane[first].beginNs);
   if (pixels / static_cast<double>(last - first) >= kNarrowest) {
     for (std::size_t i = first; i < last; ++i) {
       drawBar(*painter,
               {std::round(s.pixelAt(steps.lane[i].beginNs)) + 1,
-               std::round(s.pixelAt(steps.lane[i].endNs)), steps.durationMs[i],
-               steps.fallbackMs[i], steps.unplannedSyncMs[i]},
+               std::round(s.pixelAt(steps.lane[i].endNs)), steps.durationMs[i], steps.fallbackMs[i],
+               steps.unplannedSyncMs[i]},
               theme);
     }
     return;
@@ -99,7 +100,8 @@ void RateLine::draw(QCPPainter* painter) {
       if (at > begin) {
         const auto range = steps.tokensPerS.minMax(begin, at);
         const double top = y(range.max);
-        painter->fillRect(QRectF(s.left + column, top, 1, std::max(1.5, y(range.min) - top)), color);
+        painter->fillRect(QRectF(s.left + column, top, 1, std::max(1.5, y(range.min) - top)),
+                          color);
       }
     }
     return;

@@ -5,8 +5,8 @@
 
 namespace highwater::views {
 
-/// A bar a step: its duration, and at its foot what of it was lost to fallbacks and unplanned syncs.
-/// Steps narrower than a bar come as the largest of each pixel column.
+/// A bar a step: its duration, and at its foot what of it was lost to fallbacks and unplanned
+/// syncs. Steps narrower than a bar come as the largest of each pixel column.
 class StepBars final : public StorePlottable {
  public:
   using StorePlottable::StorePlottable;

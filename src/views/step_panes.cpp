@@ -21,6 +21,24 @@ double visibleMax(const analysis::LiveStore& store, const analysis::SeriesPyrami
   return first == last ? 0 : series.minMax(first, last).max;
 }
 
+/// The largest throughput that the scale must show: one step that seems far faster than the others
+/// (its work was only queued) goes off the top rather than flattening the rest.
+double usualMax(const analysis::LiveStore& store, TimeRange range) {
+  const auto& series = store.steps().tokensPerS;
+  const auto [first, last] = store.steps().lane.touching(range.beginNs, range.endNs);
+  if (first == last) {
+    return 0;
+  }
+  std::vector<double> sample;
+  const std::size_t stride = std::max<std::size_t>((last - first) / 256, 1);
+  for (std::size_t i = first; i < last; i += stride) {
+    sample.push_back(series[i]);
+  }
+  const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
+  std::nth_element(sample.begin(), middle, sample.end());
+  return std::min(series.minMax(first, last).max, *middle * 3);
+}
+
 /// The ticks of a value scale, from its bottom to its top.
 template <typename F>
 void forEachTick(const ValueScale& scale, F&& f) {
@@ -67,8 +85,8 @@ void StepTimePane::paintGround(QPainter& painter) {
   }
   const QRect plot = plotRect();
   forEachTick(scale_, [&](double value) {
-    painter.fillRect(
-        QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1), theme().grid);
+    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
+                     theme().grid);
   });
 }
 
@@ -111,7 +129,8 @@ QString StepTimePane::rightReadout() const {
 }
 
 QString StepTimePane::emptyText() const {
-  return store_->steps().records.empty() ? tr("Each step as a bar, with the time it lost") : QString();
+  return store_->steps().records.empty() ? tr("Each step as a bar, with the time it lost")
+                                         : QString();
 }
 
 QString StepTimePane::tipAt(const QPoint& position) const {
@@ -135,7 +154,8 @@ QString StepTimePane::tipAt(const QPoint& position) const {
 void StepTimePane::clicked(const QPoint& position) {
   const std::int64_t at = scale().timeAt(position.x());
   const auto index = stepAt(at);
-  if (index && at <= timeRangeOf(*store_, {Lane::kSteps, static_cast<std::uint32_t>(*index)}).endNs) {
+  if (index &&
+      at <= timeRangeOf(*store_, {Lane::kSteps, static_cast<std::uint32_t>(*index)}).endNs) {
     focus_->pick({Lane::kSteps, static_cast<std::uint32_t>(*index)});
   } else {
     focus_->clear();
@@ -151,7 +171,7 @@ ThroughputPane::ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis,
 }
 
 void ThroughputPane::updateScales() {
-  scale_ = makeValueScale(visibleMax(*store_, store_->steps().tokensPerS, shownRange()), 2);
+  scale_ = makeValueScale(usualMax(*store_, shownRange()), 2);
   yAxis->setRange(0, scale_.top * 1.06);
 }
 
@@ -162,8 +182,8 @@ void ThroughputPane::paintGround(QPainter& painter) {
   }
   const QRect plot = plotRect();
   forEachTick(scale_, [&](double value) {
-    painter.fillRect(
-        QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1), theme().grid);
+    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
+                     theme().grid);
   });
 }
 

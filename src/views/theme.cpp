@@ -5,7 +5,9 @@
 #include <QWidget>
 
 /// A static library's resources must be asked for; the macro wants the global namespace.
-static void initResources() { Q_INIT_RESOURCE(highwater); }
+static void initResources() {
+  Q_INIT_RESOURCE(highwater);
+}
 
 namespace highwater::views {
 namespace {
@@ -106,13 +108,20 @@ const Theme& Theme::of(const QWidget* widget) {
 
 QColor Theme::phase(events::Phase phase) const {
   switch (phase) {
-    case events::Phase::BatchAssembly: return yellow;
-    case events::Phase::DeviceMove: return sky;
-    case events::Phase::Forward: return blue;
-    case events::Phase::LossRead: return orange;
-    case events::Phase::Backward: return green;
-    case events::Phase::OptimizerStep: return purple;
-    case events::Phase::None: break;
+    case events::Phase::BatchAssembly:
+      return yellow;
+    case events::Phase::DeviceMove:
+      return sky;
+    case events::Phase::Forward:
+      return blue;
+    case events::Phase::LossRead:
+      return orange;
+    case events::Phase::Backward:
+      return green;
+    case events::Phase::OptimizerStep:
+      return purple;
+    case events::Phase::None:
+      break;
   }
   return grey;
 }
@@ -155,14 +164,11 @@ QString Theme::styleSheet() const {
   }
   QString sheet = QString::fromUtf8(file.readAll());
   const std::pair<const char*, QColor> tokens[] = {
-      {"@plot@", plot},           {"@panel@", panel},
-      {"@header@", header},       {"@control@", control},
-      {"@border@", controlBorder}, {"@track@", track},
-      {"@separator@", separator}, {"@strong@", strongLine},
-      {"@text1@", text1},         {"@text2@", text2},
-      {"@text3@", text3},         {"@accent@", accent},
-      {"@fill@", accentFill},     {"@row@", selectedRow},
-      {"@vermillion@", vermillion},
+      {"@plot@", plot},           {"@panel@", panel},          {"@header@", header},
+      {"@control@", control},     {"@border@", controlBorder}, {"@track@", track},
+      {"@separator@", separator}, {"@strong@", strongLine},    {"@text1@", text1},
+      {"@text2@", text2},         {"@text3@", text3},          {"@accent@", accent},
+      {"@fill@", accentFill},     {"@row@", selectedRow},      {"@vermillion@", vermillion},
   };
   for (const auto& [token, color] : tokens) {
     sheet.replace(QLatin1String(token), color.name());

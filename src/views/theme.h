@@ -29,8 +29,8 @@ struct Theme {
 
   [[nodiscard]] static const Theme& dark();
   [[nodiscard]] static const Theme& light();
-  /// The theme that a widget's palette belongs to, told by the lightness of its window colour. A widget
-  /// that asks while painting follows a change of the application's palette by itself.
+  /// The theme that a widget's palette belongs to, told by the lightness of its window colour. A
+  /// widget that asks while painting follows a change of the application's palette by itself.
   [[nodiscard]] static const Theme& of(const QWidget* widget);
 
   [[nodiscard]] QColor phase(events::Phase phase) const;

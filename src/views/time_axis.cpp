@@ -26,9 +26,21 @@ TimeTicks timeTicks(const TimeScale& scale, double minPixels) {
     decade *= 10;
     --decimals;
   }
-  static constexpr std::array<std::pair<std::int64_t, std::int64_t>, 15> kLong = {
-      {{1, 5}, {2, 4}, {5, 5}, {10, 5}, {15, 3}, {30, 3}, {60, 4}, {120, 4}, {300, 5}, {600, 5},
-       {1200, 4}, {1800, 3}, {3600, 4}, {7200, 4}, {21600, 6}}};
+  static constexpr std::array<std::pair<std::int64_t, std::int64_t>, 15> kLong = {{{1, 5},
+                                                                                   {2, 4},
+                                                                                   {5, 5},
+                                                                                   {10, 5},
+                                                                                   {15, 3},
+                                                                                   {30, 3},
+                                                                                   {60, 4},
+                                                                                   {120, 4},
+                                                                                   {300, 5},
+                                                                                   {600, 5},
+                                                                                   {1200, 4},
+                                                                                   {1800, 3},
+                                                                                   {3600, 4},
+                                                                                   {7200, 4},
+                                                                                   {21600, 6}}};
   for (const auto& [seconds, parts] : kLong) {
     if (static_cast<double>(seconds * kSecond) >= wanted) {
       return {seconds * kSecond, seconds * kSecond / parts, 0};
@@ -141,13 +153,15 @@ void TimeAxis::reset() {
 
 TimeRange TimeAxis::clamped(TimeRange range) const {
   const std::int64_t runNs = std::max(extent_.endNs - extent_.beginNs, kDefaultNs);
-  const std::int64_t length = std::clamp(range.endNs - range.beginNs, kShortestNs,
-                                         static_cast<std::int64_t>(static_cast<double>(runNs) * 1.1));
+  const std::int64_t length =
+      std::clamp(range.endNs - range.beginNs, kShortestNs,
+                 static_cast<std::int64_t>(static_cast<double>(runNs) * 1.1));
   // At least a tenth of the view keeps data in it, so that nobody gets lost beside the run.
   const std::int64_t edge = length / 10;
   const std::int64_t first = extent_.beginNs - (length - edge);
   const std::int64_t last = std::max(extent_.endNs - edge, extent_.beginNs);
-  const std::int64_t begin = std::clamp(range.beginNs, std::min(first, last), std::max(first, last));
+  const std::int64_t begin =
+      std::clamp(range.beginNs, std::min(first, last), std::max(first, last));
   return {begin, begin + length};
 }
 

@@ -36,18 +36,18 @@ struct TimeTicks {
   int decimals = 0;
 };
 
-/// The smallest round step (1, 2, 5 × 10ⁿ; from a second on 1, 2, 5, 10, 15, 30 s, minutes, hours) whose
-/// labels are at least `minPixels` apart.
+/// The smallest round step (1, 2, 5 × 10ⁿ; from a second on 1, 2, 5, 10, 15, 30 s, minutes, hours)
+/// whose labels are at least `minPixels` apart.
 [[nodiscard]] TimeTicks timeTicks(const TimeScale& scale, double minPixels);
 
-/// The one time axis that all panes share: what is visible, what is selected, where the cursor is, and
-/// whether the view follows the newest. Times are nanoseconds of the run.
+/// The one time axis that all panes share: what is visible, what is selected, where the cursor is,
+/// and whether the view follows the newest. Times are nanoseconds of the run.
 class TimeAxis final : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr std::int64_t kShortestNs = 10'000;         ///< the deepest zoom, 10 µs
-  static constexpr std::int64_t kDefaultNs = 10'000'000'000;  ///< what a new run shows
+  static constexpr std::int64_t kShortestNs = 10'000;        ///< the deepest zoom, 10 µs
+  static constexpr std::int64_t kDefaultNs = 5'000'000'000;  ///< what a new run shows
 
   explicit TimeAxis(QObject* parent = nullptr);
 

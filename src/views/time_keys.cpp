@@ -8,7 +8,9 @@ namespace {
 constexpr double kZoom = 0.7;
 constexpr double kPanShare = 0.15;
 
-QString tr(const char* text) { return QCoreApplication::translate("TimeKeys", text); }
+QString tr(const char* text) {
+  return QCoreApplication::translate("TimeKeys", text);
+}
 
 std::int64_t middle(const TimeAxis& axis) {
   return axis.cursor().value_or(axis.visible().beginNs + axis.visibleNs() / 2);
@@ -25,21 +27,38 @@ bool handleTimeKey(const QKeyEvent& event, TimeAxis& axis, EventFocus& focus) {
     return false;
   }
   switch (event.key()) {
-    case Qt::Key_W: axis.zoom(kZoom, middle(axis)); return true;
-    case Qt::Key_S: axis.zoom(1 / kZoom, middle(axis)); return true;
+    case Qt::Key_W:
+      axis.zoom(kZoom, middle(axis));
+      return true;
+    case Qt::Key_S:
+      axis.zoom(1 / kZoom, middle(axis));
+      return true;
     case Qt::Key_A:
-    case Qt::Key_Left: pan(axis, -kPanShare); return true;
+    case Qt::Key_Left:
+      pan(axis, -kPanShare);
+      return true;
     case Qt::Key_D:
-    case Qt::Key_Right: pan(axis, kPanShare); return true;
-    case Qt::Key_F: axis.fit(); return true;
-    case Qt::Key_Space: axis.setFollows(!axis.follows()); return true;
-    case Qt::Key_Period: focus.next(); return true;
-    case Qt::Key_Comma: focus.previous(); return true;
+    case Qt::Key_Right:
+      pan(axis, kPanShare);
+      return true;
+    case Qt::Key_F:
+      axis.fit();
+      return true;
+    case Qt::Key_Space:
+      axis.setFollows(!axis.follows());
+      return true;
+    case Qt::Key_Period:
+      focus.next();
+      return true;
+    case Qt::Key_Comma:
+      focus.previous();
+      return true;
     case Qt::Key_Escape:
       axis.clearSelection();
       focus.clear();
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

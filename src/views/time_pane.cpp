@@ -57,7 +57,9 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
   TimePane::setMeasures({});
 }
 
-void TimePane::refresh() { scheduleReplot(); }
+void TimePane::refresh() {
+  scheduleReplot();
+}
 
 void TimePane::setMeasures(const PaneMeasures& measures) {
   measures_ = measures;
@@ -65,7 +67,9 @@ void TimePane::setMeasures(const PaneMeasures& measures) {
   scheduleReplot();
 }
 
-TimeRange TimePane::shownRange() const { return axis_->visible(); }
+TimeRange TimePane::shownRange() const {
+  return axis_->visible();
+}
 
 TimeScale TimePane::scale() const {
   const QRect rect = plotRect();
@@ -199,8 +203,8 @@ void TimePane::paintOverlay(QPainter& painter) {
 void TimePane::paintTitle(QPainter& painter, const QString& text, double top, double height) const {
   painter.setFont(textFont(kText, true));
   painter.setPen(theme().text1);
-  painter.drawText(QRectF(12, top, measures_.gutter - 12, height),
-                   Qt::AlignLeft | Qt::AlignVCenter, text);
+  painter.drawText(QRectF(12, top, measures_.gutter - 12, height), Qt::AlignLeft | Qt::AlignVCenter,
+                   text);
 }
 
 void TimePane::paintGutterLabel(QPainter& painter, double y, const QString& text) const {
@@ -263,9 +267,13 @@ void TimePane::paintEmpty(QPainter& painter) const {
   painter.drawText(plotRect(), Qt::AlignCenter | Qt::TextWordWrap, text);
 }
 
-QString TimePane::tipAt(const QPoint&) const { return {}; }
+QString TimePane::tipAt(const QPoint&) const {
+  return {};
+}
 
-void TimePane::clicked(const QPoint&) { focus_->clear(); }
+void TimePane::clicked(const QPoint&) {
+  focus_->clear();
+}
 
 void TimePane::wheelEvent(QWheelEvent* event) {
   const QPoint delta = event->angleDelta();
@@ -303,8 +311,8 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
     } else {
       const TimeScale start{dragVisible_, static_cast<double>(plot.left()),
                             static_cast<double>(std::max(plot.width(), 1))};
-      const auto by = static_cast<std::int64_t>((event->position().x() - pressed_.x()) *
-                                                start.nsPerPixel());
+      const auto by =
+          static_cast<std::int64_t>((event->position().x() - pressed_.x()) * start.nsPerPixel());
       setCursor(Qt::ClosedHandCursor);
       axis_->setVisible({dragVisible_.beginNs - by, dragVisible_.endNs - by});
     }

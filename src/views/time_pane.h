@@ -27,11 +27,11 @@ struct Readout {
   QString value;
 };
 
-/// A plot on the shared time axis: the frame (gutter, header, grid, selection, cursor) and the mouse.
-/// Panes derive from it, add plottables for their data and know no other pane.
+/// A plot on the shared time axis: the frame (gutter, header, grid, selection, cursor) and the
+/// mouse. Panes derive from it, add plottables for their data and know no other pane.
 ///
-/// Left drag pans, the wheel zooms around the cursor, Shift+drag selects, Shift+wheel or a horizontal
-/// wheel pans, a click picks what is under it.
+/// Left drag pans, the wheel zooms around the cursor, Shift+drag selects, Shift+wheel or a
+/// horizontal wheel pans, a click picks what is under it.
 class TimePane : public QCustomPlot {
   Q_OBJECT
 

@@ -15,13 +15,20 @@ constexpr std::uint8_t kDeliberateBit = 0x80;
 
 QStringList phaseForms(events::Phase phase) {
   switch (phase) {
-    case events::Phase::BatchAssembly: return {"batch assembly", "batch"};
-    case events::Phase::DeviceMove: return {"device move", "move"};
-    case events::Phase::Forward: return {"forward", "fwd"};
-    case events::Phase::LossRead: return {"loss read", "loss"};
-    case events::Phase::Backward: return {"backward", "bwd"};
-    case events::Phase::OptimizerStep: return {"optimizer step", "opt"};
-    case events::Phase::None: break;
+    case events::Phase::BatchAssembly:
+      return {"batch assembly", "batch"};
+    case events::Phase::DeviceMove:
+      return {"device move", "move"};
+    case events::Phase::Forward:
+      return {"forward", "fwd"};
+    case events::Phase::LossRead:
+      return {"loss read", "loss"};
+    case events::Phase::Backward:
+      return {"backward", "bwd"};
+    case events::Phase::OptimizerStep:
+      return {"optimizer step", "opt"};
+    case events::Phase::None:
+      break;
   }
   return {};
 }
@@ -50,7 +57,8 @@ LaneRows LaneRows::from(double top, bool small) {
 }
 
 const LaneRows::Row& LaneRows::of(Lane lane) const {
-  return *std::find_if(rows.begin(), rows.end() - 1, [lane](const Row& row) { return row.lane == lane; });
+  return *std::find_if(rows.begin(), rows.end() - 1,
+                       [lane](const Row& row) { return row.lane == lane; });
 }
 
 struct TimelineLanes::Frame {
@@ -110,8 +118,8 @@ void TimelineLanes::drawRunningStep(const Frame& f) const {
     return;
   }
   const auto& row = rows_.of(Lane::kSteps);
-  const double begin = std::max(std::round(f.scale.pixelAt(steps.lane[steps.lane.size() - 1].endNs)) + 1,
-                                f.left);
+  const double begin =
+      std::max(std::round(f.scale.pixelAt(steps.lane[steps.lane.size() - 1].endNs)) + 1, f.left);
   const double end = std::min(f.scale.pixelAt(store_->completeUpToNs()), f.right - 1);
   if (end - begin < 4) {
     return;
@@ -177,8 +185,8 @@ void TimelineLanes::drawFallbacks(const Frame& f) const {
   f.eachVisible(store_->fallbackLane(), [&](const VisibleSpan& span, double x, double width) {
     const double drawn = span.count == 1 ? std::max(width, 2.0) : width;
     const QRectF box(x, top, drawn, height);
-    f.painter.fillRect(box, span.count == 1 ? f.theme.vermillion
-                                            : shaded(f.theme.vermillion, span.busyShare));
+    f.painter.fillRect(
+        box, span.count == 1 ? f.theme.vermillion : shaded(f.theme.vermillion, span.busyShare));
     if (drawn >= 5) {
       f.painter.fillRect(box, hatchBrush(line, Qt::transparent, 5));
     }

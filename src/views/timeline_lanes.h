@@ -23,8 +23,8 @@ struct LaneRows {
   [[nodiscard]] double bottom() const { return rows.back().top + rows.back().height; }
 };
 
-/// The spans and glyphs of the timeline. What is narrower than a pixel comes merged, shaded by how busy
-/// that pixel was, so that a frame costs pixels × lanes × log N.
+/// The spans and glyphs of the timeline. What is narrower than a pixel comes merged, shaded by how
+/// busy that pixel was, so that a frame costs pixels × lanes × log N.
 class TimelineLanes final : public StorePlottable {
  public:
   TimelineLanes(QCustomPlot* plot, const analysis::LiveStore* store, const EventFocus* focus)

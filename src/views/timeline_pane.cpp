@@ -11,11 +11,16 @@ constexpr int kSlackPixels = 5;
 
 QString laneName(Lane lane) {
   switch (lane) {
-    case Lane::kSteps: return TimelinePane::tr("Steps");
-    case Lane::kPhases: return TimelinePane::tr("Phases");
-    case Lane::kSyncPoints: return TimelinePane::tr("Sync points");
-    case Lane::kFallbacks: return TimelinePane::tr("Fallbacks");
-    case Lane::kMarkers: return TimelinePane::tr("Markers");
+    case Lane::kSteps:
+      return TimelinePane::tr("Steps");
+    case Lane::kPhases:
+      return TimelinePane::tr("Phases");
+    case Lane::kSyncPoints:
+      return TimelinePane::tr("Sync points");
+    case Lane::kFallbacks:
+      return TimelinePane::tr("Fallbacks");
+    case Lane::kMarkers:
+      return TimelinePane::tr("Markers");
   }
   return {};
 }

@@ -67,8 +67,8 @@ void TestModels::opTotalsShowWhatWasCounted() {
   const QAbstractItemModelTester syncTester(&syncs, kFatal);
   syncs.refresh(summary.syncPoints, stepsMs(store));
   QCOMPARE(syncs.rowCount(), 3);
-  const int nonzero = syncs.rowOf(QStringLiteral("aten::nonzero"),
-                                  QStringLiteral("backward, encoder.layers.1"));
+  const int nonzero =
+      syncs.rowOf(QStringLiteral("aten::nonzero"), QStringLiteral("backward, encoder.layers.1"));
   const int copy = syncs.rowOf(QStringLiteral("aten::_to_copy"), QStringLiteral("device move"));
   QVERIFY(nonzero >= 0 && copy >= 0);
   QVERIFY(!syncs.index(nonzero, 0).data(OpTotalsModel::kDeliberateRole).toBool());

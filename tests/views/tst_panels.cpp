@@ -15,6 +15,18 @@
 using namespace highwater;
 using namespace highwater::views;
 
+namespace {
+
+RunDescription runWith(const Knobs& knobs, std::uint32_t maxBatch, std::uint32_t maxSequence) {
+  RunDescription run;
+  run.knobs = knobs;
+  run.maxBatchSize = maxBatch;
+  run.maxSequenceLength = maxSequence;
+  return run;
+}
+
+}  // namespace
+
 class TestPanels : public QObject {
   Q_OBJECT
 
@@ -47,7 +59,7 @@ void TestPanels::draggingAsksOnce() {
 
 void TestPanels::refusalPutsTheControlBack() {
   ControlsPanel panel;
-  panel.showRun({.knobs = {16, 64, 5}, .maxBatchSize = 256, .maxSequenceLength = 256});
+  panel.showRun(runWith({16, 64, 5}, 256, 256));
   QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
   auto* spin = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
   spin->setValue(128);
@@ -65,7 +77,7 @@ void TestPanels::refusalPutsTheControlBack() {
 
 void TestPanels::effectiveKnobsComeThrough() {
   ControlsPanel panel;
-  panel.showRun({.knobs = {16, 64, 5}, .maxBatchSize = 256, .maxSequenceLength = 256});
+  panel.showRun(runWith({16, 64, 5}, 256, 256));
   QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
   panel.showEffective({32, 128, 10});  // as by a scheduled change
   QCOMPARE(panel.knobs(), (Knobs{32, 128, 10}));
@@ -75,7 +87,7 @@ void TestPanels::effectiveKnobsComeThrough() {
 
 void TestPanels::limitsOfTheRunHold() {
   ControlsPanel panel;
-  panel.showRun({.knobs = {8, 32, 1}, .maxBatchSize = 48, .maxSequenceLength = 100});
+  panel.showRun(runWith({8, 32, 1}, 48, 100));
   auto* batch = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
   batch->setValue(batch->maximum());
   QCOMPARE(panel.knobs().batchSize, 48u);

@@ -86,7 +86,9 @@ class TestPanes : public QObject {
   void themeFollowsThePalette();
 };
 
-void TestPanes::initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
+void TestPanes::initTestCase() {
+  QApplication::setPalette(Theme::dark().palette());
+}
 
 void TestPanes::everyPaneDrawsWhatItHas_data() {
   QTest::addColumn<int>("steps");
@@ -229,7 +231,8 @@ void TestPanes::clickPicksASpanAndItsOp() {
   QCOMPARE(bench.focus.op()->op, QStringLiteral("aten::embedding_renorm_"));
   QCOMPARE(bench.focus.op()->where, QStringLiteral("forward, embedding"));
   const QImage image = render(pane, {1200, pane.height()});
-  QVERIFY(countIn(image, at.x(), Theme::dark().accent, int(row.top), int(row.top + row.height)) >= 2);
+  QVERIFY(countIn(image, at.x(), Theme::dark().accent, int(row.top), int(row.top + row.height)) >=
+          2);
   QTest::mouseClick(&pane, Qt::LeftButton, {}, QPoint(pane.plotRect().left() + 40, 10));
   QVERIFY(!bench.focus.event());
 }
