@@ -55,7 +55,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
 Result<void> Worker::scheduleChanges() {
   for (const SetKnobs& change : options_.changes) {
     if (auto fine = control_.schedule(change); !fine) {
-      return usageError("--set " + std::to_string(change.atStep) + ":...: " + fine.error().message);
+      return usageError("--set " + std::to_string(change.atStep) + ": " + fine.error().message);
     }
   }
   return {};
