@@ -181,8 +181,8 @@ void MainWindow::startRun() {
   if (run_.live()) {
     return;
   }
-  // What the user sees is what the run starts with; before the first run, what they never touched is
-  // the worker's to choose, which knows the preset.
+  // What the user sees is what the run starts with; before the first run, what they never touched
+  // is the worker's to choose, which knows the preset.
   docks_->controls()->commit();
   if (run_.store().run()) {
     const Knobs knobs = docks_->controls()->knobs();
