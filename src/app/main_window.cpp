@@ -73,7 +73,11 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   panes_->setFocus();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+  // What a dying run says must not reach a window that is half gone.
+  run_.disconnect(this);
+  run_.abandon();
+}
 
 void MainWindow::connectActions() {
   const auto on = [this](QAction* action, auto slot) {
@@ -177,13 +181,12 @@ void MainWindow::startRun() {
   if (run_.live()) {
     return;
   }
-  auto& options = run_.options();
-  // What the user sees is what the run starts with, once they or the options have set it.
-  if (options.batchSize > 0 || options.sequenceLength > 0 || options.lossEvery > 0) {
+  // What the user sees is what the run starts with; before the first run, what they never touched
+  // is the worker's to choose, which knows the preset.
+  docks_->controls()->commit();
+  if (run_.store().run()) {
     const Knobs knobs = docks_->controls()->knobs();
-    options.batchSize = options.batchSize > 0 ? knobs.batchSize : 0;
-    options.sequenceLength = options.sequenceLength > 0 ? knobs.sequenceLength : 0;
-    options.lossEvery = options.lossEvery > 0 ? knobs.lossEvery : 0;
+    run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
   }
   if (auto started = run_.run(); !started) {
     showProblem(text(started.error().message));

@@ -55,14 +55,14 @@ ControlsPanel::ControlsPanel(QWidget* parent)
   ui_->setupUi(this);
   settle_.setSingleShot(true);
   settle_.setInterval(kSettleMs);
-  connect(&settle_, &QTimer::timeout, this, &ControlsPanel::flush);
+  connect(&settle_, &QTimer::timeout, this, &ControlsPanel::commit);
   setStops(ui_->batchSlider, ui_->batchSpin, &batchStops_, batchStops(kDefaultMaxBatch));
   setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
            sequenceStops(kDefaultMaxSequence));
   bind(ui_->batchSlider, ui_->batchSpin, &batchStops_);
   bind(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_);
   connect(ui_->lossEverySpin, &QSpinBox::valueChanged, this, &ControlsPanel::edited);
-  put({16, 64, 5});
+  put({16, 64, 10});
 }
 
 ControlsPanel::~ControlsPanel() = default;
@@ -75,7 +75,7 @@ void ControlsPanel::bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stop
   });
   connect(slider, &QSlider::sliderReleased, this, [this] {
     if (settle_.isActive()) {
-      flush();
+      commit();
     }
   });
   connect(spin, &QSpinBox::valueChanged, this, [this, slider, stops](int value) {
@@ -174,7 +174,7 @@ void ControlsPanel::edited() {
   }
 }
 
-void ControlsPanel::flush() {
+void ControlsPanel::commit() {
   settle_.stop();
   const Knobs now = knobs();
   SetKnobs change;

@@ -34,6 +34,8 @@ class ControlsPanel final : public QWidget {
   void showRun(const RunDescription& run);
   /// What the next step will run with: taken over unless the user is just changing it.
   void showEffective(const Knobs& knobs);
+  /// Asks at once for what is still settling.
+  void commit();
   /// The worker's answer to the last change. A refusal is shown, and the controls go back.
   void showAnswer(bool accepted, const QString& message);
   /// A run that cannot be changed any more (a recording, an ended run) shows its values only.
@@ -47,7 +49,6 @@ class ControlsPanel final : public QWidget {
   void bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops);
   void setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops, std::vector<int> values);
   void edited();
-  void flush();
   void put(const Knobs& knobs);
   void sayProblem(const QString& text);
 

@@ -8,6 +8,8 @@ namespace {
 
 /// Below this many pixels a step, bars are drawn a column at a time.
 constexpr double kNarrowest = 2.5;
+/// A gap of so many pixels between steps interrupts the line.
+constexpr double kPause = 4;
 
 }  // namespace
 
@@ -106,17 +108,23 @@ void RateLine::draw(QCPPainter* painter) {
     }
     return;
   }
-  QPolygonF line;
-  for (std::size_t i = first; i < last; ++i) {
-    const double value = y(steps.tokensPerS[i]);
-    line << QPointF(s.pixelAt(steps.lane[i].beginNs), value)
-         << QPointF(s.pixelAt(steps.lane[i].endNs), value);
-  }
   // 1.5 px would be a thick pen; two thin ones half a pixel apart look the same and cost nothing.
   painter->setRenderHint(QPainter::Antialiasing);
   painter->setPen(QPen(color, 1));
-  painter->drawPolyline(line);
-  painter->drawPolyline(line.translated(0, 0.5));
+  QPolygonF line;
+  const auto flush = [&] {
+    painter->drawPolyline(line);
+    painter->drawPolyline(line.translated(0, 0.5));
+    line.clear();
+  };
+  for (std::size_t i = first; i < last; ++i) {
+    const double value = y(steps.tokensPerS[i]), begin = s.pixelAt(steps.lane[i].beginNs);
+    if (!line.isEmpty() && begin - line.last().x() > kPause) {
+      flush();  // nothing trained in between: no line either
+    }
+    line << QPointF(begin, value) << QPointF(s.pixelAt(steps.lane[i].endNs), value);
+  }
+  flush();
   painter->setRenderHint(QPainter::Antialiasing, false);
 }
 
