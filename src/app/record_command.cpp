@@ -74,7 +74,9 @@ class RecordRun final : public QObject {
   void onStopRequested(int count) {
     progress_.finish();
     if (count == 1 && session_.state() != Session::State::kStopping) {
-      printError("stopping after this step; once more ends the run at once");
+      printError(session_.state() == Session::State::kStarting
+                     ? "stopping; once more ends the run at once"
+                     : "stopping after this step; once more ends the run at once");
       session_.stop();
     } else {
       session_.abort();
@@ -114,8 +116,9 @@ class RecordRun final : public QObject {
   void printEnd(const RunEnd& end) const {
     const QStringList lines = session_.lastLines();
     const QString message = QString::fromStdString(end.message);
-    // A worker that could not begin has said so in its only line, which the message repeats.
-    const bool allSaid = lines.size() == 1 && message.endsWith(lines.last());
+    // A worker that could not begin has said so in its only line, signed or not: no need to repeat.
+    const bool allSaid =
+        lines.size() == 1 && (message.endsWith(lines.last()) || lines.last().endsWith(message));
     if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && !allSaid) {
       printError("the worker's last lines:");
       for (const QString& line :

@@ -59,7 +59,9 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
   const QString said = facts.lastLines.isEmpty() ? QString() : facts.lastLines.last();
   if (facts.exit->signal == 0 && facts.exit->exitCode == kExitUsage && !said.isEmpty()) {
     end.exitCode = kExitUsage;
-    end.message = said.toStdString();
+    // Our own worker signs its lines; whoever shows this one says who is speaking.
+    const QString signature = facts.program + QStringLiteral(": ");
+    end.message = (said.startsWith(signature) ? said.mid(signature.size()) : said).toStdString();
     return;
   }
   end.message = program + ' ' + howItEnded(*facts.exit) + " before it said hello";
@@ -71,6 +73,9 @@ void endUnsaid(const RunFacts& facts, RunEnd& end) {
   if (!facts.exit) {
     end.reason = Reason::kExited;
     end.message = placed(program + " closed the connection without saying why", facts);
+  } else if (facts.stopRequested && !facts.greeted) {
+    end.reason = Reason::kStopped;
+    end.message = "stopped on request before the training began";
   } else if (facts.stopRequested) {
     end.reason = Reason::kStopped;
     end.message = placed(program + " was asked to stop and " + howItEnded(*facts.exit), facts);
