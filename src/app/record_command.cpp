@@ -34,6 +34,7 @@ class RecordRun final : public QObject {
     session_.addSink(&output_);
     connect(&session_, &Session::stateChanged, this, &RecordRun::onState);
     connect(&session_, &Session::received, this, &RecordRun::onReceived);
+    connect(&session_, &Session::stalled, this, &RecordRun::onStalled);
     connect(&session_, &Session::ended, this, &RecordRun::onEnded);
     connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
   }
@@ -78,6 +79,11 @@ class RecordRun final : public QObject {
     } else {
       session_.abort();
     }
+  }
+
+  void onStalled(const QString& message) {
+    progress_.finish();
+    printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
   }
 
   void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }

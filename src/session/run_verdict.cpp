@@ -1,6 +1,7 @@
 #include "session/run_verdict.h"
 
 #include "core/exit_codes.h"
+#include "core/names.h"
 #include "session/session.h"
 
 namespace highwater::session {
@@ -87,6 +88,18 @@ void endUnsaid(const RunFacts& facts, RunEnd& end) {
 
 }  // namespace
 
+QString stallText(const LastSeen::Standing& standing) {
+  const std::string phase(standing.phase == events::Phase::None ? "" : phaseName(standing.phase));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(standing.age).count();
+  std::string text =
+      standing.step == 0 ? std::string("the training") : "step " + std::to_string(standing.step);
+  text += " has stood in " + (phase.empty() ? standing.op : phase) + " for " +
+          std::to_string(seconds) + " s";
+  // A phase is a span as well: it is not its own op.
+  if (!phase.empty() && standing.op != phase) text += ", in " + standing.op;
+  return plainText(QString::fromStdString(text));
+}
+
 RunEnd judge(const RunFacts& facts) {
   RunEnd end;
   const std::string program = facts.program.toStdString();
@@ -120,8 +133,8 @@ RunEnd judge(const RunFacts& facts) {
   } else {
     endUnsaid(facts, end);
   }
-  const bool asPlanned = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
-  if (!asPlanned) {
+  const bool saidGoodbye = end.reason == Reason::kFinished || facts.goodbye.has_value();
+  if (!saidGoodbye) {
     end.openOp = facts.lastSeen.openOp();
     end.lastLines = facts.lastLines.join(u'\n').toStdString();
   }
