@@ -50,6 +50,8 @@ int main(int argc, char** argv) {
     }
     return early->exitCode;
   }
+  QCoreApplication::setOrganizationName(QStringLiteral("Highwater"));
+  QCoreApplication::setOrganizationDomain(QStringLiteral("highwater.github.io"));
   QCoreApplication::setApplicationName(QStringLiteral("highwater"));
   QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
   return std::visit([&](const auto& options) { return run(options, argc, argv); },

@@ -52,6 +52,9 @@ class Recorder {
   [[nodiscard]] std::uint32_t step() const { return step_.load(std::memory_order_relaxed); }
   void setPhase(events::Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
   [[nodiscard]] events::Phase phase() const { return phase_.load(std::memory_order_relaxed); }
+  /// Waits in here are meant, whatever their phase: an evaluation, a checkpoint.
+  void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
+  [[nodiscard]] bool deliberate() const { return deliberate_.load(std::memory_order_relaxed); }
   void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
   [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
 
@@ -71,6 +74,7 @@ class Recorder {
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
   std::atomic<std::uint32_t> step_{0};
   std::atomic<events::Phase> phase_{events::Phase::None};
+  std::atomic<bool> deliberate_{false};
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};

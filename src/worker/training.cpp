@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "probe/deliberate_scope.h"
 #include "probe/mps_device.h"
 #include "probe/phase_scope.h"
 #include "worker/batches.h"
@@ -19,11 +20,19 @@ namespace {
 constexpr double kWeightDecay = 0.01;
 constexpr std::uint32_t kEvaluationBatch = 32;
 
-/// A batch on the device.
-struct DeviceBatch {
+/// A batch as tensors, on the host or on the device.
+struct BatchTensors {
   torch::Tensor ids;
   torch::Tensor labels;
 };
+
+/// The batch as tensors of the CPU. They own their memory: from_blob alone would not.
+BatchTensors onHost(const HostBatch& batch) {
+  auto* ids = const_cast<TokenId*>(batch.ids.data());
+  auto* labels = const_cast<std::int64_t*>(batch.labels.data());
+  return {torch::from_blob(ids, {batch.batchSize, batch.sequenceLength}, torch::kInt64).clone(),
+          torch::from_blob(labels, {batch.batchSize}, torch::kInt64).clone()};
+}
 
 /// The tensors do not live where the model does.
 struct ContractViolation {
@@ -59,8 +68,8 @@ class ClassifierTraining : public Training {
   void boundary(const NextAction& action);
   void trainStep(const NextAction& action);
   [[nodiscard]] HostBatch assemble(const Knobs& knobs);
-  [[nodiscard]] DeviceBatch moveToDevice(const HostBatch& batch);
-  void checkContract(const DeviceBatch& batch);
+  [[nodiscard]] BatchTensors moveToDevice(const HostBatch& batch);
+  void checkContract(const BatchTensors& batch);
   [[nodiscard]] bool readsLoss(const NextAction& action) const;
   void recordStep(const NextAction& action, std::int64_t beginNs, std::optional<float> loss);
   void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
@@ -207,7 +216,7 @@ void ClassifierTraining::trainStep(const NextAction& action) {
     const auto scope = phase(events::Phase::BatchAssembly);
     host = assemble(action.knobs);
   }
-  DeviceBatch batch;
+  BatchTensors batch;
   {
     const auto scope = phase(events::Phase::DeviceMove);
     batch = moveToDevice(host);
@@ -239,19 +248,13 @@ HostBatch ClassifierTraining::assemble(const Knobs& knobs) {
   return assembleBatch(train_, order_.next(knobs.batchSize), knobs.sequenceLength);
 }
 
-DeviceBatch ClassifierTraining::moveToDevice(const HostBatch& batch) {
-  // from_blob does not own: the copy must be made before `batch` goes.
-  auto* ids = const_cast<TokenId*>(batch.ids.data());
-  auto* labels = const_cast<std::int64_t*>(batch.labels.data());
-  const torch::Tensor hostIds =
-      torch::from_blob(ids, {batch.batchSize, batch.sequenceLength}, torch::kInt64);
-  const torch::Tensor hostLabels = torch::from_blob(labels, {batch.batchSize}, torch::kInt64);
-  if (setup_.options->breakContract) return {hostIds.clone(), hostLabels.clone()};
-  return {hostIds.to(device_, /*non_blocking=*/false, /*copy=*/true),
-          hostLabels.to(device_, /*non_blocking=*/false, /*copy=*/true)};
+BatchTensors ClassifierTraining::moveToDevice(const HostBatch& batch) {
+  const BatchTensors host = onHost(batch);
+  if (setup_.options->breakContract) return host;
+  return {host.ids.to(device_), host.labels.to(device_)};
 }
 
-void ClassifierTraining::checkContract(const DeviceBatch& batch) {
+void ClassifierTraining::checkContract(const BatchTensors& batch) {
   if (contractChecked_) return;
   const torch::Device model = model_->parameters().front().device();
   for (const torch::Tensor& tensor : {batch.ids, batch.labels}) {
@@ -283,6 +286,7 @@ void ClassifierTraining::recordStep(const NextAction& action, std::int64_t begin
 
 void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLength) {
   const torch::NoGradGuard noGrad;
+  const probe::DeliberateScope scope(recorder_, "evaluation");
   model_->eval();
   std::vector<std::size_t> rows;
   std::int64_t right = 0;
@@ -292,11 +296,10 @@ void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLeng
     for (std::size_t i = first; i < std::min(first + kEvaluationBatch, heldOut_.size()); ++i) {
       rows.push_back(i);
     }
-    const DeviceBatch batch = moveToDevice(assembleBatch(heldOut_, rows, sequenceLength));
-    const torch::Tensor logits = model_(batch.ids).to(torch::kCPU);
-    const torch::Tensor labels = batch.labels.to(torch::kCPU);
-    right += logits.argmax(1).eq(labels).sum().item<std::int64_t>();
-    lossSum += torch::nn::functional::cross_entropy(logits, labels).item<double>() *
+    const BatchTensors host = onHost(assembleBatch(heldOut_, rows, sequenceLength));
+    const torch::Tensor logits = model_(host.ids.to(device_)).to(torch::kCPU);
+    right += logits.argmax(1).eq(host.labels).sum().item<std::int64_t>();
+    lossSum += torch::nn::functional::cross_entropy(logits, host.labels).item<double>() *
                static_cast<double>(rows.size());
   }
   const auto samples = static_cast<double>(heldOut_.size());

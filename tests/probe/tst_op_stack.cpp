@@ -1,6 +1,7 @@
 #include <QTest>
 #include <vector>
 
+#include "probe/deliberate_scope.h"
 #include "probe/op_stack.h"
 
 using namespace highwater;
@@ -68,6 +69,7 @@ class TestOpStack : public QObject {
   void reportsTheOutermostOpThatWaits();
   void ignoresCopiesThatDoNotBlock();
   void knowsWhatIsDeliberate();
+  void takesWaitsOfADeliberateScopeAsMeant();
   void mergesAFallback();
   void keepsTwoFallbacksApart();
   void namesTheFunctionalFormOnce();
@@ -109,6 +111,19 @@ void TestOpStack::knowsWhatIsDeliberate() {
   std::vector<int> deliberate;
   for (const auto& sync : ops.syncs) deliberate.push_back(sync.deliberate());
   QCOMPARE(deliberate, (std::vector<int>{1, 0, 1, 0}));
+}
+
+void TestOpStack::takesWaitsOfADeliberateScopeAsMeant() {
+  Ops ops;
+  {
+    const DeliberateScope evaluation(ops.recorder(), "evaluation");
+    ops.op("aten::_local_scalar_dense", kScalar);
+  }
+  ops.op("aten::_local_scalar_dense", kScalar);
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{2});
+  QCOMPARE(ops.syncs[0].deliberate(), std::uint8_t{1});
+  QCOMPARE(ops.syncs[1].deliberate(), std::uint8_t{0});
 }
 
 void TestOpStack::mergesAFallback() {
