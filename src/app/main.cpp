@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
     }
     return early->exitCode;
   }
+  QCoreApplication::setOrganizationName(QStringLiteral("Highwater"));
+  QCoreApplication::setOrganizationDomain(QStringLiteral("highwater.github.io"));
   QCoreApplication::setApplicationName(QStringLiteral("highwater"));
   QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
   const int code = std::visit([&](const auto& options) { return run(options, argc, argv); },

@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kSmallBelow = 1400;
 constexpr int kPaneMs = 33, kTableMs = 250;
+const QLatin1String kThemeKey("window/theme");
 constexpr int kStateVersion = 1;  ///< of the docks: one more when they change
 
 QString text(const std::string& s) {
@@ -40,6 +41,11 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_(std::move(defaults)),
       focus_(&run_.store(), &axis_),
       settings_(settings) {
+  // Before there are widgets: a style sheet keeps the font that it finds when it first polishes one.
+  if (settings_ == Settings::kOn) {
+    theme_ = themeFromKey(QSettings().value(kThemeKey).toString());
+    applyTheme(theme_);
+  }
   setWindowTitle(tr("Highwater"));
   setObjectName(QStringLiteral("mainWindow"));
   setDockNestingEnabled(true);
@@ -159,7 +165,8 @@ void MainWindow::restoreSettings() {
   if (settings_ == Settings::kOn) {
     const QSettings stored;
     restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
-    setTheme(themeFromKey(stored.value(QStringLiteral("window/theme")).toString()));
+    actions_->checkTheme(theme_);
+    actions_->updateIcons();
     layOut(width() < kSmallBelow);
     docksPlaced_ =
         restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
@@ -174,7 +181,7 @@ void MainWindow::setTheme(ThemeChoice choice) {
   actions_->checkTheme(choice);
   actions_->updateIcons();
   if (settings_ == Settings::kOn) {
-    QSettings().setValue(QStringLiteral("window/theme"), themeKey(choice));
+    QSettings().setValue(kThemeKey, themeKey(choice));
   }
 }
 

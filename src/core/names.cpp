@@ -1,213 +1,119 @@
 #include "core/names.h"
 
+#include <cstddef>
+
 namespace highwater {
+namespace {
 
-using events::EventKind;
-using events::MarkerKind;
-using events::Phase;
-using events::Pressure;
-using events::SyncKind;
+struct Words {
+  std::string_view name;  ///< on screen
+  std::string_view key;   ///< for programs
+};
 
-std::string_view phaseName(Phase phase) {
-  switch (phase) {
-    case Phase::None:
-      return "outside a phase";
-    case Phase::BatchAssembly:
-      return "batch assembly";
-    case Phase::DeviceMove:
-      return "device move";
-    case Phase::Forward:
-      return "forward";
-    case Phase::LossRead:
-      return "loss read";
-    case Phase::Backward:
-      return "backward";
-    case Phase::OptimizerStep:
-      return "optimizer step";
-  }
-  return "unknown phase";
+// One row a value, in the order of events.fbs.
+constexpr std::array<Words, 7> kPhaseWords = {{
+    {"outside a phase", "none"},
+    {"batch assembly", "batch_assembly"},
+    {"device move", "device_move"},
+    {"forward", "forward"},
+    {"loss read", "loss_read"},
+    {"backward", "backward"},
+    {"optimizer step", "optimizer_step"},
+}};
+constexpr std::array<Words, 7> kSyncWords = {{
+    {"none", "none"},
+    {"scalar read", "scalar_read"},
+    {"copy to host", "copy_to_host"},
+    {"copy to device", "copy_to_device"},
+    {"nonzero", "nonzero"},
+    {"synchronize", "synchronize"},
+    {"fallback", "fallback"},
+}};
+constexpr std::array<std::string_view, 10> kMarkerKeys = {
+    "none",          "batch_size", "sequence_length", "loss_every", "cache_emptied",
+    "out_of_memory", "recovered",  "paused",          "resumed",    "note"};
+constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
+                                                            "critical"};
+constexpr std::array<Words, 12> kEventWords = {{
+    {"events of no kind", "none"},
+    {"memory samples", "memory_samples"},
+    {"system samples", "system_samples"},
+    {"steps", "steps"},
+    {"phases", "phases"},
+    {"sync points", "sync_points"},
+    {"fallbacks", "fallbacks"},
+    {"markers", "markers"},
+    {"evaluations", "evaluations"},
+    {"open spans", "open_spans"},
+    {"heartbeats", "heartbeats"},
+    {"drop records", "drop_records"},
+}};
+constexpr std::array<std::string_view, 9> kRunEndKeys = {
+    "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
+
+// A value without a row would read past its table.
+static_assert(kPhaseWords.size() == static_cast<std::size_t>(events::Phase::MAX) + 1);
+static_assert(kSyncWords.size() == static_cast<std::size_t>(events::SyncKind::MAX) + 1);
+static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind::MAX) + 1);
+static_assert(kPressureNames.size() == static_cast<std::size_t>(events::Pressure::MAX) + 1);
+static_assert(kEventWords.size() == static_cast<std::size_t>(events::EventKind::MAX) + 1);
+static_assert(kRunEndKeys.size() == static_cast<std::size_t>(RunEnd::Reason::kAborted) + 1);
+
+/// The row of a value, or nullptr for a value that no peer of this version sends.
+template <typename Row, std::size_t n, typename E>
+const Row* row(const std::array<Row, n>& table, E value) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < n ? &table[index] : nullptr;
 }
 
-std::string_view phaseKey(Phase phase) {
-  switch (phase) {
-    case Phase::None:
-      return "none";
-    case Phase::BatchAssembly:
-      return "batch_assembly";
-    case Phase::DeviceMove:
-      return "device_move";
-    case Phase::Forward:
-      return "forward";
-    case Phase::LossRead:
-      return "loss_read";
-    case Phase::Backward:
-      return "backward";
-    case Phase::OptimizerStep:
-      return "optimizer_step";
-  }
-  return "unknown";
+constexpr std::string_view kUnknown = "unknown";
+
+template <std::size_t n, typename E>
+std::string_view nameIn(const std::array<Words, n>& table, E value) {
+  const Words* words = row(table, value);
+  return words ? words->name : kUnknown;
 }
 
-std::string_view syncKindName(SyncKind kind) {
-  switch (kind) {
-    case SyncKind::None:
-      return "none";
-    case SyncKind::ScalarRead:
-      return "scalar read";
-    case SyncKind::CopyToHost:
-      return "copy to host";
-    case SyncKind::CopyToDevice:
-      return "copy to device";
-    case SyncKind::Nonzero:
-      return "nonzero";
-    case SyncKind::Synchronize:
-      return "synchronize";
-    case SyncKind::Fallback:
-      return "fallback";
-  }
-  return "unknown";
+template <std::size_t n, typename E>
+std::string_view keyIn(const std::array<Words, n>& table, E value) {
+  const Words* words = row(table, value);
+  return words ? words->key : kUnknown;
 }
 
-std::string_view syncKindKey(SyncKind kind) {
-  switch (kind) {
-    case SyncKind::None:
-      return "none";
-    case SyncKind::ScalarRead:
-      return "scalar_read";
-    case SyncKind::CopyToHost:
-      return "copy_to_host";
-    case SyncKind::CopyToDevice:
-      return "copy_to_device";
-    case SyncKind::Nonzero:
-      return "nonzero";
-    case SyncKind::Synchronize:
-      return "synchronize";
-    case SyncKind::Fallback:
-      return "fallback";
-  }
-  return "unknown";
+template <std::size_t n, typename E>
+std::string_view wordIn(const std::array<std::string_view, n>& table, E value) {
+  const std::string_view* word = row(table, value);
+  return word ? *word : kUnknown;
 }
 
-std::string_view markerKindKey(MarkerKind kind) {
-  switch (kind) {
-    case MarkerKind::None:
-      return "none";
-    case MarkerKind::BatchSize:
-      return "batch_size";
-    case MarkerKind::SequenceLength:
-      return "sequence_length";
-    case MarkerKind::LossInterval:
-      return "loss_every";
-    case MarkerKind::CacheEmptied:
-      return "cache_emptied";
-    case MarkerKind::OutOfMemory:
-      return "out_of_memory";
-    case MarkerKind::Recovered:
-      return "recovered";
-    case MarkerKind::Paused:
-      return "paused";
-    case MarkerKind::Resumed:
-      return "resumed";
-    case MarkerKind::Note:
-      return "note";
-  }
-  return "unknown";
-}
+}  // namespace
 
-std::string_view pressureName(Pressure pressure) {
-  switch (pressure) {
-    case Pressure::Unknown:
-      return "unknown";
-    case Pressure::Normal:
-      return "normal";
-    case Pressure::Warning:
-      return "warning";
-    case Pressure::Critical:
-      return "critical";
-  }
-  return "unknown";
+std::string_view phaseName(events::Phase phase) {
+  return nameIn(kPhaseWords, phase);
 }
-
-std::string_view eventKindName(EventKind kind) {
-  switch (kind) {
-    case EventKind::None:
-      return "events of no kind";
-    case EventKind::MemorySample:
-      return "memory samples";
-    case EventKind::SystemSample:
-      return "system samples";
-    case EventKind::StepRecord:
-      return "steps";
-    case EventKind::PhaseSpan:
-      return "phases";
-    case EventKind::SyncPoint:
-      return "sync points";
-    case EventKind::FallbackEvent:
-      return "fallbacks";
-    case EventKind::Marker:
-      return "markers";
-    case EventKind::Evaluation:
-      return "evaluations";
-    case EventKind::OpenSpan:
-      return "open spans";
-    case EventKind::Heartbeat:
-      return "heartbeats";
-    case EventKind::DropRecord:
-      return "drop records";
-  }
-  return "events of an unknown kind";
+std::string_view phaseKey(events::Phase phase) {
+  return keyIn(kPhaseWords, phase);
 }
-
-std::string_view eventKindKey(EventKind kind) {
-  switch (kind) {
-    case EventKind::None:
-      return "none";
-    case EventKind::MemorySample:
-      return "memory_samples";
-    case EventKind::SystemSample:
-      return "system_samples";
-    case EventKind::StepRecord:
-      return "steps";
-    case EventKind::PhaseSpan:
-      return "phases";
-    case EventKind::SyncPoint:
-      return "sync_points";
-    case EventKind::FallbackEvent:
-      return "fallbacks";
-    case EventKind::Marker:
-      return "markers";
-    case EventKind::Evaluation:
-      return "evaluations";
-    case EventKind::OpenSpan:
-      return "open_spans";
-    case EventKind::Heartbeat:
-      return "heartbeats";
-    case EventKind::DropRecord:
-      return "drop_records";
-  }
-  return "unknown";
+std::string_view syncKindName(events::SyncKind kind) {
+  return nameIn(kSyncWords, kind);
 }
-
+std::string_view syncKindKey(events::SyncKind kind) {
+  return keyIn(kSyncWords, kind);
+}
+std::string_view markerKindKey(events::MarkerKind kind) {
+  return wordIn(kMarkerKeys, kind);
+}
+std::string_view pressureName(events::Pressure pressure) {
+  return wordIn(kPressureNames, pressure);
+}
+std::string_view eventKindName(events::EventKind kind) {
+  return nameIn(kEventWords, kind);
+}
+std::string_view eventKindKey(events::EventKind kind) {
+  return keyIn(kEventWords, kind);
+}
 std::string_view runEndKey(RunEnd::Reason reason) {
-  switch (reason) {
-    case RunEnd::Reason::kFinished:
-      return "finished";
-    case RunEnd::Reason::kStopped:
-      return "stopped";
-    case RunEnd::Reason::kFailed:
-      return "failed";
-    case RunEnd::Reason::kCrashed:
-      return "crashed";
-    case RunEnd::Reason::kExited:
-      return "exited";
-    case RunEnd::Reason::kHung:
-      return "hung";
-    case RunEnd::Reason::kNonsense:
-      return "nonsense";
-    case RunEnd::Reason::kAborted:
-      return "aborted";
-  }
-  return "unknown";
+  return wordIn(kRunEndKeys, reason);
 }
 
 std::string_view deviceLabel(const DeviceReport& device) {

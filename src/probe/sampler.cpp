@@ -78,9 +78,9 @@ void Sampler::recordSystemSample() {
   const std::int64_t nowNs = recorder_.now();
   lane.beginWrite(nowNs);
   const SystemReadings readings = system_->read();
-  lane.push(
-      EventRecord(events::SystemSample(nowNs, readings.footprintBytes, readings.availableBytes,
-                                       readings.swapUsedBytes, readings.pressure)));
+  lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
+                                             readings.availableBytes, readings.swapUsedBytes,
+                                             readings.gpuPercent, readings.pressure)));
   lane.endWrite();
 }
 
