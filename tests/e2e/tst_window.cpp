@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <QAction>
-#include <QDir>
+#include <QDirIterator>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStandardPaths>
@@ -100,10 +100,11 @@ class TestWindow : public QObject {
  private:
   QTemporaryDir home_;
 
-  [[nodiscard]] QString recordingIn(const QString& folder) const {
-    const QStringList files =
-        QDir(folder).entryList({QStringLiteral("*.highwater")}, QDir::Files, QDir::Name);
-    return files.isEmpty() ? QString() : folder + u'/' + files.last();
+  /// Wherever the program keeps its recordings below its home.
+  [[nodiscard]] static QString recordingBelow(const QString& folder) {
+    QDirIterator files(folder, {QStringLiteral("*.highwater")}, QDir::Files,
+                       QDirIterator::Subdirectories);
+    return files.hasNext() ? files.next() : QString();
   }
 
  private slots:
@@ -278,13 +279,9 @@ class TestWindow : public QObject {
     process.setProcessChannelMode(QProcess::ForwardedChannels);
     process.start(HIGHWATER_BIN_DIR "/highwater",
                   {"--run", "--device", "sim", "--batch", "4", "--seq", "16"});
-    QString folder = home.filePath(QStringLiteral("highwater/recordings"));
-#ifdef Q_OS_MACOS
-    folder = home.filePath(QStringLiteral("Library/Application Support/highwater/recordings"));
-#endif
     const auto recordedSteps = [&]() -> std::size_t {
       analysis::LiveStore store;
-      const QString file = recordingIn(folder);
+      const QString file = recordingBelow(home.path());
       if (file.isEmpty() || !session::loadRecording(file.toStdString(), store)) return 0;
       return store.steps().records.size();
     };
