@@ -283,11 +283,12 @@ void Session::Private::forceEnd() {
   ticker.stop();
   stopTimer.stop();
   leaveTimer.stop();
+  const bool running = process && process->isRunning();
+  // First: a worker that finds its connection closed would end by itself, and hide what we did.
+  if (running) process->kill();
   if (channel) channel->close();
   connectionOver = true;
-  if (process && process->isRunning()) {
-    process->kill();
-  } else {
+  if (!running) {
     // Not from inside of a handler: the channel that called it may be at work.
     QTimer::singleShot(0, this, [this] { conclude(); });
   }
