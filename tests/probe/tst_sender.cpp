@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "probe/sampler.h"
 #include "probe/sender.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
@@ -122,10 +123,14 @@ void recordStep(Recorder& recorder, std::uint32_t number) {
     return events::StepRecord(nowNs, 0, 0, 0, -1, number, 1, 1, 1, 0, 0, 0);
   });
 }
+class FakeCounters : public CounterSource {
+ public:
+  std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
+};
+
 void recordSample(Recorder& recorder) {
-  recorder.record([](std::int64_t nowNs) {
-    return events::MemorySample(nowNs, 1, 2, 3, events::SampleOrigin::Timer);
-  });
+  FakeCounters counters;
+  recordMemorySample(recorder, counters, events::SampleOrigin::Timer);
 }
 
 }  // namespace
