@@ -79,8 +79,9 @@ void OpStack::noteFallback(const Frame& toCpu) {
 }
 
 void OpStack::end() {
+  // Began before we looked: the innermost open span is then not an op's but a phase's.
+  if (depth_ == 0) return;
   lane_.openSpans().pop();
-  if (depth_ == 0) return;  // began before we looked
   if (--depth_ >= kMaxDepth) return;
   report(frames_[depth_]);
 }
