@@ -41,7 +41,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_(std::move(defaults)),
       focus_(&run_.store(), &axis_),
       settings_(settings) {
-  // Before there are widgets: a style sheet keeps the font that it finds when it first polishes one.
+  // Before there are widgets: a style sheet keeps the font that it finds when it first polishes
+  // one.
   if (settings_ == Settings::kOn) {
     theme_ = themeFromKey(QSettings().value(kThemeKey).toString());
     applyTheme(theme_);
@@ -220,7 +221,7 @@ void MainWindow::replaceRun() {
   docks_->log().clear();
   runShown_ = false;
   refreshPanes();
-  docks_->refresh();
+  docks_->startOver();
   updateState();
 }
 
