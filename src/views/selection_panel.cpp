@@ -1,5 +1,6 @@
 #include "views/selection_panel.h"
 
+#include <QAccessible>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,13 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
 void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs) {
   summary_ = summary;
   lengthNs_ = lengthNs;
+  if (QAccessible::isActive()) {
+    QStringList lines;
+    for (const auto& [name, value, note] : rows()) {
+      lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
+    }
+    setAccessibleDescription(lines.join(QStringLiteral(", ")));
+  }
   update();
 }
 
