@@ -57,6 +57,8 @@ class MainWindow final : public QMainWindow {
   void restoreSettings();
   void startRun();
   void updateState();
+  void updateTitle();
+  void followSystemTheme();
   void refreshPanes();
   void replaceRun();
   void showEnd(const RunEnd& end);

@@ -29,7 +29,7 @@ using views::Lane;
 
 namespace {
 
-constexpr int kSelectionMs = 60;
+constexpr int kLazyMs = 60;
 
 DockTitle* titleOf(QDockWidget* dock) {
   return static_cast<DockTitle*>(dock->titleBarWidget());
@@ -63,7 +63,7 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
   connect(focus_, &views::EventFocus::changed, this, &WindowDocks::markPicked);
   // A drag changes the selection with each move of the mouse; the numbers may lag a little.
   selectionTimer_.setSingleShot(true);
-  selectionTimer_.setInterval(kSelectionMs);
+  selectionTimer_.setInterval(kLazyMs);
   connect(&selectionTimer_, &QTimer::timeout, this, &WindowDocks::refresh);
   connect(axis_, &views::TimeAxis::selectionChanged, this, [this] {
     if (!selectionTimer_.isActive()) {
@@ -154,6 +154,16 @@ void WindowDocks::makeBottom() {
   logView_->setModel(&log_);
   logView_->setUniformItemSizes(true);
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  // Whoever reads further up is left there.
+  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
+    const QScrollBar* bar = logView_->verticalScrollBar();
+    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+      logTimer_.start();
+    }
+  });
+  logTimer_.setSingleShot(true);
+  logTimer_.setInterval(kLazyMs);
+  connect(&logTimer_, &QTimer::timeout, logView_, &QListView::scrollToBottom);
   addPage(fallbackTable_, tr("Fallbacks"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
@@ -235,12 +245,7 @@ void WindowDocks::refresh() {
   syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
   steps_.refresh();
   now_.refresh();
-  const QScrollBar* bar = logView_->verticalScrollBar();
-  const bool atEnd = bar->value() >= bar->maximum() - 4;
   log_.refresh(*store_);
-  if (atEnd) {
-    logView_->scrollToBottom();
-  }
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
       summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs);

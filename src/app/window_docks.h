@@ -73,7 +73,7 @@ class WindowDocks final : public QObject {
   analysis::RunSummary summary_;
   /// What summary_ is of; none where it is of the whole run, or where more may come into the range.
   std::optional<views::TimeRange> summaryOf_;
-  QTimer selectionTimer_;
+  QTimer selectionTimer_, logTimer_;
 
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *eventsDock_, *syncDock_;
   views::ControlsPanel* controls_ = nullptr;
