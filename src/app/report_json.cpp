@@ -46,11 +46,15 @@ QJsonObject stepsJson(const RunSummary& s) {
 }
 
 QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
-  QJsonObject memory{{"current_peak", integer(s.currentPeakBytes)},
-                     {"current_peak_kind", s.currentPeakExact ? "exact" : "sampled"},
-                     {"driver_peak", integer(s.driverPeakBytes)},
-                     {"driver_peak_kind", "sampled"},
-                     {"recommended", knownBytes(s.recommendedBytes)}};
+  const auto kind = [](std::uint64_t peak, const char* name) {
+    return peak > 0 ? QJsonValue(name) : QJsonValue();
+  };
+  QJsonObject memory{
+      {"current_peak", knownBytes(s.currentPeakBytes)},
+      {"current_peak_kind", kind(s.currentPeakBytes, s.currentPeakExact ? "exact" : "sampled")},
+      {"driver_peak", knownBytes(s.driverPeakBytes)},
+      {"driver_peak_kind", kind(s.driverPeakBytes, "sampled")},
+      {"recommended", knownBytes(s.recommendedBytes)}};
   if (store.hello()) {
     const MemoryLimits& limits = store.hello()->limits;
     memory["low_watermark_ratio"] = real(limits.lowWatermarkRatio);

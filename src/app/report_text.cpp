@@ -43,6 +43,8 @@ std::string lossLine(const RunSummary& s) {
 }
 
 std::string memoryLine(const LiveStore& store, const RunSummary& s) {
+  // Nothing was measured: the CPU has no such counters.
+  if (s.driverPeakBytes == 0 && s.currentPeakBytes == 0) return "not measured";
   std::string line = "current peak " + formatBytes(s.currentPeakBytes) +
                      (s.currentPeakExact ? " (exact)" : " (sampled)") + ", driver peak " +
                      formatBytes(s.driverPeakBytes) + " (sampled)";

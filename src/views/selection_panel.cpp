@@ -136,18 +136,22 @@ double SelectionPanel::paintRows(QPainter& painter, double y) const {
   const auto share = [stepsMs](double ms) {
     return stepsMs > 0 ? percentText(ms / stepsMs) : QString();
   };
-  const auto bytes = [](std::uint64_t b) { return QString::fromStdString(formatBytes(b)); };
+  // 0 is no measurement: the CPU has no such counters.
+  const auto peak = [](std::uint64_t bytes, const QString& detail) {
+    if (bytes == 0) return tr("not measured");
+    const QString text = QString::fromStdString(formatBytes(bytes));
+    return detail.isEmpty() ? text : text + QLatin1Char(' ') + detail;
+  };
   std::vector<std::pair<QString, QString>> rows = {
       {tr("Throughput"),
        tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS)))},
       {tr("Peak, current allocated"),
-       bytes(summary_.currentPeakBytes) + QLatin1Char(' ') +
-           (summary_.currentPeakExact ? tr("exact") : tr("sampled"))},
+       peak(summary_.currentPeakBytes, summary_.currentPeakExact ? tr("exact") : tr("sampled"))},
       {tr("Peak, driver allocated"),
-       bytes(summary_.driverPeakBytes) +
-           (summary_.recommendedBytes > 0
-                ? QLatin1Char(' ') + percentText(static_cast<double>(summary_.driverPeakBytes) /
-                                                 static_cast<double>(summary_.recommendedBytes))
+       peak(summary_.driverPeakBytes,
+            summary_.recommendedBytes > 0
+                ? percentText(static_cast<double>(summary_.driverPeakBytes) /
+                              static_cast<double>(summary_.recommendedBytes))
                 : QString())},
       {tr("In fallbacks"), share(summary_.fallbackMs)},
       {tr("In unplanned syncs"), share(summary_.unplannedSyncMs)}};
