@@ -119,7 +119,8 @@ class TestReport : public QObject {
     QVERIFY2(outcome.out.contains("not measured"), qPrintable(outcome.out));
     QVERIFY2(!outcome.out.contains("0 B"), qPrintable(outcome.out));
     const QJsonObject memory = json({"report", path, "--json"})["memory"].toObject();
-    for (const char* key : {"current_peak", "current_peak_kind", "driver_peak", "driver_peak_kind"}) {
+    for (const char* key :
+         {"current_peak", "current_peak_kind", "driver_peak", "driver_peak_kind"}) {
       QVERIFY2(memory.contains(QLatin1String(key)) && memory[QLatin1String(key)].isNull(), key);
     }
   }
