@@ -88,13 +88,3 @@ compile() {
   NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"
 }
-
-# program PRESET: the path of highwater, which is inside a bundle on macOS
-program() {
-  local bin=$build/$1/bin
-  if [ -x "$bin/highwater.app/Contents/MacOS/highwater" ]; then
-    echo "$bin/highwater.app/Contents/MacOS/highwater"
-  else
-    echo "$bin/highwater"
-  fi
-}

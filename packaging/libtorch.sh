@@ -112,9 +112,17 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
   return 1
 }
 
+torch_cpu_index=https://download.pytorch.org/whl/cpu
+
+# reaches PYTHON ADDRESS
+reaches() {
+  "$1" -c 'import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=10).close()' "$2" 2>/dev/null
+}
+
 install_libtorch() {
   local venv=$checkout/.venv python requirement="torch==$torch_reference" quiet=
   local way_out="Or point Torch_DIR at the folder of another TorchConfig.cmake ($torch_minimum or newer)."
+  local source_of_it="It comes from https://pypi.org:"
   [ "$(uname -sm)" != "Darwin x86_64" ] ||
     fail "PyTorch has no builds for Intel Macs any more" "$way_out"
   python=$(python_for_venv) ||
@@ -125,18 +133,19 @@ install_libtorch() {
     "Debian and Ubuntu: apt-get install python3-venv" "$way_out"
   set -- --disable-pip-version-check
   if [ "$(uname -s)" = Linux ]; then
-    # PyPI's builds for Linux are for CUDA: gigabytes, and useless here
+    # PyPI's builds for Linux are for CUDA: gigabytes, and useless here. None of them is named +cpu.
     requirement="$requirement+cpu"
-    if "$python" -c '
-import urllib.request as r
-r.urlopen("https://download.pytorch.org/whl/cpu/torch/", timeout=15).close()' 2>/dev/null; then
-      set -- "$@" --extra-index-url https://download.pytorch.org/whl/cpu
+    source_of_it="It comes from $torch_cpu_index (PyPI's builds for Linux are for CUDA, and not taken):"
+    # a wheel in one of pip's find-links needs no index, and one that is not reached only costs time
+    if ! "$venv/bin/python" -m pip install -q --no-index --no-deps --dry-run "$@" "$requirement" \
+      >/dev/null 2>&1 && reaches "$python" "$torch_cpu_index/torch/"; then
+      set -- "$@" --extra-index-url "$torch_cpu_index"
     fi
   fi
   [ -t 2 ] || quiet=-q
   "$venv/bin/python" -m pip install $quiet "$@" "$requirement" >&2 ||
     fail "could not install $requirement into .venv; pip's reason is above" \
-      "It comes from https://download.pytorch.org/whl/cpu (Linux) or https://pypi.org (macOS):" \
+      "$source_of_it" \
       "is there a network, and do pip's settings (proxy, index) reach it?" "$way_out"
   find_libtorch
   [ -n "$torch_dir" ] || fail "PyTorch was installed into .venv, but cannot be used" "$way_out"

@@ -122,6 +122,7 @@ void LiveStore::addSystemSample(const events::SystemSample& sample) {
   system_.footprint.insert(row, readingOrNaN(sample.footprint_bytes()));
   system_.available.insert(row, readingOrNaN(sample.available_bytes()));
   system_.swapUsed.insert(row, readingOrNaN(sample.swap_used_bytes()));
+  system_.gpuPercent.insert(row, sample.gpu_percent() < 0 ? kNaN : sample.gpu_percent());
   insertAt(system_.pressure, row, sample.pressure());
 }
 

@@ -25,7 +25,7 @@ struct MemoryColumns {
 /// The system's readings; NaN where a reading is not to be had.
 struct SystemColumns {
   std::vector<std::int64_t> timesNs;
-  SeriesPyramid footprint, available, swapUsed;
+  SeriesPyramid footprint, available, swapUsed, gpuPercent;
   std::vector<events::Pressure> pressure;
 };
 

@@ -20,13 +20,14 @@ double toMs(std::int64_t ns) {
 }
 
 /// The smallest value that at least `percent` % of the values do not exceed. Reorders `values`.
-double nearestRank(std::vector<std::int64_t>& values, std::size_t percent) {
+template <typename T>
+T nearestRank(std::vector<T>& values, std::size_t percent) {
   if (values.empty()) return 0;
   const std::size_t rank = (values.size() * percent + 99) / 100;
   const auto place =
       values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
   std::nth_element(values.begin(), place, values.end());
-  return toMs(*place);
+  return *place;
 }
 
 /// The rows of sorted `timesNs` that lie in the range.
@@ -72,8 +73,8 @@ void addSteps(const LiveStore& store, const TimeRange& range, RunSummary& summar
   if (totalNs > 0) {
     summary.tokensPerS = static_cast<double>(tokens) / (static_cast<double>(totalNs) / kNsPerS);
   }
-  summary.stepMsP50 = nearestRank(durations, 50);
-  summary.stepMsP95 = nearestRank(durations, 95);
+  summary.stepMsP50 = toMs(nearestRank(durations, 50));
+  summary.stepMsP95 = toMs(nearestRank(durations, 95));
 }
 
 /// After addSteps(): a sample may lie above every step's peak, outside of the steps.
@@ -90,6 +91,18 @@ void addMemory(const LiveStore& store, const TimeRange& range, RunSummary& summa
   const auto driver = static_cast<std::uint64_t>(memory.driver.minMax(first, last).max);
   summary.driverPeakBytes = std::max(summary.driverPeakBytes, driver);
   summary.recommendedBytes = static_cast<std::uint64_t>(memory.recommended[last - 1]);
+}
+
+void addGpu(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
+  const SystemColumns& system = store.system();
+  const auto [first, last] = rowsIn(system.timesNs, range);
+  std::vector<double> known;
+  for (std::size_t row = first; row < last; ++row) {
+    if (!std::isnan(system.gpuPercent[row])) known.push_back(system.gpuPercent[row]);
+  }
+  if (known.empty()) return;
+  summary.gpuPercentP50 = nearestRank(known, 50);
+  summary.gpuPercentMax = *std::max_element(known.begin(), known.end());
 }
 
 void addPhases(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
@@ -155,6 +168,7 @@ RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   RunSummary summary;
   addSteps(store, range, summary);
   addMemory(store, range, summary);
+  addGpu(store, range, summary);
   addPhases(store, range, summary);
   addSyncPoints(store, range, summary);
   addFallbacks(store, range, summary);

@@ -40,7 +40,8 @@ struct RunSummary {
   bool currentPeakExact = false;
   std::uint64_t driverPeakBytes = 0;
   std::uint64_t recommendedBytes = 0;
-  std::array<double, 7> phaseMs{};  ///< by events::Phase
+  std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes; where it is known
+  std::array<double, 7> phaseMs{};                     ///< by events::Phase
   double fallbackMs = 0;
   double unplannedSyncMs = 0;
   std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first

@@ -1,4 +1,5 @@
 #include <QCoreApplication>
+#include <cstdio>
 
 #include "app/doctor_command.h"
 #include "app/export_command.h"
@@ -54,6 +55,11 @@ int main(int argc, char** argv) {
   QCoreApplication::setOrganizationDomain(QStringLiteral("highwater.github.io"));
   QCoreApplication::setApplicationName(QStringLiteral("highwater"));
   QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
-  return std::visit([&](const auto& options) { return run(options, argc, argv); },
-                    std::get<Invocation>(parsed));
+  const int code = std::visit([&](const auto& options) { return run(options, argc, argv); },
+                              std::get<Invocation>(parsed));
+  if (code == kExitDone && std::ferror(stdout) != 0) {
+    printError("what it had to say could not be written to the standard output");
+    return kExitFailed;
+  }
+  return code;
 }

@@ -112,7 +112,7 @@ void MainWindow::connectActions() {
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &RunControl::setKnobs);
-  connect(banner_, &views::Banner::actionTriggered, this, &MainWindow::startRun);
+  connect(banner_, &views::Banner::actionTriggered, this, &MainWindow::actOnBanner);
 }
 
 void MainWindow::connectRun() {
@@ -138,6 +138,8 @@ void MainWindow::connectRun() {
   });
   connect(&run_, &RunControl::runReplaced, this, &MainWindow::replaceRun);
   connect(&run_, &RunControl::stateChanged, this, &MainWindow::updateState);
+  connect(&run_, &RunControl::stalled, this, &MainWindow::showStall);
+  connect(&run_, &RunControl::stallEnded, this, &MainWindow::hideStall);
   connect(&run_, &RunControl::ended, this, &MainWindow::showEnd);
   connect(&run_, &RunControl::problem, this, &MainWindow::showProblem);
   connect(&run_, &RunControl::linePrinted, this, [this](const QString& line) {
@@ -268,11 +270,35 @@ void MainWindow::updateState() {
   status_->refresh(run_);
 }
 
+void MainWindow::showStall(const QString& message) {
+  // At the start of a sentence here, in the middle of one elsewhere.
+  stallShown_ = message.left(1).toUpper() + message.mid(1);
+  docks_->log().append(stallShown_, models::LogModel::Kind::kProblem);
+  banner_->showMessage(stallShown_, {}, true, tr("Stop"));
+}
+
+void MainWindow::hideStall() {
+  if (!stallShown_.isEmpty() && banner_->message() == stallShown_) {
+    banner_->hide();
+  }
+  stallShown_.clear();
+}
+
+void MainWindow::actOnBanner() {
+  if (run_.live()) {
+    banner_->showMessage(banner_->message(), {}, true, {});
+    run_.stop();
+  } else {
+    startRun();
+  }
+}
+
 void MainWindow::showEnd(const RunEnd& end) {
   using Reason = RunEnd::Reason;
   updateState();
   tableTimer_.start();
-  if (end.reason == Reason::kStopped || end.reason == Reason::kFinished) {
+  const bool killed = end.reason == Reason::kStopped && end.signal != 0;  // it did not stop itself
+  if (end.reason == Reason::kFinished || (end.reason == Reason::kStopped && !killed)) {
     return;
   }
   QString message = text(end.message);

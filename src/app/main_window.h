@@ -38,6 +38,9 @@ class MainWindow final : public QMainWindow {
   /// Shows a recording. Errors as of session::loadRecording(); the window stays as it was.
   [[nodiscard]] Result<void> openRecording(const std::filesystem::path& path);
 
+  /// Starts a run with what the controls show; nothing where one goes on.
+  void startRun();
+
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
   [[nodiscard]] RunControl& runControl() { return run_; }
   void setTheme(ThemeChoice choice);
@@ -55,10 +58,12 @@ class MainWindow final : public QMainWindow {
   void connectActions();
   void connectRun();
   void restoreSettings();
-  void startRun();
   void updateState();
   void refreshPanes();
   void replaceRun();
+  void showStall(const QString& message);
+  void hideStall();
+  void actOnBanner();
   void showEnd(const RunEnd& end);
   void showProblem(const QString& message);
   void layOut(bool small);
@@ -79,6 +84,7 @@ class MainWindow final : public QMainWindow {
   QTimer tableTimer_;  ///< numbers that people read change four times a second
   QTimer secondTimer_;
   Settings settings_;
+  QString stallShown_;  ///< what the banner says while the training stands still, else empty
   ThemeChoice theme_ = ThemeChoice::kSystem;
   bool small_ = false;
   bool docksPlaced_ = false;

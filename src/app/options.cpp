@@ -134,6 +134,7 @@ class CommandLine {
     app_.set_version_flag("--version", std::string("highwater ") + kVersion);
     app_.add_option("FILE", window_.recording, "A recording to open in the window")->type_name("");
     addRunOptions(app_, runTexts_);
+    app_.add_flag("--run", window_.startAtOnce, "Start training as soon as the window is open");
     app_.footer(
         "Without a command the window opens, empty or on FILE. Exit codes: 0 done, 1 failed,\n"
         "2 wrong usage, 3 the run ended early. 'highwater COMMAND --help' tells more.");
@@ -234,6 +235,10 @@ class CommandLine {
     if (doctor_->parsed()) {
       doctorOptions_.launch = *launch;
       return Invocation(doctorOptions_);
+    }
+    if (window_.startAtOnce && !window_.recording.empty()) {
+      return usageError("--run starts a training, and " + window_.recording +
+                        " is a recording to look at; give one of them");
     }
     window_.launch = *launch;
     return Invocation(window_);

@@ -14,7 +14,8 @@ namespace highwater::app {
 
 struct WindowOptions {
   session::LaunchOptions launch;
-  std::string recording;  ///< empty: none
+  std::string recording;     ///< empty: none
+  bool startAtOnce = false;  ///< train as soon as the window is there
 };
 
 struct RecordOptions {

@@ -34,6 +34,7 @@ class RecordRun final : public QObject {
     session_.addSink(&output_);
     connect(&session_, &Session::stateChanged, this, &RecordRun::onState);
     connect(&session_, &Session::received, this, &RecordRun::onReceived);
+    connect(&session_, &Session::stalled, this, &RecordRun::onStalled);
     connect(&session_, &Session::ended, this, &RecordRun::onEnded);
     connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
   }
@@ -73,11 +74,18 @@ class RecordRun final : public QObject {
   void onStopRequested(int count) {
     progress_.finish();
     if (count == 1 && session_.state() != Session::State::kStopping) {
-      printError("stopping after this step; once more ends the run at once");
+      printError(session_.state() == Session::State::kStarting
+                     ? "stopping; once more ends the run at once"
+                     : "stopping after this step; once more ends the run at once");
       session_.stop();
     } else {
       session_.abort();
     }
+  }
+
+  void onStalled(const QString& message) {
+    progress_.finish();
+    printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
   }
 
   void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }
@@ -108,8 +116,9 @@ class RecordRun final : public QObject {
   void printEnd(const RunEnd& end) const {
     const QStringList lines = session_.lastLines();
     const QString message = QString::fromStdString(end.message);
-    // A worker that could not begin has said so in its only line, which the message repeats.
-    const bool allSaid = lines.size() == 1 && message.endsWith(lines.last());
+    // A worker that could not begin has said so in its only line, signed or not: no need to repeat.
+    const bool allSaid =
+        lines.size() == 1 && (message.endsWith(lines.last()) || lines.last().endsWith(message));
     if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && !allSaid) {
       printError("the worker's last lines:");
       for (const QString& line :

@@ -64,6 +64,11 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
   return memory;
 }
 
+QJsonValue gpuJson(const RunSummary& s) {
+  if (!s.gpuPercentP50) return QJsonValue();
+  return QJsonObject{{"p50", real(*s.gpuPercentP50)}, {"max", orNull(s.gpuPercentMax)}};
+}
+
 QJsonObject phasesJson(const RunSummary& s) {
   QJsonObject phases;
   for (const events::Phase phase : kPhases) {
@@ -178,6 +183,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"held_out_accuracy", orNull(s.heldOutAccuracy)},
       {"evaluations", evaluationsJson(store)},
       {"memory", memoryJson(store, s)},
+      {"gpu_percent", gpuJson(s)},
       {"phases", phasesJson(s)},
       {"sync_points", opsJson(s.syncPoints, true)},
       {"fallbacks", opsJson(s.fallbacks, false)},

@@ -58,6 +58,8 @@ Result<void> RunControl::run() {
   connect(session_.get(), &Session::stateChanged, this, &RunControl::stateChanged);
   connect(session_.get(), &Session::commandAnswered, this, &RunControl::answered);
   connect(session_.get(), &Session::linePrinted, this, &RunControl::linePrinted);
+  connect(session_.get(), &Session::stalled, this, &RunControl::stalled);
+  connect(session_.get(), &Session::stallEnded, this, &RunControl::stallEnded);
   connect(session_.get(), &Session::ended, this, &RunControl::finish);
   connect(session_.get(), &Session::received, this, [this] {
     if (writer_ && !writerProblemTold_ && !writer_->errorText().empty()) {

@@ -53,6 +53,9 @@ class RunControl final : public QObject {
   void dataChanged();
   void answered(const QString& what, bool accepted, const QString& message);
   void linePrinted(const QString& line);
+  /// See Session::stalled().
+  void stalled(const QString& message);
+  void stallEnded();
   void ended(const highwater::RunEnd& end);
   /// Something went wrong beside the run: the recording's disk is full, …
   void problem(const QString& message);

@@ -6,7 +6,7 @@
 
 namespace highwater::app {
 
-/// SIGINT, SIGTERM and SIGHUP as Qt signals, while it lives. One instance a process.
+/// SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) as Qt signals, while it lives. One instance a process.
 class StopSignals final : public QObject {
   Q_OBJECT
 

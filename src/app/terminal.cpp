@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <QString>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -25,8 +26,14 @@ Terminal terminalOf(std::FILE* stream) {
 }
 
 void printError(std::string_view message) {
-  const std::string line = "highwater: " + std::string(message) + '\n';
-  std::fputs(line.c_str(), stderr);
+  // A message may quote a damaged file. Its lines are ours, its other control characters are not.
+  std::string text = "highwater: ";
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    text += plain(message.substr(begin, end - begin)) + '\n';
+    begin = end + 1;
+  }
+  std::fputs(text.c_str(), stderr);
 }
 
 void print(std::string_view text) {

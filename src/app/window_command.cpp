@@ -44,6 +44,9 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     }
   }
   window.show();
+  if (options.startAtOnce) {
+    window.startRun();
+  }
   return QApplication::exec();
 }
 

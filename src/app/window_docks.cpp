@@ -247,7 +247,7 @@ void WindowDocks::markPicked() {
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);
-  const auto& event = focus_->event();
+  const auto& event = focus_->picked();
   stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
 }
 

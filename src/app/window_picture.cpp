@@ -1,6 +1,7 @@
 #include "app/window_picture.h"
 
 #include <QApplication>
+#include <QBuffer>
 #include <QImageWriter>
 #include <QPixmap>
 #include <QSaveFile>
@@ -69,14 +70,21 @@ Result<void> exportWindowPicture(const std::filesystem::path& recording,
   QApplication::processEvents();
   window.renderNow();
   const QImage picture = window.grab().toImage();
+  // Encoded in memory first: an image library that meets a full disk prints, and says not why.
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QImageWriter writer(&buffer, format);
+  if (!writer.write(picture)) {
+    return failure(image.string() + " cannot be written: " + writer.errorString().toStdString());
+  }
   QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) {
     return Error{ErrorCode::kNoPermission,
                  image.string() + " cannot be written: " + file.errorString().toStdString()};
   }
-  QImageWriter writer(&file, format);
-  if (!writer.write(picture) || !file.commit()) {
-    return failure(image.string() + " cannot be written: " + writer.errorString().toStdString());
+  // flush(): commit() alone would forget the reason.
+  if (file.write(bytes) != bytes.size() || !file.flush() || !file.commit()) {
+    return failure(image.string() + " cannot be written: " + file.errorString().toStdString());
   }
   return {};
 }

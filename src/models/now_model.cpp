@@ -1,5 +1,7 @@
 #include "models/now_model.h"
 
+#include <cmath>
+
 #include "analysis/run_summary.h"
 #include "core/units.h"
 
@@ -37,6 +39,7 @@ void NowModel::refresh() {
 std::vector<NowModel::Row> NowModel::rows() const {
   std::vector<Row> rows;
   addMemory(rows);
+  addGpu(rows);
   addSteps(rows);
   return rows;
 }
@@ -64,6 +67,14 @@ void NowModel::addMemory(std::vector<Row>& rows) const {
     rows.push_back(recommended);
   }
   rows.push_back(share);
+}
+
+/// No row where it is not known: only macOS tells.
+void NowModel::addGpu(std::vector<Row>& rows) const {
+  const auto& gpu = store_->system().gpuPercent;
+  if (gpu.empty() || std::isnan(gpu[gpu.size() - 1])) return;
+  rows.push_back({tr("GPU utilization"), tr("%1 %").arg(gpu[gpu.size() - 1], 0, 'f', 0),
+                  tr("Of all processes, as the driver reports it")});
 }
 
 void NowModel::addSteps(std::vector<Row>& rows) const {

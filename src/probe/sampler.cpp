@@ -79,9 +79,9 @@ void Sampler::recordSystemSample() {
   lane.beginWrite(recorder_.now());
   const std::int64_t nowNs = recorder_.now();
   const SystemReadings readings = system_->read();
-  lane.push(
-      EventRecord(events::SystemSample(nowNs, readings.footprintBytes, readings.availableBytes,
-                                       readings.swapUsedBytes, readings.pressure)));
+  lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
+                                             readings.availableBytes, readings.swapUsedBytes,
+                                             readings.gpuPercent, readings.pressure)));
   lane.endWrite();
 }
 

@@ -12,13 +12,16 @@ struct SystemReadings {
   std::int64_t footprintBytes = -1;
   std::int64_t availableBytes = -1;
   std::int64_t swapUsedBytes = -1;
+  float gpuPercent = -1;  ///< of all processes, 0..100
   events::Pressure pressure = events::Pressure::Unknown;
 };
 
-/// Reads them over and over without allocating. Files stay open between readings.
+/// Reads them over and over. Files stay open between readings.
 /// Linux: resident set (/proc/self/statm), MemAvailable and swap (/proc/meminfo), pressure stalls
-/// (/proc/pressure/memory). macOS: phys_footprint (TASK_VM_INFO), host_statistics64, vm.swapusage,
-/// kern.memorystatus_vm_pressure_level.
+/// (/proc/pressure/memory); nothing of a GPU. macOS: phys_footprint (TASK_VM_INFO),
+/// host_statistics64, vm.swapusage, kern.memorystatus_vm_pressure_level, and from IOKit the
+/// "Device Utilization %" of the accelerator's PerformanceStatistics, a key that Apple does not
+/// document: its absence is a GPU that is not known.
 class SystemReader {
  public:
   virtual ~SystemReader() = default;

@@ -1,3 +1,5 @@
+#include <CoreFoundation/CoreFoundation.h>
+#include <IOKit/IOKitLib.h>
 #include <mach/mach.h>
 #include <sys/sysctl.h>
 #include <sys/types.h>
@@ -51,6 +53,62 @@ events::Pressure pressure() {
   }
 }
 
+struct CfRelease {
+  void operator()(CFTypeRef object) const { ::CFRelease(object); }
+};
+
+/// What the driver says about the GPU. Costs a copy of its statistics, some tens of values.
+class GpuStatistics {
+ public:
+  GpuStatistics() : accelerator_(findAccelerator()) {}
+  ~GpuStatistics() {
+    if (accelerator_ != 0) ::IOObjectRelease(accelerator_);
+  }
+  GpuStatistics(const GpuStatistics&) = delete;
+  GpuStatistics& operator=(const GpuStatistics&) = delete;
+
+  /// 0..100, or -1.
+  [[nodiscard]] float utilizationPercent() const {
+    return accelerator_ == 0 ? -1 : utilizationPercent(accelerator_);
+  }
+
+ private:
+  using Object = std::unique_ptr<const void, CfRelease>;
+
+  static float utilizationPercent(io_registry_entry_t accelerator) {
+    const Object statistics(::IORegistryEntryCreateCFProperty(
+        accelerator, CFSTR("PerformanceStatistics"), kCFAllocatorDefault, 0));
+    if (!statistics || ::CFGetTypeID(statistics.get()) != ::CFDictionaryGetTypeID()) return -1;
+    const void* number = ::CFDictionaryGetValue(static_cast<CFDictionaryRef>(statistics.get()),
+                                                CFSTR("Device Utilization %"));
+    if (number == nullptr || ::CFGetTypeID(number) != ::CFNumberGetTypeID()) return -1;
+    double percent = -1;
+    if (!::CFNumberGetValue(static_cast<CFNumberRef>(number), kCFNumberDoubleType, &percent)) {
+      return -1;
+    }
+    return percent >= 0 && percent <= 100 ? static_cast<float>(percent) : -1;
+  }
+
+  /// The first accelerator that gives the number; 0 where none does.
+  static io_registry_entry_t findAccelerator() {
+    io_iterator_t accelerators = 0;
+    // The call takes the dictionary over.
+    if (::IOServiceGetMatchingServices(kIOMainPortDefault, ::IOServiceMatching("IOAccelerator"),
+                                       &accelerators) != KERN_SUCCESS) {
+      return 0;
+    }
+    io_registry_entry_t accelerator = ::IOIteratorNext(accelerators);
+    while (accelerator != 0 && utilizationPercent(accelerator) < 0) {
+      ::IOObjectRelease(accelerator);
+      accelerator = ::IOIteratorNext(accelerators);
+    }
+    ::IOObjectRelease(accelerators);
+    return accelerator;
+  }
+
+  io_registry_entry_t accelerator_;
+};
+
 class MacSystemReader : public SystemReader {
  public:
   SystemReadings read() override {
@@ -61,6 +119,7 @@ class MacSystemReader : public SystemReader {
     if (readSysctl("vm.swapusage", swap)) {
       readings.swapUsedBytes = static_cast<std::int64_t>(swap.xsu_used);
     }
+    readings.gpuPercent = gpu_.utilizationPercent();
     readings.pressure = pressure();
     return readings;
   }
@@ -69,6 +128,7 @@ class MacSystemReader : public SystemReader {
   // One send right for the life of the process: mach_host_self() makes a new one at each call.
   host_t host_ = ::mach_host_self();
   std::int64_t pageBytes_ = static_cast<std::int64_t>(vm_kernel_page_size);
+  GpuStatistics gpu_;
 };
 
 }  // namespace

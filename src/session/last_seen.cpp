@@ -56,6 +56,12 @@ std::string LastSeen::openOp() const {
   return name == names_.end() ? std::string("another op") : name->second;
 }
 
+std::optional<LastSeen::Standing> LastSeen::standing() const {
+  if (!openIsFresh()) return std::nullopt;
+  return Standing{open_.step(), open_.phase(), openOp(),
+                  std::chrono::nanoseconds(open_.seen_ns() - open_.begin_ns())};
+}
+
 std::string LastSeen::where() const {
   const bool open = openIsFresh();
   if (!open && planned_ > 0 && stepsDone_ >= planned_) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -15,6 +17,15 @@ class LastSeen {
 
   /// The innermost span that was open, empty where none was open for long enough to be published.
   [[nodiscard]] std::string openOp() const;
+  /// What the training thread stands in.
+  struct Standing {
+    std::uint32_t step = 0;  ///< 0: outside of any step
+    events::Phase phase = events::Phase::None;
+    std::string op;                   ///< the innermost span
+    std::chrono::nanoseconds age{0};  ///< of that span, when it was last seen
+  };
+  /// Absent where no span was open for long enough to be published.
+  [[nodiscard]] std::optional<Standing> standing() const;
   /// "in step 31, forward, while aten::mm was open", "after step 60"; empty before the first step.
   [[nodiscard]] std::string where() const;
 

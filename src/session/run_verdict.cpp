@@ -1,6 +1,7 @@
 #include "session/run_verdict.h"
 
 #include "core/exit_codes.h"
+#include "core/names.h"
 #include "session/session.h"
 
 namespace highwater::session {
@@ -58,7 +59,9 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
   const QString said = facts.lastLines.isEmpty() ? QString() : facts.lastLines.last();
   if (facts.exit->signal == 0 && facts.exit->exitCode == kExitUsage && !said.isEmpty()) {
     end.exitCode = kExitUsage;
-    end.message = said.toStdString();
+    // Our own worker signs its lines; whoever shows this one says who is speaking.
+    const QString signature = facts.program + QStringLiteral(": ");
+    end.message = (said.startsWith(signature) ? said.mid(signature.size()) : said).toStdString();
     return;
   }
   end.message = program + ' ' + howItEnded(*facts.exit) + " before it said hello";
@@ -70,6 +73,9 @@ void endUnsaid(const RunFacts& facts, RunEnd& end) {
   if (!facts.exit) {
     end.reason = Reason::kExited;
     end.message = placed(program + " closed the connection without saying why", facts);
+  } else if (facts.stopRequested && !facts.greeted) {
+    end.reason = Reason::kStopped;
+    end.message = "stopped on request before the training began";
   } else if (facts.stopRequested) {
     end.reason = Reason::kStopped;
     end.message = placed(program + " was asked to stop and " + howItEnded(*facts.exit), facts);
@@ -86,6 +92,18 @@ void endUnsaid(const RunFacts& facts, RunEnd& end) {
 }
 
 }  // namespace
+
+QString stallText(const LastSeen::Standing& standing) {
+  const std::string phase(standing.phase == events::Phase::None ? "" : phaseName(standing.phase));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(standing.age).count();
+  std::string text =
+      standing.step == 0 ? std::string("the training") : "step " + std::to_string(standing.step);
+  text += " has stood in " + (phase.empty() ? standing.op : phase) + " for " +
+          std::to_string(seconds) + " s";
+  // A phase is a span as well: it is not its own op.
+  if (!phase.empty() && standing.op != phase) text += ", in " + standing.op;
+  return plainText(QString::fromStdString(text));
+}
 
 RunEnd judge(const RunFacts& facts) {
   RunEnd end;
@@ -120,8 +138,8 @@ RunEnd judge(const RunFacts& facts) {
   } else {
     endUnsaid(facts, end);
   }
-  const bool asPlanned = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
-  if (!asPlanned) {
+  const bool saidGoodbye = end.reason == Reason::kFinished || facts.goodbye.has_value();
+  if (!saidGoodbye) {
     end.openOp = facts.lastSeen.openOp();
     end.lastLines = facts.lastLines.join(u'\n').toStdString();
   }

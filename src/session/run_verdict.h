@@ -28,6 +28,9 @@ struct RunFacts {
   QStringList lastLines;
 };
 
+/// "step 31 has stood in loss read for 12 s, in aten::_local_scalar_dense"
+[[nodiscard]] QString stallText(const LastSeen::Standing& standing);
+
 /// Says how the run ended.
 [[nodiscard]] RunEnd judge(const RunFacts& facts);
 

@@ -52,6 +52,8 @@ class Session::Private final : public QObject {
   void refuse(const QString& what, const std::string& why);
   void moved(bool changed);
   void tick();
+  void watchStall();
+  void endStall();
   void lastWord();
   void stayed();
   void forceEnd();
@@ -79,6 +81,7 @@ class Session::Private final : public QObject {
   bool described = false;
   bool startAccepted = false;
   bool connectionOver = false;
+  bool isStalled = false;
   milliseconds silence{0};
   QTimer ticker, stopTimer, leaveTimer;
 };
@@ -236,10 +239,28 @@ void Session::Private::moved(bool changed) {
 /// and then what the worker sent meanwhile.
 void Session::Private::tick() {
   silence += kTick;
+  watchStall();
   const bool starting = machine.state() == State::kStarting;
   if (silence < (starting ? limits.start : limits.silence)) return;
   facts.silentFor = silence;
   forceEnd();
+}
+
+/// The worker's threads that speak live on while the one that trains may stand for ever: in a read
+/// that the device does not answer, in a lock.
+void Session::Private::watchStall() {
+  if (machine.state() == State::kStarting) return;
+  const auto standing = facts.lastSeen.standing();
+  if (!standing || standing->age < limits.silence) return endStall();
+  if (isStalled) return;
+  isStalled = true;
+  emit q->stalled(stallText(*standing));
+}
+
+void Session::Private::endStall() {
+  if (!isStalled) return;
+  isStalled = false;
+  emit q->stallEnded();
 }
 
 /// The worker has said all it will say: what remains is that its process ends.
@@ -281,6 +302,7 @@ void Session::Private::conclude() {
   if (machine.state() == State::kEnded) return;
   for (QTimer* timer : {&ticker, &stopTimer, &leaveTimer}) timer->stop();
   if (channel) channel->close();
+  endStall();
   facts.lastLines = q->lastLines();
   const RunEnd end = judge(facts);
   const Message message = end;

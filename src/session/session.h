@@ -38,7 +38,8 @@ struct AttachedConnection;
 /// Session: make a new one for the next. All on the thread that made it (its event loop must run).
 ///
 /// $HIGHWATER_HANG_TIMEOUT_MS (default 10000) is how long a worker may send nothing before it is
-/// taken to hang, $HIGHWATER_START_TIMEOUT_MS (default 60000) the same before its training has
+/// taken to hang, and how long its training may stand in one op before stalled() says so.
+/// $HIGHWATER_START_TIMEOUT_MS (default 60000) is the silence allowed before its training has
 /// started: libtorch loads slowly.
 class Session final : public QObject {
   Q_OBJECT
@@ -84,6 +85,12 @@ class Session final : public QObject {
   /// Messages were handed to the sinks; comes once a read from the socket, not once a message.
   void received();
   void commandAnswered(const QString& what, bool accepted, const QString& message);
+  /// The worker still speaks, and its training stands in one span for longer than the hang
+  /// timeout: "step 31 has stood in loss read for 12 s, in aten::_local_scalar_dense". Comes once,
+  /// until stallEnded(); nothing is ended by it.
+  void stalled(const QString& message);
+  /// That span was closed, or the run is over.
+  void stallEnded();
   /// A line that the worker printed.
   void linePrinted(const QString& line);
   /// The last signal of a run.

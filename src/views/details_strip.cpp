@@ -58,7 +58,7 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
   const QRectF line(12, 0, previous_->isVisible() ? previous_->x() - 24 : width() - 24,
                     height() - 1);
-  if (!focus_->event()) {
+  if (!focus_->picked()) {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
     const QString hint =
@@ -67,7 +67,7 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
                      fitText(painter, {hint, tr("Click a span for its details")}, line.width()));
     return;
   }
-  const EventText text = eventText(*store_, *focus_->event(), theme);
+  const EventText text = eventText(*store_, *focus_->picked(), theme);
   drawGlyph(painter, text.glyph, {line.left() + 5, line.center().y()}, text.color, theme.panel);
   double x = line.left() + 20;
   const auto put = [&](const QString& word, bool semibold, const QColor& color) {

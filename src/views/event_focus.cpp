@@ -111,7 +111,7 @@ void EventFocus::pick(const EventRef& event) {
   if (!exists(*store_, event)) {
     return;
   }
-  event_ = event;
+  picked_ = event;
   op_ = opOf(*store_, event);
   emit changed();
 }
@@ -121,15 +121,15 @@ void EventFocus::pickOp(const OpRef& op) {
     return;
   }
   op_ = op;
-  if (event_ && opOf(*store_, *event_) != op) {
-    event_.reset();
+  if (picked_ && opOf(*store_, *picked_) != op) {
+    picked_.reset();
   }
   emit changed();
 }
 
 void EventFocus::clear() {
-  if (event_ || op_) {
-    event_.reset();
+  if (picked_ || op_) {
+    picked_.reset();
     op_.reset();
     emit changed();
   }
@@ -147,7 +147,7 @@ std::optional<EventRef> EventFocus::nearest(int direction) const {
 }
 
 bool EventFocus::step(int direction) {
-  std::optional<EventRef> at = event_ && exists(*store_, *event_) ? event_ : std::nullopt;
+  std::optional<EventRef> at = picked_ && exists(*store_, *picked_) ? picked_ : std::nullopt;
   std::optional<EventRef> candidate;
   if (!at) {
     candidate = nearest(direction);

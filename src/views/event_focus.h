@@ -41,7 +41,7 @@ class EventFocus final : public QObject {
  public:
   EventFocus(const analysis::LiveStore* store, TimeAxis* axis, QObject* parent = nullptr);
 
-  [[nodiscard]] const std::optional<EventRef>& event() const { return event_; }
+  [[nodiscard]] const std::optional<EventRef>& picked() const { return picked_; }
   [[nodiscard]] const std::optional<OpRef>& op() const { return op_; }
 
   /// Picks an event, and its op where it has one.
@@ -65,7 +65,7 @@ class EventFocus final : public QObject {
 
   const analysis::LiveStore* store_;
   TimeAxis* axis_;
-  std::optional<EventRef> event_;
+  std::optional<EventRef> picked_;
   std::optional<OpRef> op_;
 };
 

@@ -246,11 +246,11 @@ void TimelineLanes::drawFocus(const Frame& f) const {
       }
     }
   }
-  if (!focus_->event() || focus_->event()->lane == Lane::kMarkers) {
+  if (!focus_->picked() || focus_->picked()->lane == Lane::kMarkers) {
     return;
   }
-  const TimeRange range = timeRangeOf(*store_, *focus_->event());
-  const auto& row = rows_.of(focus_->event()->lane);
+  const TimeRange range = timeRangeOf(*store_, *focus_->picked());
+  const auto& row = rows_.of(focus_->picked()->lane);
   const bool tall = row.lane == Lane::kSyncPoints || row.lane == Lane::kFallbacks;
   const double x = std::round(f.scale.pixelAt(range.beginNs)) - 2;
   const double end = std::max(std::round(f.scale.pixelAt(range.endNs)), x + 4) + 2;

@@ -96,6 +96,8 @@ Complaint checkEvent(const events::SystemSample& e, const EventContext& context)
       .optionalBytes(e.footprint_bytes(), "footprint")
       .optionalBytes(e.available_bytes(), "available memory")
       .optionalBytes(e.swap_used_bytes(), "swap")
+      .number(e.gpu_percent() == -1 || (e.gpu_percent() >= 0 && e.gpu_percent() <= 100),
+              "GPU utilization")
       .value(e.pressure(), true, "pressure")
       .verdict();
 }

@@ -101,11 +101,11 @@ Result<void> split(const std::filesystem::path& path, std::vector<Row> rows, std
   for (std::size_t label = 0; label < byLabel.size(); ++label) {
     std::vector<std::size_t>& ofLabel = byLabel[label];
     if (ofLabel.size() < kHeldOutEvery) {
-      return malformed(path, 0,
-                       "the label \"" + data.labelNames[label] + "\" has " +
-                           std::to_string(ofLabel.size()) + " rows; give at least " +
-                           std::to_string(kHeldOutEvery) +
-                           ", or a held-out file with --data-held-out");
+      return malformed(
+          path, 0,
+          "the label \"" + data.labelNames[label] + "\" has " + std::to_string(ofLabel.size()) +
+              (ofLabel.size() == 1 ? " row" : " rows") + "; give at least " +
+              std::to_string(kHeldOutEvery) + ", or a held-out file with --data-held-out");
     }
     shuffle(ofLabel, random);
     for (std::size_t k = 0; k < ofLabel.size() / kHeldOutEvery; ++k) held[ofLabel[k]] = true;

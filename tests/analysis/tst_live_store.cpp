@@ -153,8 +153,8 @@ void TestLiveStore::lateSamplesFindTheirPlace() {
 void TestLiveStore::missingReadingsAreNaN() {
   LiveStore store;
   OwnedBatch batch;
-  batch.systemSamples.emplace_back(20 * kMs, 5, -1, 0, events::Pressure::Warning);
-  batch.systemSamples.emplace_back(10 * kMs, -1, 7, -1, events::Pressure::Unknown);
+  batch.systemSamples.emplace_back(20 * kMs, 5, -1, 0, 37.5f, events::Pressure::Warning);
+  batch.systemSamples.emplace_back(10 * kMs, -1, 7, -1, -1, events::Pressure::Unknown);
   apply(store, batch);
   const auto& system = store.system();
   QVERIFY(std::isnan(system.footprint[0]));
@@ -163,6 +163,8 @@ void TestLiveStore::missingReadingsAreNaN() {
   QCOMPARE(system.footprint[1], 5.0);
   QVERIFY(std::isnan(system.available[1]));
   QCOMPARE(system.swapUsed[1], 0.0);
+  QVERIFY(std::isnan(system.gpuPercent[0]));
+  QCOMPARE(system.gpuPercent[1], 37.5);
   QVERIFY(system.pressure[0] == events::Pressure::Unknown);
   QVERIFY(system.pressure[1] == events::Pressure::Warning);
 }

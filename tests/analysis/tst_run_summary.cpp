@@ -40,6 +40,7 @@ class TestRunSummary : public QObject {
   void percentilesByNearestRank();
   void throughputAndLoss();
   void peaks();
+  void gpuWhereItIsKnown();
   void wholeSampleRun();
   void rangeCountsWhatLiesInIt();
   void totalsByOpAndPlace();
@@ -121,6 +122,19 @@ void TestRunSummary::peaks() {
   inexact.steps = {step(1, 100, 0, 700, false)};
   sampled.apply(inexact.view());
   QVERIFY(!summarize(sampled).currentPeakExact);
+}
+
+void TestRunSummary::gpuWhereItIsKnown() {
+  LiveStore store;
+  OwnedBatch batch;
+  for (const float percent : {20.0F, -1.0F, 90.0F, 30.0F}) {
+    const auto ns = static_cast<std::int64_t>(batch.systemSamples.size()) * kMs;
+    batch.systemSamples.emplace_back(ns, -1, -1, -1, percent, events::Pressure::Unknown);
+  }
+  store.apply(batch.view());
+  QCOMPARE(summarize(store).gpuPercentP50.value(), 30.0);
+  QCOMPARE(summarize(store).gpuPercentMax.value(), 90.0);
+  QVERIFY(!summarize(store, TimeRange{1 * kMs, 2 * kMs}).gpuPercentP50);
 }
 
 void TestRunSummary::wholeSampleRun() {

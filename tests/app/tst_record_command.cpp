@@ -7,6 +7,7 @@
 
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
+#include "support/processes.h"
 #include "support/run_program.h"
 
 using namespace highwater;
@@ -195,6 +196,41 @@ class TestRecordCommand : public QObject {
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));
     QVERIFY(process.readAll().contains("stopped on request"));
     QVERIFY(load("a.highwater").end->reason == RunEnd::Reason::kStopped);
+  }
+
+  void stopsBeforeTheTrainingBegan() {
+    QProcess process;
+    process.setProcessEnvironment(test::environmentWith(fake("silent")));
+    process.setProcessChannelMode(QProcess::MergedChannels);
+    process.start(HIGHWATER_BIN_DIR "/highwater", {"record", "-o", path("a.highwater")});
+    QTRY_VERIFY_WITH_TIMEOUT(test::workerOf(process.processId()) > 0, 20'000);
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    QVERIFY(process.waitForFinished(20'000));
+    QCOMPARE(process.exitCode(), int(kExitEndedEarly));
+    const QByteArray said = process.readAll();
+    QVERIFY2(said.contains("stopped on request before the training began"), said.constData());
+    QCOMPARE(files(), QStringList());
+  }
+
+  void saysThatTheTrainingStandsStill() {
+    QProcess process;
+    process.setProcessEnvironment(test::environmentWith(
+        fake("stuck") + QStringList{QStringLiteral("HIGHWATER_HANG_TIMEOUT_MS=1000")}));
+    process.start(HIGHWATER_BIN_DIR "/highwater", {"record", "-o", path("a.highwater")});
+    QByteArray said;
+    const auto says = [&](const char* what) {
+      said += process.readAllStandardError();
+      return said.contains(what);
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(says("Ctrl+C ends the run"), 20'000);
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    QVERIFY(process.waitForFinished(20'000));
+    QCOMPARE(process.exitCode(), int(kExitEndedEarly));
+    QVERIFY2(says("step 5 has stood in loss read for "), said.constData());
+    QCOMPARE(said.count("has stood in"), 1);
+    const auto end = load("a.highwater").end;
+    QVERIFY(end && end->reason == RunEnd::Reason::kStopped);
+    QCOMPARE(end->openOp, std::string("aten::_local_scalar_dense"));
   }
 
   void asecondInterruptEndsAtOnce() {

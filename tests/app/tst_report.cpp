@@ -99,6 +99,14 @@ class TestReport : public QObject {
     QVERIFY(report["loss"]["first"].isNull());
     QVERIFY(report["held_out_accuracy"].isNull());
     QVERIFY(report["end"].isNull());
+    QVERIFY(report.contains("gpu_percent") && report["gpu_percent"].isNull());
+  }
+
+  void tellsTheGpusUtilizationWhereItIsKnown() {
+    const auto run = test::makeSampleRun({.steps = 5, .gpuPercent = 62.5f});
+    const QJsonObject report = json({"report", record("gpu.highwater", run), "--json"});
+    QCOMPARE(report["gpu_percent"]["p50"].toDouble(), 62.5);
+    QCOMPARE(report["gpu_percent"]["max"].toDouble(), 62.5);
   }
 
   void saysThatTheMemoryOfACpuIsNotMeasured() {

@@ -13,39 +13,18 @@
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
+#include "support/processes.h"
 #include "support/run_program.h"
 
 using namespace highwater;
+using highwater::test::isGone;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
+using highwater::test::workerOf;
 
 namespace {
 
 constexpr int kRunTimeoutMs = 120'000;
-
-QString ps(const QStringList& arguments) {
-  QProcess process;
-  process.start("ps", arguments);
-  process.waitForFinished();
-  return QString::fromUtf8(process.readAllStandardOutput());
-}
-
-/// The child of a process, 0 where it has none.
-qint64 childOf(qint64 parent) {
-  for (const QString& line : ps({"-A", "-o", "pid=,ppid=,comm="}).split(u'\n')) {
-    const QStringList words = line.simplified().split(u' ');
-    if (words.size() >= 3 && words[1].toLongLong() == parent && words[2].contains("highwater")) {
-      return words[0].toLongLong();
-    }
-  }
-  return 0;
-}
-
-/// A zombie that nobody has waited for is gone.
-bool isGone(qint64 id) {
-  const QString state = ps({"-o", "stat=", "-p", QString::number(id)}).trimmed();
-  return state.isEmpty() || state.startsWith(u'Z');
-}
 
 }  // namespace
 
@@ -146,7 +125,7 @@ class TestRecord : public QObject {
   void survivesTheDeathOfTheWorker() {
     const auto process = startLongRun(1);
     QVERIFY(process);
-    const qint64 worker = childOf(process->processId());
+    const qint64 worker = workerOf(process->processId());
     QVERIFY(worker > 0);
     const std::int64_t killedAtNs = unixNs();
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
@@ -170,7 +149,7 @@ class TestRecord : public QObject {
   void takesTheWorkerWithIt() {
     const auto process = startLongRun(2);
     QVERIFY(process);
-    const qint64 worker = childOf(process->processId());
+    const qint64 worker = workerOf(process->processId());
     QVERIFY(worker > 0 && !isGone(worker));
     const std::int64_t killedAtNs = unixNs();
     process->kill();

@@ -40,6 +40,7 @@ class TestModels : public QObject {
   void stepsComeNewestFirstAndGrow();
   void stepsResetForAnotherRun();
   void nowFillsAsTheRunGoesOn();
+  void nowShowsTheGpuWhereItIsKnown();
   void logKeepsMarkersAndIsBounded();
 };
 
@@ -156,10 +157,22 @@ void TestModels::nowFillsAsTheRunGoesOn() {
   QVERIFY(value("Step time p50").endsWith(" ms"));
   QVERIFY(value("Loss at step 60").toDouble() > 0);
   QVERIFY(value("Held-out accuracy").endsWith(" %"));
+  QCOMPARE(value("GPU utilization"), QStringLiteral("no such row"));
   const int all = model.rowCount();
   model.setShort(true);
   QVERIFY(model.rowCount() < all);
   QVERIFY(value("Driver allocated").endsWith("iB"));
+}
+
+void TestModels::nowShowsTheGpuWhereItIsKnown() {
+  LiveStore store;
+  test::feed(test::makeSampleRun({.gpuPercent = 62.4f}), store);
+  NowModel model(&store);
+  const QAbstractItemModelTester tester(&model, kFatal);
+  const QModelIndexList found =
+      model.match(model.index(0, NowModel::kName), Qt::DisplayRole, "GPU utilization");
+  QCOMPARE(found.size(), 1);
+  QCOMPARE(cell(model, found[0].row(), NowModel::kValue), QStringLiteral("62 %"));
 }
 
 void TestModels::logKeepsMarkersAndIsBounded() {

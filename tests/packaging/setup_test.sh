@@ -46,6 +46,7 @@ real_python=$(command -v python3)
 stand_in python3 <<E2
 case "\$*" in
   *find_spec*) [ ! -d "$scratch/python-torch" ] || echo "$scratch/python-torch/torch/share/cmake/Torch" ;;
+  *urllib*) echo "asked \$3" >>"$scratch/calls" && exit 1 ;;
   *"import torch"*) [ -d "$scratch/python-torch" ] ;;
   *) exec "$real_python" "\$@" ;;
 esac
@@ -128,12 +129,31 @@ attempt packaging/setup --check
 expect_status 1
 expect_said "missing: a libtorch"
 
+# A wheel in pip's find-links: no index is looked for, and only the build for the CPU will do.
+mkdir -p "$scratch/links"
+make_torch "$scratch/wheel/torch" 2.13.0
+mkdir "$scratch/wheel/torch-2.13.0+cpu.dist-info"
+printf 'Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+cpu\n' \
+  >"$scratch/wheel/torch-2.13.0+cpu.dist-info/METADATA"
+printf 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n' \
+  >"$scratch/wheel/torch-2.13.0+cpu.dist-info/WHEEL"
+touch "$scratch/wheel/torch-2.13.0+cpu.dist-info/RECORD"
+(cd "$scratch/wheel" && "$real_python" -m zipfile -c "$scratch/links/torch-2.13.0+cpu-py3-none-any.whl" ./*)
+reset && debian12
+PIP_NO_INDEX=1 PIP_FIND_LINKS=$scratch/links PIP_CONFIG_FILE=/dev/null attempt packaging/setup
+expect_status 0
+expect_said "libtorch 2.13.0 of the checkout's .venv"
+[ ! -s "$scratch/calls" ] || broken "an index was looked for"
+mv "$scratch/links/torch-2.13.0+cpu-py3-none-any.whl" "$scratch/links/torch-2.13.0-py3-none-any.whl"
+
 # Without a way to fetch PyTorch the error says where it comes from and what else can be done.
 reset
-PIP_NO_INDEX=1 PIP_FIND_LINKS='' PIP_CONFIG_FILE=/dev/null attempt packaging/setup
+PIP_NO_INDEX=1 PIP_FIND_LINKS=$scratch/links PIP_CONFIG_FILE=/dev/null attempt packaging/setup
 expect_status 1
 expect_said "could not install torch==2.13.0+cpu into .venv"
 expect_said "is there a network"
+expect_said "are for CUDA, and not taken"
+grep -q "^asked https://download.pytorch.org/" "$scratch/calls" || broken "PyTorch's index was not looked for"
 expect_said "Torch_DIR"
 
 # Systems it does not know: the list of what to install by hand, and a way on.

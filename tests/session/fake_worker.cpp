@@ -85,6 +85,8 @@ class FakeWorker {
     for (step_ = 1; steps_ == 0 || step_ <= steps_; ++step_) {
       beat();
       if (step_ == 5) misbehave();
+      if (step_ == 5 && mode_ == "stuck") standInOneOp(std::chrono::hours(1));
+      if (step_ == 5 && mode_ == "slow") standInOneOp(std::chrono::milliseconds(2500));
       readCommands(20);
       while (paused_ && !stopped_) readCommands(-1);
       if (stopped_) break;
@@ -125,6 +127,23 @@ class FakeWorker {
                                     events::Phase::Forward, 0);
       send(batch.view());
       sleepForEver();
+    }
+  }
+
+  /// The training stands in a loss read; what speaks for the worker goes on, and answers commands.
+  void standInOneOp(std::chrono::nanoseconds limit) {
+    const std::int64_t begin = now_, from = monotonicNs();
+    while (monotonicNs() - from < limit.count()) {
+      now_ = begin + monotonicNs() - from + 1;
+      test::OwnedBatch batch;
+      batch.completeUpToNs = now_;
+      batch.heartbeats.emplace_back(now_, step_, 0);
+      for (const NameId name : {test::kCopy, test::kScalarRead}) {
+        batch.openSpans.emplace_back(begin, now_, step_, name, test::kTrainingThread,
+                                     name == test::kCopy ? 1 : 2, events::Phase::LossRead);
+      }
+      send(batch.view());
+      readCommands(100);
     }
   }
 

@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -138,6 +139,49 @@ class TestSession : public QObject {
     QVERIFY2(text(session->end()->message).contains("in step 5, forward, while aten::nonzero"),
              session->end()->message.c_str());
     QVERIFY(!processLives(session->workerProcessId()));
+  }
+
+  void noticesATrainingThatStandsStill() {
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "1000");
+    CountingSink sink;
+    Session session(fakeWorker("stuck"));
+    session.addSink(&sink);
+    QSignalSpy stalled(&session, &Session::stalled);
+    QSignalSpy stallEnded(&session, &Session::stallEnded);
+    session.start();
+    QTRY_COMPARE_WITH_TIMEOUT(stalled.count(), 1, 10'000);
+    const QString said = stalled[0][0].toString();
+    QVERIFY2(QRegularExpression("^step 5 has stood in loss read for [1-9][0-9]* s, in "
+                                "aten::_local_scalar_dense$")
+                 .match(said)
+                 .hasMatch(),
+             qPrintable(said));
+    QCOMPARE(session.state(), State::kRunning);  // it is told, not ended
+    session.stop();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 15'000);
+    QVERIFY(session.end()->reason == Reason::kStopped);
+    QCOMPARE(session.end()->signal, 9);
+    QCOMPARE(session.end()->openOp, std::string("aten::_local_scalar_dense"));
+    QVERIFY2(text(session.end()->message).contains("in step 5, loss read, while aten::_local"),
+             session.end()->message.c_str());
+    QCOMPARE(stalled.count(), 1);
+    QCOMPARE(stallEnded.count(), 1);
+    QVERIFY(!processLives(session.workerProcessId()));
+  }
+
+  void takesBackAStallThatEnded() {
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "1000");
+    CountingSink sink;
+    Session session(fakeWorker("slow", 12));
+    session.addSink(&sink);
+    QSignalSpy stalled(&session, &Session::stalled);
+    QSignalSpy stallEnded(&session, &Session::stallEnded);
+    session.start();
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 20'000);
+    QVERIFY2(session.end()->reason == Reason::kFinished, session.end()->message.c_str());
+    QCOMPARE(stalled.count(), 1);
+    QCOMPARE(stallEnded.count(), 1);
+    QCOMPARE(sink.batchSizes.size(), std::size_t(11));
   }
 
   void noticesAWorkerThatNeverSaysHello() {

@@ -175,7 +175,7 @@ class Generator {
     for (std::int64_t ns = 100 * kMs; ns < nowNs_; ns += 100 * kMs) {
       const auto footprint = static_cast<std::int64_t>(currentAt(ns) + 400.0 * kMiB);
       all_.systemSamples.emplace_back(ns, footprint, static_cast<std::int64_t>(20 * kGiB), -1,
-                                      events::Pressure::Normal);
+                                      options_.gpuPercent, events::Pressure::Normal);
     }
   }
 

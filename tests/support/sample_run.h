@@ -23,6 +23,7 @@ struct SampleRunOptions {
   std::uint32_t unplannedSyncEvery = 7;  ///< aten::nonzero in the backward phase; 0: never
   std::uint32_t evaluateEvery = 20;
   int samplingHz = 50;
+  float gpuPercent = -1;
   std::int64_t batchEveryNs = 100'000'000;  ///< of run time to one EventBatch
   bool ended = true;                        ///< with Goodbye and RunEnd
 };

@@ -224,9 +224,9 @@ void TestPanes::clickPicksASpanAndItsOp() {
   const QPoint at(int(pane.scale().pixelAt((fallback.beginNs + fallback.endNs) / 2)),
                   int(row.top + row.height / 2));
   QTest::mouseClick(&pane, Qt::LeftButton, {}, at);
-  QVERIFY(bench.focus.event().has_value());
-  QCOMPARE(bench.focus.event()->lane, Lane::kFallbacks);
-  QCOMPARE(bench.focus.event()->index, 0u);
+  QVERIFY(bench.focus.picked().has_value());
+  QCOMPARE(bench.focus.picked()->lane, Lane::kFallbacks);
+  QCOMPARE(bench.focus.picked()->index, 0u);
   QVERIFY(bench.focus.op().has_value());
   QCOMPARE(bench.focus.op()->op, QStringLiteral("aten::embedding_renorm_"));
   QCOMPARE(bench.focus.op()->where, QStringLiteral("forward, embedding"));
@@ -234,7 +234,7 @@ void TestPanes::clickPicksASpanAndItsOp() {
   QVERIFY(countIn(image, at.x(), Theme::dark().accent, int(row.top), int(row.top + row.height)) >=
           2);
   QTest::mouseClick(&pane, Qt::LeftButton, {}, QPoint(pane.plotRect().left() + 40, 10));
-  QVERIFY(!bench.focus.event());
+  QVERIFY(!bench.focus.picked());
 }
 
 void TestPanes::neighboursOfTheSameOp() {
@@ -246,10 +246,10 @@ void TestPanes::neighboursOfTheSameOp() {
   int walked = 1;
   while (bench.focus.next()) {
     ++walked;
-    QCOMPARE(bench.focus.event()->lane, Lane::kFallbacks);
+    QCOMPARE(bench.focus.picked()->lane, Lane::kFallbacks);
   }
   QCOMPARE(walked, 6);  // every 4th of 24 steps
-  const TimeRange last = timeRangeOf(bench.store, *bench.focus.event());
+  const TimeRange last = timeRangeOf(bench.store, *bench.focus.picked());
   QVERIFY(bench.axis.visible().beginNs <= last.beginNs && bench.axis.visible().endNs >= last.endNs);
   DetailsStrip strip(&bench.store, &bench.focus);
   strip.resize(800, 28);
@@ -351,10 +351,10 @@ void TestPanes::keysMoveTheAxis() {
   QVERIFY(press(Qt::Key_F));
   QCOMPARE(bench.axis.visible().beginNs, 0);
   QVERIFY(press(Qt::Key_Period));
-  QVERIFY(bench.focus.event().has_value());
+  QVERIFY(bench.focus.picked().has_value());
   bench.axis.select(0, 1'000'000'000);
   QVERIFY(press(Qt::Key_Escape));
-  QVERIFY(!bench.axis.selection() && !bench.focus.event());
+  QVERIFY(!bench.axis.selection() && !bench.focus.picked());
   QVERIFY(!press(Qt::Key_F, Qt::ControlModifier));
   QVERIFY(!press(Qt::Key_X));
 }

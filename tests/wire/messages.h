@@ -49,7 +49,7 @@ inline Definitions definitions() {
 /// A batch with one good event of each kind, all of them its own storage.
 struct GoodBatch {
   events::MemorySample memory{1000, 100, 200, 300, events::SampleOrigin::Timer};
-  events::SystemSample system{1000, 5, -1, -1, events::Pressure::Unknown};
+  events::SystemSample system{1000, 5, -1, -1, -1, events::Pressure::Unknown};
   events::StepRecord step{1000, 500, 100, 200, -1, 1, 16, 64, 1024, 1.1f, 1, 1};
   events::PhaseSpan phase{1000, 100, 1, 1, events::Phase::Forward};
   events::SyncPoint sync{

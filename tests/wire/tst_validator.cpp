@@ -152,6 +152,10 @@ class TestValidator : public QObject {
                  Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.system.mutate_footprint_bytes(-2); },
                  Violation::kNumberOutOfRange);
+    for (const float percent : {-0.5f, 100.5f, NAN}) {
+      refusesBatch([=](GoodBatch& b) { b.system.mutate_gpu_percent(percent); },
+                   Violation::kNumberOutOfRange);
+    }
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_wait_ns(21); }, Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.evaluation.mutate_accuracy(1.5f); },
                  Violation::kNumberOutOfRange);

@@ -1,5 +1,6 @@
 """Prints each program's header and libraries; fails unless each is a Mach-O arm64 executable that keeps
-to its side of the wall between Qt and libtorch.  usage: show_programs.py PROGRAM..."""
+to its side of the wall between Qt and libtorch, and the window's carries its Info.plist.
+usage: show_programs.py PROGRAM..."""
 import os
 import struct
 import sys
@@ -33,6 +34,8 @@ def show(path):
     wrong = [lib for lib in linked if lib.removeprefix("lib").startswith(FORBIDDEN.get(name, ("\0",)))]
     if wrong:
         return f"{name} must not link {', '.join(wrong)}"
+    if name == "highwater" and b"<key>CFBundleIdentifier</key>" not in data:
+        return f"{name} carries no Info.plist"
     print(f"{path}: Mach-O 64-bit executable arm64, {len(data) / 2**20:.1f} MiB")
     print(f"  links {', '.join(linked)}")
     return None

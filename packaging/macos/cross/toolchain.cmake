@@ -30,3 +30,6 @@ set(CMAKE_LIBRARY_ARCHITECTURE ${multiarch})
 set(Qt6_DIR ${work}/qt/lib/${multiarch}/cmake/Qt6 CACHE PATH "")
 set(Torch_DIR ${work}/torch/share/cmake/Torch CACHE PATH "")
 set(QT_NO_PACKAGE_VERSION_INCOMPATIBLE_WARNING ON)
+
+# this machine's rcc compresses with zstd, which the wheel's Qt cannot read
+set(CMAKE_AUTORCC_OPTIONS --no-zstd)

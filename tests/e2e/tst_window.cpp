@@ -1,0 +1,302 @@
+// The real window with the real worker on the simulated device, offscreen.
+#include <signal.h>
+#include <unistd.h>
+
+#include <QAction>
+#include <QDir>
+#include <QSlider>
+#include <QSpinBox>
+#include <QStandardPaths>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+
+#include "app/main_window.h"
+#include "core/clock.h"
+#include "models/step_model.h"
+#include "session/recording_loader.h"
+#include "support/processes.h"
+#include "views/banner.h"
+
+using namespace highwater;
+using app::MainWindow;
+using events::MarkerKind;
+using highwater::test::isGone;
+using highwater::test::workerOf;
+using models::StepModel;
+using session::LaunchOptions;
+using State = session::Session::State;
+
+namespace {
+
+constexpr int kStartMs = 90'000;  // libtorch loads slowly on a busy machine
+constexpr int kStepsMs = 60'000;
+
+LaunchOptions smallRun() {
+  LaunchOptions options;
+  options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
+  options.device = QStringLiteral("sim");
+  options.batchSize = 8;
+  options.sequenceLength = 16;
+  options.lossEvery = 10;
+  return options;
+}
+
+std::vector<events::Marker> markersOf(const analysis::LiveStore& store, MarkerKind kind) {
+  std::vector<events::Marker> found;
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() == kind) found.push_back(marker);
+  }
+  return found;
+}
+
+template <typename T>
+bool sameBytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// A window as the user has it, and hands to work it with.
+struct Hands {
+  explicit Hands(const LaunchOptions& options)
+      : window(options, nullptr, MainWindow::Settings::kOff) {
+    window.show();
+  }
+
+  void trigger(const char* action) const {
+    auto* found = window.findChild<QAction*>(QLatin1String(action));
+    QVERIFY2(found && found->isEnabled(), action);
+    found->trigger();
+  }
+  [[nodiscard]] const analysis::LiveStore& store() { return window.runControl().store(); }
+  [[nodiscard]] std::size_t steps() { return store().steps().records.size(); }
+  [[nodiscard]] State state() { return window.runControl().state(); }
+  [[nodiscard]] views::Banner* banner() const {
+    return window.findChild<views::Banner*>(QStringLiteral("endBanner"));
+  }
+  [[nodiscard]] QString badge() const {
+    return window.findChild<QWidget*>(QStringLiteral("deviceBadge"))->accessibleName();
+  }
+  void compareWith(const analysis::LiveStore& other) {
+    QVERIFY(sameBytes(store().steps().records, other.steps().records));
+    QVERIFY(sameBytes(store().markers(), other.markers()));
+    QCOMPARE(store().phases().size(), other.phases().size());
+    QCOMPARE(store().syncPoints().size(), other.syncPoints().size());
+    QCOMPARE(store().fallbacks().size(), other.fallbacks().size());
+    QCOMPARE(store().memory().timesNs.size(), other.memory().timesNs.size());
+    QCOMPARE(store().eventCount(), other.eventCount());
+    QCOMPARE(store().completeUpToNs(), other.completeUpToNs());
+    QCOMPARE(store().end()->message, other.end()->message);
+  }
+
+  MainWindow window;
+};
+
+}  // namespace
+
+class TestWindow : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir home_;
+
+  [[nodiscard]] QString recordingIn(const QString& folder) const {
+    const QStringList files =
+        QDir(folder).entryList({QStringLiteral("*.highwater")}, QDir::Files, QDir::Name);
+    return files.isEmpty() ? QString() : folder + u'/' + files.last();
+  }
+
+ private slots:
+  void initTestCase() {
+    QVERIFY(home_.isValid());
+    qputenv("HOME", home_.path().toLocal8Bit());
+    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) {
+      qunsetenv(name);
+    }
+    QStandardPaths::setTestModeEnabled(true);
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "30000");
+  }
+
+  void drivesARun() {
+    Hands hands(smallRun());
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 5, kStartMs);
+    QVERIFY2(hands.badge().contains("mps simulated"), qPrintable(hands.badge()));
+
+    // The batch slider, by keyboard: two stops up.
+    auto* slider = hands.window.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    auto* batch = hands.window.findChild<QSpinBox*>(QStringLiteral("batchSpin"));
+    QTRY_COMPARE(batch->value(), 8);
+    slider->setFocus();
+    QTest::keyClick(slider, Qt::Key_Right);
+    QTest::keyClick(slider, Qt::Key_Right);
+    const auto wanted = static_cast<std::uint32_t>(batch->value());
+    QVERIFY(wanted > 8);
+    QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size(),
+                              std::size_t(1), kStepsMs);
+    const events::Marker marker = markersOf(hands.store(), MarkerKind::BatchSize)[0];
+    QVERIFY(marker.step() > 1);
+    QCOMPARE(marker.value_before(), 8.0);
+    QCOMPARE(marker.value_after(), double(wanted));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > marker.step() + 2,
+                             kStepsMs);
+    // And in the table on screen, the newest step first.
+    const auto* table = hands.window.findChild<QTableView*>(QStringLiteral("stepTable"))->model();
+    const auto shown = [&](int row, int column) {
+      return table->index(row, column).data().toString().remove(u',').toUInt();
+    };
+    QTRY_VERIFY(table->rowCount() > 0 && shown(0, StepModel::kStep) > marker.step());
+    QCOMPARE(shown(0, StepModel::kBatch), wanted);
+
+    // The loss interval, typed.
+    auto* loss = hands.window.findChild<QSpinBox*>(QStringLiteral("lossEverySpin"));
+    loss->setFocus();
+    loss->selectAll();
+    QTest::keyClicks(loss, "3");
+    QTest::keyClick(loss, Qt::Key_Return);
+    QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::LossInterval).size(),
+                              std::size_t(1), kStepsMs);
+    const events::Marker interval = markersOf(hands.store(), MarkerKind::LossInterval)[0];
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > interval.step() + 6,
+                             kStepsMs);
+
+    // Pause: time goes on, steps do not.
+    hands.trigger("pauseAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kPaused, kStepsMs);
+    QTRY_VERIFY(hands.store().paused());
+    const std::size_t before = hands.steps();
+    const std::int64_t pausedNs = hands.store().completeUpToNs();
+    QTRY_VERIFY(hands.store().completeUpToNs() > pausedNs + 800'000'000);
+    QCOMPARE(hands.steps(), before);
+    hands.trigger("pauseAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kStepsMs);
+    QCOMPARE(markersOf(hands.store(), MarkerKind::Paused).size(), std::size_t(1));
+    QCOMPARE(markersOf(hands.store(), MarkerKind::Resumed).size(), std::size_t(1));
+
+    hands.trigger("emptyCacheAction");
+    QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::CacheEmptied).size(),
+                              std::size_t(1), kStepsMs);
+
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
+    const analysis::LiveStore& live = hands.store();
+    QVERIFY2(live.end()->reason == RunEnd::Reason::kStopped, live.end()->message.c_str());
+    QVERIFY(!hands.banner()->isVisible());
+    QCOMPARE(live.dropped(), std::uint64_t(0));
+    for (const events::StepRecord& step : live.steps().records) {
+      QCOMPARE(step.batch_size(), step.step() < marker.step() ? 8u : wanted);
+      if (step.step() == 1) continue;
+      const std::uint32_t every = step.step() < interval.step() ? 10 : 3;
+      QCOMPARE(step.loss_read() != 0, step.step() % every == 0);
+    }
+
+    // A fresh window on the file shows the same run.
+    const auto path = hands.window.runControl().recordingPath();
+    QVERIFY2(QString::fromStdString(path.string()).startsWith(home_.path()), path.c_str());
+    QVERIFY(!QFile::exists(QString::fromStdString(path.string() + "-wal")));
+    Hands fresh({});
+    const auto opened = fresh.window.openRecording(path);
+    QVERIFY2(opened.ok(), opened ? "" : opened.error().message.c_str());
+    fresh.compareWith(live);
+    QVERIFY2(fresh.badge().contains("mps simulated"), qPrintable(fresh.badge()));
+    QVERIFY(!fresh.banner()->isVisible());
+  }
+
+  void survivesTheDeathOfTheWorker() {
+    Hands hands(smallRun());
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kStartMs);
+    const qint64 worker = workerOf(::getpid());
+    QVERIFY(worker > 0);
+    const std::int64_t killedAtNs = unixNs();
+    QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 20'000);
+    QVERIFY(hands.banner()->isVisible());
+    const QString said = hands.banner()->message();
+    QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step "), qPrintable(said));
+
+    const auto path = hands.window.runControl().recordingPath();
+    Hands fresh({});
+    const auto opened = fresh.window.openRecording(path);
+    QVERIFY2(opened.ok(), opened ? "" : opened.error().message.c_str());
+    fresh.compareWith(hands.store());
+    QVERIFY(fresh.store().end()->reason == RunEnd::Reason::kCrashed);
+    QVERIFY(fresh.banner()->isVisible());
+    const std::int64_t lastNs =
+        fresh.store().hello()->clock.unixEpochNs + fresh.store().completeUpToNs();
+    qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
+    // 250 ms on a machine that has time; this only catches a recording that lost its end.
+    QVERIFY(killedAtNs - lastNs < 5'000'000'000);
+
+    // The window is as good as before: again.
+    auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
+    QVERIFY(again && again->isVisible());
+    QTest::mouseClick(again, Qt::LeftButton);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kRunning, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
+    QVERIFY(!hands.banner()->isVisible());
+    QVERIFY(hands.window.runControl().recordingPath() != path);
+
+    // A closed window takes its worker along.
+    const qint64 next = workerOf(::getpid());
+    QVERIFY(next > 0 && next != worker);
+    QVERIFY(hands.window.close());
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), 2000);
+  }
+
+  void offersToStopATrainingThatStandsStill() {
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "1000");
+    qputenv("FAKE_WORKER", "stuck");
+    LaunchOptions options = smallRun();
+    options.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);
+    Hands hands(options);
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->isVisible(), 20'000);
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "30000");
+    QString said = hands.banner()->message();
+    QVERIFY2(said.startsWith("Step 5 has stood in loss read for "), qPrintable(said));
+    QVERIFY2(said.endsWith(" s, in aten::_local_scalar_dense"), qPrintable(said));
+    QCOMPARE(hands.state(), State::kRunning);
+    auto* stop = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
+    QCOMPARE(stop->text(), QString("Stop"));
+    QTest::mouseClick(stop, Qt::LeftButton);
+    QCOMPARE(hands.state(), State::kStopping);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 15'000);
+    said = hands.banner()->message();
+    QVERIFY(hands.banner()->isVisible());
+    QVERIFY2(said.contains("was asked to stop and was killed by signal 9"), qPrintable(said));
+    QVERIFY2(said.contains("aten::_local_scalar_dense"), qPrintable(said));
+  }
+
+  void aKilledWindowTakesItsWorkerWithIt() {
+    const QTemporaryDir home;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert(QStringLiteral("HOME"), home.path());
+    environment.insert(QStringLiteral("XDG_DATA_HOME"), home.path());
+    QProcess process;
+    process.setProcessEnvironment(environment);
+    process.setProcessChannelMode(QProcess::ForwardedChannels);
+    process.start(HIGHWATER_BIN_DIR "/highwater",
+                  {"--run", "--device", "sim", "--batch", "4", "--seq", "16"});
+    QString folder = home.filePath(QStringLiteral("highwater/recordings"));
+#ifdef Q_OS_MACOS
+    folder = home.filePath(QStringLiteral("Library/Application Support/highwater/recordings"));
+#endif
+    const auto recordedSteps = [&]() -> std::size_t {
+      analysis::LiveStore store;
+      const QString file = recordingIn(folder);
+      if (file.isEmpty() || !session::loadRecording(file.toStdString(), store)) return 0;
+      return store.steps().records.size();
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(recordedSteps() > 0, kStartMs);
+    const qint64 worker = workerOf(process.processId());
+    QVERIFY(worker > 0 && !isGone(worker));
+    process.kill();
+    QVERIFY(process.waitForFinished());
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), 2000);
+    QVERIFY(recordedSteps() > 0);
+  }
+};
+
+QTEST_MAIN(TestWindow)
+#include "tst_window.moc"
