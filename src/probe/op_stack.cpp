@@ -110,9 +110,10 @@ void OpStack::report(const Frame& frame) {
     return;
   }
   recorder_.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step,
-                             frame.name.id, kNoId, kNoId, lane_.id(), kind, phase,
-                             static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
+    return events::SyncPoint(
+        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, frame.name.id, kNoId, kNoId,
+        lane_.id(), kind, phase,
+        static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });
 }
 

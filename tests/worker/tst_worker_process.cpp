@@ -404,11 +404,11 @@ void TestWorkerProcess::checksTheDeviceContract() {
 
 void TestWorkerProcess::reportsOutOfMemory_data() {
   QTest::addColumn<QStringList>("arguments");
-  QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128", "--recommended-max",
-                                            "64MiB"};
+  QTest::newRow("in a step") << QStringList{"--batch",           "64",   "--seq", "128",
+                                            "--recommended-max", "64MiB"};
   // "B" is a suffix that the command line knows and the device does not.
-  QTest::newRow("before the first") << QStringList{"--width", "512", "--layers", "4",
-                                                   "--recommended-max", "16777216B"};
+  QTest::newRow("before the first")
+      << QStringList{"--width", "512", "--layers", "4", "--recommended-max", "16777216B"};
 }
 
 void TestWorkerProcess::reportsOutOfMemory() {
@@ -452,6 +452,8 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
   QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
   QTest::newRow("recommended") << QStringList{"--recommended-max", "lots"} << "--recommended-max";
+  QTest::newRow("recommended, no simulation")
+      << QStringList{"--recommended-max", "1GiB"} << "simulated device";
 }
 
 void TestWorkerProcess::refusesBadOptions() {
