@@ -134,6 +134,7 @@ void LiveStore::addStep(const events::StepRecord& step) {
     return toMs(ns);
   };
   steps_.lane.append(spanOf(step.begin_ns(), step.duration_ns(), steps_.records.size(), 0));
+  if (step.loss_read() != 0) steps_.lastLossRow = steps_.records.size();
   steps_.records.push_back(step);
   steps_.durationMs.append(toMs(step.duration_ns()));
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;

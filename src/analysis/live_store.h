@@ -36,6 +36,7 @@ struct StepColumns {
   std::vector<events::StepRecord> records;
   SeriesPyramid durationMs, tokensPerS, fallbackMs, unplannedSyncMs;
   SpanIndex lane;
+  std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
 /// The innermost span that was open when the worker last reported one.
@@ -65,6 +66,10 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const std::optional<RunDescription>& run() const { return run_; }
   [[nodiscard]] const std::optional<RunEnd>& end() const { return end_; }
   [[nodiscard]] bool simulated() const { return hello_ && hello_->device.simulated; }
+  /// False where the device is known to have none: the CPU.
+  [[nodiscard]] bool hasMemoryCounters() const {
+    return !hello_ || hello_->device.selected != "cpu";
+  }
 
   [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
   [[nodiscard]] const SystemColumns& system() const { return system_; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/ranked_values.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -47,19 +48,70 @@ void forEachBeginningIn(const SpanIndex& lane, const TimeRange& range, F&& f) {
   }
 }
 
-void addSteps(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
-  std::vector<std::int64_t> durations;
+/// What is one line of the totals: op, kind of sync, phase, module.
+using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId>;
+using OpTotals = std::map<OpKey, OpTotal>;
+
+template <typename Event>
+OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, std::uint64_t bytes) {
+  OpTotal& total = totals[{event.op(), kind, event.phase(), event.module_id()}];
+  ++total.count;
+  total.totalNs += event.duration_ns();
+  if (event.phase() != events::Phase::None) total.inPhasesNs += event.duration_ns();
+  total.bytes += bytes;
+  return total;
+}
+
+std::vector<OpTotal> sorted(const LiveStore& store, const OpTotals& byKey) {
+  std::vector<OpTotal> totals;
+  totals.reserve(byKey.size());
+  for (const auto& [key, counted] : byKey) {
+    const auto& [op, kind, phase, module] = key;
+    OpTotal& total = totals.emplace_back(counted);
+    total.op = store.name(op);
+    total.kind = kind;
+    total.where = phaseName(phase);
+    if (const std::string path = store.modulePath(module); !path.empty()) {
+      total.where += ", " + path;
+    }
+  }
+  std::stable_sort(totals.begin(), totals.end(),
+                   [](const OpTotal& a, const OpTotal& b) { return a.totalNs > b.totalNs; });
+  return totals;
+}
+
+StepHistogram histogramOf(const RankedValues& durationsNs) {
+  StepHistogram histogram;
+  const std::int64_t low = durationsNs.at(0), high = durationsNs.at(durationsNs.size() - 1);
+  histogram.lowMs = toMs(low);
+  histogram.highMs = toMs(high);
+  std::size_t before = 0;
+  for (std::size_t bin = 0; bin < StepHistogram::kBins; ++bin) {
+    const double share = static_cast<double>(bin + 1) / StepHistogram::kBins;
+    const bool last = bin + 1 == StepHistogram::kBins;
+    const auto edge = low + static_cast<std::int64_t>(static_cast<double>(high - low) * share);
+    const std::size_t upTo = last ? durationsNs.size() : durationsNs.countBelow(edge);
+    histogram.counts[bin] = upTo - before;
+    before = upTo;
+  }
+  return histogram;
+}
+
+/// Counts events one by one, in the order of their column.
+struct Counts {
+  RunSummary summary;  ///< what is a sum, a first or a last
+  RankedValues durationsNs;
   std::uint64_t tokens = 0;
-  std::int64_t totalNs = 0;
+  std::int64_t stepsNs = 0;
   bool allExact = true;
-  forEachBeginningIn(store.steps().lane, range, [&](const Span& span) {
-    if (span.endNs > range.endNs) return;
-    const events::StepRecord& step = store.steps().records[span.payload];
-    if (durations.empty()) summary.firstStep = step.step();
+  OpTotals syncPoints, fallbacks;
+
+  void add(const events::StepRecord& step) {
+    if (durationsNs.size() == 0) summary.firstStep = step.step();
     summary.lastStep = step.step();
-    durations.push_back(step.duration_ns());
+    durationsNs.add(step.duration_ns());
     tokens += step.tokens();
-    totalNs += step.duration_ns();
+    stepsNs += step.duration_ns();
     if (step.loss_read() != 0) {
       if (!summary.lossFirst) summary.lossFirst = step.loss();
       summary.lossLast = step.loss();
@@ -67,22 +119,40 @@ void addSteps(const LiveStore& store, const TimeRange& range, RunSummary& summar
     summary.currentPeakBytes = std::max(summary.currentPeakBytes, step.peak_current_bytes());
     summary.driverPeakBytes = std::max(summary.driverPeakBytes, step.peak_driver_bytes());
     allExact = allExact && step.peak_current_exact() != 0;
-  });
-  summary.steps = durations.size();
-  summary.currentPeakExact = allExact && !durations.empty();
-  if (totalNs > 0) {
-    summary.tokensPerS = static_cast<double>(tokens) / (static_cast<double>(totalNs) / kNsPerS);
   }
-  summary.stepMsP50 = toMs(nearestRank(durations, 50));
-  summary.stepMsP95 = toMs(nearestRank(durations, 95));
-}
 
-/// After addSteps(): a sample may lie above every step's peak, outside of the steps.
+  void add(const events::PhaseSpan& phase) {
+    const auto index = static_cast<std::size_t>(phase.phase());
+    if (index < summary.phaseMs.size()) summary.phaseMs[index] += toMs(phase.duration_ns());
+  }
+
+  void add(const events::SyncPoint& sync) {
+    OpTotal& total = count(syncPoints, sync, sync.kind(), sync.bytes());
+    total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
+    if (isUnplanned(sync)) summary.unplannedSyncMs += toMs(sync.duration_ns());
+  }
+
+  void add(const events::FallbackEvent& fallback) {
+    count(fallbacks, fallback, events::SyncKind::None,
+          fallback.bytes_to_cpu() + fallback.bytes_to_device());
+    summary.fallbackMs += toMs(fallback.duration_ns());
+  }
+
+  void add(const events::Evaluation& evaluation) {
+    summary.heldOutAccuracy = evaluation.accuracy();
+  }
+
+  [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range) const;
+};
+
+/// A sample may lie above every step's peak, outside of the steps.
 void addMemory(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
   const MemoryColumns& memory = store.memory();
   if (store.hello()) summary.recommendedBytes = store.hello()->limits.recommendedBytes;
+  summary.memoryCounted = summary.currentPeakBytes > 0 || summary.driverPeakBytes > 0;
   const auto [first, last] = rowsIn(memory.timesNs, range);
   if (first == last) return;
+  summary.memoryCounted = true;
   const auto current = static_cast<std::uint64_t>(memory.current.minMax(first, last).max);
   if (current > summary.currentPeakBytes) {
     summary.currentPeakBytes = current;
@@ -105,79 +175,76 @@ void addGpu(const LiveStore& store, const TimeRange& range, RunSummary& summary)
   summary.gpuPercentMax = *std::max_element(known.begin(), known.end());
 }
 
-void addPhases(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
-  forEachBeginningIn(store.phaseLane(), range, [&](const Span& span) {
-    const events::PhaseSpan& phase = store.phases()[span.payload];
-    const auto index = static_cast<std::size_t>(phase.phase());
-    if (index < summary.phaseMs.size()) summary.phaseMs[index] += toMs(phase.duration_ns());
-  });
-}
-
-/// What is one line of the totals: op, kind of sync, phase, module.
-using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId>;
-
-std::vector<OpTotal> totalsOf(const LiveStore& store, std::map<OpKey, OpTotal>&& byKey) {
-  std::vector<OpTotal> totals;
-  for (auto& [key, total] : byKey) {
-    const auto& [op, kind, phase, module] = key;
-    total.op = store.name(op);
-    total.kind = kind;
-    total.where = phaseName(phase);
-    if (const std::string path = store.modulePath(module); !path.empty()) {
-      total.where += ", " + path;
-    }
-    totals.push_back(std::move(total));
+RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const {
+  RunSummary done = summary;
+  done.steps = durationsNs.size();
+  done.stepsMs = toMs(stepsNs);
+  done.currentPeakExact = allExact && done.steps > 0;
+  if (stepsNs > 0) {
+    done.tokensPerS = static_cast<double>(tokens) / (static_cast<double>(stepsNs) / kNsPerS);
   }
-  std::stable_sort(totals.begin(), totals.end(),
-                   [](const OpTotal& a, const OpTotal& b) { return a.totalNs > b.totalNs; });
-  return totals;
+  if (done.steps > 0) {
+    done.stepMsP50 = toMs(durationsNs.percentile(50));
+    done.stepMsP95 = toMs(durationsNs.percentile(95));
+    done.histogram = histogramOf(durationsNs);
+  }
+  done.syncPoints = sorted(store, syncPoints);
+  done.fallbacks = sorted(store, fallbacks);
+  addMemory(store, range, done);
+  addGpu(store, range, done);
+  return done;
 }
 
-void addSyncPoints(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
-  std::map<OpKey, OpTotal> byKey;
-  forEachBeginningIn(store.syncLane(), range, [&](const Span& span) {
-    const events::SyncPoint& sync = store.syncPoints()[span.payload];
-    OpTotal& total = byKey[{sync.op(), sync.kind(), sync.phase(), sync.module_id()}];
-    total.deliberate = (total.count == 0 || total.deliberate) && sync.deliberate() != 0;
-    ++total.count;
-    total.totalNs += sync.duration_ns();
-    total.bytes += sync.bytes();
-    if (isUnplanned(sync)) summary.unplannedSyncMs += toMs(sync.duration_ns());
-  });
-  summary.syncPoints = totalsOf(store, std::move(byKey));
-}
-
-void addFallbacks(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
-  std::map<OpKey, OpTotal> byKey;
-  forEachBeginningIn(store.fallbackLane(), range, [&](const Span& span) {
-    const events::FallbackEvent& fallback = store.fallbacks()[span.payload];
-    OpTotal& total =
-        byKey[{fallback.op(), events::SyncKind::None, fallback.phase(), fallback.module_id()}];
-    ++total.count;
-    total.totalNs += fallback.duration_ns();
-    total.bytes += fallback.bytes_to_cpu() + fallback.bytes_to_device();
-    summary.fallbackMs += toMs(fallback.duration_ns());
-  });
-  summary.fallbacks = totalsOf(store, std::move(byKey));
+/// Counts the events of an append-only column that came since the last time.
+template <typename Event>
+void addNew(Counts& counts, const std::vector<Event>& column, std::size_t& seen) {
+  for (; seen < column.size(); ++seen) counts.add(column[seen]);
 }
 
 }  // namespace
 
 RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   const TimeRange range = given.value_or(kWholeRun);
-  RunSummary summary;
-  addSteps(store, range, summary);
-  addMemory(store, range, summary);
-  addGpu(store, range, summary);
-  addPhases(store, range, summary);
-  addSyncPoints(store, range, summary);
-  addFallbacks(store, range, summary);
+  Counts counts;
+  forEachBeginningIn(store.steps().lane, range, [&](const Span& span) {
+    if (span.endNs <= range.endNs) counts.add(store.steps().records[span.payload]);
+  });
+  forEachBeginningIn(store.phaseLane(), range,
+                     [&](const Span& span) { counts.add(store.phases()[span.payload]); });
+  forEachBeginningIn(store.syncLane(), range,
+                     [&](const Span& span) { counts.add(store.syncPoints()[span.payload]); });
+  forEachBeginningIn(store.fallbackLane(), range,
+                     [&](const Span& span) { counts.add(store.fallbacks()[span.payload]); });
   for (const events::Evaluation& evaluation : store.evaluations()) {
     if (evaluation.time_ns() >= range.beginNs && evaluation.time_ns() < range.endNs) {
-      summary.heldOutAccuracy = evaluation.accuracy();
+      counts.add(evaluation);
     }
   }
-  return summary;
+  return counts.finish(store, range);
+}
+
+struct RunningSummary::Counted {
+  Counts counts;
+  std::size_t steps = 0, phases = 0, syncPoints = 0, fallbacks = 0, evaluations = 0;
+};
+
+RunningSummary::RunningSummary(const LiveStore* store)
+    : store_(store), counted_(std::make_unique<Counted>()) {}
+
+RunningSummary::~RunningSummary() = default;
+
+void RunningSummary::reset() {
+  *counted_ = Counted();
+}
+
+RunSummary RunningSummary::update() {
+  Counted& c = *counted_;
+  addNew(c.counts, store_->steps().records, c.steps);
+  addNew(c.counts, store_->phases(), c.phases);
+  addNew(c.counts, store_->syncPoints(), c.syncPoints);
+  addNew(c.counts, store_->fallbacks(), c.fallbacks);
+  addNew(c.counts, store_->evaluations(), c.evaluations);
+  return c.counts.finish(*store_, kWholeRun);
 }
 
 }  // namespace highwater::analysis

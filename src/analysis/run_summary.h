@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,20 @@ struct OpTotal {
   std::string where;  ///< "loss read", "forward, encoder.layers.1": phase, and module where known
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
-  std::uint64_t bytes = 0;  ///< there and back
-  bool deliberate = false;  ///< sync points only: all of them deliberate
+  std::int64_t inPhasesNs = 0;  ///< of it within a phase of a step: evaluation, say, lies outside
+  std::uint64_t bytes = 0;      ///< there and back
+  bool deliberate = false;      ///< sync points only: all of them deliberate
   events::SyncKind kind = events::SyncKind::None;
+};
+
+/// How the durations of steps spread: bins of equal width from `lowMs` to `highMs`.
+struct StepHistogram {
+  static constexpr std::size_t kBins = 14;
+  double lowMs = 0;
+  double highMs = 0;
+  std::array<std::uint64_t, kBins> counts{};
+
+  bool operator==(const StepHistogram&) const = default;
 };
 
 /// A range of a run in numbers: what the report prints and the side panel shows.
@@ -33,9 +45,12 @@ struct RunSummary {
   std::uint32_t lastStep = 0;
   double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 where there is no step
   double stepMsP95 = 0;
+  double stepsMs = 0;  ///< the durations of the steps together
+  StepHistogram histogram;
   double tokensPerS = 0;  ///< tokens of the steps over the sum of their durations
   std::optional<double> lossFirst, lossLast;
   std::optional<double> heldOutAccuracy;  ///< of the last evaluation, 0..1
+  bool memoryCounted = false;             ///< the device has counters, and something was read
   std::uint64_t currentPeakBytes = 0;
   bool currentPeakExact = false;
   std::uint64_t driverPeakBytes = 0;
@@ -50,5 +65,22 @@ struct RunSummary {
 /// Counts the steps that lie in the range (all of them without one), and what happened in it.
 [[nodiscard]] RunSummary summarize(const LiveStore& store,
                                    std::optional<TimeRange> range = std::nullopt);
+
+/// The summary of a whole run that still grows: asking again costs what came since the last time.
+class RunningSummary {
+ public:
+  explicit RunningSummary(const LiveStore* store);
+  ~RunningSummary();
+
+  /// As summarize() without a range.
+  [[nodiscard]] RunSummary update();
+  /// The store holds another run.
+  void reset();
+
+ private:
+  struct Counted;
+  const LiveStore* store_;
+  std::unique_ptr<Counted> counted_;
+};
 
 }  // namespace highwater::analysis

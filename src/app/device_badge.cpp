@@ -2,6 +2,7 @@
 
 #include <QPainter>
 
+#include "models/plain_tip.h"
 #include "views/icons.h"
 #include "views/theme.h"
 
@@ -27,7 +28,8 @@ void DeviceBadge::showDevice(const std::optional<DeviceReport>& device, const QS
   name_ = device ? QString::fromStdString(device->selected) : requested;
   note_ = simulated_ ? tr("simulated") : device ? QString() : tr("device");
   setAccessibleName(tr("Device: %1").arg(text()));
-  setToolTip(device ? tr("Device %1: %2").arg(text(), QString::fromStdString(device->reason))
+  setToolTip(device ? models::plainTip(
+                          tr("Device %1: %2").arg(text(), QString::fromStdString(device->reason)))
                     : tr("The device that the next run asks for (menu Run, Device)"));
   updateGeometry();
   update();

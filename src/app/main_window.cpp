@@ -1,10 +1,9 @@
 #include "app/main_window.h"
 
 #include <QCloseEvent>
-#include <QFileDialog>
-#include <QFileInfo>
+#include <QGuiApplication>
 #include <QSettings>
-#include <QStandardPaths>
+#include <QStyleHints>
 #include <QVBoxLayout>
 
 #include "app/device_badge.h"
@@ -16,6 +15,7 @@
 #include "core/units.h"
 #include "views/banner.h"
 #include "views/controls_panel.h"
+#include "views/icons.h"
 #include "views/pane_stack.h"
 #include "views/time_keys.h"
 
@@ -41,12 +41,14 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_(std::move(defaults)),
       focus_(&run_.store(), &axis_),
       settings_(settings) {
-  // Before there are widgets: a style sheet keeps the font that it finds when it first polishes one.
+  // Before there are widgets: a style sheet keeps the font that it finds when it first polishes
+  // one.
   if (settings_ == Settings::kOn) {
     theme_ = themeFromKey(QSettings().value(kThemeKey).toString());
     applyTheme(theme_);
   }
   setWindowTitle(tr("Highwater"));
+  setWindowIcon(views::applicationIcon());
   setObjectName(QStringLiteral("mainWindow"));
   setDockNestingEnabled(true);
   setDockOptions(dockOptions() | AllowNestedDocks);
@@ -75,6 +77,9 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   connectRun();
   resize(1600, 1000);
   restoreSettings();
+  if (settings_ == Settings::kOn) {
+    followSystemTheme();
+  }
   updateState();
   panes_->setFocus();
 }
@@ -113,6 +118,18 @@ void MainWindow::connectActions() {
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &RunControl::setKnobs);
   connect(banner_, &views::Banner::actionTriggered, this, &MainWindow::actOnBanner);
+}
+
+void MainWindow::followSystemTheme() {
+#if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
+  // Before 6.5 Qt does not tell, and our own palette hides the platform's.
+  connect(QGuiApplication::styleHints(), &QStyleHints::colorSchemeChanged, this, [this] {
+    if (theme_ == ThemeChoice::kSystem) {
+      applyTheme(theme_);
+      actions_->updateIcons();
+    }
+  });
+#endif
 }
 
 void MainWindow::connectRun() {
@@ -222,7 +239,7 @@ void MainWindow::replaceRun() {
   docks_->log().clear();
   runShown_ = false;
   refreshPanes();
-  docks_->refresh();
+  docks_->startOver();
   updateState();
 }
 
@@ -231,6 +248,10 @@ void MainWindow::refreshPanes() {
   if (!runShown_ && store.run()) {
     runShown_ = true;
     docks_->controls()->showRun(*store.run());
+    // What the user sees is what the next run starts with.
+    toolBar_->choose(text(store.run()->workload), text(store.run()->preset));
+    run_.options().workload = text(store.run()->workload);
+    run_.options().preset = text(store.run()->preset);
     updateState();
   }
   if (store.run()) {
@@ -264,9 +285,7 @@ void MainWindow::updateState() {
   const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
   toolBar_->recording()->show(kind, text(formatRunTime(ns, 0)));
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
-  setWindowTitle(run_.recordingPath().empty()
-                     ? tr("Highwater")
-                     : tr("%1 – Highwater").arg(text(run_.recordingPath().filename().string())));
+  updateTitle();
   status_->refresh(run_);
 }
 
@@ -291,6 +310,17 @@ void MainWindow::actOnBanner() {
   } else {
     startRun();
   }
+}
+
+void MainWindow::updateTitle() {
+  QStringList parts;
+  if (!run_.recordingPath().empty()) {
+    parts << text(run_.recordingPath().filename().string());
+  }
+  if (run_.store().simulated()) {
+    parts << tr("simulated device");
+  }
+  setWindowTitle((parts << tr("Highwater")).join(QStringLiteral(" – ")));
 }
 
 void MainWindow::showEnd(const RunEnd& end) {
@@ -372,42 +402,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   }
   run_.abandon();
   QMainWindow::closeEvent(event);
-}
-
-void MainWindow::chooseRecording() {
-  const QString path = QFileDialog::getOpenFileName(
-      this, tr("Open recording"), QFileInfo(text(run_.recordingPath().string())).path(),
-      tr("Recordings (*.highwater);;All files (*)"));
-  if (path.isEmpty()) {
-    return;
-  }
-  if (auto opened = openRecording(path.toStdString()); !opened) {
-    showProblem(text(opened.error().message));
-  }
-}
-
-void MainWindow::chooseCopy() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save recording as"),
-                                                    text(run_.recordingPath().filename().string()),
-                                                    tr("Recordings (*.highwater)"));
-  if (path.isEmpty()) {
-    return;
-  }
-  if (auto saved = run_.saveAs(path.toStdString()); !saved) {
-    showProblem(text(saved.error().message));
-  }
-}
-
-void MainWindow::choosePicture() {
-  const QString path = QFileDialog::getSaveFileName(
-      this, tr("Export picture"), QStringLiteral("highwater.png"), tr("Pictures (*.png)"));
-  if (path.isEmpty()) {
-    return;
-  }
-  renderNow();
-  if (!grab().save(path)) {
-    showProblem(tr("%1 cannot be written").arg(path));
-  }
 }
 
 }  // namespace highwater::app

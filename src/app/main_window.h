@@ -59,6 +59,8 @@ class MainWindow final : public QMainWindow {
   void connectRun();
   void restoreSettings();
   void updateState();
+  void updateTitle();
+  void followSystemTheme();
   void refreshPanes();
   void replaceRun();
   void showStall(const QString& message);

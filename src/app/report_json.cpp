@@ -46,10 +46,14 @@ QJsonObject stepsJson(const RunSummary& s) {
 }
 
 QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
-  QJsonObject memory{{"current_peak", integer(s.currentPeakBytes)},
-                     {"current_peak_kind", s.currentPeakExact ? "exact" : "sampled"},
-                     {"driver_peak", integer(s.driverPeakBytes)},
-                     {"driver_peak_kind", "sampled"},
+  const bool counted = s.memoryCounted;
+  const auto kind = [counted](const char* word) {
+    return counted ? QJsonValue(QLatin1String(word)) : QJsonValue();
+  };
+  QJsonObject memory{{"current_peak", counted ? integer(s.currentPeakBytes) : QJsonValue()},
+                     {"current_peak_kind", kind(s.currentPeakExact ? "exact" : "sampled")},
+                     {"driver_peak", counted ? integer(s.driverPeakBytes) : QJsonValue()},
+                     {"driver_peak_kind", kind("sampled")},
                      {"recommended", knownBytes(s.recommendedBytes)}};
   if (store.hello()) {
     const MemoryLimits& limits = store.hello()->limits;

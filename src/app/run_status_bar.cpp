@@ -6,6 +6,7 @@
 #include "app/run_control.h"
 #include "core/names.h"
 #include "core/units.h"
+#include "models/plain_tip.h"
 #include "views/theme.h"
 
 namespace highwater::app {
@@ -104,7 +105,7 @@ void RunStatusBar::put(QLabel* label, const QString& text, const QString& tip) {
   if (label->text() != text) {
     label->setText(text);
   }
-  label->setToolTip(tip);
+  label->setToolTip(models::plainTip(tip));
 }
 
 void RunStatusBar::setSmall(bool small) {
@@ -138,9 +139,10 @@ void RunStatusBar::refresh(const RunControl& run) {
   put(simulated_, store.simulated() ? (small_ ? tr("simulated device")
                                               : tr("Times and memory come from a simulated device"))
                                     : QString());
-  QPalette palette = simulated_->palette();
-  const QColor color = views::Theme::of(this).orangeText;
-  simulated_->setStyleSheet(QStringLiteral("color: %1").arg(color.name()));
+  const QString sheet = QStringLiteral("color: %1").arg(views::Theme::of(this).orangeText.name());
+  if (simulated_->styleSheet() != sheet) {
+    simulated_->setStyleSheet(sheet);
+  }
 }
 
 }  // namespace highwater::app

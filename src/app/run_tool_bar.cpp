@@ -163,7 +163,10 @@ void RunToolBar::choose(const QString& workload, const QString& preset) {
     workload_->addItem(workload);
   }
   workload_->setCurrentText(workload);
-  preset_->setCurrentIndex(std::max(preset_->findData(preset), 0));
+  if (preset_->findData(preset) < 0) {
+    preset_->addItem(preset, preset);
+  }
+  preset_->setCurrentIndex(preset_->findData(preset));
 }
 
 void RunToolBar::setChoosable(bool choosable) {

@@ -2,7 +2,7 @@
 add_library(highwater_window STATIC
   device_badge.h device_badge.cpp
   help_dialogs.h help_dialogs.cpp
-  main_window.h main_window.cpp
+  main_window.h main_window.cpp main_window_files.cpp
   run_control.h run_control.cpp
   run_status_bar.h run_status_bar.cpp
   run_tool_bar.h run_tool_bar.cpp

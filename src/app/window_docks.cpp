@@ -29,6 +29,8 @@ using views::Lane;
 
 namespace {
 
+constexpr int kLazyMs = 60;
+
 DockTitle* titleOf(QDockWidget* dock) {
   return static_cast<DockTitle*>(dock->titleBarWidget());
 }
@@ -51,14 +53,23 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       axis_(axis),
       focus_(focus),
       steps_(store),
-      now_(store) {
+      now_(store),
+      wholeRun_(store) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   makeLeft();
   makeRight();
   makeBottom();
   connect(focus_, &views::EventFocus::changed, this, &WindowDocks::markPicked);
-  connect(axis_, &views::TimeAxis::selectionChanged, this, &WindowDocks::refresh);
+  // A drag changes the selection with each move of the mouse; the numbers may lag a little.
+  selectionTimer_.setSingleShot(true);
+  selectionTimer_.setInterval(kLazyMs);
+  connect(&selectionTimer_, &QTimer::timeout, this, &WindowDocks::refresh);
+  connect(axis_, &views::TimeAxis::selectionChanged, this, [this] {
+    if (!selectionTimer_.isActive()) {
+      selectionTimer_.start();
+    }
+  });
 }
 
 QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
@@ -143,6 +154,16 @@ void WindowDocks::makeBottom() {
   logView_->setModel(&log_);
   logView_->setUniformItemSizes(true);
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  // Whoever reads further up is left there.
+  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
+    const QScrollBar* bar = logView_->verticalScrollBar();
+    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+      logTimer_.start();
+    }
+  });
+  logTimer_.setSingleShot(true);
+  logTimer_.setInterval(kLazyMs);
+  connect(&logTimer_, &QTimer::timeout, logView_, &QListView::scrollToBottom);
   addPage(fallbackTable_, tr("Fallbacks"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
@@ -192,32 +213,42 @@ void WindowDocks::setSmall(bool small) {
   }
 }
 
-void WindowDocks::refresh() {
+void WindowDocks::startOver() {
+  wholeRun_.reset();
+  summaryOf_.reset();
+  refresh();
+}
+
+const analysis::RunSummary& WindowDocks::summary() {
   const auto& selection = axis_->selection();
-  const analysis::RunSummary summary = analysis::summarize(*store_, selection);
-  std::vector<double> durations;
-  double stepsMs = 0;
-  for (const auto& step : store_->steps().records) {
-    const std::int64_t end = step.begin_ns() + step.duration_ns();
-    if (!selection || (step.begin_ns() >= selection->beginNs && end <= selection->endNs)) {
-      durations.push_back(static_cast<double>(step.duration_ns()) / kNsPerMs);
-      stepsMs += durations.back();
-    }
+  if (!selection) {
+    summary_ = wholeRun_.update();
+    summaryOf_.reset();
+    return summary_;
   }
-  fallbacks_.refresh(summary.fallbacks, stepsMs);
-  syncPoints_.refresh(summary.syncPoints, stepsMs);
+  const bool same = summaryOf_ && summaryOf_->beginNs == selection->beginNs &&
+                    summaryOf_->endNs == selection->endNs;
+  if (!same) {
+    summary_ = analysis::summarize(*store_, selection);
+    // Everything in a range that lies before this has arrived: it will not change again.
+    const bool complete = selection->endNs <= store_->completeUpToNs();
+    summaryOf_ = complete ? selection : std::nullopt;
+  }
+  return summary_;
+}
+
+void WindowDocks::refresh() {
+  selectionTimer_.stop();
+  const auto& selection = axis_->selection();
+  const analysis::RunSummary& summary = this->summary();
+  fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
+  syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
   steps_.refresh();
   now_.refresh();
-  const QScrollBar* bar = logView_->verticalScrollBar();
-  const bool atEnd = bar->value() >= bar->maximum() - 4;
   log_.refresh(*store_);
-  if (atEnd) {
-    logView_->scrollToBottom();
-  }
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
-      summary, std::move(durations),
-      selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs);
+      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   markPicked();
 }

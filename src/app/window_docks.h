@@ -1,8 +1,10 @@
 #pragma once
 
 #include <QObject>
-#include <memory>
+#include <QTimer>
+#include <optional>
 
+#include "analysis/run_summary.h"
 #include "models/log_model.h"
 #include "models/now_model.h"
 #include "models/op_totals_model.h"
@@ -39,6 +41,8 @@ class WindowDocks final : public QObject {
   [[nodiscard]] models::LogModel& log() { return log_; }
   /// Takes over what the store has.
   void refresh();
+  /// The store holds another run: forgets what was counted of the one before.
+  void startOver();
   void setSmall(bool small);
   /// Entries that show and hide the docks.
   void addTo(QMenu* menu) const;
@@ -51,6 +55,8 @@ class WindowDocks final : public QObject {
   views::EventTable* makeOpTable(models::OpTotalsModel* model, views::Lane lane, const char* name);
   void makeStepTable();
   void addPage(QWidget* page, const QString& title, int index = -1);
+  /// The numbers of the selection, or of the whole run.
+  const analysis::RunSummary& summary();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
   void markPicked();
 
@@ -63,6 +69,11 @@ class WindowDocks final : public QObject {
   models::StepModel steps_;
   models::LogModel log_;
   models::NowModel now_;
+  analysis::RunningSummary wholeRun_;
+  analysis::RunSummary summary_;
+  /// What summary_ is of; none where it is of the whole run, or where more may come into the range.
+  std::optional<views::TimeRange> summaryOf_;
+  QTimer selectionTimer_, logTimer_;
 
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *eventsDock_, *syncDock_;
   views::ControlsPanel* controls_ = nullptr;

@@ -43,6 +43,7 @@ std::string formatDuration(std::int64_t ns) {
 }
 
 std::string formatRate(double perSecond) {
+  if (std::isnan(perSecond)) return "\u2013";
   if (perSecond >= 999'500) return print("%.2fM", perSecond / 1e6);
   if (perSecond >= 999.5) return print("%.1fk", perSecond / 1e3);
   return print("%.0f", perSecond);

@@ -61,6 +61,11 @@ void NowModel::addMemory(std::vector<Row>& rows) const {
       share.value = tr("%1 %").arg(percent, 0, 'f', percent < 10 ? 1 : 0);
     }
   }
+  if (!store_->hasMemoryCounters()) {
+    for (Row* row : {&current, &driver, &recommended, &share}) {
+      row->tip = tr("The CPU has no memory counters");
+    }
+  }
   rows.push_back(current);
   rows.push_back(driver);
   if (!short_) {
@@ -86,11 +91,13 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
   Row accuracy{tr("Held-out accuracy"), kUnknown, tr("Of the last evaluation")};
   if (!records.empty()) {
     const auto& last = records.back();
-    const bool exact = last.peak_current_exact() != 0;
-    peak.value = bytesText(static_cast<double>(last.peak_current_bytes())) + QLatin1Char(' ') +
-                 (exact ? tr("exact") : tr("sampled"));
-    peak.tip = exact ? tr("The allocator's own peak of current allocated")
-                     : tr("The largest sample of current allocated");
+    if (store_->hasMemoryCounters()) {
+      const bool exact = last.peak_current_exact() != 0;
+      peak.value = bytesText(static_cast<double>(last.peak_current_bytes())) + QLatin1Char(' ') +
+                   (exact ? tr("exact") : tr("sampled"));
+      peak.tip = exact ? tr("The allocator's own peak of current allocated")
+                       : tr("The largest sample of current allocated");
+    }
     const std::size_t first = records.size() > kRecentSteps ? records.size() - kRecentSteps : 0;
     const auto recent = analysis::summarize(
         *store_,
@@ -99,12 +106,9 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
                      .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
                      .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
     rate.value = tr("%1 tokens/s").arg(QString::fromStdString(formatRate(recent.tokensPerS)));
-    for (auto step = records.rbegin(); step != records.rend(); ++step) {
-      if (step->loss_read()) {
-        loss.name = tr("Loss at step %1").arg(step->step());
-        loss.value = QString::number(double(step->loss()), 'f', 3);
-        break;
-      }
+    if (const auto row = store_->steps().lastLossRow) {
+      loss.name = tr("Loss at step %1").arg(records[*row].step());
+      loss.value = QString::number(double(records[*row].loss()), 'f', 3);
     }
   }
   if (!store_->evaluations().empty()) {

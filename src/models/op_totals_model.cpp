@@ -4,6 +4,7 @@
 
 #include "core/names.h"
 #include "core/units.h"
+#include "models/plain_tip.h"
 
 namespace highwater::models {
 
@@ -61,7 +62,7 @@ int OpTotalsModel::columnCount(const QModelIndex& parent) const {
 }
 
 double OpTotalsModel::shareOf(const OpTotal& total) const {
-  return stepsMs_ > 0 ? static_cast<double>(total.totalNs) / kNsPerMs / stepsMs_ : 0;
+  return stepsMs_ > 0 ? static_cast<double>(total.inPhasesNs) / kNsPerMs / stepsMs_ : 0;
 }
 
 QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
@@ -73,7 +74,8 @@ QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
     case kTotalMs:
       return QString::number(static_cast<double>(total.totalNs) / kNsPerMs, 'f', 1);
     case kShare:
-      return percent(shareOf(total));
+      // What lies outside of the phases takes no time of a step.
+      return total.inPhasesNs > 0 || total.totalNs == 0 ? percent(shareOf(total)) : tr("–");
     case kBytes:
       return QString::fromStdString(formatBytes(total.bytes));
     case kWhere:
@@ -88,8 +90,9 @@ QVariant OpTotalsModel::sortKey(const OpTotal& total, int column) const {
     case kCount:
       return QVariant::fromValue(total.count);
     case kTotalMs:
-    case kShare:
       return QVariant::fromValue(total.totalNs);
+    case kShare:
+      return QVariant::fromValue(total.inPhasesNs);
     case kBytes:
       return QVariant::fromValue(total.bytes);
     default:
@@ -114,12 +117,12 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       if (column == kOp) {
         const QString op = QString::fromStdString(total.op);
         return total.kind == events::SyncKind::None
-                   ? op
-                   : tr("%1: %2, %3")
-                         .arg(op, QString::fromUtf8(syncKindName(total.kind).data()),
-                              total.deliberate ? tr("planned") : tr("unplanned"));
+                   ? plainTip(op)
+                   : plainTip(tr("%1: %2, %3")
+                                  .arg(op, QString::fromUtf8(syncKindName(total.kind).data()),
+                                       total.deliberate ? tr("planned") : tr("unplanned")));
       }
-      return column == kWhere ? text(total, column) : QVariant();
+      return column == kWhere ? plainTip(text(total, column).toString()) : QVariant();
     case kOpNameRole:
       return QString::fromStdString(total.op);
     case kShareRole:
@@ -143,7 +146,8 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
   }
   if (role == Qt::ToolTipRole) {
     return section == kTotalMs ? timeToolTip()
-           : section == kShare ? tr("Of the time of the steps shown")
+           : section == kShare
+               ? tr("Of the time of the steps shown; waits outside of a step have none")
            : section == kBytes ? tr("Moved to the CPU and back")
                                : QVariant();
   }

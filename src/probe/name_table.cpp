@@ -1,10 +1,19 @@
 #include "probe/name_table.h"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include "wire/limits.h"
 
 namespace highwater::probe {
+namespace {
+
+// What a name takes in a frame beside its text: table, offsets, length, padding.
+constexpr std::size_t kDefinitionOverheadBytes = 32;
+
+}  // namespace
 
 NameTable::Interned NameTable::intern(std::string_view text) {
   if (text.empty()) return {};
@@ -15,7 +24,7 @@ NameTable::Interned NameTable::intern(std::string_view text) {
   const std::string_view kept = texts_.emplace_back(text);
   const NameId id = nextName_++;
   ids_.emplace(kept, id);
-  new_.names.push_back({id, std::string(kept)});
+  newNames_.push_back({id, std::string(kept)});
   return {id, kept};
 }
 
@@ -23,18 +32,22 @@ ThreadId NameTable::addThread(std::string name) {
   const std::lock_guard lock(mutex_);
   if (nextThread_ >= kMaxThreads) return 0;
   const ThreadId id = nextThread_++;
-  new_.threads.push_back({id, std::move(name)});
+  newThreads_.push_back({id, std::move(name)});
   return id;
 }
 
-void NameTable::takeNew(Definitions& out) {
+bool NameTable::takeNew(Definitions& out, std::size_t maxBytes) {
   const std::lock_guard lock(mutex_);
-  const auto moveAll = [](auto& from, auto& to) {
-    for (auto& definition : from) to.push_back(std::move(definition));
-    from.clear();
-  };
-  moveAll(new_.names, out.names);
-  moveAll(new_.threads, out.threads);
+  std::move(newThreads_.begin(), newThreads_.end(), std::back_inserter(out.threads));
+  newThreads_.clear();
+  std::size_t bytes = 0;
+  while (!newNames_.empty() && bytes < maxBytes) {
+    NameDefinition& next = newNames_.front();
+    bytes += next.text.size() + kDefinitionOverheadBytes;
+    out.names.push_back(std::move(next));
+    newNames_.pop_front();
+  }
+  return !newNames_.empty();
 }
 
 NameCache::Entry NameCache::find(std::string_view text) {

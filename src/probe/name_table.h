@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ class NameTable {
   /// A new thread's id; 0 ("none") once kMaxThreads is reached. Any thread.
   [[nodiscard]] ThreadId addThread(std::string name);
 
-  /// Moves what was defined since the last call to the end of `out`.
-  void takeNew(Definitions& out);
+  /// Moves what was defined since the last call to the end of `out`; of names no more than
+  /// `maxBytes` of text, but at least one. True where some are left for the next call.
+  bool takeNew(Definitions& out, std::size_t maxBytes = std::numeric_limits<std::size_t>::max());
 
  private:
   std::mutex mutex_;
@@ -36,7 +38,8 @@ class NameTable {
   std::unordered_map<std::string_view, NameId> ids_;
   NameId nextName_ = kOtherId + 1;
   ThreadId nextThread_ = 1;
-  Definitions new_;
+  std::deque<NameDefinition> newNames_;
+  std::vector<ThreadDefinition> newThreads_;
 };
 
 /// One thread's way to the ids of names that it saw before, without a lock or an allocation. Each

@@ -79,8 +79,9 @@ void OpStack::noteFallback(const Frame& toCpu) {
 }
 
 void OpStack::end() {
+  // Began before we looked: the innermost open span is then not an op's but a phase's.
+  if (depth_ == 0) return;
   lane_.openSpans().pop();
-  if (depth_ == 0) return;  // began before we looked
   if (--depth_ >= kMaxDepth) return;
   report(frames_[depth_]);
 }
@@ -109,9 +110,10 @@ void OpStack::report(const Frame& frame) {
     return;
   }
   recorder_.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step,
-                             frame.name.id, kNoId, kNoId, lane_.id(), kind, phase,
-                             static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
+    return events::SyncPoint(
+        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, frame.name.id, kNoId, kNoId,
+        lane_.id(), kind, phase,
+        static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/names.h"
 #include "probe/device_counters.h"
 #include "probe/recorder.h"
 #include "probe/sampler.h"
@@ -15,7 +14,7 @@ class PhaseScope {
   PhaseScope(Recorder& recorder, CounterSource* counters, events::Phase phase)
       : recorder_(recorder), counters_(counters), phase_(phase) {
     if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
-    const NameId name = recorder_.names().intern(phaseName(phase)).id;
+    const NameId name = recorder_.phaseNameId(phase);
     recorder_.setPhase(phase);
     beginNs_ = recorder_.now();
     recorder_.lane().openSpans().push(beginNs_, name, recorder_.step(), phase);

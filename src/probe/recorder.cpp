@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/names.h"
+
 namespace highwater::probe {
 namespace {
 
@@ -60,6 +62,16 @@ std::vector<std::shared_ptr<ThreadLane>> Recorder::lanes() {
 void Recorder::forget(const ThreadLane* lane) {
   const std::lock_guard lock(lanesMutex_);
   std::erase_if(lanes_, [lane](const auto& l) { return l.get() == lane; });
+}
+
+NameId Recorder::phaseNameId(events::Phase phase) {
+  std::atomic<NameId>& known = phaseNames_[static_cast<std::size_t>(phase)];
+  NameId id = known.load(std::memory_order_relaxed);
+  if (id == kNoId) {
+    id = names_.intern(phaseName(phase)).id;
+    known.store(id, std::memory_order_relaxed);
+  }
+  return id;
 }
 
 void Recorder::mark(events::MarkerKind kind, std::uint32_t step, double before, double after,

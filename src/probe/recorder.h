@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,8 @@ class Recorder {
   void setStep(std::uint32_t step) { step_.store(step, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t step() const { return step_.load(std::memory_order_relaxed); }
   void setPhase(events::Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
+  /// The id of its name, without a lock from the second time on.
+  [[nodiscard]] NameId phaseNameId(events::Phase phase);
   [[nodiscard]] events::Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   /// Waits in here are meant, whatever their phase: an evaluation, a checkpoint.
   void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
@@ -74,6 +77,7 @@ class Recorder {
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
   std::atomic<std::uint32_t> step_{0};
   std::atomic<events::Phase> phase_{events::Phase::None};
+  std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};
   std::atomic<bool> deliberate_{false};
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> peakCurrent_{0};

@@ -13,8 +13,9 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin) {
   ThreadLane& lane = recorder.lane();
+  lane.beginWrite(recorder.now());
+  // Only now: a sample with a time from before beginWrite() could come late.
   const std::int64_t nowNs = recorder.now();
-  lane.beginWrite(nowNs);
   if (const std::optional<DeviceCounters> counters = source.read()) {
     recorder.noteCounters(counters->currentBytes, counters->driverBytes);
     lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
@@ -75,8 +76,8 @@ void Sampler::run() {
 
 void Sampler::recordSystemSample() {
   ThreadLane& lane = recorder_.lane();
+  lane.beginWrite(recorder_.now());
   const std::int64_t nowNs = recorder_.now();
-  lane.beginWrite(nowNs);
   const SystemReadings readings = system_->read();
   lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
                                              readings.availableBytes, readings.swapUsedBytes,

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace highwater::probe {
+namespace {
+
+// Well under kMaxFrameBytes, the longest text included.
+constexpr std::size_t kMaxDefinitionBytes = std::size_t{1} << 20;
+
+}  // namespace
 
 Sender::Sender(Recorder& recorder, FrameWriter& writer, Options options)
     : recorder_(recorder), writer_(writer), options_(options) {}
@@ -47,13 +53,20 @@ void Sender::run() {
 
 void Sender::sendOnce() {
   const std::int64_t completeUpTo = drainLanes();
-  Definitions definitions;
   // After the draining: whatever an event refers to was defined before it was pushed.
-  recorder_.names().takeNew(definitions);
-  if (!definitions.empty() && !writer_.send(definitions)) return;
+  if (!sendDefinitions()) return;
   collector_.flush(completeUpTo, [this](const EventBatch& batch) {
     if (!writer_.send(batch)) return;  // the writer tells its owner that the host is gone
   });
+}
+
+bool Sender::sendDefinitions() {
+  while (true) {
+    Definitions definitions;
+    const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes);
+    if (!definitions.empty() && !writer_.send(definitions)) return false;
+    if (!more) return true;
+  }
 }
 
 std::int64_t Sender::drainLanes() {

@@ -37,6 +37,8 @@ class Sender {
  private:
   void run();
   void sendOnce();
+  /// False where the host is gone.
+  [[nodiscard]] bool sendDefinitions();
   [[nodiscard]] std::int64_t drainLanes();
   void collectDrops(ThreadLane& lane);
   void collectOpenSpans(const ThreadLane& lane, std::int64_t nowNs);

@@ -31,8 +31,8 @@ class ThreadLane {
   /// are counted and lost.
   void push(const EventRecord& event);
 
-  /// Owner. Between begin and end an event gets its time and is pushed: until then the sender must
-  /// not call anything after `nowNs` complete.
+  /// Owner. Between begin and end an event gets its time, from a look at the clock after this call,
+  /// and is pushed: until then the sender must not call anything after `nowNs` complete.
   void beginWrite(std::int64_t nowNs) { writingSince_.store(nowNs, std::memory_order_seq_cst); }
   void endWrite() { writingSince_.store(kNotWriting, std::memory_order_seq_cst); }
 

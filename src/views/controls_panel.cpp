@@ -73,11 +73,7 @@ void ControlsPanel::bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stop
     spin->setValue((*stops)[static_cast<std::size_t>(index)]);
     edited();
   });
-  connect(slider, &QSlider::sliderReleased, this, [this] {
-    if (settle_.isActive()) {
-      commit();
-    }
-  });
+  connect(slider, &QSlider::sliderReleased, this, &ControlsPanel::commit);
   connect(spin, &QSpinBox::valueChanged, this, [this, slider, stops](int value) {
     const QSignalBlocker quiet(slider);
     slider->setValue(nearest(*stops, value));
@@ -131,8 +127,7 @@ void ControlsPanel::showRun(const RunDescription& run) {
 
 void ControlsPanel::showEffective(const Knobs& knobs) {
   effective_ = knobs;
-  const bool busy =
-      settle_.isActive() || ui_->batchSlider->isSliderDown() || ui_->sequenceSlider->isSliderDown();
+  const bool busy = settle_.isActive() || sliderHeld();
   if (busy || (waitsAt_ && *waitsAt_ == knobs)) {
     return;
   }
@@ -163,13 +158,24 @@ void ControlsPanel::setChangeable(bool changeable) {
     widget->setEnabled(changeable);
   }
   if (!changeable) {
+    for (QSlider* slider :
+         {static_cast<QSlider*>(ui_->batchSlider), static_cast<QSlider*>(ui_->sequenceSlider)}) {
+      const QSignalBlocker quiet(slider);
+      slider->setSliderDown(false);  // its release will not be told any more
+    }
     settle_.stop();
     waitsAt_.reset();
   }
 }
 
+bool ControlsPanel::sliderHeld() const {
+  return ui_->batchSlider->isSliderDown() || ui_->sequenceSlider->isSliderDown();
+}
+
 void ControlsPanel::edited() {
-  if (!putting_) {
+  ui_->lossEverySpin->setSuffix(ui_->lossEverySpin->value() == 1 ? tr(" step") : tr(" steps"));
+  // However long a held slider rests, it is asked for when it is let go.
+  if (!putting_ && !sliderHeld()) {
     settle_.start();
   }
 }

@@ -18,8 +18,8 @@ class ControlsPanel;
 namespace highwater::views {
 
 /// Batch size, sequence length and loss interval. While a run goes on, a change is asked for once
-/// the slider is let go or has rested for 150 ms, and holds from the next step; before a run it is
-/// what the run will start with.
+/// the slider is let go, or keys and boxes have rested for 150 ms, and holds from the next step;
+/// before a run it is what the run will start with.
 class ControlsPanel final : public QWidget {
   Q_OBJECT
 
@@ -49,6 +49,7 @@ class ControlsPanel final : public QWidget {
   void bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops);
   void setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops, std::vector<int> values);
   void edited();
+  [[nodiscard]] bool sliderHeld() const;
   void put(const Knobs& knobs);
   void sayProblem(const QString& text);
 

@@ -43,10 +43,12 @@ EventText stepText(const LiveStore& store, std::uint32_t index, const Theme& the
               {}};
   t.details
       << tr("batch size %1, sequence length %2").arg(step.batch_size()).arg(step.sequence_length())
-      << tr("%1 tokens/s").arg(text(formatRate(store.steps().tokensPerS[index])))
-      << tr("peak %1 (%2)")
-             .arg(text(formatBytes(step.peak_current_bytes())),
-                  step.peak_current_exact() ? tr("exact") : tr("sampled"));
+      << tr("%1 tokens/s").arg(text(formatRate(store.steps().tokensPerS[index])));
+  if (store.hasMemoryCounters()) {
+    t.details << tr("peak %1 (%2)")
+                     .arg(text(formatBytes(step.peak_current_bytes())),
+                          step.peak_current_exact() ? tr("exact") : tr("sampled"));
+  }
   if (step.loss_read()) {
     t.details << tr("loss %1").arg(double(step.loss()), 0, 'f', 3);
   }
@@ -91,6 +93,21 @@ EventText fallbackText(const LiveStore& store, std::uint32_t index, const Theme&
 QString EventText::joined() const {
   QStringList lines{length.isEmpty() ? name : name + QStringLiteral(": ") + length};
   return (lines + details).join(QLatin1Char('\n'));
+}
+
+QStringList markerForms(const LiveStore& store, const events::Marker& marker) {
+  const QString full = text(store.markerText(marker));
+  const QString after = QString::number(marker.value_after(), 'g', 6);
+  switch (marker.kind()) {
+    case events::MarkerKind::BatchSize:
+      return {full, tr("batch %1").arg(after)};
+    case events::MarkerKind::SequenceLength:
+      return {full, tr("sequence %1").arg(after), tr("seq %1").arg(after)};
+    case events::MarkerKind::LossInterval:
+      return {full, tr("loss every %1").arg(after)};
+    default:
+      return {full};
+  }
 }
 
 EventText eventText(const LiveStore& store, const EventRef& event, const Theme& theme) {

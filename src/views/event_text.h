@@ -20,6 +20,10 @@ struct EventText {
   [[nodiscard]] QString joined() const;
 };
 
+/// A marker's label, longest form first: "sequence 64 → 112", "seq 112".
+[[nodiscard]] QStringList markerForms(const analysis::LiveStore& store,
+                                      const events::Marker& marker);
+
 [[nodiscard]] EventText eventText(const analysis::LiveStore& store, const EventRef& event,
                                   const Theme& theme = Theme::dark());
 

@@ -5,6 +5,8 @@
 #include <QPainterPath>
 #include <QPixmap>
 
+#include "views/theme.h"
+
 namespace highwater::views {
 namespace {
 
@@ -104,6 +106,32 @@ class Engine final : public QIconEngine {
 };
 
 }  // namespace
+
+QIcon applicationIcon() {
+  const Theme& theme = Theme::dark();
+  QIcon icon;
+  for (const int size : {16, 24, 32, 48, 64, 128, 256, 512}) {
+    QPixmap pixmap(size, size);
+    pixmap.fill(Qt::transparent);
+    QPainter p(&pixmap);
+    p.setRenderHint(QPainter::Antialiasing);
+    p.scale(size / 32.0, size / 32.0);
+    QPainterPath tile;
+    tile.addRoundedRect(QRectF(1, 1, 30, 30), 7, 7);
+    p.fillPath(tile, theme.panel);
+    p.setClipPath(tile);
+    QPainterPath water(QPointF(1, 24));
+    water.cubicTo(6, 24, 6, 14, 11, 14);
+    water.cubicTo(16, 14, 16, 21, 21, 21);
+    water.cubicTo(26, 21, 26, 13, 31, 13);
+    water.lineTo(31, 31);
+    water.lineTo(1, 31);
+    p.fillPath(water, theme.blue);
+    p.fillRect(QRectF(1, 8, 30, 2), theme.text1);
+    icon.addPixmap(pixmap);
+  }
+  return icon;
+}
 
 QIcon icon(Icon which, const QColor& color) {
   return QIcon(new Engine(which, color));

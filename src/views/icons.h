@@ -17,6 +17,9 @@ enum class Icon {
   kDropDown,
 };
 
+/// The program's own: memory as a wave under its high-water line.
+[[nodiscard]] QIcon applicationIcon();
+
 /// A line icon of 16 × 16 in one colour, drawn at any resolution.
 [[nodiscard]] QIcon icon(Icon which, const QColor& color);
 

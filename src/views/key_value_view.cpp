@@ -1,6 +1,7 @@
 #include "views/key_value_view.h"
 
 #include <QAbstractItemModel>
+#include <QAccessible>
 #include <QHelpEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -21,8 +22,23 @@ KeyValueView::KeyValueView(QAbstractItemModel* model, QWidget* parent)
     update();
   };
   connect(model_, &QAbstractItemModel::modelReset, this, relayout);
-  connect(model_, &QAbstractItemModel::dataChanged, this, [this] { update(); });
+  connect(model_, &QAbstractItemModel::dataChanged, this, [this] {
+    update();
+    describe();
+  });
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void KeyValueView::describe() {
+  if (!QAccessible::isActive()) {
+    return;
+  }
+  QStringList lines;
+  for (int row = 0; row < model_->rowCount(); ++row) {
+    lines << model_->index(row, 0).data().toString() + QStringLiteral(": ") +
+                 model_->index(row, 1).data().toString();
+  }
+  setAccessibleDescription(lines.join(QStringLiteral(", ")));
 }
 
 QSize KeyValueView::sizeHint() const {

@@ -21,6 +21,9 @@ class KeyValueView final : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  /// What is painted, for screen readers.
+  void describe();
+
   QAbstractItemModel* model_;
 };
 

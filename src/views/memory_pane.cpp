@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/units.h"
+#include "views/event_text.h"
 
 namespace highwater::views {
 namespace {
@@ -256,9 +257,7 @@ void MemoryPane::paintKnobs(QPainter& painter) const {
       }
     }
     painter.setFont(textFont(kSmallText));
-    const QString text = QString::fromStdString(store_->markerText(markers[i]));
-    const QString fits =
-        fitText(painter, {text, text.section(QLatin1Char(' '), -1)}, next - x - 14);
+    const QString fits = fitText(painter, markerForms(*store_, markers[i]), next - x - 14);
     painter.setPen(theme().text1);
     painter.drawText(QRectF(x + 10, y - 8, next - x, 16), Qt::AlignVCenter, fits);
   }
@@ -312,6 +311,11 @@ QString MemoryPane::rightReadout() const {
 QString MemoryPane::emptyText() const {
   if (!store_->memory().timesNs.empty()) {
     return {};
+  }
+  if (!store_->hasMemoryCounters()) {
+    return tr(
+        "The CPU has no memory counters.\n"
+        "Choose mps or sim in the menu Run, Device, to see live, cached and the limits");
   }
   return store_->run() ? tr("Waiting for the first memory sample")
                        : tr("Memory of the device over time: live, cached, and the limits.\n"

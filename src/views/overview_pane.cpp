@@ -58,11 +58,37 @@ void OverviewPane::paintGround(QPainter& painter) {
   for (const MemoryColumn& column : columns) {
     top = std::max({top, column.driver.max, column.current.max});
   }
+  if (columns.empty()) {
+    paintSteps(painter);
+  }
   const double height = plot.height() - 2.0;
   drawMemoryBands(
       painter, columns, [&](double bytes) { return plot.bottom() + 1 - height * bytes / top; },
       theme(), false);
   painter.fillRect(QRectF(plot.left(), plot.bottom() + 1, plot.width(), 1), theme().strongLine);
+}
+
+/// What stands for the run where the device has no memory counters.
+void OverviewPane::paintSteps(QPainter& painter) const {
+  const QRect plot = plotRect();
+  const TimeScale s = scale();
+  const auto& steps = store_->steps();
+  const auto [first, last] = steps.lane.touching(s.range.beginNs, s.range.endNs);
+  if (first == last) {
+    return;
+  }
+  const double top = std::max(steps.durationMs.minMax(first, last).max, 1e-6);
+  const double floor = plot.bottom() + 1, tall = plot.height() - 2.0;
+  steps.lane.visible(s.range.beginNs, s.range.endNs, s.nsPerPixel(),
+                     [&](const analysis::VisibleSpan& span) {
+                       const std::size_t end = span.firstPayload + span.count;
+                       const double ms = steps.durationMs.minMax(span.firstPayload, end).max;
+                       const double x = std::round(s.pixelAt(span.beginNs));
+                       const double width = std::round(s.pixelAt(span.endNs)) - x - 1;
+                       const double height = std::round(tall * ms / top);
+                       painter.fillRect(QRectF(x, floor - height, std::max(width, 1.0), height),
+                                        theme().neutralBar);
+                     });
 }
 
 void OverviewPane::paintMarkers(QPainter& painter) const {

@@ -30,6 +30,7 @@ class OverviewPane final : public TimePane {
   enum class Grip { kNone, kWindow, kLeft, kRight };
   [[nodiscard]] Grip gripAt(double x) const;
   [[nodiscard]] QRectF windowRect() const;
+  void paintSteps(QPainter& painter) const;
   void paintMarkers(QPainter& painter) const;
 
   Grip grip_ = Grip::kNone;

@@ -1,5 +1,6 @@
 #include "views/selection_panel.h"
 
+#include <QAccessible>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,6 @@ namespace highwater::views {
 namespace {
 
 constexpr double kInset = 12, kRow = 22;
-constexpr int kBins = 14;
 
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
@@ -30,11 +30,16 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Numbers of the selection"));
 }
 
-void SelectionPanel::showSummary(const analysis::RunSummary& summary,
-                                 std::vector<double> durationsMs, std::int64_t lengthNs) {
+void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs) {
   summary_ = summary;
-  durationsMs_ = std::move(durationsMs);
   lengthNs_ = lengthNs;
+  if (QAccessible::isActive()) {
+    QStringList lines;
+    for (const auto& [name, value, note] : rows()) {
+      lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
+    }
+    setAccessibleDescription(lines.join(QStringLiteral(", ")));
+  }
   update();
 }
 
@@ -99,24 +104,22 @@ double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
 }
 
 void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
-  if (durationsMs_.size() < 3 || rect.width() < 60) {
+  if (summary_.steps < 3 || rect.width() < 60) {
     return;
   }
   const Theme& theme = Theme::of(this);
-  const auto [least, most] = std::minmax_element(durationsMs_.begin(), durationsMs_.end());
-  const double low = *least, high = std::max(*most, low + 1e-3);
-  std::vector<int> bins(kBins, 0);
-  for (const double ms : durationsMs_) {
-    ++bins[static_cast<std::size_t>(
-        std::min(kBins - 1, static_cast<int>((ms - low) / (high - low) * kBins)))];
-  }
-  const double fullest = *std::max_element(bins.begin(), bins.end());
-  const double floor = rect.bottom() - 13, tall = floor - rect.top(), wide = rect.width() / kBins;
-  for (int i = 0; i < kBins; ++i) {
-    const double height = std::round(tall * bins[static_cast<std::size_t>(i)] / fullest);
-    painter.fillRect(
-        QRectF(std::round(rect.left() + i * wide), floor - height, std::floor(wide) - 1, height),
-        theme.neutralBar);
+  const auto& bins = summary_.histogram.counts;
+  const double low = summary_.histogram.lowMs;
+  const double high = std::max(summary_.histogram.highMs, low + 1e-3);
+  const auto fullest = static_cast<double>(*std::max_element(bins.begin(), bins.end()));
+  const double floor = rect.bottom() - 13, tall = floor - rect.top(),
+               wide = rect.width() / static_cast<double>(bins.size());
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const double x = std::round(rect.left() + static_cast<double>(i) * wide);
+    // A single step among many is still a pixel high.
+    const double height =
+        bins[i] > 0 ? std::max(1.0, std::round(tall * static_cast<double>(bins[i]) / fullest)) : 0;
+    painter.fillRect(QRectF(x, floor - height, std::floor(wide) - 1, height), theme.neutralBar);
   }
   painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
   for (const double ms : {summary_.stepMsP50, summary_.stepMsP95}) {
@@ -130,40 +133,52 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
   painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter, tr("%1 ms").arg(msNumber(high)));
 }
 
+std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
+  const auto share = [this](double ms) {
+    return summary_.stepsMs > 0 ? percentText(ms / summary_.stepsMs) : QString();
+  };
+  const auto bytes = [this](std::uint64_t b) {
+    return summary_.memoryCounted ? QString::fromStdString(formatBytes(b)) : tr("not counted");
+  };
+  QString currentNote, driverNote;
+  if (summary_.memoryCounted) {
+    currentNote = summary_.currentPeakExact ? tr("exact") : tr("sampled");
+    driverNote = tr("sampled");
+    if (summary_.recommendedBytes > 0) {
+      driverNote +=
+          QStringLiteral(", ") + percentText(static_cast<double>(summary_.driverPeakBytes) /
+                                             static_cast<double>(summary_.recommendedBytes));
+    }
+  }
+  std::vector<Row> rows = {
+      {tr("Throughput"),
+       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS))),
+       {}},
+      {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
+      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
+      {tr("In fallbacks"), share(summary_.fallbackMs), {}},
+      {tr("In unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
+  if (summary_.lossFirst && summary_.lossLast) {
+    rows.push_back(
+        {tr("Loss, first to last"),
+         tr("%1 → %2").arg(*summary_.lossFirst, 0, 'f', 3).arg(*summary_.lossLast, 0, 'f', 3),
+         {}});
+  }
+  return rows;
+}
+
 double SelectionPanel::paintRows(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const double stepsMs = std::accumulate(durationsMs_.begin(), durationsMs_.end(), 0.0);
-  const auto share = [stepsMs](double ms) {
-    return stepsMs > 0 ? percentText(ms / stepsMs) : QString();
-  };
-  const auto bytes = [](std::uint64_t b) { return QString::fromStdString(formatBytes(b)); };
-  std::vector<std::pair<QString, QString>> rows = {
-      {tr("Throughput"),
-       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS)))},
-      {tr("Peak, current allocated"),
-       bytes(summary_.currentPeakBytes) + QLatin1Char(' ') +
-           (summary_.currentPeakExact ? tr("exact") : tr("sampled"))},
-      {tr("Peak, driver allocated"),
-       bytes(summary_.driverPeakBytes) +
-           (summary_.recommendedBytes > 0
-                ? QLatin1Char(' ') + percentText(static_cast<double>(summary_.driverPeakBytes) /
-                                                 static_cast<double>(summary_.recommendedBytes))
-                : QString())},
-      {tr("In fallbacks"), share(summary_.fallbackMs)},
-      {tr("In unplanned syncs"), share(summary_.unplannedSyncMs)}};
-  if (summary_.lossFirst && summary_.lossLast) {
-    rows.emplace_back(
-        tr("Loss, first to last"),
-        tr("%1 → %2").arg(*summary_.lossFirst, 0, 'f', 3).arg(*summary_.lossLast, 0, 'f', 3));
-  }
-  for (const auto& [name, value] : rows) {
+  for (const auto& [name, value, note] : rows()) {
     const QRectF line(kInset, y, width() - 2 * kInset, kRow);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, note);
+    const double noteWidth = note.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(note) + 6;
     painter.setFont(textFont(kText, true));
     painter.setPen(theme.text1);
-    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, value);
+    painter.drawText(line.adjusted(0, 0, -noteWidth, 0), Qt::AlignVCenter | Qt::AlignRight, value);
     y += kRow;
   }
   return y;

@@ -15,9 +15,7 @@ class SelectionPanel final : public QWidget {
  public:
   explicit SelectionPanel(QWidget* parent = nullptr);
 
-  /// `durationsMs`: of the steps that the summary counts, for the histogram.
-  void showSummary(const analysis::RunSummary& summary, std::vector<double> durationsMs,
-                   std::int64_t lengthNs);
+  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs);
 
   [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {200, 430}; }
@@ -26,6 +24,10 @@ class SelectionPanel final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  struct Row {
+    QString name, value, note;  ///< the note is what qualifies the value: "exact"
+  };
+  [[nodiscard]] std::vector<Row> rows() const;
   double paintHead(QPainter& painter, double y) const;
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
@@ -33,7 +35,6 @@ class SelectionPanel final : public QWidget {
   void paintPhases(QPainter& painter, double y) const;
 
   analysis::RunSummary summary_;
-  std::vector<double> durationsMs_;
   std::int64_t lengthNs_ = 0;
 };
 

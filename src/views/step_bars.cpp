@@ -11,6 +11,27 @@ constexpr double kNarrowest = 2.5;
 /// A gap of so many pixels between steps interrupts the line.
 constexpr double kPause = 4;
 
+/// The first of the spans [from, last) that begins at `ns` or later. Gallops: the next column is
+/// near.
+std::size_t firstBeginningFrom(const analysis::SpanIndex& lane, std::size_t from, std::size_t last,
+                               std::int64_t ns) {
+  std::size_t low = from, stride = 1;
+  while (low + stride < last && lane[low + stride].beginNs < ns) {
+    low += stride;
+    stride *= 2;
+  }
+  std::size_t high = std::min(low + stride, last);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (lane[middle].beginNs < ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 void StepBars::draw(QCPPainter* painter) {
@@ -37,18 +58,7 @@ void StepBars::draw(QCPPainter* painter) {
   for (int column = 0; column < static_cast<int>(s.width) && at < last; ++column) {
     const double x = s.left + column;
     const std::int64_t end = s.timeAt(x + 1);
-    // Gallop to the first step that begins in the next column.
-    std::size_t low = at, high = at + 1;
-    while (high < last && steps.lane[high].beginNs < end) {
-      const std::size_t stride = (high - at) * 2;
-      low = high;
-      high = at + stride;
-    }
-    high = std::min(high, last);
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      (steps.lane[middle].beginNs < end ? low : high) = middle + (steps.lane[middle].beginNs < end);
-    }
+    const std::size_t low = firstBeginningFrom(steps.lane, at, last, end);
     if (low > at) {
       drawBar(*painter,
               {x, x + 1, steps.durationMs.minMax(at, low).max, steps.fallbackMs.minMax(at, low).max,
@@ -96,11 +106,9 @@ void RateLine::draw(QCPPainter* painter) {
     for (int column = 0; column < static_cast<int>(s.width) && at < last; ++column) {
       const std::int64_t end = s.timeAt(s.left + column + 1);
       const std::size_t begin = at;
-      while (at < last && steps.lane[at].beginNs < end) {
-        ++at;
-      }
-      if (at > begin) {
-        const auto range = steps.tokensPerS.minMax(begin, at);
+      at = firstBeginningFrom(steps.lane, at, last, end);
+      const auto range = at > begin ? steps.tokensPerS.minMax(begin, at) : analysis::MinMax{};
+      if (at > begin && !std::isnan(range.max)) {
         const double top = y(range.max);
         painter->fillRect(QRectF(s.left + column, top, 1, std::max(1.5, y(range.min) - top)),
                           color);
@@ -118,13 +126,18 @@ void RateLine::draw(QCPPainter* painter) {
     line.clear();
   };
   for (std::size_t i = first; i < last; ++i) {
+    if (std::isnan(steps.tokensPerS[i])) {
+      continue;  // a step without duration has no rate
+    }
     const double value = y(steps.tokensPerS[i]), begin = s.pixelAt(steps.lane[i].beginNs);
     if (!line.isEmpty() && begin - line.last().x() > kPause) {
       flush();  // nothing trained in between: no line either
     }
     line << QPointF(begin, value) << QPointF(s.pixelAt(steps.lane[i].endNs), value);
   }
-  flush();
+  if (!line.isEmpty()) {
+    flush();
+  }
   painter->setRenderHint(QPainter::Antialiasing, false);
 }
 

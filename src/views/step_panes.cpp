@@ -32,7 +32,12 @@ double usualMax(const analysis::LiveStore& store, TimeRange range) {
   std::vector<double> sample;
   const std::size_t stride = std::max<std::size_t>((last - first) / 256, 1);
   for (std::size_t i = first; i < last; i += stride) {
-    sample.push_back(series[i]);
+    if (!std::isnan(series[i])) {
+      sample.push_back(series[i]);
+    }
+  }
+  if (sample.empty()) {
+    return 0;
   }
   const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
   std::nth_element(sample.begin(), middle, sample.end());

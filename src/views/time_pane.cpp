@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/plain_tip.h"
+
 namespace highwater::views {
 namespace {
 
@@ -89,6 +91,10 @@ void TimePane::renderNow() {
 
 void TimePane::drawAll() {
   wholeReplot_ = false;
+  // A window may have moved to a screen of another density without a resize.
+  if (!qFuzzyCompare(bufferDevicePixelRatio(), devicePixelRatioF())) {
+    setBufferDevicePixelRatio(devicePixelRatioF());
+  }
   const TimeRange range = shownRange();
   xAxis->setRange(static_cast<double>(range.beginNs), static_cast<double>(range.endNs));
   setBackground(QBrush(theme().plot));
@@ -152,8 +158,7 @@ void TimePane::paintMarks(QPainter& painter) {
 void TimePane::paintKnobLines(QPainter& painter) const {
   const QRect plot = plotRect();
   const TimeScale s = scale();
-  painter.setPen(QPen(theme().text3, 1, Qt::CustomDashLine));
-  QPen pen = painter.pen();
+  QPen pen(theme().text3, 1);
   pen.setDashPattern({2, 3});
   painter.setPen(pen);
   double last = -10;
@@ -322,7 +327,8 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
   if (tip.isEmpty()) {
     QToolTip::hideText();
   } else {
-    QToolTip::showText(event->globalPosition().toPoint() + QPoint(8, 8), tip, this);
+    QToolTip::showText(event->globalPosition().toPoint() + QPoint(8, 8), models::plainTip(tip),
+                       this);
   }
 }
 
@@ -371,9 +377,6 @@ bool TimePane::event(QEvent* event) {
 }
 
 void TimePane::resizeEvent(QResizeEvent* event) {
-  if (!qFuzzyCompare(bufferDevicePixelRatio(), devicePixelRatioF())) {
-    setBufferDevicePixelRatio(devicePixelRatioF());
-  }
   QCustomPlot::resizeEvent(event);
   scheduleReplot();
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/event_text.h"
+
 namespace highwater::views {
 
 using analysis::SpanIndex;
@@ -220,10 +222,10 @@ void TimelineLanes::drawMarkers(const Frame& f) const {
     const double next = i + 1 < markers.size() && visible(markers[i + 1])
                             ? f.scale.pixelAt(markers[i + 1].time_ns()) - 8
                             : f.right;
-    const QString text = QString::fromStdString(store_->markerText(markers[i]));
     f.painter.setPen(f.theme.text1);
     f.painter.drawText(QRectF(x + 10, row.top, std::max(next - x, 0.0), row.height),
-                       Qt::AlignVCenter, fitText(f.painter, {text}, next - x - 12));
+                       Qt::AlignVCenter,
+                       fitText(f.painter, markerForms(*store_, markers[i]), next - x - 12));
     free = x + kGlyphGap;
   }
 }

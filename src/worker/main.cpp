@@ -41,6 +41,11 @@ int runWorker(int argc, char** argv, int framesFd) {
   }
   auto device = chooseDevice(options->device);
   if (!device) return complain(device.error());
+  if (!options->recommendedMax.empty() && !device->simulated) {
+    return complain(
+        usageError("--recommended-max is for the simulated device; leave it out for --device " +
+                   options->device));
+  }
   auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
   auto connection = openConnection(*options, framesFd);

@@ -137,6 +137,8 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   if (!options.recommendedMax.empty()) {
     const auto bytes = parseBytes(options.recommendedMax, "--recommended-max");
     if (!bytes) return bytes.error();
+    // The device reads it from its environment and knows fewer suffixes.
+    options.recommendedMax = std::to_string(*bytes);
   }
   for (const std::string& text : changes) {
     auto change = parseKnobChange(text);

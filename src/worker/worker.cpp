@@ -135,6 +135,9 @@ ExitCode Worker::train() {
       Training::make({&options_, sizes_, device_, std::move(*data)}, recorder_, counters_.get());
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
+    if (memory) {
+      recorder_.mark(events::MarkerKind::OutOfMemory, 0, 0, 0, training.error().message);
+    }
     sampler.reset();
     sender.stop();
     return fail(memory ? Failure::Kind::kOutOfMemory : Failure::Kind::kFailed,

@@ -44,6 +44,9 @@ class TestRunSummary : public QObject {
   void wholeSampleRun();
   void rangeCountsWhatLiesInIt();
   void totalsByOpAndPlace();
+  void runningSummaryIsTheSummary();
+  void waitsOutsideOfPhasesAreNoShareOfAStep();
+  void histogramCountsEachStepOnce();
 };
 
 void TestRunSummary::nothing() {
@@ -216,6 +219,87 @@ void TestRunSummary::totalsByOpAndPlace() {
   QVERIFY(loss.deliberate);
   QVERIFY(loss.kind == SyncKind::ScalarRead);
   QCOMPARE(summary.unplannedSyncMs, 10.0);  // the fallback's wait is the fallback's
+}
+
+void TestRunSummary::runningSummaryIsTheSummary() {
+  LiveStore store;
+  RunningSummary running(&store);
+  const auto compare = [&] {
+    const RunSummary now = running.update(), all = summarize(store);
+    QCOMPARE(now.steps, all.steps);
+    QCOMPARE(now.firstStep, all.firstStep);
+    QCOMPARE(now.lastStep, all.lastStep);
+    QCOMPARE(now.stepMsP50, all.stepMsP50);
+    QCOMPARE(now.stepMsP95, all.stepMsP95);
+    QCOMPARE(now.stepsMs, all.stepsMs);
+    QVERIFY(now.histogram == all.histogram);
+    QCOMPARE(now.tokensPerS, all.tokensPerS);
+    QCOMPARE(now.lossLast.value_or(-1), all.lossLast.value_or(-1));
+    QCOMPARE(now.heldOutAccuracy.value_or(-1), all.heldOutAccuracy.value_or(-1));
+    QCOMPARE(now.currentPeakBytes, all.currentPeakBytes);
+    QCOMPARE(now.currentPeakExact, all.currentPeakExact);
+    QCOMPARE(now.driverPeakBytes, all.driverPeakBytes);
+    QVERIFY(std::abs(now.unplannedSyncMs - all.unplannedSyncMs) < 1e-6);
+    QVERIFY(std::abs(now.fallbackMs - all.fallbackMs) < 1e-6);
+    QCOMPARE(now.syncPoints.size(), all.syncPoints.size());
+    for (std::size_t i = 0; i < now.syncPoints.size(); ++i) {
+      QCOMPARE(now.syncPoints[i].op, all.syncPoints[i].op);
+      QCOMPARE(now.syncPoints[i].count, all.syncPoints[i].count);
+      QCOMPARE(now.syncPoints[i].totalNs, all.syncPoints[i].totalNs);
+      QCOMPARE(now.syncPoints[i].deliberate, all.syncPoints[i].deliberate);
+    }
+    QCOMPARE(now.fallbacks.size(), all.fallbacks.size());
+  };
+  forEachMessage(makeSampleRun({.steps = 50}), [&](const Message& message) {
+    store.apply(message);
+    compare();
+  });
+  QCOMPARE(running.update().steps, 50u);
+  store.clear();
+  running.reset();
+  compare();
+  feed(makeSampleRun({.seed = 3, .steps = 7}), store);
+  compare();
+  QCOMPARE(running.update().steps, 7u);
+}
+
+void TestRunSummary::waitsOutsideOfPhasesAreNoShareOfAStep() {
+  LiveStore store;
+  OwnedBatch batch;
+  batch.steps.push_back(step(1, 10));
+  const auto wait = [&](std::int64_t ms, events::Phase phase) {
+    batch.syncPoints.push_back(
+        {1100 * kMs, ms * kMs, 4, 1, kCopy, 0, 0, 1, events::SyncKind::CopyToHost, phase, 1});
+  };
+  wait(3, events::Phase::Forward);
+  wait(40, events::Phase::None);
+  batch.completeUpToNs = 3000 * kMs;
+  store.apply(batch.view());
+  const RunSummary summary = summarize(store);
+  QCOMPARE(summary.syncPoints.size(), std::size_t{2});
+  QCOMPARE(summary.syncPoints[0].totalNs, 40 * kMs);
+  QCOMPARE(summary.syncPoints[0].inPhasesNs, std::int64_t{0});
+  QCOMPARE(summary.syncPoints[1].inPhasesNs, 3 * kMs);
+}
+
+void TestRunSummary::histogramCountsEachStepOnce() {
+  LiveStore store;
+  OwnedBatch batch;
+  for (std::uint32_t i = 1; i <= 5000; ++i) {
+    batch.steps.push_back(step(i, 10 + i * 7 % 29));  // 10 to 38 ms
+  }
+  batch.completeUpToNs = 6'000'000 * kMs;
+  store.apply(batch.view());
+  const RunSummary summary = summarize(store);
+  QCOMPARE(summary.histogram.lowMs, 10.0);
+  QCOMPARE(summary.histogram.highMs, 38.0);
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : summary.histogram.counts) {
+    QVERIFY(count > 0);
+    sum += count;
+  }
+  QCOMPARE(sum, std::uint64_t{5000});
+  QCOMPARE(summary.stepMsP50, 24.0);  // the middle of 29 values that come equally often
 }
 
 QTEST_APPLESS_MAIN(TestRunSummary)

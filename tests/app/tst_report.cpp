@@ -109,6 +109,30 @@ class TestReport : public QObject {
     QCOMPARE(report["gpu_percent"]["max"].toDouble(), 62.5);
   }
 
+  void saysThatTheMemoryOfACpuIsNotMeasured() {
+    auto run = test::makeSampleRun();
+    for (auto& message : run) {
+      if (auto* hello = std::get_if<Hello>(&message)) hello->limits.recommendedBytes = 0;
+      auto* batch = std::get_if<test::OwnedBatch>(&message);
+      if (!batch) continue;
+      batch->memorySamples.clear();
+      for (events::StepRecord& step : batch->steps) {
+        step.mutate_peak_current_bytes(0);
+        step.mutate_peak_driver_bytes(0);
+        step.mutate_peak_current_exact(0);
+      }
+    }
+    const QString path = record("cpu.highwater", run);
+    const auto outcome = runHighwater({"report", path});
+    QVERIFY2(outcome.out.contains("not measured"), qPrintable(outcome.out));
+    QVERIFY2(!outcome.out.contains("0 B"), qPrintable(outcome.out));
+    const QJsonObject memory = json({"report", path, "--json"})["memory"].toObject();
+    for (const char* key :
+         {"current_peak", "current_peak_kind", "driver_peak", "driver_peak_kind"}) {
+      QVERIFY2(memory.contains(QLatin1String(key)) && memory[QLatin1String(key)].isNull(), key);
+    }
+  }
+
   void countsDropsByKind() {
     auto run = test::makeSampleRun();
     auto& batch = std::get<test::OwnedBatch>(run[5]);

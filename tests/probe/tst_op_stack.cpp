@@ -181,7 +181,9 @@ void TestOpStack::reportsAFallbackInsteadOfItsWaits() {
 
 void TestOpStack::survivesDepthAndOddEnds() {
   Ops ops;
-  ops.end();  // began before we looked
+  ops.recorder().lane().openSpans().push(0, kNoId, 1, events::Phase::Forward);
+  ops.end();  // began before we looked; the phase stays open
+  QCOMPARE(ops.recorder().lane().openSpans().depth(), 1u);
   for (int i = 0; i < 200; ++i) ops.begin("aten::add");
   ops.op("aten::_to_cpu", kToCpu).op("aten::_local_scalar_dense", kScalar).end(200);
   ops.op("aten::_to_cpu", kToCpu);  // without a parent

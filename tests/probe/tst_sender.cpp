@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "probe/sampler.h"
 #include "probe/sender.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
@@ -44,6 +46,12 @@ class Host {
     if (thread_.joinable()) thread_.join();
     if (ours_ >= 0) ::close(ours_);
     ours_ = -1;
+  }
+
+  /// What lies in the socket, while nobody reads.
+  [[nodiscard]] int unreadBytes() const {
+    int bytes = 0;
+    return ::ioctl(ours_, FIONREAD, &bytes) == 0 ? bytes : -1;
   }
 
   int theirs = -1;
@@ -122,10 +130,14 @@ void recordStep(Recorder& recorder, std::uint32_t number) {
     return events::StepRecord(nowNs, 0, 0, 0, -1, number, 1, 1, 1, 0, 0, 0);
   });
 }
+class FakeCounters : public CounterSource {
+ public:
+  std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
+};
+
 void recordSample(Recorder& recorder) {
-  recorder.record([](std::int64_t nowNs) {
-    return events::MemorySample(nowNs, 1, 2, 3, events::SampleOrigin::Timer);
-  });
+  FakeCounters counters;
+  recordMemorySample(recorder, counters, events::SampleOrigin::Timer);
 }
 
 }  // namespace
@@ -135,7 +147,9 @@ class TestSender : public QObject {
  private slots:
   void sendsAValidStreamFromManyThreads();
   void splitsWhatIsLargerThanAFrame();
+  void splitsDefinitionsToo();
   void reportsDropsOfASlowHost();
+  void recordsOnWhileTheHostDoesNotRead();
   void publishesSpansThatStayOpen();
   void noticesThatTheHostIsGone();
 };
@@ -191,6 +205,45 @@ void TestSender::splitsWhatIsLargerThanAFrame() {
   QCOMPARE(host.complaint, std::string());
   QCOMPARE(host.steps.size(), std::size_t{kSteps});
   QVERIFY(host.largestFrame < wire::kMaxFrameBytes);
+}
+
+void TestSender::splitsDefinitionsToo() {
+  Host host;
+  host.start();
+  Recorder recorder(RunClock::startingNow());
+  FrameWriter writer(host.theirs);
+  QVERIFY(writer.send(hello(recorder.clock())).ok());
+  // As many names as a run may have, 6 MB of them: more than a frame holds.
+  for (std::uint32_t i = 0; i < kMaxNames; ++i) {
+    (void)recorder.names().intern(std::to_string(i) + std::string(100, 'n'));
+  }
+  recorder.mark(events::MarkerKind::Note, 1, 0, 0, "7" + std::string(100, 'n'));
+  Sender sender(recorder, writer);
+  sender.start();
+  sender.stop();
+  host.finish();
+  QCOMPARE(host.complaint, std::string());
+  QCOMPARE(host.names.size(), std::size_t{kMaxNames - kOtherId - 1});
+  QVERIFY(host.largestFrame < wire::kMaxFrameBytes);
+}
+
+/// The sender sits in write(): neither the training thread nor the end of the run may wait for it
+/// any longer than the host lives.
+void TestSender::recordsOnWhileTheHostDoesNotRead() {
+  Host host;
+  std::atomic<int> told{0};
+  Recorder recorder(RunClock::startingNow());
+  FrameWriter writer(host.theirs, [&told] { ++told; });
+  Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
+  constexpr std::uint32_t kSteps = 100'000;  // far more than a socket holds
+  for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
+  sender.start();
+  QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
+  for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, kSteps + i);
+  QCOMPARE(told.load(), 0);
+  host.hangUp();
+  sender.stop();
+  QCOMPARE(told.load(), 1);
 }
 
 void TestSender::reportsDropsOfASlowHost() {

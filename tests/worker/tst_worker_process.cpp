@@ -50,6 +50,7 @@ class TestWorkerProcess : public QObject {
   void describesItself();
   void attachesThroughASocketWithItsToken();
   void checksTheDeviceContract();
+  void reportsOutOfMemory_data();
   void reportsOutOfMemory();
   void keepsPrintsOutOfTheFrames();
   void refusesBadOptions_data();
@@ -401,10 +402,19 @@ void TestWorkerProcess::checksTheDeviceContract() {
   QVERIFY(s.steps.empty());
 }
 
+void TestWorkerProcess::reportsOutOfMemory_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::newRow("in a step") << QStringList{"--batch",           "64",   "--seq", "128",
+                                            "--recommended-max", "64MiB"};
+  // "B" is a suffix that the command line knows and the device does not.
+  QTest::newRow("before the first")
+      << QStringList{"--width", "512", "--layers", "4", "--recommended-max", "16777216B"};
+}
+
 void TestWorkerProcess::reportsOutOfMemory() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker({"--autostart", "--device", "sim", "--steps", "3", "--batch", "64", "--seq",
-                        "128", "--recommended-max", "64MiB"});
+  QFETCH(QStringList, arguments);
+  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3"} + arguments);
   QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
   const Stream& s = worker.stream();
   QCOMPARE(s.complaint, QString());
@@ -442,6 +452,8 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
   QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
   QTest::newRow("recommended") << QStringList{"--recommended-max", "lots"} << "--recommended-max";
+  QTest::newRow("recommended, no simulation")
+      << QStringList{"--recommended-max", "1GiB"} << "simulated device";
 }
 
 void TestWorkerProcess::refusesBadOptions() {

@@ -1,0 +1,135 @@
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <QTest>
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "core/names.h"
+#include "probe/op_stack.h"
+#include "probe/phase_scope.h"
+
+// What the measured thread pays for an event: this program counts its allocations and, where the
+// system lets a program stand in for pthread_mutex_lock(), its locks.
+
+namespace {
+
+thread_local bool counting = false;
+thread_local int allocations = 0;
+thread_local int locks = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (counting) ++allocations;
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0) {
+    throw std::bad_alloc();
+  }
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_LOCKS 1
+extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  using Lock = int (*)(pthread_mutex_t*);
+  static const auto lock = reinterpret_cast<Lock>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  if (counting) ++locks;
+  return lock(mutex);
+}
+#endif
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+class FakeCounters : public CounterSource {
+ public:
+  std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
+};
+
+/// One step as the worker and its op observer record it: phases, samples, ops, waits, a fallback.
+void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::uint32_t step) {
+  const auto op = [&ops](std::string_view name, OpWait wait = {}) {
+    ops.begin(ops.name(name), wait);
+    ops.end();
+  };
+  recorder.setStep(step);
+  for (const events::Phase phase : kPhases) {
+    const PhaseScope scope(recorder, &counters, phase);
+    op("aten::mm");
+    op("aten::_local_scalar_dense", {events::SyncKind::ScalarRead, 4});
+  }
+  ops.begin(ops.name("aten::linalg_svd"), {});
+  op("aten::_to_cpu", {events::SyncKind::Fallback, 96});
+  ops.end();
+  recorder.record([step](std::int64_t nowNs) {
+    return events::StepRecord(nowNs, 0, 0, 0, -1, step, 1, 1, 1, 0, 0, 0);
+  });
+}
+
+}  // namespace
+
+class TestHotPath : public QObject {
+  Q_OBJECT
+ private slots:
+  void countsAtAll();
+  void recordsWithoutAllocationsOrLocks();
+};
+
+void TestHotPath::countsAtAll() {
+  counting = true;
+  NameTable table;
+  const NameId id = table.intern("a name").id;
+  counting = false;
+  QVERIFY(id != kNoId);
+  QVERIFY(allocations > 0);
+#ifdef COUNTS_LOCKS
+  QVERIFY(locks > 0);
+#endif
+}
+
+void TestHotPath::recordsWithoutAllocationsOrLocks() {
+  Recorder recorder(RunClock::startingNow());
+  FakeCounters counters;
+  OpStack ops(recorder, recorder.lane());
+  recordStep(recorder, ops, counters, 1);  // names meet their ids
+  recorder.lane().drain([](const EventRecord&) {});
+  allocations = 0;
+  locks = 0;
+  int events = 0;
+  for (std::uint32_t step = 2; events < 10'000; step += 50) {
+    counting = true;
+    for (std::uint32_t i = 0; i < 50; ++i) recordStep(recorder, ops, counters, step + i);
+    counting = false;
+    recorder.lane().drain([&events](const EventRecord&) { ++events; });
+  }
+  QCOMPARE(recorder.lane().takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
+  QCOMPARE(allocations, 0);
+  QCOMPARE(locks, 0);
+}
+
+QTEST_GUILESS_MAIN(TestHotPath)
+#include "tst_hot_path.moc"
