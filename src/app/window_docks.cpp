@@ -60,6 +60,7 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
   makeLeft();
   makeRight();
   makeBottom();
+  refresh();
   connect(focus_, &views::EventFocus::changed, this, &WindowDocks::markPicked);
   // A drag changes the selection with each move of the mouse; the numbers may lag a little.
   selectionTimer_.setSingleShot(true);
@@ -146,7 +147,6 @@ void WindowDocks::makeBottom() {
 
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable");
   fallbackTable_->setAccessibleName(tr("Fallbacks"));
-  fallbackTable_->setEmptyText(tr("No op has run on the CPU for want of a device kernel"));
   makeStepTable();
   logView_ = new QListView;
   logView_->setObjectName(QStringLiteral("logView"));
@@ -171,7 +171,6 @@ void WindowDocks::makeBottom() {
   syncDock_ = makeDock(tr("Sync points"), "syncDock", Qt::BottomDockWidgetArea);
   syncTable_ = makeOpTable(&syncPoints_, Lane::kSyncPoints, "syncTable");
   syncTable_->setAccessibleName(tr("Sync points"));
-  syncTable_->setEmptyText(tr("The host has not waited for the device yet"));
   syncDock_->setWidget(syncTable_);
   window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
 }
@@ -241,6 +240,11 @@ void WindowDocks::refresh() {
   selectionTimer_.stop();
   const auto& selection = axis_->selection();
   const analysis::RunSummary& summary = this->summary();
+  const bool cpu = !store_->hasMemoryCounters();
+  fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
+                                   : tr("No op has run on the CPU for want of a device kernel"));
+  syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
+                               : tr("The host has not waited for the device yet"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
   syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
   steps_.refresh();

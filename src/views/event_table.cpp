@@ -110,8 +110,10 @@ void EventTable::setModel(QAbstractItemModel* model) {
 }
 
 void EventTable::setEmptyText(const QString& text) {
-  emptyText_ = text;
-  viewport()->update();
+  if (emptyText_ != text) {
+    emptyText_ = text;
+    viewport()->update();
+  }
 }
 
 void EventTable::setColumnWidths(const QList<int>& widths) {

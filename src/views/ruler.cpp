@@ -47,7 +47,8 @@ void Ruler::paintGround(QPainter& painter) {
 }
 
 QRectF Ruler::cursorTag() const {
-  if (!axis_->cursor()) {
+  if (!axis_->cursor() || *axis_->cursor() < axis_->visible().beginNs ||
+      *axis_->cursor() > axis_->visible().endNs) {
     return {};
   }
   const QFontMetricsF metrics(textFont(kSmallText, true));

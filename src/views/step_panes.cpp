@@ -79,7 +79,10 @@ StepTimePane::StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
 }
 
 void StepTimePane::updateScales() {
-  scale_ = makeValueScale(visibleMax(*store_, store_->steps().durationMs, shownRange()), 2);
+  const double max = visibleMax(*store_, store_->steps().durationMs, shownRange());
+  if (max > 0 || store_->steps().records.empty()) {
+    scale_ = makeValueScale(max, 2);  // where no step is in sight the scale stays as it was
+  }
   yAxis->setRange(0, scale_.top * 1.04);
 }
 
@@ -176,7 +179,10 @@ ThroughputPane::ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis,
 }
 
 void ThroughputPane::updateScales() {
-  scale_ = makeValueScale(usualMax(*store_, shownRange()), 2);
+  const double max = usualMax(*store_, shownRange());
+  if (max > 0 || store_->steps().records.empty()) {
+    scale_ = makeValueScale(max, 2);
+  }
   yAxis->setRange(0, scale_.top * 1.06);
 }
 

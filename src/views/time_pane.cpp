@@ -1,5 +1,6 @@
 #include "views/time_pane.h"
 
+#include <QCursor>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
@@ -52,7 +53,13 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
       layer(QStringLiteral("overlay"))->replot();
     }
   });
-  connect(axis_, &TimeAxis::visibleChanged, this, &TimePane::scheduleReplot);
+  connect(axis_, &TimeAxis::visibleChanged, this, [this] {
+    // Time moves on under a mouse that rests: the cursor stays with the mouse.
+    if (axis_->cursor() && underMouse()) {
+      axis_->setCursor(scale().timeAt(mapFromGlobal(QCursor::pos()).x()));
+    }
+    scheduleReplot();
+  });
   connect(axis_, &TimeAxis::selectionChanged, this, &TimePane::scheduleReplot);
   connect(axis_, &TimeAxis::cursorChanged, this, &TimePane::scheduleOverlay);
   connect(focus_, &EventFocus::changed, this, &TimePane::scheduleReplot);

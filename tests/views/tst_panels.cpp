@@ -32,6 +32,7 @@ class TestPanels : public QObject {
 
  private slots:
   void draggingAsksOnce();
+  void heldSliderAsksWhenLetGo();
   void refusalPutsTheControlBack();
   void effectiveKnobsComeThrough();
   void limitsOfTheRunHold();
@@ -55,6 +56,22 @@ void TestPanels::draggingAsksOnce() {
   QCOMPARE(change.batchSize, std::optional<std::uint32_t>(64));
   QVERIFY(!change.sequenceLength && !change.lossEvery);
   QCOMPARE(panel.findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value(), 64);
+}
+
+void TestPanels::heldSliderAsksWhenLetGo() {
+  ControlsPanel panel;
+  panel.setKnobs({16, 64, 5});
+  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+  auto* slider = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
+  slider->setSliderDown(true);
+  slider->setValue(slider->value() + 1);  // 24
+  slider->setValue(slider->value() + 1);  // 32
+  QCOMPARE(asked.count(), 0);
+  panel.showEffective({16, 64, 5});  // the run's news leave a held slider alone
+  QCOMPARE(panel.knobs().batchSize, 32u);
+  slider->setSliderDown(false);
+  QCOMPARE(asked.count(), 1);
+  QCOMPARE(asked.first().first().value<SetKnobs>().batchSize, std::optional<std::uint32_t>(32));
 }
 
 void TestPanels::refusalPutsTheControlBack() {
