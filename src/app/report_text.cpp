@@ -44,7 +44,7 @@ std::string lossLine(const RunSummary& s) {
 
 std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   if (!s.memoryCounted)
-    return store.hasMemoryCounters() ? "not counted" : "the CPU has no counters";
+    return store.hasMemoryCounters() ? "not measured" : "not measured, the CPU has no counters";
   std::string line = "current peak " + formatBytes(s.currentPeakBytes) +
                      (s.currentPeakExact ? " (exact)" : " (sampled)") + ", driver peak " +
                      formatBytes(s.driverPeakBytes) + " (sampled)";
