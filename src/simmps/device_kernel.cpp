@@ -175,6 +175,9 @@ class Call {
       return;
     }
     submitJob(name(), [op = op_, cpu = mapped(arguments_, forJob), sizes = outSizes()]() mutable {
+      // libtorch 2.6 drops the arguments before it returns references to them: for an op with
+      // several out= they would be gone.
+      const Stack alive = cpu;
       op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &cpu);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         TORCH_CHECK(cpu[i].toTensor().numel() == sizes[i], op.schema().operator_name(),

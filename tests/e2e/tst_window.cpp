@@ -4,6 +4,7 @@
 
 #include <QAction>
 #include <QDirIterator>
+#include <QFileInfo>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStandardPaths>
@@ -285,7 +286,12 @@ class TestWindow : public QObject {
       if (file.isEmpty() || !session::loadRecording(file.toStdString(), store)) return 0;
       return store.steps().records.size();
     };
-    QTRY_VERIFY_WITH_TIMEOUT(recordedSteps() > 0, kStartMs);
+    // The file is only weighed until the kill: a reader at each poll would slow what it waits for.
+    const auto recordedBytes = [&] {
+      const QString file = recordingBelow(home.path());
+      return file.isEmpty() ? 0 : QFileInfo(file).size() + QFileInfo(file + "-wal").size();
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kStartMs);
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
     process.kill();
