@@ -82,7 +82,11 @@ HeapAllocator& deviceMemory() {
   return gDevice->memory;
 }
 
-void drainDevice() {
+Ledger* deviceLedger() {
+  return nullptr;
+}
+
+void drainDevice(DrainCause, std::string_view) {
   auto failure = gDevice->queue.drain();
   if (!failure) return;
   try {

@@ -135,7 +135,7 @@ class Call {
     submitJob(name(), [op = op_, results] {
       op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), results.get());
     });
-    drainDevice();
+    drainDevice(traits_.sizedByValues ? DrainCause::ResultSize : DrainCause::NoShape, name());
     takeReplacedArguments(cpu);
     const auto& returns = op_.schema().returns();
     for (std::size_t i = 0; i < returns.size(); ++i) {

@@ -41,17 +41,17 @@ class DeviceGenerator final : public c10::GeneratorImpl {
     return random;
   }
   void set_state(const c10::TensorImpl& state) override {
-    drainDevice();
+    drainDevice(DrainCause::Generator);
     inner_.unsafeGetGeneratorImpl()->set_state(state);
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    drainDevice();
+    drainDevice(DrainCause::Generator);
     return inner_.unsafeGetGeneratorImpl()->get_state();
   }
 
  private:
   DeviceGenerator* clone_impl() const override {
-    drainDevice();
+    drainDevice(DrainCause::Generator);
     return new DeviceGenerator(seed_, inner_.clone());
   }
 

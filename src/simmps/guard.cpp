@@ -26,8 +26,12 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Stream getNewStream(c10::Device, int) const override { return getStream(kDevice); }
   c10::Stream exchangeStream(c10::Stream) const noexcept override { return getStream(kDevice); }
   bool queryStream(const c10::Stream&) const override { return deviceQueue().pending() == 0; }
-  void synchronizeStream(const c10::Stream&) const override { drainDevice(); }
-  void synchronizeDevice(const c10::DeviceIndex) const override { drainDevice(); }
+  void synchronizeStream(const c10::Stream&) const override {
+    drainDevice(DrainCause::Synchronize);
+  }
+  void synchronizeDevice(const c10::DeviceIndex) const override {
+    drainDevice(DrainCause::Synchronize);
+  }
 
   // torch::Event keeps a shared event behind PyTorch's void pointer.
   using Held = std::shared_ptr<DeviceEvent>;
@@ -40,12 +44,12 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryEvent(void* event) const override {
     return !event || (*static_cast<Held*>(event))->done();
   }
-  void synchronizeEvent(void*) const override { drainDevice(); }
+  void synchronizeEvent(void*) const override { drainDevice(DrainCause::Event); }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Held*>(event);
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
-    drainDevice();
+    drainDevice(DrainCause::Event);
     const auto time = [](void* event) {
       return static_cast<double>((*static_cast<Held*>(event))->timeNs());
     };

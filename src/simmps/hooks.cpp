@@ -91,7 +91,7 @@ struct Hooks final : at::MPSHooksInterface {
   }
 
   void deviceSynchronize() const override {
-    drainDevice();
+    drainDevice(DrainCause::Synchronize);
   }
   void commitStream() const override {}  // jobs are with the device as soon as they are submitted
 
@@ -131,7 +131,7 @@ struct Hooks final : at::MPSHooksInterface {
   }  // one serial stream
   void synchronizeEvent(std::uint32_t id) const override {
     events().at(id);
-    drainDevice();
+    drainDevice(DrainCause::Event);
   }
   bool queryEvent(std::uint32_t id) const override {
     return events().at(id)->done();
@@ -139,7 +139,7 @@ struct Hooks final : at::MPSHooksInterface {
   double elapsedTimeOfEvents(std::uint32_t start, std::uint32_t end) const override {
     const auto from = events().at(start);
     const auto to = events().at(end);
-    drainDevice();
+    drainDevice(DrainCause::Event);
     TORCH_CHECK(from->timeNs() != 0 && to->timeNs() != 0,
                 "Events were not recorded before their elapsed time was asked for.");
     return (static_cast<double>(to->timeNs()) - static_cast<double>(from->timeNs())) / 1e6;

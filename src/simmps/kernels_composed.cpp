@@ -58,7 +58,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
     result = at::convolution(x, w, cpuBias, stride, padding, dilation, transposed, outputPadding,
                              groups);
   });
-  drainDevice();
+  drainDevice(DrainCause::NoShape, "aten::convolution");
   return toDevice(result);
 }
 
@@ -74,7 +74,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     result = at::convolution_backward(g.contiguous(), x, w, biasSizes, stride, padding, dilation,
                                       transposed, outputPadding, groups, wanted);
   });
-  drainDevice();
+  drainDevice(DrainCause::NoShape, "aten::convolution_backward");
   return {toDevice(std::get<0>(result)), toDevice(std::get<1>(result)),
           toDevice(std::get<2>(result))};
 }

@@ -25,13 +25,13 @@ void copyToDevice(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking
   }
   submitJob("aten::copy_",
             [to = cpuAlias(dst), from = jobOwned(src)]() mutable { to.copy_(from); });
-  drainDevice();
+  drainDevice(DrainCause::CopyToDevice, "aten::copy_");
 }
 
 void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
   submitJob("aten::copy_",
             [to = jobOwned(dst), from = cpuAlias(src)]() mutable { to.copy_(from); });
-  if (!nonBlocking) drainDevice();
+  if (!nonBlocking) drainDevice(DrainCause::CopyToHost, "aten::copy_");
 }
 
 at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
@@ -64,7 +64,7 @@ at::Tensor copyFromAndResize(const at::Tensor& src, const at::Tensor& dst) {
 }
 
 at::Scalar localScalarDense(const at::Tensor& self) {
-  drainDevice();
+  drainDevice(DrainCause::ScalarRead, "aten::_local_scalar_dense");
   const at::DisableRecordFunctionGuard unobserved;
   return at::_local_scalar_dense(cpuAlias(self));
 }

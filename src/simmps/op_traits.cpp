@@ -48,7 +48,8 @@ OpTraits readTraits(const c10::OperatorHandle& op) {
     if (!alias) traits.onlyReturnsArguments = false;
     if (result.type()->kind() != c10::TypeKind::TensorType) traits.onlyReturnsTensors = false;
   }
-  traits.needsDrainedQueue = kSizedByValues.count(name) > 0 ||
+  traits.sizedByValues = kSizedByValues.count(name) > 0;
+  traits.needsDrainedQueue = traits.sizedByValues ||
                              (traits.writesArguments && !traits.onlyReturnsArguments) ||
                              (!traits.writesArguments && !traits.onlyReturnsTensors);
   traits.takesHostTensors = kTakesHostTensors.count(name) > 0;

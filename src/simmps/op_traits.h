@@ -11,6 +11,7 @@ struct OpTraits {
   bool returnsView = false;      ///< needs a kernel of its own
   bool onlyReturnsArguments = false;
   bool onlyReturnsTensors = false;
+  bool sizedByValues = false;      ///< nonzero and the like: only the run tells the size
   bool needsDrainedQueue = false;  ///< results that the host needs: sizes or values
   bool takesHostTensors = false;   ///< CPU tensors are allowed beside device tensors
   bool lacksMpsKernel = false;
