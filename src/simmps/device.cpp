@@ -45,7 +45,22 @@ struct Device {
   HeapAllocator memory;
 
   explicit Device(const Settings& from)
-      : settings(from), queue(onDeviceThread), memory(from.limits, [this] { queue.wait(); }) {}
+      : settings(from), queue(onDeviceThread), memory(from.limits, memoryOptions()) {}
+
+  MemoryOptions memoryOptions() {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return queue.submitted(); };
+    options.jobs.finished = [this] {
+      // Too low where jobs come in between the two calls, as it may be.
+      const std::uint64_t submitted = queue.submitted(), pending = queue.pending();
+      return submitted < pending ? 0 : submitted - pending;
+    };
+    options.jobs.wait = [this] { queue.wait(); };
+    options.ledger = deviceLedger();
+    options.log = MemoryLog(settings.debugVerbosity);
+    options.outOfMemoryAt = settings.outOfMemoryAt;
+    return options;
+  }
 
   // The device computes with CPU kernels below autograd, and no observer sees them: to the process
   // they are what a GPU does.
