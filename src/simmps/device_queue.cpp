@@ -4,17 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace highwater::simmps {
 namespace {
-
-std::uint64_t steadyNs() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
-}
 
 // Set in a child process: the queue's thread did not survive the fork, and its mutex may be held by
 // a thread that is gone.
@@ -36,8 +29,7 @@ std::uint64_t DeviceEvent::timeNs() const {
   return done() ? timeNs_.load() : 0;
 }
 
-DeviceQueue::DeviceQueue(ThreadScope scope, std::uint64_t maxPending)
-    : scope_(std::move(scope)), maxPending_(maxPending) {
+DeviceQueue::DeviceQueue(Options options) : options_(std::move(options)) {
   watchForks();
 }
 
@@ -50,16 +42,17 @@ bool DeviceQueue::runsInline() const {
   return gForked.load(std::memory_order_relaxed) && processId_ != 0 && processId_ != ::getpid();
 }
 
-void DeviceQueue::submit(std::string_view op, Job job) {
-  append({op, std::move(job), nullptr, 0});
+void DeviceQueue::submit(std::string_view op, Job job, JobKind kind) {
+  append({op, std::move(job), nullptr, 0, kind, 0});
 }
 
 void DeviceQueue::record(std::shared_ptr<DeviceEvent> event) {
   const std::uint64_t recording = event->recordings_.fetch_add(1) + 1;
-  append({"record event", {}, std::move(event), recording});
+  append({"record event", {}, std::move(event), recording, JobKind::Upkeep, 0});
 }
 
 void DeviceQueue::append(Item item) {
+  if (options_.ledger) item.enqueuedNs = deviceClockNs();
   if (runsInline()) {
     run(item);
     return;
@@ -67,8 +60,9 @@ void DeviceQueue::append(Item item) {
   {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) start();
-    if (submitted_ - finished_ >= maxPending_ && !isDeviceThread()) {
-      waitUntilFinished(lock, submitted_ - maxPending_ + 1);
+    if (submitted_ - finished_ >= options_.maxPending && !isDeviceThread()) {
+      waitForRoom(lock, item.op);
+      if (options_.ledger) item.enqueuedNs = deviceClockNs();
     }
     items_.push_back(std::move(item));
     ++submitted_;
@@ -76,12 +70,20 @@ void DeviceQueue::append(Item item) {
   work_.notify_one();
 }
 
+void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op) {
+  const std::uint64_t begin = deviceClockNs();
+  waitUntilFinished(lock, submitted_ - options_.maxPending + 1);
+  if (options_.ledger) {
+    options_.ledger->add(DrainEntry{DrainCause::QueueFull, op, begin, deviceClockNs()});
+  }
+}
+
 void DeviceQueue::start() {
   processId_ = ::getpid();
   thread_ = std::thread([this] {
     threadId_.store(std::this_thread::get_id());
-    if (scope_) {
-      scope_([this] { loop(); });
+    if (options_.scope) {
+      options_.scope([this] { loop(); });
     } else {
       loop();
     }
@@ -110,18 +112,34 @@ void DeviceQueue::loop() {
 
 void DeviceQueue::run(Item& item) {
   if (item.event) {
-    item.event->timeNs_.store(steadyNs());
-    item.event->passed_.store(item.recording);
+    pass(item);
     return;
   }
-  if (hasFailed_.load(std::memory_order_acquire)) return;
-  const std::uint64_t start = steadyNs();
+  if (hasFailed_.load(std::memory_order_acquire)) {
+    account(item, 0, 0);
+    return;
+  }
+  const std::uint64_t start = deviceClockNs();
   try {
     item.job();
   } catch (...) {
     fail(item.op, std::current_exception());
   }
-  busyNs_.fetch_add(steadyNs() - start, std::memory_order_relaxed);
+  const std::uint64_t end = deviceClockNs();
+  busyNs_.fetch_add(end - start, std::memory_order_relaxed);
+  account(item, start, end);
+}
+
+void DeviceQueue::pass(Item& item) {
+  const std::uint64_t now = deviceClockNs();
+  item.event->timeNs_.store(now);
+  item.event->passed_.store(item.recording);
+  if (options_.ledger) options_.ledger->addEvent({item.enqueuedNs, now});
+}
+
+void DeviceQueue::account(const Item& item, std::uint64_t startNs, std::uint64_t endNs) {
+  if (!options_.ledger || item.kind != JobKind::Kernel) return;
+  options_.ledger->add(KernelEntry{item.op, item.enqueuedNs, startNs, endNs});
 }
 
 void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <thread>
 
+#include "simmps/ledger.h"
+
 namespace highwater::simmps {
 
 /// The first job that threw since the last drain.
@@ -47,12 +49,22 @@ class DeviceQueue {
   using Job = std::function<void()>;
   /// Called once on the queue's thread with the loop to run: place for guards of that thread.
   using ThreadScope = std::function<void(const std::function<void()>& loop)>;
+  /// What a job is to a device. Upkeep (a seed) is part of the order only: a GPU would know nothing
+  /// of it, and the ledger does not either.
+  enum class JobKind : std::uint8_t { Kernel, Upkeep };
 
   /// Jobs that may wait for the device before submit() blocks: about ten steps of a small model.
   /// Without a bound a host that never reads a result would run ahead without end.
   static constexpr std::uint64_t kMaxPending = 4096;
 
-  explicit DeviceQueue(ThreadScope scope = {}, std::uint64_t maxPending = kMaxPending);
+  struct Options {
+    ThreadScope scope;
+    std::uint64_t maxPending = kMaxPending;
+    Ledger* ledger = nullptr;  ///< of kernels, events and waits for a full queue; may be null
+  };
+
+  DeviceQueue() : DeviceQueue(Options{}) {}
+  explicit DeviceQueue(Options options);
   /// Runs what is pending, then ends the thread.
   ~DeviceQueue();
   DeviceQueue(const DeviceQueue&) = delete;
@@ -60,7 +72,7 @@ class DeviceQueue {
 
   /// Appends a job; blocks while maxPending jobs wait. `op` names it in failures and must outlive
   /// the queue (literals, schema names).
-  void submit(std::string_view op, Job job);
+  void submit(std::string_view op, Job job, JobKind kind = JobKind::Kernel);
   /// Appends a recording of the event. Passed even while jobs are skipped.
   void record(std::shared_ptr<DeviceEvent> event);
 
@@ -86,21 +98,25 @@ class DeviceQueue {
     Job job;
     std::shared_ptr<DeviceEvent> event;
     std::uint64_t recording = 0;
+    JobKind kind = JobKind::Kernel;
+    std::uint64_t enqueuedNs = 0;  ///< 0 where no ledger is kept
   };
 
   static constexpr std::uint64_t kNobodyWaits = ~std::uint64_t(0);
 
   void append(Item item);
   void loop();
+  void waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op);
   void run(Item& item);
+  void pass(Item& item);
+  void account(const Item& item, std::uint64_t startNs, std::uint64_t endNs);
   void fail(std::string_view op, std::exception_ptr error);
   bool runsInline() const;
   bool isDeviceThread() const { return threadId_.load() == std::this_thread::get_id(); }
   void start();
   void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
 
-  const ThreadScope scope_;
-  const std::uint64_t maxPending_;
+  const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable targetReached_;
