@@ -53,7 +53,22 @@ struct Device {
       : settings(from),
         ledger(std::move(account)),
         queue({.scope = onDeviceThread, .ledger = ledger.get()}),
-        memory(from.limits, [this] { waitFor(DrainCause::Release, {}); }) {}
+        memory(from.limits, memoryOptions()) {}
+
+  MemoryOptions memoryOptions() {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return queue.submitted(); };
+    options.jobs.finished = [this] {
+      // Too low where jobs come in between the two calls, as it may be.
+      const std::uint64_t submitted = queue.submitted(), pending = queue.pending();
+      return submitted < pending ? 0 : submitted - pending;
+    };
+    options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
+    options.ledger = ledger.get();
+    options.log = MemoryLog(settings.debugVerbosity);
+    options.outOfMemoryAt = settings.outOfMemoryAt;
+    return options;
+  }
 
   void waitFor(DrainCause cause, std::string_view op) {
     if (!ledger) {
