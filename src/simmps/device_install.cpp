@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/Allocator.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <cstdlib>
 #include <string>
@@ -28,26 +29,38 @@ void registerKernels() {
   registerCopyKernels(mps);
   registerComposedKernels(mps);
   registerAlwaysFallingBack(mps);
+  registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
                                  __FILE__, __LINE__);
   registerAutogradKernels(autograd);
 }
 
-std::string install() {
-  auto settings =
+struct Outcome {
+  std::string error;
+  bool isUsage = false;
+};
+
+Outcome install() {
+  auto read =
       readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
-  if (const auto* error = std::get_if<std::string>(&settings)) return *error;
+  if (const auto* error = std::get_if<std::string>(&read)) return {*error, true};
+  const auto& settings = std::get<Settings>(read);
   if (mpsHooksExist()) {
-    return "MPS hooks exist already in this process: the simulated mps device refuses to take the "
-           "place of a real one";
+    return {
+        "MPS hooks exist already in this process: the simulated mps device refuses to take the "
+        "place of a real one"};
   }
-  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
-  if (std::string problem = createDevice(std::get<Settings>(settings), origin); !problem.empty()) {
-    return problem;
+  if (std::string problem = missingOpsProblem(settings.missingOps); !problem.empty()) {
+    return {problem, true};
+  }
+  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, TORCH_VERSION};
+  if (std::string problem = createDevice(settings, origin); !problem.empty()) {
+    return {problem, true};
   }
   if (!registerHooks()) {
-    return "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
-           "load it first";
+    return {
+        "this process has asked PyTorch for MPS before the simulated mps device was loaded; load "
+        "it first"};
   }
   c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
   registerGuard();
@@ -58,13 +71,15 @@ std::string install() {
 }  // namespace
 }  // namespace highwater::simmps
 
-const char* highwater_simmps_install_device() {
-  static const std::string error = [] {
+highwater::simmps::Installation highwater_simmps_install_device() {
+  using highwater::simmps::Outcome;
+  static const Outcome outcome = [] {
     try {
       return highwater::simmps::install();
     } catch (const std::exception& failure) {
-      return "the simulated mps device could not be registered: " + std::string(failure.what());
+      return Outcome{"the simulated mps device could not be registered: " +
+                     std::string(failure.what())};
     }
   }();
-  return error.empty() ? nullptr : error.c_str();
+  return {outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage};
 }

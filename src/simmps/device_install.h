@@ -7,9 +7,16 @@ namespace highwater::simmps {
 inline constexpr char kDeviceLibraryName[] = "libhighwater_simmps_device.so";
 inline constexpr char kInstallDeviceSymbol[] = "highwater_simmps_install_device";
 
-/// Registers the device with PyTorch, once; nullptr, or why nothing was registered.
-using InstallDevice = const char* (*)();
+/// How that went; `error` is null where the device is there, else one line for the user.
+struct Installation {
+  const char* error;
+  bool isUsage;  ///< a setting in the environment is to blame
+};
+
+/// Registers the device with PyTorch, once.
+using InstallDevice = Installation (*)();
 
 }  // namespace highwater::simmps
 
-extern "C" __attribute__((visibility("default"))) const char* highwater_simmps_install_device();
+extern "C" __attribute__((visibility("default"))) highwater::simmps::Installation
+highwater_simmps_install_device();

@@ -5,13 +5,15 @@
 extern "C" {
 
 /// Installs the device under PyTorch's name "mps"; already called when the library is loaded, and
-/// idempotent. Returns 0, or 1 where nothing was registered (see highwater_simmps_error()).
+/// idempotent. Returns 0, or where nothing was registered (see highwater_simmps_error()) 2 for a
+/// setting in the environment that is not allowed, else 1.
 __attribute__((visibility("default"))) int highwater_simmps_install();
 
 /// nullptr where the device is installed; else one line for the user: a setting out of range, MPS
 /// hooks that exist already, another libtorch than the one compiled against.
 __attribute__((visibility("default"))) const char* highwater_simmps_error();
 
-/// "highwater-simmps <version> for libtorch <version>". Marks the device as simulated.
+/// "highwater-simmps <version> for libtorch <version>, ops of <where the table of ops without an
+/// MPS kernel comes from>". Marks the device as simulated.
 __attribute__((visibility("default"))) const char* highwater_simmps_version();
 }
