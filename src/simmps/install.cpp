@@ -62,6 +62,7 @@ void registerKernels() {
   registerViewKernels(mps);
   registerCopyKernels(mps);
   registerComposedKernels(mps);
+  registerConvolutionKernels(mps);
   registerAlwaysFallingBack(mps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
                                  __FILE__, __LINE__);
