@@ -10,8 +10,12 @@
 
 #include <cstdlib>
 #include <future>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 
 namespace highwater::simmps {
 namespace {
@@ -41,11 +45,48 @@ void parkSecondTeam() {
 
 struct Device {
   Settings settings;
+  const std::unique_ptr<Ledger> ledger;
   DeviceQueue queue;
   HeapAllocator memory;
 
-  explicit Device(const Settings& from)
-      : settings(from), queue(onDeviceThread), memory(from.limits, [this] { queue.wait(); }) {}
+  Device(const Settings& from, std::unique_ptr<Ledger> account)
+      : settings(from),
+        ledger(std::move(account)),
+        queue({.scope = onDeviceThread, .ledger = ledger.get()}),
+        memory(from.limits, memoryOptions()) {}
+
+  MemoryOptions memoryOptions() {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return queue.submitted(); };
+    options.jobs.finished = [this] {
+      // Too low where jobs come in between the two calls, as it may be.
+      const std::uint64_t submitted = queue.submitted(), pending = queue.pending();
+      return submitted < pending ? 0 : submitted - pending;
+    };
+    options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
+    options.ledger = ledger.get();
+    options.log = MemoryLog(settings.debugVerbosity);
+    options.outOfMemoryAt = settings.outOfMemoryAt;
+    return options;
+  }
+
+  void waitFor(DrainCause cause, std::string_view op) {
+    if (!ledger) {
+      queue.wait();
+      return;
+    }
+    const std::uint64_t begin = deviceClockNs();
+    queue.wait();
+    ledger->add(DrainEntry{cause, op, begin, deviceClockNs()});
+  }
+
+  // Jobs must not run while the statics that they use are torn down.
+  void stop() {
+    const std::uint64_t begin = deviceClockNs();
+    queue.stop();
+    if (ledger) ledger->add(DrainEntry{DrainCause::Exit, {}, begin, deviceClockNs()});
+    if (ledger) ledger->flush();
+  }
 
   // The device computes with CPU kernels below autograd, and no observer sees them: to the process
   // they are what a GPU does.
@@ -64,12 +105,25 @@ struct Device {
 
 Device* gDevice = nullptr;
 
+thread_local FallbackScope* tFallback = nullptr;
+
 }  // namespace
 
-void createDevice(const Settings& settings) {
-  gDevice = new Device(settings);
-  // Jobs must not run while the statics that they use are torn down.
-  std::atexit([] { gDevice->queue.stop(); });
+std::string createDevice(const Settings& settings, const LedgerOrigin& origin) {
+  std::unique_ptr<Ledger> ledger;
+  if (!settings.ledgerFile.empty()) {
+    auto opened = FileLedger::open(settings, origin);
+    if (const auto* problem = std::get_if<std::string>(&opened)) {
+      std::ostringstream refusal;
+      refusal << kLedgerVariable << ": \"" << settings.ledgerFile << "\" cannot be written ("
+              << *problem << "); give a file in a folder that exists.";
+      return refusal.str();
+    }
+    ledger = std::move(std::get<std::unique_ptr<FileLedger>>(opened));
+  }
+  gDevice = new Device(settings, std::move(ledger));
+  std::atexit([] { gDevice->stop(); });
+  return {};
 }
 
 const Settings& deviceSettings() {
@@ -83,10 +137,11 @@ HeapAllocator& deviceMemory() {
 }
 
 Ledger* deviceLedger() {
-  return nullptr;
+  return gDevice->ledger.get();
 }
 
-void drainDevice(DrainCause, std::string_view) {
+void drainDevice(DrainCause cause, std::string_view op) {
+  gDevice->waitFor(cause, op);
   auto failure = gDevice->queue.drain();
   if (!failure) return;
   try {
@@ -95,6 +150,26 @@ void drainDevice(DrainCause, std::string_view) {
     error.add_context("by " + failure->op + ", which the simulated mps device ran earlier");
     throw;
   }
+}
+
+FallbackScope::FallbackScope(std::string op)
+    : op_(std::move(op)), outer_(std::exchange(tFallback, this)) {
+  entry_.beginNs = deviceClockNs();
+}
+
+FallbackScope::~FallbackScope() {
+  tFallback = outer_;
+  entry_.op = op_;
+  entry_.endNs = deviceClockNs();
+  if (Ledger* ledger = deviceLedger()) ledger->add(entry_);
+}
+
+void FallbackScope::copiedToCpu(std::uint64_t bytes) {
+  if (tFallback) tFallback->entry_.bytesToCpu += bytes;
+}
+
+void FallbackScope::copiedToDevice(std::uint64_t bytes) {
+  if (tFallback) tFallback->entry_.bytesToDevice += bytes;
 }
 
 }  // namespace highwater::simmps

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "simmps/device_queue.h"
+#include "simmps/file_ledger.h"
 #include "simmps/heap_allocator.h"
 #include "simmps/ledger.h"
 #include "simmps/settings.h"
 
 namespace highwater::simmps {
 
-/// Makes the process's one device; called once, before anything below.
-void createDevice(const Settings& settings);
+/// Makes the process's one device; called once, before anything below. Empty, or one line that says
+/// which setting cannot be met.
+std::string createDevice(const Settings& settings, const LedgerOrigin& origin);
 
 const Settings& deviceSettings();
 /// Both live until the process ends: libtorch's own statics may outlive ours.
@@ -32,5 +36,30 @@ void submitJob(std::string_view op, Job&& job) {
   deviceQueue().submit(op, std::forward<Job>(job));
   if (!deviceSettings().asynchronous) drainDevice(DrainCause::Synchronize, op);
 }
+
+/// As submitJob(), for what is no work of a GPU: it is part of the order, but no kernel.
+template <typename Job>
+void submitUpkeep(std::string_view op, Job&& job) {
+  deviceQueue().submit(op, std::forward<Job>(job), DeviceQueue::JobKind::Upkeep);
+  if (!deviceSettings().asynchronous) drainDevice(DrainCause::Synchronize, op);
+}
+
+/// Accounts in the ledger for one op that runs on the CPU, from construction to destruction.
+class FallbackScope {
+ public:
+  explicit FallbackScope(std::string op);
+  ~FallbackScope();
+  FallbackScope(const FallbackScope&) = delete;
+  FallbackScope& operator=(const FallbackScope&) = delete;
+
+  /// What a copy moved on this thread; counts for the innermost scope, if there is one.
+  static void copiedToCpu(std::uint64_t bytes);
+  static void copiedToDevice(std::uint64_t bytes);
+
+ private:
+  std::string op_;
+  FallbackEntry entry_;
+  FallbackScope* const outer_;
+};
 
 }  // namespace highwater::simmps

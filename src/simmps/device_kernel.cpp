@@ -12,6 +12,7 @@
 #include "simmps/device.h"
 #include "simmps/generator.h"
 #include "simmps/job_arguments.h"
+#include "simmps/op_graphs.h"
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
 #include "simmps/registrations.h"
@@ -85,6 +86,7 @@ class Call {
   }
 
   void run() {
+    useGraph(name(), arguments_);
     if (traits_.indexesByMasks && hasMask(arguments_)) {
       drainDevice(DrainCause::ResultSize, name());
     }

@@ -1,20 +1,18 @@
 #include "simmps/device_queue.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 namespace highwater::simmps {
 namespace {
-
-std::uint64_t steadyNs() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
-}
 
 // Set in a child process: the queue's thread did not survive the fork, and its mutex may be held by
 // a thread that is gone.
@@ -24,6 +22,22 @@ void watchForks() {
   static const int registered =
       pthread_atfork(nullptr, nullptr, [] { gForked.store(true, std::memory_order_relaxed); });
   (void)registered;
+}
+
+/// Sleeps as long as that is precise enough (Linux may wake a thread 50 us late, and the scheduler
+/// adds to it), then watches the clock.
+void waitUntil(std::uint64_t timeNs) {
+  constexpr std::uint64_t kWakeUpNs = 150'000;
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  if (timeNs > deviceClockNs() + kWakeUpNs) {
+    const std::uint64_t wakeUp = timeNs - kWakeUpNs;
+    const timespec until = {static_cast<time_t>(wakeUp / kSecondNs),
+                            static_cast<long>(wakeUp % kSecondNs)};
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+  }
+  while (deviceClockNs() < timeNs) {
+  }
 }
 
 }  // namespace
@@ -36,8 +50,7 @@ std::uint64_t DeviceEvent::timeNs() const {
   return done() ? timeNs_.load() : 0;
 }
 
-DeviceQueue::DeviceQueue(ThreadScope scope, std::uint64_t maxPending)
-    : scope_(std::move(scope)), maxPending_(maxPending) {
+DeviceQueue::DeviceQueue(Options options) : options_(std::move(options)) {
   watchForks();
 }
 
@@ -50,38 +63,50 @@ bool DeviceQueue::runsInline() const {
   return gForked.load(std::memory_order_relaxed) && processId_ != 0 && processId_ != ::getpid();
 }
 
-void DeviceQueue::submit(std::string_view op, Job job) {
-  append({op, std::move(job), nullptr, 0});
+void DeviceQueue::submit(std::string_view op, Job job, JobKind kind) {
+  append({op, std::move(job), nullptr, 0, kind, 0});
 }
 
 void DeviceQueue::record(std::shared_ptr<DeviceEvent> event) {
   const std::uint64_t recording = event->recordings_.fetch_add(1) + 1;
-  append({"record event", {}, std::move(event), recording});
+  append({"record event", {}, std::move(event), recording, JobKind::Upkeep, 0});
 }
 
 void DeviceQueue::append(Item item) {
-  if (runsInline()) {
-    run(item);
-    return;
-  }
+  if (options_.ledger) item.enqueuedNs = deviceClockNs();
+  if (runsInline() || !enqueue(item)) runInPlace(item);
+}
+
+/// False where the thread has ended in the meantime.
+bool DeviceQueue::enqueue(Item& item) {
+  bool wakeUp = false;
   {
     std::unique_lock lock(mutex_);
+    if (state_ == ThreadState::Ended) return false;
     if (!thread_.joinable()) start();
-    if (submitted_ - finished_ >= maxPending_ && !isDeviceThread()) {
-      waitUntilFinished(lock, submitted_ - maxPending_ + 1);
-    }
+    if (pending() >= options_.maxPending && !isDeviceThread()) waitForRoom(lock, item.op);
     items_.push_back(std::move(item));
-    ++submitted_;
+    submitted_.fetch_add(1);
+    wakeUp = std::exchange(sleeps_, false);
   }
-  work_.notify_one();
+  if (wakeUp) work_.notify_one();
+  return true;
+}
+
+void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op) {
+  const std::uint64_t begin = deviceClockNs();
+  waitUntilFinished(lock, submitted_ - options_.maxPending + 1);
+  if (options_.ledger) {
+    options_.ledger->add(DrainEntry{DrainCause::QueueFull, op, begin, deviceClockNs()});
+  }
 }
 
 void DeviceQueue::start() {
   processId_ = ::getpid();
   thread_ = std::thread([this] {
     threadId_.store(std::this_thread::get_id());
-    if (scope_) {
-      scope_([this] { loop(); });
+    if (options_.scope) {
+      options_.scope([this] { loop(); });
     } else {
       loop();
     }
@@ -89,39 +114,130 @@ void DeviceQueue::start() {
 }
 
 void DeviceQueue::loop() {
-  std::unique_lock lock(mutex_);
+  std::vector<Item> batch;
   for (;;) {
-    work_.wait(lock, [this] { return stopping_ || !items_.empty(); });
-    if (items_.empty()) return;
-    Item item = std::move(items_.front());
-    items_.pop_front();
-    lock.unlock();
-    run(item);
-    // What the job holds is released before anybody learns that it is over.
-    item = Item{};
-    lock.lock();
-    ++finished_;
-    if (finished_ >= nextTarget_) {
-      nextTarget_ = kNobodyWaits;
-      targetReached_.notify_all();
+    {
+      std::unique_lock lock(mutex_);
+      while (items_.empty() && !stopping_) {
+        sleeps_ = true;
+        work_.wait(lock);
+      }
+      sleeps_ = false;
+      if (items_.empty()) {
+        state_ = ThreadState::Ended;
+        targetReached_.notify_all();
+        return;
+      }
+      batch.swap(items_);
     }
+    for (Item& item : batch) {
+      run(item);
+      // What the job holds is released before anybody learns that it is over.
+      item = Item{};
+      finishOne();
+    }
+    batch.clear();
+  }
+}
+
+void DeviceQueue::finishOne() {
+  // In this order, and the other way round in waitUntilFinished(): one side sees the other.
+  const std::uint64_t finished = finished_.fetch_add(1) + 1;
+  if (finished < nextTarget_.load()) return;
+  const std::lock_guard lock(mutex_);
+  nextTarget_.store(kNobodyWaits);
+  targetReached_.notify_all();
+}
+
+void DeviceQueue::waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
+  for (;;) {
+    nextTarget_.store(std::min(nextTarget_.load(), target));
+    if (finished_.load() >= target) return;
+    targetReached_.wait(lock);
   }
 }
 
 void DeviceQueue::run(Item& item) {
   if (item.event) {
-    item.event->timeNs_.store(steadyNs());
-    item.event->passed_.store(item.recording);
+    pass(item);
+  } else if (hasFailed_.load(std::memory_order_acquire)) {
+    account(item, 0, 0);
+  } else if (item.kind == JobKind::Upkeep) {
+    call(item);
+  } else {
+    runKernel(item);
+  }
+}
+
+void DeviceQueue::runKernel(Item& item) {
+  const QueueKnobs& knobs = options_.knobs;
+  ++kernels_;
+  stopAtFaults(item);
+  if (knobs.launchDelayNs > 0) waitUntil(deviceClockNs() + knobs.launchDelayNs);
+  const std::uint64_t start = deviceClockNs();
+  call(item);
+  std::uint64_t end = deviceClockNs();
+  if (knobs.slowdown > 1) {
+    waitUntil(start +
+              static_cast<std::uint64_t>(static_cast<double>(end - start) * knobs.slowdown));
+    end = deviceClockNs();
+  }
+  busyNs_.fetch_add(end - start, std::memory_order_relaxed);
+  account(item, start, end);
+}
+
+void DeviceQueue::runInPlace(Item& item) {
+  if (abandoned_.load(std::memory_order_acquire)) return;
+  if (item.event) {
+    pass(item);
     return;
   }
-  if (hasFailed_.load(std::memory_order_acquire)) return;
-  const std::uint64_t start = steadyNs();
+  const bool skipped = hasFailed_.load(std::memory_order_acquire);
+  const std::uint64_t start = skipped ? 0 : deviceClockNs();
+  if (!skipped) call(item);
+  account(item, start, skipped ? 0 : deviceClockNs());
+}
+
+void DeviceQueue::pass(Item& item) {
+  const std::uint64_t now = deviceClockNs();
+  item.event->timeNs_.store(now);
+  item.event->passed_.store(item.recording);
+  if (options_.ledger) options_.ledger->addEvent({item.enqueuedNs, now});
+}
+
+void DeviceQueue::call(Item& item) {
   try {
     item.job();
   } catch (...) {
     fail(item.op, std::current_exception());
   }
-  busyNs_.fetch_add(steadyNs() - start, std::memory_order_relaxed);
+}
+
+void DeviceQueue::stopAtFaults(const Item& item) {
+  const bool crashes = kernels_ == options_.knobs.crashAt;
+  if (!crashes && kernels_ != options_.knobs.hangAt) return;
+  if (options_.ledger) {
+    const auto kind = crashes ? FaultEntry::Kind::Crash : FaultEntry::Kind::Hang;
+    options_.ledger->addFault({kind, item.op, kernels_, deviceClockNs()});
+    options_.ledger->flush();
+  }
+  if (!crashes) hang();
+  // Metal's own assertions end a process in this way.
+  std::fprintf(stderr,
+               "-[HighwaterSimulatedCommandBuffer commit]: failed assertion `a crash was asked for "
+               "at kernel %" PRIu64 ", %.*s'\n",
+               kernels_, static_cast<int>(item.op.size()), item.op.data());
+  std::abort();
+}
+
+void DeviceQueue::hang() {
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = ThreadState::Hangs;
+    targetReached_.notify_all();
+  }
+  // From here on the queue may be gone.
+  for (;;) ::pause();
 }
 
 void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {
@@ -130,17 +246,15 @@ void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {
   hasFailed_.store(true, std::memory_order_release);
 }
 
-void DeviceQueue::waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
-  while (finished_ < target) {
-    nextTarget_ = std::min(nextTarget_, target);
-    targetReached_.wait(lock);
-  }
+void DeviceQueue::account(const Item& item, std::uint64_t startNs, std::uint64_t endNs) {
+  if (!options_.ledger || item.kind != JobKind::Kernel) return;
+  options_.ledger->add(KernelEntry{item.op, item.enqueuedNs, startNs, endNs});
 }
 
 void DeviceQueue::wait() {
   if (runsInline() || isDeviceThread()) return;
   std::unique_lock lock(mutex_);
-  waitUntilFinished(lock, submitted_);
+  waitUntilFinished(lock, submitted_.load());
 }
 
 std::optional<JobFailure> DeviceQueue::drain() {
@@ -152,13 +266,8 @@ std::optional<JobFailure> DeviceQueue::drain() {
 }
 
 std::uint64_t DeviceQueue::pending() const {
-  std::lock_guard lock(mutex_);
-  return submitted_ - finished_;
-}
-
-std::uint64_t DeviceQueue::submitted() const {
-  std::lock_guard lock(mutex_);
-  return submitted_;
+  const std::uint64_t finished = finished_.load();
+  return submitted_.load() - finished;
 }
 
 void DeviceQueue::stop() {
@@ -168,11 +277,20 @@ void DeviceQueue::stop() {
     return;
   }
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    work_.notify_all();
+    if (thread_.joinable()) {
+      targetReached_.wait(lock, [this] { return state_ != ThreadState::Runs; });
+    }
+    abandoned_.store(state_ == ThreadState::Hangs);
+    state_ = state_ == ThreadState::Hangs ? state_ : ThreadState::Ended;
   }
-  work_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (abandoned_.load()) {
+    thread_.detach();
+  } else if (thread_.joinable()) {
+    thread_.join();
+  }
   stopped_.store(true, std::memory_order_release);
 }
 

@@ -33,6 +33,7 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   TORCH_WARN_ONCE("The operator '", op.schema().operator_name(),
                   "' is not currently supported on the MPS backend and will fall back to run on "
                   "the CPU. This may have performance implications.");
+  const FallbackScope accounted(c10::toString(op.operator_name()));
   at::native::cpu_fallback(op, stack);
 }
 

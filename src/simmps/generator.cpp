@@ -26,7 +26,7 @@ class DeviceGenerator final : public c10::GeneratorImpl {
 
   void set_current_seed(std::uint64_t seed) override {
     seed_ = seed;
-    submitJob("manual_seed", [inner = inner_, seed]() mutable {
+    submitUpkeep("manual_seed", [inner = inner_, seed]() mutable {
       const std::lock_guard lock(inner.mutex());
       inner.set_current_seed(seed);
     });

@@ -74,7 +74,10 @@ std::string install() {
       readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
   if (const auto* error = std::get_if<std::string>(&settings)) return *error;
   if (std::string reason = obstacle(); !reason.empty()) return reason;
-  createDevice(std::get<Settings>(settings));
+  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
+  if (std::string problem = createDevice(std::get<Settings>(settings), origin); !problem.empty()) {
+    return problem;
+  }
   if (!registerHooks()) {
     return "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
            "load it first";

@@ -45,8 +45,10 @@ at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
   if (dst.is_mps() && from.is_mps()) {
     copyOnDevice(dst, from);
   } else if (dst.is_mps()) {
+    FallbackScope::copiedToDevice(dst.nbytes());
     copyToDevice(dst, from, nonBlocking);
   } else {
+    FallbackScope::copiedToCpu(dst.nbytes());
     copyToHost(dst, from, nonBlocking);
   }
   return dst;

@@ -21,6 +21,8 @@ enum class DrainCause : std::uint8_t {
 };
 /// "synchronize", "scalar_read"...: as the ledger's file writes it.
 [[nodiscard]] std::string_view nameOf(DrainCause cause);
+/// Nanoseconds of the machine's monotonic clock, as all times of the ledger.
+[[nodiscard]] std::uint64_t deviceClockNs();
 
 /// A change of the device's memory, and the counters after it. Times are the monotonic clock's in
 /// ns, sizes bytes.
@@ -41,6 +43,8 @@ struct MemoryEntry {
   std::uint64_t currentBytes = 0;
   std::uint64_t driverBytes = 0;
 };
+/// "allocate", "free"...
+[[nodiscard]] std::string_view nameOf(MemoryEntry::Kind kind);
 
 /// One job of the queue. A job that was skipped after a failure has startNs = endNs = 0.
 struct KernelEntry {
@@ -67,6 +71,21 @@ struct FallbackEntry {
   std::uint64_t bytesToDevice = 0;
 };
 
+/// An event that the queue passed. Recording one does not make the host wait.
+struct EventEntry {
+  std::uint64_t recordedNs = 0;
+  std::uint64_t passedNs = 0;
+};
+
+/// The device stops: as a knob of the simulation asked for.
+struct FaultEntry {
+  enum class Kind : std::uint8_t { Hang, Crash };
+  Kind kind = Kind::Hang;
+  std::string_view op;       ///< the kernel that does not run any more
+  std::uint64_t kernel = 0;  ///< its number, counted from 1
+  std::uint64_t timeNs = 0;
+};
+
 /// The device's own account, made inside it and not by any observer: the truth that the profiler is
 /// checked against. Called from any thread, in the order in which things happened to one object
 /// (the allocator's entries are in the order of its changes, the queue's in the order it ran jobs).
@@ -77,6 +96,11 @@ class Ledger {
   virtual void add(const KernelEntry& entry) = 0;
   virtual void add(const DrainEntry& entry) = 0;
   virtual void add(const FallbackEntry& entry) = 0;
+  // Of another name, so that who keeps only what it checks need not name these.
+  virtual void addEvent(const EventEntry&) {}
+  virtual void addFault(const FaultEntry&) {}
+  /// Brings what was added to where it outlives the process.
+  virtual void flush() {}
 };
 
 }  // namespace highwater::simmps

@@ -125,6 +125,7 @@ std::variant<Settings, std::string> readSettings(const Environment& environment,
         readQueue(environment, settings), readFallback(environment, settings)}) {
     if (!error.empty()) return error;
   }
+  if (const char* file = environment(kLedgerVariable)) settings.ledgerFile = file;
   return settings;
 }
 

@@ -12,6 +12,7 @@ namespace highwater::simmps {
 
 inline constexpr char kRecommendedVariable[] = "HIGHWATER_SIM_RECOMMENDED_MAX";
 inline constexpr char kQueueVariable[] = "HIGHWATER_SIM_QUEUE";
+inline constexpr char kLedgerVariable[] = "HIGHWATER_SIM_LEDGER";
 inline constexpr char kHighVariable[] = "PYTORCH_MPS_HIGH_WATERMARK_RATIO";
 inline constexpr char kLowVariable[] = "PYTORCH_MPS_LOW_WATERMARK_RATIO";
 inline constexpr char kFallbackVariable[] = "PYTORCH_ENABLE_MPS_FALLBACK";

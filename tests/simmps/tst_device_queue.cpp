@@ -65,7 +65,7 @@ class DeviceQueueTest : public QObject {
   }
 
   void hostCannotRunAheadWithoutEnd() {
-    DeviceQueue queue({}, 8);
+    DeviceQueue queue({.scope = {}, .maxPending = 8});
     std::uint64_t most = 0;
     for (int i = 0; i < 2000; ++i) {
       queue.submit("job", [] {});
@@ -117,11 +117,11 @@ class DeviceQueueTest : public QObject {
   void scopeSurroundsTheThread() {
     int entered = 0, left = 0;
     {
-      DeviceQueue queue([&](const std::function<void()>& loop) {
+      DeviceQueue queue({.scope = [&](const std::function<void()>& loop) {
         ++entered;
         loop();
         ++left;
-      });
+      }});
       queue.submit("one", [] {});
       queue.submit("two", [] {});
     }

@@ -1,0 +1,273 @@
+#include "simmps/file_ledger.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "simmps/json_line.h"
+
+namespace highwater::simmps {
+namespace {
+
+constexpr std::size_t kBufferBytes = 64 * 1024;
+constexpr std::chrono::milliseconds kLongestDelay{200};
+
+// Set in a child process: what it inherits is the parent's file, and a mutex that a thread which is
+// gone may hold.
+std::atomic<bool> gForked{false};
+
+void watchForks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { gForked.store(true, std::memory_order_relaxed); });
+  (void)registered;
+}
+
+std::string withProcessId(std::string path) {
+  for (auto at = path.find("%p"); at != std::string::npos; at = path.find("%p", at)) {
+    path.replace(at, 2, std::to_string(::getpid()));
+  }
+  return path;
+}
+
+/// The empty file, locked for this process, or why not.
+std::variant<int, std::string> openEmpty(const std::string& path) {
+  // Not emptied before it is known to be ours. O_NONBLOCK: a pipe must not hold the process up.
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+  if (file < 0) return std::string(std::strerror(errno));
+  std::string problem;
+  struct stat about = {};
+  if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+    problem = "not a regular file";
+  } else if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    problem = "another process writes to it";
+  } else if (::ftruncate(file, 0) != 0) {
+    problem = std::strerror(errno);
+  }
+  if (problem.empty()) return file;
+  ::close(file);
+  return problem;
+}
+
+void writeSettings(JsonLine& line, const Settings& settings) {
+  std::string missing;
+  for (const std::string& op : settings.missingOps) {
+    if (!missing.empty()) missing += ',';
+    missing += op;
+  }
+  line.beginObject("settings")
+      .number("recommended_max", settings.limits.recommendedBytes)
+      .number("system_memory", settings.systemBytes)
+      .real("high_watermark_ratio", settings.limits.highWatermarkRatio)
+      .real("low_watermark_ratio", settings.limits.lowWatermarkRatio)
+      .number("hidden_growth", settings.hiddenGrowthBytes)
+      .number("graph_cache", settings.graphCacheBytes)
+      .number("launch_delay_ns", settings.launchDelayNs)
+      .real("slowdown", settings.slowdown)
+      .text("missing_ops", missing)
+      .number("oom_at", settings.outOfMemoryAt)
+      .number("hang_at", settings.hangAt)
+      .number("crash_at", settings.crashAt)
+      .boolean("asynchronous", settings.asynchronous)
+      .boolean("cpu_fallback", settings.cpuFallback)
+      .endObject();
+}
+
+}  // namespace
+
+FileLedger::FileLedger(int file, std::string path)
+    : file_(file), path_(std::move(path)), processId_(::getpid()) {
+  watchForks();
+  buffer_.reserve(2 * kBufferBytes);
+}
+
+FileLedger::Outcome FileLedger::open(const Settings& settings, const LedgerOrigin& origin) {
+  const std::string path = withProcessId(settings.ledgerFile);
+  const auto opened = openEmpty(path);
+  if (const auto* problem = std::get_if<std::string>(&opened)) return *problem;
+  std::unique_ptr<FileLedger> ledger(new FileLedger(std::get<int>(opened), path));
+  {
+    JsonLine line(ledger->buffer_, "header");
+    line.number("schema", kSchema)
+        .text("device", origin.deviceVersion)
+        .text("libtorch", origin.torchVersion)
+        .number("pid", static_cast<std::uint64_t>(ledger->processId_))
+        .text("clock", "monotonic_ns")
+        .number("time_ns", deviceClockNs());
+    writeSettings(line, settings);
+  }
+  if (!ledger->writeOut()) {
+    std::string problem = std::strerror(errno);
+    ledger->failed_ = true;
+    return problem;
+  }
+  return ledger;
+}
+
+FileLedger::~FileLedger() {
+  if (!isOwner()) {
+    // The thread did not survive the fork; its handle must not end the process.
+    if (flusher_.joinable()) flusher_.detach();
+    ::close(file_);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    writeOrGiveUp();
+  }
+  changed_.notify_all();
+  if (flusher_.joinable()) flusher_.join();
+  ::close(file_);
+}
+
+bool FileLedger::isOwner() const {
+  return !gForked.load(std::memory_order_relaxed) || processId_ == ::getpid();
+}
+
+template <typename Write>
+void FileLedger::append(Write&& write) {
+  if (failed_.load(std::memory_order_relaxed) || !isOwner()) return;
+  const std::lock_guard lock(mutex_);
+  const bool wasEmpty = buffer_.empty();
+  write(buffer_);
+  if (writesThrough_ || buffer_.size() >= kBufferBytes) {
+    writeOrGiveUp();
+  } else if (wasEmpty) {
+    startFlusher();
+    changed_.notify_one();
+  }
+}
+
+void FileLedger::add(const MemoryEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine line(out, nameOf(entry.kind));
+    line.number("time_ns", entry.timeNs).number("bytes", entry.bytes);
+    if (entry.address != 0) line.number("address", entry.address);
+    if (entry.requestedBytes != 0) line.number("requested_bytes", entry.requestedBytes);
+    line.number("current_bytes", entry.currentBytes).number("driver_bytes", entry.driverBytes);
+  });
+}
+
+void FileLedger::add(const KernelEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, "kernel")
+        .text("op", entry.op)
+        .number("enqueued_ns", entry.enqueuedNs)
+        .number("start_ns", entry.startNs)
+        .number("end_ns", entry.endNs);
+  });
+}
+
+void FileLedger::add(const DrainEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, "drain")
+        .text("cause", nameOf(entry.cause))
+        .text("op", entry.op)
+        .number("begin_ns", entry.beginNs)
+        .number("end_ns", entry.endNs);
+    if (entry.cause == DrainCause::Exit) writesThrough_ = true;
+  });
+}
+
+void FileLedger::add(const FallbackEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, "fallback")
+        .text("op", entry.op)
+        .number("begin_ns", entry.beginNs)
+        .number("end_ns", entry.endNs)
+        .number("bytes_to_cpu", entry.bytesToCpu)
+        .number("bytes_to_device", entry.bytesToDevice);
+  });
+}
+
+void FileLedger::addEvent(const EventEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, "event_passed")
+        .number("recorded_ns", entry.recordedNs)
+        .number("passed_ns", entry.passedNs);
+  });
+}
+
+void FileLedger::addFault(const FaultEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, entry.kind == FaultEntry::Kind::Hang ? "hang" : "crash")
+        .text("op", entry.op)
+        .number("kernel", entry.kernel)
+        .number("time_ns", entry.timeNs);
+  });
+}
+
+void FileLedger::flush() {
+  if (!isOwner()) return;
+  const std::lock_guard lock(mutex_);
+  writeOrGiveUp();
+}
+
+bool FileLedger::writeOut() {
+  std::size_t taken = 0;
+  while (taken < buffer_.size()) {
+    const ssize_t count = ::write(file_, buffer_.data() + taken, buffer_.size() - taken);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    taken += static_cast<std::size_t>(count);
+  }
+  written_ += taken;
+  const bool all = taken == buffer_.size();
+  // markIncomplete() looks at what was taken last: it may end within a line.
+  buffer_.resize(all ? 0 : taken);
+  return all;
+}
+
+void FileLedger::writeOrGiveUp() {
+  if (failed_ || writeOut()) return;
+  const std::string reason = std::strerror(errno);
+  failed_ = true;
+  markIncomplete(reason);
+  std::fprintf(
+      stderr,
+      "highwater: HIGHWATER_SIM_LEDGER: \"%s\" cannot be written any more (%s); the ledger "
+      "is incomplete.\n",
+      path_.c_str(), reason.c_str());
+}
+
+void FileLedger::markIncomplete(std::string_view reason) {
+  std::string mark;
+  JsonLine(mark, "incomplete").text("reason", reason);
+  // Lines that were just written make room for the mark where the file may not grow.
+  const std::size_t end = buffer_.size();
+  const std::size_t keep =
+      end > mark.size() ? buffer_.rfind('\n', end - mark.size() - 1) : std::string::npos;
+  const std::uint64_t start = written_ - end;
+  const auto at = static_cast<off_t>(keep == std::string::npos ? start : start + keep + 1);
+  buffer_.clear();
+  if (::ftruncate(file_, at) != 0) return;
+  const ssize_t count = ::pwrite(file_, mark.data(), mark.size(), at);
+  if (count >= 0 && static_cast<std::size_t>(count) < mark.size()) (void)!::ftruncate(file_, at);
+}
+
+void FileLedger::startFlusher() {
+  if (flusher_.joinable() || closing_) return;
+  flusher_ = std::thread([this] {
+    ::pthread_setname_np(::pthread_self(), "sim ledger");
+    flushRegularly();
+  });
+}
+
+void FileLedger::flushRegularly() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    changed_.wait(lock, [this] { return closing_ || !buffer_.empty(); });
+    changed_.wait_for(lock, kLongestDelay, [this] { return closing_; });
+    writeOrGiveUp();
+  }
+}
+
+}  // namespace highwater::simmps

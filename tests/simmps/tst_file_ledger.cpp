@@ -1,0 +1,214 @@
+#include "simmps/file_ledger.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+using namespace highwater::simmps;
+
+namespace {
+
+using Lines = std::vector<QJsonObject>;
+
+/// Every line of the file as an object; one without members where a line is none.
+Lines linesOf(const QString& path) {
+  QFile file(path);
+  Lines lines;
+  if (!file.open(QIODevice::ReadOnly)) return lines;
+  const auto texts = file.readAll().split('\n');
+  for (qsizetype i = 0; i < texts.size(); ++i) {
+    if (i + 1 == texts.size() && texts[i].isEmpty()) break;
+    lines.push_back(QJsonDocument::fromJson(texts[i]).object());
+  }
+  return lines;
+}
+
+QString text(const QJsonObject& line, const char* key) {
+  return line.value(QLatin1String(key)).toString();
+}
+qint64 number(const QJsonObject& line, const char* key) {
+  return line.value(QLatin1String(key)).toInteger(-1);
+}
+
+Settings withFile(const QString& path) {
+  Settings settings;
+  settings.ledgerFile = path.toStdString();
+  return settings;
+}
+
+std::unique_ptr<FileLedger> opened(const QString& path) {
+  auto outcome = FileLedger::open(withFile(path), {"highwater-simmps 1.2.3", "2.13.0"});
+  auto* ledger = std::get_if<std::unique_ptr<FileLedger>>(&outcome);
+  return ledger ? std::move(*ledger) : nullptr;
+}
+
+std::string problemWith(const QString& path) {
+  const auto outcome = FileLedger::open(withFile(path), {"device", "torch"});
+  const auto* problem = std::get_if<std::string>(&outcome);
+  return problem ? *problem : std::string();
+}
+
+/// Exit code of what `action` returns in a child process.
+int inChild(const std::function<int()>& action) {
+  const pid_t child = fork();
+  if (child == 0) _exit(action());
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace
+
+class FileLedgerTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  QString path(const char* name) const { return folder_.filePath(QLatin1String(name)); }
+
+ private slots:
+  void headerSaysWhoWroteIt() {
+    Settings settings = withFile(path("header %p"));
+    settings.limits.recommendedBytes = 5 * kGiB;
+    settings.missingOps = {"aten::kthvalue", "aten::mode"};
+    settings.slowdown = 2.5;
+    const auto outcome = FileLedger::open(settings, {"highwater-simmps 1.2.3", "2.13.0"});
+    QVERIFY(std::holds_alternative<std::unique_ptr<FileLedger>>(outcome));
+    const Lines lines = linesOf(path("header ") + QString::number(getpid()));
+    QCOMPARE(lines.size(), std::size_t(1));
+    QCOMPARE(text(lines[0], "event"), "header");
+    QCOMPARE(number(lines[0], "schema"), 1);
+    QCOMPARE(text(lines[0], "device"), "highwater-simmps 1.2.3");
+    QCOMPARE(text(lines[0], "libtorch"), "2.13.0");
+    QCOMPARE(number(lines[0], "pid"), getpid());
+    QCOMPARE(text(lines[0], "clock"), "monotonic_ns");
+    const QJsonObject written = lines[0].value("settings").toObject();
+    QCOMPARE(number(written, "recommended_max"), qint64(5 * kGiB));
+    QCOMPARE(text(written, "missing_ops"), "aten::kthvalue,aten::mode");
+    QCOMPARE(written.value("slowdown").toDouble(), 2.5);
+  }
+
+  void writesEachKindOfEntry() {
+    const auto ledger = opened(path("kinds"));
+    ledger->add(MemoryEntry{MemoryEntry::Kind::Allocate, 11, 4096, 256, 4, 512, 8 * kMiB});
+    ledger->add(MemoryEntry{MemoryEntry::Kind::GraphCache, 12, 0, 100, 0, 512, 8 * kMiB + 100});
+    ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
+    ledger->add(DrainEntry{DrainCause::ScalarRead, "odd \"op\"\n", 4, 5});
+    ledger->add(FallbackEntry{"aten::kthvalue.values", 6, 7, 800, 900});
+    ledger->addEvent({8, 9});
+    ledger->addFault({FaultEntry::Kind::Hang, "aten::add", 77, 10});
+    ledger->flush();
+    const Lines lines = linesOf(path("kinds"));
+    QCOMPARE(lines.size(), std::size_t(8));
+    QCOMPARE(text(lines[1], "event"), "allocate");
+    QCOMPARE(number(lines[1], "address"), 4096);
+    QCOMPARE(number(lines[1], "requested_bytes"), 4);
+    QCOMPARE(number(lines[1], "current_bytes"), 512);
+    QCOMPARE(number(lines[1], "driver_bytes"), qint64(8 * kMiB));
+    QCOMPARE(text(lines[2], "event"), "graph_cache");
+    QVERIFY(!lines[2].contains("address"));
+    QCOMPARE(number(lines[3], "start_ns"), 2);
+    QCOMPARE(text(lines[4], "cause"), "scalar_read");
+    QCOMPARE(text(lines[4], "op"), "odd \"op\"\n");
+    QCOMPARE(number(lines[5], "bytes_to_device"), 900);
+    QCOMPARE(number(lines[6], "passed_ns"), 9);
+    QCOMPARE(number(lines[7], "kernel"), 77);
+  }
+
+  void reachesTheFileBySizeAndByTime() {
+    const auto ledger = opened(path("delays"));
+    ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
+    QTRY_COMPARE_WITH_TIMEOUT(linesOf(path("delays")).size(), std::size_t(2), 3000);
+    for (int i = 0; i < 2000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
+    QVERIFY(linesOf(path("delays")).size() > 1000);
+  }
+
+  void writesAtOnceAfterExit() {
+    const auto ledger = opened(path("exit"));
+    ledger->add(DrainEntry{DrainCause::Exit, {}, 1, 2});
+    ledger->add(MemoryEntry{});
+    QCOMPARE(linesOf(path("exit")).size(), std::size_t(3));
+  }
+
+  void keepsLinesWholeUnderThreads() {
+    constexpr int kEach = 5000;
+    {
+      const auto ledger = opened(path("threads"));
+      std::vector<std::thread> writers;
+      for (int i = 0; i < 4; ++i) {
+        writers.emplace_back([&ledger, i] {
+          for (std::uint64_t n = 0; n < kEach; ++n) {
+            ledger->add(KernelEntry{"aten::mm", static_cast<std::uint64_t>(i), n, n});
+          }
+        });
+      }
+      for (auto& writer : writers) writer.join();
+    }
+    std::vector<qint64> next(4, 0);
+    const Lines lines = linesOf(path("threads"));
+    QCOMPARE(lines.size(), std::size_t(1 + 4 * kEach));
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      auto& expected = next.at(static_cast<std::size_t>(number(lines[i], "enqueued_ns")));
+      QCOMPARE(number(lines[i], "start_ns"), expected++);
+    }
+  }
+
+  void forkedChildAddsNothing() {
+    {
+      const auto ledger = opened(path("fork"));
+      ledger->add(KernelEntry{"parent", 1, 2, 3});
+      QCOMPARE(inChild([&] {
+                 for (int i = 0; i < 2000; ++i) ledger->add(KernelEntry{"child", 1, 2, 3});
+                 ledger->flush();
+                 return 0;
+               }),
+               0);
+    }
+    const Lines lines = linesOf(path("fork"));
+    QCOMPARE(lines.size(), std::size_t(2));
+    QCOMPARE(text(lines[1], "op"), "parent");
+  }
+
+  void saysWhyAFileCannotBeOpened() {
+    QCOMPARE(problemWith(path("no/such/folder")), std::string("No such file or directory"));
+    QCOMPARE(problemWith(folder_.path()), std::string("Is a directory"));
+    QCOMPARE(problemWith("/dev/full"), std::string("not a regular file"));
+    const auto first = opened(path("busy"));
+    first->add(KernelEntry{"kept", 1, 2, 3});
+    first->flush();
+    QCOMPARE(problemWith(path("busy")), std::string("another process writes to it"));
+    QCOMPARE(linesOf(path("busy")).size(), std::size_t(2));
+  }
+
+  void aFileThatIsFullEndsWithAMark() {
+    const QString file = path("full");
+    QCOMPARE(inChild([&] {
+               std::signal(SIGXFSZ, SIG_IGN);
+               const rlimit most{100000, 100000};
+               if (setrlimit(RLIMIT_FSIZE, &most) != 0) return 1;
+               const auto ledger = opened(file);
+               if (!ledger) return 2;
+               for (int i = 0; i < 5000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
+               ledger->flush();
+               return 0;
+             }),
+             0);
+    QVERIFY(QFileInfo(file).size() <= 100000);
+    const Lines lines = linesOf(file);
+    QVERIFY(lines.size() > 1000);
+    for (const QJsonObject& line : lines) QVERIFY(!line.isEmpty());
+    QCOMPARE(text(lines.back(), "event"), "incomplete");
+    QCOMPARE(text(lines.back(), "reason"), "File too large");
+  }
+};
+
+QTEST_GUILESS_MAIN(FileLedgerTest)
+#include "tst_file_ledger.moc"
