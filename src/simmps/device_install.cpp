@@ -28,6 +28,7 @@ void registerKernels() {
   registerViewKernels(mps);
   registerCopyKernels(mps);
   registerComposedKernels(mps);
+  registerConvolutionKernels(mps);
   registerAlwaysFallingBack(mps);
   registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
