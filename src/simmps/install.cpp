@@ -1,8 +1,10 @@
 #include <ATen/ATen.h>
 #include <ATen/Version.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -14,6 +16,7 @@
 #include "simmps/device.h"
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
+#include "simmps/setting_values.h"
 #include "simmps/simmps.h"
 #include "simmps/torch_version.h"
 
@@ -68,18 +71,48 @@ void registerKernels() {
   registerAutogradKernels(autograd);
 }
 
-std::string install() {
-  auto settings =
-      readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
-  if (const auto* error = std::get_if<std::string>(&settings)) return *error;
-  if (std::string reason = obstacle(); !reason.empty()) return reason;
+bool opExists(const std::string& name) {
+  const auto colons = name.find("::");
+  const auto dot = name.find('.', colons);
+  const auto all = c10::Dispatcher::singleton().getAllOpNames();
+  return std::any_of(all.begin(), all.end(), [&](const c10::OperatorName& each) {
+    if (each.name != name.substr(0, dot)) return false;
+    return dot == std::string::npos || each.overload_name == name.substr(dot + 1);
+  });
+}
+
+/// Empty, or which of the ops that are to lack a kernel does not exist.
+std::string unknownOp(const Settings& settings) {
+  for (const std::string& name : settings.missingOps) {
+    if (!opExists(name)) {
+      return refusal(kSimMissingOpsVariable, name,
+                     "names of ops that libtorch " HIGHWATER_TORCH_VERSION " has");
+    }
+  }
+  return {};
+}
+
+/// How loading went; `error` is empty where the device is there.
+struct Outcome {
+  std::string error;
+  bool isUsage = false;  ///< a setting in the environment is to blame
+};
+
+Outcome install() {
+  auto settings = readSettings(processEnvironment(), thisMachine());
+  if (auto* error = std::get_if<std::string>(&settings)) return {*error, true};
+  if (std::string reason = obstacle(); !reason.empty()) return {reason};
+  if (std::string reason = unknownOp(std::get<Settings>(settings)); !reason.empty()) {
+    return {reason, true};
+  }
   const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
   if (std::string problem = createDevice(std::get<Settings>(settings), origin); !problem.empty()) {
-    return problem;
+    return {problem, true};
   }
   if (!registerHooks()) {
-    return "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
-           "load it first";
+    return {
+        "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
+        "load it first"};
   }
   c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
   registerGuard();
@@ -88,15 +121,16 @@ std::string install() {
 }
 
 /// Installs once; the result is kept.
-const std::string& outcome() {
-  static const std::string error = [] {
+const Outcome& outcome() {
+  static const Outcome result = [] {
     try {
       return install();
     } catch (const std::exception& failure) {
-      return "the simulated mps device could not be registered: " + std::string(failure.what());
+      return Outcome{"the simulated mps device could not be registered: " +
+                     std::string(failure.what())};
     }
   }();
-  return error;
+  return result;
 }
 
 int installOnLoad() {
@@ -117,12 +151,18 @@ int installOnLoad() {
 extern "C" {
 
 int highwater_simmps_install() {
-  return highwater::simmps::outcome().empty() ? 0 : 1;
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) return 0;
+  return result.isUsage ? 2 : 1;
 }
 
 const char* highwater_simmps_error() {
-  const std::string& error = highwater::simmps::outcome();
+  const std::string& error = highwater::simmps::outcome().error;
   return error.empty() ? nullptr : error.c_str();
+}
+
+void highwater_simmps_finish() {
+  if (highwater::simmps::outcome().error.empty()) highwater::simmps::finishDevice();
 }
 
 const char* highwater_simmps_version() {
