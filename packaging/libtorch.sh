@@ -112,6 +112,30 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
   return 1
 }
 
+# What the tests of the simulated device want in Python beside torch: PyTorch's own testing modules
+# import these. Building and running need neither, so a failure is only told.
+readonly test_packages="numpy expecttest"
+
+# True where .venv is in use and lacks one of them. Other people's Pythons are left alone.
+test_packages_missing() {
+  [ "$torch_from" = "the checkout's .venv" ] || return 1
+  local name
+  for name in $test_packages; do
+    [ -d "$torch_dir/../../../../$name" ] || return 0
+  done
+  return 1
+}
+
+install_test_packages() {
+  say "installing $test_packages into .venv, for the tests"
+  # shellcheck disable=SC2086
+  "$checkout/.venv/bin/python" -m pip install -q --disable-pip-version-check --retries 1 \
+    $test_packages >&2 || {
+    say "could not install $test_packages into .venv; the tests that need them are left out"
+    printf '  %s\n' "pip's reason is above; they come from https://pypi.org, and packaging/setup tries again" >&2
+  }
+}
+
 torch_cpu_index=https://download.pytorch.org/whl/cpu
 
 # reaches PYTHON ADDRESS

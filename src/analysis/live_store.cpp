@@ -99,6 +99,7 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& fallback : batch.fallbacks) addFallback(fallback);
   for (const auto& marker : batch.markers) addMarker(marker);
   for (const auto& step : batch.steps) addStep(step);
+  for (const auto& span : batch.deviceSpans) addDeviceSpan(span);
   evaluations_.insert(evaluations_.end(), batch.evaluations.begin(), batch.evaluations.end());
   addOpenSpans(batch.openSpans);
   for (const auto& heartbeat : batch.heartbeats) addHeartbeat(heartbeat);
@@ -139,10 +140,15 @@ void LiveStore::addStep(const events::StepRecord& step) {
   steps_.durationMs.append(toMs(step.duration_ns()));
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
   steps_.tokensPerS.append(seconds > 0 ? step.tokens() / seconds : kNaN);
+  steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
   steps_.fallbackMs.append(takePending(pendingFallbackNs_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));
   stepReached(step.step());
   if (openSpan_ && openSpan_->step() != 0 && openSpan_->step() <= step.step()) openSpan_.reset();
+}
+
+void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {
+  if (const auto row = rowOf(span.step())) steps_.deviceMs.set(*row, toMs(span.device_ns()));
 }
 
 void LiveStore::addPhase(const events::PhaseSpan& phase) {
@@ -178,12 +184,16 @@ void LiveStore::addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& 
     pending[step] += ns;
     return;
   }
+  if (const auto row = rowOf(step)) column.set(*row, column[*row] + toMs(ns));
+}
+
+std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {
+  const auto& records = steps_.records;
   const auto found = std::partition_point(
       records.begin(), records.end(),
       [step](const events::StepRecord& record) { return record.step() < step; });
-  if (found == records.end() || found->step() != step) return;
-  const auto row = static_cast<std::size_t>(found - records.begin());
-  column.set(row, column[row] + toMs(ns));
+  if (found == records.end() || found->step() != step) return std::nullopt;
+  return static_cast<std::size_t>(found - records.begin());
 }
 
 void LiveStore::addMarker(const events::Marker& marker) {

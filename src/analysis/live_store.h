@@ -31,10 +31,11 @@ struct SystemColumns {
 
 /// Steps, a row a finished step. `fallbackMs` and `unplannedSyncMs` are the parts of a step that
 /// were lost to them (the wait inside a fallback counts with the fallback only); `tokensPerS` is
-/// NaN for a step without duration; `lane` has the records' indices as payload.
+/// NaN for a step without duration, `deviceMs` where the device span is unknown; `lane` has the
+/// records' indices as payload.
 struct StepColumns {
   std::vector<events::StepRecord> records;
-  SeriesPyramid durationMs, tokensPerS, fallbackMs, unplannedSyncMs;
+  SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
   SpanIndex lane;
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
@@ -121,6 +122,7 @@ class LiveStore final : public MessageSink {
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
   void addStep(const events::StepRecord& step);
+  void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
   void addSyncPoint(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
@@ -128,6 +130,8 @@ class LiveStore final : public MessageSink {
   void addOpenSpans(std::span<const events::OpenSpan> spans);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
+  /// The row of a finished step.
+  [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// Adds lost time to its step, or keeps it until the step is finished.
   void addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
                    std::map<std::uint32_t, std::int64_t>& pending);

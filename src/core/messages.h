@@ -133,6 +133,7 @@ struct EventBatch {
   std::span<const events::OpenSpan> openSpans;
   std::span<const events::Heartbeat> heartbeats;
   std::span<const events::DropRecord> drops;
+  std::span<const events::DeviceSpan> deviceSpans;
 
   /// Calls f(span) for each of the spans above, in that order.
   template <typename F>
@@ -148,6 +149,7 @@ struct EventBatch {
     f(openSpans);
     f(heartbeats);
     f(drops);
+    f(deviceSpans);
   }
   [[nodiscard]] std::size_t size() const {
     std::size_t n = 0;

@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 10> kMarkerKeys = {
     "out_of_memory", "recovered",  "paused",          "resumed",    "note"};
 constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
                                                             "critical"};
-constexpr std::array<Words, 12> kEventWords = {{
+constexpr std::array<Words, 13> kEventWords = {{
     {"events of no kind", "none"},
     {"memory samples", "memory_samples"},
     {"system samples", "system_samples"},
@@ -47,6 +47,7 @@ constexpr std::array<Words, 12> kEventWords = {{
     {"open spans", "open_spans"},
     {"heartbeats", "heartbeats"},
     {"drop records", "drop_records"},
+    {"device spans", "device_spans"},
 }};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};

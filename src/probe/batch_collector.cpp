@@ -34,6 +34,7 @@ void BatchCollector::add(const EventRecord& record) {
     void operator()(const events::FallbackEvent& e) { to.fallbacks_.push_back(e); }
     void operator()(const events::Marker& e) { to.markers_.push_back(e); }
     void operator()(const events::Evaluation& e) { to.evaluations_.push_back(e); }
+    void operator()(const events::DeviceSpan& e) { to.deviceSpans_.push_back(e); }
   };
   record.visit(Add{*this});
 }
@@ -52,19 +53,20 @@ std::vector<events::MemorySample> BatchCollector::takeLaterSamples(std::int64_t 
 std::size_t BatchCollector::size() const {
   return memorySamples_.size() + systemSamples_.size() + steps_.size() + phases_.size() +
          syncPoints_.size() + fallbacks_.size() + markers_.size() + evaluations_.size() +
-         openSpans_.size() + heartbeats_.size() + drops_.size();
+         openSpans_.size() + heartbeats_.size() + drops_.size() + deviceSpans_.size();
 }
 
 void BatchCollector::flush(std::int64_t completeUpToNs,
                            const std::function<void(const EventBatch&)>& send) {
   std::vector<events::MemorySample> waiting = takeLaterSamples(completeUpToNs);
   std::size_t memory = 0, system = 0, steps = 0, phases = 0, syncs = 0, fallbacks = 0, markers = 0,
-              evaluations = 0, open = 0, heartbeats = 0, drops = 0;
+              evaluations = 0, open = 0, heartbeats = 0, drops = 0, deviceSpans = 0;
   std::size_t left = size();
   while (left > 0) {
     EventBatch batch;
     std::size_t room = kMaxEventBytes;
     fill(batch.steps, steps_, steps, room);
+    fill(batch.deviceSpans, deviceSpans_, deviceSpans, room);
     fill(batch.markers, markers_, markers, room);
     fill(batch.evaluations, evaluations_, evaluations, room);
     fill(batch.fallbacks, fallbacks_, fallbacks, room);
@@ -83,7 +85,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
     if (last) sentUpToNs_ = completeUpToNs;
   }
   clearAll(memorySamples_, systemSamples_, steps_, phases_, syncPoints_, fallbacks_, markers_,
-           evaluations_, openSpans_, heartbeats_, drops_);
+           evaluations_, openSpans_, heartbeats_, drops_, deviceSpans_);
   memorySamples_ = std::move(waiting);
 }
 

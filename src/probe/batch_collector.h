@@ -40,6 +40,7 @@ class BatchCollector {
   std::vector<events::OpenSpan> openSpans_;
   std::vector<events::Heartbeat> heartbeats_;
   std::vector<events::DropRecord> drops_;
+  std::vector<events::DeviceSpan> deviceSpans_;
   std::int64_t sentUpToNs_ = 0;
 };
 

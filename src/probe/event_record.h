@@ -21,6 +21,7 @@ template <> struct EventKindOf<events::SyncPoint> { static constexpr auto kValue
 template <> struct EventKindOf<events::FallbackEvent> { static constexpr auto kValue = events::EventKind::FallbackEvent; };
 template <> struct EventKindOf<events::Marker> { static constexpr auto kValue = events::EventKind::Marker; };
 template <> struct EventKindOf<events::Evaluation> { static constexpr auto kValue = events::EventKind::Evaluation; };
+template <> struct EventKindOf<events::DeviceSpan> { static constexpr auto kValue = events::EventKind::DeviceSpan; };
 // clang-format on
 
 inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(events::EventKind::MAX) + 1;
@@ -33,6 +34,7 @@ inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(events::Even
     case events::EventKind::FallbackEvent:
     case events::EventKind::Marker:
     case events::EventKind::Evaluation:
+    case events::EventKind::DeviceSpan:
       return true;
     default:
       return false;
@@ -71,6 +73,8 @@ class EventRecord {
         return f(as<events::Marker>());
       case events::EventKind::Evaluation:
         return f(as<events::Evaluation>());
+      case events::EventKind::DeviceSpan:
+        return f(as<events::DeviceSpan>());
       default:
         return;
     }
@@ -80,7 +84,7 @@ class EventRecord {
   static constexpr std::size_t kBytes = std::max(
       {sizeof(events::StepRecord), sizeof(events::FallbackEvent), sizeof(events::SyncPoint),
        sizeof(events::Marker), sizeof(events::MemorySample), sizeof(events::SystemSample),
-       sizeof(events::Evaluation), sizeof(events::PhaseSpan)});
+       sizeof(events::Evaluation), sizeof(events::PhaseSpan), sizeof(events::DeviceSpan)});
 
   template <typename T>
   [[nodiscard]] T as() const {

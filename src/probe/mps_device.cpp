@@ -27,6 +27,18 @@ class MpsCounters : public CounterSource {
   }
 };
 
+class MpsEvents : public EventSource {
+ public:
+  Id acquire() override { return hooks().acquireEvent(/*enable_timing=*/true); }
+  void release(Id event) override { hooks().releaseEvent(event); }
+  void record(Id event) override { hooks().recordEvent(event); }
+  bool passed(Id event) override { return hooks().queryEvent(event); }
+  double elapsedMs(Id start, Id end) override { return hooks().elapsedTimeOfEvents(start, end); }
+
+ private:
+  static const at::MPSHooksInterface& hooks() { return at::detail::getMPSHooks(); }
+};
+
 }  // namespace
 
 bool mpsAvailable() {
@@ -39,6 +51,10 @@ bool mpsAvailable() {
 
 std::unique_ptr<CounterSource> makeMpsCounters() {
   return std::make_unique<MpsCounters>();
+}
+
+std::unique_ptr<EventSource> makeMpsEvents() {
+  return std::make_unique<MpsEvents>();
 }
 
 std::optional<ExactPeaks> readExactPeaks() {

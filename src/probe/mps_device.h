@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "probe/device_counters.h"
+#include "probe/event_source.h"
 #include "probe/recorder.h"
 
 /// The device as PyTorch's own MPS interfaces show it; real and simulated alike. No torch header
@@ -17,6 +18,9 @@ namespace highwater::probe {
 
 /// The counters, through at::detail::getMPSHooks(). Precondition: mpsAvailable().
 [[nodiscard]] std::unique_ptr<CounterSource> makeMpsCounters();
+
+/// The device's events, through the same hooks. Precondition: mpsAvailable().
+[[nodiscard]] std::unique_ptr<EventSource> makeMpsEvents();
 
 /// The allocator's own peaks since their last reset, in bytes.
 struct ExactPeaks {

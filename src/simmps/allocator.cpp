@@ -3,8 +3,6 @@
 #include <c10/util/Exception.h>
 
 #include <cstring>
-#include <iomanip>
-#include <sstream>
 #include <string>
 #include <variant>
 
@@ -15,25 +13,6 @@ namespace {
 
 const c10::Device kDevice(c10::DeviceType::MPS, 0);
 
-// As c10::CachingAllocator::format_size, which 2.6 does not have.
-std::string formatSize(std::uint64_t bytes) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(2);
-  const auto scaled = [&](std::uint64_t unit) {
-    return static_cast<double>(bytes) / static_cast<double>(unit);
-  };
-  if (bytes <= kKiB) {
-    out << bytes << " bytes";
-  } else if (bytes <= kMiB) {
-    out << scaled(kKiB) << " KiB";
-  } else if (bytes <= kGiB) {
-    out << scaled(kMiB) << " MiB";
-  } else {
-    out << scaled(kGiB) << " GiB";
-  }
-  return out.str();
-}
-
 void freeBlock(void* context) {
   deviceMemory().free(static_cast<DeviceBlock*>(context));
 }
@@ -41,9 +20,8 @@ void freeBlock(void* context) {
 }  // namespace
 
 std::string outOfMemoryText(const OutOfMemory& refused) {
-  std::string text =
-      "MPS backend out of memory (MPS allocated: " + formatSize(refused.currentBytes) +
-      ", other allocations: " + formatSize(refused.otherBytes);
+  std::string text = "MPS backend out of memory (MPS allocated: " + formatSize(refused.heapBytes) +
+                     ", other allocations: " + formatSize(refused.otherBytes);
   if (refused.maxAllowedBytes > 0) {
     text += ", max allowed: " + formatSize(refused.maxAllowedBytes);
   }
@@ -56,13 +34,15 @@ std::string outOfMemoryText(const OutOfMemory& refused) {
   return text;
 }
 
+void throwOutOfMemory(const OutOfMemory& refused) {
+  C10_THROW_ERROR(OutOfMemoryError, outOfMemoryText(refused));
+}
+
 c10::DataPtr Allocator::allocate(std::size_t bytes) {
   if (bytes == 0) return {nullptr, nullptr, &freeBlock, kDevice};
   TORCH_CHECK(bytes < deviceSettings().maxBufferBytes, "Invalid buffer size: ", formatSize(bytes));
   const auto outcome = deviceMemory().allocate(bytes);
-  if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) {
-    TORCH_CHECK_WITH(OutOfMemoryError, false, outOfMemoryText(*refused));
-  }
+  if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) throwOutOfMemory(*refused);
   auto* block = std::get<DeviceBlock*>(outcome);
   return {block->data(), block, &freeBlock, kDevice};
 }
@@ -87,14 +67,12 @@ c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIn
     out.freed = static_cast<std::int64_t>(freed);
     return out;
   };
+  // PyTorch fills these two and leaves the rest at 0.
   c10::CachingDeviceAllocator::DeviceStats stats;
   stats.allocated_bytes[0] =
       stat(from.currentBytes, from.currentPeakBytes, from.allocatedBytes, from.freedBytes);
-  stats.active_bytes[0] = stats.allocated_bytes[0];
   stats.reserved_bytes[0] =
-      stat(from.driverBytes, from.driverPeakBytes, from.reservedBytes, from.releasedBytes);
-  stats.num_alloc_retries = static_cast<std::int64_t>(from.retries);
-  stats.num_ooms = static_cast<std::int64_t>(from.outOfMemories);
+      stat(from.heapBytes, from.heapPeakBytes, from.reservedBytes, from.releasedBytes);
   return stats;
 }
 

@@ -43,7 +43,12 @@ class Allocator final : public AllocatorBase {
 /// The process's one allocator for mps.
 Allocator* deviceAllocator();
 
-/// PyTorch's text for an allocation that was refused.
+/// PyTorch's text for an allocation that was refused: "MPS allocated" is what its heaps hold,
+/// "other allocations" what else driver counts. Up to 2.12 most tensors lay in pools that it calls
+/// private.
 std::string outOfMemoryText(const OutOfMemory& refused);
+/// Throws it as c10::OutOfMemoryError, which catches as the plain c10::Error that PyTorch throws on
+/// a Mac (2.13).
+[[noreturn]] void throwOutOfMemory(const OutOfMemory& refused);
 
 }  // namespace highwater::simmps

@@ -56,7 +56,18 @@ struct Device {
         queue({.scope = onDeviceThread,
                .knobs = {from.launchDelayNs, from.slowdown, from.hangAt, from.crashAt},
                .ledger = ledger.get()}),
-        memory(from.limits, [this] { waitFor(DrainCause::Release, {}); }) {}
+        memory(from.limits, memoryOptions()) {}
+
+  MemoryOptions memoryOptions() {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return queue.submitted(); };
+    options.jobs.finished = [this] { return queue.finished(); };
+    options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
+    options.ledger = ledger.get();
+    options.log = MemoryLog(settings.debugVerbosity);
+    options.outOfMemoryAt = settings.outOfMemoryAt;
+    return options;
+  }
 
   void waitFor(DrainCause cause, std::string_view op) {
     if (!ledger) {

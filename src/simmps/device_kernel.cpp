@@ -11,6 +11,7 @@
 
 #include "simmps/device.h"
 #include "simmps/generator.h"
+#include "simmps/op_graphs.h"
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
 #include "simmps/registrations.h"
@@ -110,6 +111,7 @@ class Call {
   }
 
   void run() {
+    useGraph(name(), arguments_);
     if (traits_.needsDrainedQueue) {
       runDrained();
     } else if (traits_.writesArguments) {

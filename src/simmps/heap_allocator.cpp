@@ -1,8 +1,8 @@
 #include "simmps/heap_allocator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
-#include <optional>
 #include <utility>
 
 namespace highwater::simmps {
@@ -16,17 +16,28 @@ std::uint64_t share(double ratio, std::uint64_t bytes) {
   return static_cast<std::uint64_t>(ratio * static_cast<double>(bytes));
 }
 
+std::uint64_t steadyNs() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
 // Past this, rounding up would overflow; no machine has that much.
 constexpr std::uint64_t kLargestRequest = std::numeric_limits<std::uint64_t>::max() / 4;
 
 }  // namespace
 
-HeapAllocator::HeapAllocator(MemoryLimits limits, std::function<void()> beforeRelease)
-    : limits_(limits), beforeRelease_(std::move(beforeRelease)) {}
+HeapAllocator::HeapAllocator(MemoryLimits limits, MemoryOptions options)
+    : limits_(limits), options_(std::move(options)) {
+  for (const PoolKind kind : {PoolKind::Small, PoolKind::Large, PoolKind::Scalar}) {
+    pool(kind).kind = kind;
+  }
+  logStart();
+}
 
 HeapAllocator::~HeapAllocator() {
-  for (Pool* each : {&small_, &large_}) {
-    for (DeviceBlock* block : each->cached) delete block;
+  for (const Pool& each : pools_) {
+    for (const DeviceBlock* block : each.cached) delete block;
   }
 }
 
@@ -36,96 +47,139 @@ std::uint64_t HeapAllocator::maxAllowedBytes() const {
              : share(limits_.highWatermarkRatio, limits_.recommendedBytes);
 }
 
+bool HeapAllocator::exceedsHighWatermark(std::uint64_t more) const {
+  return limits_.highWatermarkRatio > 0 && counters_.driverBytes + more > maxAllowedBytes();
+}
+
+// PyTorch counts the distance to the low watermark in whole MiB: less than one is none.
 bool HeapAllocator::isUnderPressure() const {
   return limits_.lowWatermarkRatio > 0 &&
-         counters_.driverBytes >= share(limits_.lowWatermarkRatio, limits_.recommendedBytes);
+         counters_.driverBytes + kMiB > share(limits_.lowWatermarkRatio, limits_.recommendedBytes);
 }
 
 HeapAllocator::Outcome HeapAllocator::allocate(std::uint64_t bytes) {
-  std::lock_guard lock(mutex_);
-  const std::uint64_t aligned = roundUp(std::min(bytes, kLargestRequest), kAlignment);
-  const bool small = aligned <= kMaxSmallAllocation;
-  const Request request{aligned, small, !small && isUnderPressure()};
-
-  DeviceBlock* block = reuse(request);
-  if (!block) {
-    if (request.underPressure && aligned < pool(small).cachedBytes) collectOld(request);
-    block = carve(request);
-  }
-  if (!block) {
-    ++counters_.retries;
-    if (releaseEnough(request)) block = carve(request);
-  }
-  if (!block) {
-    // Both pools at once: neither may keep the other's memory from a request that must fail else.
-    const bool released = releaseAll(large_) | releaseAll(small_);
-    if (released) block = carve(request);
-  }
-  if (!block) {
-    ++counters_.outOfMemories;
-    return OutOfMemory{counters_.currentBytes, counters_.driverBytes - counters_.currentBytes,
-                       maxAllowedBytes(), aligned};
-  }
-  return handOut(block, bytes);
+  return allocateFrom(bytes <= kMaxSmallAllocation ? PoolKind::Small : PoolKind::Large, bytes);
 }
 
-HeapAllocator::Outcome HeapAllocator::handOut(DeviceBlock* block, std::uint64_t requestedBytes) {
+HeapAllocator::Outcome HeapAllocator::allocateScalar(std::uint64_t bytes) {
+  return allocateFrom(PoolKind::Scalar, bytes);
+}
+
+HeapAllocator::Outcome HeapAllocator::allocateFrom(PoolKind kind, std::uint64_t bytes) {
+  Lock lock(mutex_);
+  const std::uint64_t aligned = roundUp(std::min(bytes, kLargestRequest), kAlignment);
+  Request request{aligned, bytes, pool(kind), kind == PoolKind::Large && isUnderPressure()};
+  if (++allocations_ == options_.outOfMemoryAt) {
+    releaseAll(lock);
+    return refuse(aligned, bytes);
+  }
+  DeviceBlock* block = find(request, lock);
+  if (!block) return refuse(aligned, bytes);
+  return handOut(block, request);
+}
+
+DeviceBlock* HeapAllocator::find(Request& request, Lock& lock) {
+  if (DeviceBlock* block = reuse(request, lock)) return block;
+  if (request.underPressure && request.bytes < request.pool.cachedBytes) collectOld(request);
+  if (DeviceBlock* block = carve(request)) return block;
+  // PyTorch's callbacks come here, which may have freed blocks.
+  if (DeviceBlock* block = reuse(request, lock)) return block;
+  ++counters_.retries;
+  if (releaseEnough(request, lock)) {
+    if (DeviceBlock* block = carve(request)) return block;
+  }
+  releaseAll(lock);
+  return carve(request);
+}
+
+HeapAllocator::Outcome HeapAllocator::handOut(DeviceBlock* block, const Request& request) {
+  ++block->uses_;
   counters_.currentBytes += block->bytes_;
   counters_.currentPeakBytes = std::max(counters_.currentPeakBytes, counters_.currentBytes);
   counters_.allocatedBytes += block->bytes_;
-  counters_.requestedBytes += requestedBytes;
+  counters_.requestedBytes += request.requestedBytes;
   ++counters_.liveBlocks;
+  note(MemoryEntry::Kind::Allocate, block->data_, block->bytes_, request.requestedBytes);
   return block;
+}
+
+OutOfMemory HeapAllocator::refuse(std::uint64_t bytes, std::uint64_t requestedBytes) {
+  ++counters_.outOfMemories;
+  note(MemoryEntry::Kind::OutOfMemory, nullptr, bytes, requestedBytes);
+  return {counters_.heapBytes, counters_.driverBytes - counters_.heapBytes, maxAllowedBytes(),
+          bytes};
 }
 
 void HeapAllocator::free(DeviceBlock* block) {
-  std::lock_guard lock(mutex_);
+  const std::uint64_t lastJob = options_.jobs.submitted ? options_.jobs.submitted() : 0;
+  const Lock lock(mutex_);
+  Pool& home = pool(block->pool_);
+  block->lastJob_ = lastJob;
+  block->cachedSince_ = home.requests;
+  home.cached.insert(block);
+  home.cachedBytes += block->bytes_;
   counters_.currentBytes -= block->bytes_;
   counters_.freedBytes += block->bytes_;
   --counters_.liveBlocks;
-  block->age_ = 0;
-  Pool& home = pool(block->small_);
-  home.cached.insert(block);
-  home.cachedBytes += block->bytes_;
+  note(MemoryEntry::Kind::Free, block->data_, block->bytes_);
 }
 
-DeviceBlock* HeapAllocator::reuse(const Request& request) {
-  Pool& from = pool(request.small);
-  // Ages only matter to the collection, which spares the small pool.
-  if (!request.small && limits_.lowWatermarkRatio > 0) {
-    for (DeviceBlock* block : from.cached) ++block->age_;
-  }
-  DeviceBlock key;
-  key.bytes_ = request.bytes;
-  const auto best = from.cached.lower_bound(&key);
-  if (best == from.cached.end() || (*best)->bytes_ > request.bytes + kMaxReuseSlack) return nullptr;
-  DeviceBlock* block = *best;
-  from.cached.erase(best);
+DeviceBlock* HeapAllocator::reuse(Request& request, Lock& lock) {
+  if (exceedsHighWatermark(request.bytes)) return nullptr;
+  Pool& from = request.pool;
+  // Blocks only age for the collection, which spares small ones.
+  if (from.kind == PoolKind::Large && limits_.lowWatermarkRatio > 0) ++from.requests;
+  DeviceBlock* block = bestCached(request, lock);
+  if (!block) return nullptr;
+  from.cached.erase(block);
   from.cachedBytes -= block->bytes_;
+  logReuse(*block, request.requestedBytes);
   return block;
 }
 
+DeviceBlock* HeapAllocator::bestCached(Request& request, Lock& lock) {
+  DeviceBlock key;
+  key.bytes_ = request.bytes;
+  for (bool waited = false;; waited = true) {
+    const auto best = request.pool.cached.lower_bound(&key);
+    if (best == request.pool.cached.end()) return nullptr;
+    DeviceBlock* block = *best;
+    if (block->bytes_ <= request.bytes + kMaxReuseSlack) return block;
+    // Far too large: rather room in a heap that is there, or the room of this block.
+    if (heapFor(request)) return nullptr;
+    noteFinishedJobs();
+    if (isIdle(block)) {
+      release(block, waited ? EmptyHeap::Release : EmptyHeap::Keep);
+      request.underPressure = request.underPressure && waited;
+      return nullptr;
+    }
+    if (!request.underPressure) return block;
+    waitForJobs(lock);
+  }
+}
+
 DeviceBlock* HeapAllocator::carve(const Request& request) {
+  if (exceedsHighWatermark(request.bytes)) return nullptr;
   MemoryHeap* heap = heapFor(request);
   if (!heap) heap = addHeap(request);
   if (!heap) return nullptr;
   auto* block = new DeviceBlock;
   block->data_ = heap->take(request.bytes);
   block->bytes_ = request.bytes;
+  block->id_ = ++lastBlockId_;
   block->heap_ = heap;
-  block->small_ = request.small;
+  block->pool_ = request.pool.kind;
+  ++request.pool.blocks;
+  request.pool.blockBytes += block->bytes_;
+  logNewBlock(*block, request.requestedBytes);
   return block;
 }
 
-MemoryHeap* HeapAllocator::heapFor(const Request& request) {
+MemoryHeap* HeapAllocator::heapFor(const Request& request) const {
   MemoryHeap* best = nullptr;
-  std::uint64_t bestBytes = 0;
-  for (const auto& heap : pool(request.small).heaps) {
-    const auto fit = heap->bestFit(request.bytes);
-    if (fit && (!best || *fit < bestBytes)) {
-      best = heap.get();
-      bestBytes = *fit;
-    }
+  for (const auto& [id, heap] : request.pool.heaps) {
+    if (heap->available() < request.bytes) continue;
+    if (!best || heap->available() < best->available()) best = heap.get();
   }
   return best;
 }
@@ -140,125 +194,212 @@ MemoryHeap* HeapAllocator::addHeap(const Request& request) {
   } else if (request.bytes < kXLargeHeap / 2 && !request.underPressure) {
     tier = kXLargeHeap;
   }
-  const std::uint64_t limit = maxAllowedBytes();
-  const auto fits = [&](std::uint64_t bytes) {
-    return limit == 0 || (bytes <= limit && counters_.driverBytes <= limit - bytes);
-  };
   for (const std::uint64_t bytes : {tier, own}) {
-    if (!fits(bytes)) continue;
-    const bool shared = bytes != own || request.bytes < kMinLargeAllocation;
-    auto heap = MemoryHeap::reserve(bytes, shared);
-    if (!heap) continue;
-    counters_.driverBytes += bytes;
-    counters_.driverPeakBytes = std::max(counters_.driverPeakBytes, counters_.driverBytes);
-    counters_.reservedBytes += bytes;
-    ++counters_.heaps;
-    Pool& home = pool(request.small);
-    home.heaps.push_back(std::move(heap));
-    return home.heaps.back().get();
+    if (exceedsHighWatermark(bytes)) continue;
+    if (MemoryHeap* heap = reserveHeap(request.pool, bytes, bytes != own)) return heap;
   }
   return nullptr;
 }
 
+MemoryHeap* HeapAllocator::reserveHeap(Pool& home, std::uint64_t bytes, bool split) {
+  auto reserved = MemoryHeap::reserve(lastHeapId_ + 1, bytes, split);
+  if (!reserved) return nullptr;
+  const auto* heap = home.heaps.emplace(++lastHeapId_, std::move(reserved)).first->second.get();
+  counters_.heapBytes += bytes;
+  counters_.heapPeakBytes = std::max(counters_.heapPeakBytes, counters_.heapBytes);
+  counters_.reservedBytes += bytes;
+  ++counters_.heaps;
+  addDriver(bytes);
+  note(MemoryEntry::Kind::ReserveHeap, heap->base(), bytes);
+  logNewHeap(home, *heap);
+  return home.heaps.at(lastHeapId_).get();
+}
+
+void HeapAllocator::addDriver(std::uint64_t bytes) {
+  counters_.driverBytes += bytes;
+  counters_.driverPeakBytes = std::max(counters_.driverPeakBytes, counters_.driverBytes);
+}
+
+std::optional<OutOfMemory> HeapAllocator::holdGraph(std::uint64_t bytes) {
+  Lock lock(mutex_);
+  if (exceedsHighWatermark(bytes)) releaseAll(lock);
+  if (exceedsHighWatermark(bytes)) return refuse(bytes, bytes);
+  counters_.graphBytes += bytes;
+  addDriver(bytes);
+  note(MemoryEntry::Kind::GraphCache, nullptr, bytes);
+  return std::nullopt;
+}
+
+// Takes the blocks of more than average age, until driver would be at the low watermark if what it
+// took were all given back. It is not: heaps that hold several blocks stay, empty or not.
 void HeapAllocator::collectOld(const Request& request) {
   const std::uint64_t low = share(limits_.lowWatermarkRatio, limits_.recommendedBytes);
   if (counters_.driverBytes < low) return;
   const std::uint64_t target = counters_.driverBytes - low;
-  Pool& from = pool(request.small);
-  waitForJobs();
-  std::uint64_t collected = 0;
+  Pool& from = request.pool;
+  noteFinishedJobs();
+  const auto age = [&from](const DeviceBlock* block) {
+    return static_cast<double>(from.requests - block->cachedSince_);
+  };
+  double totalAge = 0;
+  std::uint64_t idle = 0, collectedBlocks = 0, collected = 0;
+  for (const DeviceBlock* block : from.cached) {
+    if (!isIdle(block)) continue;
+    totalAge += age(block);
+    ++idle;
+  }
+  if (idle == 0) return;
   bool releasedOne = true;
-  while (collected < target && releasedOne && !from.cached.empty()) {
-    double total = 0;
-    for (const DeviceBlock* block : from.cached) total += static_cast<double>(block->age_);
-    const double average = total / static_cast<double>(from.cached.size());
+  while (collected < target && releasedOne && idle > 0) {
+    const double average = totalAge / static_cast<double>(idle);
     releasedOne = false;
     for (auto it = from.cached.begin(); it != from.cached.end() && collected < target;) {
       DeviceBlock* block = *it++;
-      if (static_cast<double>(block->age_) < average) continue;
+      if (age(block) < average || !isIdle(block)) continue;
       collected += block->bytes_;
-      release(from, block);
+      totalAge -= age(block);
+      --idle;
+      ++collectedBlocks;
+      release(block, block->heap_->split() ? EmptyHeap::Keep : EmptyHeap::Release);
       releasedOne = true;
     }
   }
+  logCollection(collectedBlocks, collected, from);
 }
 
-bool HeapAllocator::releaseEnough(const Request& request) {
-  Pool& from = pool(request.small);
-  if (from.cached.empty()) return false;
-  waitForJobs();
+/// False where what was cached is less than the request.
+bool HeapAllocator::releaseEnough(const Request& request, Lock& lock) {
+  Pool& from = request.pool;
+  const auto idle = [this](const DeviceBlock* block) { return isIdle(block); };
+  noteFinishedJobs();
+  if (!std::all_of(from.cached.begin(), from.cached.end(), idle)) waitForJobs(lock);
   DeviceBlock key;
   key.bytes_ = request.bytes;
-  if (const auto fitting = from.cached.lower_bound(&key); fitting != from.cached.end()) {
-    release(from, *fitting);
+  const auto fitting = std::find_if(from.cached.lower_bound(&key), from.cached.end(), idle);
+  if (fitting != from.cached.end()) {
+    release(*fitting, EmptyHeap::Release);
     return true;
   }
   // None is large enough alone: the largest first, until their sum is.
   std::uint64_t released = 0;
-  while (released < request.bytes && !from.cached.empty()) {
-    DeviceBlock* largest = *from.cached.rbegin();
+  for (auto it = from.cached.end(); released < request.bytes && it != from.cached.begin();) {
+    DeviceBlock* largest = *--it;
+    if (!idle(largest)) continue;
     released += largest->bytes_;
-    release(from, largest);
+    ++it;
+    release(largest, EmptyHeap::Release);
   }
-  return true;
+  return released > 0 && released >= request.bytes;
 }
 
-bool HeapAllocator::releaseAll(Pool& from) {
-  if (from.cached.empty()) return false;
-  waitForJobs();
-  while (!from.cached.empty()) release(from, *from.cached.begin());
-  return true;
+void HeapAllocator::releaseAll(Lock& lock) {
+  logReleaseAll();
+  waitForJobs(lock);
+  for (Pool& each : pools_) releaseCached(each);
 }
 
-void HeapAllocator::release(Pool& from, DeviceBlock* block) {
-  from.cached.erase(block);
-  from.cachedBytes -= block->bytes_;
-  MemoryHeap* heap = block->heap_;
-  heap->giveBack(block->data_, block->bytes_);
+void HeapAllocator::releaseCached(Pool& from) {
+  if (from.cached.empty()) return;
+  logReleaseCached(from);
+  for (auto it = from.cached.begin(); it != from.cached.end();) {
+    DeviceBlock* block = *it++;
+    // Another thread may have freed it since the wait; its jobs are not over.
+    if (isIdle(block)) release(block, EmptyHeap::Release);
+  }
+}
+
+void HeapAllocator::release(DeviceBlock* block, EmptyHeap whatThen) {
+  Pool& home = pool(block->pool_);
+  home.cached.erase(block);
+  home.cachedBytes -= block->bytes_;
+  home.blockBytes -= block->bytes_;
+  --home.blocks;
+  MemoryHeap& heap = *block->heap_;
+  heap.giveBack(block->data_, block->bytes_);
+  logRelease(*block);
   delete block;
-  if (!heap->empty()) return;
-  counters_.driverBytes -= heap->bytes();
-  counters_.releasedBytes += heap->bytes();
-  --counters_.heaps;
-  std::erase_if(from.heaps, [heap](const auto& each) { return each.get() == heap; });
+  if (heap.empty() && whatThen == EmptyHeap::Release) releaseHeap(home, heap);
 }
 
-void HeapAllocator::waitForJobs() {
-  if (beforeRelease_) beforeRelease_();
+void HeapAllocator::releaseHeap(Pool& home, const MemoryHeap& heap) {
+  counters_.heapBytes -= heap.bytes();
+  counters_.driverBytes -= heap.bytes();
+  counters_.releasedBytes += heap.bytes();
+  --counters_.heaps;
+  note(MemoryEntry::Kind::ReleaseHeap, heap.base(), heap.bytes());
+  logReleasedHeap(heap);
+  home.heaps.erase(heap.id());
+}
+
+void HeapAllocator::noteFinishedJobs() {
+  if (!options_.jobs.finished) return;
+  finishedJobs_ = std::max(finishedJobs_, options_.jobs.finished());
+}
+
+void HeapAllocator::waitForJobs(Lock& lock) {
+  if (!options_.jobs.wait) return;
+  lock.unlock();
+  options_.jobs.wait();
+  lock.lock();
+  noteFinishedJobs();
+}
+
+void HeapAllocator::note(MemoryEntry::Kind kind, const void* address, std::uint64_t bytes,
+                         std::uint64_t requestedBytes) const {
+  if (!options_.ledger) return;
+  MemoryEntry entry;
+  entry.kind = kind;
+  entry.timeNs = steadyNs();
+  entry.address = reinterpret_cast<std::uintptr_t>(address);
+  entry.bytes = bytes;
+  entry.requestedBytes = requestedBytes;
+  entry.currentBytes = counters_.currentBytes;
+  entry.driverBytes = counters_.driverBytes;
+  options_.ledger->add(entry);
 }
 
 void HeapAllocator::emptyCache() {
-  std::lock_guard lock(mutex_);
-  releaseAll(large_);
-  releaseAll(small_);
+  Lock lock(mutex_);
+  releaseAll(lock);
 }
 
 MemoryLimits HeapAllocator::limits() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return limits_;
 }
 
 void HeapAllocator::setHighWatermarkRatio(double ratio) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   limits_.highWatermarkRatio = ratio;
+  logHighWatermark();
 }
 
 MemoryCounters HeapAllocator::counters() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return counters_;
 }
 
 void HeapAllocator::resetPeaks() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   counters_.currentPeakBytes = counters_.currentBytes;
+  counters_.heapPeakBytes = counters_.heapBytes;
   counters_.driverPeakBytes = counters_.driverBytes;
 }
 
 void HeapAllocator::resetAccumulated() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   counters_.allocatedBytes = counters_.freedBytes = 0;
   counters_.reservedBytes = counters_.releasedBytes = 0;
   counters_.requestedBytes = counters_.retries = counters_.outOfMemories = 0;
+}
+
+std::uint64_t HeapAllocator::residentBytes() const {
+  const Lock lock(mutex_);
+  std::uint64_t resident = 0;
+  for (const Pool& each : pools_) {
+    for (const auto& [id, heap] : each.heaps) resident += heap->residentBytes();
+  }
+  return resident;
 }
 
 }  // namespace highwater::simmps

@@ -112,7 +112,9 @@ void PendingBatch::addEvents(const EventBatch& batch) {
     moment(EventKind::DropRecord, e);
     dropped += e.count();
   }
+  for (const auto& e : batch.deviceSpans) moment(EventKind::DeviceSpan, e);
   append(steps, batch.steps);
+  append(deviceSpans, batch.deviceSpans);
   append(markers, batch.markers);
   append(fallbacks, batch.fallbacks);
   append(syncPoints, batch.syncPoints);

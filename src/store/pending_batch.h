@@ -43,6 +43,7 @@ struct PendingBatch {
 
   Definitions definitions;
   std::vector<events::StepRecord> steps;
+  std::vector<events::DeviceSpan> deviceSpans;
   std::vector<events::Marker> markers;
   std::vector<events::FallbackEvent> fallbacks;
   std::vector<events::SyncPoint> syncPoints;

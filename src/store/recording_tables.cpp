@@ -42,6 +42,7 @@ Result<void> RecordingTables::prepare(Database& database) {
       {&summary_, "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)"},
       {&run_, "INSERT OR REPLACE INTO run VALUES (?, ?)"},
       {&step_, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&deviceSpan_, "UPDATE steps SET device_ms = ? WHERE step = ?"},
       {&marker_, "INSERT INTO markers VALUES (?, ?, ?, ?, ?, ?)"},
       {&fallback_, "INSERT INTO fallbacks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&syncPoint_, "INSERT INTO sync_points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
@@ -56,7 +57,7 @@ Result<void> RecordingTables::prepare(Database& database) {
 
 void RecordingTables::release() {
   for (Statement* statement :
-       {&batch_, &summary_, &run_, &step_, &marker_, &fallback_, &syncPoint_}) {
+       {&batch_, &summary_, &run_, &step_, &deviceSpan_, &marker_, &fallback_, &syncPoint_}) {
     *statement = Statement();
   }
   db_ = nullptr;
@@ -116,6 +117,9 @@ Result<void> RecordingTables::writeRows(const PendingBatch& batch) {
         !done) {
       return done;
     }
+  }
+  for (const auto& e : batch.deviceSpans) {
+    if (auto done = deviceSpan_.run(toMs(e.device_ns()), e.step()); !done) return done;
   }
   for (const auto& e : batch.markers) {
     const std::string text = definitions_.markerText(e);

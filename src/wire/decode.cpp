@@ -109,6 +109,7 @@ Result<Message> decodeBody(const fb::EventBatch& t) {
   m.openSpans = structs(t.open_spans());
   m.heartbeats = structs(t.heartbeats());
   m.drops = structs(t.drops());
+  m.deviceSpans = structs(t.device_spans());
   return Message(m);
 }
 

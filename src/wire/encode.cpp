@@ -117,9 +117,10 @@ Encoded<fb::EventBatch> encodeBody(Builder& b, const EventBatch& m) {
   const auto open = structs(b, m.openSpans);
   const auto heartbeats = structs(b, m.heartbeats);
   const auto drops = structs(b, m.drops);
+  const auto deviceSpans = structs(b, m.deviceSpans);
   return {fb::Body::EventBatch,
           fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs, fallbacks,
-                               markers, evaluations, open, heartbeats, drops)};
+                               markers, evaluations, open, heartbeats, drops, deviceSpans)};
 }
 
 Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {

@@ -38,5 +38,6 @@ struct Complaint {
 [[nodiscard]] Complaint checkEvent(const events::OpenSpan& e, const EventContext& context);
 [[nodiscard]] Complaint checkEvent(const events::Heartbeat& e, const EventContext& context);
 [[nodiscard]] Complaint checkEvent(const events::DropRecord& e, const EventContext& context);
+[[nodiscard]] Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context);
 
 }  // namespace highwater::wire

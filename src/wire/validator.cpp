@@ -232,6 +232,14 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
     lastStep_ = step.step();
     lastStepBeginNs_ = step.begin_ns();
   }
+  for (const events::DeviceSpan& span : batch.deviceSpans) {
+    if (span.step() <= lastDeviceSpanStep_) {
+      return refuse(Violation::kStepWentBack, "the device span of step " +
+                                                  std::to_string(span.step()) + " after that of " +
+                                                  std::to_string(lastDeviceSpanStep_));
+    }
+    lastDeviceSpanStep_ = span.step();
+  }
   return {};
 }
 

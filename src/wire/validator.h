@@ -25,7 +25,7 @@ enum class Violation {
   kIdOutOfRange,
   kTimeOutOfRange,    ///< before the run, or well past its batch's completeUpToNs
   kTimeWentBack,      ///< completeUpToNs or a step's begin before the previous one
-  kStepWentBack,      ///< a step's number is not larger than the previous one's
+  kStepWentBack,      ///< a step's number, or a device span's, is not larger than the previous one
   kNumberOutOfRange,  ///< a size, count or ratio that cannot be
   kTextTooLong,
 };
@@ -67,6 +67,7 @@ class Validator {
   std::int64_t completeUpToNs_ = 0;
   std::uint32_t lastStep_ = 0;
   std::int64_t lastStepBeginNs_ = 0;
+  std::uint32_t lastDeviceSpanStep_ = 0;
 };
 
 }  // namespace highwater::wire

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "probe/deliberate_scope.h"
+#include "probe/device_span_meter.h"
 #include "probe/mps_device.h"
 #include "probe/phase_scope.h"
 #include "worker/batches.h"
@@ -58,8 +59,7 @@ std::string firstLine(const std::exception& error) {
 
 class ClassifierTraining : public Training {
  public:
-  ClassifierTraining(TrainingSetup setup, probe::Recorder& recorder,
-                     probe::CounterSource* counters);
+  ClassifierTraining(TrainingSetup setup, Instruments instruments);
 
   RunDescription description() const override;
   Outcome run(RunControl& control) override;
@@ -81,6 +81,8 @@ class ClassifierTraining : public Training {
   TrainingSetup setup_;
   probe::Recorder& recorder_;
   probe::CounterSource* counters_;
+  std::optional<probe::DeviceSpanMeter> deviceSpans_;
+  std::function<void()> onStepEnd_;
   Vocabulary vocabulary_;
   EncodedTexts train_;
   EncodedTexts heldOut_;
@@ -93,17 +95,18 @@ class ClassifierTraining : public Training {
   std::uint32_t lastEvaluated_ = 0;
 };
 
-ClassifierTraining::ClassifierTraining(TrainingSetup setup, probe::Recorder& recorder,
-                                       probe::CounterSource* counters)
+ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instruments)
     : setup_(std::move(setup)),
-      recorder_(recorder),
-      counters_(counters),
+      recorder_(*instruments.recorder),
+      counters_(instruments.counters),
+      onStepEnd_(std::move(instruments.onStepEnd)),
       vocabulary_(Vocabulary::build(setup_.data.train.texts)),
       train_(encodeTexts(setup_.data.train, vocabulary_)),
       heldOut_(encodeTexts(setup_.data.heldOut, vocabulary_)),
       order_(train_.size(), setup_.options->seed),
       device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
                                               : torch::Device(torch::kCPU)) {
+  if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
   torch::manual_seed(setup_.options->seed);
   model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
                            static_cast<std::int64_t>(setup_.data.labelNames.size()));
@@ -222,6 +225,11 @@ void ClassifierTraining::trainStep(const NextAction& action) {
     batch = moveToDevice(host);
   }
   checkContract(batch);
+  if (deviceSpans_) {
+    // The move has waited for the device: the step before is over, this one's work begins.
+    deviceSpans_->readWhereIdle();
+    deviceSpans_->beginStep(action.step);
+  }
   torch::Tensor loss;
   {
     const auto scope = phase(events::Phase::Forward);
@@ -241,7 +249,9 @@ void ClassifierTraining::trainStep(const NextAction& action) {
     const auto scope = phase(events::Phase::OptimizerStep);
     optimizer_->step();
   }
+  if (deviceSpans_) deviceSpans_->endStep();
   recordStep(action, beginNs, lossValue);
+  if (onStepEnd_) onStepEnd_();
 }
 
 HostBatch ClassifierTraining::assemble(const Knobs& knobs) {
@@ -298,6 +308,7 @@ void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLeng
     }
     const BatchTensors host = onHost(assembleBatch(heldOut_, rows, sequenceLength));
     const torch::Tensor logits = model_(host.ids.to(device_)).to(torch::kCPU);
+    if (deviceSpans_) deviceSpans_->readWhereIdle();
     right += logits.argmax(1).eq(host.labels).sum().item<std::int64_t>();
     lossSum += torch::nn::functional::cross_entropy(logits, host.labels).item<double>() *
                static_cast<double>(rows.size());
@@ -313,11 +324,10 @@ void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLeng
 
 }  // namespace
 
-Result<std::unique_ptr<Training>> Training::make(TrainingSetup setup, probe::Recorder& recorder,
-                                                 probe::CounterSource* counters) {
+Result<std::unique_ptr<Training>> Training::make(TrainingSetup setup, Instruments instruments) {
   try {
     return std::unique_ptr<Training>(
-        std::make_unique<ClassifierTraining>(std::move(setup), recorder, counters));
+        std::make_unique<ClassifierTraining>(std::move(setup), std::move(instruments)));
   } catch (const std::exception& error) {
     const ErrorCode code = isOutOfMemory(error) ? ErrorCode::kOutOfMemory : ErrorCode::kFailed;
     return Error{code, "the model cannot be built: " + firstLine(error)};

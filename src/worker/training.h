@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include "core/messages.h"
 #include "core/result.h"
 #include "probe/device_counters.h"
+#include "probe/event_source.h"
 #include "probe/recorder.h"
 #include "worker/data_set.h"
 #include "worker/options.h"
@@ -25,10 +27,17 @@ struct TrainingSetup {
 /// Trains the workload, one boundary of RunControl after the other. No torch type shows here.
 class Training {
  public:
-  /// Builds vocabulary and model. `counters` is nullptr on a device without any. Everything given
-  /// must outlive the training.
-  static Result<std::unique_ptr<Training>> make(TrainingSetup setup, probe::Recorder& recorder,
-                                                probe::CounterSource* counters);
+  /// What is measured and how. `counters` and `events` are nullptr on a device without any;
+  /// `onStepEnd`, which may be empty, is called after each step.
+  struct Instruments {
+    probe::Recorder* recorder = nullptr;
+    probe::CounterSource* counters = nullptr;
+    probe::EventSource* events = nullptr;
+    std::function<void()> onStepEnd;
+  };
+
+  /// Builds vocabulary and model. Everything given must outlive the training.
+  static Result<std::unique_ptr<Training>> make(TrainingSetup setup, Instruments instruments);
   virtual ~Training() = default;
 
   [[nodiscard]] virtual RunDescription description() const = 0;

@@ -49,7 +49,10 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
       control_(sizes_.knobs, {kMaxWorkerBatchSize, sizes_.model.maxSequenceLength}, options_.steps),
       recorder_(clock),
       writer_(connection_.writeFd, [this] { onHostGone(); }) {
-  if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
+  if (device_.selected == "mps") {
+    counters_ = probe::makeMpsCounters();
+    events_ = probe::makeMpsEvents();
+  }
 }
 
 Result<void> Worker::scheduleChanges() {
@@ -131,8 +134,8 @@ ExitCode Worker::train() {
   sampler.emplace(recorder_, counters_.get(), options_.samplingHz);
   sampler->start();
 
-  auto training =
-      Training::make({&options_, sizes_, device_, std::move(*data)}, recorder_, counters_.get());
+  auto training = Training::make({&options_, sizes_, device_, std::move(*data)},
+                                 {&recorder_, counters_.get(), events_.get(), {}});
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     if (memory) {

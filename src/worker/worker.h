@@ -6,6 +6,7 @@
 
 #include "core/exit_codes.h"
 #include "probe/device_counters.h"
+#include "probe/event_source.h"
 #include "probe/frame_writer.h"
 #include "probe/recorder.h"
 #include "probe/sender.h"
@@ -44,6 +45,7 @@ class Worker {
   probe::Recorder recorder_;
   probe::FrameWriter writer_;
   std::unique_ptr<probe::CounterSource> counters_;
+  std::unique_ptr<probe::EventSource> events_;
   std::unique_ptr<CommandReader> reader_;
   std::mutex nonsenseMutex_;
   std::string nonsense_;

@@ -55,6 +55,7 @@ class TestLiveStore : public QObject {
   void lateSamplesFindTheirPlace();
   void missingReadingsAreNaN();
   void lostTimeOfAStep();
+  void deviceSpansJoinTheirSteps();
   void tokensPerSecond();
   void knobsFollowMarkers();
   void markerTexts_data();
@@ -194,6 +195,22 @@ void TestLiveStore::lostTimeOfAStep() {
   QCOMPARE(store.steps().unplannedSyncMs[1], 7.0);
   QCOMPARE(store.steps().unplannedSyncMs[2], 11.0);
   QCOMPARE(store.steps().fallbackMs[2], 0.0);
+}
+
+void TestLiveStore::deviceSpansJoinTheirSteps() {
+  LiveStore store;
+  OwnedBatch batch;
+  batch.steps = {step(1, 0, 10), step(2, 10, 10), step(4, 20, 10)};
+  batch.deviceSpans.emplace_back(15 * kMs, 9 * kMs, 1);
+  apply(store, batch);
+  OwnedBatch later;
+  later.deviceSpans.emplace_back(35 * kMs, 8 * kMs, 4);
+  later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that nobody knows
+  apply(store, later);
+  QCOMPARE(store.steps().deviceMs.size(), 3u);
+  QCOMPARE(store.steps().deviceMs[0], 9.0);
+  QVERIFY(std::isnan(store.steps().deviceMs[1]));
+  QCOMPARE(store.steps().deviceMs[2], 8.0);
 }
 
 void TestLiveStore::tokensPerSecond() {

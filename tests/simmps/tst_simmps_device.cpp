@@ -84,7 +84,9 @@ class SimmpsDevice : public QObject {
   void refusesToBeASecondDevice() {
     QTemporaryDir folder;
     const QString copy = folder.filePath("libanother.so");
+    const QString device = "libhighwater_simmps_device.so";
     QVERIFY(QFile::copy(SIMMPS_LIBRARY, copy));
+    QVERIFY(QFile::copy(QFileInfo(SIMMPS_LIBRARY).dir().filePath(device), folder.filePath(device)));
     const Outcome outcome = check("secondDeviceIsRefused", {"SIMMPS_COPY=" + copy});
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
   }

@@ -136,6 +136,9 @@ void TestRecording::tablesForPeople() {
   QCOMPARE(query(path, "SELECT count(*) FROM steps").value(0), "60");
   QCOMPARE(query(path, "SELECT min(step) FROM steps WHERE batch_size = 32").value(0), "30");
   QCOMPARE(query(path, "SELECT count(loss) FROM steps").value(0), "12");
+  // The last step's device span would have come with a step that never was.
+  QCOMPARE(query(path, "SELECT count(device_ms) FROM steps").value(0), "59");
+  QCOMPARE(query(path, "SELECT step FROM steps WHERE device_ms IS NULL").value(0), "60");
   QCOMPARE(query(path, "SELECT step || ' ' || text FROM markers ORDER BY rowid"),
            (QStringList{"30 batch 16 → 32", "45 cache emptied", "45 looks good"}));
   QCOMPARE(query(path,

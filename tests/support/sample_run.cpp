@@ -86,7 +86,16 @@ class Generator {
                                     static_cast<float>(loss));
     }
     stepEnds_.push_back(nowNs_);
+    addDeviceSpanOfLastStep(step);
     nowNs_ += kMs / 5;
+  }
+
+  /// Known once the next step's batch has waited for the device.
+  void addDeviceSpanOfLastStep(std::uint32_t step) {
+    if (all_.steps.size() < 2) return;
+    const events::StepRecord& last = all_.steps[all_.steps.size() - 2];
+    all_.deviceSpans.emplace_back(all_.steps.back().begin_ns() + kMs, last.duration_ns() * 9 / 10,
+                                  step - 1);
   }
 
   void addKnobMarkers(std::uint32_t step) {
@@ -181,7 +190,7 @@ class Generator {
 
   /// Hands each event to the batch that is complete when the event is over.
   void cutIntoBatches(std::vector<OwnedMessage>& messages) {
-    std::array<std::size_t, 8> cursors{};
+    std::array<std::size_t, 9> cursors{};
     for (std::int64_t from = 0; from < nowNs_; from += options_.batchEveryNs) {
       const std::int64_t to = std::min(from + options_.batchEveryNs, nowNs_);
       OwnedBatch batch;
@@ -208,6 +217,7 @@ class Generator {
       moveSpans(all_.fallbacks, batch.fallbacks);
       moveMoments(all_.markers, batch.markers);
       moveMoments(all_.evaluations, batch.evaluations);
+      moveMoments(all_.deviceSpans, batch.deviceSpans);
       const auto done =
           std::upper_bound(stepEnds_.begin(), stepEnds_.end(), to) - stepEnds_.begin();
       const auto running = to < kFirstStepNs ? 0 : static_cast<std::uint32_t>(done) + 1;
@@ -284,8 +294,8 @@ class Generator {
 }  // namespace
 
 EventBatch OwnedBatch::view() const {
-  return {completeUpToNs, memorySamples, systemSamples, steps,     phases,     syncPoints,
-          fallbacks,      markers,       evaluations,   openSpans, heartbeats, drops};
+  return {completeUpToNs, memorySamples, systemSamples, steps,      phases, syncPoints, fallbacks,
+          markers,        evaluations,   openSpans,     heartbeats, drops,  deviceSpans};
 }
 
 std::vector<OwnedMessage> makeSampleRun(const SampleRunOptions& options) {

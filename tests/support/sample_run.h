@@ -42,6 +42,7 @@ struct OwnedBatch {
   std::vector<events::OpenSpan> openSpans;
   std::vector<events::Heartbeat> heartbeats;
   std::vector<events::DropRecord> drops;
+  std::vector<events::DeviceSpan> deviceSpans;
 
   /// Valid as long as this batch is, unchanged.
   [[nodiscard]] EventBatch view() const;

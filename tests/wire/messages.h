@@ -60,6 +60,7 @@ struct GoodBatch {
   events::OpenSpan open{1300, 1500, 1, 2, 1, 0, events::Phase::Forward};
   events::Heartbeat heartbeat{1500, 1, 0};
   events::DropRecord drop{1500, 3, events::EventKind::MemorySample};
+  events::DeviceSpan deviceSpan{1600, 400, 1};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -76,6 +77,7 @@ struct GoodBatch {
     batch.openSpans = {&open, 1};
     batch.heartbeats = {&heartbeat, 1};
     batch.drops = {&drop, 1};
+    batch.deviceSpans = {&deviceSpan, 1};
     return batch;
   }
 };

@@ -41,6 +41,7 @@ class TestValidator : public QObject {
     const Result<void> verdict = validator.check(batch.view());
     QVERIFY2(verdict.ok(), verdict ? "" : verdict.error().message.c_str());
     batch.step = {1600, 10, 0, 0, -1, 2, 16, 64, 0, std::numeric_limits<float>::quiet_NaN(), 1, 0};
+    batch.deviceSpan.mutate_step(2);
     QVERIFY(validator.check(batch.view()).ok());  // a loss that diverged is news, not nonsense
     QVERIFY(validator.check(Goodbye{2, false}).ok());
   }
@@ -131,6 +132,19 @@ class TestValidator : public QObject {
     refuses(validator, batch.view(), Violation::kTimeWentBack);
     refusesBatch([](GoodBatch& b) { b.step.mutate_step(0); }, Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.step.mutate_batch_size(0); }, Violation::kNumberOutOfRange);
+  }
+
+  void judgesDeviceSpans() {
+    Validator validator = greeted();
+    GoodBatch batch;
+    QVERIFY(validator.check(batch.view()).ok());
+    batch.step.mutate_step(2);
+    refuses(validator, batch.view(), Violation::kStepWentBack);  // a step has one span
+    refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_step(0); }, Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_device_ns(-1); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_time_ns(kMaxRunNs); },
+                 Violation::kTimeOutOfRange);
   }
 
   void judgesIds() {

@@ -35,6 +35,7 @@ void Stream::take(const Message& message) {
                           append(openSpans, m.openSpans);
                           append(heartbeats, m.heartbeats);
                           append(drops, m.drops);
+                          append(deviceSpans, m.deviceSpans);
                         },
                         [this](const CommandResult& m) { results.push_back(m); },
                         [this](const Failure& m) { failure = m; },

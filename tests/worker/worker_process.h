@@ -33,6 +33,7 @@ struct Stream {
   std::vector<events::OpenSpan> openSpans;
   std::vector<events::Heartbeat> heartbeats;
   std::vector<events::DropRecord> drops;
+  std::vector<events::DeviceSpan> deviceSpans;
   std::vector<CommandResult> results;
   std::optional<Failure> failure;
   std::optional<Goodbye> goodbye;

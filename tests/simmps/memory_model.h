@@ -1,0 +1,256 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+/// The policy of PyTorch's MPS allocator once more, as plainly as it can be written: one list of
+/// blocks, one of heaps, and every question answered by looking at all of them. Nothing is shared
+/// with HeapAllocator, not even its constants. Knows no addresses: a place is a heap and an offset.
+class MemoryModel {
+ public:
+  static constexpr std::uint64_t kMiB = 1 << 20;
+
+  struct Block {
+    std::uint64_t id = 0, bytes = 0, heap = 0, offset = 0, age = 0;
+    bool large = false, cached = false;
+  };
+
+  MemoryModel(std::uint64_t recommended, double high, double low)
+      : recommended_(recommended), low_(low) {
+    setHigh(high);
+  }
+
+  void setHigh(double ratio) { limit_ = ratio > 0 ? scaled(ratio) : ~std::uint64_t(0); }
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t current() const { return current_; }
+  std::uint64_t heapBytes() const { return heapBytes_; }
+  std::uint64_t driver() const { return heapBytes_ + graphs_; }
+  std::size_t heapCount() const { return heaps_.size(); }
+
+  /// Nothing: out of memory.
+  std::optional<Block> allocate(std::uint64_t asked) {
+    const std::uint64_t bytes = (asked + 255) / 256 * 256;
+    const bool large = bytes > kMiB;
+    bool pressed = large && low_ > 0 && driver() + kMiB > scaled(low_);
+    std::optional<Block> got = fromCache(bytes, large, pressed);
+    if (!got) {
+      if (pressed && bytes < cachedBytes(large)) collect();
+      got = fromHeaps(bytes, large, pressed);
+    }
+    if (!got) got = fromCache(bytes, large, pressed);
+    if (!got && releaseEnough(bytes, large)) got = fromHeaps(bytes, large, pressed);
+    if (!got) {
+      releaseAll();
+      got = fromHeaps(bytes, large, pressed);
+    }
+    if (got) current_ += got->bytes;
+    return got;
+  }
+
+  void free(std::uint64_t id) {
+    Block& block = *std::find_if(blocks_.begin(), blocks_.end(),
+                                 [&](const Block& each) { return each.id == id; });
+    block.cached = true;
+    block.age = 0;
+    current_ -= block.bytes;
+  }
+
+  void releaseAll() {
+    while (const Block* any = smallest([](const Block& block) { return block.cached; })) {
+      drop(*any, true);
+    }
+  }
+
+  bool holdGraph(std::uint64_t bytes) {
+    if (!fits(bytes)) releaseAll();
+    if (!fits(bytes)) return false;
+    graphs_ += bytes;
+    return true;
+  }
+
+ private:
+  struct Heap {
+    std::uint64_t bytes = 0;
+    bool large = false, split = false;
+  };
+  struct Gap {
+    std::uint64_t offset = 0, bytes = 0;
+  };
+  using Test = std::function<bool(const Block&)>;
+
+  std::uint64_t scaled(double ratio) const {
+    return static_cast<std::uint64_t>(ratio * static_cast<double>(recommended_));
+  }
+  bool fits(std::uint64_t bytes) const { return bytes <= limit_ && driver() <= limit_ - bytes; }
+
+  static bool before(const Block& a, const Block& b) {
+    return a.bytes < b.bytes || (a.bytes == b.bytes && a.id < b.id);
+  }
+  template <typename Wanted>
+  const Block* smallest(const Wanted& wanted) const {
+    const Block* best = nullptr;
+    for (const Block& block : blocks_) {
+      if (wanted(block) && (!best || before(block, *best))) best = &block;
+    }
+    return best;
+  }
+  template <typename Wanted>
+  const Block* largest(const Wanted& wanted) const {
+    const Block* best = nullptr;
+    for (const Block& block : blocks_) {
+      if (wanted(block) && (!best || before(*best, block))) best = &block;
+    }
+    return best;
+  }
+  const Block* smallestCached(bool large, std::uint64_t atLeast) const {
+    return smallest([&](const Block& block) {
+      return block.cached && block.large == large && block.bytes >= atLeast;
+    });
+  }
+
+  std::uint64_t cachedBytes(bool large) const {
+    std::uint64_t sum = 0;
+    for (const Block& block : blocks_)
+      sum += block.cached && block.large == large ? block.bytes : 0;
+    return sum;
+  }
+
+  std::vector<Gap> gaps(std::uint64_t heap) const {
+    std::vector<Gap> taken, free;
+    for (const Block& block : blocks_) {
+      if (block.heap == heap) taken.push_back({block.offset, block.bytes});
+    }
+    std::sort(taken.begin(), taken.end(),
+              [](const Gap& a, const Gap& b) { return a.offset < b.offset; });
+    std::uint64_t at = 0;
+    for (const Gap& each : taken) {
+      if (each.offset > at) free.push_back({at, each.offset - at});
+      at = each.offset + each.bytes;
+    }
+    if (at < heaps_.at(heap).bytes) free.push_back({at, heaps_.at(heap).bytes - at});
+    return free;
+  }
+
+  /// The heap whose largest gap is the smallest that is large enough; 0 where none has one.
+  std::uint64_t heapWithRoom(std::uint64_t bytes, bool large) const {
+    std::uint64_t best = 0, bestRoom = 0;
+    for (const auto& [id, heap] : heaps_) {
+      if (heap.large != large) continue;
+      std::uint64_t room = 0;
+      for (const Gap& gap : gaps(id)) room = std::max(room, gap.bytes);
+      if (room >= bytes && (best == 0 || room < bestRoom)) {
+        best = id;
+        bestRoom = room;
+      }
+    }
+    return best;
+  }
+
+  std::optional<Block> fromCache(std::uint64_t bytes, bool large, bool& pressed) {
+    if (!fits(bytes)) return std::nullopt;
+    if (large && low_ > 0) {
+      for (Block& block : blocks_) block.age += block.cached && block.large ? 1 : 0;
+    }
+    const Block* best = smallestCached(large, bytes);
+    if (!best) return std::nullopt;
+    if (best->bytes > bytes + 32 * kMiB) {
+      if (heapWithRoom(bytes, large) == 0) {
+        drop(*best, false);
+        pressed = false;
+      }
+      return std::nullopt;
+    }
+    Block& block = blocks_[static_cast<std::size_t>(best - blocks_.data())];
+    block.cached = false;
+    return block;
+  }
+
+  std::optional<Block> fromHeaps(std::uint64_t bytes, bool large, bool pressed) {
+    if (!fits(bytes)) return std::nullopt;
+    std::uint64_t heap = heapWithRoom(bytes, large);
+    if (heap == 0) heap = newHeap(bytes, large, pressed);
+    if (heap == 0) return std::nullopt;
+    Gap place{0, ~std::uint64_t(0)};
+    for (const Gap& gap : gaps(heap)) {
+      if (gap.bytes >= bytes && gap.bytes < place.bytes) place = gap;
+    }
+    blocks_.push_back({++lastBlock_, bytes, heap, place.offset, 0, large, false});
+    return blocks_.back();
+  }
+
+  std::uint64_t newHeap(std::uint64_t bytes, bool large, bool pressed) {
+    const std::uint64_t own = (bytes + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
+    std::uint64_t size = own;
+    if (bytes <= kMiB) {
+      size = 8 * kMiB;
+    } else if (bytes < 10 * kMiB) {
+      size = 32 * kMiB;
+    } else if (bytes < 512 * kMiB && !pressed) {
+      size = 1024 * kMiB;
+    }
+    if (!fits(size)) size = own;
+    if (!fits(size)) return 0;
+    heaps_[++lastHeap_] = {size, large, size != own};
+    heapBytes_ += size;
+    return lastHeap_;
+  }
+
+  void collect() {
+    if (driver() < scaled(low_)) return;
+    const std::uint64_t target = driver() - scaled(low_);
+    const auto cachedLarge = [](const Block& block) { return block.cached && block.large; };
+    std::uint64_t reclaimed = 0;
+    for (bool found = true; found && reclaimed < target;) {
+      std::vector<Block> candidates;
+      std::copy_if(blocks_.begin(), blocks_.end(), std::back_inserter(candidates), cachedLarge);
+      std::sort(candidates.begin(), candidates.end(), before);
+      double ages = 0;
+      for (const Block& block : candidates) ages += static_cast<double>(block.age);
+      found = false;
+      for (const Block& block : candidates) {
+        if (reclaimed >= target) break;
+        if (static_cast<double>(block.age) < ages / static_cast<double>(candidates.size()))
+          continue;
+        found = true;
+        reclaimed += block.bytes;
+        drop(block, !heaps_.at(block.heap).split);
+      }
+    }
+  }
+
+  bool releaseEnough(std::uint64_t bytes, bool large) {
+    if (const Block* fitting = smallestCached(large, bytes)) {
+      drop(*fitting, true);
+      return true;
+    }
+    std::uint64_t released = 0;
+    while (released < bytes) {
+      const Block* next =
+          largest([&](const Block& block) { return block.cached && block.large == large; });
+      if (!next) return false;
+      released += next->bytes;
+      drop(*next, true);
+    }
+    return true;
+  }
+
+  void drop(Block block, bool withHeap) {
+    std::erase_if(blocks_, [&](const Block& each) { return each.id == block.id; });
+    const bool used = std::any_of(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& each) { return each.heap == block.heap; });
+    if (used || !withHeap) return;
+    heapBytes_ -= heaps_.at(block.heap).bytes;
+    heaps_.erase(block.heap);
+  }
+
+  const std::uint64_t recommended_;
+  const double low_;
+  std::uint64_t limit_ = 0;
+  std::vector<Block> blocks_;
+  std::map<std::uint64_t, Heap> heaps_;
+  std::uint64_t current_ = 0, heapBytes_ = 0, graphs_ = 0, lastBlock_ = 0, lastHeap_ = 0;
+};
