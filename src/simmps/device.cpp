@@ -58,11 +58,7 @@ struct Device {
   MemoryOptions memoryOptions() {
     MemoryOptions options;
     options.jobs.submitted = [this] { return queue.submitted(); };
-    options.jobs.finished = [this] {
-      // Too low where jobs come in between the two calls, as it may be.
-      const std::uint64_t submitted = queue.submitted(), pending = queue.pending();
-      return submitted < pending ? 0 : submitted - pending;
-    };
+    options.jobs.finished = [this] { return queue.finished(); };
     options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
     options.ledger = ledger.get();
     options.log = MemoryLog(settings.debugVerbosity);

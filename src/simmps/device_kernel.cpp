@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simmps/allocator.h"
 #include "simmps/device.h"
 #include "simmps/generator.h"
 #include "simmps/op_graphs.h"
@@ -32,7 +33,8 @@ bool isWrappedNumber(const at::Tensor& tensor) {
 at::Tensor forJob(const at::Tensor& tensor) {
   if (tensor.is_mps()) return cpuAlias(tensor);
   // The caller may change its tensor before the job runs; wrapped numbers are nobody's.
-  return isWrappedNumber(tensor) ? tensor : tensor.clone();
+  if (isWrappedNumber(tensor)) return tensor;
+  return tensor.dim() == 0 ? scalarForJob(tensor) : tensor.clone();
 }
 
 at::Tensor forMeta(const at::Tensor& tensor) {

@@ -113,6 +113,18 @@ CHECK_CASE(countersAreExact) {
   REQUIRE_EQUAL(hooks().getRecommendedMaxMemory(), std::size_t(64 * kMiB));
 }
 
+CHECK_CASE(hostScalarsPassThroughTheDevice) {
+  const Tensor x = at::ones({8}, at::TensorOptions().device(kMps));
+  const auto current = hooks().getCurrentAllocatedMemory();
+  Tensor factor = at::scalar_tensor(3), sum = x.mul(factor);
+  factor.fill_(5);  // the job has a copy
+  REQUIRE_EQUAL(sum.sum().item<float>(), 24);
+  sum = Tensor();
+  hooks().deviceSynchronize();
+  REQUIRE_EQUAL(hooks().getCurrentAllocatedMemory(), current);
+  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(2 * 8 * kMiB));
+}
+
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
 CHECK_CASE(deviceStatisticsKeepPeaks) {
   auto* allocator = c10::getDeviceAllocator(at::kMPS);

@@ -56,6 +56,7 @@ class SimmpsDevice : public QObject {
     add("mixedDevicesAreRefused");
     add("deviceErrorsNameTheirOp");
     add("countersAreExact", {limit});
+    add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
