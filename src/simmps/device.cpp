@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -52,7 +53,9 @@ struct Device {
   Device(const Settings& from, std::unique_ptr<Ledger> account)
       : settings(from),
         ledger(std::move(account)),
-        queue({.scope = onDeviceThread, .ledger = ledger.get()}),
+        queue({.scope = onDeviceThread,
+               .knobs = {from.launchDelayNs, from.slowdown, from.hangAt, from.crashAt},
+               .ledger = ledger.get()}),
         memory(from.limits, memoryOptions()) {}
 
   MemoryOptions memoryOptions() {
@@ -111,15 +114,20 @@ std::string createDevice(const Settings& settings, const LedgerOrigin& origin) {
     auto opened = FileLedger::open(settings, origin);
     if (const auto* problem = std::get_if<std::string>(&opened)) {
       std::ostringstream refusal;
-      refusal << kLedgerVariable << ": \"" << settings.ledgerFile << "\" cannot be written ("
+      refusal << kSimLedgerVariable << ": \"" << settings.ledgerFile << "\" cannot be written ("
               << *problem << "); give a file in a folder that exists.";
       return refusal.str();
     }
     ledger = std::move(std::get<std::unique_ptr<FileLedger>>(opened));
   }
   gDevice = new Device(settings, std::move(ledger));
-  std::atexit([] { gDevice->stop(); });
+  std::atexit(finishDevice);
   return {};
+}
+
+void finishDevice() {
+  static std::once_flag once;
+  std::call_once(once, [] { gDevice->stop(); });
 }
 
 const Settings& deviceSettings() {

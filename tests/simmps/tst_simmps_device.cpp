@@ -58,6 +58,8 @@ class SimmpsDevice : public QObject {
     add("countersAreExact", {limit});
     add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
+    add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
     add("outOfMemoryComesOutOfBackward", {limit});
