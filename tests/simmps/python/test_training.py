@@ -1,4 +1,8 @@
-"""Losses on the device against the CPU's, bit for bit: same seed, same thread count, dropout on."""
+"""Losses on the device against the CPU's, bit for bit: same seed, same thread count, dropout on.
+
+Run once with the machine's threads and once with OMP_NUM_THREADS=1: the device's thread takes the count
+of its start, and a later torch.set_num_threads() changes the CPU's alone.
+"""
 import unittest
 
 from simulated_mps import mps, torch
@@ -33,17 +37,6 @@ class Losses(unittest.TestCase):
 
     def test_sgd_fused(self):
         self.check(optimizer=torch.optim.SGD, momentum=0.9, fused=True)
-
-
-class OneThread(Losses):
-    @classmethod
-    def setUpClass(cls):
-        cls.threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-
-    @classmethod
-    def tearDownClass(cls):
-        torch.set_num_threads(cls.threads)
 
 
 if __name__ == "__main__":
