@@ -29,11 +29,13 @@ void registerKernels() {
   registerCopyKernels(mps);
   registerComposedKernels(mps);
   registerConvolutionKernels(mps);
+  registerRecurrentKernels(mps);
   registerAlwaysFallingBack(mps);
   registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
                                  __FILE__, __LINE__);
   registerAutogradKernels(autograd);
+  registerRecurrentKernels(autograd);
 }
 
 struct Outcome {

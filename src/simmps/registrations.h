@@ -16,6 +16,8 @@ void registerComposedKernels(torch::Library& library);
 void registerConvolutionKernels(torch::Library& library);
 /// Attention at AutogradMPS: the stock kernel would enter a DispatchStub without an mps entry.
 void registerAutogradKernels(torch::Library& library);
+/// The LSTM, composed as the CPU's; at MPS and at AutogradMPS.
+void registerRecurrentKernels(torch::Library& library);
 /// What falls back to the CPU whatever the environment says.
 void registerAlwaysFallingBack(torch::Library& library);
 
