@@ -1,10 +1,11 @@
 #include "simmps/device_install.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
 #include <torch/library.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -12,6 +13,7 @@
 #include "simmps/device.h"
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
+#include "simmps/setting_values.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -33,21 +35,49 @@ void registerKernels() {
   registerAutogradKernels(autograd);
 }
 
-std::string install() {
-  auto settings =
-      readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
-  if (const auto* error = std::get_if<std::string>(&settings)) return *error;
+bool opExists(const std::string& name) {
+  const auto dot = name.find('.');
+  const auto all = c10::Dispatcher::singleton().getAllOpNames();
+  return std::any_of(all.begin(), all.end(), [&](const c10::OperatorName& each) {
+    if (each.name != name.substr(0, dot)) return false;
+    return dot == std::string::npos || each.overload_name == name.substr(dot + 1);
+  });
+}
+
+/// Empty, or which of the ops that are to lack a kernel does not exist.
+std::string unknownOp(const Settings& settings) {
+  for (const std::string& name : settings.missingOps) {
+    if (!opExists(name)) {
+      return refusal(kSimMissingOpsVariable, name,
+                     "names of ops that libtorch " HIGHWATER_TORCH_VERSION " has");
+    }
+  }
+  return {};
+}
+
+struct Outcome {
+  std::string error;
+  bool isUsage = false;
+};
+
+Outcome install() {
+  auto read = readSettings(processEnvironment(), thisMachine());
+  if (const auto* error = std::get_if<std::string>(&read)) return {*error, true};
+  const Settings& settings = std::get<Settings>(read);
+  if (std::string problem = unknownOp(settings); !problem.empty()) return {problem, true};
   if (mpsHooksExist()) {
-    return "MPS hooks exist already in this process: the simulated mps device refuses to take the "
-           "place of a real one";
+    return {
+        "MPS hooks exist already in this process: the simulated mps device refuses to take the "
+        "place of a real one"};
   }
   const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
-  if (std::string problem = createDevice(std::get<Settings>(settings), origin); !problem.empty()) {
-    return problem;
+  if (std::string problem = createDevice(settings, origin); !problem.empty()) {
+    return {problem, true};
   }
   if (!registerHooks()) {
-    return "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
-           "load it first";
+    return {
+        "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
+        "load it first"};
   }
   c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
   registerGuard();
@@ -55,16 +85,21 @@ std::string install() {
   return {};
 }
 
+Outcome installOrSayWhyNot() {
+  try {
+    return install();
+  } catch (const std::exception& failure) {
+    return {"the simulated mps device could not be registered: " + std::string(failure.what())};
+  }
+}
+
 }  // namespace
 }  // namespace highwater::simmps
 
-const char* highwater_simmps_install_device() {
-  static const std::string error = [] {
-    try {
-      return highwater::simmps::install();
-    } catch (const std::exception& failure) {
-      return "the simulated mps device could not be registered: " + std::string(failure.what());
-    }
-  }();
-  return error.empty() ? nullptr : error.c_str();
+const highwater::simmps::DeviceInstallation* highwater_simmps_install_device() {
+  using namespace highwater::simmps;
+  static const Outcome outcome = installOrSayWhyNot();
+  static const DeviceInstallation installation = {
+      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice};
+  return &installation;
 }

@@ -22,36 +22,45 @@ std::filesystem::path deviceLibrary() {
   return std::filesystem::canonical(own.dli_fname).parent_path() / kDeviceLibraryName;
 }
 
-std::string install() {
+/// `error` is empty where the device is there.
+struct Outcome {
+  std::string error;
+  bool isUsage = false;
+  void (*finish)() = nullptr;
+};
+
+Outcome install() {
   std::string obstacle = versionObstacle(findRunningTorch(), HIGHWATER_TORCH_VERSION);
-  if (!obstacle.empty()) return obstacle;
+  if (!obstacle.empty()) return {obstacle};
   const std::filesystem::path file = deviceLibrary();
   // Never closed: PyTorch keeps pointers into it.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return "the simulated mps device cannot be loaded: " + std::string(::dlerror());
+  if (!library) return {"the simulated mps device cannot be loaded: " + std::string(::dlerror())};
   const auto installDevice =
       reinterpret_cast<InstallDevice>(::dlsym(library, kInstallDeviceSymbol));
-  if (!installDevice) return file.string() + " is not the simulated mps device of Highwater";
-  const char* error = installDevice();
-  return error ? error : "";
+  if (!installDevice) return {file.string() + " is not the simulated mps device of Highwater"};
+  const DeviceInstallation& done = *installDevice();
+  return {done.error ? done.error : "", done.isUsage, done.finish};
 }
 
 /// Installs once; the result is kept.
-const std::string& outcome() {
-  static const std::string error = [] {
+const Outcome& outcome() {
+  static const Outcome result = [] {
     try {
       return install();
     } catch (const std::exception& failure) {
-      return "the simulated mps device could not be loaded: " + std::string(failure.what());
+      return Outcome{"the simulated mps device could not be loaded: " +
+                     std::string(failure.what())};
     }
   }();
-  return error;
+  return result;
 }
 
 int installOnLoad() {
-  if (outcome().empty()) return 0;
+  const std::string& error = outcome().error;
+  if (error.empty()) return 0;
   // From Python nobody asks highwater_simmps_error().
-  std::fprintf(stderr, "highwater: no simulated mps device: %s\n", outcome().c_str());
+  std::fprintf(stderr, "highwater: no simulated mps device: %s\n", error.c_str());
   return 1;
 }
 
@@ -64,12 +73,19 @@ int installOnLoad() {
 extern "C" {
 
 int highwater_simmps_install() {
-  return highwater::simmps::outcome().empty() ? 0 : 1;
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) return 0;
+  return result.isUsage ? 2 : 1;
 }
 
 const char* highwater_simmps_error() {
-  const std::string& error = highwater::simmps::outcome();
+  const std::string& error = highwater::simmps::outcome().error;
   return error.empty() ? nullptr : error.c_str();
+}
+
+void highwater_simmps_finish() {
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) result.finish();
 }
 
 const char* highwater_simmps_version() {

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "highwater-worker: %s\n", error.what());
   }
+  finishSimulatedDevice();
   std::fflush(nullptr);
   // Not return: the thread that reads commands and libtorch's own threads are still there, and
   // must not meet half-destroyed globals.
