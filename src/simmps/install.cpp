@@ -22,10 +22,10 @@ std::filesystem::path deviceLibrary() {
   return std::filesystem::canonical(own.dli_fname).parent_path() / kDeviceLibraryName;
 }
 
-/// `error` is empty where the device is there.
+/// How loading went; `error` is empty where the device is there.
 struct Outcome {
   std::string error;
-  bool isUsage = false;
+  bool isUsage = false;            ///< a setting in the environment is to blame
   DeviceInstallation device = {};  ///< what it can be asked, while `error` is empty
 };
 
@@ -101,6 +101,7 @@ void highwater_simmps_end_step() {
 }
 
 const char* highwater_simmps_version() {
-  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION;
+  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION
+         ", ops of " HIGHWATER_OP_TABLE;
 }
 }

@@ -39,6 +39,7 @@ __attribute__((visibility("default"))) int highwater_simmps_read_system(
 /// without a device.
 __attribute__((visibility("default"))) void highwater_simmps_end_step();
 
-/// "highwater-simmps <version> for libtorch <version>". Marks the device as simulated.
+/// "highwater-simmps <version> for libtorch <version>, ops of <where the table of ops without an
+/// MPS kernel comes from>". Marks the device as simulated.
 __attribute__((visibility("default"))) const char* highwater_simmps_version();
 }
