@@ -112,8 +112,8 @@ class Call {
       if (!layouts) return false;
     } else if (traits_.hasOut) {
       if (!sizeOuts()) return false;
-    } else if (traits_.metaKernel == MetaKernel::Compiled && tensorCount() > 1) {
-      infer();  // in place: for its errors, so that the caller gets them and not a later op
+    } else {
+      checkInPlace();
     }
     enqueue(layouts ? *layouts : Layouts());
     return true;
@@ -165,6 +165,20 @@ class Call {
       layouts.push_back(value.isTensor() ? layoutOf(value.toTensor()) : layoutOf({}));
     }
     return layouts;
+  }
+
+  /// Sizes that do not fit are this caller's error, not that of a later op which drains the queue.
+  void checkInPlace() const {
+    if (traits_.metaKernel == MetaKernel::Compiled) {
+      if (tensorCount() > 1) infer();
+    } else if (traits_.isPointwise && arguments_[0].isTensor()) {
+      const at::Tensor& self = arguments_[0].toTensor();
+      for (const c10::IValue& value : arguments_) {
+        forEachTensor(value, [&self](const at::Tensor& other) {
+          if (other.sizes() != self.sizes()) metaOf(other).expand(self.sizes());
+        });
+      }
+    }
   }
 
   std::size_t tensorCount() const {
