@@ -16,6 +16,7 @@
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
 #include "simmps/registrations.h"
+#include "simmps/shapes.h"
 #include "simmps/tensors.h"
 
 namespace highwater::simmps {
@@ -105,12 +106,14 @@ class Call {
     if (traits_.returnsOtherThanTensors) return false;
     std::optional<Layouts> layouts;
     if (traits_.hasFreshResults) {
+      // An interpreted Meta kernel costs more than most waits, and needs the interpreter's lock.
+      if (!traits_.shapes && traits_.metaKernel != MetaKernel::Compiled) return false;
       layouts = infer();
       if (!layouts) return false;
     } else if (traits_.hasOut) {
       if (!sizeOuts()) return false;
-    } else if (traits_.hasMetaKernel && tensorCount() > 1) {
-      infer();  // in place: for its errors, so that the caller gets them and not a later op
+    } else {
+      checkInPlace();
     }
     enqueue(layouts ? *layouts : Layouts());
     return true;
@@ -151,7 +154,7 @@ class Call {
       if (layouts.empty()) return std::nullopt;
       return layouts;
     }
-    if (!traits_.hasMetaKernel) return std::nullopt;
+    if (traits_.metaKernel == MetaKernel::None) return std::nullopt;
     Stack meta = mapped(arguments_, forMeta);
     try {
       op_.redispatchBoxed(DispatchKeySet(DispatchKey::Meta), &meta);
@@ -162,6 +165,20 @@ class Call {
       layouts.push_back(value.isTensor() ? layoutOf(value.toTensor()) : layoutOf({}));
     }
     return layouts;
+  }
+
+  /// Sizes that do not fit are this caller's error, not that of a later op which drains the queue.
+  void checkInPlace() const {
+    if (traits_.metaKernel == MetaKernel::Compiled) {
+      if (tensorCount() > 1) infer();
+    } else if (traits_.isPointwise && arguments_[0].isTensor()) {
+      const at::Tensor& self = arguments_[0].toTensor();
+      for (const c10::IValue& value : arguments_) {
+        forEachTensor(value, [&self](const at::Tensor& other) {
+          if (other.sizes() != self.sizes()) metaOf(other).expand(self.sizes());
+        });
+      }
+    }
   }
 
   std::size_t tensorCount() const {
@@ -175,19 +192,53 @@ class Call {
   /// Gives out= arguments the sizes of the results; false where only the run can tell those.
   bool sizeOuts() {
     if (traits_.indexesByMasks && hasMask(arguments_)) return !hasEmptyOut();
-    const std::optional<Layouts> layouts = infer();
+    // PyTorch's own composites hand over what they have sized themselves.
+    if (traits_.metaKernel == MetaKernel::Interpreted && !traits_.isPointwise && !traits_.shapes &&
+        !hasEmptyOut() && !hasPythonOut()) {
+      return true;
+    }
+    const std::optional<Layouts> layouts = traits_.isPointwise ? broadcastOuts() : infer();
     if (!layouts) return !hasEmptyOut();
     for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
-      if (!writtenArgument(i).isTensor()) continue;
-      const at::Tensor& out = writtenArgument(i).toTensor();
-      const Layout& layout = (*layouts)[i];
-      if (!layout.wanted || out.sizes() == layout.sizes) continue;
-      // Warns, as PyTorch, where the tensor has elements; a Meta kernel has done that already.
-      if (traits_.shapes) at::native::resize_output_check(out, layout.sizes);
-      resizeOnDevice(out, layout.sizes, std::nullopt);
-      out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
+      if (writtenArgument(i).isTensor()) resizeOut(writtenArgument(i).toTensor(), (*layouts)[i]);
     }
     return true;
+  }
+
+  void resizeOut(const at::Tensor& out, const Layout& layout) const {
+    if (!layout.wanted || out.sizes() == layout.sizes) return;
+    // Warns, as PyTorch, where the tensor has elements; a Meta kernel has done that already.
+    if (traits_.isPointwise || traits_.shapes) {
+      at::native::resize_output_check(out, layout.sizes);
+    }
+    resizeOnDevice(out, layout.sizes, std::nullopt);
+    out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
+  }
+
+  /// The results of a pointwise op: every argument that is a tensor takes part.
+  Layouts broadcastOuts() const {
+    const auto& arguments = op_.schema().arguments();
+    c10::SmallVector<at::Tensor, 4> inputs;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_out() || !arguments_[i].isTensor()) continue;
+      if (arguments_[i].toTensor().defined()) inputs.push_back(arguments_[i].toTensor());
+    }
+    Layouts layouts;
+    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
+      layouts.push_back(broadcast(inputs, writtenArgument(i).toTensor().scalar_type()));
+    }
+    return layouts;
+  }
+
+  bool hasPythonOut() const {
+    const auto& arguments = op_.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_out() && arguments_[i].isTensor() &&
+          isKnownToPython(arguments_[i].toTensor())) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool hasEmptyOut() const {

@@ -24,7 +24,7 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double
 
 at::Tensor nativeDropoutBackward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
   const at::DisableRecordFunctionGuard unobserved;
-  return grad.mul(mask.to(grad.scalar_type())).mul_(scale);
+  return grad.mul(mask).mul(scale);
 }
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -39,7 +39,8 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
 void registerComposedKernels(torch::Library& library) {
   // Ops with a CPU kernel and an MPS kernel whose stock composite would be taken instead: it gives
   // other bits than the CPU's kernel, and native_layer_norm's would enter a CPU stub.
-  for (const char* name : {"native_layer_norm", "native_group_norm", "mish_backward", "addr"}) {
+  for (const char* name :
+       {"native_layer_norm", "native_group_norm", "mish_backward", "silu_backward", "addr"}) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
   }
   library.impl("native_dropout", &nativeDropout);

@@ -36,8 +36,8 @@ std::int64_t outputLength(const Geometry& geometry, std::size_t i, std::int64_t 
 
 c10::DimVector outputSizes(const at::Tensor& input, const at::Tensor& weight,
                            const Geometry& geometry) {
-  c10::DimVector sizes{input.size(0), geometry.transposed ? weight.size(1) * geometry.groups
-                                                          : weight.size(0)};
+  c10::DimVector sizes{input.size(0),
+                       geometry.transposed ? weight.size(1) * geometry.groups : weight.size(0)};
   for (std::int64_t dim = 2; dim < input.dim(); ++dim) {
     sizes.push_back(outputLength(geometry, dim - 2, input.size(dim), weight.size(dim)));
   }
@@ -73,8 +73,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   const at::DisableRecordFunctionGuard unobserved;
   const Geometry geometry{stride.vec(),        padding.vec(), dilation.vec(),
                           outputPadding.vec(), transposed,    groups};
-  at::Tensor output =
-      make(outputSizes(input, weight, geometry), input, formatOf(input, weight));
+  at::Tensor output = make(outputSizes(input, weight, geometry), input, formatOf(input, weight));
   submitJob("aten::convolution",
             [x = cpuAlias(input), w = cpuAlias(weight),
              b = aliasOrNothing(bias.value_or(at::Tensor())), place = cpuAlias(output), geometry] {

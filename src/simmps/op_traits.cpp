@@ -14,9 +14,9 @@ namespace {
 
 // Their result's size depends on values, so the host waits: on real MPS they end in .item() too.
 const std::set<std::string_view> kSizedByValues = {
-    "aten::nonzero",          "aten::masked_select", "aten::_unique",
-    "aten::_unique2",         "aten::unique_dim",    "aten::unique_consecutive",
-    "aten::bincount",         "aten::equal",         "aten::unique_dim_consecutive",
+    "aten::nonzero",  "aten::masked_select", "aten::_unique",
+    "aten::_unique2", "aten::unique_dim",    "aten::unique_consecutive",
+    "aten::bincount", "aten::equal",         "aten::unique_dim_consecutive",
 };
 
 const std::set<std::string_view> kIndexesByMasks = {
@@ -32,17 +32,16 @@ const std::set<std::string_view> kTakesHostTensors = {
     "aten::_pack_padded_sequence",
 };
 
-/// True where the Meta kernel that would run is compiled. Python brings Meta kernels of its own for
-/// many ops; they cost a hundred times an enqueue and need the interpreter's lock.
-bool hasCompiledMetaKernel(const c10::OperatorHandle& op) {
-  if (!op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
+/// Which Meta kernel would run. An interpreted one costs a hundred times an enqueue.
+MetaKernel metaKernelOf(const c10::OperatorHandle& op) {
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return MetaKernel::None;
   const std::string state = op.dumpState();
   constexpr std::string_view kKey = "\nMeta: registered at ";
   const auto start = state.find(kKey);
-  if (start == std::string::npos) return false;
-  const std::string line = state.substr(start + kKey.size(),
-                                        state.find('\n', start + 1) - start - kKey.size());
-  return line.find(".py:") == std::string::npos;
+  if (start == std::string::npos) return MetaKernel::None;
+  const std::string place =
+      state.substr(start + kKey.size(), state.find('\n', start + 1) - start - kKey.size());
+  return place.find(".py:") == std::string::npos ? MetaKernel::Compiled : MetaKernel::Interpreted;
 }
 
 void readArguments(const c10::FunctionSchema& schema, OpTraits& traits) {
@@ -77,7 +76,7 @@ OpTraits readTraits(const c10::OperatorHandle& op) {
   traits.lacksMpsKernel = lacksMpsKernel(op);
   traits.isPointwise = op.hasTag(at::Tag::pointwise);
   traits.shapes = shapeFunctionOf(op.operator_name());
-  traits.hasMetaKernel = hasCompiledMetaKernel(op);
+  traits.metaKernel = metaKernelOf(op);
   return traits;
 }
 

@@ -6,6 +6,9 @@
 
 namespace highwater::simmps {
 
+/// Python brings Meta kernels of its own for many ops, which take the place of the compiled ones.
+enum class MetaKernel { None, Compiled, Interpreted };
+
 /// What the boxed kernel needs to know about an op, read from its schema once a thread.
 struct OpTraits {
   bool hasOut = false;                   ///< out= arguments
@@ -16,8 +19,8 @@ struct OpTraits {
   bool indexesByMasks = false;           ///< sized by values where an index is a boolean mask
   bool takesHostTensors = false;         ///< CPU tensors are allowed beside device tensors
   bool lacksMpsKernel = false;
-  bool isPointwise = false;    ///< sizes are the broadcast of the tensor arguments' sizes
-  bool hasMetaKernel = false;  ///< in C++
+  bool isPointwise = false;  ///< sizes are the broadcast of the tensor arguments' sizes
+  MetaKernel metaKernel = MetaKernel::None;
   ShapeFunction shapes = nullptr;
   int deviceArgument = -1;
   int generatorArgument = -1;

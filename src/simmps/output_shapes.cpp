@@ -15,6 +15,7 @@ const ShapeTable& shapeTable() {
   static const ShapeTable table = [] {
     ShapeTable all;
     addPointwiseShapes(all);
+    addFactoryShapes(all);
     addReductionShapes(all);
     addLossShapes(all);
     addNormalizationShapes(all);
@@ -84,8 +85,8 @@ Layout zeroDim(at::ScalarType dtype) {
   return {{}, {}, dtype};
 }
 
-Layout broadcast(std::initializer_list<at::Tensor> inputs, at::ScalarType dtype) {
-  const at::Tensor& first = *inputs.begin();
+Layout broadcast(at::ArrayRef<at::Tensor> inputs, at::ScalarType dtype) {
+  const at::Tensor& first = inputs[0];
   bool allAlike = first.is_non_overlapping_and_dense();
   for (const at::Tensor& input : inputs) {
     allAlike &= input.sizes() == first.sizes() && input.strides() == first.strides();
@@ -113,8 +114,9 @@ ShapeFunction shapeFunctionOf(const c10::OperatorName& op) {
   constexpr std::string_view kNamespace = "aten::";
   if (op.name.compare(0, kNamespace.size(), kNamespace) != 0) return nullptr;
   const std::string name = op.name.substr(kNamespace.size());
-  if (op.overload_name.empty() || op.overload_name == "out") return find(name);
-  return find(name + "." + op.overload_name);
+  if (op.overload_name.empty()) return find(name);
+  if (const auto exact = find(name + "." + op.overload_name)) return exact;
+  return op.overload_name == "out" ? find(name) : nullptr;
 }
 
 }  // namespace highwater::simmps

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
 
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +18,7 @@ namespace highwater::simmps {
 using ShapeTable = std::unordered_map<std::string_view, ShapeFunction>;
 
 void addPointwiseShapes(ShapeTable& table);
+void addFactoryShapes(ShapeTable& table);
 void addReductionShapes(ShapeTable& table);
 void addLossShapes(ShapeTable& table);
 void addNormalizationShapes(ShapeTable& table);
@@ -42,7 +42,7 @@ Layout suggestedLike(const at::Tensor& tensor);
 Layout zeroDim(at::ScalarType dtype);
 /// The result of a TensorIterator over these inputs: broadcast sizes, and its order of strides.
 /// Throws PyTorch's error where they do not broadcast.
-Layout broadcast(std::initializer_list<at::Tensor> inputs, at::ScalarType dtype);
+Layout broadcast(at::ArrayRef<at::Tensor> inputs, at::ScalarType dtype);
 
 /// The default dtype for integers and booleans, the dtype itself for others: exp, mean...
 at::ScalarType floating(at::ScalarType dtype);

@@ -22,16 +22,16 @@ Layouts addr(const Stack& arguments) {
 }
 
 c10::DimVector batchSizes(const at::Tensor& x, const at::Tensor& y) {
-  return at::infer_size_dimvector(x.sizes().slice(0, x.dim() - 2),
-                                  y.sizes().slice(0, y.dim() - 2));
+  return at::infer_size_dimvector(x.sizes().slice(0, x.dim() - 2), y.sizes().slice(0, y.dim() - 2));
 }
 
 // (grad, x1, x2, p, cdist)
 Layouts distancesBackward(const Stack& arguments) {
-  const at::Tensor x = tensorAt(arguments, 1);
-  c10::DimVector sizes = batchSizes(x, tensorAt(arguments, 2));
+  const at::Tensor x = tensorAt(arguments, 1), y = tensorAt(arguments, 2);
+  c10::DimVector sizes = batchSizes(x, y);
   sizes.push_back(x.size(-2));
   sizes.push_back(x.size(-1));
+  if (c10::multiply_integers(sizes) == 0 || y.size(-2) == 0) return {contiguousLike(x)};
   return {contiguous(sizes, x.scalar_type())};
 }
 

@@ -28,8 +28,7 @@ Layouts nllLoss2d(const Stack& arguments) {
               "input of dimension: ", self.dim());
   TORCH_CHECK(target.dim() == 3, "only batches of spatial targets supported (3D tensors)",
               " but got targets of dimension: ", target.dim());
-  const Layout each =
-      contiguous({self.size(0), self.size(2), self.size(3)}, self.scalar_type());
+  const Layout each = contiguous({self.size(0), self.size(2), self.size(3)}, self.scalar_type());
   return {perElement(each, arguments[3])[0], zeroDim(self.scalar_type())};
 }
 

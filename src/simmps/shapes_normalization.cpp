@@ -75,8 +75,8 @@ Layouts batchNormUpdate(const Stack& arguments) {
 
 Layouts batchNormGradients(const Stack& arguments, const c10::List<bool>& wanted) {
   const at::Tensor input = tensorAt(arguments, 1);
-  const Layout parameter = contiguous(
-      {input.size(1)}, statisticsDtype(input, optionalTensorAt(arguments, 2)));
+  const Layout parameter =
+      contiguous({input.size(1)}, statisticsDtype(input, optionalTensorAt(arguments, 2)));
   return {wanted[0] ? suggestedLike(input) : unwanted(), wanted[1] ? parameter : unwanted(),
           wanted[2] ? parameter : unwanted()};
 }

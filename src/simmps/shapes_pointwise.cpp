@@ -87,6 +87,7 @@ void addPointwiseShapes(ShapeTable& table) {
       {"hardswish", sameDtype<0>},
       {"hardswish_backward", sameDtype<0, 1>},
       {"mish_backward", sameDtype<0, 1>},
+      {"silu_backward", sameDtype<0, 1>},
       {"log_sigmoid_forward", logSigmoid},
       {"log_sigmoid_forward.output", logSigmoid},
       {"log_sigmoid_backward", sameDtype<0, 1>},

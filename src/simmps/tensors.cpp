@@ -51,8 +51,8 @@ at::Tensor jobOwned(const at::Tensor& cpuTensor) {
 at::Tensor viewLike(const at::Tensor& base, const at::Tensor& onCpu) {
   auto view = at::detail::make_tensor<c10::TensorImpl>(
       c10::TensorImpl::VIEW, c10::Storage(base.storage()),
-      base.key_set() - c10::DispatchKeySet({c10::DispatchKey::Conjugate,
-                                            c10::DispatchKey::Negative}),
+      base.key_set() -
+          c10::DispatchKeySet({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}),
       onCpu.dtype());
   view.unsafeGetTensorImpl()->set_sizes_and_strides(onCpu.sizes(), onCpu.strides(),
                                                     onCpu.storage_offset());
@@ -67,6 +67,17 @@ at::Tensor metaOf(const at::Tensor& tensor) {
     out.unsafeGetTensorImpl()->set_wrapped_number(true);
   }
   return out;
+}
+
+bool isKnownToPython(const at::Tensor& tensor) {
+  const auto hasObject = [](const auto& slot) {
+    if constexpr (requires { slot.load_pyobj(); }) {
+      return slot.load_pyobj() != nullptr;
+    } else {
+      return slot._unchecked_untagged_pyobj() != nullptr;
+    }
+  };
+  return hasObject(*tensor.unsafeGetTensorImpl()->pyobj_slot());
 }
 
 const at::Tensor& resizeOnDevice(const at::Tensor& tensor, at::IntArrayRef sizes,

@@ -26,6 +26,9 @@ at::Tensor viewLike(const at::Tensor& base, const at::Tensor& onCpu);
 /// A tensor without data of the same sizes, strides and dtype, for shape functions.
 at::Tensor metaOf(const at::Tensor& tensor);
 
+/// True for a tensor that a Python program holds or has held.
+bool isKnownToPython(const at::Tensor& tensor);
+
 /// Grows the storage where the tensor's new sizes need it, as resize_.
 const at::Tensor& resizeOnDevice(const at::Tensor& tensor, at::IntArrayRef sizes,
                                  std::optional<at::MemoryFormat> format);

@@ -169,9 +169,23 @@ CHECK_CASE(outTensorsAreSized) {
   at::nonzero_out(indices, a.gt(0));
   REQUIRE(at::equal(indices.cpu(), a.cpu().gt(0).nonzero()));
   Tensor wrong = at::empty({2}, a.options());
-  at::mm_out(wrong, a, b);
-  checks::thrown<c10::Error>([&] { wrong.cpu(); });
-  REQUIRE_EQUAL(a.sum().cpu().numel(), 1);  // and the device works on
+  at::mm_out(wrong, a, b);  // warns, as PyTorch does
+  REQUIRE(at::equal(wrong.cpu(), a.cpu().mm(b.cpu())));
+  Tensor tooLarge = at::empty({9, 9}, a.options());
+  at::abs_out(tooLarge, a);
+  REQUIRE(at::equal(tooLarge.cpu(), a.cpu().abs()));
+}
+
+CHECK_CASE(sizesThatDoNotFitAreRefusedAtOnce) {
+  const Tensor a = at::randn({4, 5}).to(kMps);
+  const auto text = checks::thrown<c10::Error>([&] { at::mm(a, a); });
+  REQUIRE(text.find("mat1 and mat2 shapes cannot be multiplied (4x5 and 4x5)") !=
+          std::string::npos);
+  checks::thrown<c10::Error>([&] { a.add(a.t()); });
+  checks::thrown<c10::Error>([&] { at::where(a.gt(0), a, a.t()); });
+  checks::thrown<c10::Error>([&] { a.clone().masked_fill_(a.t().gt(0), 1); });
+  checks::thrown<c10::Error>([&] { at::conv2d(a.view({1, 1, 4, 5}), a.view({1, 2, 2, 5})); });
+  REQUIRE(at::equal(a.mul(2).cpu(), a.cpu().mul(2)));  // nothing was queued
 }
 
 CHECK_CASE(float64IsRefused) {

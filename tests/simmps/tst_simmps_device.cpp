@@ -57,6 +57,7 @@ class SimmpsDevice : public QObject {
     add("optimizersMatchTheCpu");
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
+    add("sizesThatDoNotFitAreRefusedAtOnce");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
     add("deviceErrorsNameTheirOp");

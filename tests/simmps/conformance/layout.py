@@ -33,9 +33,6 @@ def copy_tree(tree, device):
             return copy_tensor(value, device)
         if isinstance(value, torch.device):
             return torch.device(device)
-        return value
+        return device if isinstance(value, str) and value in ("cpu", "mps") else value
 
-    tree = tree_map(moved, tree)
-    if isinstance(tree, dict) and isinstance(tree.get("device"), str):
-        tree = {**tree, "device": device}
-    return tree
+    return tree_map(moved, tree)

@@ -20,9 +20,12 @@ class Worker:
         self.starts = 0
         self.process = None
 
+    def name(self):
+        return f"{self.number}.{self.starts}"
+
     def _start(self):
         self.starts += 1
-        environment = {key: value.format(worker=f"{self.number}.{self.starts}")
+        environment = {key: value.replace("{worker}", self.name())
                        for key, value in self.environment.items()}
         self.errors = open(environment["CONFORMANCE_STDERR"], "w+", encoding="utf-8")
         self.process = subprocess.Popen(
@@ -85,7 +88,7 @@ def run_all(jobs, library, environment, workers, limit_s, report):
                     job = next(left, None)
                 if job is None or failures:
                     break
-                result = worker.run(job, limit_s)
+                result = {**worker.run(job, limit_s), "worker": worker.name()}
                 with lock:
                     report(job, result)
         except Exception as error:  # noqa: BLE001 - handed to the caller

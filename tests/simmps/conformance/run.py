@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Operator conformance of the simulated MPS device, judged by PyTorch's own OpInfo database."""
+"""Operator conformance of the simulated MPS device, judged by PyTorch's own OpInfo database.
+
+Runs each entry forward and backward on the device and on the CPU, in worker processes, and compares
+values, sizes, strides, dtypes and devices. Exit code 1 where anything is wrong, crashes, differs from
+what expectations.py says, or where fewer entries pass than the goals want.
+"""
 import argparse
 import json
 import os
@@ -9,10 +14,12 @@ import sys
 import tempfile
 import time
 
+import expectations
+from catalog import DTYPES
+from ledger import charge
 from pool import HERE, run_all
-from verdicts import summary, verdict_of
-
-DTYPES = ("float32", "float16", "bfloat16", "int64", "bool")
+from training import TRAINING
+from verdicts import Drains, against_common_mps, table, verdict_of, with_fallback
 
 
 def options():
@@ -21,55 +28,133 @@ def options():
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--only", default="", help="regular expression on the entry's name")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=60, help="seconds for one entry")
-    parser.add_argument("--goal", type=int, default=640, help="float32 entries that must pass")
+    parser.add_argument("--limit", type=float, default=120, help="seconds for one entry")
+    parser.add_argument("--goal", type=int, default=640,
+                        help="float32 entries that must pass or fall back (a whole run only)")
+    parser.add_argument("--training-goal", type=float, default=0.9,
+                        help="share of training's entries without a drain (a whole run only)")
     parser.add_argument("--json", help="write every verdict here")
-    parser.add_argument("--samples", type=int, default=0, help="most samples of an entry; 0: all")
+    parser.add_argument("--samples", type=int, default=60,
+                        help="most samples of an entry but with float32, which takes all; 0: all")
     return parser.parse_args()
 
 
-def worker_environment(folder):
-    kept = {key: value for key, value in os.environ.items()
-            if not key.startswith(("HIGHWATER_SIM_", "PYTORCH_"))}
-    kept.update(OMP_NUM_THREADS="1", CONFORMANCE_STDERR=os.path.join(folder, "stderr.{worker}"))
-    return kept
+class Suite:
+    """One run of the suite: jobs, their results, and what they add up to."""
 
+    def __init__(self, arguments, folder):
+        self.arguments = arguments
+        self.folder = folder
+        self.catalog = self._listed()
+        self.verdicts = []
 
-def listed(arguments):
-    """The catalog, from a process that loads the device."""
-    done = subprocess.run([sys.executable, os.path.join(HERE, "worker.py"), arguments.library,
-                           "--list"], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    def _listed(self):
+        """The catalog, from a process that loads the device."""
+        done = subprocess.run([sys.executable, os.path.join(HERE, "worker.py"),
+                               self.arguments.library, "--list"], stdout=subprocess.PIPE, check=True,
+                              env=self._environment("list", PYTORCH_ENABLE_MPS_FALLBACK="0"))
+        return json.loads(done.stdout)
 
+    def _environment(self, run, **more):
+        kept = {key: value for key, value in os.environ.items()
+                if not key.startswith(("HIGHWATER_SIM_", "PYTORCH_"))}
+        return {**kept, "OMP_NUM_THREADS": "1",
+                "CONFORMANCE_STDERR": os.path.join(self.folder, run + ".stderr.{worker}"),
+                "HIGHWATER_SIM_LEDGER": self._ledger(run, "{worker}"), **more}
 
-def jobs_of(catalog, arguments):
-    wanted = arguments.dtypes.split(",")
-    for dtype in wanted:
-        for entry, known in catalog.items():
-            if dtype in known["dtypes"] and re.search(arguments.only, entry):
-                yield {"entry": entry, "dtype": dtype, "values": True, "limit": arguments.samples}
+    def _ledger(self, run, worker):
+        return os.path.join(self.folder, f"{run}.ledger.{worker}")
+
+    def jobs(self):
+        for dtype in self.arguments.dtypes.split(","):
+            for entry, known in self.catalog.items():
+                if dtype in known["dtypes"] and re.search(self.arguments.only, entry):
+                    yield self.job(entry, dtype)
+
+    def job(self, entry, dtype):
+        half = dtype in ("float16", "bfloat16")
+        samples = 0 if dtype == "float32" else self.arguments.samples
+        if half:
+            samples = expectations.SLOW_IN_HALF.get(entry, samples)
+        return {"entry": entry, "dtype": dtype, "samples": samples,
+                "values": entry not in expectations.UNINITIALIZED,
+                "strides": entry not in expectations.STRIDES_OF_MPS,
+                "tolerance": expectations.HALF_TOLERANCE.get(entry, (None,))[0] if half else None}
+
+    def _run(self, jobs, run, report, **environment):
+        run_all(jobs, self.arguments.library, self._environment(run, **environment),
+                self.arguments.workers, self.arguments.limit, report)
+
+    def run(self):
+        def report(job, result):
+            self.verdicts.append({**job, **result, **verdict_of(job["entry"], job["dtype"], result)})
+
+        self._run(self.jobs(), "plain", report)
+        charge(self.verdicts, lambda worker: self._ledger("plain", worker))
+
+    def run_with_fallback(self):
+        """Once more what was refused for want of a kernel: with the fallback it must work."""
+        refused = {(each["entry"], each["dtype"]): each for each in self.verdicts
+                   if each["verdict"] == "refused" and
+                   each["entry"] in expectations.WITHOUT_KERNEL}
+
+        def report(job, result):
+            verdict = refused[job["entry"], job["dtype"]]
+            verdict.update(with_fallback(verdict, result))
+
+        # The copies back keep no strides.
+        self._run([{**self.job(*key), "strides": False} for key in refused], "fallback", report,
+                  PYTORCH_ENABLE_MPS_FALLBACK="1")
+
+    def is_whole(self):
+        return not self.arguments.only and "float32" in self.arguments.dtypes.split(",")
+
+    def failures(self):
+        """Lines that say what keeps the suite from passing."""
+        lines = [f"{each['verdict']}: {each['entry']} ({each['dtype']}): {each['reason']}"
+                 for each in self.verdicts if each["verdict"] in ("wrong", "crash")]
+        for name in sorted((expectations.known() | set(TRAINING)) - set(self.catalog)):
+            lines.append(f"{name} is in our lists, but not in the database")
+        if self.is_whole():
+            good = sum(each["dtype"] == "float32" and each["verdict"] in ("pass", "falls back")
+                       for each in self.verdicts)
+            if good < self.arguments.goal:
+                lines.append(f"{good} float32 entries pass or fall back, fewer than "
+                             f"{self.arguments.goal}")
+            share = Drains(self.verdicts).training_share()
+            if share < self.arguments.training_goal:
+                lines.append(f"{share:.3f} of training's entries ran without a drain, less than "
+                             f"{self.arguments.training_goal}")
+        return lines
+
+    def summary(self):
+        parted = against_common_mps(self.verdicts, self.catalog)
+        lines = [table(self.verdicts), Drains(self.verdicts).text()]
+        for what, names in parted.items():
+            lines.append(f"{what}: {len(names)}")
+        return "\n".join(lines)
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schema": 1, "verdicts": self.verdicts, "failures": self.failures(),
+                       "against_common_mps": against_common_mps(self.verdicts, self.catalog)},
+                      file, indent=1)
 
 
 def main():
     arguments = options()
     started = time.monotonic()
-    catalog = listed(arguments)
-    verdicts = []
     with tempfile.TemporaryDirectory() as folder:
-        def report(job, result):
-            verdict = {**job, **result, **verdict_of(job, result)}
-            verdicts.append(verdict)
-            if verdict["verdict"] in ("wrong", "crash"):
-                print(f"{verdict['verdict']:6} {job['entry']} {job['dtype']}: {verdict['reason']}",
-                      flush=True)
-
-        run_all(jobs_of(catalog, arguments), arguments.library, worker_environment(folder),
-                arguments.workers, arguments.limit, report)
-    print(summary(verdicts))
-    print(f"{time.monotonic() - started:.0f} s")
+        suite = Suite(arguments, folder)
+        suite.run()
+        suite.run_with_fallback()
+    print(suite.summary())
     if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(verdicts, file, indent=1)
+        suite.write(arguments.json)
+    failures = suite.failures()
+    print("\n".join(failures))
+    print(f"{len(failures)} failures in {time.monotonic() - started:.0f} s")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,29 +1,110 @@
-"""From what happened to one verdict each, and the table of all."""
+"""From what happened to one verdict each, and the tables of all."""
 from collections import Counter
 
-VERDICTS = ("pass", "refused", "not comparable", "wrong", "crash")
+import expectations
+from training import TRAINING
+
+VERDICTS = ("pass", "falls back", "refused", "not comparable", "wrong", "crash")
 
 
-def verdict_of(job, result):
-    """{"verdict", "reason"} of one (entry, dtype)."""
+def _verdict(verdict, reason=""):
+    return {"verdict": verdict, "reason": reason}
+
+
+def verdict_of(entry, dtype, result):
+    """{"verdict", "reason"} of one (entry, dtype); surprises are "wrong"."""
     if "crash" in result:
-        return {"verdict": "crash", "reason": result["crash"]}
+        return _verdict("crash", result["crash"])
     if result["problems"]:
-        return {"verdict": "wrong", "reason": result["problems"][0]}
-    lacking = [kind for kind in result["refused"] if kind != "float64"]
-    if lacking or (result["refused"] and not result["passed"]):
-        ops = sorted(text for reasons in result["refused"].values() for text in reasons)
-        return {"verdict": "refused", "reason": ", ".join(ops)}
-    if not result["samples"]:
-        return {"verdict": "not comparable", "reason": "no samples"}
-    return {"verdict": "pass", "reason": ""}
+        return _verdict("wrong", result["problems"][0])
+    refused = _refusal(result, expectations.refusal(entry, dtype))
+    if refused:
+        return refused
+    compared = result["passed"] - result["both_raise"]
+    if entry in expectations.NOT_COMPARABLE:
+        if compared and entry not in expectations.UNINITIALIZED:
+            return _verdict("wrong", "listed as not comparable, but samples were compared")
+        return _verdict("not comparable", expectations.NOT_COMPARABLE[entry])
+    if not compared:
+        return _verdict("wrong", "nothing was compared, and no list says why")
+    return _verdict("pass")
 
 
-def summary(verdicts):
-    dtypes = list(dict.fromkeys(each["dtype"] for each in verdicts))
-    lines = ["dtype     " + "".join(f"{name:>16}" for name in VERDICTS + ("all",))]
-    for dtype in dtypes:
-        counts = Counter(each["verdict"] for each in verdicts if each["dtype"] == dtype)
-        row = [counts[name] for name in VERDICTS] + [sum(counts.values())]
+def _refusal(result, expected):
+    """The verdict of an entry that was refused, or should have been; None for all others.
+
+    A sample that asks for float64 is refused in entries that pass with their other samples.
+    """
+    kinds = {kind: sorted(reasons) for kind, reasons in result["refused"].items()}
+    if result["passed"] > result["both_raise"]:
+        kinds.pop("float64", None)
+    if not kinds:
+        return _verdict("wrong", "listed as refused, but it passes") if expected else None
+    if not expected:
+        return _verdict("wrong", f"refused, and no list says why: {kinds}")
+    kind, reason = expected
+    if kind not in kinds:
+        return _verdict("wrong", f"refused for {kinds}, not for {kind}")
+    if kind == "no MPS kernel" and kinds[kind] != [reason]:
+        return _verdict("wrong", f"refused for {kinds[kind]}, not for {reason}")
+    return _verdict("refused", f"{kind}: {reason}")
+
+
+def with_fallback(verdict, result):
+    """The verdict of a refused entry after a run with PYTORCH_ENABLE_MPS_FALLBACK=1."""
+    if "crash" in result:
+        return _verdict("crash", "with fallback: " + result["crash"])
+    if result["problems"]:
+        return _verdict("wrong", "with fallback: " + result["problems"][0])
+    if set(result["refused"]) - {"float64"}:
+        return _verdict("wrong", f"refused with fallback too: {result['refused']}")
+    return _verdict("falls back", verdict["reason"])
+
+
+def table(verdicts):
+    lines = ["dtype     " + "".join(f"{name:>16}" for name in VERDICTS + ("all", "bit-identical"))]
+    for dtype in dict.fromkeys(each["dtype"] for each in verdicts):
+        rows = [each for each in verdicts if each["dtype"] == dtype]
+        counts = Counter(each["verdict"] for each in rows)
+        same = sum(each["verdict"] == "pass" and each["bit_identical"] for each in rows)
+        row = [counts[name] for name in VERDICTS] + [sum(counts.values()), same]
         lines.append(f"{dtype:10}" + "".join(f"{count:16}" for count in row))
     return "\n".join(lines)
+
+
+class Drains:
+    """How many float32 entries ran without a wait for a result's shape."""
+
+    def __init__(self, verdicts):
+        ran = [each for each in verdicts
+               if each["dtype"] == "float32" and each["verdict"] in ("pass", "not comparable")]
+        self.all = ran
+        self.training = [each for each in ran if each["entry"] in TRAINING]
+
+    @staticmethod
+    def without(entries):
+        return [each for each in entries if not each.get("drains")]
+
+    def training_share(self):
+        return len(self.without(self.training)) / max(1, len(self.training))
+
+    def text(self):
+        lines = [f"queued without a drain for want of a shape (float32): "
+                 f"{len(self.without(self.all))} of {len(self.all)} entries that ran; of those that "
+                 f"training uses {len(self.without(self.training))} of {len(self.training)} "
+                 f"({100 * self.training_share():.1f} %)"]
+        for each in self.training:
+            if each.get("drains"):
+                lines.append(f"  drains in training: {each['entry']}: {each['drains']}")
+        return "\n".join(lines)
+
+
+def against_common_mps(verdicts, catalog):
+    """Where this device and PyTorch's list for real MPS (common_mps.py) part, for a person to read."""
+    def named(wanted, fails):
+        return sorted({f"{each['entry']} ({each['dtype']})" for each in verdicts
+                       if each["verdict"] in wanted and
+                       (each["dtype"] in catalog[each["entry"]]["fails_on_mps"]) == fails})
+
+    return {"refused here, expected to work on MPS": named(("refused", "falls back"), False),
+            "passes here, expected to fail on MPS": named(("pass",), True)}

@@ -36,8 +36,7 @@ def serve(pipe):
     print(json.dumps({"ready": len(entries)}), file=pipe)
     for line in sys.stdin:
         job = json.loads(line)
-        run = EntryRun(entries[job["entry"]], getattr(torch, job["dtype"]), job["values"],
-                       job["limit"])
+        run = EntryRun(entries[job["entry"]], job)
         print(json.dumps(run.run()), file=pipe)
 
 

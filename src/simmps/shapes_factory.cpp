@@ -1,0 +1,70 @@
+#include <cmath>
+
+#include "simmps/shapes.h"
+
+// New tensors: their dtype is that of the out= argument, which is the last.
+namespace highwater::simmps {
+namespace {
+
+Layouts sized(const Stack& arguments, at::IntArrayRef sizes) {
+  return {contiguous(sizes, arguments.back().toTensor().scalar_type())};
+}
+
+// (start, end, step, out): as PyTorch counts, in whole numbers where the result holds such
+Layouts arange(const Stack& arguments) {
+  const auto [start, end, step] =
+      std::tuple(arguments[0].toScalar(), arguments[1].toScalar(), arguments[2].toScalar());
+  if (step.toDouble() == 0) return {};  // the kernel says what is wrong
+  if (arguments.back().toTensor().scalar_type() != at::kLong) {
+    const double count = std::ceil((end.toDouble() - start.toDouble()) / step.toDouble());
+    if (!(count >= 0)) return {};
+    return sized(arguments, {static_cast<std::int64_t>(count)});
+  }
+  const std::int64_t by = step.toLong();
+  if (by == 0) return {};
+  const std::int64_t count = (end.toLong() - start.toLong() + by - (by > 0 ? 1 : -1)) / by;
+  if (count < 0) return {};
+  return sized(arguments, {count});
+}
+
+// (start, end, steps, ...)
+Layouts steps(const Stack& arguments) {
+  return sized(arguments, {arguments[2].toInt()});
+}
+
+// (n, out)
+Layouts square(const Stack& arguments) {
+  return sized(arguments, {arguments[0].toInt(), arguments[0].toInt()});
+}
+
+// (n, m, out)
+Layouts rectangle(const Stack& arguments) {
+  return sized(arguments, {arguments[0].toInt(), arguments[1].toInt()});
+}
+
+// (n, generator, out)
+Layouts permutation(const Stack& arguments) {
+  return sized(arguments, {arguments[0].toInt()});
+}
+
+// (real, imaginary, out) and (abs, angle, out)
+Layouts fromPair(const Stack& arguments) {
+  return {broadcast({tensorAt(arguments, 0), tensorAt(arguments, 1)},
+                    c10::toComplexType(tensorAt(arguments, 0).scalar_type()))};
+}
+
+}  // namespace
+
+void addFactoryShapes(ShapeTable& table) {
+  table.insert({
+      {"arange.start_out", arange},
+      {"linspace.out", steps},
+      {"eye.out", square},
+      {"eye.m_out", rectangle},
+      {"randperm.generator_out", permutation},
+      {"complex.out", fromPair},
+      {"polar.out", fromPair},
+  });
+}
+
+}  // namespace highwater::simmps

@@ -1,0 +1,132 @@
+"""What is known about single entries: each line has a reason, and the runner checks each line.
+
+An entry that is listed here and passes is an error as much as one that is missing here.
+"""
+
+# Refused with PyTorch's NotImplementedError, for MPS has no kernel of this op. With
+# PYTORCH_ENABLE_MPS_FALLBACK=1 they must give the CPU's results.
+WITHOUT_KERNEL = {
+    "_segment_reduce.lengths": "segment_reduce",
+    "_segment_reduce.offsets": "segment_reduce",
+    "_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa_backward.grad_input",
+    "frexp": "frexp.Tensor_out",
+    "geqrf": "geqrf",
+    "hash_tensor": "hash_tensor.out",
+    "heaviside": "heaviside.out",
+    "linalg.cond": "_linalg_svd.U",
+    "linalg.eig": "linalg_eig",
+    "linalg.eigh": "_linalg_eigh.eigenvalues",
+    "linalg.eigvals": "linalg_eig",
+    "linalg.eigvalsh": "_linalg_eigh.eigenvalues",
+    "linalg.ldl_factor": "linalg_ldl_factor_ex.out",
+    "linalg.ldl_factor_ex": "linalg_ldl_factor_ex.out",
+    "linalg.ldl_solve": "linalg_ldl_solve.out",
+    "linalg.lstsq": "linalg_lstsq.out",
+    "linalg.lstsq.grad_oriented": "linalg_lstsq.out",
+    "linalg.matrix_norm": "_linalg_svd.U",
+    "linalg.matrix_rank": "_linalg_svd.U",
+    "linalg.matrix_rank.hermitian": "_linalg_eigh.eigenvalues",
+    "linalg.norm": "_linalg_svd.U",
+    "linalg.norm.subgradients_at_zero": "_linalg_svd.U",
+    "linalg.pinv.hermitian": "_linalg_eigh.eigenvalues",
+    "linalg.svdvals": "_linalg_svd.U",
+    "logspace": "logspace.out",
+    "logspace.tensor_overload": "logspace.out",
+    "matrix_exp": "linalg_matrix_exp",
+    "mode": "mode",
+    "nn.functional.adaptive_avg_pool3d": "_adaptive_avg_pool3d",
+    "nn.functional.adaptive_max_pool3d": "adaptive_max_pool3d.out",
+    "nn.functional.channel_shuffle": "channel_shuffle",
+    "nn.functional.ctc_loss": "_ctc_loss",
+    "nn.functional.fractional_max_pool2d": "fractional_max_pool2d.output",
+    "nn.functional.fractional_max_pool3d": "fractional_max_pool3d.output",
+    "nn.functional.interpolate.area": "_adaptive_avg_pool3d",
+    "nn.functional.multi_margin_loss": "multi_margin_loss",
+    "nn.functional.multilabel_margin_loss": "multilabel_margin_loss_forward",
+    "nn.functional.pdist": "_pdist_forward",
+    "nn.functional.rrelu": "rrelu_with_noise",
+    "norm.nuc": "_linalg_svd.U",
+    "ormqr": "ormqr",
+    "put": "put_",
+    "special.airy_ai": "special_airy_ai.out",
+    "special.laguerre_polynomial_l": "special_laguerre_polynomial_l.out",
+    "special.legendre_polynomial_p": "special_legendre_polynomial_p.out",
+    "special.log_ndtr": "special_log_ndtr.out",
+    "special.ndtri": "special_ndtri.out",
+    "take": "take",
+}
+
+# Of these only float32 has samples that come to the missing kernel.
+FLOAT32_ONLY = ("linalg.matrix_norm", "linalg.norm", "linalg.norm.subgradients_at_zero")
+
+# Refused in every sample that could be compared: MPS has no float64, and these ask for it.
+FLOAT64 = {
+    "cdouble": "converts to complex128",
+    "double": "converts to float64",
+    "float_power": "computes in float64",
+    "log_softmax.with_dtype": "dtype=float64 in each sample",
+    "nn.functional.softmin.with_dtype": "dtype=float64 in each sample",
+    "softmax.with_dtype": "dtype=float64 in each sample",
+    "to": "converts to float64 in each sample",
+}
+
+# The simulated device has strided tensors only.
+SPARSE = {
+    "sparse.mm.reduce": "takes a compressed sparse tensor",
+    "sparse.sampled_addmm": "takes a compressed sparse tensor",
+    "to_sparse": "gives a sparse tensor",
+}
+
+# Sizes, strides, dtypes and devices are compared, values are whatever was in memory.
+UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
+                 "new_empty_strided")
+
+NOT_COMPARABLE = {
+    **{name: "uninitialised values; the rest was compared" for name in UNINITIALIZED},
+    "broadcast_shapes": "computes with sizes, no tensor and no device takes part",
+    "jiterator_2inputs_2outputs": "CUDA only: raises on both",
+    "jiterator_4inputs_with_extra_args": "CUDA only: raises on both",
+    "jiterator_binary": "CUDA only: raises on both",
+    "jiterator_binary_return_by_ref": "CUDA only: raises on both",
+    "jiterator_unary": "CUDA only: raises on both",
+}
+
+# Strides are not compared: PyTorch's own code, which runs before any kernel, branches on the device.
+STRIDES_OF_MPS = {
+    "linalg.lu_factor": "its meta function makes LU row major for mps, column major else",
+    "linalg.lu_factor_ex": "its meta function makes LU row major for mps, column major else",
+    "linalg.solve": "its meta function makes the result row major for mps, column major else",
+    "linalg.solve_ex": "its meta function makes the result row major for mps, column major else",
+    "lu": "linalg.lu_factor_ex's meta function makes LU row major for mps, column major else",
+    "tensordot": "the CPU multiplies and sums where others multiply matrices",
+}
+
+# {entry: (tolerance, reason)}: absolute and relative, where half precision takes another path.
+HALF_TOLERANCE = {
+    "nn.functional.linear_cross_entropy.chunked":
+        (0.05, "chooses how it accumulates by the device"),
+    "nn.functional.linear_cross_entropy.chunked_none":
+        (0.05, "chooses how it accumulates by the device"),
+}
+
+# Few samples in half precision: the CPU takes a minute for all of them.
+SLOW_IN_HALF = {"grid_sampler_3d": 4}
+
+
+def refusal(entry, dtype):
+    """(kind, reason) that the entry must be refused with, or None."""
+    if entry in FLOAT32_ONLY and dtype != "float32":
+        return None
+    if entry in WITHOUT_KERNEL:
+        return "no MPS kernel", "aten::" + WITHOUT_KERNEL[entry]
+    if entry in FLOAT64:
+        return "float64", FLOAT64[entry]
+    if entry in SPARSE:
+        return "sparse", SPARSE[entry]
+    return None
+
+
+def known():
+    """All entries that some list names."""
+    return set(WITHOUT_KERNEL) | set(FLOAT64) | set(SPARSE) | set(NOT_COMPARABLE) | set(
+        STRIDES_OF_MPS) | set(HALF_TOLERANCE)
