@@ -13,6 +13,7 @@
 #include "simmps/device.h"
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
+#include "simmps/torch_version.h"
 
 namespace highwater::simmps {
 namespace {
@@ -28,6 +29,7 @@ void registerKernels() {
   registerCopyKernels(mps);
   registerComposedKernels(mps);
   registerRecurrentKernels(mps);
+  registerConvolutionKernels(mps);
   registerAlwaysFallingBack(mps);
   registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,

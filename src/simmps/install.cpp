@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <torch/version.h>
 
 #include <cstdio>
 #include <exception>
@@ -9,17 +8,12 @@
 #include "simmps/device_install.h"
 #include "simmps/running_torch.h"
 #include "simmps/simmps.h"
+#include "simmps/torch_version.h"
 
 // This library links no libtorch, so it loads into any process, looks at the libtorch there, and
 // only then opens the device, which lies beside it and needs exactly the libtorch it was made for.
 namespace highwater::simmps {
 namespace {
-
-#define HIGHWATER_TEXT_OF(X) #X
-#define HIGHWATER_TEXT(X) HIGHWATER_TEXT_OF(X)
-#define HIGHWATER_TORCH_VERSION       \
-  HIGHWATER_TEXT(TORCH_VERSION_MAJOR) \
-  "." HIGHWATER_TEXT(TORCH_VERSION_MINOR) "." HIGHWATER_TEXT(TORCH_VERSION_PATCH)
 
 std::filesystem::path deviceLibrary() {
   Dl_info own{};

@@ -13,6 +13,7 @@ namespace highwater::simmps {
 void registerViewKernels(torch::Library& library);
 void registerCopyKernels(torch::Library& library);
 void registerComposedKernels(torch::Library& library);
+void registerConvolutionKernels(torch::Library& library);
 /// Attention at AutogradMPS: the stock kernel would enter a DispatchStub without an mps entry.
 void registerAutogradKernels(torch::Library& library);
 /// The LSTM, composed as the CPU's; at MPS and at AutogradMPS.
