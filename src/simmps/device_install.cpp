@@ -5,7 +5,6 @@
 #include <torch/library.h>
 #include <torch/version.h>
 
-#include <cstdlib>
 #include <string>
 #include <variant>
 
@@ -13,6 +12,7 @@
 #include "simmps/device.h"
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
+#include "simmps/setting_values.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -44,10 +44,9 @@ struct Outcome {
 };
 
 Outcome install() {
-  auto read =
-      readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
+  auto read = readSettings(processEnvironment(), thisMachine());
   if (const auto* error = std::get_if<std::string>(&read)) return {*error, true};
-  const auto& settings = std::get<Settings>(read);
+  const Settings& settings = std::get<Settings>(read);
   if (mpsHooksExist()) {
     return {
         "MPS hooks exist already in this process: the simulated mps device refuses to take the "
@@ -71,18 +70,21 @@ Outcome install() {
   return {};
 }
 
+Outcome installOrSayWhyNot() {
+  try {
+    return install();
+  } catch (const std::exception& failure) {
+    return {"the simulated mps device could not be registered: " + std::string(failure.what())};
+  }
+}
+
 }  // namespace
 }  // namespace highwater::simmps
 
-highwater::simmps::Installation highwater_simmps_install_device() {
-  using highwater::simmps::Outcome;
-  static const Outcome outcome = [] {
-    try {
-      return highwater::simmps::install();
-    } catch (const std::exception& failure) {
-      return Outcome{"the simulated mps device could not be registered: " +
-                     std::string(failure.what())};
-    }
-  }();
-  return {outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage};
+const highwater::simmps::DeviceInstallation* highwater_simmps_install_device() {
+  using namespace highwater::simmps;
+  static const Outcome outcome = installOrSayWhyNot();
+  static const DeviceInstallation installation = {
+      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice};
+  return &installation;
 }

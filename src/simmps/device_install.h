@@ -7,16 +7,17 @@ namespace highwater::simmps {
 inline constexpr char kDeviceLibraryName[] = "libhighwater_simmps_device.so";
 inline constexpr char kInstallDeviceSymbol[] = "highwater_simmps_install_device";
 
-/// How that went; `error` is null where the device is there, else one line for the user.
-struct Installation {
-  const char* error;
-  bool isUsage;  ///< a setting in the environment is to blame
+/// How registering the device with PyTorch went.
+struct DeviceInstallation {
+  const char* error = nullptr;  ///< why nothing was registered; nullptr where the device is there
+  bool isUsage = false;         ///< a setting in the environment is to blame
+  void (*finish)() = nullptr;   ///< runs what is pending, ends the device, completes the ledger
 };
 
-/// Registers the device with PyTorch, once.
-using InstallDevice = Installation (*)();
+/// Registers the device, once; later calls return the same.
+using InstallDevice = const DeviceInstallation* (*)();
 
 }  // namespace highwater::simmps
 
-extern "C" __attribute__((visibility("default"))) highwater::simmps::Installation
+extern "C" __attribute__((visibility("default"))) const highwater::simmps::DeviceInstallation*
 highwater_simmps_install_device();

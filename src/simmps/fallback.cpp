@@ -15,6 +15,7 @@
 
 #include "simmps/device.h"
 #include "simmps/registrations.h"
+#include "simmps/setting_values.h"
 
 namespace highwater::simmps {
 namespace {
@@ -62,10 +63,6 @@ bool isMadeOfOthers(const c10::OperatorName& name) {
   const auto op = c10::Dispatcher::singleton().findOp(name);
   return op && op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
          !op->hasKernelForDispatchKey(c10::DispatchKey::CPU);
-}
-
-std::string problemWith(const std::string& name, const std::string& allowed) {
-  return "HIGHWATER_SIM_MISSING_OPS: \"" + name + "\" is not allowed; give " + allowed + ".";
 }
 
 }  // namespace
@@ -123,10 +120,10 @@ std::string missingOpsProblem(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto overloads = overloadsOf(name);
     if (overloads.empty() || name.rfind("aten::", 0) != 0) {
-      return problemWith(name, "names of aten ops that libtorch " TORCH_VERSION " has");
+      return refusal(kSimMissingOpsVariable, name, "names of aten ops that libtorch " TORCH_VERSION " has");
     }
     if (std::all_of(overloads.begin(), overloads.end(), isMadeOfOthers)) {
-      return problemWith(name, "ops with kernels of their own: this one is made of other ops");
+      return refusal(kSimMissingOpsVariable, name, "ops with kernels of their own: this one is made of other ops");
     }
   }
   return {};

@@ -26,6 +26,7 @@ std::filesystem::path deviceLibrary() {
 struct Outcome {
   std::string error;
   bool isUsage = false;  ///< a setting in the environment is to blame
+  void (*finish)() = nullptr;
 };
 
 Outcome install() {
@@ -38,8 +39,8 @@ Outcome install() {
   const auto installDevice =
       reinterpret_cast<InstallDevice>(::dlsym(library, kInstallDeviceSymbol));
   if (!installDevice) return {file.string() + " is not the simulated mps device of Highwater"};
-  const Installation installed = installDevice();
-  return {installed.error ? installed.error : "", installed.isUsage};
+  const DeviceInstallation& done = *installDevice();
+  return {done.error ? done.error : "", done.isUsage, done.finish};
 }
 
 /// Installs once; the result is kept.
@@ -56,9 +57,10 @@ const Outcome& outcome() {
 }
 
 int installOnLoad() {
-  if (outcome().error.empty()) return 0;
+  const std::string& error = outcome().error;
+  if (error.empty()) return 0;
   // From Python nobody asks highwater_simmps_error().
-  std::fprintf(stderr, "highwater: no simulated mps device: %s\n", outcome().error.c_str());
+  std::fprintf(stderr, "highwater: no simulated mps device: %s\n", error.c_str());
   return 1;
 }
 
@@ -79,6 +81,11 @@ int highwater_simmps_install() {
 const char* highwater_simmps_error() {
   const std::string& error = highwater::simmps::outcome().error;
   return error.empty() ? nullptr : error.c_str();
+}
+
+void highwater_simmps_finish() {
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) result.finish();
 }
 
 const char* highwater_simmps_version() {

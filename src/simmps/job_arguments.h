@@ -14,7 +14,8 @@ using MapTensor = at::Tensor (*)(const at::Tensor&);
 /// caller may change its own before the job runs).
 at::Tensor forJob(const at::Tensor& tensor);
 
-/// The tensor as a Meta kernel may use it. A wrapped number stays as it is: type promotion reads it.
+/// The tensor as a Meta kernel may use it. A wrapped number stays as it is: type promotion reads
+/// it.
 at::Tensor forMeta(const at::Tensor& tensor);
 
 /// Replaces the defined tensors of one argument or result, alone, in lists and in optional lists.

@@ -13,6 +13,10 @@ __attribute__((visibility("default"))) int highwater_simmps_install();
 /// hooks that exist already, another libtorch than the one compiled against.
 __attribute__((visibility("default"))) const char* highwater_simmps_error();
 
+/// Runs what is pending, ends the device and completes its ledger. A process that ends by exit()
+/// need not call it; one that ends by _exit() must, or loses what the ledger holds back.
+__attribute__((visibility("default"))) void highwater_simmps_finish();
+
 /// "highwater-simmps <version> for libtorch <version>, ops of <where the table of ops without an
 /// MPS kernel comes from>". Marks the device as simulated.
 __attribute__((visibility("default"))) const char* highwater_simmps_version();

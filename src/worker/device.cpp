@@ -13,12 +13,17 @@
 namespace highwater::worker {
 namespace {
 
+constexpr int kSettingRefused = 2;  // of highwater_simmps_install()
+
 constexpr bool kMpsBuilt =
 #ifdef __APPLE__
     true;  // every libtorch for macOS arm64 has it
 #else
     false;
 #endif
+
+// highwater_simmps_finish() of the library, once it is loaded.
+void (*gFinish)() = nullptr;
 
 /// Loads the simulated device. An error says which file, and why not.
 Result<void> loadSimulatedDevice() {
@@ -35,11 +40,17 @@ Result<void> loadSimulatedDevice() {
   }
   using ErrorFunction = const char* (*)();
   const auto ask = reinterpret_cast<ErrorFunction>(::dlsym(library, "highwater_simmps_error"));
-  if (!ask) return failure(path + " is not a simulated device of Highwater");
-  if (const char* problem = ask()) {
-    return failure("the simulated device refuses: " + std::string(problem));
+  const auto install = reinterpret_cast<int (*)()>(::dlsym(library, "highwater_simmps_install"));
+  gFinish = reinterpret_cast<void (*)()>(::dlsym(library, "highwater_simmps_finish"));
+  if (!ask || !install || !gFinish) {
+    gFinish = nullptr;
+    return failure(path + " is not a simulated device of this Highwater");
   }
-  return {};
+  // It has installed itself; this asks how that went.
+  const int outcome = install();
+  if (outcome == 0) return {};
+  const std::string problem = "the simulated device refuses: " + std::string(ask());
+  return outcome == kSettingRefused ? usageError(problem) : failure(problem);
 }
 
 Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
@@ -91,6 +102,10 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
   report.selected = "cpu";
   report.reason = whyNotAvailable() + ", so the CPU is used";
   return report;
+}
+
+void finishSimulatedDevice() {
+  if (gFinish) gFinish();
 }
 
 MemoryLimits readMemoryLimits(const DeviceReport& device) {

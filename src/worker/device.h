@@ -9,8 +9,13 @@ namespace highwater::worker {
 
 /// Chooses the device for --device, and loads the simulated one where it is meant: before anything
 /// asks PyTorch for MPS hooks, as it keeps the first answer for ever. The report tells built,
-/// available and selected apart. kUsage where the device does not exist on this system.
+/// available and selected apart. kUsage where the device does not exist on this system, or one of
+/// the simulated device's settings in the environment is not allowed.
 [[nodiscard]] Result<DeviceReport> chooseDevice(const std::string& requested);
+
+/// Lets a simulated device end what it does and complete its ledger; for a process that does not
+/// end by exit().
+void finishSimulatedDevice();
 
 /// What the device and the environment say about memory.
 [[nodiscard]] MemoryLimits readMemoryLimits(const DeviceReport& device);

@@ -61,7 +61,10 @@ class SimmpsDevice : public QObject {
     add("mixedDevicesAreRefused");
     add("deviceErrorsNameTheirOp");
     add("countersAreExact", {limit});
+    add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
+    add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
     add("outOfMemoryComesOutOfBackward", {limit});
