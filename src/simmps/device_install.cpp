@@ -13,6 +13,7 @@
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
 #include "simmps/setting_values.h"
+#include "simmps/system_interface.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -28,8 +29,8 @@ void registerKernels() {
   registerViewKernels(mps);
   registerCopyKernels(mps);
   registerComposedKernels(mps);
-  registerRecurrentKernels(mps);
   registerConvolutionKernels(mps);
+  registerRecurrentKernels(mps);
   registerAlwaysFallingBack(mps);
   registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
@@ -59,6 +60,7 @@ Outcome install() {
   if (std::string problem = createDevice(settings, origin); !problem.empty()) {
     return {problem, true};
   }
+  createMachine(settings);
   if (!registerHooks()) {
     return {
         "this process has asked PyTorch for MPS before the simulated mps device was loaded; load "
@@ -85,6 +87,7 @@ const highwater::simmps::DeviceInstallation* highwater_simmps_install_device() {
   using namespace highwater::simmps;
   static const Outcome outcome = installOrSayWhyNot();
   static const DeviceInstallation installation = {
-      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice};
+      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice,
+      &readSystem, &endStep};
   return &installation;
 }
