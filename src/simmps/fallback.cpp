@@ -120,10 +120,12 @@ std::string missingOpsProblem(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto overloads = overloadsOf(name);
     if (overloads.empty() || name.rfind("aten::", 0) != 0) {
-      return refusal(kSimMissingOpsVariable, name, "names of aten ops that libtorch " TORCH_VERSION " has");
+      return refusal(kSimMissingOpsVariable, name,
+                     "names of aten ops that libtorch " TORCH_VERSION " has");
     }
     if (std::all_of(overloads.begin(), overloads.end(), isMadeOfOthers)) {
-      return refusal(kSimMissingOpsVariable, name, "ops with kernels of their own: this one is made of other ops");
+      return refusal(kSimMissingOpsVariable, name,
+                     "ops with kernels of their own: this one is made of other ops");
     }
   }
   return {};

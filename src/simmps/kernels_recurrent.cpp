@@ -64,7 +64,7 @@ std::vector<Cell> cellsFrom(at::TensorList weights, bool hasBiases) {
 }
 
 /// aten::lstm.input, composed of differentiable ops; real MPS has _lstm_mps in its place. With
-/// projections PyTorch's own composite, as on a Mac.
+/// projections PyTorch's own composite.
 std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& given, at::TensorList initial,
                                         at::TensorList weights, bool hasBiases, std::int64_t layers,
                                         double dropout, bool train, bool bidirectional,
@@ -87,8 +87,8 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& given, at::TensorList init
   for (std::size_t i = 0; i < cells.size(); i += directions) {
     States outputs;
     for (std::size_t way = 0; way < directions; ++way) {
-      const std::size_t at = i + way;
-      auto [output, state] = runLayer(input, {firstH[at], firstC[at]}, cells[at], way == 1);
+      const std::size_t slot = i + way;
+      auto [output, state] = runLayer(input, {firstH[slot], firstC[slot]}, cells[slot], way == 1);
       outputs.push_back(std::move(output));
       lastH.push_back(std::move(state.h));
       lastC.push_back(std::move(state.c));

@@ -230,6 +230,25 @@ CHECK_CASE(missingOpFallsBack) {
   REQUIRE(at::equal(result.cpu(), leakyRelu(host)));
 }
 
+CHECK_CASE(opsCanBeTakenAway) {
+  // HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm; the latter has a kernel of the
+  // device's.
+  const Tensor x = at::ones({2, 4}, at::TensorOptions().device(kMps));
+  const auto gelu = checks::thrown<c10::NotImplementedError>([&] { at::gelu(x); });
+  REQUIRE(gelu.find("The operator 'aten::gelu' is not currently implemented") == 0);
+  const auto norm = checks::thrown<c10::NotImplementedError>([&] { at::layer_norm(x, {4}); });
+  REQUIRE(norm.find("The operator 'aten::native_layer_norm' is not") == 0);
+  REQUIRE_EQUAL(at::relu(x).sum().item<float>(), 8);
+}
+
+CHECK_CASE(opsTakenAwayFallBack) {
+  const Tensor host = at::randn({2, 4}), x = host.to(kMps).requires_grad_();
+  const Tensor reference = host.clone().requires_grad_();
+  at::gelu(x).sum().backward();
+  at::gelu(reference).sum().backward();
+  REQUIRE(at::equal(x.grad().cpu(), reference.grad()));
+}
+
 CHECK_CASE(someOpsAlwaysFallBack) {
   const Tensor host = at::randn({10, 4}).mul(5), tokens = at::tensor({1, 3, 3, 7}, at::kLong);
   Tensor weights = host.to(kMps), reference = host.clone();

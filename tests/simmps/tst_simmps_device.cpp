@@ -72,6 +72,9 @@ class SimmpsDevice : public QObject {
     add("missingOpIsNotImplemented");
     add("missingOpIsNotImplemented", {"PYTORCH_ENABLE_MPS_FALLBACK=0"});
     add("missingOpFallsBack", {"PYTORCH_ENABLE_MPS_FALLBACK=1"});
+    const QString taken = "HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm";
+    add("opsCanBeTakenAway", {taken});
+    add("opsTakenAwayFallBack", {taken, "PYTORCH_ENABLE_MPS_FALLBACK=1"});
     add("someOpsAlwaysFallBack");
     add("deviceWorkIsNotObserved");
     add("eventsFollowTheQueue");
@@ -117,6 +120,10 @@ class SimmpsDevice : public QObject {
                          << "0.0 (off) to 1.7";
     QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
                            << "sync or async";
+    QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"
+                                << "\"aten::gellu\" is not allowed; give names of aten ops";
+    QTest::newRow("composite op") << "HIGHWATER_SIM_MISSING_OPS=einsum"
+                                  << "this one is made of other ops";
   }
   void refusesBadSettings() {
     QFETCH(QString, setting);
