@@ -89,6 +89,7 @@ void highwater_simmps_finish() {
 }
 
 const char* highwater_simmps_version() {
-  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION;
+  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION
+         ", ops of " HIGHWATER_OP_TABLE;
 }
 }

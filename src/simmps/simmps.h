@@ -17,6 +17,7 @@ __attribute__((visibility("default"))) const char* highwater_simmps_error();
 /// need not call it; one that ends by _exit() must, or loses what the ledger holds back.
 __attribute__((visibility("default"))) void highwater_simmps_finish();
 
-/// "highwater-simmps <version> for libtorch <version>". Marks the device as simulated.
+/// "highwater-simmps <version> for libtorch <version>, ops of <where the table of ops without an
+/// MPS kernel comes from>". Marks the device as simulated.
 __attribute__((visibility("default"))) const char* highwater_simmps_version();
 }
