@@ -12,7 +12,6 @@
 #include "simmps/device.h"
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
-#include "simmps/setting_values.h"
 #include "simmps/system_interface.h"
 #include "simmps/torch_version.h"
 

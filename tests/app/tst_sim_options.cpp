@@ -152,6 +152,29 @@ class TestSimOptions : public QObject {
     QCOMPARE(doctor.exitCode, int(kExitUsage));
     QVERIFY2(doctor.err.contains(says), qPrintable(doctor.err));
   }
+
+  void aRecordedRunHasACompleteLedger() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("ledger.jsonl");
+    const auto record = runHighwater({"record", "--device", "sim", "--steps", "2", "--sim-ledger",
+                                      path, "-o", folder.filePath("f.highwater")});
+    QVERIFY2(record.exitCode == int(kExitDone), qPrintable(record.err));
+    QFile ledger(path);
+    QVERIFY(ledger.open(QIODevice::ReadOnly));
+    const QByteArray text = ledger.readAll();
+    QVERIFY(text.startsWith("{\"event\":\"header\"") && text.endsWith("}\n"));
+    QCOMPARE(text.count("\"cause\":\"exit\""), qsizetype(1));
+  }
+
+  void aSimulatedCrashEndsTheRunEarly() {
+    QTemporaryDir folder;
+    const auto record = runHighwater({"record", "--device", "sim", "--steps", "9", "--sim-crash-at",
+                                      "500", "-o", folder.filePath("f.highwater")});
+    QCOMPARE(record.exitCode, int(kExitEndedEarly));
+    QVERIFY2(record.err.contains("failed assertion `a crash was asked for at kernel 500"),
+             qPrintable(record.err));
+    QVERIFY2(record.err.contains("SIGABRT"), qPrintable(record.err));
+  }
 #endif
 };
 

@@ -1,13 +1,15 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <QElapsedTimer>
+#include <QCoreApplication>
 #include <QtTest>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "simmps/device_queue.h"
@@ -41,21 +43,82 @@ void workFor(std::uint64_t ns) {
   }
 }
 
-/// Status of a child process that does `action`, killed after `limitMs`: then it is SIGKILL's.
-int statusOfChild(const std::function<int()>& action, int limitMs = 20000) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const rlimit noCore{0, 0};
-    setrlimit(RLIMIT_CORE, &noCore);
-    std::_Exit(action());
+// What a child process does. It is this program once more, with the name as its argument: thread
+// sanitizer allows no threads in a fork of a process that has some.
+
+/// Killed by SIGALRM where the wait never ends, as it should; 1: something ran past the hang.
+int waitForAHungQueue() {
+  std::atomic<int> ran{0};
+  DeviceQueue queue({.knobs = {.hangAt = 3}});
+  queue.submit(
+      "seed", [] {}, DeviceQueue::JobKind::Upkeep);
+  for (int i = 0; i < 5; ++i) queue.submit("aten::add", [&] { ++ran; });
+  while (ran < 2) usleep(1000);
+  usleep(100000);
+  if (ran != 2 || queue.pending() != 3) return 1;
+  alarm(1);
+  queue.wait();
+  return 2;
+}
+
+int stopAHungQueue() {
+  Account account;
+  int late = 0;
+  {
+    DeviceQueue queue({.knobs = {.hangAt = 2}, .ledger = &account});
+    for (int i = 0; i < 5; ++i) queue.submit("aten::add", [] {});
+    queue.stop();
+    queue.submit("aten::late", [&] { ++late; });
+    queue.wait();
   }
+  const bool told = account.flushedFaults == 1 && account.faults[0].kernel == 2 &&
+                    account.faults[0].kind == FaultEntry::Kind::Hang;
+  return told && late == 0 && account.kernels.size() == 1 ? 0 : 1;
+}
+
+int crash() {
+  DeviceQueue queue({.knobs = {.crashAt = 2}});
+  queue.submit("aten::add", [] {});
+  queue.submit("aten::mul", [] {});
+  queue.wait();
+  return 0;
+}
+
+int runChild(const std::string& name) {
+  const rlimit noCore{0, 0};
+  setrlimit(RLIMIT_CORE, &noCore);
+  if (name == "wait") return waitForAHungQueue();
+  if (name == "stop") return stopAHungQueue();
+  return name == "crash" ? crash() : 99;
+}
+
+struct ChildEnd {
+  int exitCode = -1;
+  int signal = 0;
+  QByteArray errors;
+};
+
+ChildEnd child(const char* name) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t process = fork();
+  if (process == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    execl("/proc/self/exe", "tst_queue_knobs", "--child", name, static_cast<char*>(nullptr));
+    _exit(98);
+  }
+  ::close(ends[1]);
+  ChildEnd end;
+  char text[4096];
+  for (ssize_t count = 0; (count = ::read(ends[0], text, sizeof text)) > 0;) {
+    end.errors.append(text, count);
+  }
+  ::close(ends[0]);
   int status = 0;
-  for (QElapsedTimer timer = {}; waitpid(child, &status, WNOHANG) == 0;) {
-    if (!timer.isValid()) timer.start();
-    if (timer.elapsed() > limitMs) kill(child, SIGKILL);
-    QTest::qSleep(5);
-  }
-  return status;
+  waitpid(process, &status, 0);
+  if (WIFEXITED(status)) end.exitCode = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  return end;
 }
 
 }  // namespace
@@ -142,64 +205,15 @@ class QueueKnobsTest : public QObject {
     QVERIFY2(*std::min_element(factors.begin(), factors.end()) < 5.5, "stretched too far");
   }
 
-  void hangStopsTheQueueForEver() {
-    // Exit code 1: something ran past the hang; killed by SIGALRM: the wait never ended.
-    const int status = statusOfChild([] {
-      std::atomic<int> ran{0};
-      DeviceQueue queue({.knobs = {.hangAt = 3}});
-      queue.submit(
-          "seed", [] {}, DeviceQueue::JobKind::Upkeep);
-      for (int i = 0; i < 5; ++i) queue.submit("aten::add", [&] { ++ran; });
-      while (ran < 2) usleep(1000);
-      usleep(100000);
-      if (ran != 2 || queue.pending() != 3) return 1;
-      alarm(1);
-      queue.wait();
-      return 2;
-    });
-    QVERIFY(WIFSIGNALED(status));
-    QCOMPARE(WTERMSIG(status), SIGALRM);
-  }
+  void hangStopsTheQueueForEver() { QCOMPARE(child("wait").signal, SIGALRM); }
 
-  void aHungQueueLetsItsProcessEnd() {
-    const int status = statusOfChild([] {
-      Account account;
-      int late = 0;
-      {
-        DeviceQueue queue({.knobs = {.hangAt = 2}, .ledger = &account});
-        for (int i = 0; i < 5; ++i) queue.submit("aten::add", [] {});
-        queue.stop();
-        queue.submit("aten::late", [&] { ++late; });
-        queue.wait();
-      }
-      const bool told = account.flushedFaults == 1 && account.faults[0].kernel == 2 &&
-                        account.faults[0].kind == FaultEntry::Kind::Hang;
-      return told && late == 0 && account.kernels.size() == 1 ? 0 : 1;
-    });
-    QVERIFY(WIFEXITED(status));
-    QCOMPARE(WEXITSTATUS(status), 0);
-  }
+  void aHungQueueLetsItsProcessEnd() { QCOMPARE(child("stop").exitCode, 0); }
 
   void crashAbortsAsMetalDoes() {
-    int ends[2];
-    QCOMPARE(pipe(ends), 0);
-    const int status = statusOfChild([&] {
-      dup2(ends[1], STDERR_FILENO);
-      std::signal(SIGABRT, SIG_DFL);  // Qt Test's own handler prints and runs on
-      DeviceQueue queue({.knobs = {.crashAt = 2}});
-      queue.submit("aten::add", [] {});
-      queue.submit("aten::mul", [] {});
-      queue.wait();
-      return 0;
-    });
-    ::close(ends[1]);
-    QVERIFY(WIFSIGNALED(status));
-    QCOMPARE(WTERMSIG(status), SIGABRT);
-    char text[400] = {};
-    QVERIFY(::read(ends[0], text, sizeof text - 1) > 0);
-    ::close(ends[0]);
-    QVERIFY2(QByteArray(text).contains("failed assertion"), text);
-    QVERIFY2(QByteArray(text).contains("kernel 2, aten::mul"), text);
+    const ChildEnd end = child("crash");
+    QCOMPARE(end.signal, SIGABRT);
+    QVERIFY2(end.errors.contains("failed assertion"), end.errors.constData());
+    QVERIFY2(end.errors.contains("kernel 2, aten::mul"), end.errors.constData());
   }
 
   void hostsThatSubmitWhileItStopsLoseNothing() {
@@ -218,5 +232,11 @@ class QueueKnobsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(QueueKnobsTest)
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--child") return runChild(argv[2]);
+  QCoreApplication application(argc, argv);
+  QueueKnobsTest test;
+  return QTest::qExec(&test, argc, argv);
+}
+
 #include "tst_queue_knobs.moc"
