@@ -143,6 +143,9 @@ class QueueKnobsTest : public QObject {
   }
 
   void hangStopsTheQueueForEver() {
+#ifdef __SANITIZE_THREAD__
+    QSKIP("Thread sanitizer cannot follow the threads of a forked child.");
+#endif
     // Exit code 1: something ran past the hang; killed by SIGALRM: the wait never ended.
     const int status = statusOfChild([] {
       std::atomic<int> ran{0};
@@ -162,6 +165,9 @@ class QueueKnobsTest : public QObject {
   }
 
   void aHungQueueLetsItsProcessEnd() {
+#ifdef __SANITIZE_THREAD__
+    QSKIP("Thread sanitizer cannot follow the threads of a forked child.");
+#endif
     const int status = statusOfChild([] {
       Account account;
       int late = 0;
@@ -181,6 +187,9 @@ class QueueKnobsTest : public QObject {
   }
 
   void crashAbortsAsMetalDoes() {
+#ifdef __SANITIZE_THREAD__
+    QSKIP("Thread sanitizer cannot follow the threads of a forked child.");
+#endif
     int ends[2];
     QCOMPARE(pipe(ends), 0);
     const int status = statusOfChild([&] {
