@@ -48,8 +48,10 @@ inline constexpr std::array kSimKnobs = {
             "Recommended max working set, 16MiB to 1024GiB"},
     SimKnob{kSimSystemVariable, "--sim-system-memory", "BYTES", "this machine's",
             "Memory of the simulated machine, 32MiB to 1024GiB"},
-    SimKnob{kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
-            "Memory that other applications use"},
+    SimKnob{
+        kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
+        "Memory that other applications use: a size, a script of sizes by seconds since the start "
+        "(0s:2GiB,30s:10GiB), or file:PATH of a file with a size, which may change"},
     SimKnob{kSimHiddenGrowthVariable, "--sim-hidden-growth", "BYTES", "0",
             "What the process grows by each step outside of driver memory, up to 1024GiB"},
     SimKnob{kSimGraphCacheVariable, "--sim-graph-cache", "BYTES", "0",

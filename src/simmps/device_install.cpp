@@ -1,11 +1,10 @@
 #include "simmps/device_install.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
-#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -14,6 +13,7 @@
 #include "simmps/hooks.h"
 #include "simmps/registrations.h"
 #include "simmps/setting_values.h"
+#include "simmps/system_interface.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -29,30 +29,14 @@ void registerKernels() {
   registerViewKernels(mps);
   registerCopyKernels(mps);
   registerComposedKernels(mps);
+  registerConvolutionKernels(mps);
+  registerRecurrentKernels(mps);
   registerAlwaysFallingBack(mps);
+  registerMissingOps(mps, deviceSettings().missingOps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
                                  __FILE__, __LINE__);
   registerAutogradKernels(autograd);
-}
-
-bool opExists(const std::string& name) {
-  const auto dot = name.find('.');
-  const auto all = c10::Dispatcher::singleton().getAllOpNames();
-  return std::any_of(all.begin(), all.end(), [&](const c10::OperatorName& each) {
-    if (each.name != name.substr(0, dot)) return false;
-    return dot == std::string::npos || each.overload_name == name.substr(dot + 1);
-  });
-}
-
-/// Empty, or which of the ops that are to lack a kernel does not exist.
-std::string unknownOp(const Settings& settings) {
-  for (const std::string& name : settings.missingOps) {
-    if (!opExists(name)) {
-      return refusal(kSimMissingOpsVariable, name,
-                     "names of ops that libtorch " HIGHWATER_TORCH_VERSION " has");
-    }
-  }
-  return {};
+  registerRecurrentKernels(autograd);
 }
 
 struct Outcome {
@@ -64,20 +48,23 @@ Outcome install() {
   auto read = readSettings(processEnvironment(), thisMachine());
   if (const auto* error = std::get_if<std::string>(&read)) return {*error, true};
   const Settings& settings = std::get<Settings>(read);
-  if (std::string problem = unknownOp(settings); !problem.empty()) return {problem, true};
   if (mpsHooksExist()) {
     return {
         "MPS hooks exist already in this process: the simulated mps device refuses to take the "
         "place of a real one"};
   }
-  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
+  if (std::string problem = missingOpsProblem(settings.missingOps); !problem.empty()) {
+    return {problem, true};
+  }
+  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, TORCH_VERSION};
   if (std::string problem = createDevice(settings, origin); !problem.empty()) {
     return {problem, true};
   }
+  createMachine(settings);
   if (!registerHooks()) {
     return {
-        "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
-        "load it first"};
+        "this process has asked PyTorch for MPS before the simulated mps device was loaded; load "
+        "it first"};
   }
   c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
   registerGuard();
@@ -100,6 +87,7 @@ const highwater::simmps::DeviceInstallation* highwater_simmps_install_device() {
   using namespace highwater::simmps;
   static const Outcome outcome = installOrSayWhyNot();
   static const DeviceInstallation installation = {
-      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice};
+      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice,
+      &readSystem, &endStep};
   return &installation;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "simmps/simmps.h"
+
 // Between the two libraries: libhighwater_simmps.so opens the device's, once it knows that the
 // libtorch in the process is the one that the device was compiled against.
 namespace highwater::simmps {
@@ -12,6 +14,8 @@ struct DeviceInstallation {
   const char* error = nullptr;  ///< why nothing was registered; nullptr where the device is there
   bool isUsage = false;         ///< a setting in the environment is to blame
   void (*finish)() = nullptr;   ///< runs what is pending, ends the device, completes the ledger
+  void (*readSystem)(highwater_simmps_system*) = nullptr;  ///< see simmps.h
+  void (*endStep)() = nullptr;
 };
 
 /// Registers the device, once; later calls return the same.

@@ -1,17 +1,17 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Generator.h>
+#include <ATen/native/Resize.h>
 #include <ATen/record_function.h>
 #include <c10/util/SmallVector.h>
 
-#include <algorithm>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "simmps/allocator.h"
 #include "simmps/device.h"
 #include "simmps/generator.h"
+#include "simmps/job_arguments.h"
 #include "simmps/op_graphs.h"
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
@@ -21,67 +21,8 @@
 namespace highwater::simmps {
 namespace {
 
-using Stack = torch::jit::Stack;
 using c10::DispatchKey;
 using c10::DispatchKeySet;
-using MapTensor = at::Tensor (*)(const at::Tensor&);
-
-bool isWrappedNumber(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
-}
-
-at::Tensor forJob(const at::Tensor& tensor) {
-  if (tensor.is_mps()) return cpuAlias(tensor);
-  // The caller may change its tensor before the job runs; wrapped numbers are nobody's.
-  if (isWrappedNumber(tensor)) return tensor;
-  return tensor.dim() == 0 ? scalarForJob(tensor) : tensor.clone();
-}
-
-at::Tensor forMeta(const at::Tensor& tensor) {
-  return isWrappedNumber(tensor) ? tensor : metaOf(tensor);
-}
-
-void mapTensors(c10::IValue& value, MapTensor map) {
-  const auto mapped = [map](const at::Tensor& tensor) {
-    return tensor.defined() ? map(tensor) : tensor;
-  };
-  if (value.isTensor()) {
-    value = mapped(value.toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> out;
-    for (const at::Tensor& tensor : value.toTensorVector()) out.push_back(mapped(tensor));
-    value = out;
-  } else if (value.isList()) {
-    const auto elements = value.toListRef();
-    const bool hasTensors = std::any_of(elements.begin(), elements.end(),
-                                        [](const c10::IValue& each) { return each.isTensor(); });
-    if (!hasTensors) return;
-    c10::List<std::optional<at::Tensor>> out;
-    for (const c10::IValue& each : elements) {
-      if (each.isNone()) {
-        out.push_back(std::nullopt);
-      } else {
-        out.push_back(mapped(each.toTensor()));
-      }
-    }
-    value = out;
-  }
-}
-
-Stack mapped(Stack arguments, MapTensor map) {
-  for (c10::IValue& value : arguments) mapTensors(value, map);
-  return arguments;
-}
-
-void forEachTensor(const c10::IValue& value, const std::function<void(const at::Tensor&)>& visit) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& each : value.toListRef()) {
-      if (each.isTensor() && each.toTensor().defined()) visit(each.toTensor());
-    }
-  }
-}
 
 void checkDevices(const OpTraits& traits, const Stack& arguments) {
   if (traits.takesHostTensors) return;
@@ -93,6 +34,38 @@ void checkDevices(const OpTraits& traits, const Stack& arguments) {
                   tensor.device(), "!");
     });
   }
+}
+
+bool hasMask(const Stack& arguments) {
+  bool found = false;
+  for (const c10::IValue& value : arguments) {
+    if (!value.isList()) continue;
+    forEachTensor(value, [&found](const at::Tensor& index) {
+      found |= index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+    });
+  }
+  return found;
+}
+
+Layout layoutOf(const at::Tensor& tensor) {
+  if (!tensor.defined()) return {{}, {}, at::kFloat, /*wanted=*/false};
+  return {c10::DimVector(tensor.sizes()), c10::DimVector(tensor.strides()), tensor.scalar_type()};
+}
+
+/// A result as the job must write it: what it is checked against, and where it goes if it is fresh.
+struct Expected {
+  at::Tensor place;
+  bool isFresh = false;
+};
+
+void take(const c10::OperatorHandle& op, const Expected& expected, const at::Tensor& result) {
+  if (!expected.place.defined() || !result.defined()) return;
+  TORCH_INTERNAL_ASSERT(result.sizes() == expected.place.sizes() &&
+                            result.scalar_type() == expected.place.scalar_type(),
+                        op.schema().operator_name(), ": the result is ", result.scalar_type(), " ",
+                        result.sizes(), "; the simulated mps device expected ",
+                        expected.place.scalar_type(), " ", expected.place.sizes());
+  if (expected.isFresh) expected.place.copy_(result);
 }
 
 /// One call of an op: its arguments as given, and how its results get back on the stack.
@@ -114,96 +87,107 @@ class Call {
 
   void run() {
     useGraph(name(), arguments_);
-    if (traits_.needsDrainedQueue) {
-      runDrained();
-    } else if (traits_.writesArguments) {
-      runWriting();
-    } else {
-      runFunctional();
+    if (traits_.indexesByMasks && hasMask(arguments_)) {
+      drainDevice(DrainCause::ResultSize, name());
+    }
+    if (traits_.sizedByValues) {
+      runDrained(DrainCause::ResultSize);
+    } else if (!runQueued()) {
+      runDrained(DrainCause::NoShape);
     }
   }
 
  private:
   std::string_view name() const { return op_.schema().name(); }
 
-  /// Runs on the device and waits: for results whose sizes only the run can tell.
-  void runDrained() {
-    Stack cpu = mapped(arguments_, forJob);
-    const auto& arguments = op_.schema().arguments();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      // A kernel may resize what it is given as out=, which an alias cannot be.
-      if (!arguments[i].is_out() || !cpu[i].isTensor()) continue;
-      cpu[i] = at::empty({0}, cpu[i].toTensor().options());
+  /// Enqueues the op and returns; false, with nothing done, where the results' sizes are unknown.
+  bool runQueued() {
+    if (traits_.returnsOtherThanTensors) return false;
+    std::optional<Layouts> layouts;
+    if (traits_.hasFreshResults) {
+      layouts = infer();
+      if (!layouts) return false;
+    } else if (traits_.hasOut) {
+      if (!sizeOuts()) return false;
+    } else if (traits_.hasMetaKernel && tensorCount() > 1) {
+      infer();  // in place: for its errors, so that the caller gets them and not a later op
     }
-    auto results = std::make_shared<Stack>(cpu);
-    submitJob(name(), [op = op_, results] {
-      op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), results.get());
-    });
-    drainDevice(traits_.sizedByValues ? DrainCause::ResultSize : DrainCause::NoShape, name());
-    takeReplacedArguments(cpu);
+    enqueue(layouts ? *layouts : Layouts());
+    return true;
+  }
+
+  /// `fresh` has a layout for each result, or none where all results are arguments.
+  void enqueue(const Layouts& fresh) {
     const auto& returns = op_.schema().returns();
+    c10::SmallVector<Expected, 4> expected;
+    Stack results;
     for (std::size_t i = 0; i < returns.size(); ++i) {
-      if (returns[i].alias_info()) {
-        torch::jit::push(stack_, writtenArgument(i));
-        continue;
-      }
-      mapTensors((*results)[i], &toDevice);
-      torch::jit::push(stack_, std::move((*results)[i]));
+      const bool isFresh = !returns[i].alias_info();
+      results.push_back(isFresh ? c10::IValue(makeResult(fresh[i])) : writtenArgument(i));
+      if (!results[i].isTensor()) continue;
+      const at::Tensor& result = results[i].toTensor();
+      expected.push_back({result.defined() ? cpuAlias(result) : result, isFresh});
     }
-  }
-
-  static at::Tensor toDevice(const at::Tensor& result) {
-    at::Tensor out = makeOnDevice(result.sizes(), result.strides(), result.scalar_type());
-    submitJob("aten::copy_", [to = cpuAlias(out), result]() mutable { to.copy_(result); });
-    return out;
-  }
-
-  /// Copies out= results, which the kernel wrote elsewhere, to where the caller wants them.
-  void takeReplacedArguments(const Stack& cpu) {
-    const auto& arguments = op_.schema().arguments();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const auto* alias = arguments[i].alias_info();
-      if (!alias || !alias->isWrite() || !arguments_[i].isTensor()) continue;
-      const at::Tensor ran = cpu[i].toTensor();
-      const at::Tensor given = arguments_[i].toTensor();
-      if (ran.sizes() != given.sizes()) resizeOnDevice(given, ran.sizes(), std::nullopt);
-      if (ran.numel() == 0 || ran.const_data_ptr() == cpuAlias(given).const_data_ptr()) continue;
-      submitJob("aten::copy_", [to = cpuAlias(given), ran]() mutable { to.copy_(ran); });
-    }
-  }
-
-  /// In place and out=: results go where the arguments are.
-  void runWriting() {
-    if (traits_.hasOut && hasEmptyOut() && !sizeOuts()) {
-      runDrained();
-      return;
-    }
-    submitJob(name(), [op = op_, cpu = mapped(arguments_, forJob), sizes = outSizes()]() mutable {
+    submitJob(name(), [op = op_, cpu = mapped(arguments_, forJob), expected]() mutable {
       // libtorch 2.6 drops the arguments before it returns references to them: for an op with
       // several out= they would be gone.
       const Stack alive = cpu;
       op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &cpu);
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        TORCH_CHECK(cpu[i].toTensor().numel() == sizes[i], op.schema().operator_name(),
-                    ": out= has ", sizes[i], " elements, the result has ",
-                    cpu[i].toTensor().numel(), "; the simulated mps device cannot resize it here");
-      }
+      for (std::size_t i = 0; i < expected.size(); ++i) take(op, expected[i], cpu[i].toTensor());
     });
-    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
-      torch::jit::push(stack_, writtenArgument(i));
-    }
+    for (c10::IValue& result : results) torch::jit::push(stack_, std::move(result));
   }
 
-  /// Elements of each result that is an out= tensor; empty for ops without.
-  c10::SmallVector<std::int64_t, 4> outSizes() const {
-    c10::SmallVector<std::int64_t, 4> sizes;
-    if (!traits_.hasOut) return sizes;
-    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
-      const c10::IValue& out = writtenArgument(i);
-      if (!out.isTensor()) return {};
-      sizes.push_back(out.toTensor().numel());
+  static at::Tensor makeResult(const Layout& layout) {
+    if (!layout.wanted) return {};
+    return makeOnDevice(layout.sizes, layout.strides, layout.dtype);
+  }
+
+  /// Layouts of all results, those that are arguments included.
+  std::optional<Layouts> infer() const {
+    Layouts layouts;
+    if (traits_.shapes) {
+      layouts = traits_.shapes(arguments_);
+      if (layouts.empty()) return std::nullopt;
+      return layouts;
     }
-    return sizes;
+    if (!traits_.hasMetaKernel) return std::nullopt;
+    Stack meta = mapped(arguments_, forMeta);
+    try {
+      op_.redispatchBoxed(DispatchKeySet(DispatchKey::Meta), &meta);
+    } catch (const c10::NotImplementedError&) {
+      return std::nullopt;
+    }
+    for (const c10::IValue& value : meta) {
+      layouts.push_back(value.isTensor() ? layoutOf(value.toTensor()) : layoutOf({}));
+    }
+    return layouts;
+  }
+
+  std::size_t tensorCount() const {
+    std::size_t count = 0;
+    for (const c10::IValue& value : arguments_) {
+      forEachTensor(value, [&count](const at::Tensor&) { ++count; });
+    }
+    return count;
+  }
+
+  /// Gives out= arguments the sizes of the results; false where only the run can tell those.
+  bool sizeOuts() {
+    if (traits_.indexesByMasks && hasMask(arguments_)) return !hasEmptyOut();
+    const std::optional<Layouts> layouts = infer();
+    if (!layouts) return !hasEmptyOut();
+    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
+      if (!writtenArgument(i).isTensor()) continue;
+      const at::Tensor& out = writtenArgument(i).toTensor();
+      const Layout& layout = (*layouts)[i];
+      if (!layout.wanted || out.sizes() == layout.sizes) continue;
+      // Warns, as PyTorch, where the tensor has elements; a Meta kernel has done that already.
+      if (traits_.shapes) at::native::resize_output_check(out, layout.sizes);
+      resizeOnDevice(out, layout.sizes, std::nullopt);
+      out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
+    }
+    return true;
   }
 
   bool hasEmptyOut() const {
@@ -217,67 +201,55 @@ class Call {
     return false;
   }
 
-  /// Sizes out= arguments as the Meta kernel would; false where there is none that works.
-  bool sizeOuts() {
-    Stack meta = mapped(arguments_, forMeta);
-    const Stack sized = meta;
-    if (!runMeta(meta)) return false;
+  /// Runs on the device and waits: for results whose sizes or values the host needs.
+  void runDrained(DrainCause cause) {
+    Stack cpu = mapped(arguments_, forJob);
     const auto& arguments = op_.schema().arguments();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i].is_out() || !arguments_[i].isTensor()) continue;
-      resizeOnDevice(arguments_[i].toTensor(), sized[i].toTensor().sizes(), std::nullopt);
+      // A kernel may resize what it is given as out=, which an alias cannot be.
+      if (!arguments[i].is_out() || !cpu[i].isTensor()) continue;
+      cpu[i] = at::empty({0}, cpu[i].toTensor().options());
     }
-    return true;
+    auto results = std::make_shared<Stack>(cpu);
+    submitJob(name(), [op = op_, results] {
+      op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), results.get());
+    });
+    drainDevice(cause, name());
+    takeReplacedArguments(cpu);
+    const auto& returns = op_.schema().returns();
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+      if (returns[i].alias_info()) {
+        torch::jit::push(stack_, writtenArgument(i));
+        continue;
+      }
+      mapTensors((*results)[i], [this](const at::Tensor& result) { return toDevice(result); });
+      torch::jit::push(stack_, std::move((*results)[i]));
+    }
   }
 
-  bool runMeta(Stack& meta) const {
-    if (!traits_.hasMetaKernel) return false;
-    try {
-      op_.redispatchBoxed(DispatchKeySet(DispatchKey::Meta), &meta);
-      return true;
-    } catch (const c10::NotImplementedError&) {
-      traits_.hasMetaKernel = false;
-      return false;
-    }
+  at::Tensor toDevice(const at::Tensor& result) const {
+    TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided, op_.schema().operator_name(),
+                                ": Sparse tensors are not supported on the simulated MPS device");
+    at::Tensor out = makeOnDevice(result.sizes(), result.strides(), result.scalar_type());
+    submitJob("aten::copy_", [to = cpuAlias(out), result]() mutable { to.copy_(result); });
+    return out;
   }
 
-  /// Fresh results: sized on the host, written by the job.
-  void runFunctional() {
-    auto outputs = outputsFor(name(), arguments_);
-    if (!outputs) outputs = outputsFromMeta();
-    if (!outputs) {
-      runDrained();
-      return;
+  /// Copies out= results, which the kernel wrote elsewhere, to where the caller wants them.
+  void takeReplacedArguments(const Stack& cpu) {
+    const auto& arguments = op_.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const auto* alias = arguments[i].alias_info();
+      if (!alias || !alias->isWrite() || !arguments_[i].isTensor()) continue;
+      const at::Tensor ran = cpu[i].toTensor();
+      const at::Tensor given = arguments_[i].toTensor();
+      if (ran.sizes() != given.sizes()) {
+        at::native::resize_output_check(given, ran.sizes());
+        resizeOnDevice(given, ran.sizes(), std::nullopt);
+      }
+      if (ran.numel() == 0 || ran.const_data_ptr() == cpuAlias(given).const_data_ptr()) continue;
+      submitJob("aten::copy_", [to = cpuAlias(given), ran]() mutable { to.copy_(ran); });
     }
-    std::vector<at::Tensor> aliases;
-    aliases.reserve(outputs->size());
-    for (const at::Tensor& output : *outputs) {
-      aliases.push_back(output.defined() ? cpuAlias(output) : output);
-    }
-    submitJob(name(),
-              [op = op_, cpu = mapped(arguments_, forJob), outs = std::move(aliases)]() mutable {
-                op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &cpu);
-                for (std::size_t i = 0; i < outs.size(); ++i) {
-                  const at::Tensor result = cpu[i].toTensor();
-                  if (!outs[i].defined() || !result.defined()) continue;
-                  TORCH_INTERNAL_ASSERT(result.sizes() == outs[i].sizes(), op.schema(), ": ",
-                                        result.sizes(), " instead of ", outs[i].sizes());
-                  outs[i].copy_(result);
-                }
-              });
-    for (at::Tensor& output : *outputs) torch::jit::push(stack_, std::move(output));
-  }
-
-  std::optional<std::vector<at::Tensor>> outputsFromMeta() const {
-    Stack meta = mapped(arguments_, forMeta);
-    if (!runMeta(meta)) return std::nullopt;
-    std::vector<at::Tensor> outputs;
-    for (const c10::IValue& value : meta) {
-      const at::Tensor& like = value.toTensor();
-      outputs.push_back(
-          like.defined() ? makeOnDevice(like.sizes(), like.strides(), like.scalar_type()) : like);
-    }
-    return outputs;
   }
 
   /// The argument that the given result is ("(a!)" in both places).
@@ -297,6 +269,20 @@ class Call {
   Stack arguments_;
 };
 
+/// A view is host work: its CPU kernel computes sizes and strides, the memory stays what it is.
+void runView(const c10::OperatorHandle& op, Stack& stack) {
+  Stack arguments = torch::jit::pop(stack, op.schema().arguments().size());
+  TORCH_CHECK(arguments[0].isTensor() && arguments[0].toTensor().is_mps(),
+              op.schema().operator_name(), ": a view's first argument must be an MPS tensor");
+  const at::Tensor base = arguments[0].toTensor();
+  Stack views = mapped(std::move(arguments), forJob);
+  op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &views);
+  for (c10::IValue& view : views) {
+    mapTensors(view, [&base](const at::Tensor& onCpu) { return viewLike(base, onCpu); });
+    torch::jit::push(stack, std::move(view));
+  }
+}
+
 }  // namespace
 
 void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
@@ -305,12 +291,14 @@ void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit:
     fallBack(op, stack);
     return;
   }
-  TORCH_CHECK(!traits.returnsView, "The operator '", op.schema().operator_name(),
-              "' makes a view and has no kernel on the simulated MPS device yet");
   // Beneath this call nothing is an op of the process: neither recorded nor differentiated.
   const at::DisableRecordFunctionGuard unobserved;
   const at::AutoDispatchBelowADInplaceOrView belowAutograd;
-  Call(op, traits, *stack).run();
+  if (traits.returnsView) {
+    runView(op, *stack);
+  } else {
+    Call(op, traits, *stack).run();
+  }
 }
 
 }  // namespace highwater::simmps

@@ -22,11 +22,11 @@ std::filesystem::path deviceLibrary() {
   return std::filesystem::canonical(own.dli_fname).parent_path() / kDeviceLibraryName;
 }
 
-/// `error` is empty where the device is there.
+/// How loading went; `error` is empty where the device is there.
 struct Outcome {
   std::string error;
-  bool isUsage = false;
-  void (*finish)() = nullptr;
+  bool isUsage = false;            ///< a setting in the environment is to blame
+  DeviceInstallation device = {};  ///< what it can be asked, while `error` is empty
 };
 
 Outcome install() {
@@ -40,7 +40,7 @@ Outcome install() {
       reinterpret_cast<InstallDevice>(::dlsym(library, kInstallDeviceSymbol));
   if (!installDevice) return {file.string() + " is not the simulated mps device of Highwater"};
   const DeviceInstallation& done = *installDevice();
-  return {done.error ? done.error : "", done.isUsage, done.finish};
+  return {done.error ? done.error : "", done.isUsage, done};
 }
 
 /// Installs once; the result is kept.
@@ -85,10 +85,23 @@ const char* highwater_simmps_error() {
 
 void highwater_simmps_finish() {
   const auto& result = highwater::simmps::outcome();
-  if (result.error.empty()) result.finish();
+  if (result.error.empty()) result.device.finish();
+}
+
+int highwater_simmps_read_system(highwater_simmps_system* readings) {
+  const auto& result = highwater::simmps::outcome();
+  if (!result.error.empty()) return 1;
+  result.device.readSystem(readings);
+  return 0;
+}
+
+void highwater_simmps_end_step() {
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) result.device.endStep();
 }
 
 const char* highwater_simmps_version() {
-  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION;
+  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION
+         ", ops of " HIGHWATER_OP_TABLE;
 }
 }

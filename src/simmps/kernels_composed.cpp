@@ -1,13 +1,9 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
-#include <array>
 #include <tuple>
-#include <vector>
 
-#include "simmps/device.h"
 #include "simmps/registrations.h"
-#include "simmps/tensors.h"
 
 // Ops that need more than their CPU kernel on aliased tensors.
 namespace highwater::simmps {
@@ -38,57 +34,17 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
       query, key, value, mask, dropout, causal, std::nullopt, scale, groupedQueries));
 }
 
-at::Tensor toDevice(const at::Tensor& result) {
-  if (!result.defined()) return result;
-  at::Tensor out = makeOnDevice(result.sizes(), result.strides(), result.scalar_type());
-  submitJob("aten::copy_", [to = cpuAlias(out), result]() mutable { to.copy_(result); });
-  return out;
-}
-
-// Convolutions have no shape function here yet: the host waits for the result.
-at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
-                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                       at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                       at::IntArrayRef outputPadding, std::int64_t groups) {
-  const at::DisableRecordFunctionGuard unobserved;
-  at::Tensor result;
-  std::optional<at::Tensor> cpuBias;
-  if (bias && bias->defined()) cpuBias = cpuAlias(*bias);
-  submitJob("aten::convolution", [&, x = cpuAlias(input), w = cpuAlias(weight)] {
-    result = at::convolution(x, w, cpuBias, stride, padding, dilation, transposed, outputPadding,
-                             groups);
-  });
-  drainDevice(DrainCause::NoShape, "aten::convolution");
-  return toDevice(result);
-}
-
-std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
-    const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,
-    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-    at::IntArrayRef outputPadding, std::int64_t groups, std::array<bool, 3> wanted) {
-  const at::DisableRecordFunctionGuard unobserved;
-  const std::vector<std::int64_t> biasSizes{grad.size(1)};
-  std::tuple<at::Tensor, at::Tensor, at::Tensor> result;
-  submitJob("aten::convolution_backward", [&, g = cpuAlias(grad), x = cpuAlias(input),
-                                           w = cpuAlias(weight)] {
-    result = at::convolution_backward(g.contiguous(), x, w, biasSizes, stride, padding, dilation,
-                                      transposed, outputPadding, groups, wanted);
-  });
-  drainDevice(DrainCause::NoShape, "aten::convolution_backward");
-  return {toDevice(std::get<0>(result)), toDevice(std::get<1>(result)),
-          toDevice(std::get<2>(result))};
-}
-
 }  // namespace
 
 void registerComposedKernels(torch::Library& library) {
-  // Its stock composite would run the CPU's LayerNormKernel stub on mps tensors.
-  library.impl("native_layer_norm", torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  // Ops with a CPU kernel and an MPS kernel whose stock composite would be taken instead: it gives
+  // other bits than the CPU's kernel, and native_layer_norm's would enter a CPU stub.
+  for (const char* name : {"native_layer_norm", "native_group_norm", "mish_backward", "addr"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  }
   library.impl("native_dropout", &nativeDropout);
   library.impl("native_dropout_backward", &nativeDropoutBackward);
   library.impl("scaled_dot_product_attention", &attention);
-  library.impl("convolution_overrideable", &convolution);
-  library.impl("convolution_backward_overrideable", &convolutionBackward);
 }
 
 void registerAutogradKernels(torch::Library& library) {

@@ -14,10 +14,15 @@ namespace {
 
 // Their result's size depends on values, so the host waits: on real MPS they end in .item() too.
 const std::set<std::string_view> kSizedByValues = {
-    "aten::nonzero",  "aten::masked_select",     "aten::_unique",
-    "aten::_unique2", "aten::unique_dim",        "aten::unique_consecutive",
-    "aten::bincount", "aten::repeat_interleave", "aten::unique_dim_consecutive",
-    "aten::equal",
+    "aten::nonzero",          "aten::masked_select", "aten::_unique",
+    "aten::_unique2",         "aten::unique_dim",    "aten::unique_consecutive",
+    "aten::bincount",         "aten::equal",         "aten::unique_dim_consecutive",
+};
+
+const std::set<std::string_view> kIndexesByMasks = {
+    "aten::index",
+    "aten::index_put_",
+    "aten::_index_put_impl_",
 };
 
 const std::set<std::string_view> kTakesHostTensors = {
@@ -27,34 +32,52 @@ const std::set<std::string_view> kTakesHostTensors = {
     "aten::_pack_padded_sequence",
 };
 
-OpTraits readTraits(const c10::OperatorHandle& op) {
-  const auto& schema = op.schema();
-  const std::string_view name = schema.name();
-  OpTraits traits;
+/// True where the Meta kernel that would run is compiled. Python brings Meta kernels of its own for
+/// many ops; they cost a hundred times an enqueue and need the interpreter's lock.
+bool hasCompiledMetaKernel(const c10::OperatorHandle& op) {
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
+  const std::string state = op.dumpState();
+  constexpr std::string_view kKey = "\nMeta: registered at ";
+  const auto start = state.find(kKey);
+  if (start == std::string::npos) return false;
+  const std::string line = state.substr(start + kKey.size(),
+                                        state.find('\n', start + 1) - start - kKey.size());
+  return line.find(".py:") == std::string::npos;
+}
+
+void readArguments(const c10::FunctionSchema& schema, OpTraits& traits) {
   const auto& arguments = schema.arguments();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string type = arguments[i].real_type()->str();
     if (type == "Device" || type == "Device?") traits.deviceArgument = static_cast<int>(i);
     if (type.find("Generator") != std::string::npos) traits.generatorArgument = static_cast<int>(i);
     if (arguments[i].is_out()) traits.hasOut = true;
-    const auto* alias = arguments[i].alias_info();
-    if (alias && alias->isWrite()) traits.writesArguments = true;
   }
-  traits.onlyReturnsArguments = true;
-  traits.onlyReturnsTensors = !schema.returns().empty();
+}
+
+void readResults(const c10::FunctionSchema& schema, OpTraits& traits) {
   for (const auto& result : schema.returns()) {
     const auto* alias = result.alias_info();
     if (alias && !alias->isWrite()) traits.returnsView = true;
-    if (!alias) traits.onlyReturnsArguments = false;
-    if (result.type()->kind() != c10::TypeKind::TensorType) traits.onlyReturnsTensors = false;
+    if (alias) continue;
+    traits.hasFreshResults = true;
+    if (result.type()->kind() != c10::TypeKind::TensorType) traits.returnsOtherThanTensors = true;
   }
+}
+
+OpTraits readTraits(const c10::OperatorHandle& op) {
+  const auto& schema = op.schema();
+  const std::string_view name = schema.name();
+  OpTraits traits;
+  readArguments(schema, traits);
+  readResults(schema, traits);
   traits.sizedByValues = kSizedByValues.count(name) > 0;
-  traits.needsDrainedQueue = traits.sizedByValues ||
-                             (traits.writesArguments && !traits.onlyReturnsArguments) ||
-                             (!traits.writesArguments && !traits.onlyReturnsTensors);
+  traits.indexesByMasks = kIndexesByMasks.count(name) > 0;
   traits.takesHostTensors = kTakesHostTensors.count(name) > 0;
   traits.lacksMpsKernel = lacksMpsKernel(op);
-  traits.hasMetaKernel = op.hasKernelForDispatchKey(c10::DispatchKey::Meta);
+  traits.isPointwise = op.hasTag(at::Tag::pointwise);
+  traits.shapes = shapeFunctionOf(op.operator_name());
+  traits.hasMetaKernel = hasCompiledMetaKernel(op);
   return traits;
 }
 

@@ -2,22 +2,25 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "simmps/output_shapes.h"
+
 namespace highwater::simmps {
 
 /// What the boxed kernel needs to know about an op, read from its schema once a thread.
 struct OpTraits {
-  bool writesArguments = false;  ///< in place, out=, or running statistics
-  bool hasOut = false;           ///< out= arguments
-  bool returnsView = false;      ///< needs a kernel of its own
-  bool onlyReturnsArguments = false;
-  bool onlyReturnsTensors = false;
-  bool sizedByValues = false;      ///< nonzero and the like: only the run tells the size
-  bool needsDrainedQueue = false;  ///< results that the host needs: sizes or values
-  bool takesHostTensors = false;   ///< CPU tensors are allowed beside device tensors
+  bool hasOut = false;                   ///< out= arguments
+  bool returnsView = false;              ///< of its first tensor's memory
+  bool hasFreshResults = false;          ///< returns tensors that are no arguments
+  bool returnsOtherThanTensors = false;  ///< lists, numbers, booleans: the host waits for them
+  bool sizedByValues = false;            ///< nonzero and the like: only the run tells the size
+  bool indexesByMasks = false;           ///< sized by values where an index is a boolean mask
+  bool takesHostTensors = false;         ///< CPU tensors are allowed beside device tensors
   bool lacksMpsKernel = false;
+  bool isPointwise = false;    ///< sizes are the broadcast of the tensor arguments' sizes
+  bool hasMetaKernel = false;  ///< in C++
+  ShapeFunction shapes = nullptr;
   int deviceArgument = -1;
   int generatorArgument = -1;
-  mutable bool hasMetaKernel = false;  ///< cleared where the Meta kernel turns out not to work
 };
 
 const OpTraits& traitsOf(const c10::OperatorHandle& op);

@@ -89,6 +89,7 @@ class Reader {
     settings_.maxBufferBytes = settings_.systemBytes / 4 * 3;
     readBytes(kSimRecommendedVariable, kLeastRecommended, "16 MiB to 1024 GiB",
               limits.recommendedBytes);
+    readOtherMemory();
     readBytes(kSimHiddenGrowthVariable, 0, "0 to 1024 GiB", settings_.hiddenGrowthBytes);
     readBytes(kSimGraphCacheVariable, 0, "0 to 1024 GiB", settings_.graphCacheBytes);
     if (!problem_.empty()) return;
@@ -98,6 +99,17 @@ class Reader {
       if (machine_.canReserve && !machine_.canReserve(limits.recommendedBytes)) {
         refuseUnreservable();
       }
+    }
+  }
+
+  void readOtherMemory() {
+    const char* given = text(kSimOtherVariable);
+    if (!given) return;
+    auto parsed = parseOtherMemory(kSimOtherVariable, given);
+    if (auto* problem = std::get_if<std::string>(&parsed)) {
+      problem_ = std::move(*problem);
+    } else {
+      settings_.otherMemory = std::move(std::get<OtherMemory>(parsed));
     }
   }
 

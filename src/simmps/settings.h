@@ -8,6 +8,7 @@
 
 #include "core/sim_knobs.h"
 #include "simmps/heap_allocator.h"
+#include "simmps/other_memory.h"
 
 namespace highwater::simmps {
 
@@ -23,6 +24,7 @@ struct Settings {
 
   // Knobs of the simulation; the defaults change nothing.
   std::uint64_t systemBytes = 0;        ///< memory of the simulated machine
+  OtherMemory otherMemory;              ///< what the machine's other applications use
   std::uint64_t hiddenGrowthBytes = 0;  ///< what the process grows by a step, outside of driver
   std::uint64_t graphCacheBytes = 0;    ///< driver grows by for a new combination of op and shapes
   std::uint64_t launchDelayNs = 0;      ///< added to each kernel, on the device's thread

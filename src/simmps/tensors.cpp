@@ -48,6 +48,19 @@ at::Tensor jobOwned(const at::Tensor& cpuTensor) {
   return onStorage(cpuTensor.storage(), cpuTensor);
 }
 
+at::Tensor viewLike(const at::Tensor& base, const at::Tensor& onCpu) {
+  auto view = at::detail::make_tensor<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(base.storage()),
+      base.key_set() - c10::DispatchKeySet({c10::DispatchKey::Conjugate,
+                                            c10::DispatchKey::Negative}),
+      onCpu.dtype());
+  view.unsafeGetTensorImpl()->set_sizes_and_strides(onCpu.sizes(), onCpu.strides(),
+                                                    onCpu.storage_offset());
+  if (onCpu.is_conj()) view._set_conj(true);
+  if (onCpu.is_neg()) view._set_neg(true);
+  return view;
+}
+
 at::Tensor metaOf(const at::Tensor& tensor) {
   auto out = at::detail::empty_strided_meta(tensor.sizes(), tensor.strides(), tensor.scalar_type());
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {

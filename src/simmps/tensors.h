@@ -20,6 +20,9 @@ at::Tensor cpuAlias(const at::Tensor& tensor);
 /// tensor that Python knows.
 at::Tensor jobOwned(const at::Tensor& cpuTensor);
 
+/// A view of the memory of `base`, a device tensor, laid out as `onCpu`: a view of its cpuAlias().
+at::Tensor viewLike(const at::Tensor& base, const at::Tensor& onCpu);
+
 /// A tensor without data of the same sizes, strides and dtype, for shape functions.
 at::Tensor metaOf(const at::Tensor& tensor);
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "core/messages.h"
 #include "core/result.h"
+#include "probe/system_readings.h"
 
 namespace highwater::worker {
 
@@ -16,6 +19,13 @@ namespace highwater::worker {
 /// Lets a simulated device end what it does and complete its ledger; for a process that does not
 /// end by exit().
 void finishSimulatedDevice();
+
+/// The system that the device is in: for a simulated one the simulated machine. Precondition:
+/// chooseDevice() returned `device`.
+[[nodiscard]] std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device);
+
+/// What a device wants to be told after each step; empty for one that is real. Likewise.
+[[nodiscard]] std::function<void()> stepEndOf(const DeviceReport& device);
 
 /// What the device and the environment say about memory.
 [[nodiscard]] MemoryLimits readMemoryLimits(const DeviceReport& device);

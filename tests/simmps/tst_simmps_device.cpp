@@ -49,6 +49,11 @@ class SimmpsDevice : public QObject {
       add("classifierLossesMatchTheCpu", {mode});
       add("clippedLossesMatchTheCpu", {mode});
     }
+    for (const QStringList& threads : {QStringList(), QStringList("OMP_NUM_THREADS=1")}) {
+      add("cnnLossesMatchTheCpu", threads);
+      add("lstmLossesMatchTheCpu", threads);
+    }
+    add("classifierLossesMatchTheCpu", {"OMP_NUM_THREADS=1"});
     add("optimizersMatchTheCpu");
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");

@@ -1,0 +1,80 @@
+#include <ATen/ExpandUtils.h>
+
+#include "simmps/shapes.h"
+
+namespace highwater::simmps {
+namespace {
+
+// (self, batch1, batch2, beta, alpha)
+Layouts addbmm(const Stack& arguments) {
+  const at::Tensor a = tensorAt(arguments, 1), b = tensorAt(arguments, 2);
+  TORCH_CHECK(a.dim() == 3, "batch1 must be a 3D tensor");
+  TORCH_CHECK(b.dim() == 3, "batch2 must be a 3D tensor");
+  return {contiguous({a.size(1), b.size(2)}, tensorAt(arguments, 0).scalar_type())};
+}
+
+// (self, vec1, vec2, beta, alpha)
+Layouts addr(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0), a = tensorAt(arguments, 1),
+                   b = tensorAt(arguments, 2);
+  return {contiguous({a.numel(), b.numel()},
+                     at::promote_types(at::result_type(self, a), b.scalar_type()))};
+}
+
+c10::DimVector batchSizes(const at::Tensor& x, const at::Tensor& y) {
+  return at::infer_size_dimvector(x.sizes().slice(0, x.dim() - 2),
+                                  y.sizes().slice(0, y.dim() - 2));
+}
+
+// (grad, x1, x2, p, cdist)
+Layouts distancesBackward(const Stack& arguments) {
+  const at::Tensor x = tensorAt(arguments, 1);
+  c10::DimVector sizes = batchSizes(x, tensorAt(arguments, 2));
+  sizes.push_back(x.size(-2));
+  sizes.push_back(x.size(-1));
+  return {contiguous(sizes, x.scalar_type())};
+}
+
+// (x1, x2, p, compute_mode)
+Layouts distances(const Stack& arguments) {
+  const at::Tensor x = tensorAt(arguments, 0), y = tensorAt(arguments, 1);
+  c10::DimVector sizes = batchSizes(x, y);
+  sizes.push_back(x.size(-2));
+  sizes.push_back(y.size(-2));
+  return {contiguous(sizes, x.scalar_type())};
+}
+
+// (self, bins, min, max)
+Layouts histc(const Stack& arguments) {
+  return {contiguous({arguments[1].toInt()}, tensorAt(arguments, 0).scalar_type())};
+}
+
+// (self, bins: tensor, weight, density) -> (hist, bin_edges)
+Layouts histogramOfEdges(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0), edges = tensorAt(arguments, 1);
+  return {contiguous({edges.numel() - 1}, self.scalar_type()),
+          contiguous({edges.numel()}, self.scalar_type())};
+}
+
+// (self, bins: number, range, weight, density) -> (hist, bin_edges)
+Layouts histogramOfCount(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0);
+  const std::int64_t bins = arguments[1].toInt();
+  return {contiguous({bins}, self.scalar_type()), contiguous({bins + 1}, self.scalar_type())};
+}
+
+}  // namespace
+
+void addLinearAlgebraShapes(ShapeTable& table) {
+  table.insert({
+      {"addbmm", addbmm},
+      {"addr", addr},
+      {"_cdist_forward", distances},
+      {"_cdist_backward", distancesBackward},
+      {"histc", histc},
+      {"histogram.bins_tensor", histogramOfEdges},
+      {"histogram.bin_ct", histogramOfCount},
+  });
+}
+
+}  // namespace highwater::simmps

@@ -1,0 +1,176 @@
+"""Runs one OpInfo entry with one dtype on the CPU and on the device, and compares."""
+import time
+import traceback
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from compare import Comparison, Mismatch
+from layout import copy_tensor, copy_tree
+
+SEED = 1234
+
+
+class Refused(Exception):
+    """The device refused what real MPS refuses too; `kind` says what."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+
+
+def refusal_of(error):
+    """Refused for errors in PyTorch's own wording for what MPS lacks, else None."""
+    text = " ".join(str(error).split())
+    if "is not currently implemented for the MPS device" in text:
+        return Refused("no MPS kernel", text.split("'")[1])
+    if "MPS framework doesn't support float64" in text:
+        return Refused("float64", "float64")
+    if "Sparse" in text and "MPS" in text:
+        return Refused("sparse", text[:160])
+    return None
+
+
+class Side:
+    """One device's copy of a sample, what the op gave, and the gradients."""
+
+    def __init__(self, device, sample):
+        self.device = device
+        self.sample = sample
+        self.inputs = copy_tree((sample.input, list(sample.args), dict(sample.kwargs)), device)
+        if isinstance(self.inputs[2].get("device"), str):
+            self.inputs[2]["device"] = device
+        self.output = None
+
+    def tensors(self):
+        return [each for each in tree_leaves(self.inputs) if isinstance(each, torch.Tensor)]
+
+    def leaves(self):
+        return [each for each in self.tensors() if each.requires_grad]
+
+    def forward(self, op):
+        torch.manual_seed(SEED)
+        first, rest, named = self.inputs
+        self.output = op(first, *rest, **named)
+
+    def differentiable(self):
+        processed = self.sample.output_process_fn_grad(self.output)
+        return [each for each in tree_leaves(processed)
+                if isinstance(each, torch.Tensor) and each.requires_grad]
+
+    def backward(self, outputs, cotangents):
+        torch.manual_seed(SEED)
+        cotangents = [copy_tensor(each, self.device) for each in cotangents]
+        return torch.autograd.grad(outputs, self.leaves(), cotangents, allow_unused=True)
+
+
+def cotangents_for(outputs):
+    generator = torch.Generator().manual_seed(SEED)
+    return [torch.randn(each.shape, generator=generator, dtype=torch.float32).to(each.dtype)
+            for each in outputs]
+
+
+def attempt(action):
+    """(result, None) or (None, what was thrown)."""
+    try:
+        return action(), None
+    except Exception as error:  # noqa: BLE001 - whatever an op throws is compared
+        return None, error
+
+
+class EntryRun:
+    """The verdict on one (entry, dtype); `result` is what the runner reads."""
+
+    def __init__(self, entry, dtype, values=True, limit=None):
+        self.entry = entry
+        self.dtype = dtype
+        self.values = values
+        self.limit = limit
+        self.result = {"samples": 0, "passed": 0, "backward": 0, "both_raise": 0,
+                       "bit_identical": True, "refused": {}, "problems": []}
+
+    def run(self):
+        started = time.monotonic_ns()
+        for number, sample in enumerate(self._samples()):
+            self.result["samples"] += 1
+            self._run_sample(number, sample)
+            if len(self.result["problems"]) >= 5:
+                break
+        torch.mps.synchronize()
+        self.result["ns"] = [started, time.monotonic_ns()]
+        return self.result
+
+    def _samples(self):
+        torch.manual_seed(SEED)
+        differentiable = (self.entry.supports_autograd and
+                          self.dtype in self.entry.supported_backward_dtypes("mps") and
+                          self.dtype in self.entry.supported_backward_dtypes("cpu"))
+        samples = list(self.entry.sample_inputs("cpu", self.dtype, requires_grad=differentiable))
+        if self.limit and len(samples) > self.limit:
+            samples = samples[::-(-len(samples) // self.limit)]
+        return samples
+
+    def _run_sample(self, number, sample):
+        where = f"sample {number}"
+        comparison = Comparison(self.values)
+        try:
+            self._compare(sample, comparison)
+            self.result["passed"] += 1
+        except Refused as refused:
+            reasons = self.result["refused"].setdefault(refused.kind, {})
+            reasons[str(refused)] = reasons.get(str(refused), 0) + 1
+        except Mismatch as mismatch:
+            self.result["problems"].append(f"{where}: {mismatch}")
+        except Exception:  # noqa: BLE001 - the suite itself, or a copy of the inputs
+            lines = traceback.format_exc().strip().splitlines()
+            self.result["problems"].append(f"{where}: {lines[-1]} ({lines[-3].strip()})")
+        self.result["bit_identical"] &= comparison.bit_identical
+
+    def _compare(self, sample, comparison):
+        cpu = Side("cpu", sample)
+        mps, error = attempt(lambda: Side("mps", sample))
+        if error:
+            raise refusal_of(error) or error
+        if not self._both(lambda side: side.forward(self.entry.op), cpu, mps, "forward"):
+            return
+        comparison.check(cpu.output, mps.output, "forward")
+        comparison.check(cpu.tensors(), mps.tensors(), "inputs afterwards")
+        self._compare_gradients(cpu, mps, comparison)
+
+    def _compare_gradients(self, cpu, mps, comparison):
+        if not cpu.leaves():
+            return
+        outputs = {side: side.differentiable() for side in (cpu, mps)}
+        if not outputs[cpu]:
+            return
+        cotangents = cotangents_for(outputs[cpu])
+        gradients = {}
+
+        def backward(side):
+            gradients[side] = side.backward(outputs[side], cotangents)
+
+        if self._both(backward, cpu, mps, "backward"):
+            comparison.check(gradients[cpu], gradients[mps], "gradient")
+            self.result["backward"] += 1
+
+    def _both(self, action, cpu, mps, what):
+        """True where both ran; False where both threw; Refused or Mismatch else."""
+        _, expected = attempt(lambda: action(cpu))
+
+        def on_device():
+            action(mps)
+            torch.mps.synchronize()
+
+        _, actual = attempt(on_device)
+        if actual is None and expected is None:
+            return True
+        if actual is not None:
+            refused = refusal_of(actual)
+            if refused:
+                raise refused
+        if actual is not None and expected is not None:
+            self.result["both_raise"] += 1
+            return False
+        text = " ".join(str(actual or expected).split())[:300]
+        kind = type(actual or expected).__name__
+        raise Mismatch(f"{what}: only {'mps' if actual else 'the CPU'} raises {kind}: {text}")

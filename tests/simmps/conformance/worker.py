@@ -1,0 +1,60 @@
+"""Serves the runner: one (entry, dtype) a line in, one verdict a line out.
+
+Each line names what is about to run, so a crash or a hang of this process is charged to it.
+"""
+import argparse
+import json
+import os
+import sys
+import warnings
+
+
+def keep_stdout():
+    """The runner's pipe; what ops print goes to stderr."""
+    pipe = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    return pipe
+
+
+def load(library):
+    """The device first: importing the testing modules already asks PyTorch for MPS."""
+    import torch
+    torch.ops.load_library(library)
+    torch._C._has_mps = True
+    if not torch.backends.mps.is_available():
+        sys.exit(f"{library}: no mps device after loading it")
+    torch.set_num_threads(1)
+    # Flash attention is the CPU's own; MPS takes the math path.
+    torch.backends.cuda.enable_flash_sdp(False)
+
+
+def serve(pipe):
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+    from entry_run import EntryRun
+    entries = {entry.full_name: entry for entry in op_db}
+    print(json.dumps({"ready": len(entries)}), file=pipe)
+    for line in sys.stdin:
+        job = json.loads(line)
+        run = EntryRun(entries[job["entry"]], getattr(torch, job["dtype"]), job["values"],
+                       job["limit"])
+        print(json.dumps(run.run()), file=pipe)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library")
+    parser.add_argument("--list", action="store_true", help="print the catalog and end")
+    warnings.simplefilter("ignore")
+    pipe = keep_stdout()
+    arguments = parser.parse_args()
+    load(arguments.library)
+    if arguments.list:
+        from catalog import catalog
+        print(json.dumps(catalog()), file=pipe)
+    else:
+        serve(pipe)
+
+
+if __name__ == "__main__":
+    main()
