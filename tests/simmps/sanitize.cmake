@@ -16,7 +16,9 @@ run("Configuring" "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generat
 run("Building" "${CMAKE_COMMAND}" --build "${binary}" --target highwater_policy_tests --parallel 2)
 
 # Qt is not instrumented; tsan.supp says which of its functions are left out, and why.
-set(ENV{TSAN_OPTIONS} "suppressions=${source}/tests/simmps/tsan.supp halt_on_error=1")
+# Children that tests fork start threads of their own.
+set(ENV{TSAN_OPTIONS}
+  "suppressions=${source}/tests/simmps/tsan.supp halt_on_error=1 die_after_fork=0")
 set(ENV{UBSAN_OPTIONS} "print_stacktrace=1 halt_on_error=1")
 # A tenth of the traffic: instrumented code takes that much longer.
 set(ENV{HIGHWATER_TEST_OPERATIONS} 10000)

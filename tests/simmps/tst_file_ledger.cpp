@@ -207,6 +207,9 @@ class FileLedgerTest : public QObject {
   }
 
   void aFileThatIsFullEndsWithAMark() {
+#ifdef __SANITIZE_THREAD__
+    QSKIP("Thread sanitizer cannot follow the threads of a forked child.");
+#endif
     const QString file = path("full");
     {
       const FileSizeLimit limited(100000);
