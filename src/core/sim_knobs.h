@@ -50,8 +50,8 @@ inline constexpr std::array kSimKnobs = {
             "Memory of the simulated machine, 32MiB to 1024GiB"},
     SimKnob{
         kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
-        "Memory that other applications use: a size, a script of sizes by seconds since the start "
-        "(0s:2GiB,30s:10GiB), or file:PATH of a file with a size, which may change"},
+        "Memory that other applications use; or a script of it by seconds since the start, as in "
+        "0s:2GiB,30s:10GiB; or file:PATH of a file with a size, which may change"},
     SimKnob{kSimHiddenGrowthVariable, "--sim-hidden-growth", "BYTES", "0",
             "What the process grows by each step outside of driver memory, up to 1024GiB"},
     SimKnob{kSimGraphCacheVariable, "--sim-graph-cache", "BYTES", "0",
