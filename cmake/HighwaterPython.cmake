@@ -2,13 +2,14 @@
 # Sets
 #   HIGHWATER_PYTHON          an interpreter whose torch is that libtorch; empty where there is none
 #   HIGHWATER_PYTHON_TESTING  true where it also has what PyTorch's own testing modules import
+#   HIGHWATER_TORCH_FOLDER    of the libtorch: the wheel's package torch, or the archive's folder
 # Include after HighwaterTorch. A libtorch without Python (libtorch.zip, Debian's libtorch-dev) is fine:
 # the tests that need it are left out, and configuring says so.
 set(HIGHWATER_TORCH_PYTHON "" CACHE FILEPATH
     "Python whose torch is the libtorch of Torch_DIR; empty: found from Torch_DIR")
 
-cmake_path(SET highwater_torch_folder NORMALIZE "${Torch_DIR}/../../..")
-string(REGEX REPLACE "/$" "" highwater_torch_folder "${highwater_torch_folder}")
+cmake_path(SET HIGHWATER_TORCH_FOLDER NORMALIZE "${Torch_DIR}/../../..")
+string(REGEX REPLACE "/$" "" HIGHWATER_TORCH_FOLDER "${HIGHWATER_TORCH_FOLDER}")
 
 # Sets `result` to why `python` will not do, or to nothing. Importing torch would take seconds, so it is
 # only located.
@@ -24,7 +25,7 @@ function(highwater_check_python python result)
     set(${result} "it has no torch" PARENT_SCOPE)
   else()
     file(REAL_PATH "${found}" found)
-    file(REAL_PATH "${highwater_torch_folder}" wanted)
+    file(REAL_PATH "${HIGHWATER_TORCH_FOLDER}" wanted)
     if(NOT found STREQUAL wanted)
       set(${result} "its torch is ${found}, not ${wanted}" PARENT_SCOPE)
     endif()
@@ -34,12 +35,12 @@ endfunction()
 # The wheel lies in PREFIX/lib/python3.N/site-packages/torch.
 function(highwater_find_python result)
   set(${result} "" PARENT_SCOPE)
-  if(NOT EXISTS "${highwater_torch_folder}/__init__.py")
+  if(NOT EXISTS "${HIGHWATER_TORCH_FOLDER}/__init__.py")
     return()
   endif()
   set(names python3)
   set(candidates)
-  if(highwater_torch_folder MATCHES "^(.*)/lib(64)?/(python3[.0-9]*)/(site|dist)-packages/torch$")
+  if(HIGHWATER_TORCH_FOLDER MATCHES "^(.*)/lib(64)?/(python3[.0-9]*)/(site|dist)-packages/torch$")
     list(PREPEND names "${CMAKE_MATCH_3}")
     list(APPEND candidates "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_3}" "${CMAKE_MATCH_1}/bin/python3")
   endif()
@@ -76,7 +77,7 @@ set(HIGHWATER_PYTHON_TESTING FALSE)
 if(HIGHWATER_PYTHON)
   message(STATUS "Python of this libtorch: ${HIGHWATER_PYTHON}")
   # Configures again after something was installed there.
-  cmake_path(GET highwater_torch_folder PARENT_PATH packages)
+  cmake_path(GET HIGHWATER_TORCH_FOLDER PARENT_PATH packages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${packages}")
   # numpy and expecttest are all that torch.testing._internal wants beyond torch's own requirements.
   execute_process(COMMAND "${HIGHWATER_PYTHON}" -c "import numpy, expecttest"
@@ -87,7 +88,7 @@ if(HIGHWATER_PYTHON)
 endif()
 if(HIGHWATER_TESTS AND NOT APPLE)
   if(NOT HIGHWATER_PYTHON)
-    message(STATUS "No Python has this libtorch (${highwater_torch_folder}): the tests simmps_python* "
+    message(STATUS "No Python has this libtorch (${HIGHWATER_TORCH_FOLDER}): the tests simmps_python* "
       "and simmps_conformance* are left out. HIGHWATER_TORCH_PYTHON names one.")
   elseif(NOT HIGHWATER_PYTHON_TESTING)
     message(STATUS "${HIGHWATER_PYTHON} has no numpy or no expecttest: the tests simmps_conformance* "

@@ -175,6 +175,24 @@ void addGpu(const LiveStore& store, const TimeRange& range, RunSummary& summary)
   summary.gpuPercentMax = *std::max_element(known.begin(), known.end());
 }
 
+std::optional<std::uint64_t> bytesIfKnown(double value) {
+  if (std::isnan(value)) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+void addSystem(const LiveStore& store, const TimeRange& range, SystemSummary& summary) {
+  const SystemColumns& system = store.system();
+  const auto [first, last] = rowsIn(system.timesNs, range);
+  if (first == last) return;
+  summary.footprintPeakBytes = bytesIfKnown(system.footprint.minMax(first, last).max);
+  summary.availableLowBytes = bytesIfKnown(system.available.minMax(first, last).min);
+  summary.swapUsedPeakBytes = bytesIfKnown(system.swapUsed.minMax(first, last).max);
+  for (std::size_t row = first; row < last; ++row) {
+    const auto level = static_cast<std::size_t>(system.pressure[row]);
+    if (level < summary.pressureSamples.size()) ++summary.pressureSamples[level];
+  }
+}
+
 RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const {
   RunSummary done = summary;
   done.steps = durationsNs.size();
@@ -192,6 +210,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const 
   done.fallbacks = sorted(store, fallbacks);
   addMemory(store, range, done);
   addGpu(store, range, done);
+  addSystem(store, range, done.system);
   return done;
 }
 
@@ -202,6 +221,22 @@ void addNew(Counts& counts, const std::vector<Event>& column, std::size_t& seen)
 }
 
 }  // namespace
+
+events::Pressure SystemSummary::highestPressure() const {
+  for (std::size_t level = pressureSamples.size() - 1; level > 0; --level) {
+    if (pressureSamples[level] > 0) return static_cast<events::Pressure>(level);
+  }
+  return events::Pressure::Unknown;
+}
+
+double SystemSummary::shareFrom(events::Pressure level) const {
+  std::uint64_t all = 0, from = 0;
+  for (std::size_t i = 1; i < pressureSamples.size(); ++i) {
+    all += pressureSamples[i];
+    if (i >= static_cast<std::size_t>(level)) from += pressureSamples[i];
+  }
+  return all > 0 ? static_cast<double>(from) / static_cast<double>(all) : 0;
+}
 
 RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   const TimeRange range = given.value_or(kWholeRun);

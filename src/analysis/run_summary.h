@@ -38,6 +38,17 @@ struct StepHistogram {
   bool operator==(const StepHistogram&) const = default;
 };
 
+/// The process and the machine around it, from the samples of a range.
+struct SystemSummary {
+  std::optional<std::uint64_t> footprintPeakBytes, availableLowBytes, swapUsedPeakBytes;
+  std::array<std::uint64_t, 4> pressureSamples{};  ///< by events::Pressure
+
+  /// The highest level that was seen; Unknown where none was.
+  [[nodiscard]] events::Pressure highestPressure() const;
+  /// The share (0..1) of the samples with a level that were of `level` or a higher one.
+  [[nodiscard]] double shareFrom(events::Pressure level) const;
+};
+
 /// A range of a run in numbers: what the report prints and the side panel shows.
 struct RunSummary {
   std::uint64_t steps = 0;
@@ -56,7 +67,8 @@ struct RunSummary {
   std::uint64_t driverPeakBytes = 0;
   std::uint64_t recommendedBytes = 0;
   std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes; where it is known
-  std::array<double, 7> phaseMs{};                     ///< by events::Phase
+  SystemSummary system;
+  std::array<double, 7> phaseMs{};  ///< by events::Phase
   double fallbackMs = 0;
   double unplannedSyncMs = 0;
   std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first

@@ -12,7 +12,7 @@ namespace highwater::app {
 int runDoctor(const DoctorOptions& options) {
   const auto program = session::findWorker();
   const Diagnosis diagnosis{program ? *program : QString(), session::describeWorker(options.launch),
-                            readSystemFacts()};
+                            readSystemFacts(), options.launch.environment};
   print(options.json
             ? QJsonDocument(doctorJson(diagnosis)).toJson(QJsonDocument::Indented).toStdString()
             : doctorText(diagnosis));

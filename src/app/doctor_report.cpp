@@ -8,6 +8,7 @@
 #include "app/text_table.h"
 #include "app/version.h"
 #include "core/names.h"
+#include "core/sim_knobs.h"
 #include "core/units.h"
 
 namespace highwater::app {
@@ -23,6 +24,16 @@ struct Setting {
   std::optional<QString> value;
 };
 
+/// What the command line says, or else our environment.
+std::optional<QString> ownValue(const Diagnosis& diagnosis, const QString& name) {
+  for (const QString& entry : diagnosis.environment) {
+    if (entry.section(u'=', 0, 0) == name) return entry.section(u'=', 1);
+  }
+  const QByteArray key = name.toLatin1();
+  if (!qEnvironmentVariableIsSet(key.constData())) return std::nullopt;
+  return qEnvironmentVariable(key.constData());
+}
+
 std::vector<Setting> settings(const Diagnosis& diagnosis) {
   std::vector<Setting> all;
   const auto knows = [&all](const QString& name) {
@@ -36,13 +47,12 @@ std::vector<Setting> settings(const Diagnosis& diagnosis) {
     }
   }
   for (const QString& name : environmentNames()) {
-    if (knows(name)) continue;
-    const QByteArray key = name.toLatin1();
-    Setting setting{name, std::nullopt};
-    if (qEnvironmentVariableIsSet(key.constData())) {
-      setting.value = qEnvironmentVariable(key.constData());
-    }
-    all.push_back(setting);
+    if (!knows(name)) all.push_back({name, ownValue(diagnosis, name)});
+  }
+  for (const SimKnob& knob : kSimKnobs) {
+    const QString name = QString::fromUtf8(knob.variable);
+    const auto value = ownValue(diagnosis, name);
+    if (value && !value->isEmpty() && !knows(name)) all.push_back({name, value});
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QJsonObject>
+#include <QStringList>
 #include <string>
 
 #include "app/system_facts.h"
@@ -14,6 +15,7 @@ struct Diagnosis {
   QString workerProgram;  ///< empty where there is none
   Result<Hello> worker;
   SystemFacts system;
+  QStringList environment;  ///< NAME=VALUE that the command line sets
 };
 
 [[nodiscard]] std::string doctorText(const Diagnosis& diagnosis);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/number_options.h"
+#include "app/sim_options.h"
 #include "app/version.h"
 #include "core/exit_codes.h"
 #include "wire/limits.h"
@@ -26,6 +27,7 @@ struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
   std::string steps, batch, seq, lossEvery, seed, samplingHz;
   std::vector<std::string> set;
+  SimOptions sim;
 };
 
 void addRunOptions(CLI::App& app, RunTexts& texts) {
@@ -44,6 +46,7 @@ void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
   app.add_option("--sampling-hz", texts.samplingHz, "Memory samples a second, 1 to 1000")
       ->type_name("N");
+  texts.sim.addTo(app);
 }
 
 template <typename T>
@@ -84,6 +87,9 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   options.preset = QString::fromStdString(texts.preset);
   options.dataFile = QString::fromStdString(texts.data);
   options.dtype = QString::fromStdString(texts.dtype);
+  auto environment = texts.sim.environment(texts.device);
+  if (!environment) return environment.error();
+  options.environment = *environment;
   std::uint64_t seed = 0;
   const std::uint64_t mostSeed = std::numeric_limits<std::uint64_t>::max();
   for (const auto& read : std::initializer_list<std::function<Result<void>()>>{
@@ -211,6 +217,7 @@ class CommandLine {
     doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
         ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
         ->capture_default_str();
+    doctorTexts_.sim.addTo(*doctor_);
     doctor_->add_flag("--json", doctorOptions_.json, "One JSON object, for programs");
   }
 

@@ -4,6 +4,7 @@
 #include <QJsonValue>
 #include <cmath>
 
+#include "analysis/step_queue.h"
 #include "app/version.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -67,6 +68,48 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
 QJsonValue gpuJson(const RunSummary& s) {
   if (!s.gpuPercentP50) return QJsonValue();
   return QJsonObject{{"p50", real(*s.gpuPercentP50)}, {"max", orNull(s.gpuPercentMax)}};
+}
+
+QJsonValue knownBytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? integer(*bytes) : QJsonValue();
+}
+
+QJsonObject systemJson(const analysis::SystemSummary& s) {
+  QJsonObject samples;
+  for (const auto level :
+       {events::Pressure::Normal, events::Pressure::Warning, events::Pressure::Critical}) {
+    samples[text(pressureName(level)).toString()] =
+        integer(s.pressureSamples[static_cast<std::size_t>(level)]);
+  }
+  const events::Pressure highest = s.highestPressure();
+  return {{"footprint_peak", knownBytes(s.footprintPeakBytes)},
+          {"available_low", knownBytes(s.availableLowBytes)},
+          {"swap_used_peak", knownBytes(s.swapUsedPeakBytes)},
+          {"pressure_highest",
+           highest == events::Pressure::Unknown ? QJsonValue() : text(pressureName(highest))},
+          {"pressure_samples", samples}};
+}
+
+QJsonValue percentilesJson(const std::optional<analysis::Percentiles>& values) {
+  if (!values) return QJsonObject{{"p50", QJsonValue()}, {"p95", QJsonValue()}};
+  return QJsonObject{{"p50", real(values->p50)}, {"p95", real(values->p95)}};
+}
+
+/// Null for a device without a queue.
+QJsonValue queueJson(const LiveStore& store) {
+  if (store.hello() && store.hello()->device.selected == "cpu") return QJsonValue();
+  const analysis::QueueSummary queue = analysis::summarizeQueue(store);
+  QJsonArray steps;
+  for (const analysis::StepQueue& step : queue.steps) {
+    steps.append(QJsonObject{{"step", integer(step.step)},
+                             {"enqueue_ms", real(step.enqueueMs)},
+                             {"device_span_ms", orNull(step.deviceSpanMs)},
+                             {"wait_ms", real(step.waitMs)}});
+  }
+  return QJsonObject{{"enqueue_ms", percentilesJson(queue.enqueueMs)},
+                     {"device_span_ms", percentilesJson(queue.deviceSpanMs)},
+                     {"wait_ms", percentilesJson(queue.waitMs)},
+                     {"steps", steps}};
 }
 
 QJsonObject phasesJson(const RunSummary& s) {
@@ -184,6 +227,8 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"evaluations", evaluationsJson(store)},
       {"memory", memoryJson(store, s)},
       {"gpu_percent", gpuJson(s)},
+      {"system", systemJson(s.system)},
+      {"queue", queueJson(store)},
       {"phases", phasesJson(s)},
       {"sync_points", opsJson(s.syncPoints, true)},
       {"fallbacks", opsJson(s.fallbacks, false)},

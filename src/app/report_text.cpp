@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "analysis/step_queue.h"
 #include "app/terminal.h"
 #include "app/text_table.h"
 #include "core/names.h"
@@ -59,6 +60,34 @@ std::string memoryLine(const LiveStore& store, const RunSummary& s) {
 std::string stallLine(const RunSummary& s) {
   return "fallbacks " + msText(s.fallbackMs) + ", unplanned sync points " +
          msText(s.unplannedSyncMs);
+}
+
+/// Empty where there is no queue.
+std::string queueLine(const LiveStore& store) {
+  const analysis::QueueSummary queue = analysis::summarizeQueue(store);
+  if (!queue.enqueueMs || !queue.waitMs) return {};
+  const auto both = [](const std::optional<analysis::Percentiles>& values) {
+    if (!values) return std::string("unknown");
+    return msText(values->p50) + " (p95 " + msText(values->p95) + ')';
+  };
+  return "host enqueues " + both(queue.enqueueMs) + ", waits " + both(queue.waitMs) +
+         ", device span " + both(queue.deviceSpanMs) + " a step";
+}
+
+/// Empty where nothing was read.
+std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s) {
+  std::string line;
+  const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
+  if (s.footprintPeakBytes) add("footprint peak " + formatBytes(*s.footprintPeakBytes));
+  if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
+  const events::Pressure highest = s.highestPressure();
+  if (highest != events::Pressure::Unknown) {
+    add("pressure " + std::string(pressureName(highest)));
+    if (highest != events::Pressure::Normal) {
+      line += number(" (%.0f %% of the time)", 100 * s.shareFrom(highest));
+    }
+  }
+  return line.empty() || !store.simulated() ? line : line + ", simulated";
 }
 
 std::string runLine(const RunDescription& run) {
@@ -131,6 +160,9 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
   table.add({"Loss", lossLine(summary)});
   table.add({"Memory", memoryLine(store, summary)});
   table.add({"Stalls", stallLine(summary)});
+  if (const std::string queue = queueLine(store); !queue.empty()) table.add({"Queue", queue});
+  const std::string system = systemLine(store, summary.system);
+  if (!system.empty()) table.add({"System", system});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/sim_knobs.h"
 #include "session/line_log.h"
 
 namespace highwater::app {
@@ -77,7 +78,11 @@ SystemFacts readSystemFacts() {
 QString environmentMeaning(const QString& name) {
   const auto known = std::find_if(kVariables.begin(), kVariables.end(),
                                   [&](const Variable& v) { return name == QLatin1String(v.name); });
-  return known == kVariables.end() ? QString() : QString::fromUtf8(known->meaning);
+  if (known != kVariables.end()) return QString::fromUtf8(known->meaning);
+  const auto knob = std::find_if(kSimKnobs.begin(), kSimKnobs.end(), [&](const SimKnob& each) {
+    return name == QLatin1String(each.variable);
+  });
+  return knob == kSimKnobs.end() ? QString() : QString::fromUtf8(knob->help);
 }
 
 std::vector<QString> environmentNames() {

@@ -24,11 +24,12 @@ void recordMemorySample(Recorder& recorder, CounterSource& source, events::Sampl
   lane.endWrite();
 }
 
-Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz)
+Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz,
+                 std::unique_ptr<SystemReader> system)
     : recorder_(recorder),
       counters_(counters),
       hz_(std::clamp(hz, 1u, kMaxSamplingHz)),
-      system_(makeSystemReader()) {}
+      system_(std::move(system)) {}
 
 Sampler::~Sampler() {
   stop();

@@ -43,7 +43,8 @@ void recordMemorySample(Recorder& recorder, CounterSource& source, events::Sampl
 class Sampler {
  public:
   /// `counters` may be nullptr: then only the system is read. `hz` in 1..kMaxSamplingHz.
-  Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz);
+  Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz,
+          std::unique_ptr<SystemReader> system = makeSystemReader());
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;

@@ -1,5 +1,6 @@
 #include "simmps/allocator.h"
 
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
 #include <cstring>
@@ -45,6 +46,16 @@ c10::DataPtr Allocator::allocate(std::size_t bytes) {
   if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) throwOutOfMemory(*refused);
   auto* block = std::get<DeviceBlock*>(outcome);
   return {block->data(), block, &freeBlock, kDevice};
+}
+
+at::Tensor scalarForJob(const at::Tensor& host) {
+  const auto outcome = deviceMemory().allocateScalar(host.nbytes());
+  if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) throwOutOfMemory(*refused);
+  auto* block = std::get<DeviceBlock*>(outcome);
+  at::Tensor copy = at::from_blob(
+      block->data(), {}, [block](void*) { freeBlock(block); }, host.options().requires_grad(false));
+  copy.copy_(host);
+  return copy;
 }
 
 void Allocator::copy_data(void* dst, const void* src, std::size_t bytes) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 
 #include <string>
@@ -39,6 +40,11 @@ class Allocator final : public AllocatorBase {
   void resetPeakStats(c10::DeviceIndex device) override;
 #endif
 };
+
+/// A copy of a host tensor of no dimensions for a job to read: the caller may change its own before
+/// the job runs. It lies in the device's scalar pool, counts as current until the job is over, and
+/// throws as an allocation does.
+at::Tensor scalarForJob(const at::Tensor& host);
 
 /// The process's one allocator for mps.
 Allocator* deviceAllocator();

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -52,17 +53,15 @@ struct Device {
   Device(const Settings& from, std::unique_ptr<Ledger> account)
       : settings(from),
         ledger(std::move(account)),
-        queue({.scope = onDeviceThread, .ledger = ledger.get()}),
+        queue({.scope = onDeviceThread,
+               .knobs = {from.launchDelayNs, from.slowdown, from.hangAt, from.crashAt},
+               .ledger = ledger.get()}),
         memory(from.limits, memoryOptions()) {}
 
   MemoryOptions memoryOptions() {
     MemoryOptions options;
     options.jobs.submitted = [this] { return queue.submitted(); };
-    options.jobs.finished = [this] {
-      // Too low where jobs come in between the two calls, as it may be.
-      const std::uint64_t submitted = queue.submitted(), pending = queue.pending();
-      return submitted < pending ? 0 : submitted - pending;
-    };
+    options.jobs.finished = [this] { return queue.finished(); };
     options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
     options.ledger = ledger.get();
     options.log = MemoryLog(settings.debugVerbosity);
@@ -115,15 +114,20 @@ std::string createDevice(const Settings& settings, const LedgerOrigin& origin) {
     auto opened = FileLedger::open(settings, origin);
     if (const auto* problem = std::get_if<std::string>(&opened)) {
       std::ostringstream refusal;
-      refusal << kLedgerVariable << ": \"" << settings.ledgerFile << "\" cannot be written ("
+      refusal << kSimLedgerVariable << ": \"" << settings.ledgerFile << "\" cannot be written ("
               << *problem << "); give a file in a folder that exists.";
       return refusal.str();
     }
     ledger = std::move(std::get<std::unique_ptr<FileLedger>>(opened));
   }
   gDevice = new Device(settings, std::move(ledger));
-  std::atexit([] { gDevice->stop(); });
+  std::atexit(finishDevice);
   return {};
+}
+
+void finishDevice() {
+  static std::once_flag once;
+  std::call_once(once, [] { gDevice->stop(); });
 }
 
 const Settings& deviceSettings() {

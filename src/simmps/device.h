@@ -17,6 +17,10 @@ namespace highwater::simmps {
 /// which setting cannot be met.
 std::string createDevice(const Settings& settings, const LedgerOrigin& origin);
 
+/// Runs what is pending, ends the device's thread and completes the ledger; done at exit() too.
+/// What is submitted later runs where it is submitted, or is dropped where the device hangs.
+void finishDevice();
+
 const Settings& deviceSettings();
 /// Both live until the process ends: libtorch's own statics may outlive ours.
 DeviceQueue& deviceQueue();

@@ -1,5 +1,7 @@
 #include <ATen/ATen.h>
 #include <ATen/native/CPUFallback.h>
+#include <c10/util/Exception.h>
+#include <torch/version.h>
 #if __has_include(<caffe2/core/common.h>)  // not shipped with 2.6
 #include <caffe2/core/common.h>
 #endif
@@ -8,18 +10,25 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "simmps/device.h"
 #include "simmps/registrations.h"
-#include "simmps/torch_version.h"
+#include "simmps/setting_values.h"
 
 namespace highwater::simmps {
 namespace {
 
-// Sorted; "name" or "name.overload". Made by make_fallback_ops.py.
+// Sorted; "name" or "name.overload". Made by make_fallback_ops.py, chosen by CMakeLists.txt.
 constexpr std::string_view kOpsWithoutMpsKernel[] = {
-#include "simmps/fallback_ops_2_13.inc"
+#include "simmps/fallback_ops.inc"
 };
+
+bool isInTable(std::string_view bareName) {
+  return std::binary_search(std::begin(kOpsWithoutMpsKernel), std::end(kOpsWithoutMpsKernel),
+                            bareName);
+}
 
 std::string commitHash() {
 #if __has_include(<caffe2/core/common.h>)
@@ -37,6 +46,25 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   at::native::cpu_fallback(op, stack);
 }
 
+/// All overloads of "aten::name", or the one of "aten::name.overload".
+std::vector<c10::OperatorName> overloadsOf(const std::string& name) {
+  const auto dot = name.find('.');
+  std::vector<c10::OperatorName> found;
+  for (const c10::OperatorName& op : c10::Dispatcher::singleton().getAllOpNames()) {
+    const bool isNamed = op.name == name.substr(0, dot) &&
+                         (dot == std::string::npos || op.overload_name == name.substr(dot + 1));
+    if (isNamed) found.push_back(op);
+  }
+  return found;
+}
+
+/// Composite ops reach no backend; with a kernel for one they would lose their derivative.
+bool isMadeOfOthers(const c10::OperatorName& name) {
+  const auto op = c10::Dispatcher::singleton().findOp(name);
+  return op && op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+         !op->hasKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
 }  // namespace
 
 bool lacksMpsKernel(const c10::OperatorHandle& op) {
@@ -45,8 +73,7 @@ bool lacksMpsKernel(const c10::OperatorHandle& op) {
   if (name.name.compare(0, kNamespace.size(), kNamespace) != 0) return true;
   std::string bare = name.name.substr(kNamespace.size());
   if (!name.overload_name.empty()) bare += "." + name.overload_name;
-  return std::binary_search(std::begin(kOpsWithoutMpsKernel), std::end(kOpsWithoutMpsKernel),
-                            std::string_view(bare));
+  return isInTable(bare);
 }
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -65,14 +92,43 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 void registerAlwaysFallingBack(torch::Library& library) {
-  for (const char* name : {
-         "embedding_renorm_", "linalg_svd", "linalg_svd.U",
-#if !HIGHWATER_TORCH_AT_LEAST(2, 7)
-             "col2im", "upsample_nearest3d.vec",
-#endif
-       }) {
+  const auto add = [&library](const char* name) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnCpu>());
+  };
+  for (const char* name : {"embedding_renorm_", "linalg_svd", "linalg_svd.U"}) add(name);
+  // Until they got kernels of their own.
+  if (isInTable("col2im")) add("col2im");
+  if (isInTable("upsample_nearest3d.out")) add("upsample_nearest3d.vec");
+}
+
+void registerMissingOps(torch::Library& library, const std::vector<std::string>& names) {
+  // Some of them have a kernel of ours, and the dispatcher warns of the second.
+  struct Silent final : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  } silent;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silent);
+  for (const std::string& name : names) {
+    for (const c10::OperatorName& op : overloadsOf(name)) {
+      if (isMadeOfOthers(op)) continue;
+      library.impl(c10::toString(op).c_str(),
+                   torch::CppFunction::makeFromBoxedFunction<&fallBack>());
+    }
   }
+}
+
+std::string missingOpsProblem(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto overloads = overloadsOf(name);
+    if (overloads.empty() || name.rfind("aten::", 0) != 0) {
+      return refusal(kSimMissingOpsVariable, name,
+                     "names of aten ops that libtorch " TORCH_VERSION " has");
+    }
+    if (std::all_of(overloads.begin(), overloads.end(), isMadeOfOthers)) {
+      return refusal(kSimMissingOpsVariable, name,
+                     "ops with kernels of their own: this one is made of other ops");
+    }
+  }
+  return {};
 }
 
 }  // namespace highwater::simmps

@@ -42,6 +42,9 @@ class DeviceGenerator final : public c10::GeneratorImpl {
   }
   void set_state(const c10::TensorImpl& state) override {
     drainDevice(DrainCause::Generator);
+    at::detail::check_rng_state(state);
+    TORCH_CHECK(state.numel() == inner_.unsafeGetGeneratorImpl()->get_state()->numel(),
+                "RNG state is wrong size");
     inner_.unsafeGetGeneratorImpl()->set_state(state);
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
@@ -62,8 +65,8 @@ class DeviceGenerator final : public c10::GeneratorImpl {
 }  // namespace
 
 const at::Generator& defaultGenerator() {
-  static const auto* const generator =
-      new at::Generator(at::make_generator<DeviceGenerator>(c10::default_rng_seed_val));
+  static const auto* const generator = new at::Generator(
+      at::make_generator<DeviceGenerator>(c10::detail::getNonDeterministicRandom()));
   return *generator;
 }
 

@@ -44,7 +44,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryEvent(void* event) const override {
     return !event || (*static_cast<Held*>(event))->done();
   }
-  void synchronizeEvent(void*) const override { drainDevice(DrainCause::Event); }
+  void synchronizeEvent(void* event) const override {
+    if (!queryEvent(event)) drainDevice(DrainCause::Event);
+  }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Held*>(event);
   }

@@ -1,7 +1,6 @@
 #include "simmps/heap_allocator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -14,12 +13,6 @@ std::uint64_t roundUp(std::uint64_t bytes, std::uint64_t unit) {
 
 std::uint64_t share(double ratio, std::uint64_t bytes) {
   return static_cast<std::uint64_t>(ratio * static_cast<double>(bytes));
-}
-
-std::uint64_t steadyNs() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
 }
 
 // Past this, rounding up would overflow; no machine has that much.
@@ -349,7 +342,7 @@ void HeapAllocator::note(MemoryEntry::Kind kind, const void* address, std::uint6
   if (!options_.ledger) return;
   MemoryEntry entry;
   entry.kind = kind;
-  entry.timeNs = steadyNs();
+  entry.timeNs = deviceClockNs();
   entry.address = reinterpret_cast<std::uintptr_t>(address);
   entry.bytes = bytes;
   entry.requestedBytes = requestedBytes;

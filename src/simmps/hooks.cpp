@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "simmps/allocator.h"
 #include "simmps/device.h"
@@ -15,28 +16,41 @@
 namespace highwater::simmps {
 namespace {
 
-/// Events by the ids that torch::mps hands out.
+/// Events by the ids that torch::mps hands out, with PyTorch's texts (MPSEvent.mm) for wrong use.
 class EventTable {
  public:
-  std::uint32_t acquire() {
+  struct Entry {
+    std::shared_ptr<DeviceEvent> event = std::make_shared<DeviceEvent>();
+    bool timing = false;
+    bool recorded = false;
+  };
+
+  std::uint32_t acquire(bool timing) {
     const std::lock_guard lock(mutex_);
-    events_.emplace(next_, std::make_shared<DeviceEvent>());
+    entries_.emplace(next_, Entry{.timing = timing});
     return next_++;
   }
   void release(std::uint32_t id) {
     const std::lock_guard lock(mutex_);
-    events_.erase(id);
+    TORCH_CHECK(entries_.erase(id) > 0, "Invalid Event ID: ", id);
   }
-  std::shared_ptr<DeviceEvent> at(std::uint32_t id) const {
+  Entry at(std::uint32_t id) const {
     const std::lock_guard lock(mutex_);
-    const auto found = events_.find(id);
-    TORCH_CHECK(found != events_.end(), "MPS event ", id, " does not exist (was it released?)");
+    const auto found = entries_.find(id);
+    TORCH_CHECK(found != entries_.end(), "Invalid Event ID: ", id);
     return found->second;
+  }
+  void record(std::uint32_t id) {
+    deviceQueue().record(at(id).event);
+    const std::lock_guard lock(mutex_);
+    if (const auto found = entries_.find(id); found != entries_.end()) {
+      found->second.recorded = true;
+    }
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, std::shared_ptr<DeviceEvent>> events_;
+  std::map<std::uint32_t, Entry> entries_;
   std::uint32_t next_ = 1;
 };
 
@@ -62,8 +76,11 @@ struct Hooks final : at::MPSHooksInterface {
     return {c10::DeviceType::MPS, 0};
   }
 #endif
-  bool isOnMacOSorNewer(unsigned, unsigned) const override {
-    return true;
+  // A Mac with the newest system that PyTorch asks for by number.
+  bool isOnMacOSorNewer(unsigned major, unsigned minor) const override {
+    if ((major >= 13 && major <= 15) || major == 26) return true;
+    TORCH_WARN("Checking for unexpected MacOS ", major, ".", minor, " returning false");
+    return false;
   }
   bool hasPrimaryContext(c10::DeviceIndex) const override {
     return true;
@@ -117,33 +134,53 @@ struct Hooks final : at::MPSHooksInterface {
     deviceMemory().setHighWatermarkRatio(ratio);
   }
 
-  std::uint32_t acquireEvent(bool) const override {
-    return events().acquire();
+  std::uint32_t acquireEvent(bool timing) const override {
+    return events().acquire(timing);
   }
   void releaseEvent(std::uint32_t id) const override {
     events().release(id);
   }
   void recordEvent(std::uint32_t id) const override {
-    deviceQueue().record(events().at(id));
+    events().record(id);
   }
   void waitForEvent(std::uint32_t id) const override {
     events().at(id);
   }  // one serial stream
   void synchronizeEvent(std::uint32_t id) const override {
-    events().at(id);
-    drainDevice(DrainCause::Event);
+    if (!events().at(id).event->done()) drainDevice(DrainCause::Event);
   }
   bool queryEvent(std::uint32_t id) const override {
-    return events().at(id)->done();
+    const auto entry = events().at(id);
+    return entry.recorded && entry.event->done();
   }
+  // On a Mac it waits for ever where an event was not recorded or has no timing; here it says so.
   double elapsedTimeOfEvents(std::uint32_t start, std::uint32_t end) const override {
-    const auto from = events().at(start);
-    const auto to = events().at(end);
+    const auto from = events().at(start), to = events().at(end);
     drainDevice(DrainCause::Event);
-    TORCH_CHECK(from->timeNs() != 0 && to->timeNs() != 0,
-                "Events were not recorded before their elapsed time was asked for.");
-    return (static_cast<double>(to->timeNs()) - static_cast<double>(from->timeNs())) / 1e6;
+    TORCH_CHECK(from.timing && to.timing,
+                "Events were not created with argument 'enable_timing=True'");
+    TORCH_CHECK(from.recorded && to.recorded,
+                "Both events must be recorded before calculating elapsed time.");
+    const std::uint64_t startNs = from.event->timeNs(), endNs = to.event->timeNs();
+    TORCH_CHECK(endNs > startNs, "End event ", end, " was not recorded after start event ", start);
+    return static_cast<double>(endNs - startNs) * 1e-6;
   }
+
+  // As on a Mac, where Tensor.pin_memory() ends in an error: the memory is the device's.
+  c10::Allocator* getPinnedMemoryAllocator() const override {
+    return deviceAllocator();
+  }
+  bool isPinnedPtr(const void*) const override {
+    return false;
+  }
+
+  void profilerStartTrace(const std::string&, bool) const override {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false,
+        "torch.mps.profiler traces with macOS's signposts, which the simulated mps device does not "
+        "have; torch.profiler and Highwater work");
+  }
+  void profilerStopTrace() const override {}
 };
 
 constexpr char kHooksKey[] = "MPSHooks";

@@ -1,112 +1,67 @@
-#include <ATen/ATen.h>
-#include <ATen/Version.h>
-#include <c10/core/Allocator.h>
-#include <torch/library.h>
+#include <dlfcn.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <mutex>
+#include <exception>
+#include <filesystem>
 #include <string>
-#include <string_view>
-#include <variant>
 
-#include "simmps/allocator.h"
-#include "simmps/device.h"
-#include "simmps/hooks.h"
-#include "simmps/registrations.h"
+#include "simmps/device_install.h"
+#include "simmps/running_torch.h"
 #include "simmps/simmps.h"
 #include "simmps/torch_version.h"
 
+// This library links no libtorch, so it loads into any process, looks at the libtorch there, and
+// only then opens the device, which lies beside it and needs exactly the libtorch it was made for.
 namespace highwater::simmps {
 namespace {
 
-#define HIGHWATER_TEXT_OF(X) #X
-#define HIGHWATER_TEXT(X) HIGHWATER_TEXT_OF(X)
-#define HIGHWATER_TORCH_VERSION       \
-  HIGHWATER_TEXT(TORCH_VERSION_MAJOR) \
-  "." HIGHWATER_TEXT(TORCH_VERSION_MINOR) "." HIGHWATER_TEXT(TORCH_VERSION_PATCH)
-constexpr std::string_view kBuiltFor = HIGHWATER_TORCH_VERSION;
-
-/// Version of the libtorch in this process, from its own build settings; empty where it says none.
-std::string runtimeVersion() {
-  const std::string config = at::show_config();
-  constexpr std::string_view kKey = "TORCH_VERSION=";
-  const auto start = config.find(kKey);
-  if (start == std::string::npos) return {};
-  const auto from = start + kKey.size();
-  return config.substr(from, config.find_first_of(", \n", from) - from);
+std::filesystem::path deviceLibrary() {
+  Dl_info own{};
+  // Not an exported function: of two copies in a process both would find the first one's.
+  ::dladdr(reinterpret_cast<const void*>(&deviceLibrary), &own);
+  return std::filesystem::canonical(own.dli_fname).parent_path() / kDeviceLibraryName;
 }
 
-/// Empty, or why nothing may be registered. Nothing has been registered yet.
-std::string obstacle() {
-  const std::string running = runtimeVersion();
-  // A nightly says 2.13.0a0+git...; the interface is the same within MAJOR.MINOR.PATCH.
-  if (!running.empty() && running.rfind(kBuiltFor, 0) != 0) {
-    return "the simulated mps device was compiled against libtorch " + std::string(kBuiltFor) +
-           " and cannot run in libtorch " + running + "; build Highwater against that libtorch";
-  }
-  if (mpsHooksExist()) {
-    return "MPS hooks exist already in this process: the simulated mps device refuses to take the "
-           "place of a real one";
-  }
-  return {};
-}
+/// How loading went; `error` is empty where the device is there.
+struct Outcome {
+  std::string error;
+  bool isUsage = false;            ///< a setting in the environment is to blame
+  DeviceInstallation device = {};  ///< what it can be asked, while `error` is empty
+};
 
-void registerKernels() {
-  // Kept for the life of the process: a Library's end takes its kernels away.
-  static torch::Library anyNamespace(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__,
-                                     __LINE__);
-  anyNamespace.fallback(torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
-  static torch::Library mps(torch::Library::IMPL, "aten", c10::DispatchKey::MPS, __FILE__,
-                            __LINE__);
-  registerViewKernels(mps);
-  registerCopyKernels(mps);
-  registerComposedKernels(mps);
-  registerConvolutionKernels(mps);
-  registerAlwaysFallingBack(mps);
-  static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
-                                 __FILE__, __LINE__);
-  registerAutogradKernels(autograd);
-}
-
-std::string install() {
-  auto settings =
-      readSettings([](const char* name) { return std::getenv(name); }, machineMemoryBytes());
-  if (const auto* error = std::get_if<std::string>(&settings)) return *error;
-  if (std::string reason = obstacle(); !reason.empty()) return reason;
-  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, HIGHWATER_TORCH_VERSION};
-  if (std::string problem = createDevice(std::get<Settings>(settings), origin); !problem.empty()) {
-    return problem;
-  }
-  if (!registerHooks()) {
-    return "this process has asked PyTorch for MPS before the simulated mps device was loaded; "
-           "load it first";
-  }
-  c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
-  registerGuard();
-  registerKernels();
-  return {};
+Outcome install() {
+  std::string obstacle = versionObstacle(findRunningTorch(), HIGHWATER_TORCH_VERSION);
+  if (!obstacle.empty()) return {obstacle};
+  const std::filesystem::path file = deviceLibrary();
+  // Never closed: PyTorch keeps pointers into it.
+  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return {"the simulated mps device cannot be loaded: " + std::string(::dlerror())};
+  const auto installDevice =
+      reinterpret_cast<InstallDevice>(::dlsym(library, kInstallDeviceSymbol));
+  if (!installDevice) return {file.string() + " is not the simulated mps device of Highwater"};
+  const DeviceInstallation& done = *installDevice();
+  return {done.error ? done.error : "", done.isUsage, done};
 }
 
 /// Installs once; the result is kept.
-const std::string& outcome() {
-  static const std::string error = [] {
+const Outcome& outcome() {
+  static const Outcome result = [] {
     try {
       return install();
     } catch (const std::exception& failure) {
-      return "the simulated mps device could not be registered: " + std::string(failure.what());
+      return Outcome{"the simulated mps device could not be loaded: " +
+                     std::string(failure.what())};
     }
   }();
-  return error;
+  return result;
 }
 
 int installOnLoad() {
-  const int failed = highwater_simmps_install();
+  const std::string& error = outcome().error;
+  if (error.empty()) return 0;
   // From Python nobody asks highwater_simmps_error().
-  if (failed) {
-    std::fprintf(stderr, "highwater: no simulated mps device: %s\n", highwater_simmps_error());
-  }
-  return failed;
+  std::fprintf(stderr, "highwater: no simulated mps device: %s\n", error.c_str());
+  return 1;
 }
 
 // torch.ops.load_library() and dlopen() call nothing: loading is installing.
@@ -118,15 +73,35 @@ int installOnLoad() {
 extern "C" {
 
 int highwater_simmps_install() {
-  return highwater::simmps::outcome().empty() ? 0 : 1;
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) return 0;
+  return result.isUsage ? 2 : 1;
 }
 
 const char* highwater_simmps_error() {
-  const std::string& error = highwater::simmps::outcome();
+  const std::string& error = highwater::simmps::outcome().error;
   return error.empty() ? nullptr : error.c_str();
 }
 
+void highwater_simmps_finish() {
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) result.device.finish();
+}
+
+int highwater_simmps_read_system(highwater_simmps_system* readings) {
+  const auto& result = highwater::simmps::outcome();
+  if (!result.error.empty()) return 1;
+  result.device.readSystem(readings);
+  return 0;
+}
+
+void highwater_simmps_end_step() {
+  const auto& result = highwater::simmps::outcome();
+  if (result.error.empty()) result.device.endStep();
+}
+
 const char* highwater_simmps_version() {
-  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION;
+  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION
+         ", ops of " HIGHWATER_OP_TABLE;
 }
 }

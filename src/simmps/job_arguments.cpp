@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "simmps/allocator.h"
 #include "simmps/tensors.h"
 
 namespace highwater::simmps {
@@ -16,7 +17,8 @@ bool isWrappedNumber(const at::Tensor& tensor) {
 
 at::Tensor forJob(const at::Tensor& tensor) {
   if (tensor.is_mps()) return cpuAlias(tensor);
-  return isWrappedNumber(tensor) ? tensor : tensor.clone();
+  if (isWrappedNumber(tensor)) return tensor;
+  return tensor.dim() == 0 ? scalarForJob(tensor) : tensor.clone();
 }
 
 at::Tensor forMeta(const at::Tensor& tensor) {

@@ -1,12 +1,17 @@
 #include "simmps/settings.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 #include <string_view>
+
+#include "simmps/setting_values.h"
+
+extern char** environ;
 
 namespace highwater::simmps {
 namespace {
@@ -14,124 +19,262 @@ namespace {
 // PyTorch's default_high_watermark_upper_bound.
 constexpr double kHighestRatio = 2.0;
 constexpr std::uint64_t kLeastRecommended = 16 * kMiB;
-constexpr std::uint64_t kMostRecommended = 1024 * kGiB;
+constexpr std::uint64_t kLeastSystem = 32 * kMiB;
+constexpr std::uint64_t kMostMemory = 1024 * kGiB;
+constexpr std::uint64_t kMostDelayNs = 1'000'000'000;
+constexpr double kMostSlowdown = 1000;
+constexpr long kMostVerbosity = 31;
 
-std::string refusal(const char* variable, std::string_view value, std::string_view allowed) {
-  std::ostringstream out;
-  out << variable << ": \"" << value << "\" is not allowed; give " << allowed << ".";
-  return out.str();
-}
+/// Reads one variable after another; the first that is wrong is the problem, and the rest is not
+/// read.
+class Reader {
+ public:
+  Reader(const Environment& environment, const Machine& machine)
+      : environment_(environment), machine_(machine) {}
 
-/// A finite decimal number and what follows it.
-struct Number {
-  double value = 0;
-  std::string_view rest;
+  std::variant<Settings, std::string> read() {
+    checkNames();
+    readMemory();
+    readRatios();
+    readDevice();
+    readFaults();
+    if (!problem_.empty()) return problem_;
+    return settings_;
+  }
+
+ private:
+  /// The variable's text; nullptr where it is not set, or something was wrong before.
+  const char* text(const char* variable) const {
+    if (!problem_.empty()) return nullptr;
+    const char* value = environment_.value(variable);
+    return value && *value ? value : nullptr;
+  }
+
+  void refuse(const char* variable, std::string_view value, std::string_view allowed) {
+    problem_ = refusal(variable, value, allowed);
+  }
+
+  void checkNames() {
+    std::vector<std::string_view> known;
+    for (const SimKnob& knob : kSimKnobs) known.push_back(knob.variable);
+    for (const std::string& name : environment_.names) {
+      if (name.compare(0, kSimPrefix.size(), kSimPrefix) != 0) continue;
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      std::ostringstream out;
+      out << name << " is no variable of the simulated mps device; did you mean "
+          << nearestName(name, known) << "?";
+      problem_ = out.str();
+      return;
+    }
+  }
+
+  void readBytes(const char* variable, std::uint64_t least, std::string_view range,
+                 std::uint64_t& target) {
+    const char* given = text(variable);
+    if (!given) return;
+    const auto bytes = parseBytes(given);
+    if (!bytes || *bytes < least || *bytes > kMostMemory) {
+      refuse(variable, given,
+             "bytes, or a number with KiB, MiB or GiB, from " + std::string(range));
+      return;
+    }
+    target = *bytes;
+  }
+
+  void readMemory() {
+    MemoryLimits& limits = settings_.limits;
+    settings_.systemBytes = machine_.memoryBytes;
+    readBytes(kSimSystemVariable, kLeastSystem, "32 MiB to 1024 GiB", settings_.systemBytes);
+    limits.recommendedBytes = settings_.systemBytes / 4 * 3;
+    settings_.maxBufferBytes = settings_.systemBytes / 4 * 3;
+    readBytes(kSimRecommendedVariable, kLeastRecommended, "16 MiB to 1024 GiB",
+              limits.recommendedBytes);
+    readOtherMemory();
+    readBytes(kSimHiddenGrowthVariable, 0, "0 to 1024 GiB", settings_.hiddenGrowthBytes);
+    readBytes(kSimGraphCacheVariable, 0, "0 to 1024 GiB", settings_.graphCacheBytes);
+    if (!problem_.empty()) return;
+    if (limits.recommendedBytes > settings_.systemBytes) {
+      refuseMoreThanSystem();
+    } else if (text(kSimRecommendedVariable) || text(kSimSystemVariable)) {
+      if (machine_.canReserve && !machine_.canReserve(limits.recommendedBytes)) {
+        refuseUnreservable();
+      }
+    }
+  }
+
+  void readOtherMemory() {
+    const char* given = text(kSimOtherVariable);
+    if (!given) return;
+    auto parsed = parseOtherMemory(kSimOtherVariable, given);
+    if (auto* problem = std::get_if<std::string>(&parsed)) {
+      problem_ = std::move(*problem);
+    } else {
+      settings_.otherMemory = std::move(std::get<OtherMemory>(parsed));
+    }
+  }
+
+  void refuseMoreThanSystem() {
+    const char* system = text(kSimSystemVariable);
+    std::ostringstream allowed;
+    allowed << "at most the system's memory, which is " << settings_.systemBytes << " bytes ("
+            << kSimSystemVariable;
+    if (system) {
+      allowed << ": \"" << system << "\")";
+    } else {
+      allowed << " is not set, so it is this machine's)";
+    }
+    refuse(kSimRecommendedVariable, text(kSimRecommendedVariable), allowed.str());
+  }
+
+  void refuseUnreservable() {
+    const char* variable =
+        text(kSimRecommendedVariable) ? kSimRecommendedVariable : kSimSystemVariable;
+    refuse(variable, text(variable),
+           "less than this process can reserve of its address space (ulimit -v, overcommit)");
+  }
+
+  /// False where the text is no number from 0 to `most`.
+  static bool isRatio(const char* given, double most, double& target) {
+    const auto ratio = parseNumber(given);
+    if (!ratio || !ratio->rest.empty() || ratio->value < 0 || ratio->value > most) return false;
+    target = ratio->value;
+    return true;
+  }
+
+  void readRatios() {
+    MemoryLimits& limits = settings_.limits;
+    const char* high = text(kMpsHighWatermarkVariable);
+    if (high && !isRatio(high, kHighestRatio, limits.highWatermarkRatio)) {
+      refuse(kMpsHighWatermarkVariable, high,
+             "a number from 0.0 (no limit) to 2.0, a multiple of the recommended max");
+    }
+    const double most = limits.highWatermarkRatio == 0 ? kHighestRatio : limits.highWatermarkRatio;
+    std::ostringstream allowed;
+    allowed << "a number from 0.0 (off) to " << most;
+    if (limits.highWatermarkRatio != 0) allowed << ", the high watermark ratio";
+    const char* low = text(kMpsLowWatermarkVariable);
+    if (low && !isRatio(low, most, limits.lowWatermarkRatio)) {
+      refuse(kMpsLowWatermarkVariable, low, allowed.str());
+    }
+    if (problem_.empty() && limits.lowWatermarkRatio > most) {
+      // PyTorch refuses this too ("invalid low watermark ratio 1.4").
+      std::ostringstream out;
+      out << kMpsLowWatermarkVariable << ": its default 1.4 is over the high watermark ratio "
+          << most << " (" << kMpsHighWatermarkVariable << "); give " << allowed.str() << ".";
+      problem_ = out.str();
+    }
+  }
+
+  void readDevice() {
+    if (const char* given = text(kSimQueueVariable)) {
+      const std::string_view value = given;
+      if (value != "sync" && value != "async") refuse(kSimQueueVariable, value, "sync or async");
+      settings_.asynchronous = value == "async";
+    }
+    if (const char* given = text(kMpsFallbackVariable)) {
+      const auto number = parseNumber(given);
+      if (!number) refuse(kMpsFallbackVariable, given, "0 (off) or 1 (on)");
+      settings_.cpuFallback = number && static_cast<long>(number->value) != 0;
+    }
+    if (const char* given = text(kMpsDebugVariable)) readVerbosity(given);
+    if (const char* given = text(kSimLedgerVariable)) settings_.ledgerFile = given;
+    if (const char* given = text(kSimMissingOpsVariable)) {
+      auto names = parseOpNames(given);
+      if (!names) {
+        refuse(kSimMissingOpsVariable, given,
+               "names of ops with commas between, as in kthvalue,aten::mode.values");
+      } else {
+        settings_.missingOps = std::move(*names);
+      }
+    }
+  }
+
+  void readVerbosity(const char* given) {
+    // As PyTorch reads it: also 0x1f and 037.
+    char* end = nullptr;
+    errno = 0;
+    const long bits = std::strtol(given, &end, 0);
+    if (errno != 0 || end == given || *end != '\0' || bits < 0 || bits > kMostVerbosity) {
+      refuse(kMpsDebugVariable, given, "a whole number from 0 to 31");
+      return;
+    }
+    settings_.debugVerbosity = static_cast<std::uint32_t>(bits);
+  }
+
+  void readFaults() {
+    if (const char* given = text(kSimLaunchDelayVariable)) {
+      const auto delay = parseDurationNs(given);
+      if (!delay || *delay > kMostDelayNs) {
+        refuse(kSimLaunchDelayVariable, given,
+               "microseconds, or a number with us or ms, from 0 to 1000 ms");
+      } else {
+        settings_.launchDelayNs = *delay;
+      }
+    }
+    if (const char* given = text(kSimSlowdownVariable)) {
+      const auto factor = parseNumber(given);
+      if (!factor || !factor->rest.empty() || factor->value < 1 || factor->value > kMostSlowdown) {
+        refuse(kSimSlowdownVariable, given, "a number from 1 (none) to 1000");
+      } else {
+        settings_.slowdown = factor->value;
+      }
+    }
+    readNumberOf(kSimOutOfMemoryAtVariable, "allocation", settings_.outOfMemoryAt);
+    readNumberOf(kSimHangAtVariable, "kernel", settings_.hangAt);
+    readNumberOf(kSimCrashAtVariable, "kernel", settings_.crashAt);
+  }
+
+  void readNumberOf(const char* variable, const char* what, std::uint64_t& target) {
+    const char* given = text(variable);
+    if (!given) return;
+    const auto number = parseCount(given);
+    if (!number || *number == 0) {
+      refuse(variable, given,
+             "the number of the " + std::string(what) + ", a whole number from 1 on");
+      return;
+    }
+    target = *number;
+  }
+
+  const Environment& environment_;
+  const Machine& machine_;
+  Settings settings_;
+  std::string problem_;
 };
-
-std::optional<Number> parseNumber(const char* text) {
-  if (*text == '\0' || !((*text >= '0' && *text <= '9') || *text == '.' || *text == '-')) {
-    return std::nullopt;
-  }
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  if (end == text || !std::isfinite(value)) return std::nullopt;
-  return Number{value, end};
-}
-
-std::optional<std::uint64_t> parseBytes(const char* text) {
-  const auto number = parseNumber(text);
-  if (!number || number->value < 0) return std::nullopt;
-  std::string_view unit = number->rest;
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  double scale = 0;
-  if (unit.empty()) scale = 1;
-  if (unit == "KiB") scale = static_cast<double>(kKiB);
-  if (unit == "MiB") scale = static_cast<double>(kMiB);
-  if (unit == "GiB") scale = static_cast<double>(kGiB);
-  const double bytes = number->value * scale;
-  if (scale == 0 || bytes > 1e18) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes);
-}
-
-std::string readRecommended(const Environment& environment, Settings& settings) {
-  const char* text = environment(kRecommendedVariable);
-  if (!text || !*text) return {};
-  const auto bytes = parseBytes(text);
-  if (!bytes || *bytes < kLeastRecommended || *bytes > kMostRecommended) {
-    return refusal(kRecommendedVariable, text,
-                   "bytes, or a number with KiB, MiB or GiB, from 16 MiB to 1024 GiB");
-  }
-  settings.limits.recommendedBytes = *bytes;
-  return {};
-}
-
-std::string readRatios(const Environment& environment, MemoryLimits& limits) {
-  if (const char* text = environment(kHighVariable); text && *text) {
-    const auto ratio = parseNumber(text);
-    if (!ratio || !ratio->rest.empty() || ratio->value < 0 || ratio->value > kHighestRatio) {
-      return refusal(kHighVariable, text,
-                     "a number from 0.0 (no limit) to 2.0, a multiple of the recommended max");
-    }
-    limits.highWatermarkRatio = ratio->value;
-  }
-  const double highest = limits.highWatermarkRatio == 0 ? kHighestRatio : limits.highWatermarkRatio;
-  std::ostringstream allowed;
-  allowed << "a number from 0.0 (off) to " << highest;
-  if (limits.highWatermarkRatio != 0) allowed << ", the high watermark ratio";
-  const char* text = environment(kLowVariable);
-  if (text && *text) {
-    const auto ratio = parseNumber(text);
-    if (!ratio || !ratio->rest.empty() || ratio->value < 0 || ratio->value > highest) {
-      return refusal(kLowVariable, text, allowed.str());
-    }
-    limits.lowWatermarkRatio = ratio->value;
-  } else if (limits.lowWatermarkRatio > highest) {
-    // PyTorch refuses this too ("invalid low watermark ratio 1.4").
-    std::ostringstream out;
-    out << kLowVariable << ": its default 1.4 is over the high watermark ratio " << highest << " ("
-        << kHighVariable << "); give " << allowed.str() << ".";
-    return out.str();
-  }
-  return {};
-}
-
-std::string readQueue(const Environment& environment, Settings& settings) {
-  const char* text = environment(kQueueVariable);
-  if (!text || !*text) return {};
-  const std::string_view value = text;
-  if (value != "sync" && value != "async") return refusal(kQueueVariable, value, "sync or async");
-  settings.asynchronous = value == "async";
-  return {};
-}
-
-std::string readFallback(const Environment& environment, Settings& settings) {
-  const char* text = environment(kFallbackVariable);
-  if (!text || !*text) return {};
-  const auto number = parseNumber(text);
-  if (!number) return refusal(kFallbackVariable, text, "0 (off) or 1 (on)");
-  settings.cpuFallback = static_cast<long>(number->value) != 0;
-  return {};
-}
 
 }  // namespace
 
-std::variant<Settings, std::string> readSettings(const Environment& environment,
-                                                 std::uint64_t machineBytes) {
-  Settings settings;
-  settings.limits.recommendedBytes = machineBytes / 4 * 3;
-  settings.maxBufferBytes = machineBytes / 4 * 3;
-  for (std::string error :
-       {readRecommended(environment, settings), readRatios(environment, settings.limits),
-        readQueue(environment, settings), readFallback(environment, settings)}) {
-    if (!error.empty()) return error;
+Environment processEnvironment() {
+  Environment environment;
+  environment.value = [](const char* name) { return std::getenv(name); };
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view entry = *variable;
+    const auto equals = entry.find('=');
+    // An empty one counts as not set.
+    if (equals == std::string_view::npos || equals + 1 == entry.size()) continue;
+    environment.names.emplace_back(entry.substr(0, equals));
   }
-  if (const char* file = environment(kLedgerVariable)) settings.ledgerFile = file;
-  return settings;
+  return environment;
 }
 
-std::uint64_t machineMemoryBytes() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+Machine thisMachine() {
+  Machine machine;
+  machine.memoryBytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  machine.canReserve = [](std::uint64_t bytes) {
+    // As a heap is reserved.
+    void* range = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return false;
+    ::munmap(range, bytes);
+    return true;
+  };
+  return machine;
+}
+
+std::variant<Settings, std::string> readSettings(const Environment& environment,
+                                                 const Machine& machine) {
+  return Reader(environment, machine).read();
 }
 
 }  // namespace highwater::simmps

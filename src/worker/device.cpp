@@ -4,14 +4,17 @@
 #include <torch/version.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "probe/mps_device.h"
-#include "probe/system_readings.h"
+#include "simmps/simmps.h"
 #include "worker/environment.h"
 #include "worker/platform.h"
 
 namespace highwater::worker {
 namespace {
+
+constexpr int kSettingRefused = 2;  // of highwater_simmps_install()
 
 constexpr bool kMpsBuilt =
 #ifdef __APPLE__
@@ -19,6 +22,68 @@ constexpr bool kMpsBuilt =
 #else
     false;
 #endif
+
+// What the library exports, once it is loaded: see simmps/simmps.h.
+struct SimulatedDevice {
+  decltype(&highwater_simmps_error) error = nullptr;
+  decltype(&highwater_simmps_install) install = nullptr;
+  decltype(&highwater_simmps_finish) finish = nullptr;
+  decltype(&highwater_simmps_read_system) readSystem = nullptr;
+  decltype(&highwater_simmps_end_step) endStep = nullptr;
+};
+SimulatedDevice gSimulated;
+
+template <typename Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+/// Nothing where the library lacks one of them.
+std::optional<SimulatedDevice> findFunctions(void* library) {
+  SimulatedDevice found;
+  const bool hasAll = find(library, "highwater_simmps_error", found.error) &&
+                      find(library, "highwater_simmps_install", found.install) &&
+                      find(library, "highwater_simmps_finish", found.finish) &&
+                      find(library, "highwater_simmps_read_system", found.readSystem) &&
+                      find(library, "highwater_simmps_end_step", found.endStep);
+  return hasAll ? std::optional(found) : std::nullopt;
+}
+
+/// The simulated machine, in the place of the one that this process runs on.
+class SimulatedSystemReader : public probe::SystemReader {
+ public:
+  probe::SystemReadings read() override {
+    highwater_simmps_system system{};
+    probe::SystemReadings readings;
+    if (gSimulated.readSystem(&system) != 0) return readings;
+    readings.footprintBytes = static_cast<std::int64_t>(system.footprint_bytes);
+    readings.availableBytes = static_cast<std::int64_t>(system.available_bytes);
+    readings.swapUsedBytes = static_cast<std::int64_t>(system.swap_used_bytes);
+    readings.pressure = pressureOf(system.pressure_level);
+    return readings;
+  }
+
+ private:
+  static events::Pressure pressureOf(int level) {
+    switch (level) {
+      case 1:
+        return events::Pressure::Normal;
+      case 2:
+        return events::Pressure::Warning;
+      case 4:
+        return events::Pressure::Critical;
+      default:
+        return events::Pressure::Unknown;
+    }
+  }
+};
+
+std::uint64_t systemMemoryBytes(const DeviceReport& device) {
+  highwater_simmps_system system{};
+  if (device.simulated && gSimulated.readSystem(&system) == 0) return system.system_bytes;
+  return probe::physicalMemoryBytes();
+}
 
 /// Loads the simulated device. An error says which file, and why not.
 Result<void> loadSimulatedDevice() {
@@ -33,13 +98,14 @@ Result<void> loadSimulatedDevice() {
     const char* why = ::dlerror();
     return failure("the simulated device cannot be loaded: " + std::string(why ? why : path));
   }
-  using ErrorFunction = const char* (*)();
-  const auto ask = reinterpret_cast<ErrorFunction>(::dlsym(library, "highwater_simmps_error"));
-  if (!ask) return failure(path + " is not a simulated device of Highwater");
-  if (const char* problem = ask()) {
-    return failure("the simulated device refuses: " + std::string(problem));
-  }
-  return {};
+  const auto found = findFunctions(library);
+  if (!found) return failure(path + " is not a simulated device of this Highwater");
+  gSimulated = *found;
+  // It has installed itself; this asks how that went.
+  const int outcome = gSimulated.install();
+  if (outcome == 0) return {};
+  const std::string problem = "the simulated device refuses: " + std::string(gSimulated.error());
+  return outcome == kSettingRefused ? usageError(problem) : failure(problem);
 }
 
 Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
@@ -93,9 +159,22 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
   return report;
 }
 
+void finishSimulatedDevice() {
+  if (gSimulated.finish) gSimulated.finish();
+}
+
+std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device) {
+  if (device.simulated) return std::make_unique<SimulatedSystemReader>();
+  return probe::makeSystemReader();
+}
+
+std::function<void()> stepEndOf(const DeviceReport& device) {
+  return device.simulated ? gSimulated.endStep : nullptr;
+}
+
 MemoryLimits readMemoryLimits(const DeviceReport& device) {
   MemoryLimits limits;
-  limits.systemBytes = probe::physicalMemoryBytes();
+  limits.systemBytes = systemMemoryBytes(device);
   if (device.selected != "mps") return limits;
   const WatermarkRatios ratios = watermarkRatios();
   limits.lowWatermarkRatio = ratios.low;

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/exit_codes.h"
+#include "core/sim_knobs.h"
 #include "worker/connection.h"
 #include "worker/device.h"
 #include "worker/options.h"
@@ -37,8 +38,10 @@ int runWorker(int argc, char** argv, int framesFd) {
   if (!options) return kExitDone;
 
   if (!options->recommendedMax.empty()) {
-    ::setenv("HIGHWATER_SIM_RECOMMENDED_MAX", options->recommendedMax.c_str(), 1);
+    ::setenv(kSimRecommendedVariable, options->recommendedMax.c_str(), 1);
   }
+  // A question must not empty the ledger of a run.
+  if (options->describe) ::unsetenv(kSimLedgerVariable);
   auto device = chooseDevice(options->device);
   if (!device) return complain(device.error());
   if (!options->recommendedMax.empty() && !device->simulated) {
@@ -74,6 +77,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "highwater-worker: %s\n", error.what());
   }
+  finishSimulatedDevice();
   std::fflush(nullptr);
   // Not return: the thread that reads commands and libtorch's own threads are still there, and
   // must not meet half-destroyed globals.

@@ -131,11 +131,11 @@ ExitCode Worker::train() {
   probe::Sender sender(recorder_, writer_);
   sender.start();
   std::optional<probe::Sampler> sampler;
-  sampler.emplace(recorder_, counters_.get(), options_.samplingHz);
+  sampler.emplace(recorder_, counters_.get(), options_.samplingHz, makeSystemReader(device_));
   sampler->start();
 
   auto training = Training::make({&options_, sizes_, device_, std::move(*data)},
-                                 {&recorder_, counters_.get(), events_.get(), {}});
+                                 {&recorder_, counters_.get(), events_.get(), stepEndOf(device_)});
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     if (memory) {

@@ -102,6 +102,47 @@ class TestReport : public QObject {
     QVERIFY(report.contains("gpu_percent") && report["gpu_percent"].isNull());
   }
 
+  void tellsHowEachStepUsedTheQueue() {
+    const QString path = record("queue.highwater", test::makeSampleRun());
+    const QJsonObject queue = json({"report", path, "--json"})["queue"].toObject();
+    const QJsonArray steps = queue["steps"].toArray();
+    QCOMPARE(steps.size(), 60);
+    double syncMs = 0;
+    for (const QJsonValue& step : steps) {
+      QVERIFY(step["enqueue_ms"].toDouble() > 0);
+      syncMs += step["wait_ms"].toDouble();
+      QCOMPARE(step["device_span_ms"].isNull(), step["step"].toInt() == 60);
+    }
+    QVERIFY(syncMs > 0);
+    for (const char* key : {"enqueue_ms", "device_span_ms", "wait_ms"}) {
+      const QJsonObject values = queue[QLatin1String(key)].toObject();
+      QVERIFY2(values["p95"].toDouble() >= values["p50"].toDouble(), key);
+    }
+    QVERIFY(queue["device_span_ms"]["p50"].toDouble() > 0);
+    QVERIFY(runHighwater({"report", path}).out.contains("device span"));
+  }
+
+  void tellsThePressureThatWasSeen() {
+    auto run = test::makeSampleRun();
+    const auto pressing = [](test::OwnedBatch& batch) {
+      for (events::SystemSample& sample : batch.systemSamples) {
+        sample.mutate_pressure(events::Pressure::Warning);
+        sample.mutate_swap_used_bytes(3 << 20);
+      }
+    };
+    pressing(std::get<test::OwnedBatch>(run[5]));
+    const QString path = record("pressure.highwater", run);
+    const QJsonObject system = json({"report", path, "--json"})["system"].toObject();
+    QCOMPARE(system["pressure_highest"].toString(), QString("warning"));
+    QVERIFY(system["pressure_samples"]["warning"].toInt() > 0);
+    QVERIFY(system["pressure_samples"]["normal"].toInt() > 0);
+    QCOMPARE(system["swap_used_peak"].toInteger(), qint64{3} << 20);
+    QVERIFY(system["footprint_peak"].toInteger() > (400 << 20));
+    const QString text = runHighwater({"report", path}).out;
+    QVERIFY2(text.contains("pressure warning") && text.contains("swap up to 3.0 MiB"),
+             qPrintable(text));
+  }
+
   void tellsTheGpusUtilizationWhereItIsKnown() {
     const auto run = test::makeSampleRun({.steps = 5, .gpuPercent = 62.5f});
     const QJsonObject report = json({"report", record("gpu.highwater", run), "--json"});

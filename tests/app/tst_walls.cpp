@@ -31,7 +31,7 @@ QMap<QString, Wall> walls() {
       {"app", {all, true, true}},
       {"probe", {{"probe", "core", "wire"}, false, false, true}},
       {"worker", {{"worker", "probe", "core", "wire", "simmps"}, false, false, true}},
-      {"simmps", {{"simmps"}, false, false, true}},
+      {"simmps", {{"simmps", "core"}, false, false, true}},
   };
 }
 

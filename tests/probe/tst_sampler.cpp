@@ -46,6 +46,7 @@ class TestSampler : public QObject {
   void deadlinesDoNotDrift();
   void samplesCountersAndSystem();
   void samplesTheSystemAlone();
+  void readsTheSystemThatItWasGiven();
   void phasesSampleAtBothBoundaries();
   void systemReadingsArePlausible();
 };
@@ -90,6 +91,21 @@ void TestSampler::samplesTheSystemAlone() {
   QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), drained.system.size() >= 2), 10'000);
   sampler.stop();
   QVERIFY(drained.memory.empty());
+}
+
+void TestSampler::readsTheSystemThatItWasGiven() {
+  struct FakeSystem : SystemReader {
+    SystemReadings read() override { return {5000, 4000, 300, -1, events::Pressure::Critical}; }
+  };
+  Recorder recorder(RunClock::startingNow());
+  Sampler sampler(recorder, nullptr, 50, std::make_unique<FakeSystem>());
+  sampler.start();
+  Drained drained;
+  QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), !drained.system.empty()), 10'000);
+  sampler.stop();
+  QCOMPARE(drained.system[0].footprint_bytes(), std::int64_t{5000});
+  QCOMPARE(drained.system[0].swap_used_bytes(), std::int64_t{300});
+  QCOMPARE(drained.system[0].pressure(), events::Pressure::Critical);
 }
 
 void TestSampler::phasesSampleAtBothBoundaries() {

@@ -113,6 +113,18 @@ CHECK_CASE(countersAreExact) {
   REQUIRE_EQUAL(hooks().getRecommendedMaxMemory(), std::size_t(64 * kMiB));
 }
 
+CHECK_CASE(hostScalarsPassThroughTheDevice) {
+  const Tensor x = at::ones({8}, at::TensorOptions().device(kMps));
+  const auto current = hooks().getCurrentAllocatedMemory();
+  Tensor factor = at::scalar_tensor(3), sum = x.mul(factor);
+  factor.fill_(5);  // the job has a copy
+  REQUIRE_EQUAL(sum.sum().item<float>(), 24);
+  sum = Tensor();
+  hooks().deviceSynchronize();
+  REQUIRE_EQUAL(hooks().getCurrentAllocatedMemory(), current);
+  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(2 * 8 * kMiB));
+}
+
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
 CHECK_CASE(deviceStatisticsKeepPeaks) {
   auto* allocator = c10::getDeviceAllocator(at::kMPS);
@@ -128,6 +140,36 @@ CHECK_CASE(deviceStatisticsKeepPeaks) {
   REQUIRE_EQUAL(stats.allocated_bytes[0].allocated, 4 * kMiB);
 }
 #endif
+
+CHECK_CASE(graphsAreInDriverOnly) {
+  // HIGHWATER_SIM_GRAPH_CACHE=5MiB: each new combination of op and shapes.
+  const Tensor x = at::ones({8}, at::TensorOptions().device(kMps));
+  hooks().deviceSynchronize();
+  const auto before = hooks().getDriverAllocatedMemory();
+  for (int i = 0; i < 3; ++i) at::relu(x);
+  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory() - before, std::size_t(5 * kMiB));
+  at::relu(x.view({2, 4}));
+  at::relu(x.to(at::kHalf));
+  hooks().emptyCache();
+  REQUIRE(hooks().getDriverAllocatedMemory() >= before + std::size_t(15 * kMiB));
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+  const auto stats = c10::getDeviceAllocator(at::kMPS)->getDeviceStats(0);
+  REQUIRE_EQUAL(stats.reserved_bytes[0].current, 8 * kMiB);
+#endif
+  const auto other = hooks().getDriverAllocatedMemory() - std::size_t(8 * kMiB);
+  const auto text = checks::thrown<c10::OutOfMemoryError>([] { bytesOnDevice(100 * kMiB); });
+  const std::string expected =
+      "(MPS allocated: 8.00 MiB, other allocations: " + std::to_string(other / kMiB) +
+      ".00 MiB, max allowed: 108.80 MiB)";
+  if (text.find(expected) == std::string::npos) throw checks::Failed(text);
+}
+
+CHECK_CASE(nthAllocationIsRefused) {
+  // HIGHWATER_SIM_OOM_AT=2
+  const Tensor first = bytesOnDevice(100);
+  checks::thrown<c10::OutOfMemoryError>([] { bytesOnDevice(100); });
+  REQUIRE_EQUAL(bytesOnDevice(100).numel(), 100);
+}
 
 CHECK_CASE(outOfMemoryHasPyTorchsText) {
   // The limit is 1.7 x 64 MiB = 108.80 MiB.
@@ -186,6 +228,25 @@ CHECK_CASE(missingOpFallsBack) {
   }
   REQUIRE(result.is_mps());
   REQUIRE(at::equal(result.cpu(), leakyRelu(host)));
+}
+
+CHECK_CASE(opsCanBeTakenAway) {
+  // HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm; the latter has a kernel of the
+  // device's.
+  const Tensor x = at::ones({2, 4}, at::TensorOptions().device(kMps));
+  const auto gelu = checks::thrown<c10::NotImplementedError>([&] { at::gelu(x); });
+  REQUIRE(gelu.find("The operator 'aten::gelu' is not currently implemented") == 0);
+  const auto norm = checks::thrown<c10::NotImplementedError>([&] { at::layer_norm(x, {4}); });
+  REQUIRE(norm.find("The operator 'aten::native_layer_norm' is not") == 0);
+  REQUIRE_EQUAL(at::relu(x).sum().item<float>(), 8);
+}
+
+CHECK_CASE(opsTakenAwayFallBack) {
+  const Tensor host = at::randn({2, 4}), x = host.to(kMps).requires_grad_();
+  const Tensor reference = host.clone().requires_grad_();
+  at::gelu(x).sum().backward();
+  at::gelu(reference).sum().backward();
+  REQUIRE(at::equal(x.grad().cpu(), reference.grad()));
 }
 
 CHECK_CASE(someOpsAlwaysFallBack) {

@@ -57,6 +57,24 @@ std::string problemWith(const QString& path) {
   return problem ? *problem : std::string();
 }
 
+/// No file of this process grows past so many bytes while this exists.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
 /// Exit code of what `action` returns in a child process.
 int inChild(const std::function<int()>& action) {
   const pid_t child = fork();
@@ -190,17 +208,13 @@ class FileLedgerTest : public QObject {
 
   void aFileThatIsFullEndsWithAMark() {
     const QString file = path("full");
-    QCOMPARE(inChild([&] {
-               std::signal(SIGXFSZ, SIG_IGN);
-               const rlimit most{100000, 100000};
-               if (setrlimit(RLIMIT_FSIZE, &most) != 0) return 1;
-               const auto ledger = opened(file);
-               if (!ledger) return 2;
-               for (int i = 0; i < 5000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
-               ledger->flush();
-               return 0;
-             }),
-             0);
+    {
+      const FileSizeLimit limited(100000);
+      const auto ledger = opened(file);
+      QVERIFY(ledger);
+      for (int i = 0; i < 5000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
+      ledger->flush();
+    }
     QVERIFY(QFileInfo(file).size() <= 100000);
     const Lines lines = linesOf(file);
     QVERIFY(lines.size() > 1000);

@@ -168,6 +168,23 @@ class HeapAllocatorTest : public QObject {
     memory.free(large);
   }
 
+  void pressureBeginsWithinOneMiB_data() {
+    QTest::addColumn<quint64>("distance");
+    QTest::addColumn<quint64>("heap");
+    QTest::newRow("1 MiB to go") << quint64(kMiB) << quint64(kXLargeHeap);
+    QTest::newRow("less") << quint64(kMiB - 1) << quint64(20 * kMiB);
+  }
+  void pressureBeginsWithinOneMiB() {
+    QFETCH(quint64, distance);
+    QFETCH(quint64, heap);
+    HeapAllocator memory({514 * kMiB + distance, 0.0, 1.0});
+    DeviceBlock* kept = blockOf(memory.allocate(514 * kMiB));
+    DeviceBlock* next = blockOf(memory.allocate(20 * kMiB));
+    QCOMPARE(memory.counters().driverBytes, 514 * kMiB + heap);
+    memory.free(next);
+    memory.free(kept);
+  }
+
   void collectsOldBlocksUnderPressure() {
     HeapAllocator memory({100 * kMiB, 2.0, 0.5});
     std::vector<DeviceBlock*> blocks;

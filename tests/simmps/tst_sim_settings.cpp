@@ -4,17 +4,30 @@
 #include <map>
 #include <string>
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
 
-std::variant<Settings, std::string> read(const std::map<std::string, std::string>& variables) {
-  return readSettings(
-      [&](const char* name) {
-        const auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-      },
-      16 * kGiB);
+using Variables = std::map<std::string, std::string>;
+using Outcome = std::variant<Settings, std::string>;
+
+/// As a machine of 16 GiB reads them that reserves 64 GiB at most.
+Outcome read(const Variables& variables) {
+  Environment environment;
+  environment.value = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+  for (const auto& [name, value] : variables) environment.names.push_back(name);
+  return readSettings(environment,
+                      {16 * kGiB, [](std::uint64_t bytes) { return bytes <= 64 * kGiB; }});
+}
+
+QString refusalOf(const Variables& variables) {
+  const Outcome outcome = read(variables);
+  const auto* error = std::get_if<std::string>(&outcome);
+  return error ? QString::fromStdString(*error) : QString();
 }
 
 }  // namespace
@@ -31,7 +44,24 @@ class SimSettingsTest : public QObject {
     QCOMPARE(settings.maxBufferBytes, 12 * kGiB);
     QVERIFY(settings.asynchronous);
     QVERIFY(!settings.cpuFallback);
-    QVERIFY(machineMemoryBytes() > 64 * kMiB);
+    QCOMPARE(settings.systemBytes, 16 * kGiB);
+    QCOMPARE(settings.hiddenGrowthBytes + settings.graphCacheBytes + settings.launchDelayNs, 0u);
+    QCOMPARE(settings.slowdown, 1.0);
+    QVERIFY(settings.missingOps.empty() && settings.ledgerFile.empty());
+    QCOMPARE(settings.outOfMemoryAt + settings.hangAt + settings.crashAt, 0u);
+    QCOMPARE(settings.debugVerbosity, 0u);
+  }
+
+  void thisMachineHasMemory() {
+    QVERIFY(thisMachine().memoryBytes > 64 * kMiB);
+    QVERIFY(thisMachine().canReserve(kMiB));
+    QVERIFY(!thisMachine().canReserve(std::uint64_t(1) << 60));
+  }
+
+  void emptyIsNotSet() {
+    Variables variables;
+    for (const SimKnob& knob : kSimKnobs) variables[knob.variable] = "";
+    QCOMPARE(std::get<Settings>(read(variables)).limits.recommendedBytes, 12 * kGiB);
   }
 
   void reads_data() {
@@ -45,19 +75,59 @@ class SimSettingsTest : public QObject {
   void reads() {
     QFETCH(QString, text);
     QFETCH(quint64, bytes);
-    const auto settings = std::get<Settings>(read({{kRecommendedVariable, text.toStdString()}}));
+    const auto settings = std::get<Settings>(read({{kSimRecommendedVariable, text.toStdString()}}));
     QCOMPARE(settings.limits.recommendedBytes, bytes);
   }
 
-  void readsTheOthers() {
-    const auto settings = std::get<Settings>(read({{kHighVariable, "0.8"},
-                                                   {kLowVariable, "0.5"},
-                                                   {kQueueVariable, "sync"},
-                                                   {kFallbackVariable, "1"}}));
+  void readsPyTorchsOwn() {
+    const auto settings = std::get<Settings>(read({{kMpsHighWatermarkVariable, "0.8"},
+                                                   {kMpsLowWatermarkVariable, "0.5"},
+                                                   {kMpsDebugVariable, "0x1f"},
+                                                   {kMpsFallbackVariable, "1"}}));
     QCOMPARE(settings.limits.highWatermarkRatio, 0.8);
     QCOMPARE(settings.limits.lowWatermarkRatio, 0.5);
-    QVERIFY(!settings.asynchronous);
+    QCOMPARE(settings.debugVerbosity, 31u);
     QVERIFY(settings.cpuFallback);
+  }
+
+  void readsTheKnobs() {
+    const auto settings = std::get<Settings>(read({{kSimSystemVariable, "32GiB"},
+                                                   {kSimHiddenGrowthVariable, "3MiB"},
+                                                   {kSimGraphCacheVariable, "4096"},
+                                                   {kSimSlowdownVariable, "2.5"},
+                                                   {kSimMissingOpsVariable, "kthvalue, my::op.out"},
+                                                   {kSimOutOfMemoryAtVariable, "7"},
+                                                   {kSimHangAtVariable, "8"},
+                                                   {kSimCrashAtVariable, "9"},
+                                                   {kSimQueueVariable, "sync"},
+                                                   {kSimLedgerVariable, "a b.jsonl"}}));
+    QCOMPARE(settings.systemBytes, 32 * kGiB);
+    QCOMPARE(settings.limits.recommendedBytes, 24 * kGiB);
+    QCOMPARE(settings.maxBufferBytes, 24 * kGiB);
+    QCOMPARE(settings.hiddenGrowthBytes, 3 * kMiB);
+    QCOMPARE(settings.graphCacheBytes, 4096u);
+    QCOMPARE(settings.slowdown, 2.5);
+    QCOMPARE(settings.missingOps, (std::vector<std::string>{"aten::kthvalue", "my::op.out"}));
+    QCOMPARE(settings.outOfMemoryAt, 7u);
+    QCOMPARE(settings.hangAt, 8u);
+    QCOMPARE(settings.crashAt, 9u);
+    QVERIFY(!settings.asynchronous);
+    QCOMPARE(settings.ledgerFile, std::string("a b.jsonl"));
+  }
+
+  void readsDelays_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<quint64>("ns");
+    QTest::newRow("plain") << "20" << quint64(20'000);
+    QTest::newRow("us") << "2.5us" << quint64(2'500);
+    QTest::newRow("ms with a space") << "1 ms" << quint64(1'000'000);
+    QTest::newRow("most") << "1000ms" << quint64(1'000'000'000);
+  }
+  void readsDelays() {
+    QFETCH(QString, text);
+    QFETCH(quint64, ns);
+    const auto settings = std::get<Settings>(read({{kSimLaunchDelayVariable, text.toStdString()}}));
+    QCOMPARE(settings.launchDelayNs, ns);
   }
 
   void refuses_data() {
@@ -68,12 +138,26 @@ class SimSettingsTest : public QObject {
     };
     for (const char* value :
          {"x", "-1", "0", "15MiB", "2000GiB", "5MB", "1e400", "nan", "12 MiBs"}) {
-      add(kRecommendedVariable, value);
+      add(kSimRecommendedVariable, value);
     }
-    for (const char* value : {"x", "-0.1", "2.1", "inf", "1.7x"}) add(kHighVariable, value);
-    for (const char* value : {"x", "-1", "1.71"}) add(kLowVariable, value);
-    add(kQueueVariable, "ASYNC");
-    add(kFallbackVariable, "on");
+    for (const char* value : {"x", "-0.1", "2.1", "inf", "1.7x"})
+      add(kMpsHighWatermarkVariable, value);
+    for (const char* value : {"x", "-1", "1.71"}) add(kMpsLowWatermarkVariable, value);
+    for (const char* value : {"31MiB", "1025GiB", "all"}) add(kSimSystemVariable, value);
+    for (const char* value : {"-1", "1e30", "2 MB"}) {
+      add(kSimHiddenGrowthVariable, value);
+      add(kSimGraphCacheVariable, value);
+    }
+    for (const char* value : {"-1", "1001ms", "1s", "us"}) add(kSimLaunchDelayVariable, value);
+    for (const char* value : {"0.9", "1001", "2x", "inf"}) add(kSimSlowdownVariable, value);
+    for (const char* value : {",", "mm,", "m m", "::mm", "a;b"}) add(kSimMissingOpsVariable, value);
+    for (const char* variable :
+         {kSimOutOfMemoryAtVariable, kSimHangAtVariable, kSimCrashAtVariable}) {
+      for (const char* value : {"0", "-1", "1.5", "99999999999999999999"}) add(variable, value);
+    }
+    add(kSimQueueVariable, "ASYNC");
+    add(kMpsFallbackVariable, "on");
+    for (const char* value : {"-1", "32", "x", "1x", "0x20"}) add(kMpsDebugVariable, value);
   }
   void refuses() {
     QFETCH(QString, variable);
@@ -87,12 +171,37 @@ class SimSettingsTest : public QObject {
   }
 
   void lowDefaultOverHighIsRefusedAsPyTorchDoes() {
-    const auto outcome = read({{kHighVariable, "1.0"}});
-    const auto* error = std::get_if<std::string>(&outcome);
-    QVERIFY(error);
-    QVERIFY(error->find(kLowVariable) == 0);
-    QVERIFY(error->find(kHighVariable) != std::string::npos);
-    QVERIFY(std::holds_alternative<Settings>(read({{kHighVariable, "0.0"}})));
+    const QString text = refusalOf({{kMpsHighWatermarkVariable, "1.0"}});
+    QVERIFY(text.startsWith(kMpsLowWatermarkVariable));
+    QVERIFY(text.contains(kMpsHighWatermarkVariable));
+    QVERIFY(refusalOf({{kMpsHighWatermarkVariable, "0.0"}}).isEmpty());
+  }
+
+  void recommendedOverTheSystemIsRefusedWithBoth() {
+    const QString text =
+        refusalOf({{kSimRecommendedVariable, "9GiB"}, {kSimSystemVariable, "8GiB"}});
+    QVERIFY2(text.startsWith(QString(kSimRecommendedVariable) + ": \"9GiB\""), qPrintable(text));
+    QVERIFY2(text.contains(QString(kSimSystemVariable) + ": \"8GiB\""), qPrintable(text));
+    const QString machines = refusalOf({{kSimRecommendedVariable, "17GiB"}});
+    QVERIFY2(machines.contains(QString(kSimSystemVariable) + " is not set"), qPrintable(machines));
+    QVERIFY(
+        refusalOf({{kSimRecommendedVariable, "17GiB"}, {kSimSystemVariable, "32GiB"}}).isEmpty());
+  }
+
+  void whatCannotBeReservedIsRefused() {
+    const QString derived = refusalOf({{kSimSystemVariable, "512GiB"}});
+    QVERIFY2(derived.startsWith(QString(kSimSystemVariable) + ": \"512GiB\""), qPrintable(derived));
+    const QString given =
+        refusalOf({{kSimSystemVariable, "512GiB"}, {kSimRecommendedVariable, "65GiB"}});
+    QVERIFY2(given.startsWith(QString(kSimRecommendedVariable) + ": \"65GiB\""), qPrintable(given));
+    QVERIFY(given.contains("address space"));
+  }
+
+  void unknownVariablesAreRefusedWithTheNearest() {
+    const QString text = refusalOf({{"HIGHWATER_SIM_SLOW_DOWN", "2"}});
+    QVERIFY2(text.startsWith("HIGHWATER_SIM_SLOW_DOWN "), qPrintable(text));
+    QVERIFY2(text.contains("HIGHWATER_SIM_SLOWDOWN?"), qPrintable(text));
+    QVERIFY(refusalOf({{"HIGHWATER_WORKER", "x"}}).isEmpty());
   }
 };
 

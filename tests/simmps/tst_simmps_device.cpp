@@ -49,6 +49,11 @@ class SimmpsDevice : public QObject {
       add("classifierLossesMatchTheCpu", {mode});
       add("clippedLossesMatchTheCpu", {mode});
     }
+    for (const QStringList& threads : {QStringList(), QStringList("OMP_NUM_THREADS=1")}) {
+      add("cnnLossesMatchTheCpu", threads);
+      add("lstmLossesMatchTheCpu", threads);
+    }
+    add("classifierLossesMatchTheCpu", {"OMP_NUM_THREADS=1"});
     add("optimizersMatchTheCpu");
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
@@ -57,13 +62,19 @@ class SimmpsDevice : public QObject {
     add("mixedDevicesAreRefused");
     add("deviceErrorsNameTheirOp");
     add("countersAreExact", {limit});
+    add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
+    add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
     add("outOfMemoryComesOutOfBackward", {limit});
     add("missingOpIsNotImplemented");
     add("missingOpIsNotImplemented", {"PYTORCH_ENABLE_MPS_FALLBACK=0"});
     add("missingOpFallsBack", {"PYTORCH_ENABLE_MPS_FALLBACK=1"});
+    const QString taken = "HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm";
+    add("opsCanBeTakenAway", {taken});
+    add("opsTakenAwayFallBack", {taken, "PYTORCH_ENABLE_MPS_FALLBACK=1"});
     add("someOpsAlwaysFallBack");
     add("deviceWorkIsNotObserved");
     add("eventsFollowTheQueue");
@@ -85,7 +96,9 @@ class SimmpsDevice : public QObject {
   void refusesToBeASecondDevice() {
     QTemporaryDir folder;
     const QString copy = folder.filePath("libanother.so");
+    const QString device = "libhighwater_simmps_device.so";
     QVERIFY(QFile::copy(SIMMPS_LIBRARY, copy));
+    QVERIFY(QFile::copy(QFileInfo(SIMMPS_LIBRARY).dir().filePath(device), folder.filePath(device)));
     const Outcome outcome = check("secondDeviceIsRefused", {"SIMMPS_COPY=" + copy});
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
   }
@@ -107,6 +120,10 @@ class SimmpsDevice : public QObject {
                          << "0.0 (off) to 1.7";
     QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
                            << "sync or async";
+    QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"
+                                << "\"aten::gellu\" is not allowed; give names of aten ops";
+    QTest::newRow("composite op") << "HIGHWATER_SIM_MISSING_OPS=einsum"
+                                  << "this one is made of other ops";
   }
   void refusesBadSettings() {
     QFETCH(QString, setting);

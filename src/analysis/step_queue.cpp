@@ -1,0 +1,92 @@
+#include "analysis/step_queue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+using Interval = std::pair<std::int64_t, std::int64_t>;
+
+/// Adds the parts within `step` of the waits in a lane: each from its span's begin to waitEnd(span).
+template <typename WaitEnd>
+void addWaits(const SpanIndex& lane, const Interval& step, WaitEnd&& waitEnd,
+              std::vector<Interval>& waits) {
+  const auto [first, last] = lane.touching(step.first, step.second);
+  for (std::size_t i = first; i < last; ++i) {
+    const std::int64_t begin = std::max(lane[i].beginNs, step.first);
+    const std::int64_t end = std::min(waitEnd(lane[i]), step.second);
+    if (begin < end) waits.emplace_back(begin, end);
+  }
+}
+
+/// The length of the union. Sorts `intervals`.
+std::int64_t coveredNs(std::vector<Interval>& intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  std::int64_t covered = 0;
+  std::int64_t upTo = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [begin, end] : intervals) {
+    covered += std::max<std::int64_t>(end - std::max(begin, upTo), 0);
+    upTo = std::max(upTo, end);
+  }
+  return covered;
+}
+
+std::int64_t waitNs(const LiveStore& store, const Interval& step, std::vector<Interval>& scratch) {
+  scratch.clear();
+  addWaits(
+      store.syncLane(), step, [](const Span& span) { return span.endNs; }, scratch);
+  // A fallback first waits for what it copies to the CPU, then computes.
+  addWaits(
+      store.fallbackLane(), step,
+      [&store](const Span& span) {
+        return span.beginNs + store.fallbacks()[span.payload].wait_ns();
+      },
+      scratch);
+  return coveredNs(scratch);
+}
+
+std::optional<Percentiles> percentiles(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const auto at = [&values](std::size_t percent) {
+    return values[std::max<std::size_t>((values.size() * percent + 99) / 100, 1) - 1];
+  };
+  return Percentiles{at(50), at(95)};
+}
+
+}  // namespace
+
+QueueSummary summarizeQueue(const LiveStore& store) {
+  QueueSummary summary;
+  if (store.hello() && store.hello()->device.selected == "cpu") return summary;
+  std::vector<double> enqueue, deviceSpan, wait;
+  std::vector<Interval> scratch;
+  const StepColumns& steps = store.steps();
+  for (std::size_t row = 0; row < steps.records.size(); ++row) {
+    const events::StepRecord& record = steps.records[row];
+    const std::int64_t waited =
+        waitNs(store, {record.begin_ns(), record.begin_ns() + record.duration_ns()}, scratch);
+    StepQueue queue;
+    queue.step = record.step();
+    queue.waitMs = static_cast<double>(waited) / kNsPerMs;
+    queue.enqueueMs = static_cast<double>(record.duration_ns() - waited) / kNsPerMs;
+    enqueue.push_back(queue.enqueueMs);
+    wait.push_back(queue.waitMs);
+    if (!std::isnan(steps.deviceMs[row])) {
+      queue.deviceSpanMs = steps.deviceMs[row];
+      deviceSpan.push_back(*queue.deviceSpanMs);
+    }
+    summary.steps.push_back(queue);
+  }
+  summary.enqueueMs = percentiles(std::move(enqueue));
+  summary.deviceSpanMs = percentiles(std::move(deviceSpan));
+  summary.waitMs = percentiles(std::move(wait));
+  return summary;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,92 @@
+#include "simmps/device_install.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/Allocator.h>
+#include <torch/library.h>
+#include <torch/version.h>
+
+#include <string>
+#include <variant>
+
+#include "simmps/allocator.h"
+#include "simmps/device.h"
+#include "simmps/hooks.h"
+#include "simmps/registrations.h"
+#include "simmps/system_interface.h"
+#include "simmps/torch_version.h"
+
+namespace highwater::simmps {
+namespace {
+
+void registerKernels() {
+  // Kept for the life of the process: a Library's end takes its kernels away.
+  static torch::Library anyNamespace(torch::Library::IMPL, "_", c10::DispatchKey::MPS, __FILE__,
+                                     __LINE__);
+  anyNamespace.fallback(torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  static torch::Library mps(torch::Library::IMPL, "aten", c10::DispatchKey::MPS, __FILE__,
+                            __LINE__);
+  registerViewKernels(mps);
+  registerCopyKernels(mps);
+  registerComposedKernels(mps);
+  registerConvolutionKernels(mps);
+  registerRecurrentKernels(mps);
+  registerAlwaysFallingBack(mps);
+  registerMissingOps(mps, deviceSettings().missingOps);
+  static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
+                                 __FILE__, __LINE__);
+  registerAutogradKernels(autograd);
+  registerRecurrentKernels(autograd);
+}
+
+struct Outcome {
+  std::string error;
+  bool isUsage = false;
+};
+
+Outcome install() {
+  auto read = readSettings(processEnvironment(), thisMachine());
+  if (const auto* error = std::get_if<std::string>(&read)) return {*error, true};
+  const Settings& settings = std::get<Settings>(read);
+  if (mpsHooksExist()) {
+    return {
+        "MPS hooks exist already in this process: the simulated mps device refuses to take the "
+        "place of a real one"};
+  }
+  if (std::string problem = missingOpsProblem(settings.missingOps); !problem.empty()) {
+    return {problem, true};
+  }
+  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, TORCH_VERSION};
+  if (std::string problem = createDevice(settings, origin); !problem.empty()) {
+    return {problem, true};
+  }
+  createMachine(settings);
+  if (!registerHooks()) {
+    return {
+        "this process has asked PyTorch for MPS before the simulated mps device was loaded; load "
+        "it first"};
+  }
+  c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
+  registerGuard();
+  registerKernels();
+  return {};
+}
+
+Outcome installOrSayWhyNot() {
+  try {
+    return install();
+  } catch (const std::exception& failure) {
+    return {"the simulated mps device could not be registered: " + std::string(failure.what())};
+  }
+}
+
+}  // namespace
+}  // namespace highwater::simmps
+
+const highwater::simmps::DeviceInstallation* highwater_simmps_install_device() {
+  using namespace highwater::simmps;
+  static const Outcome outcome = installOrSayWhyNot();
+  static const DeviceInstallation installation = {
+      outcome.error.empty() ? nullptr : outcome.error.c_str(), outcome.isUsage, &finishDevice,
+      &readSystem, &endStep};
+  return &installation;
+}

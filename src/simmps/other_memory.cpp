@@ -1,0 +1,86 @@
+#include "simmps/other_memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "simmps/setting_values.h"
+
+namespace highwater::simmps {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // what a recording may hold, 1 PiB
+constexpr double kMostSeconds = 1e9;
+constexpr std::string_view kFilePrefix = "file:";
+constexpr std::string_view kAllowed =
+    "bytes, or a number with KiB, MiB or GiB, up to 1024 TiB; or a script of such numbers with the "
+    "seconds since the start, later ones last, as in 0s:2GiB,30s:10GiB; or file:PATH of a file "
+    "that "
+    "holds such a number, which may change";
+
+std::optional<std::uint64_t> bytesOf(const std::string& text) {
+  const auto bytes = parseBytes(text.c_str());
+  return bytes && *bytes <= kMostBytes ? bytes : std::nullopt;
+}
+
+/// "30s:10GiB"; the seconds may have a fraction.
+std::optional<OtherMemory::Point> pointOf(const std::string& text) {
+  const auto time = parseNumber(text.c_str());
+  constexpr std::string_view kSeconds = "s:";
+  if (!time || time->value < 0 || time->value > kMostSeconds ||
+      time->rest.substr(0, kSeconds.size()) != kSeconds) {
+    return std::nullopt;
+  }
+  const auto bytes = bytesOf(std::string(time->rest.substr(kSeconds.size())));
+  if (!bytes) return std::nullopt;
+  return OtherMemory::Point{static_cast<std::uint64_t>(time->value * 1e9), *bytes};
+}
+
+/// nullopt where a point is none, or not later than the one before.
+std::optional<std::vector<OtherMemory::Point>> scriptOf(const std::string& text) {
+  std::vector<OtherMemory::Point> script;
+  for (std::size_t start = 0; start <= text.size();) {
+    start = std::min(text.find_first_not_of(' ', start), text.size());
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const auto point = pointOf(text.substr(start, comma - start));
+    if (!point || (!script.empty() && point->atNs <= script.back().atNs)) return std::nullopt;
+    script.push_back(*point);
+    start = comma + 1;
+  }
+  return script;
+}
+
+}  // namespace
+
+std::uint64_t OtherMemory::bytesAt(std::uint64_t ns) const {
+  std::uint64_t bytes = 0;
+  for (const Point& point : script) {
+    if (point.atNs > ns) break;
+    bytes = point.bytes;
+  }
+  return bytes;
+}
+
+std::optional<std::uint64_t> readBytesFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) return std::nullopt;
+  return bytesOf(line);
+}
+
+std::variant<OtherMemory, std::string> parseOtherMemory(std::string_view variable,
+                                                        const std::string& text) {
+  if (std::string_view(text).substr(0, kFilePrefix.size()) == kFilePrefix) {
+    OtherMemory live;
+    live.file = text.substr(kFilePrefix.size());
+    if (readBytesFile(live.file)) return live;
+    return std::string(variable) + ": \"" + live.file +
+           "\" cannot be read or holds no number of bytes; give a file whose first line is a "
+           "number, which may have KiB, MiB or GiB.";
+  }
+  if (const auto bytes = bytesOf(text)) return OtherMemory{{{0, *bytes}}, {}};
+  if (auto script = scriptOf(text)) return OtherMemory{std::move(*script), {}};
+  return refusal(variable, text, kAllowed);
+}
+
+}  // namespace highwater::simmps

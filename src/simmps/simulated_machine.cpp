@@ -1,0 +1,97 @@
+#include "simmps/simulated_machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+namespace highwater::simmps {
+namespace {
+
+constexpr double kCompression = 2;
+// Shares of the memory that is not wired: how much of it is left uncompressed at each threshold.
+constexpr double kWarningBelow = 10.0 / 20;
+constexpr double kSwapBelow = 10.0 / 25;
+constexpr double kCriticalBelow = 1.2 * 10 / 35;
+/// Of what is compressed between the last two, the share that is written out.
+constexpr double kSwappedShare = 0.5;
+
+struct Split {
+  double uncompressed = 0;
+  double swapped = 0;  ///< on disk, compressed
+};
+
+/// Divides a demand of `demand` over `memory` bytes; all of it is uncompressed where it fits.
+Split splitDemand(double demand, double memory) {
+  // Bytes of the pool grow by one for kCompression of demand that they hold, less the one they
+  // take.
+  const double gain = kCompression - 1;
+  const double inMemoryOnly = memory + (1 - kSwapBelow) * memory * gain;
+  if (demand <= inMemoryOnly) {
+    return {std::max(memory - std::max(demand - memory, 0.0) / gain, 0.0), 0};
+  }
+  const double swappedPerPooled = kSwappedShare / (1 - kSwappedShare);
+  const double gainWithSwap = gain + kCompression * swappedPerPooled;
+  const double room = (kSwapBelow - kCriticalBelow) * memory;
+  const double pooled = std::min((demand - inMemoryOnly) / gainWithSwap, room);
+  const double beyond = demand - inMemoryOnly - room * gainWithSwap;
+  return {kSwapBelow * memory - pooled,
+          pooled * swappedPerPooled + std::max(beyond, 0.0) / kCompression};
+}
+
+}  // namespace
+
+MemoryState settleMemory(const MemoryDemand& demand) {
+  const std::uint64_t wired = std::min(demand.wiredBytes, demand.systemBytes);
+  const auto memory = static_cast<double>(demand.systemBytes - wired);
+  // What cannot be wired, because there is no more, is a demand like any other.
+  const auto pageable = static_cast<double>(demand.otherBytes + (demand.wiredBytes - wired));
+  const Split split = splitDemand(pageable, memory);
+  MemoryState state;
+  state.availableBytes = static_cast<std::uint64_t>(std::max(memory - pageable, 0.0));
+  state.swapUsedBytes = static_cast<std::uint64_t>(split.swapped);
+  // Swapping keeps n at the critical threshold: a demand beyond it is past it.
+  const bool isPast = split.uncompressed <= kCriticalBelow * memory * (1 + 1e-9);
+  if (isPast && pageable > 0) {
+    state.pressure = PressureLevel::Critical;
+  } else if (split.uncompressed < kWarningBelow * memory) {
+    state.pressure = PressureLevel::Warning;
+  }
+  return state;
+}
+
+SimulatedMachine::SimulatedMachine(Options options, Sources sources)
+    : options_(std::move(options)), sources_(std::move(sources)), startNs_(sources_.nowNs()) {}
+
+SimulatedMachine::Readings SimulatedMachine::read() {
+  const std::lock_guard lock(mutex_);
+  Readings readings;
+  readings.systemBytes = options_.systemBytes;
+  readings.otherBytes = otherBytes();
+  // In this order: what is touched in between makes the rest of the process no larger than it is.
+  const std::uint64_t resident = sources_.residentBytes();
+  const std::uint64_t arena = sources_.arenaResidentBytes();
+  const std::uint64_t driver = sources_.driverBytes();
+  const std::uint64_t host = resident - std::min(resident, arena);
+  const std::uint64_t hidden = steps_.load(std::memory_order_relaxed) * options_.hiddenGrowthBytes;
+  readings.footprintBytes = host + driver + hidden;
+  readings.memory =
+      settleMemory({options_.systemBytes, driver, host + hidden + readings.otherBytes});
+  return readings;
+}
+
+std::uint64_t SimulatedMachine::otherBytes() {
+  if (options_.others.file.empty()) return options_.others.bytesAt(sources_.nowNs() - startNs_);
+  lastFileBytes_ = readBytesFile(options_.others.file).value_or(lastFileBytes_);
+  return lastFileBytes_;
+}
+
+std::uint64_t residentProcessBytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t size = 0, resident = 0;
+  if (!(file >> size >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace highwater::simmps

@@ -1,0 +1,129 @@
+#include <QtTest>
+
+#include "analysis/step_queue.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using analysis::LiveStore;
+using analysis::QueueSummary;
+using analysis::summarizeQueue;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+events::StepRecord step(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs) {
+  return {beginMs * kMs, durationMs * kMs, 1, 1, -1, number, 16, 64, 1024, 0, 0, 0};
+}
+
+events::SyncPoint sync(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs,
+                       std::uint16_t thread = 1) {
+  return {beginMs * kMs,
+          durationMs * kMs,
+          8,
+          number,
+          kCopy,
+          kNoId,
+          kNoId,
+          thread,
+          events::SyncKind::CopyToDevice,
+          events::Phase::DeviceMove,
+          1};
+}
+
+events::FallbackEvent fallback(std::int64_t beginMs, std::int64_t durationMs, std::int64_t waitMs) {
+  return {beginMs * kMs,         durationMs * kMs, waitMs * kMs, 1, 1, 1, kRenorm, kNoId, kNoId, 1,
+          events::Phase::Forward};
+}
+
+QueueSummary summaryOf(const OwnedBatch& batch) {
+  LiveStore store;
+  store.apply(batch.view());
+  return summarizeQueue(store);
+}
+
+}  // namespace
+
+class TestStepQueue : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void waitsAndHostTimeMakeTheStep();
+  void overlappingWaitsCountOnce();
+  void aFallbackCountsItsWaitOnly();
+  void waitsOutsideOfStepsAreNotTheirs();
+  void percentilesAreOfTheKnownSpans();
+  void theCpuHasNoQueue();
+};
+
+void TestStepQueue::waitsAndHostTimeMakeTheStep() {
+  OwnedBatch batch;
+  batch.steps = {step(1, 100, 50), step(2, 160, 40)};
+  batch.syncPoints = {sync(1, 101, 30), sync(1, 140, 5), sync(2, 161, 20)};
+  batch.deviceSpans.emplace_back(182 * kMs, 44 * kMs, 1);
+  const QueueSummary summary = summaryOf(batch);
+  QCOMPARE(summary.steps.size(), 2u);
+  QCOMPARE(summary.steps[0].step, 1u);
+  QCOMPARE(summary.steps[0].waitMs, 35.0);
+  QCOMPARE(summary.steps[0].enqueueMs, 15.0);
+  QCOMPARE(*summary.steps[0].deviceSpanMs, 44.0);
+  QCOMPARE(summary.steps[1].waitMs, 20.0);
+  QVERIFY(!summary.steps[1].deviceSpanMs);
+}
+
+void TestStepQueue::overlappingWaitsCountOnce() {
+  OwnedBatch batch;
+  batch.steps = {step(1, 0, 100)};
+  // One within another, one that overlaps the end of it, on two threads; and one of no length.
+  batch.syncPoints = {sync(1, 10, 40), sync(1, 20, 10, 2), sync(1, 45, 10, 2), sync(1, 80, 0)};
+  QCOMPARE(summaryOf(batch).steps[0].waitMs, 45.0);
+}
+
+void TestStepQueue::aFallbackCountsItsWaitOnly() {
+  OwnedBatch batch;
+  batch.steps = {step(1, 0, 100)};
+  batch.fallbacks = {fallback(10, 30, 12)};
+  batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, seen once more
+  QCOMPARE(summaryOf(batch).steps[0].waitMs, 12.0);
+  QCOMPARE(summaryOf(batch).steps[0].enqueueMs, 88.0);
+}
+
+void TestStepQueue::waitsOutsideOfStepsAreNotTheirs() {
+  OwnedBatch batch;
+  batch.steps = {step(1, 100, 50)};
+  // Those of an evaluation carry the number of the step before it.
+  batch.syncPoints = {sync(1, 90, 20), sync(1, 145, 30), sync(1, 200, 70)};
+  QCOMPARE(summaryOf(batch).steps[0].waitMs, 15.0);
+}
+
+void TestStepQueue::percentilesAreOfTheKnownSpans() {
+  OwnedBatch batch;
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    batch.steps.push_back(step(i, i * 100, 50));
+    batch.syncPoints.push_back(sync(i, i * 100, i));
+    if (i % 2 == 0) batch.deviceSpans.emplace_back((i * 100 + 60) * kMs, i * kMs, i);
+  }
+  const QueueSummary summary = summaryOf(batch);
+  QCOMPARE(summary.waitMs->p50, 10.0);
+  QCOMPARE(summary.waitMs->p95, 19.0);
+  QCOMPARE(summary.enqueueMs->p50, 39.0);
+  QCOMPARE(summary.deviceSpanMs->p50, 10.0);
+  QCOMPARE(summary.deviceSpanMs->p95, 20.0);
+  QVERIFY(!summaryOf(OwnedBatch()).waitMs);
+}
+
+void TestStepQueue::theCpuHasNoQueue() {
+  LiveStore store;
+  Hello hello;
+  hello.device.selected = "cpu";
+  store.apply(hello);
+  OwnedBatch batch;
+  batch.steps = {step(1, 100, 50)};
+  store.apply(batch.view());
+  QVERIFY(summarizeQueue(store).steps.empty());
+  QVERIFY(!summarizeQueue(store).enqueueMs);
+}
+
+QTEST_APPLESS_MAIN(TestStepQueue)
+#include "tst_step_queue.moc"

@@ -1,0 +1,176 @@
+// What the probe says of the queue, step by step, against the simulated device's own account.
+//
+// The ledger knows kernels and waits but no steps, so a step's host time is the recording's. Of a
+// step that takes the host from `begin` to `end`:
+//   wait         the drains that began in it, whatever their cause
+//   enqueue      `end` - `begin` less that
+//   device span  from the start of the first kernel that was enqueued after the batch was on the
+//   device
+//                (after the last drain for a copy to it) to the end of the last one enqueued before
+//                `end`
+// The probe has other means: ops that wait as an observer sees them, and a pair of events. Their
+// ends lie some 10 us beside the ledger's, which is why a few single steps may differ by more than
+// 2 % when the machine is busy; the sums over the run may not.
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+#include <cmath>
+
+#include "analysis/live_store.h"
+#include "core/exit_codes.h"
+#include "session/recording_loader.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kRunTimeoutMs = 120'000;
+constexpr std::uint32_t kWarmUpSteps = 5;  ///< with first-time work of libtorch, on both sides
+constexpr double kTolerance = 0.02;
+
+struct Kernel {
+  std::int64_t enqueuedNs, startNs, endNs;
+};
+struct Drain {
+  QString cause;
+  std::int64_t beginNs, endNs;
+};
+
+/// Times are the run's: since its epoch.
+struct Ledger {
+  std::vector<Kernel> kernels;
+  std::vector<Drain> drains;
+
+  static Ledger read(const QString& path, std::int64_t epochNs) {
+    Ledger ledger;
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) return ledger;
+    while (!file.atEnd()) {
+      const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
+      const auto ns = [&](const char* key) {
+        return entry[QLatin1String(key)].toInteger() - epochNs;
+      };
+      if (entry["event"] == "kernel") {
+        ledger.kernels.push_back({ns("enqueued_ns"), ns("start_ns"), ns("end_ns")});
+      } else if (entry["event"] == "drain") {
+        ledger.drains.push_back({entry["cause"].toString(), ns("begin_ns"), ns("end_ns")});
+      }
+    }
+    return ledger;
+  }
+
+  [[nodiscard]] double waitMs(std::int64_t beginNs, std::int64_t endNs) const {
+    std::int64_t ns = 0;
+    for (const Drain& drain : drains) {
+      if (drain.beginNs >= beginNs && drain.beginNs < endNs) ns += drain.endNs - drain.beginNs;
+    }
+    return static_cast<double>(ns) / 1e6;
+  }
+  [[nodiscard]] double deviceSpanMs(std::int64_t beginNs, std::int64_t endNs) const {
+    std::int64_t onDeviceNs = beginNs;
+    for (const Drain& drain : drains) {
+      const bool moves = drain.cause == "copy_to_device";
+      if (moves && drain.beginNs >= beginNs && drain.beginNs < endNs) onDeviceNs = drain.endNs;
+    }
+    std::int64_t firstNs = INT64_MAX, lastNs = INT64_MIN;
+    for (const Kernel& kernel : kernels) {
+      if (kernel.enqueuedNs < onDeviceNs || kernel.enqueuedNs >= endNs) continue;
+      firstNs = std::min(firstNs, kernel.startNs);
+      lastNs = std::max(lastNs, kernel.endNs);
+    }
+    return static_cast<double>(lastNs - firstNs) / 1e6;
+  }
+};
+
+/// One number of all steps, by the probe and by the ledger.
+struct Comparison {
+  double probe = 0, ledger = 0;
+  int steps = 0, close = 0;
+
+  void add(double byProbe, double byLedger) {
+    probe += byProbe;
+    ledger += byLedger;
+    ++steps;
+    if (std::fabs(byProbe / byLedger - 1) <= kTolerance) ++close;
+  }
+  [[nodiscard]] double error() const { return probe / ledger - 1; }
+  [[nodiscard]] QByteArray text(const char* what) const {
+    return QByteArray(what) + ": probe " + QByteArray::number(probe) + " ms, ledger " +
+           QByteArray::number(ledger) + " ms, " + QByteArray::number(100 * error(), 'f', 2) +
+           " %; " + QByteArray::number(close) + " of " + QByteArray::number(steps) +
+           " steps within 2 %";
+  }
+};
+
+}  // namespace
+
+class TestQueue : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void agreesWithTheLedger();
+  void theCpuHasNone();
+};
+
+void TestQueue::agreesWithTheLedger() {
+  const QTemporaryDir folder;
+  const QString file = folder.filePath("a.highwater"), ledgerFile = folder.filePath("ledger.jsonl");
+  const auto run = runHighwater({"record", "--device", "sim", "--steps", "60", "--batch", "16",
+                                 "--seq", "64", "--loss-every", "5", "-o", file},
+                                {"HIGHWATER_SIM_LEDGER=" + ledgerFile}, kRunTimeoutMs);
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(file.toStdString(), store));
+  const Ledger ledger = Ledger::read(ledgerFile, store.hello()->clock.monotonicEpochNs);
+  QVERIFY(!ledger.kernels.empty() && !ledger.drains.empty());
+  const auto report = runHighwater({"report", file, "--json"});
+  const QJsonArray steps = QJsonDocument::fromJson(report.out.toUtf8())["queue"]["steps"].toArray();
+  QCOMPARE(steps.size(), 60);
+
+  Comparison wait, enqueue, span;
+  double eventWaitsMs = 0;
+  for (int i = kWarmUpSteps; i < 60; ++i) {
+    const events::StepRecord& record = store.steps().records[static_cast<std::size_t>(i)];
+    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+    const QJsonObject step = steps[i].toObject();
+    QVERIFY2(step["device_span_ms"].isDouble(), qPrintable(QString::number(i + 1)));
+    const double waitMs = ledger.waitMs(beginNs, endNs);
+    wait.add(step["wait_ms"].toDouble(), waitMs);
+    enqueue.add(step["enqueue_ms"].toDouble(),
+                static_cast<double>(record.duration_ns()) / 1e6 - waitMs);
+    span.add(step["device_span_ms"].toDouble(), ledger.deviceSpanMs(beginNs, endNs));
+  }
+  for (const Drain& drain : ledger.drains) {
+    if (drain.cause == "event") eventWaitsMs += double(drain.endNs - drain.beginNs) / 1e6;
+  }
+  for (const auto& [what, numbers] :
+       {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
+    qInfo("%s", numbers.text(what).constData());
+    QVERIFY2(std::fabs(numbers.error()) <= kTolerance, numbers.text(what).constData());
+  }
+  QVERIFY2(wait.close >= wait.steps * 9 / 10, wait.text("wait").constData());
+  QVERIFY2(span.close >= span.steps * 9 / 10, span.text("device span").constData());
+  // Reading the events made nobody wait.
+  qInfo("waited for events: %.3f ms", eventWaitsMs);
+  QVERIFY(eventWaitsMs < 0.005 * (wait.ledger + enqueue.ledger));
+}
+
+void TestQueue::theCpuHasNone() {
+  const QTemporaryDir folder;
+  const QString file = folder.filePath("a.highwater");
+  const auto run = runHighwater(
+      {"record", "--device", "cpu", "--steps", "3", "--batch", "4", "--seq", "16", "-o", file}, {},
+      kRunTimeoutMs);
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+  const auto report = runHighwater({"report", file, "--json"});
+  const QJsonObject json = QJsonDocument::fromJson(report.out.toUtf8()).object();
+  QVERIFY(json.contains("queue") && json["queue"].isNull());
+}
+
+QTEST_GUILESS_MAIN(TestQueue)
+#include "tst_queue.moc"

@@ -1,0 +1,88 @@
+"""DataLoader workers and other children: forked before the device's first use, and after."""
+import multiprocessing
+import subprocess
+import sys
+import textwrap
+import os
+import unittest
+
+from simulated_mps import mps, torch
+
+
+class Squares(torch.utils.data.Dataset):
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        return torch.tensor(float(index * index))
+
+
+def sum_on_device(loader):
+    total = torch.zeros((), device=mps)
+    for batch in loader:
+        total += batch.to(mps).sum()
+    return total.item()
+
+
+def use_device(connection):
+    connection.send(torch.ones(4, device=mps).add(1).sum().item())
+
+
+class Children(unittest.TestCase):
+    def test_1_fork_before_first_use(self):
+        # First by its name: the device's thread starts with the first op.
+        loader = torch.utils.data.DataLoader(Squares(), batch_size=8, num_workers=2)
+        self.assertEqual(sum_on_device(loader), sum(i * i for i in range(32)))
+
+    def test_2_fork_after_use(self):
+        torch.ones(2, device=mps).add(1)
+        loader = torch.utils.data.DataLoader(
+            Squares(), batch_size=8, num_workers=2, persistent_workers=True)
+        for _ in range(2):
+            self.assertEqual(sum_on_device(loader), sum(i * i for i in range(32)))
+
+    def test_3_device_in_a_forked_child(self):
+        torch.ones(2, device=mps).add(1).sum().item()
+        mine, theirs = multiprocessing.Pipe()
+        child = multiprocessing.get_context("fork").Process(target=use_device, args=(theirs,))
+        child.start()
+        self.assertTrue(mine.poll(60), "the child hangs")
+        self.assertEqual(mine.recv(), 8)
+        child.join(60)
+        self.assertEqual(child.exitcode, 0)
+
+    def run_script(self, script):
+        return subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)], timeout=120,
+            cwd=os.path.dirname(__file__), capture_output=True, text=True)
+
+    def test_4_process_ends_with_work_in_the_queue(self):
+        ended = self.run_script("""
+            from simulated_mps import mps, torch
+            x = torch.ones(1000, 1000, device=mps)
+            for _ in range(5): x = x @ x
+            """)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_5_another_libtorch_is_refused(self):
+        # Loaded without torch: nothing in the process could be a device's host.
+        ended = self.run_script("""
+            import ctypes, os
+            library = ctypes.CDLL(os.environ["HIGHWATER_SIMMPS"])
+            library.highwater_simmps_error.restype = ctypes.c_char_p
+            print(library.highwater_simmps_error().decode())
+            """)
+        self.assertIn("no libtorch is loaded in this process", ended.stdout)
+        self.assertIn("import torch before", ended.stderr)
+
+    def test_6_asked_for_mps_before(self):
+        ended = self.run_script("""
+            import os, torch
+            torch.backends.mps.is_available()
+            torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
+            """)
+        self.assertIn("load it first", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

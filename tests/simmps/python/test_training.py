@@ -1,0 +1,43 @@
+"""Losses on the device against the CPU's, bit for bit: same seed, same thread count, dropout on.
+
+Run once with the machine's threads and once with OMP_NUM_THREADS=1: the device's thread takes the count
+of its start, and a later torch.set_num_threads() changes the CPU's alone.
+"""
+import unittest
+
+from simulated_mps import mps, torch
+from train_classifier import train
+
+# The CPU has a fused attention of its own, the device the math path that is the same on both.
+torch.backends.cuda.enable_flash_sdp(False)
+
+
+class Losses(unittest.TestCase):
+    def check(self, **options):
+        on_cpu, on_device = train("cpu", **options), train(mps, **options)
+        self.assertEqual(on_cpu, on_device)
+        self.assertNotEqual(on_cpu[0], on_cpu[-1])
+        self.assertTrue(all(loss == loss for loss in on_cpu))
+
+    def test_adamw(self):
+        self.check()
+
+    def test_adamw_foreach(self):
+        self.check(foreach=True)
+
+    def test_adamw_fused(self):
+        self.check(fused=True)
+
+    def test_adam_amsgrad_foreach(self):
+        self.check(optimizer=torch.optim.Adam, foreach=True, amsgrad=True)
+
+    def test_sgd(self):
+        for foreach in (False, True):
+            self.check(optimizer=torch.optim.SGD, momentum=0.9, foreach=foreach)
+
+    def test_sgd_fused(self):
+        self.check(optimizer=torch.optim.SGD, momentum=0.9, fused=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

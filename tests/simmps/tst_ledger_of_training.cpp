@@ -1,0 +1,153 @@
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMap>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <vector>
+
+/// The ledger of a real process that trains (check_training.cpp): complete, and consistent in
+/// itself.
+class LedgerOfTraining : public QObject {
+  Q_OBJECT
+
+  using Lines = std::vector<QJsonObject>;
+
+  QTemporaryDir folder_;
+
+  static qint64 number(const QJsonObject& line, const char* key) {
+    return line.value(QLatin1String(key)).toInteger(-1);
+  }
+  static QString text(const QJsonObject& line, const char* key) {
+    return line.value(QLatin1String(key)).toString();
+  }
+
+  /// Runs one check with a ledger; its exit code, or -1 where a signal ended it.
+  int check(const QString& name, const QString& file, const QStringList& environment = {}) {
+    QProcess process;
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    variables.insert("HIGHWATER_SIM_LEDGER", file);
+    for (const QString& each : environment) {
+      variables.insert(each.section('=', 0, 0), each.section('=', 1));
+    }
+    process.setProcessEnvironment(variables);
+    process.setProcessChannelMode(QProcess::ForwardedChannels);
+    process.start(SIMMPS_CHECK, {SIMMPS_LIBRARY, name});
+    if (!process.waitForFinished(100000)) return -2;
+    return process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1;
+  }
+
+  /// All lines; none where one of them is no JSON object.
+  static Lines linesOf(const QString& path) {
+    QFile file(path);
+    Lines lines;
+    if (!file.open(QIODevice::ReadOnly)) return lines;
+    while (!file.atEnd()) {
+      const QByteArray line = file.readLine();
+      const QJsonObject object = QJsonDocument::fromJson(line).object();
+      if (object.isEmpty() || !line.endsWith('\n')) return {};
+      lines.push_back(object);
+    }
+    return lines;
+  }
+
+ private slots:
+  void booksAddUp() {
+    const QString file = folder_.filePath("books");
+    QCOMPARE(check("classifierLossesMatchTheCpu", file, {"HIGHWATER_SIM_GRAPH_CACHE=1000"}), 0);
+    const Lines lines = linesOf(file);
+    QVERIFY(lines.size() > 1000);
+    QCOMPARE(text(lines[0], "event"), "header");
+    qint64 current = 0, driver = 0;
+    QMap<QString, int> counts;
+    QMap<qint64, qint64> blocks;
+    for (const QJsonObject& line : lines) {
+      const QString event = text(line, "event");
+      ++counts[event];
+      const qint64 bytes = number(line, "bytes"), address = number(line, "address");
+      if (event == "allocate") {
+        QVERIFY(!blocks.contains(address));
+        blocks[address] = bytes;
+        current += bytes;
+        QVERIFY(bytes >= number(line, "requested_bytes"));
+      } else if (event == "free") {
+        QCOMPARE(blocks.take(address), bytes);
+        current -= bytes;
+      } else if (event == "reserve_heap" || event == "graph_cache") {
+        driver += bytes;
+      } else if (event == "release_heap") {
+        driver -= bytes;
+      } else {
+        continue;
+      }
+      QCOMPARE(number(line, "current_bytes"), current);
+      QCOMPARE(number(line, "driver_bytes"), driver);
+    }
+    QVERIFY(counts["allocate"] > 500 && counts["reserve_heap"] > 0 && counts["graph_cache"] > 0);
+    // The models are gone; what is left is what libtorch keeps for the process.
+    QCOMPARE(counts["allocate"] - counts["free"], int(blocks.size()));
+    QVERIFY2(current < 1 << 20, qPrintable(QString::number(current)));
+  }
+
+  void timesAreInOrder() {
+    const QString file = folder_.filePath("times");
+    QCOMPARE(check("classifierLossesMatchTheCpu", file), 0);
+    const Lines lines = linesOf(file);
+    QVERIFY(!lines.empty());
+    qint64 lastEnd = number(lines[0], "time_ns");
+    QMap<QString, int> causes;
+    int kernels = 0;
+    for (const QJsonObject& line : lines) {
+      if (text(line, "event") == "kernel") {
+        ++kernels;
+        QVERIFY(number(line, "enqueued_ns") <= number(line, "start_ns"));
+        QVERIFY(number(line, "start_ns") >= lastEnd);
+        lastEnd = number(line, "end_ns");
+        QVERIFY(lastEnd >= number(line, "start_ns"));
+        QVERIFY(text(line, "op") != "manual_seed");
+      } else if (text(line, "event") == "drain") {
+        ++causes[text(line, "cause")];
+        QVERIFY(number(line, "end_ns") >= number(line, "begin_ns"));
+      }
+    }
+    QVERIFY(kernels > 1000);
+    QCOMPARE(causes["scalar_read"], 5);  // the loss of each step
+    QVERIFY(causes["copy_to_device"] >= 10);
+    QCOMPARE(causes["exit"], 1);
+  }
+
+  void fallbacksHaveTheirBytes() {
+    const QString file = folder_.filePath("fallback");
+    QCOMPARE(check("missingOpFallsBack", file, {"PYTORCH_ENABLE_MPS_FALLBACK=1"}), 0);
+    int fallbacks = 0;
+    for (const QJsonObject& line : linesOf(file)) {
+      if (text(line, "event") != "fallback") continue;
+      ++fallbacks;
+      QCOMPARE(text(line, "op"), "aten::rrelu_with_noise");
+      // Input and noise, 8 x 8 floats each; the result and the noise that was written.
+      QCOMPARE(number(line, "bytes_to_cpu"), 512);
+      QCOMPARE(number(line, "bytes_to_device"), 512);
+      QVERIFY(number(line, "end_ns") > number(line, "begin_ns"));
+    }
+    QCOMPARE(fallbacks, 1);
+  }
+
+  void aCrashIsInIt() {
+    const QString file = folder_.filePath("crash");
+    QCOMPARE(check("classifierLossesMatchTheCpu", file, {"HIGHWATER_SIM_CRASH_AT=100"}), -1);
+    const Lines lines = linesOf(file);
+    QVERIFY(!lines.empty());
+    qint64 kernels = 0;
+    for (const QJsonObject& line : lines) kernels += text(line, "event") == "kernel" ? 1 : 0;
+    QCOMPARE(kernels, 99);
+    const auto crash = std::find_if(lines.begin(), lines.end(), [](const QJsonObject& line) {
+      return text(line, "event") == "crash";
+    });
+    QVERIFY(crash != lines.end());
+    QCOMPARE(number(*crash, "kernel"), 100);
+  }
+};
+
+QTEST_GUILESS_MAIN(LedgerOfTraining)
+#include "tst_ledger_of_training.moc"

@@ -1,0 +1,100 @@
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+/// Which processes the simulated device lets itself be loaded into, told by libtorchs that are
+/// none.
+class SimmpsLoad : public QObject {
+  Q_OBJECT
+
+ private:
+  struct Outcome {
+    int exitCode = -1;
+    QString output;
+  };
+
+  static Outcome load(const QStringList& libraries) {
+    QProcess process;
+    process.setProcessChannelMode(QProcess::MergedChannels);
+    process.start(SIMMPS_LOAD, libraries);
+    if (!process.waitForFinished(60000)) return {-1, "did not end: " + process.errorString()};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+            QString::fromUtf8(process.readAll()).trimmed()};
+  }
+
+  /// A libtorch in a folder of its own; `file` beside its lib folder says the version.
+  static QString fakeTorch(const QTemporaryDir& folder, const QString& file,
+                           const QByteArray& text) {
+    QDir(folder.path()).mkpath("lib");
+    const QString library = folder.filePath("lib/libtorch_cpu.so");
+    if (!QFile::copy(SIMMPS_FAKE_TORCH, library)) return {};
+    if (file.isEmpty()) return library;
+    QFile out(folder.filePath(file));
+    if (!out.open(QIODevice::WriteOnly)) return {};
+    out.write(text);
+    return library;
+  }
+
+ private slots:
+  void refusesAnotherLibtorch_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<QString>("version");
+    QTest::newRow("wheel") << "version.py"
+                           << QByteArray("from typing import Optional\n__version__ = '2.6.0+cpu'\n")
+                           << "2.6.0+cpu";
+    QTest::newRow("archive") << "build-version" << QByteArray("2.7.1+cu126\n") << "2.7.1+cu126";
+    QTest::newRow("longer") << "build-version" << QByteArray(SIMMPS_TORCH_VERSION "1\n")
+                            << SIMMPS_TORCH_VERSION "1";
+    QTest::newRow("no file") << QString() << QByteArray() << "2.6.0";
+  }
+  void refusesAnotherLibtorch() {
+    QFETCH(QString, file);
+    QFETCH(QByteArray, text);
+    QFETCH(QString, version);
+    const QTemporaryDir folder;
+    const QString torch = fakeTorch(folder, file, text);
+    QVERIFY(!torch.isEmpty());
+    const Outcome outcome = load({torch, SIMMPS_LIBRARY});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("was built for libtorch " SIMMPS_TORCH_VERSION
+                                     " and cannot run in libtorch " +
+                                     version + " (" + torch + ")"),
+             qPrintable(outcome.output));
+    QCOMPARE(outcome.output.contains("touched a symbol"), file.isEmpty());
+  }
+
+  void opensTheDeviceForItsOwnLibtorch() {
+    // The version fits, so the device is opened, and its loader misses PyTorch's symbols or finds
+    // those of the real libtorch: either way it is not the version that refuses.
+    const QTemporaryDir folder;
+    const QString torch =
+        fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "+cpu'\n");
+    const Outcome outcome = load({torch, SIMMPS_LIBRARY});
+    QVERIFY2(!outcome.output.contains("was built for"), qPrintable(outcome.output));
+  }
+
+  void refusesWithoutLibtorch() {
+    const Outcome outcome = load({SIMMPS_LIBRARY});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("no libtorch is loaded in this process"),
+             qPrintable(outcome.output));
+    QVERIFY2(outcome.output.contains("import torch before"), qPrintable(outcome.output));
+  }
+
+  void refusesWhereTheDeviceIsMissing() {
+    const QTemporaryDir folder;
+    const QString alone = folder.filePath("libhighwater_simmps.so");
+    QVERIFY(QFile::copy(SIMMPS_LIBRARY, alone));
+    const QString torch =
+        fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "'\n");
+    const Outcome outcome = load({torch, alone});
+    QCOMPARE(outcome.exitCode, 1);
+    QVERIFY2(outcome.output.contains("cannot be loaded: ") &&
+                 outcome.output.contains("libhighwater_simmps_device.so"),
+             qPrintable(outcome.output));
+  }
+};
+
+QTEST_GUILESS_MAIN(SimmpsLoad)
+#include "tst_simmps_load.moc"

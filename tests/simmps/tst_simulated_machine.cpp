@@ -1,0 +1,189 @@
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "simmps/heap_allocator.h"
+#include "simmps/simulated_machine.h"
+
+using namespace highwater::simmps;
+
+namespace {
+
+constexpr std::uint64_t kSystem = 16 * kGiB;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+/// A machine whose process and clock the test moves.
+struct Machine {
+  std::uint64_t resident = 0, arena = 0, driver = 0, nowNs = 7 * kSecond;
+
+  SimulatedMachine make(OtherMemory others = {}, std::uint64_t hiddenGrowth = 0) {
+    return SimulatedMachine({kSystem, hiddenGrowth, std::move(others)},
+                            {[this] { return resident; }, [this] { return arena; },
+                             [this] { return driver; }, [this] { return nowNs; }});
+  }
+};
+
+MemoryState settle(double wiredGiB, double otherGiB) {
+  return settleMemory({kSystem, static_cast<std::uint64_t>(wiredGiB * kGiB),
+                       static_cast<std::uint64_t>(otherGiB * kGiB)});
+}
+
+OtherMemory others(const std::string& text) {
+  auto parsed = parseOtherMemory("OTHERS", text);
+  if (const auto* error = std::get_if<std::string>(&parsed)) qFatal("%s", error->c_str());
+  return std::get<OtherMemory>(parsed);
+}
+
+}  // namespace
+
+class TestSimulatedMachine : public QObject {
+  Q_OBJECT
+ private slots:
+  void footprintIsHostDriverAndHidden();
+  void whatFitsIsNotCompressed();
+  void levelsAndSwapAtTheirThresholds_data();
+  void levelsAndSwapAtTheirThresholds();
+  void demandOnlyEverMakesItWorse();
+  void wiredMemoryTakesRoom();
+  void scriptsMoveWithTheClock();
+  void filesAreReadAgain();
+  void otherMemoryIsChecked_data();
+  void otherMemoryIsChecked();
+  void residentSizeIsThisProcess();
+};
+
+void TestSimulatedMachine::footprintIsHostDriverAndHidden() {
+  Machine machine;
+  machine.resident = 900 * kMiB;
+  machine.arena = 300 * kMiB;  // of driver's heaps, what was touched
+  machine.driver = 2 * kGiB;
+  SimulatedMachine simulated = machine.make({}, 5 * kMiB);
+  QCOMPARE(simulated.read().footprintBytes, 600 * kMiB + 2 * kGiB);
+  for (int step = 0; step < 10; ++step) simulated.endStep();
+  QCOMPARE(simulated.read().footprintBytes, 650 * kMiB + 2 * kGiB);
+  QCOMPARE(simulated.read().systemBytes, kSystem);
+  QCOMPARE(simulated.read().memory.availableBytes, kSystem - 650 * kMiB - 2 * kGiB);
+  machine.arena = kGiB;  // grew between the two readings
+  QCOMPARE(simulated.read().footprintBytes, 50 * kMiB + 2 * kGiB);
+}
+
+void TestSimulatedMachine::whatFitsIsNotCompressed() {
+  const MemoryState state = settle(6, 10);
+  QVERIFY(state.pressure == PressureLevel::Normal);
+  QCOMPARE(state.swapUsedBytes, std::uint64_t{0});
+  QCOMPARE(state.availableBytes, std::uint64_t{0});
+  QCOMPARE(settle(6, 9).availableBytes, kGiB);
+}
+
+void TestSimulatedMachine::levelsAndSwapAtTheirThresholds_data() {
+  QTest::addColumn<double>("demand");  // of pageable memory, as a multiple of the 10 GiB there are
+  QTest::addColumn<int>("level");
+  QTest::addColumn<double>("swap");  // likewise
+  // n = 2 A - D down to 0.4 A; from there D grows by 3 for each that n shrinks and swap grows,
+  // until n = 12/35 A at D = 1.7714 A; then swap takes half of what more is demanded.
+  QTest::newRow("fits") << 1.0 << 1 << 0.0;
+  QTest::newRow("compressed") << 1.49 << 1 << 0.0;
+  QTest::newRow("half is compressed") << 1.51 << 2 << 0.0;
+  QTest::newRow("before swap") << 1.59 << 2 << 0.0;
+  QTest::newRow("swap begins") << 1.63 << 2 << 0.01;
+  QTest::newRow("just before critical") << 1.76 << 2 << 0.16 / 3;
+  QTest::newRow("critical") << 1.78 << 4 << 0.0571428 + 0.0085714 / 2;
+  QTest::newRow("far beyond") << 4.0 << 4 << 0.0571428 + 2.2285714 / 2;
+}
+
+void TestSimulatedMachine::levelsAndSwapAtTheirThresholds() {
+  QFETCH(double, demand);
+  QFETCH(int, level);
+  QFETCH(double, swap);
+  const MemoryState state = settle(6, 10 * demand);
+  QCOMPARE(static_cast<int>(state.pressure), level);
+  const double swapped = static_cast<double>(state.swapUsedBytes) / (10.0 * kGiB);
+  QVERIFY2(std::abs(swapped - swap) < 1e-5, qPrintable(QString::number(swapped)));
+}
+
+void TestSimulatedMachine::demandOnlyEverMakesItWorse() {
+  MemoryState before = settle(6, 0);
+  for (double demand = 0.1; demand < 60; demand += 0.1) {
+    const MemoryState state = settle(6, demand);
+    QVERIFY(state.pressure >= before.pressure);
+    QVERIFY(state.swapUsedBytes >= before.swapUsedBytes);
+    QVERIFY(state.availableBytes <= before.availableBytes);
+    before = state;
+  }
+  QVERIFY(before.pressure == PressureLevel::Critical);
+}
+
+void TestSimulatedMachine::wiredMemoryTakesRoom() {
+  // The same 18 GiB on 16: what the GPU holds cannot be compressed, so the rest has to be.
+  QVERIFY(settle(0, 18).pressure == PressureLevel::Normal);
+  QVERIFY(settle(13, 5).pressure == PressureLevel::Warning);
+  QVERIFY(settle(15, 3).pressure == PressureLevel::Critical);
+  QVERIFY(settle(16, 0).pressure == PressureLevel::Normal);  // tight, but nothing waits for room
+  QVERIFY(settle(20, 0).pressure == PressureLevel::Critical);
+  QVERIFY(settle(20, 0).swapUsedBytes == 2 * kGiB);
+}
+
+void TestSimulatedMachine::scriptsMoveWithTheClock() {
+  Machine machine;
+  machine.driver = 4 * kGiB;
+  SimulatedMachine simulated = machine.make(others("0s:2GiB, 2.5s:20 GiB,30s:40GiB"));
+  const auto after = [&](std::uint64_t ms) {
+    machine.nowNs = 7 * kSecond + ms * 1'000'000;
+    return simulated.read();
+  };
+  QCOMPARE(after(0).otherBytes, 2 * kGiB);
+  QVERIFY(after(2'499).memory.pressure == PressureLevel::Normal);
+  QCOMPARE(after(2'500).otherBytes, 20 * kGiB);
+  QVERIFY(after(2'500).memory.pressure == PressureLevel::Warning);
+  QVERIFY(after(100'000).memory.pressure == PressureLevel::Critical);
+  QVERIFY(after(100'000).memory.swapUsedBytes > 8 * kGiB);
+}
+
+void TestSimulatedMachine::filesAreReadAgain() {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("others");
+  const auto write = [&path](const char* text) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  };
+  write("3GiB\n");
+  Machine machine;
+  SimulatedMachine simulated = machine.make(others("file:" + path.toStdString()));
+  QCOMPARE(simulated.read().otherBytes, 3 * kGiB);
+  write("1073741824");
+  QCOMPARE(simulated.read().otherBytes, kGiB);
+  write("");  // somebody is about to write it
+  QCOMPARE(simulated.read().otherBytes, kGiB);
+  QVERIFY(QFile::remove(path));
+  QCOMPARE(simulated.read().otherBytes, kGiB);
+}
+
+void TestSimulatedMachine::otherMemoryIsChecked_data() {
+  QTest::addColumn<QByteArray>("text");
+  for (const char* text : {"", "much", "-1GiB", "2GB", "nan", "5000000GiB", "0s:2GiB,",
+                           "0s:2GiB,0s:3GiB", "5s:2GiB,3s:1GiB", "2GiB,3GiB", "0:2GiB", "-1s:2GiB",
+                           "0s:", "file:", "file:/nowhere/at/all"}) {
+    QTest::newRow(text) << QByteArray(text);
+  }
+}
+
+void TestSimulatedMachine::otherMemoryIsChecked() {
+  QFETCH(QByteArray, text);
+  const auto parsed = parseOtherMemory("HIGHWATER_SIM_OTHER_MEMORY", text.toStdString());
+  const auto* error = std::get_if<std::string>(&parsed);
+  QVERIFY(error);
+  for (const char* part : {"HIGHWATER_SIM_OTHER_MEMORY", "GiB", "give"}) {
+    QVERIFY2(error->find(part) != std::string::npos, error->c_str());
+  }
+}
+
+void TestSimulatedMachine::residentSizeIsThisProcess() {
+  const std::uint64_t before = residentProcessBytes();
+  QVERIFY(before > kMiB);
+  const std::vector<char> touched(64 * kMiB, 1);
+  QVERIFY(residentProcessBytes() > before + 32 * kMiB && touched[kMiB] == 1);
+}
+
+QTEST_APPLESS_MAIN(TestSimulatedMachine)
+#include "tst_simulated_machine.moc"
