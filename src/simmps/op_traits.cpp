@@ -74,7 +74,7 @@ OpTraits readTraits(const c10::OperatorHandle& op) {
   traits.indexesByMasks = kIndexesByMasks.count(name) > 0;
   traits.takesHostTensors = kTakesHostTensors.count(name) > 0;
   traits.lacksMpsKernel = lacksMpsKernel(op);
-  traits.isPointwise = op.hasTag(at::Tag::pointwise);
+  traits.isPointwise = op.hasTag(at::Tag::pointwise) || name == "aten::masked_fill_";
   traits.shapes = shapeFunctionOf(op.operator_name());
   traits.metaKernel = metaKernelOf(op);
   return traits;

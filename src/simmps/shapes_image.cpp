@@ -1,3 +1,5 @@
+#include <ATen/native/Pool.h>
+
 #include "simmps/shapes.h"
 
 // Pooling, padding, sampling and what unfolds images.
@@ -25,9 +27,32 @@ Layouts likeSuggested(const Stack& arguments) {
 
 // (self, indices, output_size, ...)
 Layouts maxUnpool(const Stack& arguments) {
-  const at::Tensor self = tensorAt(arguments, 0);
+  const at::Tensor self = tensorAt(arguments, 0), indices = tensorAt(arguments, 1);
+  TORCH_CHECK(self.sizes() == indices.sizes(),
+              "Expected shape of indices to be same as that of the input tensor (", self.sizes(),
+              ") but got indices tensor with shape: ", indices.sizes());
   return {formatted(withLast(self, arguments[2].toIntVector()), self.scalar_type(),
                     self.suggest_memory_format())};
+}
+
+// (self, kernel_size, stride, padding, dilation, ceil_mode) -> (output, indices)
+Layouts maxPool3d(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0);
+  const auto each = [&arguments](std::size_t argument, std::size_t dim) {
+    const auto values = arguments[argument].toIntVector();
+    return values.size() == 1 ? values[0] : values[dim];
+  };
+  const bool hasStride = !arguments[2].toIntVector().empty();
+  if (self.dim() < 4) return {};  // the kernel says what is wrong
+  c10::DimVector sizes(self.sizes().slice(0, self.dim() - 3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t length = self.size(self.dim() - 3 + static_cast<std::int64_t>(i));
+    sizes.push_back(at::native::pooling_output_shape<std::int64_t>(
+        length, each(1, i), each(3, i), each(hasStride ? 2 : 1, i), each(4, i),
+        arguments[5].toBool()));
+  }
+  const auto format = self.suggest_memory_format();
+  return {formatted(sizes, self.scalar_type(), format), formatted(sizes, at::kLong, format)};
 }
 
 // (self, padding): pairs, the last dimension first
@@ -93,6 +118,8 @@ void addImageShapes(ShapeTable& table) {
       {"_adaptive_avg_pool2d", adaptiveAveragePool2d},
       {"adaptive_avg_pool2d", adaptiveAveragePool2d},
       {"_adaptive_avg_pool2d_backward", likeSuggested},
+      {"max_pool3d_with_indices", maxPool3d},
+      {"max_pool3d_with_indices.out", maxPool3d},
       {"max_pool3d_with_indices_backward", likeSuggested},
       {"max_unpool2d", maxUnpool},
       {"max_unpool3d", maxUnpool},

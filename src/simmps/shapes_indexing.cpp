@@ -11,11 +11,13 @@ Layouts embeddingDenseBackward(const Stack& arguments) {
 
 // (self, dim, index)
 Layouts indexSelect(const Stack& arguments) {
-  const at::Tensor self = tensorAt(arguments, 0);
+  const at::Tensor self = tensorAt(arguments, 0), index = tensorAt(arguments, 2);
+  TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
+  TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
+              "index_select(): Expected dtype int32 or int64 for index");
   c10::DimVector sizes(self.sizes());
-  if (!sizes.empty()) {
-    sizes[at::maybe_wrap_dim(arguments[1].toInt(), self.dim())] = tensorAt(arguments, 2).numel();
-  }
+  const auto dim = at::maybe_wrap_dim(arguments[1].toInt(), self.dim());
+  if (!sizes.empty()) sizes[dim] = index.numel();
   return {contiguous(sizes, self.scalar_type())};
 }
 
@@ -33,6 +35,9 @@ Layouts nonzeroStatic(const Stack& arguments) {
 /// (self, boundaries, out_int32, right), self a tensor or a number
 Layouts bucketize(const Stack& arguments) {
   const auto dtype = arguments[2].toBool() ? at::kInt : at::kLong;
+  TORCH_CHECK(tensorAt(arguments, 1).dim() == 1,
+              "boundaries tensor must be 1 dimension, but got dim(", tensorAt(arguments, 1).dim(),
+              ")");
   if (!arguments[0].isTensor()) return {zeroDim(dtype)};
   return {contiguous(tensorAt(arguments, 0).sizes(), dtype)};
 }

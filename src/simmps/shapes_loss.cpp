@@ -18,6 +18,8 @@ Layouts binaryCrossEntropy(const Stack& arguments) {
 // (self, target, reduction, delta)
 Layouts huberLoss(const Stack& arguments) {
   const at::Tensor self = tensorAt(arguments, 0), target = tensorAt(arguments, 1);
+  TORCH_CHECK(arguments[3].toDouble() > 0,
+              "huber_loss does not support non-positive values for delta.");
   return perElement(broadcast({self, target}, at::result_type(self, target)), arguments[2]);
 }
 

@@ -1,3 +1,5 @@
+#include <ATen/native/layer_norm.h>
+
 #include "simmps/shapes.h"
 
 namespace highwater::simmps {
@@ -11,6 +13,9 @@ at::ScalarType statisticsDtype(const at::Tensor& input, const at::Tensor& parame
 // (input, normalized_shape, weight, bias, eps) -> (output, mean, rstd)
 Layouts layerNorm(const Stack& arguments) {
   const at::Tensor input = tensorAt(arguments, 0);
+  at::native::_check_layer_norm_inputs(input, arguments[1].toIntVector(),
+                                       optionalTensorAt(arguments, 2),
+                                       optionalTensorAt(arguments, 3));
   const auto kept = input.dim() - static_cast<std::int64_t>(arguments[1].toIntVector().size());
   c10::DimVector sizes(input.sizes());
   for (std::int64_t i = std::max<std::int64_t>(kept, 0); i < input.dim(); ++i) sizes[i] = 1;

@@ -64,6 +64,19 @@ Layouts logSigmoid(const Stack& arguments) {
   return {output, output};
 }
 
+// (self, shifts, dims)
+Layouts roll(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0);
+  const auto shifts = arguments[1].toIntVector(), dims = arguments[2].toIntVector();
+  TORCH_CHECK(!shifts.empty(), "`shifts` required");
+  TORCH_CHECK(shifts.size() == dims.size() || (dims.empty() && shifts.size() == 1),
+              "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  for (const std::int64_t dim : dims) {
+    at::maybe_wrap_dim(dim, self.dim(), /*wrap_scalar=*/false);
+  }
+  return {contiguousLike(self)};
+}
+
 }  // namespace
 
 void addPointwiseShapes(ShapeTable& table) {
@@ -101,7 +114,7 @@ void addPointwiseShapes(ShapeTable& table) {
       {"_sample_dirichlet", likeArgument<0>},
       {"_dirichlet_grad", sameDtype<0, 1, 2>},
       {"flip", likeArgument<0>},
-      {"roll", contiguousLikeArgument<0>},
+      {"roll", roll},
   });
 }
 

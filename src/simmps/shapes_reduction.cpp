@@ -62,6 +62,27 @@ Layouts oneOfAll(const Stack& arguments) {
   return {zeroDim(tensorAt(arguments, 0).scalar_type())};
 }
 
+// (self, other)
+Layouts dot(const Stack& arguments) {
+  const at::Tensor a = tensorAt(arguments, 0), b = tensorAt(arguments, 1);
+  TORCH_CHECK(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ",
+              b.dim(), "D tensors");
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(),
+              "dot : expected both vectors to have same dtype, but found ", a.scalar_type(),
+              " and ", b.scalar_type());
+  TORCH_CHECK(a.numel() == b.numel(), "inconsistent tensor size, expected tensor [", a.numel(),
+              "] and src [", b.numel(), "] to have the same number of elements, but got ",
+              a.numel(), " and ", b.numel(), " elements respectively");
+  return {zeroDim(a.scalar_type())};
+}
+
+// (self, dim)
+Layouts logCumulativeSum(const Stack& arguments) {
+  const at::Tensor self = tensorAt(arguments, 0);
+  at::maybe_wrap_dim(arguments[1].toInt(), self.dim());
+  return {contiguousLike(self)};
+}
+
 Layouts trace(const Stack& arguments) {
   const at::Tensor self = tensorAt(arguments, 0);
   TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
@@ -83,10 +104,10 @@ void addReductionShapes(ShapeTable& table) {
       {"min", oneOfAll},
       {"median", oneOfAll},
       {"nanmedian", oneOfAll},
-      {"dot", oneOfAll},
-      {"vdot", oneOfAll},
+      {"dot", dot},
+      {"vdot", dot},
       {"trace", trace},
-      {"_logcumsumexp", contiguousLikeArgument<0>},
+      {"_logcumsumexp", logCumulativeSum},
   });
 }
 
