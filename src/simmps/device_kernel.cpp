@@ -169,9 +169,9 @@ class Call {
 
   /// Sizes that do not fit are this caller's error, not that of a later op which drains the queue.
   void checkInPlace() const {
-    if (traits_.metaKernel == MetaKernel::Compiled) {
-      if (tensorCount() > 1) infer();
-    } else if (traits_.isPointwise && arguments_[0].isTensor()) {
+    if (traits_.metaKernel == MetaKernel::Compiled && tensorCount() > 1) infer();
+    // Also where there is a compiled one: that of masked_fill_ checks nothing.
+    if (traits_.isPointwise && arguments_[0].isTensor()) {
       const at::Tensor& self = arguments_[0].toTensor();
       for (const c10::IValue& value : arguments_) {
         forEachTensor(value, [&self](const at::Tensor& other) {

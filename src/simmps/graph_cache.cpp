@@ -20,6 +20,12 @@ std::optional<OutOfMemory> GraphCache::use(std::uint64_t key) {
   return refused;
 }
 
+void GraphCache::clear() {
+  const std::lock_guard lock(mutex_);
+  graphs_.clear();
+  memory_.releaseGraphs();
+}
+
 std::uint64_t GraphCache::size() const {
   const std::lock_guard lock(mutex_);
   return graphs_.size();

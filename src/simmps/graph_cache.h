@@ -9,12 +9,11 @@
 
 namespace highwater::simmps {
 
-/// What MPSGraph would keep: a compiled graph for each combination of op, shapes and types, held
-/// for the life of the process. On a Mac that memory is in driver, not in PyTorch's heaps, and
-/// emptyCache() does not give it back, so that inputs of ever new shapes grow driver: pytorch
-/// issues 132596, 164299 and 181213; 13.7 GB after 315 shapes in pull request 181485, some of which
-/// are cached blocks of ever new sizes (pull request 188045). What one graph costs is documented
-/// nowhere: the size is a knob. Thread-safe.
+/// What MPSGraph would keep: a compiled graph for each combination of op, shapes and types. On a
+/// Mac that memory is in driver, not in PyTorch's heaps, and the allocator does not give it back,
+/// so that inputs of ever new shapes grow driver: pytorch issues 132596 and 181213; 13.7 GB after
+/// 315 shapes in pull request 181485, some of which are cached blocks of ever new sizes (pull
+/// request 188045). What one graph costs is documented nowhere: the size is a knob. Thread-safe.
 class GraphCache {
  public:
   /// 0 bytes: nothing is kept or counted.
@@ -24,6 +23,9 @@ class GraphCache {
   /// Notes a use of the combination that hashes to `key`; a new one costs memory of the device,
   /// and where that is refused it stays unknown.
   std::optional<OutOfMemory> use(std::uint64_t key);
+  /// Forgets all and gives their memory back, as torch.mps.empty_cache() does from PyTorch 2.13 on
+  /// (pull request 181485). A combination that another thread is about to add may stay.
+  void clear();
   /// Combinations seen.
   std::uint64_t size() const;
 

@@ -223,6 +223,14 @@ std::optional<OutOfMemory> HeapAllocator::holdGraph(std::uint64_t bytes) {
   return std::nullopt;
 }
 
+void HeapAllocator::releaseGraphs() {
+  const Lock lock(mutex_);
+  const std::uint64_t bytes = std::exchange(counters_.graphBytes, 0);
+  if (bytes == 0) return;
+  counters_.driverBytes -= bytes;
+  note(MemoryEntry::Kind::ReleaseGraphs, nullptr, bytes);
+}
+
 // Takes the blocks of more than average age, until driver would be at the low watermark if what it
 // took were all given back. It is not: heaps that hold several blocks stay, empty or not.
 void HeapAllocator::collectOld(const Request& request) {

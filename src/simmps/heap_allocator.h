@@ -139,8 +139,10 @@ class HeapAllocator {
   Outcome allocateScalar(std::uint64_t bytes);
   void free(DeviceBlock* block);
 
-  /// Adds to driver for ever what MPSGraph would hold. Refused as an allocation would be.
+  /// Adds to driver what MPSGraph would hold. Refused as an allocation would be.
   std::optional<OutOfMemory> holdGraph(std::uint64_t bytes);
+  /// Takes from driver all that holdGraph() added.
+  void releaseGraphs();
 
   /// Waits for the device, then releases every cached block, and the heaps that this empties.
   void emptyCache();

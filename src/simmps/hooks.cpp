@@ -11,6 +11,7 @@
 #include "simmps/allocator.h"
 #include "simmps/device.h"
 #include "simmps/generator.h"
+#include "simmps/op_graphs.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -114,6 +115,9 @@ struct Hooks final : at::MPSHooksInterface {
 
   void emptyCache() const override {
     deviceMemory().emptyCache();
+#if HIGHWATER_TORCH_AT_LEAST(2, 13)
+    clearGraphs();
+#endif
   }
   std::size_t getCurrentAllocatedMemory() const override {
     return deviceMemory().counters().currentBytes;

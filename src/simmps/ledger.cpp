@@ -44,6 +44,8 @@ std::string_view nameOf(MemoryEntry::Kind kind) {
       return "release_heap";
     case MemoryEntry::Kind::GraphCache:
       return "graph_cache";
+    case MemoryEntry::Kind::ReleaseGraphs:
+      return "release_graphs";
     case MemoryEntry::Kind::OutOfMemory:
       return "out_of_memory";
   }

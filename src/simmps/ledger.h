@@ -28,12 +28,13 @@ enum class DrainCause : std::uint8_t {
 /// ns, sizes bytes.
 struct MemoryEntry {
   enum class Kind : std::uint8_t {
-    Allocate,     ///< a block was handed out; bytes is its aligned size
-    Free,         ///< a block went back to its pool
-    ReserveHeap,  ///< a heap was reserved
-    ReleaseHeap,  ///< a heap went back to the system
-    GraphCache,   ///< what MPSGraph would hold for a new combination of op and shapes
-    OutOfMemory   ///< a request was refused; bytes is what was asked for
+    Allocate,       ///< a block was handed out; bytes is its aligned size
+    Free,           ///< a block went back to its pool
+    ReserveHeap,    ///< a heap was reserved
+    ReleaseHeap,    ///< a heap went back to the system
+    GraphCache,     ///< what MPSGraph would hold for a new combination of op and shapes
+    ReleaseGraphs,  ///< all of that was given back
+    OutOfMemory     ///< a request was refused; bytes is what was asked for
   };
   Kind kind = Kind::Allocate;
   std::uint64_t timeNs = 0;

@@ -45,4 +45,8 @@ void chargeGraph(std::string_view op, const torch::jit::Stack& arguments) {
   if (const auto refused = graphs().use(key)) throwOutOfMemory(*refused);
 }
 
+void clearGraphs() {
+  graphs().clear();
+}
+
 }  // namespace highwater::simmps

@@ -17,4 +17,7 @@ inline void useGraph(std::string_view op, const torch::jit::Stack& arguments) {
   if (deviceSettings().graphCacheBytes != 0) chargeGraph(op, arguments);
 }
 
+/// Gives back all that was charged.
+void clearGraphs();
+
 }  // namespace highwater::simmps

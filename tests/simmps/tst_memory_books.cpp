@@ -43,13 +43,16 @@ class MemoryBooksTest : public QObject {
     QVERIFY(!blockOf(memory.allocate(30 * kMiB)));
     memory.free(block);
     memory.emptyCache();
+    memory.releaseGraphs();
+    memory.releaseGraphs();  // nothing to release is no change
     const MemoryEntry expected[] = {
         {Kind::ReserveHeap, 0, address, kSmallHeap, 0, 0, kSmallHeap},
         {Kind::Allocate, 0, address, 1024, 1000, 1024, kSmallHeap},
         {Kind::GraphCache, 0, 0, 4 * kMiB, 0, 1024, 12 * kMiB},
         {Kind::OutOfMemory, 0, 0, 30 * kMiB, 30 * kMiB, 1024, 12 * kMiB},
         {Kind::Free, 0, address, 1024, 0, 0, 12 * kMiB},
-        {Kind::ReleaseHeap, 0, address, kSmallHeap, 0, 0, 4 * kMiB}};
+        {Kind::ReleaseHeap, 0, address, kSmallHeap, 0, 0, 4 * kMiB},
+        {Kind::ReleaseGraphs, 0, 0, 4 * kMiB, 0, 0, 0}};
     QCOMPARE(ledger.entries.size(), std::size(expected));
     std::uint64_t last = 1;
     for (std::size_t i = 0; i < std::size(expected); ++i) {
@@ -156,6 +159,18 @@ class MemoryBooksTest : public QObject {
     QVERIFY(refused);
     QCOMPARE(refused->heapBytes, 0u);
     QCOMPARE(refused->otherBytes, 20 * kMiB);
+  }
+
+  void clearedGraphsCostAnew() {
+    HeapAllocator memory({100 * kMiB, 1.0, 0.0});
+    GraphCache graphs(memory, 10 * kMiB);
+    QVERIFY(!graphs.use(1) && !graphs.use(2));
+    graphs.clear();
+    QCOMPARE(graphs.size(), 0u);
+    QCOMPARE(memory.counters().driverBytes, 0u);
+    QCOMPARE(memory.counters().driverPeakBytes, 20 * kMiB);
+    QVERIFY(!graphs.use(1));
+    QCOMPARE(memory.counters().driverBytes, 10 * kMiB);
   }
 
   void graphsAreRefusedLikeBlocks() {

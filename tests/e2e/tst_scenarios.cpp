@@ -1,0 +1,96 @@
+// Every scenario of docs/simulated-mps.md, run as it stands there: what the page promises, a user
+// gets. A scenario is a shell block with its promise in the fence: ```sh exit=3 says="out of
+// memory"
+#include <QFile>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "support/run_program.h"
+
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kRunTimeoutMs = 120'000;
+
+struct Scenario {
+  QString heading;
+  QString command;
+  int exitCode = -1;
+  QStringList says;
+};
+
+QString page() {
+  QFile file(QStringLiteral(HIGHWATER_SOURCE_DIR "/docs/simulated-mps.md"));
+  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+QList<Scenario> scenarios() {
+  static const QRegularExpression exitCode(QStringLiteral("exit=(\\d+)"));
+  static const QRegularExpression says(QStringLiteral("says=\"([^\"]*)\""));
+  QList<Scenario> found;
+  QString heading;
+  bool inside = false;
+  for (const QString& line : page().split(u'\n')) {
+    if (inside && line == QLatin1String("```")) {
+      inside = false;
+    } else if (inside) {
+      QString& command = found.last().command;
+      command += (command.isEmpty() ? QString() : QStringLiteral(" ")) + line;
+    } else if (line.startsWith(QLatin1String("### "))) {
+      heading = line.mid(4);
+    } else if (line.startsWith(QLatin1String("```sh exit="))) {
+      Scenario scenario{heading, {}, exitCode.match(line).captured(1).toInt(), {}};
+      for (const auto& each : says.globalMatch(line)) scenario.says += each.captured(1);
+      found += scenario;
+      inside = true;
+    }
+  }
+  for (Scenario& each : found) each.command.replace(QLatin1String("\\ "), QLatin1String(" "));
+  return found;
+}
+
+}  // namespace
+
+class TestScenarios : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void thePageHasScenarios() { QVERIFY(scenarios().size() >= 10); }
+
+  void keepsItsPromise_data() {
+    QTest::addColumn<QString>("command");
+    QTest::addColumn<int>("exitCode");
+    QTest::addColumn<QStringList>("says");
+    for (const Scenario& each : scenarios()) {
+      QTest::newRow(qPrintable(each.heading)) << each.command << each.exitCode << each.says;
+    }
+  }
+  void keepsItsPromise() {
+    QFETCH(QString, command);
+    QFETCH(int, exitCode);
+    QFETCH(QStringList, says);
+    QTemporaryDir folder;
+    QStringList words = QProcess::splitCommand(command);
+    QStringList environment;
+    while (!words.isEmpty() && words.first().contains(u'=')) environment += words.takeFirst();
+    QVERIFY2(!words.isEmpty() && words.takeFirst() == QLatin1String("highwater"),
+             qPrintable(command));
+    for (QString& word : words) {
+      if (word.endsWith(QLatin1String(".highwater")) || word.endsWith(QLatin1String(".jsonl"))) {
+        word = folder.filePath(word);
+      }
+    }
+    const Outcome outcome = runHighwater(words, environment, kRunTimeoutMs);
+    const QString said = outcome.out + outcome.err;
+    QVERIFY2(outcome.exitCode == exitCode,
+             qPrintable(QStringLiteral("exit code %1\n%2").arg(outcome.exitCode).arg(said)));
+    for (const QString& text : says) QVERIFY2(said.contains(text), qPrintable(said));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestScenarios)
+#include "tst_scenarios.moc"
