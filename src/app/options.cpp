@@ -186,6 +186,9 @@ class CommandLine {
         ->type_name("FILE")
         ->required();
     record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
+    record_->add_flag("--end-stalled", recordOptions_.endStalled,
+                      "End the run where its training stands still for "
+                      "$HIGHWATER_HANG_TIMEOUT_MS (10000)");
   }
 
   void addReport() {

@@ -22,6 +22,7 @@ struct RecordOptions {
   session::LaunchOptions launch;
   std::string output;
   bool force = false;
+  bool endStalled = false;  ///< give up where the training stands still
 };
 
 struct ReportOptions {

@@ -85,7 +85,12 @@ class RecordRun final : public QObject {
 
   void onStalled(const QString& message) {
     progress_.finish();
-    printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
+    if (!options_.endStalled) {
+      printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
+      return;
+    }
+    printError(message.toStdString() + "; the run is ended, as --end-stalled asks");
+    QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
   }
 
   void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }

@@ -57,9 +57,25 @@ std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   return store.simulated() ? line + ", simulated" : line;
 }
 
+/// " (12×, most in aten::gelu)" of those that count, " (12× aten::gelu)" of one op, else empty.
+std::string mostly(const std::vector<OpTotal>& longestFirst) {
+  const OpTotal* first = nullptr;
+  std::uint64_t count = 0;
+  bool several = false;
+  for (const OpTotal& each : longestFirst) {
+    if (each.deliberate) continue;
+    count += each.count;
+    if (!first) first = &each;
+    several |= each.op != first->op;
+  }
+  if (!first) return {};
+  return " (" + std::to_string(count) + (several ? "\u00d7, most in " : "\u00d7 ") +
+         plain(first->op) + ')';
+}
+
 std::string stallLine(const RunSummary& s) {
-  return "fallbacks " + msText(s.fallbackMs) + ", unplanned sync points " +
-         msText(s.unplannedSyncMs);
+  return "fallbacks " + msText(s.fallbackMs) + mostly(s.fallbacks) + ", unplanned sync points " +
+         msText(s.unplannedSyncMs) + mostly(s.syncPoints);
 }
 
 /// Empty where there is no queue.
@@ -70,8 +86,8 @@ std::string queueLine(const LiveStore& store) {
     if (!values) return std::string("unknown");
     return msText(values->p50) + " (p95 " + msText(values->p95) + ')';
   };
-  return "host enqueues " + both(queue.enqueueMs) + ", waits " + both(queue.waitMs) +
-         ", device span " + both(queue.deviceSpanMs) + " a step";
+  return "a step: host enqueues " + both(queue.enqueueMs) + ", waits " + both(queue.waitMs) +
+         ", device span " + both(queue.deviceSpanMs);
 }
 
 /// Empty where nothing was read.

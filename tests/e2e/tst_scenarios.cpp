@@ -39,7 +39,7 @@ QList<Scenario> scenarios() {
       inside = false;
     } else if (inside) {
       QString& command = found.last().command;
-      command += (command.isEmpty() ? QString() : QStringLiteral(" ")) + line;
+      command += (command.isEmpty() ? QString() : QStringLiteral(" ")) + line.trimmed();
     } else if (line.startsWith(QLatin1String("### "))) {
       heading = line.mid(4);
     } else if (line.startsWith(QLatin1String("```sh exit="))) {
