@@ -68,9 +68,8 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const std::optional<RunEnd>& end() const { return end_; }
   [[nodiscard]] bool simulated() const { return hello_ && hello_->device.simulated; }
   /// False where the device is known to have none: the CPU.
-  [[nodiscard]] bool hasMemoryCounters() const {
-    return !hello_ || hello_->device.selected != "cpu";
-  }
+  [[nodiscard]] bool hasMemoryCounters() const { return !hello_ || !isCpu(*hello_); }
+  [[nodiscard]] bool hasQueue() const { return !hello_ || !isCpu(*hello_); }
 
   [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
   [[nodiscard]] const SystemColumns& system() const { return system_; }
@@ -118,6 +117,7 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] std::int64_t completeUpToNs() const { return completeUpToNs_; }
 
  private:
+  [[nodiscard]] static bool isCpu(const Hello& hello) { return hello.device.selected == "cpu"; }
   void addBatch(const EventBatch& batch);
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);

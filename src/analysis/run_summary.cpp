@@ -129,12 +129,17 @@ struct Counts {
   void add(const events::SyncPoint& sync) {
     OpTotal& total = count(syncPoints, sync, sync.kind(), sync.bytes());
     total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
-    if (isUnplanned(sync)) summary.unplannedSyncMs += toMs(sync.duration_ns());
+    if (!isUnplanned(sync)) return;
+    ++total.unplannedCount;
+    total.unplannedNs += sync.duration_ns();
+    summary.unplannedSyncMs += toMs(sync.duration_ns());
   }
 
   void add(const events::FallbackEvent& fallback) {
-    count(fallbacks, fallback, events::SyncKind::None,
-          fallback.bytes_to_cpu() + fallback.bytes_to_device());
+    OpTotal& total = count(fallbacks, fallback, events::SyncKind::None,
+                           fallback.bytes_to_cpu() + fallback.bytes_to_device());
+    ++total.unplannedCount;
+    total.unplannedNs += fallback.duration_ns();
     summary.fallbackMs += toMs(fallback.duration_ns());
   }
 

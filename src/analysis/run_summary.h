@@ -25,6 +25,8 @@ struct OpTotal {
   std::int64_t inPhasesNs = 0;  ///< of it within a phase of a step: evaluation, say, lies outside
   std::uint64_t bytes = 0;      ///< there and back
   bool deliberate = false;      ///< sync points only: all of them deliberate
+  std::uint64_t unplannedCount = 0;  ///< of sync points see isUnplanned(); all fallbacks
+  std::int64_t unplannedNs = 0;
   events::SyncKind kind = events::SyncKind::None;
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 using Interval = std::pair<std::int64_t, std::int64_t>;
 
-/// Adds the parts within `step` of the waits in a lane: each from its span's begin to waitEnd(span).
+/// Adds the parts within `step` of the waits in a lane: each from its span's begin to
+/// waitEnd(span).
 template <typename WaitEnd>
 void addWaits(const SpanIndex& lane, const Interval& step, WaitEnd&& waitEnd,
               std::vector<Interval>& waits) {
@@ -63,7 +64,7 @@ std::optional<Percentiles> percentiles(std::vector<double> values) {
 
 QueueSummary summarizeQueue(const LiveStore& store) {
   QueueSummary summary;
-  if (store.hello() && store.hello()->device.selected == "cpu") return summary;
+  if (!store.hasQueue()) return summary;
   std::vector<double> enqueue, deviceSpan, wait;
   std::vector<Interval> scratch;
   const StepColumns& steps = store.steps();

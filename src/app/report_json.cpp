@@ -97,7 +97,7 @@ QJsonValue percentilesJson(const std::optional<analysis::Percentiles>& values) {
 
 /// Null for a device without a queue.
 QJsonValue queueJson(const LiveStore& store) {
-  if (store.hello() && store.hello()->device.selected == "cpu") return QJsonValue();
+  if (!store.hasQueue()) return QJsonValue();
   const analysis::QueueSummary queue = analysis::summarizeQueue(store);
   QJsonArray steps;
   for (const analysis::StepQueue& step : queue.steps) {

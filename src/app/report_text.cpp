@@ -1,6 +1,8 @@
 #include "app/report_text.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "analysis/step_queue.h"
 #include "app/terminal.h"
@@ -57,20 +59,21 @@ std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   return store.simulated() ? line + ", simulated" : line;
 }
 
-/// " (12×, most in aten::gelu)" of those that count, " (12× aten::gelu)" of one op, else empty.
-std::string mostly(const std::vector<OpTotal>& longestFirst) {
-  const OpTotal* first = nullptr;
+/// " (12×, most in aten::gelu)" of those that were not planned, " (12× aten::gelu)" of one op, else
+/// empty.
+std::string mostly(const std::vector<OpTotal>& totals) {
+  std::map<std::string, std::int64_t> nsByOp;
   std::uint64_t count = 0;
-  bool several = false;
-  for (const OpTotal& each : longestFirst) {
-    if (each.deliberate) continue;
-    count += each.count;
-    if (!first) first = &each;
-    several |= each.op != first->op;
+  for (const OpTotal& each : totals) {
+    if (each.unplannedCount == 0) continue;
+    count += each.unplannedCount;
+    nsByOp[each.op] += each.unplannedNs;
   }
-  if (!first) return {};
-  return " (" + std::to_string(count) + (several ? "\u00d7, most in " : "\u00d7 ") +
-         plain(first->op) + ')';
+  if (nsByOp.empty()) return {};
+  const auto worst = std::max_element(nsByOp.begin(), nsByOp.end(),
+                                      [](auto& a, auto& b) { return a.second < b.second; });
+  return " (" + std::to_string(count) + (nsByOp.size() > 1 ? "\u00d7, most in " : "\u00d7 ") +
+         plain(worst->first) + ')';
 }
 
 std::string stallLine(const RunSummary& s) {
@@ -94,7 +97,8 @@ std::string queueLine(const LiveStore& store) {
 std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s) {
   std::string line;
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
-  if (s.footprintPeakBytes) add("footprint peak " + formatBytes(*s.footprintPeakBytes));
+  if (s.footprintPeakBytes)
+    add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
   const events::Pressure highest = s.highestPressure();
   if (highest != events::Pressure::Unknown) {

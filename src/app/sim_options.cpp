@@ -39,7 +39,7 @@ void SimOptions::addTo(CLI::App& app) {
     const std::string help = std::string(knob.help) + " (default " + knob.fallback + ")";
     if (isFlag(knob)) {
       entry.text = "1";
-      entry.option = app.add_flag(knob.option, help);
+      entry.option = app.add_flag(knob.option, help)->disable_flag_override();
     } else {
       entry.option = app.add_option(knob.option, entry.text, help)->type_name(knob.metavar);
     }

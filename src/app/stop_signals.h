@@ -6,7 +6,8 @@
 
 namespace highwater::app {
 
-/// SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) as Qt signals, while it lives. One instance a process.
+/// SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) as Qt signals, while it lives. One
+/// instance a process.
 class StopSignals final : public QObject {
   Q_OBJECT
 

@@ -19,15 +19,8 @@ struct Variable {
   const char* name;
   const char* meaning;
 };
+// Beside the variables of kSimKnobs, which have their words there.
 constexpr std::array kVariables = {
-    Variable{"PYTORCH_ENABLE_MPS_FALLBACK",
-             "1: ops without an MPS kernel run on the CPU; else they are an error"},
-    Variable{"PYTORCH_MPS_HIGH_WATERMARK_RATIO",
-             "allocations past this multiple of recommended fail (default 1.7, 0: no limit)"},
-    Variable{"PYTORCH_MPS_LOW_WATERMARK_RATIO",
-             "past this multiple of recommended cached memory is collected (default 1.4)"},
-    Variable{"PYTORCH_DEBUG_MPS_ALLOCATOR",
-             "bits that make PyTorch's allocator print what it does"},
     Variable{"PYTORCH_MPS_FAST_MATH", "1: faster, less exact Metal kernels"},
     Variable{"PYTORCH_MPS_PREFER_METAL", "set: Metal kernels instead of MPSGraph for matmul"},
     Variable{"PYTORCH_MPS_LOG_PROFILE_INFO", "bits that make PyTorch print its own profile"},
@@ -87,6 +80,9 @@ QString environmentMeaning(const QString& name) {
 
 std::vector<QString> environmentNames() {
   std::vector<QString> names;
+  for (const SimKnob& knob : kSimKnobs) {
+    if (knob.scope == SimKnob::Scope::PyTorch) names.push_back(QLatin1String(knob.variable));
+  }
   for (const Variable& variable : kVariables) names.push_back(QLatin1String(variable.name));
   return names;
 }

@@ -31,6 +31,7 @@ inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(events::Even
   switch (kind) {
     case events::EventKind::StepRecord:
     case events::EventKind::PhaseSpan:
+    case events::EventKind::SyncPoint:
     case events::EventKind::FallbackEvent:
     case events::EventKind::Marker:
     case events::EventKind::Evaluation:

@@ -49,8 +49,10 @@ void OpStack::begin(const NameCache::Entry& name, OpWait wait) {
   frame.wait = wait;
   if (depth > 0) {
     const Frame& parent = frames_[depth - 1];
-    frame.insideWait =
-        parent.insideWait || (parent.wait.kind != events::SyncKind::None && parent.wait.blocks);
+    // _to_cpu is no wait itself, the copies in it are.
+    const bool parentWaits = parent.wait.kind != events::SyncKind::None &&
+                             parent.wait.kind != events::SyncKind::Fallback && parent.wait.blocks;
+    frame.insideWait = parent.insideWait || parentWaits;
     frame.insideFallback = parent.insideFallback || parent.fellBack;
   }
   if (name.tag == static_cast<std::uint8_t>(OpTag::kToCpu)) {
@@ -86,14 +88,20 @@ void OpStack::end() {
   report(frames_[depth_]);
 }
 
+bool OpStack::isWaitOfFallback(const Frame& frame) {
+  return frame.insideFallback && !frame.insideWait && frame.wait.blocks &&
+         (frame.wait.kind == events::SyncKind::CopyToHost ||
+          frame.wait.kind == events::SyncKind::CopyToDevice);
+}
+
 void OpStack::report(const Frame& frame) {
-  const bool toCpu = frame.name.tag == static_cast<std::uint8_t>(OpTag::kToCpu);
-  if (toCpu) {
+  if (isWaitOfFallback(frame)) {
     if (Frame* fallback = fallbackOf(depth_)) {
       fallback->fallbackWaitNs += recorder_.now() - frame.beginNs;
     }
     return;
   }
+  if (frame.name.tag == static_cast<std::uint8_t>(OpTag::kToCpu)) return;
   const events::Phase phase = recorder_.phase();
   const std::uint32_t step = recorder_.step();
   if (frame.fellBack) {

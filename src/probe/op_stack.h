@@ -66,6 +66,8 @@ class OpStack {
 
   [[nodiscard]] Frame* fallbackOf(std::uint32_t depth);
   void noteFallback(const Frame& toCpu);
+  /// A copy there or back: where a fallback waits for the device.
+  [[nodiscard]] static bool isWaitOfFallback(const Frame& frame);
   void report(const Frame& frame);
 
   Recorder& recorder_;

@@ -61,7 +61,7 @@ void Sampler::run() {
         std::chrono::nanoseconds(next + recorder_.clock().monotonicEpochNs));
     {
       std::unique_lock lock(mutex_);
-      if (wake_.wait_until(lock, wakeAt, [this] { return stopping_; })) return;
+      if (wake_.wait_until(lock, wakeAt, [this] { return stopping_; })) break;
     }
     const std::int64_t nowNs = recorder_.now();
     if (counters_ && nowNs >= counterTimes.nextNs()) {
@@ -73,6 +73,9 @@ void Sampler::run() {
       systemTimes.advance(nowNs);
     }
   }
+  // What grew since the last deadline is in the recording too.
+  if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
+  recordSystemSample();
 }
 
 void Sampler::recordSystemSample() {

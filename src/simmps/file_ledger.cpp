@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "simmps/json_line.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kLongestDelay{200};
+constexpr std::string_view kHeaderStart = R"({"event":"header")";
 
 // Set in a child process: what it inherits is the parent's file, and a mutex that a thread which is
 // gone may hold.
@@ -37,6 +39,14 @@ std::string withProcessId(std::string path) {
   return path;
 }
 
+/// Only an earlier ledger is overwritten.
+bool beginsAsLedger(const std::string& path) {
+  std::string start(kHeaderStart.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), static_cast<std::streamsize>(start.size())) &&
+         start == kHeaderStart;
+}
+
 /// The empty file, locked for this process, or why not.
 std::variant<int, std::string> openEmpty(const std::string& path) {
   // Not emptied before it is known to be ours. O_NONBLOCK: a pipe must not hold the process up.
@@ -48,6 +58,8 @@ std::variant<int, std::string> openEmpty(const std::string& path) {
     problem = "not a regular file";
   } else if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     problem = "another process writes to it";
+  } else if (about.st_size > 0 && !beginsAsLedger(path)) {
+    problem = "it exists and is no ledger";
   } else if (::ftruncate(file, 0) != 0) {
     problem = std::strerror(errno);
   }

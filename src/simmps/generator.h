@@ -5,8 +5,8 @@
 namespace highwater::simmps {
 
 /// The random generator of device mps:0. To the process it is a facade: the CPU generator that
-/// draws the numbers belongs to the device's jobs alone, and seeding is a job in their order. As on a
-/// Mac its first seed is another one in each process.
+/// draws the numbers belongs to the device's jobs alone, and seeding is a job in their order. As on
+/// a Mac its first seed is another one in each process.
 ///
 /// at::manual_seed() holds the facade's mutex while it calls set_current_seed(), and CPU kernels
 /// lock the generator that they draw from; one generator for both would deadlock.

@@ -395,11 +395,16 @@ void HeapAllocator::resetAccumulated() {
 }
 
 std::uint64_t HeapAllocator::residentBytes() const {
-  const Lock lock(mutex_);
-  std::uint64_t resident = 0;
-  for (const Pool& each : pools_) {
-    for (const auto& [id, heap] : each.heaps) resident += heap->residentBytes();
+  std::vector<MemoryHeap::Range> used;
+  {
+    const Lock lock(mutex_);
+    for (const Pool& each : pools_) {
+      for (const auto& [id, heap] : each.heaps) used.push_back(heap->usedRange());
+    }
   }
+  // Not under the lock: asking takes the kernel some milliseconds for many GiB.
+  std::uint64_t resident = 0;
+  for (const MemoryHeap::Range& range : used) resident += range.residentBytes();
   return resident;
 }
 

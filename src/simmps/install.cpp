@@ -75,7 +75,7 @@ extern "C" {
 int highwater_simmps_install() {
   const auto& result = highwater::simmps::outcome();
   if (result.error.empty()) return 0;
-  return result.isUsage ? 2 : 1;
+  return result.isUsage ? highwater_simmps_setting_refused : highwater_simmps_failed;
 }
 
 const char* highwater_simmps_error() {

@@ -77,15 +77,14 @@ void MemoryHeap::giveBack(std::byte* data, std::uint64_t bytes) {
   --blocks_;
 }
 
-std::uint64_t MemoryHeap::residentBytes() const {
+std::uint64_t MemoryHeap::Range::residentBytes() const {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  // Beyond the highest block nothing was ever touched.
-  const std::uint64_t pages = (highestOffset_ + page - 1) / page;
+  const std::uint64_t pages = (bytes + page - 1) / page;
   std::array<unsigned char, 4096> inMemory;
   std::uint64_t resident = 0;
   for (std::uint64_t first = 0; first < pages; first += inMemory.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(inMemory.size(), pages - first);
-    if (::mincore(base_ + first * page, count * page, inMemory.data()) != 0) return resident * page;
+    if (::mincore(base + first * page, count * page, inMemory.data()) != 0) return 0;
     resident += static_cast<std::uint64_t>(
         std::count_if(inMemory.begin(), inMemory.begin() + static_cast<std::ptrdiff_t>(count),
                       [](unsigned char each) { return (each & 1) != 0; }));

@@ -35,8 +35,15 @@ class MemoryHeap {
   /// Gives an extent back, joined with its free neighbours. What it held stays in memory.
   void giveBack(std::byte* data, std::uint64_t bytes);
 
-  /// How much of the heap is in the machine's memory, in whole pages.
-  std::uint64_t residentBytes() const;
+  /// The part of a heap beyond which nothing was ever touched. May outlive the heap.
+  struct Range {
+    std::byte* base = nullptr;
+    std::uint64_t bytes = 0;
+
+    /// How much of it is in the machine's memory, in whole pages; 0 where the heap is gone.
+    std::uint64_t residentBytes() const;
+  };
+  Range usedRange() const { return {base_, highestOffset_}; }
 
  private:
   using Extents = std::map<std::uint64_t, std::uint64_t>;  // offset -> bytes

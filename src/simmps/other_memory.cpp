@@ -1,7 +1,11 @@
 #include "simmps/other_memory.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
+#include <array>
 #include <utility>
 
 #include "simmps/setting_values.h"
@@ -11,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // what a recording may hold, 1 PiB
 constexpr double kMostSeconds = 1e9;
+constexpr std::size_t kLongestLine = 64;
 constexpr std::string_view kFilePrefix = "file:";
 constexpr std::string_view kAllowed =
     "bytes, or a number with KiB, MiB or GiB, up to 1024 TiB; or a script of such numbers with the "
@@ -62,10 +67,17 @@ std::uint64_t OtherMemory::bytesAt(std::uint64_t ns) const {
 }
 
 std::optional<std::uint64_t> readBytesFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) return std::nullopt;
-  return bytesOf(line);
+  // A pipe or a device would hold up who reads, or never end.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  struct stat about = {};
+  std::array<char, kLongestLine> text;
+  const bool isFile = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const ssize_t length = isFile ? ::read(file, text.data(), text.size()) : -1;
+  ::close(file);
+  if (length <= 0) return std::nullopt;
+  const std::string_view read(text.data(), static_cast<std::size_t>(length));
+  return bytesOf(std::string(read.substr(0, read.find('\n'))));
 }
 
 std::variant<OtherMemory, std::string> parseOtherMemory(std::string_view variable,

@@ -6,9 +6,16 @@
 /// are for asking how that went; find them with dlsym. Plain C: no torch header needed.
 extern "C" {
 
+/// What highwater_simmps_install() returns.
+enum highwater_simmps_outcome {
+  highwater_simmps_installed = 0,
+  highwater_simmps_failed = 1,
+  highwater_simmps_setting_refused = 2  ///< a setting in the environment is not allowed
+};
+
 /// Installs the device under PyTorch's name "mps"; already called when the library is loaded, and
-/// idempotent. Returns 0, or where nothing was registered (see highwater_simmps_error()) 2 for a
-/// setting in the environment that is not allowed, else 1.
+/// idempotent. Returns a highwater_simmps_outcome: where it is not 0 nothing was registered, and
+/// highwater_simmps_error() says why.
 __attribute__((visibility("default"))) int highwater_simmps_install();
 
 /// nullptr where the device is installed; else one line for the user: a setting out of range, MPS

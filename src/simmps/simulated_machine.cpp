@@ -9,6 +9,7 @@
 namespace highwater::simmps {
 namespace {
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // what a recording may hold, 1 PiB
 constexpr double kCompression = 2;
 // Shares of the memory that is not wired: how much of it is left uncompressed at each threshold.
 constexpr double kWarningBelow = 10.0 / 20;
@@ -74,11 +75,17 @@ SimulatedMachine::Readings SimulatedMachine::read() {
   const std::uint64_t arena = sources_.arenaResidentBytes();
   const std::uint64_t driver = sources_.driverBytes();
   const std::uint64_t host = resident - std::min(resident, arena);
-  const std::uint64_t hidden = steps_.load(std::memory_order_relaxed) * options_.hiddenGrowthBytes;
-  readings.footprintBytes = host + driver + hidden;
+  const std::uint64_t hidden = hiddenBytes();
+  readings.footprintBytes = std::min(host + driver + hidden, kMostBytes);
   readings.memory =
       settleMemory({options_.systemBytes, driver, host + hidden + readings.otherBytes});
   return readings;
+}
+
+std::uint64_t SimulatedMachine::hiddenBytes() const {
+  const std::uint64_t steps = steps_.load(std::memory_order_relaxed);
+  const std::uint64_t growth = options_.hiddenGrowthBytes;
+  return growth != 0 && steps > kMostBytes / growth ? kMostBytes : steps * growth;
 }
 
 std::uint64_t SimulatedMachine::otherBytes() {

@@ -70,6 +70,7 @@ class SimulatedMachine {
   [[nodiscard]] Readings read();
 
  private:
+  [[nodiscard]] std::uint64_t hiddenBytes() const;
   [[nodiscard]] std::uint64_t otherBytes();
 
   const Options options_;

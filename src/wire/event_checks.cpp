@@ -196,7 +196,7 @@ Complaint checkEvent(const events::DropRecord& e, const EventContext& context) {
 Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context) {
   return Judge("device span", context)
       .time(e.time_ns())
-      .number(e.device_ns() >= 0 && e.device_ns() <= kMaxRunNs, "length")
+      .number(e.device_ns() >= 0 && e.device_ns() <= e.time_ns(), "length")
       .number(e.step() >= 1, "step")
       .verdict();
 }

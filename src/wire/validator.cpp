@@ -238,6 +238,11 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
                                                   std::to_string(span.step()) + " after that of " +
                                                   std::to_string(lastDeviceSpanStep_));
     }
+    if (span.step() > lastStep_) {
+      return refuse(
+          Violation::kUndefinedId,
+          "the device span of step " + std::to_string(span.step()) + ", which has not ended");
+    }
     lastDeviceSpanStep_ = span.step();
   }
   return {};

@@ -14,8 +14,6 @@
 namespace highwater::worker {
 namespace {
 
-constexpr int kSettingRefused = 2;  // of highwater_simmps_install()
-
 constexpr bool kMpsBuilt =
 #ifdef __APPLE__
     true;  // every libtorch for macOS arm64 has it
@@ -103,9 +101,9 @@ Result<void> loadSimulatedDevice() {
   gSimulated = *found;
   // It has installed itself; this asks how that went.
   const int outcome = gSimulated.install();
-  if (outcome == 0) return {};
+  if (outcome == highwater_simmps_installed) return {};
   const std::string problem = "the simulated device refuses: " + std::string(gSimulated.error());
-  return outcome == kSettingRefused ? usageError(problem) : failure(problem);
+  return outcome == highwater_simmps_setting_refused ? usageError(problem) : failure(problem);
 }
 
 Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {

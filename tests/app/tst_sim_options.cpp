@@ -75,6 +75,7 @@ class TestSimOptions : public QObject {
     row({"doctor", "--device", "cpu", "--fallback"}, "--fallback is for MPS");
     row({"doctor", "--sim-ledger", ""}, "--sim-ledger is \"\"; give FILE");
     row({"report", "f.hw", "--sim-slowdown", "2"}, "--sim-slowdown");
+    row({"doctor", "--fallback=false"}, "fallback was given");
   }
   void refusesWhatTheDeviceWouldIgnore() {
     QFETCH(QStringList, words);

@@ -13,6 +13,7 @@
 #include "bench/findings.h"
 #include "bench/paired.h"
 #include "core/clock.h"
+#include "probe/device_span_meter.h"
 #include "probe/frame_writer.h"
 #include "probe/mps_device.h"
 #include "probe/op_observer.h"
@@ -45,6 +46,41 @@ constexpr std::int64_t kLabels = 5;
 constexpr double kEnqueueGoal = 0.1;
 constexpr double kWallGoal = 1.1;
 
+/// The probe as the worker has it at its default level; what it sends goes nowhere.
+class Probe {
+ public:
+  explicit Probe(const DeviceReport& device)
+      : counters_(probe::makeMpsCounters()),
+        events_(probe::makeMpsEvents()),
+        recorder_(RunClock::startingNow()),
+        writer_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
+        sender_(recorder_, writer_),
+        sampler_(recorder_, counters_.get(), probe::kDefaultSamplingHz,
+                 worker::makeSystemReader(device)),
+        observer_(recorder_),
+        spans_(recorder_, *events_) {
+    sender_.start();
+    sampler_.start();
+  }
+  ~Probe() {
+    sampler_.stop();
+    sender_.stop();
+  }
+  probe::Recorder& recorder() { return recorder_; }
+  probe::CounterSource* counters() { return counters_.get(); }
+  probe::DeviceSpanMeter& spans() { return spans_; }
+
+ private:
+  std::unique_ptr<probe::CounterSource> counters_;
+  std::unique_ptr<probe::EventSource> events_;
+  probe::Recorder recorder_;
+  probe::FrameWriter writer_;
+  probe::Sender sender_;
+  probe::Sampler sampler_;
+  probe::OpObserver observer_;
+  probe::DeviceSpanMeter spans_;
+};
+
 /// The classifier's training step on one device: what the worker does, with a batch that lies ready
 /// on the host and a wait for the device at the end, so that its execution can be timed.
 class Step {
@@ -60,11 +96,11 @@ class Step {
     labels_ = torch::randint(0, kLabels, {kBatch}, torch::kInt64);
   }
 
-  /// Under the probe where `recorder` is given.
-  void run(probe::Recorder* recorder, probe::CounterSource* counters) {
+  /// Under `probe` where it is given, as step number `step`.
+  void run(Probe* probe, std::uint32_t step) {
     const auto inPhase = [&](events::Phase which, auto&& work) {
       std::optional<probe::PhaseScope> scope;
-      if (recorder) scope.emplace(*recorder, counters, which);
+      if (probe) scope.emplace(probe->recorder(), probe->counters(), which);
       work();
     };
     torch::Tensor ids, labels, loss;
@@ -72,6 +108,10 @@ class Step {
       ids = ids_.to(device_);
       labels = labels_.to(device_);
     });
+    if (probe) {
+      probe->spans().readWhereIdle();
+      probe->spans().beginStep(step);
+    }
     inPhase(events::Phase::Forward,
             [&] { loss = torch::nn::functional::cross_entropy(model_(ids), labels); });
     inPhase(events::Phase::Backward, [&] {
@@ -79,6 +119,7 @@ class Step {
       loss.backward();
     });
     inPhase(events::Phase::OptimizerStep, [&] { optimizer_->step(); });
+    if (probe) probe->spans().endStep();
   }
 
  private:
@@ -88,77 +129,56 @@ class Step {
   torch::Tensor ids_, labels_;
 };
 
-/// The probe as the worker has it at its default level; what it sends goes nowhere.
-class Probe {
- public:
-  Probe()
-      : counters_(probe::makeMpsCounters()),
-        recorder_(RunClock::startingNow()),
-        writer_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
-        sender_(recorder_, writer_),
-        sampler_(recorder_, counters_.get(), probe::kDefaultSamplingHz),
-        observer_(recorder_) {
-    sender_.start();
-    sampler_.start();
-  }
-  ~Probe() {
-    sampler_.stop();
-    sender_.stop();
-  }
-  probe::Recorder& recorder() { return recorder_; }
-  probe::CounterSource* counters() { return counters_.get(); }
-
- private:
-  std::unique_ptr<probe::CounterSource> counters_;
-  probe::Recorder recorder_;
-  probe::FrameWriter writer_;
-  probe::Sender sender_;
-  probe::Sampler sampler_;
-  probe::OpObserver observer_;
-};
-
-/// Blocks of steps on the simulated device, each beside its enqueue time.
+/// Blocks of steps on the simulated device: of each block the host's time to enqueue and the time
+/// until all was done.
 class DeviceBlocks {
  public:
-  DeviceBlocks(Step& step, int steps) : step_(step), steps_(steps) {}
+  DeviceBlocks(Step& step, const DeviceReport& device, int steps)
+      : step_(step), device_(device), steps_(steps) {}
 
   void run() {
     // Only while the device's blocks run: the probe must not weigh on its peer.
-    Probe probe;
+    Probe probe(device_);
+    std::int64_t enqueueNs = 0, executionNs = 0;
     for (int i = 0; i < steps_; ++i) {
       const std::int64_t begin = probe.recorder().now();
-      step_.run(&probe.recorder(), probe.counters());
+      step_.run(&probe, static_cast<std::uint32_t>(i) + 1);
       const std::int64_t queued = probe.recorder().now();
       torch::mps::synchronize();
-      const std::int64_t end = probe.recorder().now();
-      ratios_.push_back(static_cast<double>(queued - begin) / static_cast<double>(end - begin));
-      enqueueMs_.push_back(static_cast<double>(queued - begin) / 1e6);
-      executionMs_.push_back(static_cast<double>(end - begin) / 1e6);
+      enqueueNs += queued - begin;
+      executionNs += probe.recorder().now() - begin;
     }
+    const double steps = steps_;
+    ratios_.push_back(static_cast<double>(enqueueNs) / static_cast<double>(executionNs));
+    enqueueMs_.push_back(static_cast<double>(enqueueNs) / 1e6 / steps);
+    executionMs_.push_back(static_cast<double>(executionNs) / 1e6 / steps);
   }
 
-  // The first block warms up.
-  [[nodiscard]] std::vector<double> warm(const std::vector<double>& values) const {
-    return {values.begin() + std::min<std::ptrdiff_t>(steps_, std::ssize(values)), values.end()};
-  }
   [[nodiscard]] bench::Estimate ratio() const { return bench::estimate(warm(ratios_)); }
   [[nodiscard]] bench::Estimate enqueueMs() const { return bench::estimate(warm(enqueueMs_)); }
   [[nodiscard]] bench::Estimate executionMs() const { return bench::estimate(warm(executionMs_)); }
 
  private:
+  // The first block warms up.
+  static std::vector<double> warm(const std::vector<double>& values) {
+    return {values.begin() + std::min<std::ptrdiff_t>(1, std::ssize(values)), values.end()};
+  }
+
   Step& step_;
+  const DeviceReport& device_;
   int steps_;
   std::vector<double> ratios_, enqueueMs_, executionMs_;
 };
 
-bench::Findings measure(const Choices& choices, const worker::ModelSize& size) {
+bench::Findings measure(const Choices& choices, const worker::ModelSize& size,
+                        const DeviceReport& report) {
   Step onDevice(size, torch::Device(torch::kMPS, 0));
   Step onCpu(size, torch::kCPU);
-  DeviceBlocks device(onDevice, choices.steps);
+  DeviceBlocks device(onDevice, report, choices.steps);
   const auto quads = bench::runQuads(
       choices.quads, [&] { device.run(); },
       [&] {
-        for (int i = 0; i < choices.steps; ++i) onCpu.run(nullptr, nullptr);
+        for (int i = 0; i < choices.steps; ++i) onCpu.run(nullptr, 0);
       });
   const std::string setting =
       choices.preset + ", 32 × 128, threads: " + std::to_string(choices.threads);
@@ -182,7 +202,8 @@ bench::Findings measure(const Choices& choices, const worker::ModelSize& size) {
 
 int run(const Choices& choices) {
   torch::set_num_threads(choices.threads);
-  if (const auto device = worker::chooseDevice("sim"); !device) {
+  const auto device = worker::chooseDevice("sim");
+  if (!device) {
     std::fprintf(stderr, "bench: %s\n", device.error().message.c_str());
     return 1;
   }
@@ -193,7 +214,7 @@ int run(const Choices& choices) {
     std::fprintf(stderr, "bench: %s\n", sizes.error().message.c_str());
     return 2;
   }
-  return bench::publish(measure(choices, sizes->model), choices.json) ? 0 : 1;
+  return bench::publish(measure(choices, sizes->model, *device), choices.json) ? 0 : 1;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Every scenario of docs/simulated-mps.md, run as it stands there: what the page promises, a user
 // gets. A scenario is a shell block with its promise in the fence: ```sh exit=3 says="out of
-// memory"
+// memory" matches="a regular expression"
 #include <QFile>
 #include <QProcess>
 #include <QRegularExpression>
@@ -20,7 +20,7 @@ struct Scenario {
   QString heading;
   QString command;
   int exitCode = -1;
-  QStringList says;
+  QStringList says, matches;
 };
 
 QString page() {
@@ -31,6 +31,7 @@ QString page() {
 QList<Scenario> scenarios() {
   static const QRegularExpression exitCode(QStringLiteral("exit=(\\d+)"));
   static const QRegularExpression says(QStringLiteral("says=\"([^\"]*)\""));
+  static const QRegularExpression matches(QStringLiteral("matches=\"([^\"]*)\""));
   QList<Scenario> found;
   QString heading;
   bool inside = false;
@@ -43,8 +44,9 @@ QList<Scenario> scenarios() {
     } else if (line.startsWith(QLatin1String("### "))) {
       heading = line.mid(4);
     } else if (line.startsWith(QLatin1String("```sh exit="))) {
-      Scenario scenario{heading, {}, exitCode.match(line).captured(1).toInt(), {}};
+      Scenario scenario{heading, {}, exitCode.match(line).captured(1).toInt(), {}, {}};
       for (const auto& each : says.globalMatch(line)) scenario.says += each.captured(1);
+      for (const auto& each : matches.globalMatch(line)) scenario.matches += each.captured(1);
       found += scenario;
       inside = true;
     }
@@ -65,14 +67,17 @@ class TestScenarios : public QObject {
     QTest::addColumn<QString>("command");
     QTest::addColumn<int>("exitCode");
     QTest::addColumn<QStringList>("says");
+    QTest::addColumn<QStringList>("matches");
     for (const Scenario& each : scenarios()) {
-      QTest::newRow(qPrintable(each.heading)) << each.command << each.exitCode << each.says;
+      QTest::newRow(qPrintable(each.heading))
+          << each.command << each.exitCode << each.says << each.matches;
     }
   }
   void keepsItsPromise() {
     QFETCH(QString, command);
     QFETCH(int, exitCode);
     QFETCH(QStringList, says);
+    QFETCH(QStringList, matches);
     QTemporaryDir folder;
     QStringList words = QProcess::splitCommand(command);
     QStringList environment;
@@ -89,6 +94,11 @@ class TestScenarios : public QObject {
     QVERIFY2(outcome.exitCode == exitCode,
              qPrintable(QStringLiteral("exit code %1\n%2").arg(outcome.exitCode).arg(said)));
     for (const QString& text : says) QVERIFY2(said.contains(text), qPrintable(said));
+    for (const QString& pattern : matches) {
+      const QRegularExpression expression(pattern);
+      QVERIFY2(expression.isValid(), qPrintable(pattern));
+      QVERIFY2(said.contains(expression), qPrintable(said));
+    }
   }
 };
 

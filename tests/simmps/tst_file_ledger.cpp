@@ -206,6 +206,19 @@ class FileLedgerTest : public QObject {
     QCOMPARE(linesOf(path("busy")).size(), std::size_t(2));
   }
 
+  void overwritesLedgersOnly() {
+    QFile notes(path("notes"));
+    QVERIFY(notes.open(QIODevice::ReadWrite));
+    QCOMPARE(notes.write("precious"), qint64(8));
+    QVERIFY(notes.flush());
+    QCOMPARE(problemWith(path("notes")), std::string("it exists and is no ledger"));
+    QVERIFY(notes.seek(0));
+    QCOMPARE(notes.readAll(), "precious");
+    QVERIFY(QFile(path("empty")).open(QIODevice::WriteOnly));
+    opened(path("empty"));  // closed again at once
+    QVERIFY(opened(path("empty")));
+  }
+
   void aFileThatIsFullEndsWithAMark() {
 #ifdef __SANITIZE_THREAD__
     QSKIP("Thread sanitizer cannot follow the threads of a forked child.");

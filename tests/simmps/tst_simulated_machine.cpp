@@ -163,7 +163,7 @@ void TestSimulatedMachine::otherMemoryIsChecked_data() {
   QTest::addColumn<QByteArray>("text");
   for (const char* text : {"", "much", "-1GiB", "2GB", "nan", "5000000GiB", "0s:2GiB,",
                            "0s:2GiB,0s:3GiB", "5s:2GiB,3s:1GiB", "2GiB,3GiB", "0:2GiB", "-1s:2GiB",
-                           "0s:", "file:", "file:/nowhere/at/all"}) {
+                           "0s:", "file:", "file:/nowhere/at/all", "file:/dev/zero"}) {
     QTest::newRow(text) << QByteArray(text);
   }
 }

@@ -145,6 +145,9 @@ class TestValidator : public QObject {
                  Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_time_ns(kMaxRunNs); },
                  Violation::kTimeOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_device_ns(b.deviceSpan.time_ns() + 1); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_step(2); }, Violation::kUndefinedId);
   }
 
   void judgesIds() {
