@@ -12,6 +12,7 @@
 #include "simmps/device.h"
 #include "simmps/generator.h"
 #include "simmps/op_graphs.h"
+#include "simmps/process_fork.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -53,6 +54,7 @@ class EventTable {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Entry> entries_;
   std::uint32_t next_ = 1;
+  const ForkSteps fork_{ForkOrder::Events, mutex_};
 };
 
 EventTable& events() {
