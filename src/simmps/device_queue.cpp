@@ -70,8 +70,11 @@ bool DeviceQueue::enqueue(Item& item) {
     if (state_ == ThreadState::Ended) return false;
     if (!thread_.joinable()) start();
     if (pending() >= options_.maxPending && !isDeviceThread()) waitForRoom(lock, item.op);
+    // It may have been stopped, and ended, as soon as there was room.
+    if (state_ == ThreadState::Ended) return false;
+    const std::uint64_t position = submitted_.fetch_add(1) + 1;
+    if (item.event) item.event->position_.store(position);
     items_.push_back(std::move(item));
-    submitted_.fetch_add(1);
     wakeUp = std::exchange(sleeps_, false);
   }
   if (wakeUp) signals_->work.notify_one();
@@ -144,10 +147,10 @@ void DeviceQueue::waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uin
 void DeviceQueue::run(Item& item) {
   if (item.event) {
     pass(item);
-  } else if (hasFailed_.load(std::memory_order_acquire)) {
-    account(item, 0, 0);
   } else if (item.kind == JobKind::Upkeep) {
     call(item);
+  } else if (hasFailed_.load(std::memory_order_acquire)) {
+    account(item, 0, 0);
   } else {
     runKernel(item);
   }
@@ -175,7 +178,7 @@ void DeviceQueue::runInPlace(Item& item) {
     pass(item);
     return;
   }
-  const bool skipped = hasFailed_.load(std::memory_order_acquire);
+  const bool skipped = item.kind == JobKind::Kernel && hasFailed_.load(std::memory_order_acquire);
   const std::uint64_t start = skipped ? 0 : deviceClockNs();
   if (!skipped) call(item);
   account(item, start, skipped ? 0 : deviceClockNs());
@@ -224,8 +227,9 @@ void DeviceQueue::hang() {
 }
 
 void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {
+  const std::uint64_t position = runsInline() ? 0 : finished_.load() + 1;
   std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = JobFailure{std::string(op), std::move(error)};
+  if (!failure_) failure_ = JobFailure{std::string(op), std::move(error), position};
   hasFailed_.store(true, std::memory_order_release);
 }
 
@@ -235,9 +239,13 @@ void DeviceQueue::account(const Item& item, std::uint64_t startNs, std::uint64_t
 }
 
 void DeviceQueue::wait() {
+  waitFor(submitted_.load());
+}
+
+void DeviceQueue::waitFor(std::uint64_t target) {
   if (runsInline() || isDeviceThread()) return;
   std::unique_lock lock(mutex_);
-  waitUntilFinished(lock, submitted_.load());
+  waitUntilFinished(lock, target);
 }
 
 std::optional<JobFailure> DeviceQueue::drain() {
@@ -246,6 +254,18 @@ std::optional<JobFailure> DeviceQueue::drain() {
   std::lock_guard lock(mutex_);
   hasFailed_.store(false, std::memory_order_release);
   return std::exchange(failure_, std::nullopt);
+}
+
+std::optional<JobFailure> DeviceQueue::drainUntil(const DeviceEvent& event) {
+  const std::uint64_t position = event.position_.load();
+  waitFor(position);
+  if (!hasFailed_.load(std::memory_order_acquire)) return std::nullopt;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_ || failure_->position > position) return std::nullopt;
+  }
+  // Jobs behind the event are skipped: soon over, and not to run on what was never written.
+  return drain();
 }
 
 std::uint64_t DeviceQueue::pending() const {

@@ -22,6 +22,7 @@ namespace highwater::simmps {
 struct JobFailure {
   std::string op;
   std::exception_ptr error;
+  std::uint64_t position = 0;  ///< the job's in the order of submission, from 1; 0: ran in place
 };
 
 /// A point in the queue's order. Share one with DeviceQueue::record(); it may be recorded again.
@@ -37,6 +38,7 @@ class DeviceEvent {
   std::atomic<std::uint64_t> recordings_{0};
   std::atomic<std::uint64_t> passed_{0};
   std::atomic<std::uint64_t> timeNs_{0};
+  std::atomic<std::uint64_t> position_{0};  ///< of the newest recording in the queue's order
 };
 
 /// How a queue differs from an honest one; the defaults change nothing. Kernels are counted from 1,
@@ -54,7 +56,8 @@ struct QueueKnobs {
 /// those that the parent had pending never run there, and what they hold is never released.
 ///
 /// A job that throws is kept as the failure, and the jobs after it are skipped until drain() hands
-/// the failure over: what follows would compute on tensors that were never written.
+/// the failure over: what follows would compute on tensors that were never written. Events and
+/// upkeep are not skipped: a seed that was set holds whatever failed before it.
 ///
 /// A queue that hangs (QueueKnobs::hangAt) takes jobs until it is full, and who waits for it waits
 /// for ever. stop() leaves it behind with its thread, so that a process can end: jobs that never
@@ -97,6 +100,9 @@ class DeviceQueue {
   void wait();
   /// As wait(), then hands over the failure, if any, and lets later jobs run again.
   std::optional<JobFailure> drain();
+  /// Blocks until the event's newest recording has passed, whatever was submitted behind it. Hands
+  /// over the failure, as drain() does, where it is one of a job before that recording.
+  std::optional<JobFailure> drainUntil(const DeviceEvent& event);
 
   /// Jobs and recordings submitted and not over yet.
   std::uint64_t pending() const;
@@ -125,6 +131,7 @@ class DeviceQueue {
 
   void append(Item item);
   bool enqueue(Item& item);
+  void waitFor(std::uint64_t target);
   void waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op);
   void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
   void start();

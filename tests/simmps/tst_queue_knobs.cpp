@@ -232,6 +232,24 @@ class QueueKnobsTest : public QObject {
       QCOMPARE(ran.load(), 201);
     }
   }
+
+  void aHostThatWaitedForRoomLosesNothing() {
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<bool> open{false}, ran{false};
+      DeviceQueue queue({.maxPending = 1});
+      queue.submit("busy", [&] {
+        while (!open) std::this_thread::yield();
+      });
+      std::thread host([&] { queue.submit("waits for room", [&] { ran = true; }); });
+      std::thread stopper([&] { queue.stop(); });
+      usleep(500);
+      open = true;
+      host.join();
+      stopper.join();
+      QVERIFY(ran);
+      QCOMPARE(queue.pending(), 0u);
+    }
+  }
 };
 
 int main(int argc, char** argv) {
