@@ -79,7 +79,7 @@ class SimulatedMachine {
   const std::uint64_t startNs_;
   std::atomic<std::uint64_t> steps_{0};
   std::mutex mutex_;
-  std::uint64_t lastFileBytes_ = 0;  ///< while the file is being replaced, the number before holds
+  std::uint64_t lastFileBytes_;  ///< while the file is being replaced, the number before holds
   const ForkSteps fork_{ForkOrder::Machine, mutex_};
 };
 
