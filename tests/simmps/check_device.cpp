@@ -94,6 +94,11 @@ bool checks::askForMps() {
   return hooks().hasMPS();
 }
 
+std::size_t checks::settledMemory() {
+  hooks().deviceSynchronize();
+  return hooks().getCurrentAllocatedMemory();
+}
+
 CHECK_CASE(secondDeviceIsRefused) {
   // A copy of the library stands for any backend that has registered MPS hooks.
   void* copy = dlopen(std::getenv("SIMMPS_COPY"), RTLD_NOW);
