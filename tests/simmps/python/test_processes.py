@@ -90,10 +90,10 @@ class Children(unittest.TestCase):
             before = torch.mps.driver_allocated_memory()
             del first
             torch.mps.empty_cache()
-            assert torch.mps.driver_allocated_memory() <= before - (100 << 20)
+            assert torch.mps.driver_allocated_memory() <= before - (1100 << 20)
             assert torch.ones(4, device=mps).add(1).sum().item() == 8
 
-        # More than fits beside others in one of the allocator's heaps of 1 GiB.
+        # Freed while jobs are pending that may use it, in a heap of its own.
         del_me = torch.empty(1100 << 20, dtype=torch.uint8, device=mps)
         busy = torch.ones(1500, 1500, device=mps)
         for _ in range(6):
