@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <string>
@@ -27,7 +28,7 @@ constexpr std::uint64_t kBlock = 20 * kMiB;
 /// The device without libtorch, as device.cpp puts it together.
 struct SmallDevice {
   explicit SmallDevice(Ledger* ledger = nullptr, MemoryLimits limits = {kGiB, 0.0, 0.0})
-      : queue({.ledger = ledger}), memory(limits, options(ledger)) {}
+      : queue({.maxPending = 8, .ledger = ledger}), memory(limits, options(ledger)) {}
 
   MemoryOptions options(Ledger* ledger) {
     MemoryOptions options;
@@ -53,20 +54,43 @@ struct SmallDevice {
     return !queue.drain() && ran;
   }
 
+  /// Of the process, while the machine's lock is held.
+  std::function<void()> atReading = [] {};
   DeviceQueue queue;
   HeapAllocator memory;
   GraphCache graphs{memory, 256};
   SimulatedMachine machine{{kGiB, 0, {}},
-                           {[] { return kMiB; }, [] { return kMiB; },
+                           {[this] { return atReading(), kMiB; }, [] { return kMiB; },
                             [this] { return memory.counters().driverBytes; }, deviceClockNs}};
 };
 
+/// Called under the locks of those that keep an account; once, it keeps them for a while.
+class SlowLedger final : public Ledger {
+ public:
+  void add(const MemoryEntry& entry) override {
+    if (entry.kind == slowAt) wait();
+  }
+  void add(const KernelEntry&) override {}
+  void add(const DrainEntry&) override { wait(); }
+  void add(const FallbackEntry&) override {}
+
+  void wait() {
+    if (!armed.exchange(false)) return;
+    waits.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+
+  MemoryEntry::Kind slowAt = MemoryEntry::Kind::Allocate;
+  std::atomic<bool> armed{true};
+  std::promise<void> waits;
+};
+
 /// Exit code of what `action` returns in a forked child; negative the signal that ended it, SIGALRM
-/// after 20 s.
+/// after 10 s.
 int inChild(const std::function<int()>& action) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(10);
     _exit(action());
   }
   int status = -1;
@@ -96,6 +120,8 @@ class BusyDevice {
 };
 
 }  // namespace
+
+Q_DECLARE_METATYPE(std::function<void(SmallDevice&, SlowLedger&)>)
 
 /// Children that are forked while the device works: DataLoader's workers, among others.
 class ProcessForkTest : public QObject {
@@ -165,6 +191,38 @@ class ProcessForkTest : public QObject {
                return 0;
              }),
              0);
+  }
+
+  void aLockThatAThreadHoldsIsFreeInAChild_data() {
+    QTest::addColumn<std::function<void(SmallDevice&, SlowLedger&)>>("use");
+    const auto add = [](const char* name, std::function<void(SmallDevice&, SlowLedger&)> use) {
+      QTest::newRow(name) << std::move(use);
+    };
+    add("memory", [](SmallDevice& device, SlowLedger&) { device.allocateAndFree(kBlock); });
+    add("graphs", [](SmallDevice& device, SlowLedger& ledger) {
+      ledger.slowAt = MemoryEntry::Kind::ReleaseGraphs;
+      device.graphs.use(1);
+      device.graphs.clear();
+    });
+    add("queue", [](SmallDevice& device, SlowLedger&) {
+      for (int i = 0; i < 12; ++i) {
+        device.queue.submit("aten::add", [] { usleep(2000); });  // until it is full
+      }
+    });
+    add("machine", [](SmallDevice& device, SlowLedger& ledger) {
+      device.atReading = [&ledger] { ledger.wait(); };
+      (void)device.machine.read();
+    });
+  }
+  void aLockThatAThreadHoldsIsFreeInAChild() {
+    QFETCH(std::function<void(SmallDevice&, SlowLedger&)>, use);
+    SlowLedger ledger;
+    SmallDevice device(&ledger);
+    std::thread host([&] { use(device, ledger); });
+    ledger.waits.get_future().wait();
+    const int end = inChild([&] { return device.useAll() ? 0 : 1; });
+    host.join();
+    QCOMPARE(end, 0);
   }
 
   void locksOfOtherThreadsAreFreeInAChild() {
