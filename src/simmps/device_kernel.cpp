@@ -1,11 +1,13 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Generator.h>
+#include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/Resize.h>
 #include <ATen/record_function.h>
 #include <c10/util/SmallVector.h>
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,14 +27,37 @@ namespace {
 using c10::DispatchKey;
 using c10::DispatchKeySet;
 
-void checkDevices(const OpTraits& traits, const Stack& arguments) {
-  if (traits.takesHostTensors) return;
-  for (const c10::IValue& value : arguments) {
-    forEachTensor(value, [](const at::Tensor& tensor) {
-      TORCH_CHECK(tensor.is_mps() || tensor.dim() == 0,
-                  "Expected all tensors to be on the same device, but found at least two devices, "
-                  "mps:0 and ",
-                  tensor.device(), "!");
+/// Throws PyTorch's error for a tensor that is on another device than the op; `argument` names it.
+[[noreturn]] void refuseDevice(const c10::OperatorHandle& op, const OpTraits& traits,
+                               const at::Tensor& tensor, const std::string& argument) {
+  const bool isIndexed = traits.indexesByMasks && argument == op.schema().arguments()[0].name();
+  TORCH_CHECK_INDEX(!isIndexed,
+                    "indices should be either on cpu or on the same device as the indexed tensor (",
+                    tensor.device().type(), ")");
+  TORCH_CHECK(!traits.isPointwise,
+              "Expected all tensors to be on the same device, but found at least two devices, "
+              "mps:0 and ",
+              tensor.device(), "!");
+  c10::impl::common_device_check_failure(c10::Device(c10::DeviceType::MPS, 0), tensor,
+                                         op.schema().name().c_str(), argument.c_str());
+  TORCH_INTERNAL_ASSERT(false);
+}
+
+/// What an op writes lies on the device, and what it reads too but for numbers, indices and
+/// lengths.
+void checkDevices(const c10::OperatorHandle& op, const OpTraits& traits, const Stack& values) {
+  const auto& arguments = op.schema().arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (static_cast<int>(i) == traits.hostArgument) continue;
+    const auto* alias = arguments[i].alias_info();
+    const bool isWritten = alias && alias->isWrite();
+    const bool isIndexed = traits.indexesByMasks && i == 0;
+    forEachTensor(values[i], [&](const at::Tensor& tensor) {
+      if (tensor.is_mps()) return;
+      const bool isNumber = tensor.is_cpu() && tensor.dim() == 0;
+      if (isWritten || isIndexed || !isNumber) {
+        refuseDevice(op, traits, tensor, arguments[i].name());
+      }
     });
   }
 }
@@ -75,7 +100,7 @@ class Call {
   Call(const c10::OperatorHandle& op, const OpTraits& traits, Stack& stack)
       : op_(op), traits_(traits), stack_(stack) {
     arguments_ = torch::jit::pop(stack, op.schema().arguments().size());
-    checkDevices(traits, arguments_);
+    checkDevices(op, traits, arguments_);
     if (traits.deviceArgument >= 0 && !arguments_[traits.deviceArgument].isNone()) {
       arguments_[traits.deviceArgument] = c10::IValue(c10::Device(c10::DeviceType::CPU));
     }

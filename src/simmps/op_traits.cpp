@@ -25,6 +25,7 @@ const std::set<std::string_view> kIndexesByMasks = {
     "aten::_index_put_impl_",
 };
 
+// Their second argument, indices or lengths, may be on the host.
 const std::set<std::string_view> kTakesHostTensors = {
     "aten::index",
     "aten::index_put_",
@@ -72,7 +73,7 @@ OpTraits readTraits(const c10::OperatorHandle& op) {
   readResults(schema, traits);
   traits.sizedByValues = kSizedByValues.count(name) > 0;
   traits.indexesByMasks = kIndexesByMasks.count(name) > 0;
-  traits.takesHostTensors = kTakesHostTensors.count(name) > 0;
+  traits.hostArgument = kTakesHostTensors.count(name) > 0 ? 1 : -1;
   traits.lacksMpsKernel = lacksMpsKernel(op);
   traits.isPointwise = op.hasTag(at::Tag::pointwise) || name == "aten::masked_fill_";
   traits.shapes = shapeFunctionOf(op.operator_name());

@@ -200,13 +200,6 @@ CHECK_CASE(float64IsRefused) {
   checks::thrown<c10::TypeError>([&] { at::ones({2}, at::kDouble).to(kMps); });
 }
 
-CHECK_CASE(mixedDevicesAreRefused) {
-  const Tensor mps = at::ones({2, 2}, at::TensorOptions().device(kMps)), cpu = at::ones({2, 2});
-  const auto text = checks::thrown<c10::Error>([&] { at::mm(mps, cpu); });
-  REQUIRE(text.find("Expected all tensors to be on the same device") != std::string::npos);
-  REQUIRE_EQUAL((mps + at::scalar_tensor(2)).sum().item<float>(), 12);
-}
-
 CHECK_CASE(deviceErrorsNameTheirOp) {
   const Tensor weights = at::randn({4, 2}).to(kMps);
   const Tensor tokens = at::full({3}, 9, at::kLong).to(kMps);

@@ -60,6 +60,8 @@ class SimmpsDevice : public QObject {
     add("sizesThatDoNotFitAreRefusedAtOnce");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
+    add("indicesMayBeOnTheHost");
+    add("convolutionIsOnOneDevice");
     add("deviceErrorsNameTheirOp");
     add("countersAreExact", {limit});
     add("hostScalarsPassThroughTheDevice");
