@@ -2,9 +2,11 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/record_function.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,6 +78,14 @@ bool hasMask(const Stack& arguments) {
 Layout layoutOf(const at::Tensor& tensor) {
   if (!tensor.defined()) return {{}, {}, at::kFloat, /*wanted=*/false};
   return {c10::DimVector(tensor.sizes()), c10::DimVector(tensor.strides()), tensor.scalar_type()};
+}
+
+/// From lengths that make no sense: the kernel says what is wrong with them.
+bool hasNegativeSize(const Layouts& layouts) {
+  return std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) {
+    return std::any_of(layout.sizes.begin(), layout.sizes.end(),
+                       [](std::int64_t size) { return size < 0; });
+  });
 }
 
 /// A result as the job must write it: what it is checked against, and where it goes if it is fresh.
@@ -176,7 +186,7 @@ class Call {
     Layouts layouts;
     if (traits_.shapes) {
       layouts = traits_.shapes(arguments_);
-      if (layouts.empty()) return std::nullopt;
+      if (layouts.empty() || hasNegativeSize(layouts)) return std::nullopt;
       return layouts;
     }
     if (traits_.metaKernel == MetaKernel::None) return std::nullopt;
@@ -222,8 +232,10 @@ class Call {
         !hasEmptyOut() && !hasPythonOut()) {
       return true;
     }
+    // Where it must fail the kernel says so, and now rather than at the next wait.
+    if (traits_.isPointwise && !outsCanHoldResults()) return false;
     const std::optional<Layouts> layouts = traits_.isPointwise ? broadcastOuts() : infer();
-    if (!layouts) return !hasEmptyOut();
+    if (!layouts) return !traits_.shapes && !hasEmptyOut();
     for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
       if (writtenArgument(i).isTensor()) resizeOut(writtenArgument(i).toTensor(), (*layouts)[i]);
     }
@@ -238,6 +250,24 @@ class Call {
     }
     resizeOnDevice(out, layout.sizes, std::nullopt);
     out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
+  }
+
+  /// False where the type of the inputs is perhaps too wide for an out= argument.
+  bool outsCanHoldResults() const {
+    if (traits_.givesBooleans) return true;
+    at::native::ResultTypeState inputs = {};
+    const auto& arguments = op_.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_out() || !arguments_[i].isTensor()) continue;
+      if (!arguments_[i].toTensor().defined()) continue;
+      inputs = at::native::update_result_type_state(arguments_[i].toTensor(), inputs);
+    }
+    const at::ScalarType computed = at::native::result_type(inputs);
+    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
+      const c10::IValue& out = writtenArgument(i);
+      if (out.isTensor() && !at::canCast(computed, out.toTensor().scalar_type())) return false;
+    }
+    return true;
   }
 
   /// The results of a pointwise op: every argument that is a tensor takes part.

@@ -17,6 +17,7 @@ struct OpTraits {
   bool returnsOtherThanTensors = false;  ///< lists, numbers, booleans: the host waits for them
   bool sizedByValues = false;            ///< nonzero and the like: only the run tells the size
   bool indexesByMasks = false;           ///< sized by values where an index is a boolean mask
+  bool givesBooleans = false;            ///< comparisons: the results' type is not the inputs'
   bool lacksMpsKernel = false;
   bool isPointwise = false;  ///< sizes are the broadcast of the tensor arguments' sizes
   MetaKernel metaKernel = MetaKernel::None;

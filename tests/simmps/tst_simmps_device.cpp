@@ -58,6 +58,7 @@ class SimmpsDevice : public QObject {
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
     add("sizesThatDoNotFitAreRefusedAtOnce");
+    add("argumentsAreRefusedAtOnce");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
     add("indicesMayBeOnTheHost");
