@@ -18,6 +18,8 @@
 #include <utility>
 #include <variant>
 
+#include "simmps/lent_tensor.h"
+
 namespace highwater::simmps {
 namespace {
 
@@ -146,6 +148,8 @@ Ledger* deviceLedger() {
 
 void drainDevice(DrainCause cause, std::string_view op) {
   gDevice->waitFor(cause, op);
+  // Not for a generator: who asks one holds its lock.
+  if (cause != DrainCause::Generator) releaseReturnedTensors();
   auto failure = gDevice->queue.drain();
   if (!failure) return;
   try {

@@ -16,6 +16,7 @@
 #include "simmps/device.h"
 #include "simmps/generator.h"
 #include "simmps/job_arguments.h"
+#include "simmps/lent_tensor.h"
 #include "simmps/op_graphs.h"
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
@@ -392,6 +393,7 @@ void runView(const c10::OperatorHandle& op, Stack& stack) {
 }  // namespace
 
 void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  releaseReturnedTensors();
   const OpTraits& traits = traitsOf(op);
   if (traits.lacksMpsKernel) {
     fallBack(op, stack);

@@ -18,7 +18,7 @@ void checkDtype(at::ScalarType dtype);
 at::Tensor cpuAlias(const at::Tensor& tensor);
 
 /// A CPU tensor's storage under a tensor of our own, so that no job holds (and so may destroy) a
-/// tensor that Python knows.
+/// tensor that Python knows. Its memory may still be Python's: lendToJob().
 at::Tensor jobOwned(const at::Tensor& cpuTensor);
 
 /// A view of the memory of `base`, a device tensor, laid out as `onCpu`: a view of its cpuAlias().
