@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simmps/device.h"
+#include "simmps/op_graphs.h"
 #include "simmps/registrations.h"
 #include "simmps/shapes.h"
 #include "simmps/tensors.h"
@@ -101,6 +102,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   checkSameType(input, bias.value_or(at::Tensor()), "bias");
   checkGeometry(geometry, input, weight);
   at::Tensor output = make(outputSizes(input, weight, geometry), input, formatOf(input, weight));
+  // The result's sizes stand for stride, padding and dilation.
+  useGraph("aten::convolution", {input, weight, bias.value_or(at::Tensor()), output});
   submitJob("aten::convolution",
             [x = cpuAlias(input), w = cpuAlias(weight),
              b = aliasOrNothing(bias.value_or(at::Tensor())), place = cpuAlias(output), geometry] {
@@ -125,6 +128,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
   if (wanted[0]) inputGrad = make(input.sizes(), input, format);
   if (wanted[1]) weightGrad = make(weight.sizes(), weight, format);
   if (wanted[2]) biasGrad = make({grad.size(1)}, grad, at::MemoryFormat::Contiguous);
+  // On a Mac one op for each gradient (native_functions.yaml: mps_convolution_backward).
+  if (wanted[0]) useGraph("aten::convolution_backward input", {grad, weight, inputGrad});
+  if (wanted[1]) useGraph("aten::convolution_backward weight", {grad, input, weightGrad});
+  if (wanted[2]) useGraph("aten::convolution_backward bias", {grad});
   submitJob("aten::convolution_backward",
             [g = cpuAlias(grad), x = cpuAlias(input), w = cpuAlias(weight), geometry, wanted,
              places = std::array{aliasOrNothing(inputGrad), aliasOrNothing(weightGrad),

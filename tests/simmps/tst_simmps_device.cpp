@@ -68,6 +68,7 @@ class SimmpsDevice : public QObject {
     add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
     add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("whatAMacRunsAsOneHasOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
     add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
