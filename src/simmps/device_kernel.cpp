@@ -1,6 +1,5 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Generator.h>
-#include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/record_function.h>
@@ -9,11 +8,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "simmps/device.h"
+#include "simmps/device_checks.h"
 #include "simmps/generator.h"
 #include "simmps/job_arguments.h"
 #include "simmps/lent_tensor.h"
@@ -29,41 +28,6 @@ namespace {
 
 using c10::DispatchKey;
 using c10::DispatchKeySet;
-
-/// Throws PyTorch's error for a tensor that is on another device than the op; `argument` names it.
-[[noreturn]] void refuseDevice(const c10::OperatorHandle& op, const OpTraits& traits,
-                               const at::Tensor& tensor, const std::string& argument) {
-  const bool isIndexed = traits.indexesByMasks && argument == op.schema().arguments()[0].name();
-  TORCH_CHECK_INDEX(!isIndexed,
-                    "indices should be either on cpu or on the same device as the indexed tensor (",
-                    tensor.device().type(), ")");
-  TORCH_CHECK(!traits.isPointwise,
-              "Expected all tensors to be on the same device, but found at least two devices, "
-              "mps:0 and ",
-              tensor.device(), "!");
-  c10::impl::common_device_check_failure(c10::Device(c10::DeviceType::MPS, 0), tensor,
-                                         op.schema().name().c_str(), argument.c_str());
-  TORCH_INTERNAL_ASSERT(false);
-}
-
-/// What an op writes lies on the device, and what it reads too but for numbers, indices and
-/// lengths.
-void checkDevices(const c10::OperatorHandle& op, const OpTraits& traits, const Stack& values) {
-  const auto& arguments = op.schema().arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (static_cast<int>(i) == traits.hostArgument) continue;
-    const auto* alias = arguments[i].alias_info();
-    const bool isWritten = alias && alias->isWrite();
-    const bool isIndexed = traits.indexesByMasks && i == 0;
-    forEachTensor(values[i], [&](const at::Tensor& tensor) {
-      if (tensor.is_mps()) return;
-      const bool isNumber = tensor.is_cpu() && tensor.dim() == 0;
-      if (isWritten || isIndexed || !isNumber) {
-        refuseDevice(op, traits, tensor, arguments[i].name());
-      }
-    });
-  }
-}
 
 bool hasMask(const Stack& arguments) {
   bool found = false;
@@ -149,6 +113,7 @@ class Call {
     } else if (traits_.hasOut) {
       if (!sizeOuts()) return false;
     } else {
+      if (traits_.isPointwise && !writtenCanHoldResults()) return false;
       checkInPlace();
     }
     enqueue(layouts ? *layouts : Layouts());
@@ -205,7 +170,9 @@ class Call {
 
   /// Sizes that do not fit are this caller's error, not that of a later op which drains the queue.
   void checkInPlace() const {
-    if (traits_.metaKernel == MetaKernel::Compiled && tensorCount() > 1) infer();
+    // The root of whole numbers is none: also where there is one tensor.
+    const bool mayNotFit = tensorCount() > 1 || writesWholeNumbers();
+    if (traits_.metaKernel == MetaKernel::Compiled && mayNotFit) infer();
     // Also where there is a compiled one: that of masked_fill_ checks nothing.
     if (traits_.isPointwise && arguments_[0].isTensor()) {
       const at::Tensor& self = arguments_[0].toTensor();
@@ -215,6 +182,11 @@ class Call {
         });
       }
     }
+  }
+
+  bool writesWholeNumbers() const {
+    return arguments_[0].isTensor() &&
+           at::isIntegralType(arguments_[0].toTensor().scalar_type(), /*includeBool=*/true);
   }
 
   std::size_t tensorCount() const {
@@ -234,7 +206,7 @@ class Call {
       return true;
     }
     // Where it must fail the kernel says so, and now rather than at the next wait.
-    if (traits_.isPointwise && !outsCanHoldResults()) return false;
+    if (traits_.isPointwise && !writtenCanHoldResults()) return false;
     const std::optional<Layouts> layouts = traits_.isPointwise ? broadcastOuts() : infer();
     if (!layouts) return !traits_.shapes && !hasEmptyOut();
     for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
@@ -253,9 +225,9 @@ class Call {
     out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
   }
 
-  /// False where the type of the inputs is perhaps too wide for an out= argument.
-  bool outsCanHoldResults() const {
-    if (traits_.givesBooleans) return true;
+  /// False where the type of the inputs is perhaps too wide for what the op writes.
+  bool writtenCanHoldResults() const {
+    if (traits_.givesBooleans || tensorsAreOfOneType()) return true;
     at::native::ResultTypeState inputs = {};
     const auto& arguments = op_.schema().arguments();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -284,6 +256,16 @@ class Call {
       layouts.push_back(broadcast(inputs, writtenArgument(i).toTensor().scalar_type()));
     }
     return layouts;
+  }
+
+  bool tensorsAreOfOneType() const {
+    std::optional<at::ScalarType> first;
+    return std::all_of(arguments_.begin(), arguments_.end(), [&first](const c10::IValue& value) {
+      if (!value.isTensor() || !value.toTensor().defined()) return true;
+      const at::ScalarType type = value.toTensor().scalar_type();
+      if (!first) first = type;
+      return *first == type;
+    });
   }
 
   bool hasPythonOut() const {

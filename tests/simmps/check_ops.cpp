@@ -191,8 +191,10 @@ CHECK_CASE(sizesThatDoNotFitAreRefusedAtOnce) {
 CHECK_CASE(argumentsAreRefusedAtOnce) {
   const Tensor a = at::ones({3}, at::TensorOptions().device(kMps));
   Tensor integers = at::zeros({3}, a.options().dtype(at::kLong));
-  const auto narrow = checks::thrown<c10::Error>([&] { at::add_out(integers, a, a); });
-  REQUIRE(narrow.find("result type Float can't be cast to the desired output type Long") == 0);
+  const std::string text = "result type Float can't be cast to the desired output type Long";
+  REQUIRE(checks::thrown<c10::Error>([&] { at::add_out(integers, a, a); }).find(text) == 0);
+  REQUIRE(checks::thrown<c10::Error>([&] { integers.add_(a); }).find(text) == 0);
+  REQUIRE(checks::thrown<c10::Error>([&] { integers.sqrt_(); }).find(text) == 0);
   const auto draw = [](const Tensor& weights, std::int64_t count) {
     return checks::thrown<c10::Error>([&] { at::multinomial(weights, count); });
   };
