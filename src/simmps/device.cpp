@@ -21,6 +21,8 @@
 #include <utility>
 #include <variant>
 
+#include "simmps/lent_tensor.h"
+
 namespace highwater::simmps {
 namespace {
 
@@ -181,7 +183,10 @@ Ledger* deviceLedger() {
 
 void drainDevice(DrainCause cause, std::string_view op) {
   Device& device = theDevice();
-  throwIfFailed(device.timed(cause, op, [&] { return device.queue.drain(); }));
+  const auto failure = device.timed(cause, op, [&] { return device.queue.drain(); });
+  // Not for a generator: who asks one holds its lock.
+  if (cause != DrainCause::Generator) releaseReturnedTensors();
+  throwIfFailed(failure);
 }
 
 void drainDeviceUntil(const DeviceEvent& event) {

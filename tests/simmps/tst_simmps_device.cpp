@@ -58,8 +58,11 @@ class SimmpsDevice : public QObject {
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
     add("sizesThatDoNotFitAreRefusedAtOnce");
+    add("argumentsAreRefusedAtOnce");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
+    add("indicesMayBeOnTheHost");
+    add("convolutionIsOnOneDevice");
     add("deviceErrorsNameTheirOp");
     add("exceptionsOfAnyTypeNameTheirOp");
     add("anEventWaitsForWhatIsBeforeIt", {"HIGHWATER_SIM_LAUNCH_DELAY=50ms"});
@@ -68,6 +71,7 @@ class SimmpsDevice : public QObject {
     add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
     add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("whatAMacRunsAsOneHasOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
     add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
