@@ -121,9 +121,12 @@ class RecordRun final : public QObject {
   void printEnd(const RunEnd& end) const {
     const QStringList lines = session_.lastLines();
     const QString message = QString::fromStdString(end.message);
-    // A worker that could not begin has said so in its only line, signed or not: no need to repeat.
-    const bool allSaid =
-        lines.size() == 1 && (message.endsWith(lines.last()) || lines.last().endsWith(message));
+    // What could not begin has said so in each of its lines, signed or not: no need to repeat.
+    const bool allSaid = std::all_of(lines.begin(), lines.end(), [&message](const QString& line) {
+      const QString unsignedLine = line.section(QStringLiteral(": "), 2);
+      return message.endsWith(line) || line.endsWith(message) ||
+             (!unsignedLine.isEmpty() && message.endsWith(unsignedLine));
+    });
     if (end.reason != RunEnd::Reason::kStopped && !lines.isEmpty() && !allSaid) {
       printError("the worker's last lines:");
       for (const QString& line :

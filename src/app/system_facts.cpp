@@ -25,6 +25,7 @@ constexpr std::array kVariables = {
     Variable{"PYTORCH_MPS_PREFER_METAL", "set: Metal kernels instead of MPSGraph for matmul"},
     Variable{"PYTORCH_MPS_LOG_PROFILE_INFO", "bits that make PyTorch print its own profile"},
     Variable{"PYTORCH_MPS_TRACE_SIGNPOSTS", "bits that emit signposts for Instruments"},
+    Variable{"OMP_WAIT_POLICY", "PASSIVE, which the worker sets itself, keeps idle threads quiet"},
     Variable{"OMP_NUM_THREADS", "threads of CPU kernels, the simulated device's too"},
     Variable{"HIGHWATER_WORKER", "the worker program to start"},
     Variable{"HIGHWATER_HANG_TIMEOUT_MS",

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "app/main_window.h"
+#include "app/stop_signals.h"
 #include "app/terminal.h"
 #include "core/exit_codes.h"
 
@@ -43,6 +44,12 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
       return kExitFailed;
     }
   }
+  // As if it had been closed by hand: the run ends, and its recording with it.
+  const StopSignals stops;
+  QObject::connect(&stops, &StopSignals::stopRequested, &window, [&window] {
+    window.close();
+    QApplication::quit();
+  });
   window.show();
   if (options.startAtOnce) {
     window.startRun();

@@ -61,7 +61,7 @@ inline constexpr std::array kSimKnobs = {
     SimKnob{kSimSlowdownVariable, "--sim-slowdown", "FACTOR", "1",
             "A kernel takes this many times as long, 1 to 1000"},
     SimKnob{kSimMissingOpsVariable, "--sim-missing-ops", "OP,...", "none",
-            "Ops that lack an MPS kernel besides those that really do, as in kthvalue,aten::mode"},
+            "Ops that lack an MPS kernel besides those that really do, as in gelu,aten::cumsum"},
     SimKnob{kSimOutOfMemoryAtVariable, "--sim-oom-at", "N", "never",
             "The N-th allocation of the device is refused"},
     SimKnob{kSimHangAtVariable, "--sim-hang-at", "N", "never",

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/run_summary.h"
+#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::models {
@@ -40,6 +41,7 @@ std::vector<NowModel::Row> NowModel::rows() const {
   std::vector<Row> rows;
   addMemory(rows);
   addGpu(rows);
+  addSystem(rows);
   addSteps(rows);
   return rows;
 }
@@ -80,6 +82,23 @@ void NowModel::addGpu(std::vector<Row>& rows) const {
   if (gpu.empty() || std::isnan(gpu[gpu.size() - 1])) return;
   rows.push_back({tr("GPU utilization"), tr("%1 %").arg(gpu[gpu.size() - 1], 0, 'f', 0),
                   tr("Of all processes, as the driver reports it")});
+}
+
+/// Rows for what is known and worth a look: a system at rest is not.
+void NowModel::addSystem(std::vector<Row>& rows) const {
+  const auto& system = store_->system();
+  if (system.timesNs.empty()) return;
+  const std::size_t last = system.timesNs.size() - 1;
+  const events::Pressure pressure = system.pressure[last];
+  if (pressure == events::Pressure::Warning || pressure == events::Pressure::Critical) {
+    const std::string_view word = pressureName(pressure);
+    rows.push_back({tr("Memory pressure"),
+                    QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
+                    tr("The system's: other applications count as well")});
+  }
+  if (system.swapUsed[last] > 0) {
+    rows.push_back({tr("Swap used"), bytesText(system.swapUsed[last]), tr("By the whole system")});
+  }
 }
 
 void NowModel::addSteps(std::vector<Row>& rows) const {

@@ -35,6 +35,7 @@ class NowModel final : public QAbstractTableModel {
   [[nodiscard]] std::vector<Row> rows() const;
   void addMemory(std::vector<Row>& rows) const;
   void addGpu(std::vector<Row>& rows) const;
+  void addSystem(std::vector<Row>& rows) const;
   void addSteps(std::vector<Row>& rows) const;
 
   const analysis::LiveStore* store_;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kShelfRow = 16;
 constexpr double kShelfBreak = 8;  ///< the wavy line under the shelf
 /// A footprint this many times the driver's memory goes to the shelf: it would flatten the bands.
-constexpr double kFootprintFlattens = 2.5;
+constexpr double kFootprintFlattens = 6;
 
 QString bytesText(double bytes) {
   return QString::fromStdString(formatBytes(static_cast<std::uint64_t>(std::max(bytes, 0.0))));

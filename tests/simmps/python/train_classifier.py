@@ -45,4 +45,4 @@ if __name__ == "__main__":
 
     for step, loss in enumerate(train(mps)):
         print(f"step {step:2}  loss {loss:.4f}  "
-              f"{torch.mps.driver_allocated_memory() / 2**20:.0f} MiB of driver memory")
+              f"{torch.mps.driver_allocated_memory() / 2**20:.0f} MiB of driver memory, simulated")
