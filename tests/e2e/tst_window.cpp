@@ -270,7 +270,15 @@ class TestWindow : public QObject {
     QVERIFY2(said.contains("aten::_local_scalar_dense"), qPrintable(said));
   }
 
-  void aKilledWindowTakesItsWorkerWithIt() {
+  void anEndedWindowTakesItsWorkerWithIt_data() {
+    QTest::addColumn<int>("signal");
+    QTest::addColumn<bool>("closesItsRecording");
+    QTest::newRow("killed") << SIGKILL << false;
+    QTest::newRow("asked to end") << SIGTERM << true;
+  }
+  void anEndedWindowTakesItsWorkerWithIt() {
+    QFETCH(int, signal);
+    QFETCH(bool, closesItsRecording);
     const QTemporaryDir home;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert(QStringLiteral("HOME"), home.path());
@@ -294,10 +302,17 @@ class TestWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kStartMs);
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
-    process.kill();
+    QCOMPARE(::kill(static_cast<pid_t>(process.processId()), signal), 0);
     QVERIFY(process.waitForFinished());
     QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), 2000);
     QVERIFY(recordedSteps() > 0);
+    if (!closesItsRecording) return;
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    analysis::LiveStore store;
+    const QString file = recordingBelow(home.path());
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(store.end());
+    QVERIFY(!QFile::exists(file + "-wal"));
   }
 };
 

@@ -41,6 +41,7 @@ class TestModels : public QObject {
   void stepsResetForAnotherRun();
   void nowFillsAsTheRunGoesOn();
   void nowShowsTheGpuWhereItIsKnown();
+  void nowShowsASystemUnderPressure();
   void logKeepsMarkersAndIsBounded();
 };
 
@@ -173,6 +174,29 @@ void TestModels::nowShowsTheGpuWhereItIsKnown() {
       model.match(model.index(0, NowModel::kName), Qt::DisplayRole, "GPU utilization");
   QCOMPARE(found.size(), 1);
   QCOMPARE(cell(model, found[0].row(), NowModel::kValue), QStringLiteral("62 %"));
+}
+
+void TestModels::nowShowsASystemUnderPressure() {
+  LiveStore store;
+  NowModel model(&store);
+  const QAbstractItemModelTester tester(&model, kFatal);
+  const auto row = [&](const char* name) {
+    model.refresh();
+    const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
+    return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
+  };
+  const auto sample = [&store](std::int64_t timeNs, std::int64_t swap, events::Pressure pressure) {
+    const events::SystemSample reading(timeNs, 1, 1, swap, -1, pressure);
+    EventBatch batch;
+    batch.completeUpToNs = timeNs;
+    batch.systemSamples = {&reading, 1};
+    store.apply(batch);
+  };
+  sample(1, 0, events::Pressure::Normal);
+  QCOMPARE(row("Memory pressure") + row("Swap used"), QString());
+  sample(2, std::int64_t{5} << 20, events::Pressure::Critical);
+  QCOMPARE(row("Memory pressure"), QStringLiteral("critical"));
+  QCOMPARE(row("Swap used"), QStringLiteral("5.0 MiB"));
 }
 
 void TestModels::logKeepsMarkersAndIsBounded() {
