@@ -25,7 +25,7 @@ constexpr int kMostPicture = 16'384;
 /// its own number errors say neither the range nor what to do.
 struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
-  std::string steps, batch, seq, lossEvery, seed, samplingHz;
+  std::string steps, batch, seq, lossEvery, seed, samplingHz, level;
   std::vector<std::string> set;
   SimOptions sim;
 };
@@ -46,6 +46,8 @@ void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
   app.add_option("--sampling-hz", texts.samplingHz, "Memory samples a second, 1 to 1000")
       ->type_name("N");
+  app.add_option("--level", texts.level, "How closely to look: off, monitor or ops (every op)")
+      ->check(CLI::IsMember({"off", "monitor", "ops"}));
   texts.sim.addTo(app);
 }
 
@@ -87,6 +89,7 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   options.preset = QString::fromStdString(texts.preset);
   options.dataFile = QString::fromStdString(texts.data);
   options.dtype = QString::fromStdString(texts.dtype);
+  options.probeLevel = QString::fromStdString(texts.level);
   auto environment = texts.sim.environment(texts.device);
   if (!environment) return environment.error();
   options.environment = *environment;

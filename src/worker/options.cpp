@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "core/names.h"
 #include "core/units.h"
 #include "worker/knobs.h"
 
@@ -72,7 +73,8 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
       ->needs("--data");
 }
 
-void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes) {
+void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes,
+                        std::string& level) {
   app.add_option("--device", o.device, "auto, mps, sim (simulated MPS) or cpu")
       ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
       ->capture_default_str();
@@ -93,6 +95,9 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
       ->capture_default_str();
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
       ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  app.add_option("--level", level, "How closely to look: off, monitor, ops (every op)")
+      ->check(CLI::IsMember({"off", "monitor", "ops"}))
       ->capture_default_str();
   app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
       ->take_all()
@@ -120,8 +125,9 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   Options options;
   RawConnection connection;
   std::string dtype = "float32";
+  std::string level(probeLevelKey(options.probeLevel));
   std::vector<std::string> changes;
-  addTrainingOptions(app, options, changes);
+  addTrainingOptions(app, options, changes, level);
   addModelOptions(app, options, dtype);
   addConnectionOptions(app, options, connection);
   try {
@@ -132,6 +138,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   } catch (const CLI::ParseError& error) {
     return usageError(error.what());
   }
+  options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
   if (!options.recommendedMax.empty()) {

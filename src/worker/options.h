@@ -46,6 +46,7 @@ struct Options {
   std::optional<double> learningRate;
   std::uint64_t seed = 1;
   std::uint32_t samplingHz = 50;
+  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
   std::string recommendedMax;  ///< for the simulated device; empty: its own default
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;

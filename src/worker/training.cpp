@@ -107,6 +107,7 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
       device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
                                               : torch::Device(torch::kCPU)) {
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
+  recorder_.setLevel(setup_.options->probeLevel);
   torch::manual_seed(setup_.options->seed);
   model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
                            static_cast<std::int64_t>(setup_.data.labelNames.size()));
@@ -137,6 +138,7 @@ RunDescription ClassifierTraining::description() const {
   run.maxBatchSize = kMaxWorkerBatchSize;
   run.maxSequenceLength = setup_.sizes.model.maxSequenceLength;
   run.plannedSteps = options.steps;
+  run.probeLevel = options.probeLevel;
   return run;
 }
 
@@ -208,6 +210,11 @@ void ClassifierTraining::trainStep(const NextAction& action) {
   recorder_.setStep(action.step);
   for (const KnobChange& change : action.changes) {
     recorder_.mark(change.kind, action.step, change.before, change.after);
+  }
+  if (action.probeLevel != recorder_.level()) {
+    recorder_.mark(events::MarkerKind::ProbeLevel, action.step,
+                   static_cast<double>(recorder_.level()), static_cast<double>(action.probeLevel));
+    recorder_.setLevel(action.probeLevel);
   }
   recorder_.resetSeenPeaks();
   if (counters_) probe::resetExactPeaks();
