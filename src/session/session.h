@@ -28,6 +28,7 @@ struct LaunchOptions {
   std::uint32_t lossEvery = 0;
   int samplingHz = 0;
   QString probeLevel;  ///< off, monitor or ops
+  QString scenario;    ///< of core/scenarios.h
   std::optional<std::uint64_t> seed;
   std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step
   QStringList environment;               ///< NAME=VALUE, added to the worker's

@@ -66,6 +66,7 @@ QStringList workerArguments(const LaunchOptions& options) {
   addNumber("--loss-every", options.lossEvery);
   addNumber("--sampling-hz", options.samplingHz);
   addText("--level", options.probeLevel);
+  addText("--scenario", options.scenario);
   if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
   return arguments;
 }

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "core/names.h"
+#include "core/scenarios.h"
 #include "core/units.h"
 #include "worker/knobs.h"
 
@@ -102,8 +103,22 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
   app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
       ->take_all()
       ->expected(1);
+  app.add_option("--scenario", o.scenario, "A training program with one known problem, by name");
   app.add_option("--recommended-max", o.recommendedMax,
                  "Recommended max of the simulated device, as in 2GiB");
+}
+
+/// A scenario's sizes hold where the command line has none.
+Result<void> applyScenario(const CLI::App& app, Options& options) {
+  if (options.scenario.empty()) return {};
+  const auto found = findScenario(options.scenario);
+  if (!found) return usageError("--scenario: " + found.error().message);
+  const Scenario& scenario = **found;
+  if (app.count("--steps") == 0) options.steps = scenario.steps;
+  if (app.count("--loss-every") == 0) options.lossEvery = scenario.lossEvery;
+  if (!options.batchSize) options.batchSize = scenario.batchSize;
+  if (!options.sequenceLength) options.sequenceLength = scenario.sequenceLength;
+  return {};
 }
 
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
@@ -141,6 +156,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
+  if (auto fine = applyScenario(app, options); !fine) return fine.error();
   if (!options.recommendedMax.empty()) {
     const auto bytes = parseBytes(options.recommendedMax, "--recommended-max");
     if (!bytes) return bytes.error();

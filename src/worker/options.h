@@ -48,6 +48,7 @@ struct Options {
   std::uint32_t samplingHz = 50;
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
+  std::string scenario;        ///< of core/scenarios.h; empty: the workload as it is
   std::string recommendedMax;  ///< for the simulated device; empty: its own default
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;
   bool autostart = false;
