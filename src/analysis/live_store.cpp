@@ -69,12 +69,15 @@ void LiveStore::apply(const Message& message) {
         } else if constexpr (std::is_same_v<T, RunDescription>) {
           run_ = value;
           knobs_ = value.knobs;
+          probeLevel_ = value.probeLevel;
         } else if constexpr (std::is_same_v<T, Definitions>) {
           definitions_.add(value);
         } else if constexpr (std::is_same_v<T, EventBatch>) {
           addBatch(value);
         } else if constexpr (std::is_same_v<T, RunEnd>) {
           end_ = value;
+        } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
+          acceptances_[value.op] = value;
         } else {
           return false;
         }
@@ -101,6 +104,8 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& step : batch.steps) addStep(step);
   for (const auto& span : batch.deviceSpans) addDeviceSpan(span);
   evaluations_.insert(evaluations_.end(), batch.evaluations.begin(), batch.evaluations.end());
+  phaseMemory_.insert(phaseMemory_.end(), batch.phaseMemory.begin(), batch.phaseMemory.end());
+  for (const auto& op : batch.ops) addOp(op);
   addOpenSpans(batch.openSpans);
   for (const auto& heartbeat : batch.heartbeats) addHeartbeat(heartbeat);
   for (const auto& drop : batch.drops) addDrop(drop);
@@ -214,9 +219,23 @@ void LiveStore::addMarker(const events::Marker& marker) {
     case events::MarkerKind::Resumed:
       setPaused(false, marker.time_ns());
       break;
+    case events::MarkerKind::ProbeLevel:
+      probeLevel_ = static_cast<events::ProbeLevel>(static_cast<int>(marker.value_after()));
+      break;
     default:
       break;
   }
+}
+
+void LiveStore::addOp(const events::OpSpan& op) {
+  ops_.lanes[{op.thread(), op.depth()}].append(spanOf(
+      op.begin_ns(), op.duration_ns(), ops_.records.size(), static_cast<std::uint8_t>(op.phase())));
+  ops_.records.push_back(op);
+}
+
+const FallbackAcceptance* LiveStore::acceptanceOf(const std::string& op) const {
+  const auto found = acceptances_.find(op);
+  return found != acceptances_.end() && found->second.accepted ? &found->second : nullptr;
 }
 
 void LiveStore::addOpenSpans(std::span<const events::OpenSpan> spans) {

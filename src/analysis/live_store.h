@@ -40,6 +40,13 @@ struct StepColumns {
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
+/// Ops at ProbeLevel Ops, in the order in which they ended; a lane for each thread and depth, whose
+/// payload is the row.
+struct OpColumns {
+  std::vector<events::OpSpan> records;
+  std::map<std::pair<ThreadId, std::uint16_t>, SpanIndex> lanes;
+};
+
 /// The innermost span that was open when the worker last reported one.
 struct OpenSpanState {
   events::OpenSpan span;
@@ -74,6 +81,7 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
   [[nodiscard]] const SystemColumns& system() const { return system_; }
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
+  [[nodiscard]] const OpColumns& ops() const { return ops_; }
 
   /// These are in the order they came; the lanes below are in order of time.
   [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
@@ -81,6 +89,10 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
   [[nodiscard]] const std::vector<events::Marker>& markers() const { return markers_; }
   [[nodiscard]] const std::vector<events::Evaluation>& evaluations() const { return evaluations_; }
+  [[nodiscard]] const std::vector<events::PhaseMemory>& phaseMemory() const { return phaseMemory_; }
+
+  /// The last word on an op: nullptr where nobody accepted that it runs on the CPU.
+  [[nodiscard]] const FallbackAcceptance* acceptanceOf(const std::string& op) const;
 
   /// Lanes: payload is the index into the vector of the same kind; category is the phase, the sync
   /// kind (bit 7: deliberate), the phase of the fallback.
@@ -104,6 +116,8 @@ class LiveStore final : public MessageSink {
   /// The step that runs, as of the last heartbeat or event of a step; 0 before the first.
   [[nodiscard]] std::uint32_t runningStep() const { return runningStep_; }
   [[nodiscard]] bool paused() const { return paused_; }
+  /// How closely the probe looks, as far as the stream told.
+  [[nodiscard]] events::ProbeLevel probeLevel() const { return probeLevel_; }
 
   /// Events that say something about the run: not heartbeats, open spans and drop records.
   [[nodiscard]] std::uint64_t eventCount() const { return eventCount_; }
@@ -127,6 +141,7 @@ class LiveStore final : public MessageSink {
   void addSyncPoint(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
+  void addOp(const events::OpSpan& op);
   void addOpenSpans(std::span<const events::OpenSpan> spans);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
@@ -152,6 +167,9 @@ class LiveStore final : public MessageSink {
   std::vector<events::FallbackEvent> fallbacks_;
   std::vector<events::Marker> markers_;
   std::vector<events::Evaluation> evaluations_;
+  std::vector<events::PhaseMemory> phaseMemory_;
+  OpColumns ops_;
+  std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, syncLane_, fallbackLane_;
   DefinitionTable definitions_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
@@ -159,6 +177,7 @@ class LiveStore final : public MessageSink {
   Knobs knobs_;
   std::uint32_t runningStep_ = 0;
   bool paused_ = false;
+  events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;
   std::int64_t pausedAsOfNs_ = 0;  ///< the time of the event that paused_ is from
   std::map<events::EventKind, std::uint64_t> droppedByKind_;
   std::vector<events::DropRecord> drops_;

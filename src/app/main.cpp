@@ -1,6 +1,7 @@
 #include <QCoreApplication>
 #include <cstdio>
 
+#include "app/accept_command.h"
 #include "app/doctor_command.h"
 #include "app/export_command.h"
 #include "app/options.h"
@@ -24,6 +25,11 @@ int run(const RecordOptions& options, int argc, char** argv) {
 int run(const ReportOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runReport(options);
+}
+
+int run(const AcceptOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runAccept(options);
 }
 
 int run(const DoctorOptions& options, int argc, char** argv) {

@@ -12,6 +12,7 @@
 #include "app/run_tool_bar.h"
 #include "app/window_actions.h"
 #include "app/window_docks.h"
+#include "core/scenarios.h"
 #include "core/units.h"
 #include "views/banner.h"
 #include "views/controls_panel.h"
@@ -70,7 +71,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->addTo(actions_->viewMenu);
 
   const auto& options = run_.options();
-  toolBar_->choose(options.workload, options.preset);
+  toolBar_->choose(options.workload, options.scenario, options.preset);
   docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
   actions_->checkDevice(options.device);
   connectActions();
@@ -112,8 +113,11 @@ void MainWindow::connectActions() {
     updateState();
   });
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
-  connect(toolBar_, &RunToolBar::workloadChosen, this,
-          [this](const QString& workload) { run_.options().workload = workload; });
+  connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
+    run_.options().workload = workload;
+    chooseScenario({});
+  });
+  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::chooseScenario);
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &RunControl::setKnobs);
@@ -202,6 +206,15 @@ void MainWindow::setTheme(ThemeChoice choice) {
   }
 }
 
+void MainWindow::chooseScenario(const QString& name) {
+  run_.options().scenario = name;
+  const auto scenario = findScenario(name.toStdString());
+  if (!scenario) return;
+  const Knobs knobs{(*scenario)->batchSize, (*scenario)->sequenceLength, (*scenario)->lossEvery};
+  docks_->controls()->setKnobs(knobs);
+  run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+}
+
 void MainWindow::startRun() {
   banner_->hide();
   if (run_.live()) {
@@ -249,8 +262,12 @@ void MainWindow::refreshPanes() {
     runShown_ = true;
     docks_->controls()->showRun(*store.run());
     // What the user sees is what the next run starts with.
-    toolBar_->choose(text(store.run()->workload), text(store.run()->preset));
+    toolBar_->choose(text(store.run()->workload), text(store.run()->scenario),
+                     text(store.run()->preset));
     run_.options().workload = text(store.run()->workload);
+    // One of a newer version could not be started here.
+    const bool known = findScenario(store.run()->scenario).ok();
+    run_.options().scenario = known ? text(store.run()->scenario) : QString();
     run_.options().preset = text(store.run()->preset);
     updateState();
   }

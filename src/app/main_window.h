@@ -40,6 +40,8 @@ class MainWindow final : public QMainWindow {
 
   /// Starts a run with what the controls show; nothing where one goes on.
   void startRun();
+  /// Its sizes become those of the next run; an empty name is no scenario.
+  void chooseScenario(const QString& name);
 
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
   [[nodiscard]] RunControl& runControl() { return run_; }

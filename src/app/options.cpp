@@ -4,10 +4,12 @@
 #include <functional>
 #include <set>
 
+#include "app/accept_command.h"
 #include "app/number_options.h"
 #include "app/sim_options.h"
 #include "app/version.h"
 #include "core/exit_codes.h"
+#include "core/scenarios.h"
 #include "wire/limits.h"
 
 namespace highwater::app {
@@ -25,10 +27,18 @@ constexpr int kMostPicture = 16'384;
 /// its own number errors say neither the range nor what to do.
 struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
-  std::string steps, batch, seq, lossEvery, seed, samplingHz;
+  std::string steps, batch, seq, lossEvery, seed, samplingHz, level, scenario;
   std::vector<std::string> set;
   SimOptions sim;
 };
+
+std::string scenarioNames() {
+  std::string names;
+  for (const Scenario& each : scenarios()) {
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return names;
+}
 
 void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
@@ -46,6 +56,11 @@ void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
   app.add_option("--sampling-hz", texts.samplingHz, "Memory samples a second, 1 to 1000")
       ->type_name("N");
+  app.add_option("--level", texts.level, "How closely to look: off, monitor or ops (every op)")
+      ->check(CLI::IsMember({"off", "monitor", "ops"}));
+  app.add_option("--scenario", texts.scenario,
+                 "A training program with one known problem: " + scenarioNames())
+      ->type_name("NAME");
   texts.sim.addTo(app);
 }
 
@@ -87,6 +102,11 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   options.preset = QString::fromStdString(texts.preset);
   options.dataFile = QString::fromStdString(texts.data);
   options.dtype = QString::fromStdString(texts.dtype);
+  options.probeLevel = QString::fromStdString(texts.level);
+  if (!texts.scenario.empty()) {
+    if (auto known = findScenario(texts.scenario); !known) return known.error();
+    options.scenario = QString::fromStdString(texts.scenario);
+  }
   auto environment = texts.sim.environment(texts.device);
   if (!environment) return environment.error();
   options.environment = *environment;
@@ -147,6 +167,7 @@ class CommandLine {
     app_.require_subcommand(0, 1);
     addRecord();
     addReport();
+    addAccept();
     addExport();
     addDoctor();
   }
@@ -186,9 +207,29 @@ class CommandLine {
         ->type_name("FILE")
         ->required();
     record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
+    record_
+        ->add_option("--accept-fallback", acceptedTexts_,
+                     "A fallback that is fine, with the reason to keep; may be repeated")
+        ->type_name("OP=REASON")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     record_->add_flag("--end-stalled", recordOptions_.endStalled,
                       "End the run where its training stands still for "
                       "$HIGHWATER_HANG_TIMEOUT_MS (10000)");
+  }
+
+  void addAccept() {
+    accept_ = app_.add_subcommand("accept", "Keep in a recording that a fallback is fine");
+    accept_->add_option("FILE", acceptOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    accept_->add_option("--fallback", acceptedOp_, "The op, as the report names it")
+        ->type_name("OP")
+        ->required();
+    accept_->add_option("--reason", acceptedReason_, "Why the CPU is fine for it")
+        ->type_name("TEXT")
+        ->required();
   }
 
   void addReport() {
@@ -228,13 +269,25 @@ class CommandLine {
     const RunTexts& texts = record_->parsed()   ? recordTexts_
                             : doctor_->parsed() ? doctorTexts_
                                                 : runTexts_;
+    useStepsOfScenario();
     auto launch = readRunOptions(texts);
     if (!launch) return launch.error();
     if (record_->parsed()) {
       recordOptions_.launch = *launch;
+      for (const std::string& text : acceptedTexts_) {
+        auto acceptance = parseAcceptance(text);
+        if (!acceptance) return acceptance.error();
+        recordOptions_.accepted.push_back(std::move(*acceptance));
+      }
       return Invocation(recordOptions_);
     }
     if (report_->parsed()) return Invocation(reportOptions_);
+    if (accept_->parsed()) {
+      auto acceptance = parseAcceptance(acceptedOp_ + '=' + acceptedReason_);
+      if (!acceptance) return acceptance.error();
+      acceptOptions_.acceptance = std::move(*acceptance);
+      return Invocation(acceptOptions_);
+    }
     if (export_->parsed()) {
       auto size = readSize(sizeText_);
       if (!size) return size.error();
@@ -254,15 +307,26 @@ class CommandLine {
     return Invocation(window_);
   }
 
+  /// `record` shows how far it is, and so must know. The worker takes all else from the scenario.
+  void useStepsOfScenario() {
+    const auto scenario = findScenario(recordTexts_.scenario);
+    if (!scenario || record_->count("--steps") > 0) return;
+    recordTexts_.steps = std::to_string((*scenario)->steps);
+  }
+
   CLI::App app_{"Profiler and memory monitor for PyTorch training on MPS"};
   CLI::App* record_ = nullptr;
   CLI::App* report_ = nullptr;
+  CLI::App* accept_ = nullptr;
   CLI::App* export_ = nullptr;
   CLI::App* doctor_ = nullptr;
   RunTexts runTexts_, recordTexts_, doctorTexts_;
   WindowOptions window_;
   RecordOptions recordOptions_;
   ReportOptions reportOptions_;
+  AcceptOptions acceptOptions_;
+  std::string acceptedOp_, acceptedReason_;
+  std::vector<std::string> acceptedTexts_;
   ExportOptions exportOptions_;
   DoctorOptions doctorOptions_;
   std::string sizeText_ = "1600x1000";

@@ -23,11 +23,17 @@ struct RecordOptions {
   std::string output;
   bool force = false;
   bool endStalled = false;  ///< give up where the training stands still
+  std::vector<FallbackAcceptance> accepted;
 };
 
 struct ReportOptions {
   std::string recording;
   bool json = false;
+};
+
+struct AcceptOptions {
+  std::string recording;
+  FallbackAcceptance acceptance;
 };
 
 struct ExportOptions {
@@ -43,8 +49,8 @@ struct DoctorOptions {
 };
 
 /// What a command line asks for.
-using Invocation =
-    std::variant<WindowOptions, RecordOptions, ReportOptions, ExportOptions, DoctorOptions>;
+using Invocation = std::variant<WindowOptions, RecordOptions, ReportOptions, ExportOptions,
+                                DoctorOptions, AcceptOptions>;
 
 /// What to print and with which code to exit, where a command line asks for no more (--help) or is
 /// wrong.

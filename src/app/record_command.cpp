@@ -50,6 +50,7 @@ class RecordRun final : public QObject {
   void onState(Session::State state) {
     if (state != Session::State::kRunning || output_.begun()) return;
     if (auto begun = output_.begin(); !begun) fail(begun.error().message);
+    for (const FallbackAcceptance& each : options_.accepted) session_.acceptFallback(each);
   }
 
   void onReceived() {

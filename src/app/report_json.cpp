@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/step_queue.h"
+#include "app/findings_report.h"
 #include "app/version.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -197,6 +198,7 @@ QJsonValue runJson(const LiveStore& store) {
                      {"batch_size", integer(run.knobs.batchSize)},
                      {"sequence_length", integer(run.knobs.sequenceLength)},
                      {"loss_every", integer(run.knobs.lossEvery)},
+                     {"scenario", run.scenario.empty() ? QJsonValue() : text(run.scenario)},
                      {"planned_steps", integer(run.plannedSteps)}};
 }
 
@@ -241,6 +243,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"duration_ms", ms(store.completeUpToNs())},
       {"end", endJson(store)},
       {"run", runJson(store)}};
+  addFindings(analysis::findProblems(store), report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {
     addHello(*store.hello(), report);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/step_queue.h"
+#include "app/findings_report.h"
 #include "app/terminal.h"
 #include "app/text_table.h"
 #include "core/names.h"
@@ -111,7 +112,8 @@ std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s)
 }
 
 std::string runLine(const RunDescription& run) {
-  return plain(run.workload + ", preset " + run.preset + ", " + run.dtype + ", " +
+  const std::string scenario = run.scenario.empty() ? "" : ", scenario " + run.scenario;
+  return plain(run.workload + scenario + ", preset " + run.preset + ", " + run.dtype + ", " +
                std::to_string(run.parameters) + " parameters");
 }
 
@@ -215,7 +217,8 @@ std::string reportText(const std::string& title, const LiveStore& store,
   head.add({"Ended", endLine(store)});
   addNumbers(head, store, summary);
   head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
-  return plain(title) + "\n\n" + head.text(2) + section("Phases", phaseTable(summary)) +
+  return plain(title) + "\n\n" + findingsText(analysis::findProblems(store)) + '\n' + head.text(2) +
+         section("Phases", phaseTable(summary)) +
          section("Sync points", opTable(summary.syncPoints, true)) +
          section("Fallbacks", opTable(summary.fallbacks, false)) +
          section("Markers", markerTable(store));

@@ -9,6 +9,7 @@
 
 #include "app/device_badge.h"
 #include "app/window_actions.h"
+#include "core/scenarios.h"
 #include "views/theme.h"
 
 namespace highwater::app {
@@ -111,7 +112,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   workload_->setObjectName(QStringLiteral("workloadCombo"));
   workload_->setAccessibleName(tr("Workload"));
   workload_->setToolTip(tr("What is trained: texts of issues into three classes"));
-  workload_->addItem(QStringLiteral("issue-classifier"));
+  workload_->addItem(QStringLiteral("issue-classifier"), QString());
+  addScenarios();
   addWidget(workload_);
   addGap(this, 8);
   addCaption(tr("Preset"));
@@ -132,7 +134,11 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addWidget(shrinking_.back());
   addLine(this);
   addWidget(recording_);
-  connect(workload_, &QComboBox::textActivated, this, &RunToolBar::workloadChosen);
+  connect(workload_, &QComboBox::activated, this, [this](int index) {
+    const QString scenario = workload_->itemData(index).toString();
+    scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
+                       : emit scenarioChosen(scenario);
+  });
   connect(preset_, &QComboBox::activated, this,
           [this](int index) { emit presetChosen(preset_->itemData(index).toString()); });
 }
@@ -157,12 +163,25 @@ void RunToolBar::addCaption(const QString& text) {
   captions_ << addWidget(gap);
 }
 
-void RunToolBar::choose(const QString& workload, const QString& preset) {
-  const int known = workload_->findText(workload);
-  if (known < 0) {
-    workload_->addItem(workload);
+void RunToolBar::addScenarios() {
+  workload_->insertSeparator(workload_->count());
+  for (const Scenario& each : scenarios()) {
+    const QString name = QString::fromUtf8(each.name);
+    workload_->addItem(name, name);
+    workload_->setItemData(
+        workload_->count() - 1,
+        tr("Scenario: %1 %2")
+            .arg(QString::fromUtf8(each.description), QString::fromUtf8(each.shows)),
+        Qt::ToolTipRole);
   }
-  workload_->setCurrentText(workload);
+}
+
+void RunToolBar::choose(const QString& workload, const QString& scenario, const QString& preset) {
+  const int known = scenario.isEmpty() ? -1 : workload_->findData(scenario);
+  if (known < 0 && workload_->findText(workload) < 0) {
+    workload_->addItem(workload, QString());
+  }
+  workload_->setCurrentIndex(known < 0 ? workload_->findText(workload) : known);
   if (preset_->findData(preset) < 0) {
     preset_->addItem(preset, preset);
   }

@@ -32,7 +32,8 @@ class RecordingIndicator final : public QWidget {
   QString time_;
 };
 
-/// Run, Pause, Stop; the device; workload and preset; Empty cache; Follow; the recording.
+/// Run, Pause, Stop; the device; workload (or a scenario) and preset; Empty cache; Follow; the
+/// recording.
 class RunToolBar final : public QToolBar {
   Q_OBJECT
 
@@ -41,19 +42,23 @@ class RunToolBar final : public QToolBar {
 
   [[nodiscard]] DeviceBadge* badge() const { return badge_; }
   [[nodiscard]] RecordingIndicator* recording() const { return recording_; }
-  /// For the next run; an empty preset leaves it to the worker.
-  void choose(const QString& workload, const QString& preset);
+  /// For the next run; without a scenario the workload as it is; an empty preset leaves it to the
+  /// worker.
+  void choose(const QString& workload, const QString& scenario, const QString& preset);
   void setChoosable(bool choosable);
   /// Labels become icons with tooltips.
   void setSmall(bool small);
 
  signals:
   void workloadChosen(const QString& workload);
+  /// One of core/scenarios.h, instead of a plain workload.
+  void scenarioChosen(const QString& scenario);
   void presetChosen(const QString& preset);
 
  private:
   QToolButton* addButton(QAction* action);
   void addCaption(const QString& text);
+  void addScenarios();
 
   DeviceBadge* badge_;
   RecordingIndicator* recording_;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/names.h"
+
 namespace highwater {
 namespace {
 
@@ -98,6 +100,10 @@ std::string DefinitionTable::markerText(const events::Marker& marker) const {
       return "paused";
     case events::MarkerKind::Resumed:
       return "resumed";
+    case events::MarkerKind::ProbeLevel: {
+      const auto level = static_cast<events::ProbeLevel>(static_cast<int>(marker.value_after()));
+      return "probe level " + std::string(probeLevelKey(level));
+    }
     case events::MarkerKind::Note:
       return detail.empty() ? "note" : detail;
   }

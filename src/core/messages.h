@@ -81,6 +81,8 @@ struct RunDescription {
   std::uint32_t maxBatchSize = 0;
   std::uint32_t maxSequenceLength = 0;  ///< the length of the position table
   std::uint32_t plannedSteps = 0;       ///< 0: until stopped
+  std::string scenario;                 ///< empty where the workload runs as it is
+  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< at step 1
 };
 
 struct NameDefinition {
@@ -134,6 +136,8 @@ struct EventBatch {
   std::span<const events::Heartbeat> heartbeats;
   std::span<const events::DropRecord> drops;
   std::span<const events::DeviceSpan> deviceSpans;
+  std::span<const events::OpSpan> ops;
+  std::span<const events::PhaseMemory> phaseMemory;
 
   /// Calls f(span) for each of the spans above, in that order.
   template <typename F>
@@ -150,6 +154,8 @@ struct EventBatch {
     f(heartbeats);
     f(drops);
     f(deviceSpans);
+    f(ops);
+    f(phaseMemory);
   }
   [[nodiscard]] std::size_t size() const {
     std::size_t n = 0;
@@ -191,6 +197,12 @@ struct SetKnobs {
   std::optional<std::uint32_t> lossEvery;
   std::uint32_t atStep = 0;
 };
+/// How closely the probe looks from the next step on. `steps` > 0: for so many steps, then as
+/// before.
+struct SetProbeLevel {
+  events::ProbeLevel level = events::ProbeLevel::Monitor;
+  std::uint32_t steps = 0;
+};
 struct StartTraining {};
 struct PauseTraining {};
 struct ResumeTraining {};
@@ -200,7 +212,8 @@ struct StopTraining {};
 /// From the host to the worker. Each is answered by one CommandResult with its id.
 struct Command {
   std::uint32_t id = 0;
-  std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs>
+  std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
+               SetProbeLevel>
       action;
 };
 
@@ -225,8 +238,17 @@ struct RunEnd {
   std::string lastLines;  ///< the last lines that the worker printed
 };
 
+/// The user takes it that an op runs on the CPU ("accept the CPU path"), or takes that back.
+/// Written by the host into the recording, also after its RunEnd; the last word on an op counts.
+struct FallbackAcceptance {
+  std::string op;  ///< its name with namespace: "aten::kthvalue"
+  bool accepted = true;
+  std::string reason;  ///< the user's words, may be empty
+  std::int64_t unixTimeNs = 0;
+};
+
 /// Any one thing that a frame can hold.
 using Message = std::variant<Hello, RunDescription, Definitions, EventBatch, CommandResult, Failure,
-                             Goodbye, Welcome, Command, RunEnd>;
+                             Goodbye, Welcome, Command, RunEnd, FallbackAcceptance>;
 
 }  // namespace highwater

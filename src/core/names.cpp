@@ -20,7 +20,7 @@ constexpr std::array<Words, 7> kPhaseWords = {{
     {"backward", "backward"},
     {"optimizer step", "optimizer_step"},
 }};
-constexpr std::array<Words, 7> kSyncWords = {{
+constexpr std::array<Words, 11> kSyncWords = {{
     {"none", "none"},
     {"scalar read", "scalar_read"},
     {"copy to host", "copy_to_host"},
@@ -28,13 +28,18 @@ constexpr std::array<Words, 7> kSyncWords = {{
     {"nonzero", "nonzero"},
     {"synchronize", "synchronize"},
     {"fallback", "fallback"},
+    {"event wait", "event_wait"},
+    {"equal", "equal"},
+    {"unique", "unique"},
+    {"value read", "value_read"},
 }};
-constexpr std::array<std::string_view, 10> kMarkerKeys = {
-    "none",          "batch_size", "sequence_length", "loss_every", "cache_emptied",
-    "out_of_memory", "recovered",  "paused",          "resumed",    "note"};
+constexpr std::array<std::string_view, 4> kProbeLevelKeys = {"none", "off", "monitor", "ops"};
+constexpr std::array<std::string_view, 11> kMarkerKeys = {
+    "none",      "batch_size", "sequence_length", "loss_every", "cache_emptied", "out_of_memory",
+    "recovered", "paused",     "resumed",         "note",       "probe_level"};
 constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
                                                             "critical"};
-constexpr std::array<Words, 13> kEventWords = {{
+constexpr std::array<Words, 15> kEventWords = {{
     {"events of no kind", "none"},
     {"memory samples", "memory_samples"},
     {"system samples", "system_samples"},
@@ -48,6 +53,8 @@ constexpr std::array<Words, 13> kEventWords = {{
     {"heartbeats", "heartbeats"},
     {"drop records", "drop_records"},
     {"device spans", "device_spans"},
+    {"ops", "ops"},
+    {"phase memory readings", "phase_memory"},
 }};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
@@ -56,6 +63,7 @@ constexpr std::array<std::string_view, 9> kRunEndKeys = {
 static_assert(kPhaseWords.size() == static_cast<std::size_t>(events::Phase::MAX) + 1);
 static_assert(kSyncWords.size() == static_cast<std::size_t>(events::SyncKind::MAX) + 1);
 static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind::MAX) + 1);
+static_assert(kProbeLevelKeys.size() == static_cast<std::size_t>(events::ProbeLevel::MAX) + 1);
 static_assert(kPressureNames.size() == static_cast<std::size_t>(events::Pressure::MAX) + 1);
 static_assert(kEventWords.size() == static_cast<std::size_t>(events::EventKind::MAX) + 1);
 static_assert(kRunEndKeys.size() == static_cast<std::size_t>(RunEnd::Reason::kAborted) + 1);
@@ -103,6 +111,15 @@ std::string_view syncKindKey(events::SyncKind kind) {
 }
 std::string_view markerKindKey(events::MarkerKind kind) {
   return wordIn(kMarkerKeys, kind);
+}
+std::string_view probeLevelKey(events::ProbeLevel level) {
+  return wordIn(kProbeLevelKeys, level);
+}
+events::ProbeLevel probeLevelFromKey(std::string_view key) {
+  for (std::size_t i = 1; i < kProbeLevelKeys.size(); ++i) {
+    if (kProbeLevelKeys[i] == key) return static_cast<events::ProbeLevel>(i);
+  }
+  return events::ProbeLevel::None;
 }
 std::string_view pressureName(events::Pressure pressure) {
   return wordIn(kPressureNames, pressure);

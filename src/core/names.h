@@ -21,6 +21,10 @@ inline constexpr std::array<events::Phase, 6> kPhases = {
 [[nodiscard]] std::string_view syncKindName(events::SyncKind kind);
 [[nodiscard]] std::string_view syncKindKey(events::SyncKind kind);
 [[nodiscard]] std::string_view markerKindKey(events::MarkerKind kind);
+/// "off", "monitor" or "ops": on screen, on command lines and for programs.
+[[nodiscard]] std::string_view probeLevelKey(events::ProbeLevel level);
+/// ProbeLevel::None for another word.
+[[nodiscard]] events::ProbeLevel probeLevelFromKey(std::string_view key);
 [[nodiscard]] std::string_view pressureName(events::Pressure pressure);
 /// "memory samples": what a drop or a violation is about.
 [[nodiscard]] std::string_view eventKindName(events::EventKind kind);

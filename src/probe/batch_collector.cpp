@@ -35,6 +35,8 @@ void BatchCollector::add(const EventRecord& record) {
     void operator()(const events::Marker& e) { to.markers_.push_back(e); }
     void operator()(const events::Evaluation& e) { to.evaluations_.push_back(e); }
     void operator()(const events::DeviceSpan& e) { to.deviceSpans_.push_back(e); }
+    void operator()(const events::OpSpan& e) { to.ops_.push_back(e); }
+    void operator()(const events::PhaseMemory& e) { to.phaseMemory_.push_back(e); }
   };
   record.visit(Add{*this});
 }
@@ -53,20 +55,23 @@ std::vector<events::MemorySample> BatchCollector::takeLaterSamples(std::int64_t 
 std::size_t BatchCollector::size() const {
   return memorySamples_.size() + systemSamples_.size() + steps_.size() + phases_.size() +
          syncPoints_.size() + fallbacks_.size() + markers_.size() + evaluations_.size() +
-         openSpans_.size() + heartbeats_.size() + drops_.size() + deviceSpans_.size();
+         openSpans_.size() + heartbeats_.size() + drops_.size() + deviceSpans_.size() +
+         ops_.size() + phaseMemory_.size();
 }
 
 void BatchCollector::flush(std::int64_t completeUpToNs,
                            const std::function<void(const EventBatch&)>& send) {
   std::vector<events::MemorySample> waiting = takeLaterSamples(completeUpToNs);
   std::size_t memory = 0, system = 0, steps = 0, phases = 0, syncs = 0, fallbacks = 0, markers = 0,
-              evaluations = 0, open = 0, heartbeats = 0, drops = 0, deviceSpans = 0;
+              evaluations = 0, open = 0, heartbeats = 0, drops = 0, deviceSpans = 0, ops = 0,
+              phaseMemory = 0;
   std::size_t left = size();
   while (left > 0) {
     EventBatch batch;
     std::size_t room = kMaxEventBytes;
     fill(batch.steps, steps_, steps, room);
     fill(batch.deviceSpans, deviceSpans_, deviceSpans, room);
+    fill(batch.phaseMemory, phaseMemory_, phaseMemory, room);
     fill(batch.markers, markers_, markers, room);
     fill(batch.evaluations, evaluations_, evaluations, room);
     fill(batch.fallbacks, fallbacks_, fallbacks, room);
@@ -77,6 +82,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
     fill(batch.openSpans, openSpans_, open, room);
     fill(batch.systemSamples, systemSamples_, system, room);
     fill(batch.memorySamples, memorySamples_, memory, room);
+    fill(batch.ops, ops_, ops, room);
     // Only the last part makes the stream complete up to the new time.
     left -= batch.size();
     const bool last = left == 0;
@@ -85,7 +91,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
     if (last) sentUpToNs_ = completeUpToNs;
   }
   clearAll(memorySamples_, systemSamples_, steps_, phases_, syncPoints_, fallbacks_, markers_,
-           evaluations_, openSpans_, heartbeats_, drops_, deviceSpans_);
+           evaluations_, openSpans_, heartbeats_, drops_, deviceSpans_, ops_, phaseMemory_);
   memorySamples_ = std::move(waiting);
 }
 

@@ -41,6 +41,8 @@ class BatchCollector {
   std::vector<events::Heartbeat> heartbeats_;
   std::vector<events::DropRecord> drops_;
   std::vector<events::DeviceSpan> deviceSpans_;
+  std::vector<events::OpSpan> ops_;
+  std::vector<events::PhaseMemory> phaseMemory_;
   std::int64_t sentUpToNs_ = 0;
 };
 

@@ -22,6 +22,8 @@ template <> struct EventKindOf<events::FallbackEvent> { static constexpr auto kV
 template <> struct EventKindOf<events::Marker> { static constexpr auto kValue = events::EventKind::Marker; };
 template <> struct EventKindOf<events::Evaluation> { static constexpr auto kValue = events::EventKind::Evaluation; };
 template <> struct EventKindOf<events::DeviceSpan> { static constexpr auto kValue = events::EventKind::DeviceSpan; };
+template <> struct EventKindOf<events::OpSpan> { static constexpr auto kValue = events::EventKind::OpSpan; };
+template <> struct EventKindOf<events::PhaseMemory> { static constexpr auto kValue = events::EventKind::PhaseMemory; };
 // clang-format on
 
 inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(events::EventKind::MAX) + 1;
@@ -36,6 +38,7 @@ inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(events::Even
     case events::EventKind::Marker:
     case events::EventKind::Evaluation:
     case events::EventKind::DeviceSpan:
+    case events::EventKind::PhaseMemory:
       return true;
     default:
       return false;
@@ -76,16 +79,21 @@ class EventRecord {
         return f(as<events::Evaluation>());
       case events::EventKind::DeviceSpan:
         return f(as<events::DeviceSpan>());
+      case events::EventKind::OpSpan:
+        return f(as<events::OpSpan>());
+      case events::EventKind::PhaseMemory:
+        return f(as<events::PhaseMemory>());
       default:
         return;
     }
   }
 
  private:
-  static constexpr std::size_t kBytes = std::max(
-      {sizeof(events::StepRecord), sizeof(events::FallbackEvent), sizeof(events::SyncPoint),
-       sizeof(events::Marker), sizeof(events::MemorySample), sizeof(events::SystemSample),
-       sizeof(events::Evaluation), sizeof(events::PhaseSpan), sizeof(events::DeviceSpan)});
+  static constexpr std::size_t kBytes =
+      std::max({sizeof(events::StepRecord), sizeof(events::FallbackEvent),
+                sizeof(events::SyncPoint), sizeof(events::Marker), sizeof(events::MemorySample),
+                sizeof(events::SystemSample), sizeof(events::Evaluation), sizeof(events::PhaseSpan),
+                sizeof(events::DeviceSpan), sizeof(events::OpSpan), sizeof(events::PhaseMemory)});
 
   template <typename T>
   [[nodiscard]] T as() const {

@@ -58,6 +58,9 @@ class Recorder {
   /// Waits in here are meant, whatever their phase: an evaluation, a checkpoint.
   void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
   [[nodiscard]] bool deliberate() const { return deliberate_.load(std::memory_order_relaxed); }
+  /// How closely to look: read by the observer at each op.
+  void setLevel(events::ProbeLevel level) { level_.store(level, std::memory_order_relaxed); }
+  [[nodiscard]] events::ProbeLevel level() const { return level_.load(std::memory_order_relaxed); }
   void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
   [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
 
@@ -79,6 +82,7 @@ class Recorder {
   std::atomic<events::Phase> phase_{events::Phase::None};
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};
   std::atomic<bool> deliberate_{false};
+  std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};

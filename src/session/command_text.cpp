@@ -1,6 +1,9 @@
 #include "session/command_text.h"
 
 #include <QStringList>
+#include <string_view>
+
+#include "core/names.h"
 
 namespace highwater::session {
 namespace {
@@ -31,6 +34,13 @@ QString text(const SetKnobs& knobs) {
   const QString changes = parts.isEmpty() ? QStringLiteral("no change") : parts.join(u", ");
   if (knobs.atStep == 0) return changes;
   return changes + QStringLiteral(" from step %1").arg(knobs.atStep);
+}
+
+QString text(const SetProbeLevel& change) {
+  const std::string_view key = probeLevelKey(change.level);
+  const QString level = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+  if (change.steps == 0) return QStringLiteral("probe level %1").arg(level);
+  return QStringLiteral("probe level %1 for %2 steps").arg(level).arg(change.steps);
 }
 
 }  // namespace

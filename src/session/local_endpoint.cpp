@@ -33,8 +33,8 @@ std::string randomToken() {
 
 /// A new folder of mode 0700 where a socket's address is short enough.
 std::unique_ptr<QTemporaryDir> makeFolder() {
-  const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"),
-                              QDir::tempPath(), QStringLiteral("/tmp")};
+  const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"), QDir::tempPath(),
+                              QStringLiteral("/tmp")};
   for (const QString& place : places) {
     if (place.isEmpty()) continue;
     // QTemporaryDir is mkdtemp: unpredictable, and 0700 from the start.

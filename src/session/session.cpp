@@ -359,6 +359,17 @@ void Session::stop() {
   }
 }
 
+void Session::setProbeLevel(const SetProbeLevel& change) {
+  d_->request(change);
+}
+void Session::acceptFallback(const FallbackAcceptance& acceptance) {
+  const Message message = acceptance;
+  const auto frame = wire::encode(message);
+  if (!d_->described || d_->machine.state() == State::kEnded) return;
+  for (MessageSink* sink : d_->sinks) sink->take(frame, message);
+  emit received();
+}
+
 void Session::abort() {
   if (d_->machine.state() == State::kIdle || d_->machine.state() == State::kEnded) return;
   d_->facts.aborted = true;

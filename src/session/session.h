@@ -27,6 +27,8 @@ struct LaunchOptions {
   std::uint32_t sequenceLength = 0;
   std::uint32_t lossEvery = 0;
   int samplingHz = 0;
+  QString probeLevel;  ///< off, monitor or ops
+  QString scenario;    ///< of core/scenarios.h
   std::optional<std::uint64_t> seed;
   std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step
   QStringList environment;               ///< NAME=VALUE, added to the worker's
@@ -66,6 +68,10 @@ class Session final : public QObject {
   void resume();
   void emptyCache();
   void setKnobs(const SetKnobs& knobs);
+  void setProbeLevel(const SetProbeLevel& change);
+  /// Writes the user's word on an op that falls back into the stream, as if the worker had sent it.
+  /// Nothing after the end of the run: see store/ for a recording that is closed.
+  void acceptFallback(const FallbackAcceptance& acceptance);
   /// Asks the worker to stop after its step; kills it after a grace of 5 s.
   void stop();
   /// Kills at once: the window is closing.

@@ -65,6 +65,8 @@ QStringList workerArguments(const LaunchOptions& options) {
   addNumber("--seq", options.sequenceLength);
   addNumber("--loss-every", options.lossEvery);
   addNumber("--sampling-hz", options.samplingHz);
+  addText("--level", options.probeLevel);
+  addText("--scenario", options.scenario);
   if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
   return arguments;
 }

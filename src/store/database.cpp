@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "store/format.h"
+
 namespace highwater::store {
 namespace {
 
@@ -112,6 +114,21 @@ Result<std::string> Database::value(std::string_view sql) {
   const Result<bool> row = statement->step();
   if (!row) return row.error();
   return *row ? statement->text(0) : std::string();
+}
+
+void harden(sqlite3* db) {
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxBatchBytes + (1u << 20)));
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 << 10);
+  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 64);
+  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 20);
+  sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 3);
+  sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, 8);
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
 }
 
 }  // namespace highwater::store

@@ -88,6 +88,9 @@ class Database {
   std::unique_ptr<sqlite3, CloseDatabase> db_;
 };
 
+/// For a file that is hostile until shown otherwise: https://www.sqlite.org/security.html
+void harden(sqlite3* db);
+
 /// The last error of the connection, with a code for callers.
 [[nodiscard]] Error databaseError(sqlite3* db);
 

@@ -10,7 +10,7 @@ namespace highwater::store {
 /// "HWRC", in the file's header where `file` and SQLite look for it.
 inline constexpr std::int32_t kApplicationId = 0x48575243;
 /// Raised when an older reader could misread a newer file. Readers take every version up to theirs.
-inline constexpr std::int32_t kFormatVersion = 1;
+inline constexpr std::int32_t kFormatVersion = 2;
 
 /// A frame's limits, its four bytes of prefix included; those of the wire.
 inline constexpr std::size_t kMinFrameBytes = 12;
@@ -46,6 +46,10 @@ inline constexpr const char* kCreateTablesForPeople =
     " phase TEXT, op TEXT, module TEXT, call_site TEXT, bytes_to_cpu INTEGER,"
     " bytes_to_device INTEGER);"
     "CREATE TABLE sync_points (begin_ms REAL, duration_ms REAL, step INTEGER, phase TEXT,"
-    " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER);";
+    " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER);"
+    "CREATE TABLE phase_memory (step INTEGER, phase TEXT, peak_current_bytes INTEGER,"
+    " peak_reserved_bytes INTEGER, current_bytes INTEGER);"
+    "CREATE TABLE accepted_fallbacks (op TEXT PRIMARY KEY, accepted INTEGER, reason TEXT,"
+    " unix_time_ns INTEGER) WITHOUT ROWID;";
 
 }  // namespace highwater::store

@@ -52,6 +52,8 @@ void PendingBatch::add(std::span<const std::uint8_t> frame, const Message& messa
           addDescription(value);
         } else if constexpr (std::is_same_v<T, RunEnd>) {
           addEnd(value);
+        } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
+          acceptances.push_back(value);
         }
       },
       message);
@@ -113,6 +115,9 @@ void PendingBatch::addEvents(const EventBatch& batch) {
     dropped += e.count();
   }
   for (const auto& e : batch.deviceSpans) moment(EventKind::DeviceSpan, e);
+  for (const auto& e : batch.ops) lasted(EventKind::OpSpan, e);
+  for (const auto& e : batch.phaseMemory) moment(EventKind::PhaseMemory, e);
+  append(phaseMemory, batch.phaseMemory);
   append(steps, batch.steps);
   append(deviceSpans, batch.deviceSpans);
   append(markers, batch.markers);
@@ -168,6 +173,8 @@ void PendingBatch::addDescription(const RunDescription& run) {
   put("sequence_length", std::to_string(run.knobs.sequenceLength));
   put("loss_every", std::to_string(run.knobs.lossEvery));
   put("planned_steps", std::to_string(run.plannedSteps));
+  if (!run.scenario.empty()) put("scenario", run.scenario);
+  put("probe_level", std::string(probeLevelKey(run.probeLevel)));
 }
 
 void PendingBatch::addEnd(const RunEnd& end) {

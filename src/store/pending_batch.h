@@ -45,6 +45,8 @@ struct PendingBatch {
   std::vector<events::StepRecord> steps;
   std::vector<events::DeviceSpan> deviceSpans;
   std::vector<events::Marker> markers;
+  std::vector<events::PhaseMemory> phaseMemory;
+  std::vector<FallbackAcceptance> acceptances;
   std::vector<events::FallbackEvent> fallbacks;
   std::vector<events::SyncPoint> syncPoints;
   std::vector<std::pair<std::string, std::string>> runValues;  ///< for the table `run`

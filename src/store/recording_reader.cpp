@@ -73,22 +73,6 @@ Result<void> checkHeader(const fs::path& path) {
   return {};
 }
 
-/// The file is hostile until shown otherwise: https://www.sqlite.org/security.html
-void harden(sqlite3* db) {
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxBatchBytes + (1u << 20)));
-  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 << 10);
-  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 64);
-  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 20);
-  sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 3);
-  sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, 8);
-  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-}
-
 /// Opens and reads the schema, which is where SQLite first looks at the file.
 Result<Database> openHardened(const fs::path& path, bool immutable) {
   Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, immutable);

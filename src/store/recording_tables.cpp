@@ -46,6 +46,8 @@ Result<void> RecordingTables::prepare(Database& database) {
       {&marker_, "INSERT INTO markers VALUES (?, ?, ?, ?, ?, ?)"},
       {&fallback_, "INSERT INTO fallbacks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&syncPoint_, "INSERT INTO sync_points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&phaseMemory_, "INSERT INTO phase_memory VALUES (?, ?, ?, ?, ?)"},
+      {&acceptance_, "INSERT OR REPLACE INTO accepted_fallbacks VALUES (?, ?, ?, ?)"},
   };
   for (const auto& [statement, sql] : statements) {
     Result<Statement> prepared = database.prepare(sql);
@@ -56,8 +58,8 @@ Result<void> RecordingTables::prepare(Database& database) {
 }
 
 void RecordingTables::release() {
-  for (Statement* statement :
-       {&batch_, &summary_, &run_, &step_, &deviceSpan_, &marker_, &fallback_, &syncPoint_}) {
+  for (Statement* statement : {&batch_, &summary_, &run_, &step_, &deviceSpan_, &marker_,
+                               &fallback_, &syncPoint_, &phaseMemory_, &acceptance_}) {
     *statement = Statement();
   }
   db_ = nullptr;
@@ -120,6 +122,20 @@ Result<void> RecordingTables::writeRows(const PendingBatch& batch) {
   }
   for (const auto& e : batch.deviceSpans) {
     if (auto done = deviceSpan_.run(toMs(e.device_ns()), e.step()); !done) return done;
+  }
+  for (const auto& e : batch.phaseMemory) {
+    if (auto done = phaseMemory_.run(e.step(), phaseKey(e.phase()), e.peak_current_bytes(),
+                                     e.peak_reserved_bytes(), e.current_bytes());
+        !done) {
+      return done;
+    }
+  }
+  for (const FallbackAcceptance& e : batch.acceptances) {
+    if (auto done = acceptance_.run(std::string_view(e.op), e.accepted, std::string_view(e.reason),
+                                    e.unixTimeNs);
+        !done) {
+      return done;
+    }
   }
   for (const auto& e : batch.markers) {
     const std::string text = definitions_.markerText(e);

@@ -29,7 +29,8 @@ class RecordingTables {
 
   sqlite3* db_ = nullptr;
   DefinitionTable definitions_;
-  Statement batch_, summary_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_;
+  Statement batch_, summary_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_,
+      phaseMemory_, acceptance_;
 };
 
 }  // namespace highwater::store

@@ -79,6 +79,8 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.maxBatchSize = t.max_batch_size();
   m.maxSequenceLength = t.max_sequence_length();
   m.plannedSteps = t.planned_steps();
+  m.scenario = text(t.scenario());
+  m.probeLevel = static_cast<events::ProbeLevel>(t.probe_level());
   return Message(std::move(m));
 }
 
@@ -110,6 +112,8 @@ Result<Message> decodeBody(const fb::EventBatch& t) {
   m.heartbeats = structs(t.heartbeats());
   m.drops = structs(t.drops());
   m.deviceSpans = structs(t.device_spans());
+  m.ops = structs(t.ops());
+  m.phaseMemory = structs(t.phase_memory());
   return Message(m);
 }
 
@@ -160,6 +164,12 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = knobs;
       break;
     }
+    case fb::Action::SetProbeLevel: {
+      const fb::SetProbeLevel* l = t.action_as_SetProbeLevel();
+      if (l == nullptr) return malformed("a command without its action");
+      m.action = SetProbeLevel{static_cast<events::ProbeLevel>(l->level()), l->steps()};
+      break;
+    }
     default:
       return malformed("a command of an unknown kind");
   }
@@ -169,6 +179,11 @@ Result<Message> decodeBody(const fb::Command& t) {
 Result<Message> decodeBody(const fb::RunEnd& t) {
   return Message(RunEnd{static_cast<RunEnd::Reason>(t.reason()), t.exit_code(), t.signal(),
                         text(t.message()), text(t.open_op()), text(t.last_lines())});
+}
+
+Result<Message> decodeBody(const fb::FallbackAcceptance& t) {
+  return Message(
+      FallbackAcceptance{text(t.op()), t.accepted(), text(t.reason()), t.unix_time_ns()});
 }
 
 template <typename Table>
@@ -209,6 +224,8 @@ Result<Message> decode(std::span<const std::uint8_t> frame) {
       return decodeAs<fb::Command>(root);
     case fb::Body::RunEnd:
       return decodeAs<fb::RunEnd>(root);
+    case fb::Body::FallbackAcceptance:
+      return decodeAs<fb::FallbackAcceptance>(root);
     case fb::Body::NONE:
       break;
   }

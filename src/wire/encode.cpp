@@ -73,11 +73,13 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   const auto preset = text(b, m.preset);
   const auto dtype = text(b, m.dtype);
   const auto dataset = text(b, m.dataset);
-  return {fb::Body::RunDescription,
-          fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows,
-                                   labelVector, m.vocabularySize, m.width, m.layers, m.heads,
-                                   m.parameters, knobs, m.maxBatchSize, m.maxSequenceLength,
-                                   m.plannedSteps)};
+  const auto scenario = text(b, m.scenario);
+  return {
+      fb::Body::RunDescription,
+      fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows,
+                               labelVector, m.vocabularySize, m.width, m.layers, m.heads,
+                               m.parameters, knobs, m.maxBatchSize, m.maxSequenceLength,
+                               m.plannedSteps, scenario, static_cast<std::uint8_t>(m.probeLevel))};
 }
 
 Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
@@ -118,9 +120,12 @@ Encoded<fb::EventBatch> encodeBody(Builder& b, const EventBatch& m) {
   const auto heartbeats = structs(b, m.heartbeats);
   const auto drops = structs(b, m.drops);
   const auto deviceSpans = structs(b, m.deviceSpans);
+  const auto ops = structs(b, m.ops);
+  const auto phaseMemory = structs(b, m.phaseMemory);
   return {fb::Body::EventBatch,
           fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs, fallbacks,
-                               markers, evaluations, open, heartbeats, drops, deviceSpans)};
+                               markers, evaluations, open, heartbeats, drops, deviceSpans, ops,
+                               phaseMemory)};
 }
 
 Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {
@@ -170,6 +175,11 @@ EncodedAction encodeAction(Builder& b, const SetKnobs& m) {
   return {fb::Action::SetKnobs, knobs.Finish().Union()};
 }
 
+EncodedAction encodeAction(Builder& b, const SetProbeLevel& m) {
+  return {fb::Action::SetProbeLevel,
+          fb::CreateSetProbeLevel(b, static_cast<std::uint8_t>(m.level), m.steps).Union()};
+}
+
 Encoded<fb::Command> encodeBody(Builder& b, const Command& m) {
   const EncodedAction action =
       std::visit([&b](const auto& a) { return encodeAction(b, a); }, m.action);
@@ -182,6 +192,13 @@ Encoded<fb::RunEnd> encodeBody(Builder& b, const RunEnd& m) {
   const auto lastLines = text(b, m.lastLines);
   return {fb::Body::RunEnd, fb::CreateRunEnd(b, static_cast<std::uint8_t>(m.reason), m.exitCode,
                                              m.signal, message, openOp, lastLines)};
+}
+
+Encoded<fb::FallbackAcceptance> encodeBody(Builder& b, const FallbackAcceptance& m) {
+  const auto op = text(b, m.op);
+  const auto reason = text(b, m.reason);
+  return {fb::Body::FallbackAcceptance,
+          fb::CreateFallbackAcceptance(b, op, m.accepted, reason, m.unixTimeNs)};
 }
 
 }  // namespace

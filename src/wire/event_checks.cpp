@@ -74,6 +74,11 @@ class Judge {
   Complaint complaint_;
 };
 
+bool isLevel(double value) {
+  return value == std::floor(value) && value >= 1 &&
+         value <= static_cast<double>(events::ProbeLevel::MAX);
+}
+
 }  // namespace
 
 bool isDefined(const std::vector<bool>& known, std::uint32_t id) {
@@ -157,6 +162,9 @@ Complaint checkEvent(const events::Marker& e, const EventContext& context) {
   return Judge("marker", context)
       .time(e.time_ns())
       .number(std::isfinite(e.value_before()) && std::isfinite(e.value_after()), "value")
+      .number(e.kind() != events::MarkerKind::ProbeLevel ||
+                  (isLevel(e.value_before()) && isLevel(e.value_after())),
+              "probe level")
       .name(e.text())
       .value(e.kind(), false, "kind")
       .verdict();
@@ -198,6 +206,31 @@ Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context) {
       .time(e.time_ns())
       .number(e.device_ns() >= 0 && e.device_ns() <= e.time_ns(), "length")
       .number(e.step() >= 1, "step")
+      .verdict();
+}
+
+Complaint checkEvent(const events::OpSpan& e, const EventContext& context) {
+  return Judge("op", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .optionalBytes(e.current_bytes(), "current")
+      .bytes(e.output_bytes(), "size of the output")
+      .name(e.op())
+      .module(e.module_id())
+      .name(e.shapes())
+      .thread(e.thread())
+      .value(e.phase(), true, "phase")
+      .flag(e.backward(), "backward flag")
+      .verdict();
+}
+
+Complaint checkEvent(const events::PhaseMemory& e, const EventContext& context) {
+  return Judge("phase's memory", context)
+      .time(e.time_ns())
+      .bytes(e.peak_current_bytes(), "peak of current")
+      .bytes(e.peak_reserved_bytes(), "peak of reserved")
+      .bytes(e.current_bytes(), "current")
+      .number(e.step() >= 1, "step")
+      .value(e.phase(), false, "phase")
       .verdict();
 }
 

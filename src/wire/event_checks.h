@@ -39,5 +39,7 @@ struct Complaint {
 [[nodiscard]] Complaint checkEvent(const events::Heartbeat& e, const EventContext& context);
 [[nodiscard]] Complaint checkEvent(const events::DropRecord& e, const EventContext& context);
 [[nodiscard]] Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context);
+[[nodiscard]] Complaint checkEvent(const events::OpSpan& e, const EventContext& context);
+[[nodiscard]] Complaint checkEvent(const events::PhaseMemory& e, const EventContext& context);
 
 }  // namespace highwater::wire

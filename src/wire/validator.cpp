@@ -67,7 +67,9 @@ Result<void> Validator::refuse(Violation violation, std::string detail) {
 }
 
 Result<void> Validator::check(const Message& message) {
-  if (ended_) return refuse(Violation::kAfterEnd, "a frame follows the end of the run");
+  if (ended_ && !std::holds_alternative<FallbackAcceptance>(message)) {
+    return refuse(Violation::kAfterEnd, "a frame follows the end of the run");
+  }
   const bool isHello = std::holds_alternative<Hello>(message);
   // A worker that never came up leaves a recording with nothing but its end.
   const bool isEnd = std::holds_alternative<RunEnd>(message);
@@ -102,6 +104,7 @@ Result<void> Validator::check(const Message& message) {
             return refuse(Violation::kDirection, "a worker sent a command");
           },
           [this](const RunEnd& m) { return checkEnd(m); },
+          [this](const FallbackAcceptance& m) { return checkAcceptance(m); },
       },
       message);
 }
@@ -136,8 +139,13 @@ Result<void> Validator::checkHello(const Hello& hello) {
 
 Result<void> Validator::checkDescription(const RunDescription& run) {
   const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
-  if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset)) {
+  if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset) ||
+      tooLong(run.scenario)) {
     return refuse(Violation::kTextTooLong, "a name in the description of the run");
+  }
+  const auto level = static_cast<int>(run.probeLevel);
+  if (level < 1 || level > static_cast<int>(events::ProbeLevel::MAX)) {
+    return refuse(Violation::kUnknownEnum, "probe level " + std::to_string(level));
   }
   if (run.labels.size() > 10'000) {
     return refuse(Violation::kNumberOutOfRange, "more than 10000 labels");
@@ -244,6 +252,19 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
           "the device span of step " + std::to_string(span.step()) + ", which has not ended");
     }
     lastDeviceSpanStep_ = span.step();
+  }
+  return {};
+}
+
+Result<void> Validator::checkAcceptance(const FallbackAcceptance& acceptance) {
+  if (source_ != StreamSource::kRecording) {
+    return refuse(Violation::kDirection, "a worker sent FallbackAcceptance");
+  }
+  if (acceptance.op.empty() || acceptance.op.size() > kMaxNameBytes) {
+    return refuse(Violation::kTextTooLong, "the op of an accepted fallback");
+  }
+  if (acceptance.reason.size() > kMaxTextBytes) {
+    return refuse(Violation::kTextTooLong, "the reason of an accepted fallback");
   }
   return {};
 }

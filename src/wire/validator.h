@@ -57,6 +57,7 @@ class Validator {
   [[nodiscard]] Result<void> checkBatch(const EventBatch& batch);
 
   [[nodiscard]] Result<void> checkEnd(const RunEnd& end);
+  [[nodiscard]] Result<void> checkAcceptance(const FallbackAcceptance& acceptance);
 
   StreamSource source_;
   std::string token_;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/scenarios.h"
+
 extern char** environ;
 
 namespace highwater::worker {
@@ -53,6 +55,26 @@ std::vector<EnvironmentEntry> environmentThatMatters() {
     entries.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
   }
   return entries;
+}
+
+bool setScenarioEnvironment(int argc, const char* const* argv) {
+  constexpr std::string_view kOption = "--scenario";
+  std::string name;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == kOption && i + 1 < argc) name = argv[i + 1];
+    if (word.starts_with(kOption) && word.substr(kOption.size()).starts_with('=')) {
+      name = word.substr(kOption.size() + 1);
+    }
+  }
+  const auto scenario = findScenario(name);
+  if (!scenario) return false;
+  bool changed = false;
+  for (const ScenarioSetting& setting : (*scenario)->environment) {
+    if (!setting.variable || std::getenv(setting.variable)) continue;
+    changed = ::setenv(setting.variable, setting.value, 1) == 0 || changed;
+  }
+  return changed;
 }
 
 WatermarkRatios watermarkRatios() {

@@ -10,6 +10,11 @@ namespace highwater::worker {
 /// with HIGHWATER_.
 [[nodiscard]] std::vector<EnvironmentEntry> environmentThatMatters();
 
+/// Sets what the scenario of the command line wants of the environment, where a variable is unset.
+/// True where that changed something: libtorch reads some of it while it is loaded. An unknown
+/// scenario is for parseOptions() to refuse.
+bool setScenarioEnvironment(int argc, const char* const* argv);
+
 /// Watermark ratios as PyTorch's MPSAllocator reads them: PYTORCH_MPS_HIGH_WATERMARK_RATIO, default
 /// 1.7, and PYTORCH_MPS_LOW_WATERMARK_RATIO, default 1.4 (unified memory).
 struct WatermarkRatios {

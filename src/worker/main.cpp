@@ -9,6 +9,7 @@
 #include "core/sim_knobs.h"
 #include "worker/connection.h"
 #include "worker/device.h"
+#include "worker/environment.h"
 #include "worker/options.h"
 #include "worker/platform.h"
 #include "worker/worker.h"
@@ -63,7 +64,9 @@ int runWorker(int argc, char** argv, int framesFd) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool environmentChanged = setScenarioEnvironment(argc, argv);
   restartWithPassiveOpenMp(argv);
+  if (environmentChanged) restart(argv);
   int framesFd = -1;
   if (asksForStdio(argc, argv)) {
     const auto kept = takeStdoutForFrames();

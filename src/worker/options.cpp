@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "core/names.h"
+#include "core/scenarios.h"
 #include "core/units.h"
 #include "worker/knobs.h"
 
@@ -72,7 +74,8 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
       ->needs("--data");
 }
 
-void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes) {
+void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes,
+                        std::string& level) {
   app.add_option("--device", o.device, "auto, mps, sim (simulated MPS) or cpu")
       ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
       ->capture_default_str();
@@ -94,11 +97,28 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
+  app.add_option("--level", level, "How closely to look: off, monitor, ops (every op)")
+      ->check(CLI::IsMember({"off", "monitor", "ops"}))
+      ->capture_default_str();
   app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
       ->take_all()
       ->expected(1);
+  app.add_option("--scenario", o.scenario, "A training program with one known problem, by name");
   app.add_option("--recommended-max", o.recommendedMax,
                  "Recommended max of the simulated device, as in 2GiB");
+}
+
+/// A scenario's sizes hold where the command line has none.
+Result<void> applyScenario(const CLI::App& app, Options& options) {
+  if (options.scenario.empty()) return {};
+  const auto found = findScenario(options.scenario);
+  if (!found) return usageError("--scenario: " + found.error().message);
+  const Scenario& scenario = **found;
+  if (app.count("--steps") == 0) options.steps = scenario.steps;
+  if (app.count("--loss-every") == 0) options.lossEvery = scenario.lossEvery;
+  if (!options.batchSize) options.batchSize = scenario.batchSize;
+  if (!options.sequenceLength) options.sequenceLength = scenario.sequenceLength;
+  return {};
 }
 
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
@@ -120,8 +140,9 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   Options options;
   RawConnection connection;
   std::string dtype = "float32";
+  std::string level(probeLevelKey(options.probeLevel));
   std::vector<std::string> changes;
-  addTrainingOptions(app, options, changes);
+  addTrainingOptions(app, options, changes, level);
   addModelOptions(app, options, dtype);
   addConnectionOptions(app, options, connection);
   try {
@@ -132,8 +153,10 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   } catch (const CLI::ParseError& error) {
     return usageError(error.what());
   }
+  options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
+  if (auto fine = applyScenario(app, options); !fine) return fine.error();
   if (!options.recommendedMax.empty()) {
     const auto bytes = parseBytes(options.recommendedMax, "--recommended-max");
     if (!bytes) return bytes.error();

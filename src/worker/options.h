@@ -46,7 +46,9 @@ struct Options {
   std::optional<double> learningRate;
   std::uint64_t seed = 1;
   std::uint32_t samplingHz = 50;
+  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
+  std::string scenario;        ///< of core/scenarios.h; empty: the workload as it is
   std::string recommendedMax;  ///< for the simulated device; empty: its own default
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;
   bool autostart = false;

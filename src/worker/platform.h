@@ -15,6 +15,10 @@ namespace highwater::worker {
 /// the architecture, its version. Empty where nothing does.
 [[nodiscard]] std::string whyNoMetal();
 
+/// Starts this program anew, for libraries that read the environment while they are loaded. Returns
+/// where that failed.
+void restart(char** argv);
+
 /// Starts this program anew with OMP_WAIT_POLICY=PASSIVE, where the variable is unset and OpenMP is
 /// GNU's: it reads the variable while it is loaded. Its threads would otherwise spin at each
 /// barrier; where other programs want the cores too, a step then takes ten times as long. Returns

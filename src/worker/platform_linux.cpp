@@ -23,13 +23,16 @@ std::string whyNoMetal() {
   return "there is no Metal on Linux";
 }
 
-void restartWithPassiveOpenMp(char** argv) {
-  constexpr const char* kVariable = "OMP_WAIT_POLICY";
-  if (std::getenv(kVariable)) return;
+void restart(char** argv) {
   std::error_code error;
   // Not /proc/self/exe itself: the process would be named "exe".
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error && ::setenv(kVariable, "PASSIVE", 1) == 0) ::execv(program.c_str(), argv);
+  if (!error) ::execv(program.c_str(), argv);
+}
+
+void restartWithPassiveOpenMp(char** argv) {
+  constexpr const char* kVariable = "OMP_WAIT_POLICY";
+  if (!std::getenv(kVariable) && ::setenv(kVariable, "PASSIVE", 1) == 0) restart(argv);
 }
 
 bool canSimulateMps() {

@@ -1,5 +1,6 @@
 #include <mach-o/dyld.h>
 #include <sys/sysctl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <system_error>
@@ -36,6 +37,16 @@ std::string architecture() {
 #endif
 }
 
+/// As the system started it, empty where unknown.
+std::string programPath() {
+  std::uint32_t size = 0;
+  ::_NSGetExecutablePath(nullptr, &size);
+  std::string path(size, '\0');
+  if (::_NSGetExecutablePath(path.data(), &size) != 0) return {};
+  path.resize(path.find('\0') == std::string::npos ? path.size() : path.find('\0'));
+  return path;
+}
+
 }  // namespace
 
 std::string platformName() {
@@ -43,11 +54,8 @@ std::string platformName() {
 }
 
 std::filesystem::path programFolder() {
-  std::uint32_t size = 0;
-  ::_NSGetExecutablePath(nullptr, &size);
-  std::string path(size, '\0');
-  if (::_NSGetExecutablePath(path.data(), &size) != 0) return {};
-  path.resize(path.find('\0') == std::string::npos ? path.size() : path.find('\0'));
+  const std::string path = programPath();
+  if (path.empty()) return {};
   std::error_code error;
   const auto resolved = std::filesystem::canonical(path, error);
   return (error ? std::filesystem::path(path) : resolved).parent_path();
@@ -61,6 +69,11 @@ std::string whyNoMetal() {
     return "macOS " + version + " is too old, MPS needs " + std::to_string(kFirstMacosWithMps);
   }
   return {};
+}
+
+void restart(char** argv) {
+  const std::string program = programPath();
+  if (!program.empty()) ::execv(program.c_str(), argv);
 }
 
 void restartWithPassiveOpenMp(char** /*argv*/) {}

@@ -5,8 +5,9 @@
 
 namespace highwater::worker {
 
-RunControl::RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps)
-    : knobs_(knobs), limits_(limits), plannedSteps_(plannedSteps) {}
+RunControl::RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps,
+                       events::ProbeLevel probeLevel)
+    : knobs_(knobs), limits_(limits), plannedSteps_(plannedSteps), level_(probeLevel) {}
 
 void RunControl::welcome() {
   const std::lock_guard lock(mutex_);
@@ -41,11 +42,32 @@ CommandResult RunControl::obey(const Command& command) {
   } else if (std::holds_alternative<EmptyCache>(command.action)) {
     emptyCacheRequested_ = true;
     result.effectiveStep = currentStep_ + 1;
+  } else if (const auto* level = std::get_if<SetProbeLevel>(&command.action)) {
+    const bool known =
+        level->level >= events::ProbeLevel::Off && level->level <= events::ProbeLevel::MAX;
+    result.accepted = known;
+    if (known) {
+      setProbeLevel(*level);
+      result.effectiveStep = currentStep_ + 1;
+    } else {
+      result.message = "this worker does not know that probe level";
+    }
   } else {
     stopRequested_ = true;
   }
   changed_.notify_all();
   return result;
+}
+
+void RunControl::setProbeLevel(const SetProbeLevel& change) {
+  briefSteps_ = change.steps;
+  (change.steps > 0 ? briefLevel_ : level_) = change.level;
+}
+
+events::ProbeLevel RunControl::levelOfNextStep() {
+  if (briefSteps_ == 0) return level_;
+  --briefSteps_;
+  return briefLevel_;
 }
 
 void RunControl::hostGone() {
@@ -93,6 +115,7 @@ NextAction RunControl::next() {
     ++currentStep_;
     action.changes = schedule_.apply(currentStep_, knobs_);
     action.knobs = knobs_;
+    action.probeLevel = levelOfNextStep();
   }
   return action;
 }

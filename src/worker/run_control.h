@@ -23,13 +23,15 @@ struct NextAction {
   std::uint32_t step = 0;
   Knobs knobs;
   std::vector<KnobChange> changes;
+  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< of the step
 };
 
 /// What the host asked for and where the training loop is. The command thread and the training
 /// thread meet here.
 class RunControl {
  public:
-  RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps);
+  RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps,
+             events::ProbeLevel probeLevel = events::ProbeLevel::Monitor);
 
   /// Command thread: the host said Welcome; obeys a command and says what became of it.
   void welcome();
@@ -52,6 +54,8 @@ class RunControl {
 
  private:
   [[nodiscard]] Result<std::uint32_t> scheduleLocked(SetKnobs change);
+  void setProbeLevel(const SetProbeLevel& change);
+  [[nodiscard]] events::ProbeLevel levelOfNextStep();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -67,6 +71,9 @@ class RunControl {
   bool pauseRequested_ = false;
   bool paused_ = false;
   bool emptyCacheRequested_ = false;
+  events::ProbeLevel level_;
+  events::ProbeLevel briefLevel_ = events::ProbeLevel::None;
+  std::uint32_t briefSteps_ = 0;  // that briefLevel_ still holds for
 };
 
 }  // namespace highwater::worker

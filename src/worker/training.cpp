@@ -4,16 +4,18 @@
 
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <utility>
 
+#include "core/scenarios.h"
 #include "probe/deliberate_scope.h"
 #include "probe/device_span_meter.h"
 #include "probe/mps_device.h"
 #include "probe/phase_scope.h"
 #include "worker/batches.h"
 #include "worker/model.h"
+#include "worker/scenario.h"
 #include "worker/tokenizer.h"
+#include "worker/training_errors.h"
 
 namespace highwater::worker {
 namespace {
@@ -35,28 +37,6 @@ BatchTensors onHost(const HostBatch& batch) {
           torch::from_blob(labels, {batch.batchSize}, torch::kInt64).clone()};
 }
 
-/// The tensors do not live where the model does.
-struct ContractViolation {
-  std::string message;
-};
-
-/// "mps", not "mps:0": the words that PyTorch's own error has.
-std::string deviceName(const torch::Device& device) {
-  return torch::Device(device.type()).str();
-}
-
-bool isOutOfMemory(const std::exception& error) {
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return true;
-  return std::string_view(error.what()).find("MPS backend out of memory") != std::string_view::npos;
-}
-
-/// libtorch's message without the lines of C++ backtrace that follow it.
-std::string firstLine(const std::exception& error) {
-  const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 class ClassifierTraining : public Training {
  public:
   ClassifierTraining(TrainingSetup setup, Instruments instruments);
@@ -65,13 +45,14 @@ class ClassifierTraining : public Training {
   Outcome run(RunControl& control) override;
 
  private:
+  [[nodiscard]] std::unique_ptr<ScenarioProgram> makeProgram() const;
   void boundary(const NextAction& action);
   void trainStep(const NextAction& action);
-  [[nodiscard]] HostBatch assemble(const Knobs& knobs);
   [[nodiscard]] BatchTensors moveToDevice(const HostBatch& batch);
   void checkContract(const BatchTensors& batch);
   [[nodiscard]] bool readsLoss(const NextAction& action) const;
-  void recordStep(const NextAction& action, std::int64_t beginNs, std::optional<float> loss);
+  void recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
+                  std::optional<float> loss);
   void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
   [[nodiscard]] Failure failureOf(const std::exception& error);
   [[nodiscard]] probe::PhaseScope phase(events::Phase which) {
@@ -90,6 +71,7 @@ class ClassifierTraining : public Training {
   torch::Device device_;
   IssueClassifier model_{nullptr};
   std::unique_ptr<torch::optim::AdamW> optimizer_;
+  std::unique_ptr<ScenarioProgram> program_;
   bool contractChecked_ = false;
   std::uint32_t stepsDone_ = 0;
   std::uint32_t lastEvaluated_ = 0;
@@ -107,6 +89,7 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
       device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
                                               : torch::Device(torch::kCPU)) {
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
+  recorder_.setLevel(setup_.options->probeLevel);
   torch::manual_seed(setup_.options->seed);
   model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
                            static_cast<std::int64_t>(setup_.data.labelNames.size()));
@@ -114,6 +97,16 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
   optimizer_ = std::make_unique<torch::optim::AdamW>(
       model_->parameters(),
       torch::optim::AdamWOptions(setup_.sizes.learningRate).weight_decay(kWeightDecay));
+  program_ = makeProgram();
+  program_->prepare(*model_);
+}
+
+std::unique_ptr<ScenarioProgram> ClassifierTraining::makeProgram() const {
+  const auto scenario = findScenario(setup_.options->scenario);
+  auto program = makeScenarioProgram(scenario ? (*scenario)->program : "plain",
+                                     {setup_.data, train_, vocabulary_, setup_.options->seed});
+  if (!program) throw std::runtime_error(program.error().message);
+  return std::move(*program);
 }
 
 RunDescription ClassifierTraining::description() const {
@@ -137,6 +130,8 @@ RunDescription ClassifierTraining::description() const {
   run.maxBatchSize = kMaxWorkerBatchSize;
   run.maxSequenceLength = setup_.sizes.model.maxSequenceLength;
   run.plannedSteps = options.steps;
+  run.scenario = options.scenario;
+  run.probeLevel = options.probeLevel;
   return run;
 }
 
@@ -209,15 +204,22 @@ void ClassifierTraining::trainStep(const NextAction& action) {
   for (const KnobChange& change : action.changes) {
     recorder_.mark(change.kind, action.step, change.before, change.after);
   }
+  if (action.probeLevel != recorder_.level()) {
+    recorder_.mark(events::MarkerKind::ProbeLevel, action.step,
+                   static_cast<double>(recorder_.level()), static_cast<double>(action.probeLevel));
+    recorder_.setLevel(action.probeLevel);
+  }
   recorder_.resetSeenPeaks();
   if (counters_) probe::resetExactPeaks();
   model_->train();
 
   const std::int64_t beginNs = recorder_.now();
+  Knobs knobs = action.knobs;
+  knobs.sequenceLength = program_->sequenceLength(knobs.sequenceLength);
   HostBatch host;
   {
     const auto scope = phase(events::Phase::BatchAssembly);
-    host = assemble(action.knobs);
+    host = program_->assemble(order_.next(knobs.batchSize), knobs.sequenceLength);
   }
   BatchTensors batch;
   {
@@ -230,32 +232,30 @@ void ClassifierTraining::trainStep(const NextAction& action) {
     deviceSpans_->readWhereIdle();
     deviceSpans_->beginStep(action.step);
   }
-  torch::Tensor loss;
+  torch::Tensor logits, loss;
   {
     const auto scope = phase(events::Phase::Forward);
-    loss = torch::nn::functional::cross_entropy(model_(batch.ids), batch.labels);
+    logits = model_(batch.ids);
+    loss = program_->loss(logits, batch.labels);
   }
   std::optional<float> lossValue;
-  if (readsLoss(action)) {
+  if (readsLoss(action) || program_->logs()) {
     const auto scope = phase(events::Phase::LossRead);
-    lossValue = loss.item<float>();
+    if (readsLoss(action)) lossValue = loss.item<float>();
+    if (program_->logs()) program_->log(action.step, logits);
   }
   {
     const auto scope = phase(events::Phase::Backward);
     optimizer_->zero_grad();
-    loss.backward();
+    program_->backward(loss);
   }
   {
     const auto scope = phase(events::Phase::OptimizerStep);
     optimizer_->step();
   }
   if (deviceSpans_) deviceSpans_->endStep();
-  recordStep(action, beginNs, lossValue);
+  recordStep(action.step, knobs, beginNs, lossValue);
   if (onStepEnd_) onStepEnd_();
-}
-
-HostBatch ClassifierTraining::assemble(const Knobs& knobs) {
-  return assembleBatch(train_, order_.next(knobs.batchSize), knobs.sequenceLength);
 }
 
 BatchTensors ClassifierTraining::moveToDevice(const HostBatch& batch) {
@@ -280,15 +280,14 @@ bool ClassifierTraining::readsLoss(const NextAction& action) const {
          action.step % action.knobs.lossEvery == 0;
 }
 
-void ClassifierTraining::recordStep(const NextAction& action, std::int64_t beginNs,
+void ClassifierTraining::recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
                                     std::optional<float> loss) {
   const auto exact = counters_ ? probe::readExactPeaks() : std::nullopt;
   const std::uint64_t current = exact ? exact->currentBytes : recorder_.seenPeakCurrent();
-  const Knobs& knobs = action.knobs;
   recorder_.record([&](std::int64_t nowNs) {
     return events::StepRecord(
-        beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, action.step,
-        knobs.batchSize, knobs.sequenceLength, knobs.batchSize * knobs.sequenceLength,
+        beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, step, knobs.batchSize,
+        knobs.sequenceLength, knobs.batchSize * knobs.sequenceLength,
         loss.value_or(std::numeric_limits<float>::quiet_NaN()),
         static_cast<std::uint8_t>(loss.has_value()), static_cast<std::uint8_t>(exact.has_value()));
   });

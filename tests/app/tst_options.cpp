@@ -2,6 +2,7 @@
 
 #include "app/options.h"
 #include "core/exit_codes.h"
+#include "core/scenarios.h"
 
 using namespace highwater;
 using namespace highwater::app;
@@ -26,6 +27,31 @@ class TestOptions : public QObject {
   }
 
  private slots:
+  void takesTheStepsOfAScenario() {
+    const auto plain = parsed<RecordOptions>("record --scenario clean -o f.hw");
+    QCOMPARE(plain.launch.scenario, QString("clean"));
+    QCOMPARE(plain.launch.steps, (*findScenario("clean"))->steps);
+    QCOMPARE(parsed<RecordOptions>("record --scenario clean --steps 7 -o f.hw").launch.steps, 7u);
+    const auto result = parse("record --scenario none-such -o f.hw");
+    QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    QVERIFY(std::get<EarlyExit>(result).text.find("shape-churn") != std::string::npos);
+  }
+  void readsAcceptedFallbacks() {
+    const auto record = parsed<RecordOptions>(
+        "record -o f.hw --accept-fallback gelu=rare --accept-fallback torchvision::nms=once=only");
+    QCOMPARE(record.accepted.size(), 2u);
+    QCOMPARE(record.accepted[0].op, std::string("aten::gelu"));
+    QCOMPARE(record.accepted[1].op, std::string("torchvision::nms"));
+    QCOMPARE(record.accepted[1].reason, std::string("once=only"));
+    for (const char* wrong : {"gelu", "gelu=", "=rare"}) {
+      const auto result = parse(QString("record -o f.hw --accept-fallback ") + wrong);
+      QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    }
+    const auto accept = parsed<AcceptOptions>("accept f.hw --fallback aten::gelu --reason rare");
+    QCOMPARE(accept.acceptance.op, std::string("aten::gelu"));
+    QCOMPARE(accept.recording, std::string("f.hw"));
+  }
+
   void readsARecording() {
     const auto record = parsed<RecordOptions>(
         "record --device sim --steps 60 --batch 16 --seq 64 --set 30:batch=32 --set "

@@ -86,6 +86,36 @@ class TestReport : public QObject {
     QVERIFY(marker["text"].toString().contains("32"));
   }
 
+  void beginsWithTheFindings() {
+    const QString path = record("findings.highwater", test::makeSampleRun());
+    const QJsonObject report = json({"report", path, "--json"});
+    QCOMPARE(report["judged_steps"].toInt(), 59);
+    QVERIFY(report["accepted_fallbacks"].toArray().isEmpty());
+    const QJsonArray findings = report["findings"].toArray();
+    QVERIFY(!findings.isEmpty());
+    double before = 1;
+    bool namesTheFallback = false;
+    for (const QJsonValue& each : findings) {
+      QVERIFY(each["weight"].toDouble() <= before);
+      before = each["weight"].toDouble();
+      const bool isFallback = each["kind"] == "fallback";
+      namesTheFallback |= isFallback && each["ops"][0] == "aten::embedding_renorm_";
+      QCOMPARE(each["cost_ms_per_step"].isDouble(), each["cost_bytes_per_step"].isNull());
+    }
+    QVERIFY(namesTheFallback);
+    const QString text = runHighwater({"report", path}).out;
+    QVERIFY(text.contains("Fallback: aten::embedding_renorm_ runs on the CPU"));
+    QVERIFY(text.indexOf("Findings") < text.indexOf("Device"));
+
+    const auto accept =
+        runHighwater({"accept", path, "--fallback", "embedding_renorm_", "--reason", "rare"});
+    QVERIFY2(accept.exitCode == kExitDone, qPrintable(accept.err));
+    const QJsonObject after = json({"report", path, "--json"});
+    QCOMPARE(after["findings"].toArray().size(), findings.size() - 1);
+    QCOMPARE(after["accepted_fallbacks"][0]["reason"].toString(), QString("rare"));
+    QVERIFY(runHighwater({"report", path}).out.contains("Accepted: aten::embedding_renorm_"));
+  }
+
   void isNullWhereNothingIsKnown() {
     test::SampleRunOptions options;
     options.steps = 3;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <QAction>
+#include <QComboBox>
 #include <QDirIterator>
 #include <QFileInfo>
 #include <QSlider>
@@ -109,6 +110,20 @@ class TestWindow : public QObject {
   }
 
  private slots:
+  void picksAScenario() {
+    Hands hands(smallRun());
+    auto* combo = hands.window.findChild<QComboBox*>(QStringLiteral("workloadCombo"));
+    combo->setCurrentIndex(combo->findData(QStringLiteral("memory-growth")));
+    emit combo->activated(combo->currentIndex());
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
+    QCOMPARE(hands.store().run()->scenario, std::string("memory-growth"));
+    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
+    hands.trigger("stopAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == State::kEnded, kStartMs);
+    QCOMPARE(combo->currentData().toString(), QString("memory-growth"));
+  }
+
   void initTestCase() {
     QVERIFY(home_.isValid());
     qputenv("HOME", home_.path().toLocal8Bit());

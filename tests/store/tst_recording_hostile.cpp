@@ -132,7 +132,7 @@ void TestRecordingHostile::whatIsNoRecording() {
 
 void TestRecordingHostile::newerFormat() {
   const fs::path path = copy(bytes_);
-  QVERIFY(execute(path, "PRAGMA user_version = 2"));
+  QVERIFY(execute(path, "PRAGMA user_version = 999"));
   const auto reader = store::RecordingReader::open(path);
   QVERIFY(!reader.ok());
   QVERIFY(reader.error().code == ErrorCode::kVersionMismatch);

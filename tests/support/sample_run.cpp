@@ -294,8 +294,9 @@ class Generator {
 }  // namespace
 
 EventBatch OwnedBatch::view() const {
-  return {completeUpToNs, memorySamples, systemSamples, steps,      phases, syncPoints, fallbacks,
-          markers,        evaluations,   openSpans,     heartbeats, drops,  deviceSpans};
+  return {completeUpToNs, memorySamples, systemSamples, steps,       phases,
+          syncPoints,     fallbacks,     markers,       evaluations, openSpans,
+          heartbeats,     drops,         deviceSpans,   ops,         phaseMemory};
 }
 
 std::vector<OwnedMessage> makeSampleRun(const SampleRunOptions& options) {

@@ -43,6 +43,8 @@ struct OwnedBatch {
   std::vector<events::Heartbeat> heartbeats;
   std::vector<events::DropRecord> drops;
   std::vector<events::DeviceSpan> deviceSpans;
+  std::vector<events::OpSpan> ops;
+  std::vector<events::PhaseMemory> phaseMemory;
 
   /// Valid as long as this batch is, unchanged.
   [[nodiscard]] EventBatch view() const;

@@ -61,6 +61,8 @@ struct GoodBatch {
   events::Heartbeat heartbeat{1500, 1, 0};
   events::DropRecord drop{1500, 3, events::EventKind::MemorySample};
   events::DeviceSpan deviceSpan{1600, 400, 1};
+  events::OpSpan op{1000, 50, 4096, 1024, 1, 3, 2, 2, 1, 0, events::Phase::Forward, 0};
+  events::PhaseMemory phaseMemory{1600, 4096, 8192, 2048, 1, events::Phase::Forward};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -78,6 +80,8 @@ struct GoodBatch {
     batch.heartbeats = {&heartbeat, 1};
     batch.drops = {&drop, 1};
     batch.deviceSpans = {&deviceSpan, 1};
+    batch.ops = {&op, 1};
+    batch.phaseMemory = {&phaseMemory, 1};
     return batch;
   }
 };

@@ -38,6 +38,8 @@ class TestCodec : public QObject {
     roundTrips(Command{4, EmptyCache{}});
     roundTrips(Command{5, StopTraining{}});
     roundTrips(Command{6, SetKnobs{32, std::nullopt, 5, 30}});
+    roundTrips(Command{7, SetProbeLevel{events::ProbeLevel::Ops, 20}});
+    roundTrips(FallbackAcceptance{"aten::kthvalue", true, "once an epoch", 1'700'000'000});
     roundTrips(RunEnd{RunEnd::Reason::kCrashed, 0, 9, "killed", "aten::mm", "last\nline"});
   }
 

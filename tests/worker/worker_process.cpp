@@ -18,30 +18,31 @@ void append(std::vector<T>& to, std::span<const T> from) {
 }  // namespace
 
 void Stream::take(const Message& message) {
-  std::visit(Overloaded{[this](const Hello& m) { hello = m; },
-                        [this](const RunDescription& m) { description = m; },
-                        [this](const Definitions& m) {
-                          for (const auto& d : m.names) names[d.id] = d.text;
-                        },
-                        [this](const EventBatch& m) {
-                          append(memorySamples, m.memorySamples);
-                          append(systemSamples, m.systemSamples);
-                          append(steps, m.steps);
-                          append(phases, m.phases);
-                          append(syncPoints, m.syncPoints);
-                          append(fallbacks, m.fallbacks);
-                          append(markers, m.markers);
-                          append(evaluations, m.evaluations);
-                          append(openSpans, m.openSpans);
-                          append(heartbeats, m.heartbeats);
-                          append(drops, m.drops);
-                          append(deviceSpans, m.deviceSpans);
-                        },
-                        [this](const CommandResult& m) { results.push_back(m); },
-                        [this](const Failure& m) { failure = m; },
-                        [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
-                        [](const Command&) {}, [](const RunEnd&) {}},
-             message);
+  std::visit(
+      Overloaded{[this](const Hello& m) { hello = m; },
+                 [this](const RunDescription& m) { description = m; },
+                 [this](const Definitions& m) {
+                   for (const auto& d : m.names) names[d.id] = d.text;
+                 },
+                 [this](const EventBatch& m) {
+                   append(memorySamples, m.memorySamples);
+                   append(systemSamples, m.systemSamples);
+                   append(steps, m.steps);
+                   append(phases, m.phases);
+                   append(syncPoints, m.syncPoints);
+                   append(fallbacks, m.fallbacks);
+                   append(markers, m.markers);
+                   append(evaluations, m.evaluations);
+                   append(openSpans, m.openSpans);
+                   append(heartbeats, m.heartbeats);
+                   append(drops, m.drops);
+                   append(deviceSpans, m.deviceSpans);
+                 },
+                 [this](const CommandResult& m) { results.push_back(m); },
+                 [this](const Failure& m) { failure = m; },
+                 [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
+                 [](const Command&) {}, [](const RunEnd&) {}, [](const FallbackAcceptance&) {}},
+      message);
 }
 
 std::vector<events::Marker> Stream::markersOf(events::MarkerKind kind) const {

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/finding_rules.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+std::string bytesText(double bytes) {
+  return formatBytes(static_cast<std::uint64_t>(std::max(bytes, 0.0)));
+}
+
+std::string stepsText(const Finding& finding) {
+  return "steps " + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep);
+}
+
+/// Current at the end of each judged step, by the last sample within it.
+std::vector<Point> currentAtEnds(const JudgedSteps& steps) {
+  const MemoryColumns& memory = steps.store.memory();
+  std::vector<Point> points;
+  for (const events::StepRecord& record : steps.records) {
+    const std::int64_t endNs = record.begin_ns() + record.duration_ns();
+    const auto after = std::upper_bound(memory.timesNs.begin(), memory.timesNs.end(), endNs);
+    if (after == memory.timesNs.begin() || *std::prev(after) < record.begin_ns()) continue;
+    const auto row = static_cast<std::size_t>(std::prev(after) - memory.timesNs.begin());
+    points.push_back({static_cast<double>(record.step()), memory.current[row]});
+  }
+  return points;
+}
+
+/// Driver memory over the number of shapes seen so far.
+std::vector<Point> driverByShapes(const JudgedSteps& steps) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> shapes;
+  std::vector<Point> points;
+  for (const events::StepRecord& record : steps.records) {
+    shapes.emplace(record.batch_size(), record.sequence_length());
+    if (record.peak_driver_bytes() == 0) continue;
+    points.push_back(
+        {static_cast<double>(shapes.size()), static_cast<double>(record.peak_driver_bytes())});
+  }
+  return points;
+}
+
+}  // namespace
+
+void judgeGrowth(const JudgedSteps& steps, Findings& findings) {
+  const std::vector<Point> points = currentAtEnds(steps);
+  if (points.size() < 2 * kLeastJudgedSteps) return;
+  if (steadySlope(points) < kLeastGrowthBytes) return;
+  const double bytes = robustSlope(points);
+  Finding finding = steps.ofGrowth(FindingKind::MemoryGrowth, bytes);
+  finding.title = "Memory growth: each step leaves " + bytesText(bytes) + " behind";
+  finding.evidence = "current at the end of a step, " + stepsText(finding) + ": " +
+                     bytesText(points.front().y) + " to " + bytesText(points.back().y);
+  finding.advice =
+      "look for what is kept over steps: a loss in a list keeps its graph (keep loss.item() or "
+      "loss.detach()), and so does retain_graph";
+  findings.found.push_back(std::move(finding));
+}
+
+void judgeShapes(const JudgedSteps& steps, Findings& findings) {
+  const std::vector<Point> points = driverByShapes(steps);
+  if (points.empty() || points.back().x < static_cast<double>(kLeastShapes)) return;
+  if (steadySlope(points) < kLeastShapeGrowthBytes) return;
+  const double bytesAShape = robustSlope(points);
+  const double shapes = points.back().x;
+  const double bytes = bytesAShape * shapes / static_cast<double>(steps.records.size());
+  // What current grows by is another problem, and not to be told twice.
+  const std::vector<Point> current = currentAtEnds(steps);
+  if (!current.empty() && steadySlope(current) > bytes / 2) return;
+  Finding finding = steps.ofGrowth(FindingKind::ShapeGrowth, bytes);
+  finding.count = static_cast<std::uint64_t>(shapes);
+  finding.title = "New shapes: driver memory grows by " + bytesText(bytesAShape) + " with each";
+  finding.evidence = std::to_string(finding.count) + " shapes of a batch, " + stepsText(finding) +
+                     ": driver " + bytesText(points.front().y) + " to " +
+                     bytesText(points.back().y) + " (sampled)";
+  finding.advice =
+      "pad to a few fixed lengths, so that compiled graphs and cached blocks are used again";
+  findings.found.push_back(std::move(finding));
+}
+
+void judgeLimit(const JudgedSteps& steps, Findings& findings) {
+  const MemoryColumns& memory = steps.store.memory();
+  if (memory.timesNs.empty() || !steps.store.hello()) return;
+  const std::size_t rows = memory.timesNs.size();
+  const double recommended = memory.recommended[rows - 1];
+  const double high = steps.store.hello()->limits.highWatermarkRatio;
+  const double limit = recommended * (high > 0 ? std::min(high, 1.0) : 1.0);
+  if (limit <= 0) return;
+  std::uint64_t peak = static_cast<std::uint64_t>(memory.driver.minMax(0, rows).max);
+  for (const events::StepRecord& record : steps.records) {
+    peak = std::max(peak, record.peak_driver_bytes());
+  }
+  const double share = static_cast<double>(peak) / limit;
+  if (share < kNearLimitShare) return;
+  const auto percent = std::to_string(std::lround(100 * share));
+  Finding finding = steps.ofGrowth(FindingKind::NearLimit, 0);
+  finding.costBytes.reset();
+  finding.weight = std::min(share, 1.0);
+  const std::string limitName = high > 0 && high < 1 ? "the high watermark" : "recommended max";
+  finding.title = "Near the limit: driver memory reaches " + percent + " % of " + limitName;
+  finding.evidence =
+      "driver peak " + formatBytes(peak) + " (sampled), " + limitName + ' ' + bytesText(limit);
+  if (high > 0) {
+    finding.evidence += "; the allocator refuses what goes past " + bytesText(recommended * high);
+  }
+  finding.advice = "make the batch or the sequence smaller, or empty the cache after a large step";
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/finding_rules.h"
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+/// Events of one problem, as they are counted.
+struct Stall {
+  std::int64_t totalNs = 0;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::int64_t> nsByOp;
+  std::map<std::string, std::int64_t> nsByPlace;
+  std::set<std::uint32_t> steps;
+
+  template <typename Event>
+  void add(const LiveStore& store, const Event& event, std::uint64_t eventBytes) {
+    totalNs += event.duration_ns();
+    ++count;
+    bytes += eventBytes;
+    nsByOp[store.name(event.op())] += event.duration_ns();
+    nsByPlace[placeOf(store, event)] += event.duration_ns();
+    steps.insert(event.step());
+  }
+
+  template <typename Event>
+  static std::string placeOf(const LiveStore& store, const Event& event) {
+    std::string place(phaseName(event.phase()));
+    for (const std::string& more :
+         {store.modulePath(event.module_id()), store.callSite(event.call_site())}) {
+      if (!more.empty()) place += ", " + more;
+    }
+    return place;
+  }
+
+  /// Fills in what was counted.
+  void describe(Finding& finding) const {
+    finding.count = count;
+    finding.firstStep = *steps.begin();
+    finding.lastStep = *steps.rbegin();
+    std::vector<std::pair<std::int64_t, std::string>> byCost;
+    for (const auto& [op, ns] : nsByOp) byCost.emplace_back(-ns, op);
+    std::sort(byCost.begin(), byCost.end());
+    for (const auto& [ns, op] : byCost) finding.ops.push_back(op);
+    finding.where = std::max_element(nsByPlace.begin(), nsByPlace.end(), [](auto& a, auto& b) {
+                      return a.second < b.second;
+                    })->first;
+    finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
+                       " steps (" + std::to_string(finding.firstStep) + " to " +
+                       std::to_string(finding.lastStep) + "), most in " + finding.where + ", " +
+                       formatBytes(bytes) + " moved";
+  }
+};
+
+std::string costText(double ms) {
+  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs)) + " a step";
+}
+
+bool readsLossEachStep(const JudgedSteps& steps) {
+  const auto reads = std::count_if(steps.records.begin(), steps.records.end(),
+                                   [](const auto& record) { return record.loss_read() != 0; });
+  return static_cast<double>(reads) >= kEveryStepShare * static_cast<double>(steps.records.size());
+}
+
+void addChattyLogging(const JudgedSteps& steps, const Stall& stall, Findings& findings) {
+  const double costMs = steps.perStepMs(stall.totalNs);
+  Finding finding = steps.ofTime(FindingKind::ChattyLogging, costMs);
+  if (finding.weight < kLeastStallShare) return;
+  stall.describe(finding);
+  finding.title = "Chatty logging: the host waits " + costText(costMs) + " to read values";
+  finding.advice =
+      "read the loss and print only every few steps; until then keep sums on the device";
+  findings.found.push_back(std::move(finding));
+}
+
+void addSyncPoint(const JudgedSteps& steps, const Stall& stall, Findings& findings) {
+  const double costMs = steps.perStepMs(stall.totalNs);
+  Finding finding = steps.ofTime(FindingKind::SyncPoint, costMs);
+  if (finding.weight < kLeastStallShare) return;
+  stall.describe(finding);
+  finding.title =
+      "Unplanned sync point: " + finding.ops.front() + " makes the host wait " + costText(costMs);
+  finding.advice = "take it out of the step, or let the value stay on the device";
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
+  const LiveStore& store = steps.store;
+  std::map<std::string, Stall> byOp;
+  for (const events::FallbackEvent& each : store.fallbacks()) {
+    if (!steps.holding(each.step(), each.begin_ns())) continue;
+    byOp[store.name(each.op())].add(store, each, each.bytes_to_cpu() + each.bytes_to_device());
+  }
+  for (const auto& [op, stall] : byOp) {
+    const double costMs = steps.perStepMs(stall.totalNs);
+    if (const FallbackAcceptance* accepted = store.acceptanceOf(op)) {
+      findings.accepted.push_back({op, accepted->reason, stall.count, costMs});
+      continue;
+    }
+    Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
+    if (finding.weight < kLeastStallShare) continue;
+    stall.describe(finding);
+    finding.title = "Fallback: " + op + " runs on the CPU, " + costText(costMs);
+    finding.advice =
+        "use an op that has an MPS kernel, or move it out of the step; or accept it "
+        "(highwater accept)";
+    findings.found.push_back(std::move(finding));
+  }
+}
+
+void judgeSyncPoints(const JudgedSteps& steps, Findings& findings) {
+  const LiveStore& store = steps.store;
+  const bool lossEachStep = readsLossEachStep(steps);
+  Stall logging;
+  std::map<std::pair<NameId, events::Phase>, Stall> others;
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    if (!steps.holding(each.step(), each.begin_ns())) continue;
+    const bool inLossRead = each.phase() == events::Phase::LossRead;
+    const bool isLoss = inLossRead && each.kind() == events::SyncKind::ScalarRead;
+    if (isUnplanned(each) || (lossEachStep && isLoss)) {
+      Stall& stall = inLossRead ? logging : others[{each.op(), each.phase()}];
+      stall.add(store, each, each.bytes());
+    }
+  }
+  if (logging.count > 0) addChattyLogging(steps, logging, findings);
+  for (const auto& [key, stall] : others) addSyncPoint(steps, stall, findings);
+}
+
+void judgeHost(const JudgedSteps& steps, Findings& findings) {
+  const LiveStore& store = steps.store;
+  if (!store.hasQueue()) return;
+  std::map<std::uint32_t, double> assemblyMs;
+  for (const events::PhaseSpan& phase : store.phases()) {
+    if (phase.phase() == events::Phase::BatchAssembly) {
+      assemblyMs[phase.step()] += static_cast<double>(phase.duration_ns()) / kNsPerMs;
+    }
+  }
+  std::vector<double> assembly, starved, lost;
+  for (std::size_t i = 0; i < steps.records.size(); ++i) {
+    const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
+    if (std::isnan(deviceMs)) continue;
+    const double stepMs = static_cast<double>(steps.records[i].duration_ns()) / kNsPerMs;
+    assembly.push_back(assemblyMs[steps.records[i].step()]);
+    starved.push_back(std::max(stepMs - deviceMs, 0.0));
+    lost.push_back(std::min(assembly.back(), starved.back()));
+  }
+  if (lost.size() < kLeastJudgedSteps) return;
+  const double assemblyMedian = medianOf(assembly), starvedMedian = medianOf(starved);
+  const double least = kLeastStarvedShare * steps.medianMs;
+  if (assemblyMedian < least || starvedMedian < least) return;
+  const double costMs = medianOf(lost);
+  Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
+  finding.estimate = true;
+  finding.where = phaseName(events::Phase::BatchAssembly);
+  finding.title = "Host-bound: the device waits for its batch, about " + costText(costMs);
+  finding.evidence = "batch assembly takes " + costText(assemblyMedian) +
+                     ", the device has nothing to do for " + costText(starvedMedian) +
+                     " (medians of " + std::to_string(lost.size()) + " steps; an estimate: step " +
+                     "time less device span)";
+  finding.advice =
+      "prepare the next batch on another thread while the device works, or prepare it once and "
+      "keep it";
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace highwater::analysis

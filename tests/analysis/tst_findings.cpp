@@ -1,0 +1,240 @@
+#include <QtTest>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "analysis/finding_rules.h"
+#include "core/scenarios.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kStepMs = 50;
+constexpr std::uint64_t kRecommended = 1024 * kMiB;
+
+/// A run of equal steps of 50 ms, each with its batch assembled in 1 ms and a device span of 45 ms.
+struct Run {
+  std::uint32_t steps = 40;
+  std::int64_t assemblyMs = 1, deviceMs = 45;
+  std::uint32_t lossEvery = 10;
+  std::function<std::uint64_t(std::uint32_t)> current = [](auto) { return 100 * kMiB; };
+  std::function<std::uint64_t(std::uint32_t)> driver = [](auto) { return 200 * kMiB; };
+  std::function<std::uint32_t(std::uint32_t)> length = [](auto) { return 64; };
+  OwnedBatch more;  ///< events besides
+  std::vector<FallbackAcceptance> accepted;
+
+  [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
+
+  [[nodiscard]] Findings judge() const {
+    LiveStore store;
+    Hello hello;
+    hello.device.selected = "mps";
+    hello.limits = {kRecommended, 1.4, 1.7, 0};
+    store.apply(hello);
+    store.apply(Definitions{{{kScalarRead, "aten::_local_scalar_dense"},
+                             {kCopy, "aten::_to_copy"},
+                             {kNonzero, "aten::nonzero"},
+                             {kRenorm, "aten::embedding_renorm_"}},
+                            {},
+                            {},
+                            {}});
+    for (const FallbackAcceptance& each : accepted) store.apply(each);
+    OwnedBatch batch = more;
+    for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
+    store.apply(batch.view());
+    return findProblems(store);
+  }
+
+  void addStep(OwnedBatch& batch, std::uint32_t step) const {
+    const std::int64_t begin = beginMs(step) * kMs, end = begin + kStepMs * kMs;
+    const auto reads = static_cast<std::uint8_t>(step % lossEvery == 0);
+    batch.memorySamples.emplace_back(end, current(step), driver(step), kRecommended,
+                                     events::SampleOrigin::PhaseBoundary);
+    batch.phases.emplace_back(begin, assemblyMs * kMs, step, 1, events::Phase::BatchAssembly);
+    batch.steps.emplace_back(begin, kStepMs * kMs, current(step), driver(step), -1, step, 16,
+                             length(step), 16 * length(step), 1.0F, reads, 0);
+    batch.deviceSpans.emplace_back(end + kMs, deviceMs * kMs, step);
+    if (reads)
+      addSync(batch, step, kScalarRead, events::SyncKind::ScalarRead, 5, events::Phase::LossRead,
+              true);
+  }
+
+  static void addSync(OwnedBatch& batch, std::uint32_t step, NameId op, events::SyncKind kind,
+                      std::int64_t ms, events::Phase phase, bool deliberate) {
+    batch.syncPoints.emplace_back((beginMs(step) + 10) * kMs, ms * kMs, 4, step, op, kNoId, kNoId,
+                                  1, kind, phase, static_cast<std::uint8_t>(deliberate));
+  }
+  static void addFallback(OwnedBatch& batch, std::uint32_t step, std::int64_t atMs) {
+    batch.fallbacks.emplace_back(atMs * kMs, 10 * kMs, 4 * kMs, 1000, 500, step, kRenorm, kNoId,
+                                 kNoId, 1, events::Phase::Forward);
+  }
+};
+
+std::vector<FindingKind> kindsOf(const Findings& findings) {
+  std::vector<FindingKind> kinds;
+  for (const Finding& finding : findings.found) kinds.push_back(finding.kind);
+  return kinds;
+}
+
+using Kinds = std::vector<FindingKind>;
+
+}  // namespace
+
+class TestFindings : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aCleanRunHasNone() {
+    const Findings findings = Run().judge();
+    QCOMPARE(findings.steps, std::uint64_t{39});
+    QVERIFY(findings.found.empty() && findings.accepted.empty());
+  }
+
+  void aFewStepsSayNothing() {
+    Run run;
+    run.steps = 5;
+    run.assemblyMs = 30;
+    run.deviceMs = 10;
+    QCOMPARE(run.judge().steps, std::uint64_t{0});
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void namesAFallbackWithItsCost() {
+    Run run;
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      Run::addFallback(run.more, step, Run::beginMs(step) + 5);
+    }
+    Run::addFallback(run.more, 40, Run::beginMs(41) + 5);  // an evaluation after the last step
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::Fallback});
+    const Finding& found = findings.found.front();
+    QCOMPARE(found.ops, std::vector<std::string>{"aten::embedding_renorm_"});
+    QCOMPARE(found.count, std::uint64_t{39});
+    QCOMPARE(*found.costMs, 10.0);
+    QCOMPARE(found.weight, 0.2);
+    QCOMPARE(found.firstStep, 2u);
+    QCOMPARE(found.lastStep, 40u);
+    QVERIFY(found.where.starts_with("forward"));
+  }
+
+  void anAcceptedFallbackIsNone() {
+    Run run;
+    Run::addFallback(run.more, 7, Run::beginMs(7));
+    Run::addFallback(run.more, 8, Run::beginMs(8));
+    run.accepted = {{"aten::embedding_renorm_", true, "rare", 1}};
+    const Findings findings = run.judge();
+    QVERIFY(findings.found.empty());
+    QCOMPARE(findings.accepted.size(), 1u);
+    QCOMPARE(findings.accepted[0].reason, std::string("rare"));
+    QCOMPARE(findings.accepted[0].count, std::uint64_t{2});
+    run.accepted.push_back({"aten::embedding_renorm_", false, "", 2});
+    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::Fallback});
+  }
+
+  void readingTheLossAtEachStepIsChatty() {
+    Run run;
+    run.lossEvery = 1;
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
+    QCOMPARE(*findings.found[0].costMs, 5.0);
+    QCOMPARE(findings.found[0].count, std::uint64_t{39});
+    run.lossEvery = 2;
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void anUnplannedSyncPointIsFoundWhereItCosts() {
+    Run run;
+    for (std::uint32_t step = 2; step <= 40; ++step) {
+      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 20, events::Phase::Backward,
+                   false);
+    }
+    Run::addSync(run.more, 9, kCopy, events::SyncKind::CopyToHost, 1, events::Phase::Forward,
+                 false);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
+    QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
+  }
+
+  void theWorstComesFirst() {
+    Run run;
+    run.lossEvery = 1;
+    for (std::uint32_t step = 2; step <= 40; ++step) {
+      Run::addFallback(run.more, step, Run::beginMs(step) + 20);
+    }
+    QCOMPARE(kindsOf(run.judge()), (Kinds{FindingKind::Fallback, FindingKind::ChattyLogging}));
+  }
+
+  void aStarvingDeviceIsHostBound() {
+    Run run;
+    run.assemblyMs = 30;
+    run.deviceMs = 18;
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::HostBound});
+    QVERIFY(findings.found[0].estimate);
+    QCOMPARE(*findings.found[0].costMs, 30.0);
+    run.deviceMs = 45;  // busy all the same: prepared ahead
+    QVERIFY(run.judge().found.empty());
+    run.deviceMs = 18;
+    run.assemblyMs = 1;  // starved, but not by the batch
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void whatEachStepLeavesBehindIsGrowth() {
+    Run run;
+    run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::MemoryGrowth});
+    QCOMPARE(*findings.found[0].costBytes, static_cast<double>(kMiB));
+    // Once more memory, for a larger batch say, is no growth; neither is what goes up and down.
+    run.current = [](std::uint32_t step) { return step < 15 ? 100 * kMiB : 400 * kMiB; };
+    QVERIFY(run.judge().found.empty());
+    run.current = [](std::uint32_t step) { return (100 + step * 7 % 5) * kMiB; };
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void driverThatGrowsWithShapesIsFound() {
+    Run run;
+    run.length = [](std::uint32_t step) { return 8 + step; };
+    run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::ShapeGrowth});
+    QCOMPARE(*findings.found[0].costBytes, 6.0 * static_cast<double>(kMiB));
+    run.length = [](std::uint32_t) { return 64; };
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void driverCloseToRecommendedIsNearTheLimit() {
+    Run run;
+    run.driver = [](std::uint32_t step) { return (step == 20 ? 950 : 700) * kMiB; };
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::NearLimit});
+    QVERIFY(findings.found[0].title.find("93 %") != std::string::npos);
+    run.driver = [](std::uint32_t) { return 900 * kMiB; };
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void slopesForgiveOutliers() {
+    std::vector<Point> points;
+    for (int i = 0; i < 1000; ++i) points.push_back({double(i), 3.0 * i + (i % 50 ? 0 : 1e6)});
+    QVERIFY(std::fabs(robustSlope(points) - 3.0) < 0.1);
+    QVERIFY(std::fabs(steadySlope(points) - 3.0) < 0.1);
+    QCOMPARE(robustSlope({}), 0.0);
+  }
+
+  void everyScenarioNamesAFindingOrNone() {
+    std::set<std::string_view> keys = {""};
+    for (int kind = 0; kind <= static_cast<int>(FindingKind::ShapeGrowth); ++kind) {
+      keys.insert(findingKey(static_cast<FindingKind>(kind)));
+    }
+    for (const Scenario& each : scenarios()) QVERIFY2(keys.contains(each.problem), each.name);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestFindings)
+#include "tst_findings.moc"

@@ -1,0 +1,77 @@
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "frames.h"
+#include "store/append.h"
+#include "wire/validator.h"
+
+using namespace highwater;
+using namespace highwater::test;
+
+namespace {
+
+const FallbackAcceptance kAcceptance{"aten::embedding_renorm_", true, "once an epoch only", 5};
+
+Result<void> append(const std::filesystem::path& path) {
+  return store::appendAcceptance(path, wire::encode(kAcceptance), kAcceptance);
+}
+
+}  // namespace
+
+class TestAppend : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  std::filesystem::path recorded(const char* name) {
+    const auto path = pathIn(folder_.path(), name);
+    auto writer = store::RecordingWriter::create(path);
+    if (!writer) return {};
+    feedFrames(sampleFrames(), **writer);
+    return (*writer)->close() ? path : std::filesystem::path();
+  }
+
+ private slots:
+  void addsOneFrameBehindTheOthers() {
+    const auto path = recorded("a.highwater");
+    const ReadBack before = readFrames(path);
+    const auto added = append(path);
+    QVERIFY2(added.ok(), added ? "" : added.error().message.c_str());
+    const ReadBack after = readFrames(path);
+    QVERIFY(after.result.ok());
+    QCOMPARE(after.frames.size(), before.frames.size() + 1);
+    QVERIFY(std::equal(before.frames.begin(), before.frames.end(), after.frames.begin()));
+
+    wire::Validator validator(wire::StreamSource::kRecording);
+    for (const wire::FrameBytes& frame : after.frames) {
+      const auto message = wire::decode(frame);
+      QVERIFY(message.ok() && validator.check(*message).ok());
+    }
+    const auto last = wire::decode(after.frames.back());
+    QCOMPARE(std::get<FallbackAcceptance>(*last).reason, kAcceptance.reason);
+    QVERIFY(!std::filesystem::exists(path.string() + "-wal"));
+  }
+
+  void refusesWhatIsNoRecording() {
+    const auto missing = append(pathIn(folder_.path(), "missing"));
+    QVERIFY(!missing && missing.error().code == ErrorCode::kNotFound);
+    const auto text = pathIn(folder_.path(), "text");
+    QVERIFY(writeBytes(text, "no recording"));
+    QVERIFY(!append(text).ok());
+    QCOMPARE(bytesOf(text), QByteArray("no recording"));
+  }
+
+  void refusesARunThatGoesOn() {
+    const auto path = pathIn(folder_.path(), "live.highwater");
+    auto writer = store::RecordingWriter::create(path);
+    QVERIFY(writer.ok());
+    const auto added = append(path);
+    QVERIFY(!added && added.error().message.find("open elsewhere") != std::string::npos);
+    feedFrames(sampleFrames(), **writer);
+    QVERIFY((*writer)->close().ok());
+    QCOMPARE(readFrames(path).frames.size(), sampleFrames().size());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestAppend)
+#include "tst_append.moc"
