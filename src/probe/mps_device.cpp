@@ -92,8 +92,9 @@ void synchronizeDevice(Recorder& recorder) {
   at::detail::getMPSHooks().deviceSynchronize();
   lane.openSpans().pop();
   recorder.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name, kNoId, kNoId,
-                             lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);
+    return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name,
+                             lane.modules().current(), kNoId, lane.id(),
+                             events::SyncKind::Synchronize, recorder.phase(), 0);
   });
 }
 

@@ -16,7 +16,6 @@
 namespace highwater::probe {
 namespace {
 
-std::atomic<Recorder*> activeRecorder{nullptr};
 std::atomic<std::uint64_t> activeGeneration{0};
 
 /// One thread's op stack; remade when another observer was installed since.
@@ -26,7 +25,7 @@ OpStack* threadStack() {
     std::unique_ptr<OpStack> stack;
   };
   thread_local Own own;
-  Recorder* recorder = activeRecorder.load(std::memory_order_acquire);
+  Recorder* recorder = Recorder::active();
   if (!recorder) return nullptr;
   const std::uint64_t generation = activeGeneration.load(std::memory_order_acquire);
   if (own.generation != generation) {
@@ -34,6 +33,12 @@ OpStack* threadStack() {
     own.generation = generation;
   }
   return own.stack.get();
+}
+
+/// What autograd knows an op by, or a node of backward.
+OpLink linkOf(const at::RecordFunction& function) {
+  const bool isNode = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
+  return {isNode, isNode ? function.forwardThreadId() : function.threadId(), function.seqNr()};
 }
 
 bool isOnMps(const at::Tensor& tensor) {
@@ -95,7 +100,7 @@ std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function)
   if (function.isAsync()) return nullptr;
   if (OpStack* stack = threadStack()) {
     const NameCache::Entry name = stack->name(function.name());
-    stack->begin(name, waitOf(static_cast<OpTag>(name.tag), function.inputs()));
+    stack->begin(name, waitOf(static_cast<OpTag>(name.tag), function.inputs()), linkOf(function));
   }
   return nullptr;
 }
@@ -109,7 +114,7 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext* /*context*/)
 
 OpObserver::OpObserver(Recorder& recorder) {
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);
-  activeRecorder.store(&recorder, std::memory_order_release);
+  Recorder::setActive(&recorder);
   handle_ = at::addGlobalCallback(
       at::RecordFunctionCallback(&onBegin, &onEnd)
           .needsInputs(true)
@@ -118,7 +123,7 @@ OpObserver::OpObserver(Recorder& recorder) {
 
 OpObserver::~OpObserver() {
   at::removeCallback(handle_);
-  activeRecorder.store(nullptr, std::memory_order_release);
+  Recorder::setActive(nullptr);
 }
 
 }  // namespace highwater::probe

@@ -36,7 +36,22 @@ OpTag opTag(std::string_view name) {
 OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
     : recorder_(recorder), lane_(lane), cache_(recorder.names(), &classify) {}
 
-void OpStack::begin(const NameCache::Entry& name, OpWait wait) {
+ModuleId OpStack::enterModule(const OpLink& link) {
+  ModuleStack& modules = lane_.modules();
+  SequenceModules& sequences = recorder_.sequenceModules();
+  if (link.isBackwardNode) {
+    modules.enter(sequences.find(link.forwardThread, link.sequence));
+    return modules.current();
+  }
+  const ModuleId module = modules.current();
+  if (link.sequence < 0) return module;
+  if (!sequences_ && module != kNoId) sequences_ = sequences.ring(link.forwardThread);
+  // Outside of any module too: a number may have been seen in one that made no node.
+  if (sequences_) sequences_->note(link.sequence, module);
+  return module;
+}
+
+void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& link) {
   const std::int64_t nowNs = recorder_.now();
   lane_.openSpans().push(nowNs, name.id, recorder_.step(), recorder_.phase());
   const std::uint32_t depth = depth_++;
@@ -47,6 +62,8 @@ void OpStack::begin(const NameCache::Entry& name, OpWait wait) {
   frame.name = name;
   frame.beginNs = nowNs;
   frame.wait = wait;
+  frame.isBackwardNode = link.isBackwardNode;
+  frame.module = enterModule(link);
   if (depth > 0) {
     const Frame& parent = frames_[depth - 1];
     // _to_cpu is no wait itself, the copies in it are.
@@ -85,6 +102,7 @@ void OpStack::end() {
   if (depth_ == 0) return;
   lane_.openSpans().pop();
   if (--depth_ >= kMaxDepth) return;
+  if (frames_[depth_].isBackwardNode) lane_.modules().leave();
   report(frames_[depth_]);
 }
 
@@ -108,7 +126,7 @@ void OpStack::report(const Frame& frame) {
     recorder_.record([&](std::int64_t nowNs) {
       return events::FallbackEvent(frame.beginNs, nowNs - frame.beginNs, frame.fallbackWaitNs,
                                    frame.bytesToCpu, frame.bytesToDevice, step, frame.name.id,
-                                   kNoId, kNoId, lane_.id(), phase);
+                                   frame.module, kNoId, lane_.id(), phase);
     });
     return;
   }
@@ -119,8 +137,8 @@ void OpStack::report(const Frame& frame) {
   }
   recorder_.record([&](std::int64_t nowNs) {
     return events::SyncPoint(
-        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, frame.name.id, kNoId, kNoId,
-        lane_.id(), kind, phase,
+        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, frame.name.id, frame.module,
+        kNoId, lane_.id(), kind, phase,
         static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });
 }

@@ -29,12 +29,22 @@ struct OpWait {
   bool blocks = true;  ///< false for a non-blocking copy: bytes move, but nobody waits
 };
 
+/// What links a forward op to its node of backward: autograd's number on the thread of forward.
+struct OpLink {
+  bool isBackwardNode = false;
+  std::uint64_t forwardThread = 0;  ///< the op's own thread, as RecordFunction numbers threads
+  std::int64_t sequence = -1;       ///< -1: none
+};
+
 /// The ops that one thread is in, and the judgement which of them was a sync point or a fallback.
 ///
 /// An op with a direct `aten::_to_cpu` child fell back to the CPU (native::cpu_fallback; nothing
 /// else in PyTorch's MPS code calls it). It is reported as the outermost of the ancestors that have
 /// its name (functional, then `.out`), once, however often it calls _to_cpu. Of ops that wait the
 /// outermost is reported; a fallback's own waits are part of the fallback.
+///
+/// An op of forward belongs to the module that its thread is in. A node of backward belongs to the
+/// module whose op made it, and so does what runs in the node.
 class OpStack {
  public:
   static constexpr std::uint32_t kMaxDepth = 64;
@@ -45,7 +55,7 @@ class OpStack {
   [[nodiscard]] NameCache::Entry name(std::string_view text) { return cache_.find(text); }
 
   /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves.
-  void begin(const NameCache::Entry& name, OpWait wait);
+  void begin(const NameCache::Entry& name, OpWait wait, const OpLink& link = {});
   /// The innermost op ends.
   void end();
 
@@ -55,7 +65,9 @@ class OpStack {
   struct Frame {
     NameCache::Entry name;
     std::int64_t beginNs = 0;
+    ModuleId module = kNoId;
     OpWait wait;
+    bool isBackwardNode = false;
     bool insideWait = false;      // an ancestor waits already
     bool insideFallback = false;  // an ancestor fell back already
     bool fellBack = false;
@@ -64,6 +76,7 @@ class OpStack {
     std::uint64_t bytesToDevice = 0;
   };
 
+  [[nodiscard]] ModuleId enterModule(const OpLink& link);
   [[nodiscard]] Frame* fallbackOf(std::uint32_t depth);
   void noteFallback(const Frame& toCpu);
   /// A copy there or back: where a fallback waits for the device.
@@ -75,6 +88,7 @@ class OpStack {
   NameCache cache_;
   std::array<Frame, kMaxDepth> frames_{};
   std::uint32_t depth_ = 0;
+  SequenceModules::Ring* sequences_ = nullptr;  // from the first op in a module on
 };
 
 }  // namespace highwater::probe

@@ -11,7 +11,9 @@
 
 #include "core/clock.h"
 #include "core/events_generated.h"
+#include "probe/module_table.h"
 #include "probe/name_table.h"
+#include "probe/sequence_modules.h"
 #include "probe/thread_lane.h"
 
 namespace highwater::probe {
@@ -28,6 +30,13 @@ class Recorder {
   [[nodiscard]] const RunClock& clock() const { return clock_; }
   [[nodiscard]] std::int64_t now() const { return clock_.now(); }
   [[nodiscard]] NameTable& names() { return names_; }
+  [[nodiscard]] ModuleTable& modules() { return modules_; }
+  [[nodiscard]] SequenceModules& sequenceModules() { return sequenceModules_; }
+
+  /// The recorder that an observer records into now; nullptr where nobody observes. Any thread.
+  [[nodiscard]] static Recorder* active() { return active_.load(std::memory_order_acquire); }
+  /// For the observer; `recorder` may be nullptr.
+  static void setActive(Recorder* recorder) { active_.store(recorder, std::memory_order_release); }
 
   /// The calling thread's lane, made at the first call.
   [[nodiscard]] ThreadLane& lane();
@@ -73,9 +82,13 @@ class Recorder {
  private:
   ThreadLane& addLane(std::string name);
 
+  static inline std::atomic<Recorder*> active_{nullptr};
+
   RunClock clock_;
   std::uint64_t id_;  // tells this recorder from an earlier one at the same address
   NameTable names_;
+  ModuleTable modules_;
+  SequenceModules sequenceModules_;
   std::mutex lanesMutex_;
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
   std::atomic<std::uint32_t> step_{0};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "core/ids.h"
 #include "probe/event_record.h"
+#include "probe/module_stack.h"
 #include "probe/open_spans.h"
 #include "probe/spsc_ring.h"
 
@@ -38,6 +40,9 @@ class ThreadLane {
 
   [[nodiscard]] OpenSpanStack& openSpans() { return openSpans_; }
   [[nodiscard]] const OpenSpanStack& openSpans() const { return openSpans_; }
+
+  /// Owner only.
+  [[nodiscard]] ModuleStack& modules() { return modules_; }
 
   /// The owner will not come back; the lane can go once it is empty.
   void abandon() { abandoned_.store(true, std::memory_order_release); }
@@ -71,6 +76,7 @@ class ThreadLane {
   std::atomic<std::int64_t> writingSince_{kNotWriting};
   std::atomic<bool> abandoned_{false};
   OpenSpanStack openSpans_;
+  ModuleStack modules_;
 };
 
 inline void ThreadLane::push(const EventRecord& event) {
