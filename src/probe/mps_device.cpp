@@ -91,6 +91,7 @@ void synchronizeDevice(Recorder& recorder) {
   lane.openSpans().push(beginNs, name, recorder.step(), recorder.phase());
   at::detail::getMPSHooks().deviceSynchronize();
   lane.openSpans().pop();
+  if (recorder.level() == events::ProbeLevel::Off) return;
   recorder.record([&](std::int64_t nowNs) {
     return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name,
                              lane.modules().current(), kNoId, lane.id(),

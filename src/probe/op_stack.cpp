@@ -34,7 +34,10 @@ OpTag opTag(std::string_view name) {
 }
 
 OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
-    : recorder_(recorder), lane_(lane), cache_(recorder.names(), &classify) {}
+    : recorder_(recorder),
+      lane_(lane),
+      cache_(recorder.names(), &classify),
+      shapeTexts_(recorder.names()) {}
 
 ModuleId OpStack::enterModule(const OpLink& link) {
   ModuleStack& modules = lane_.modules();
@@ -51,7 +54,8 @@ ModuleId OpStack::enterModule(const OpLink& link) {
   return module;
 }
 
-void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& link) {
+void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& link,
+                    const OpDetail& detail) {
   const std::int64_t nowNs = recorder_.now();
   lane_.openSpans().push(nowNs, name.id, recorder_.step(), recorder_.phase());
   const std::uint32_t depth = depth_++;
@@ -62,7 +66,9 @@ void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& lin
   frame.name = name;
   frame.beginNs = nowNs;
   frame.wait = wait;
+  frame.detail = detail;
   frame.isBackwardNode = link.isBackwardNode;
+  if (link.isBackwardNode) ++backwardNodes_;
   frame.module = enterModule(link);
   if (depth > 0) {
     const Frame& parent = frames_[depth - 1];
@@ -97,13 +103,29 @@ void OpStack::noteFallback(const Frame& toCpu) {
   for (std::uint32_t i = outermost + 1; i < depth_; ++i) frames_[i].insideFallback = true;
 }
 
-void OpStack::end() {
+void OpStack::end(const OpResult* result) {
   // Began before we looked: the innermost open span is then not an op's but a phase's.
   if (depth_ == 0) return;
   lane_.openSpans().pop();
   if (--depth_ >= kMaxDepth) return;
-  if (frames_[depth_].isBackwardNode) lane_.modules().leave();
-  report(frames_[depth_]);
+  const Frame& frame = frames_[depth_];
+  report(frame);
+  if (result) recordOp(frame, *result);
+  if (frame.isBackwardNode) {
+    lane_.modules().leave();
+    --backwardNodes_;
+  }
+}
+
+void OpStack::recordOp(const Frame& frame, const OpResult& result) {
+  // Its begin serves: the time that is written is later than this call.
+  lane_.beginWrite(frame.beginNs);
+  const std::int64_t nowNs = recorder_.now();
+  lane_.push(events::OpSpan(frame.beginNs, nowNs - frame.beginNs, result.currentBytes,
+                            result.outputBytes, recorder_.step(), frame.name.id, frame.module,
+                            frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
+                            recorder_.phase(), static_cast<std::uint8_t>(backwardNodes_ > 0)));
+  lane_.endWrite();
 }
 
 bool OpStack::isWaitOfFallback(const Frame& frame) {

@@ -7,6 +7,7 @@
 #include "core/ids.h"
 #include "probe/name_table.h"
 #include "probe/recorder.h"
+#include "probe/shape_texts.h"
 
 namespace highwater::probe {
 
@@ -36,6 +37,18 @@ struct OpLink {
   std::int64_t sequence = -1;       ///< -1: none
 };
 
+/// What is looked at only where every op is recorded.
+struct OpDetail {
+  NameId shapes = kNoId;  ///< the text of its arguments' shapes
+  bool onDevice = false;  ///< one of its arguments is on `mps`
+};
+
+/// What is known of an op only when it has returned.
+struct OpResult {
+  std::int64_t currentBytes = -1;  ///< current allocated, -1 where it is not known
+  std::uint64_t outputBytes = 0;   ///< the largest tensor that it returned
+};
+
 /// The ops that one thread is in, and the judgement which of them was a sync point or a fallback.
 ///
 /// An op with a direct `aten::_to_cpu` child fell back to the CPU (native::cpu_fallback; nothing
@@ -52,13 +65,21 @@ class OpStack {
   OpStack(Recorder& recorder, ThreadLane& lane);
 
   /// The id and tag of an op's name.
-  [[nodiscard]] NameCache::Entry name(std::string_view text) { return cache_.find(text); }
+  [[nodiscard]] NameCache::Entry name(const char* text) { return cache_.find(text); }
+  [[nodiscard]] ShapeTexts& shapeTexts() { return shapeTexts_; }
 
   /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves.
-  void begin(const NameCache::Entry& name, OpWait wait, const OpLink& link = {});
+  void begin(const NameCache::Entry& name, OpWait wait, const OpLink& link = {},
+             const OpDetail& detail = {});
   /// The innermost op ends.
-  void end();
+  void end() { end(nullptr); }
+  /// The innermost op ends and is recorded as an op.
+  void end(const OpResult& result) { end(&result); }
 
+  /// OpDetail::onDevice of the innermost op.
+  [[nodiscard]] bool onDevice() const {
+    return depth_ > 0 && depth_ <= kMaxDepth && frames_[depth_ - 1].detail.onDevice;
+  }
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
 
  private:
@@ -66,6 +87,7 @@ class OpStack {
     NameCache::Entry name;
     std::int64_t beginNs = 0;
     ModuleId module = kNoId;
+    OpDetail detail;
     OpWait wait;
     bool isBackwardNode = false;
     bool insideWait = false;      // an ancestor waits already
@@ -81,13 +103,17 @@ class OpStack {
   void noteFallback(const Frame& toCpu);
   /// A copy there or back: where a fallback waits for the device.
   [[nodiscard]] static bool isWaitOfFallback(const Frame& frame);
+  void end(const OpResult* result);
   void report(const Frame& frame);
+  void recordOp(const Frame& frame, const OpResult& result);
 
   Recorder& recorder_;
   ThreadLane& lane_;
   NameCache cache_;
+  ShapeTexts shapeTexts_;
   std::array<Frame, kMaxDepth> frames_{};
   std::uint32_t depth_ = 0;
+  std::uint32_t backwardNodes_ = 0;             // of the frames
   SequenceModules::Ring* sequences_ = nullptr;  // from the first op in a module on
 };
 

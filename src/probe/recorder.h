@@ -3,10 +3,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -67,8 +69,11 @@ class Recorder {
   /// Waits in here are meant, whatever their phase: an evaluation, a checkpoint.
   void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
   [[nodiscard]] bool deliberate() const { return deliberate_.load(std::memory_order_relaxed); }
-  /// How closely to look: read by the observer at each op.
-  void setLevel(events::ProbeLevel level) { level_.store(level, std::memory_order_relaxed); }
+  /// How closely to look. Between steps, by the thread that trains.
+  void setLevel(events::ProbeLevel level);
+  /// For the observer: called at each change of the level, nullptr: by nobody any more. Not while
+  /// the level may be changed.
+  void onLevel(std::function<void(events::ProbeLevel)> listener) { onLevel_ = std::move(listener); }
   [[nodiscard]] events::ProbeLevel level() const { return level_.load(std::memory_order_relaxed); }
   void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
   [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
@@ -96,6 +101,7 @@ class Recorder {
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};
   std::atomic<bool> deliberate_{false};
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
+  std::function<void(events::ProbeLevel)> onLevel_;
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "probe/frame_writer.h"
+#include "probe/module_scope.h"
 #include "probe/mps_device.h"
 #include "probe/op_observer.h"
 #include "probe/sender.h"
@@ -17,6 +18,34 @@ using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
+
+/// Steps 9 to 12: every op of a forward and backward in a module, the ops of a fallback; then a
+/// wait that nobody looks at, and one that somebody does.
+void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
+  recorder.setStep(9);
+  const at::Tensor weight = at::randn({3, 4}).to(onDevice.device()).set_requires_grad(true);
+  at::Tensor loss;
+  recorder.setLevel(events::ProbeLevel::Ops);
+  recorder.setPhase(events::Phase::Forward);
+  {
+    const ModuleScope layers("layers");
+    const ModuleScope first("0");
+    loss = at::linear(onDevice, weight);
+  }
+  loss = loss.sum();
+  recorder.setPhase(events::Phase::Backward);
+  loss.backward();
+  recorder.setPhase(events::Phase::None);
+  recorder.setStep(10);
+  (void)at::linalg_svd(onDevice, /*full_matrices=*/false);
+  recorder.setLevel(events::ProbeLevel::Off);
+  recorder.setStep(11);
+  (void)onDevice.sum().item<float>();
+  synchronizeDevice(recorder);
+  recorder.setLevel(events::ProbeLevel::Monitor);
+  recorder.setStep(12);
+  (void)onDevice.sum().item<float>();
+}
 
 void runOps(Recorder& recorder) {
   const at::Device mps(at::kMPS, 0);
@@ -43,6 +72,7 @@ void runOps(Recorder& recorder) {
   (void)host.sum().item<float>();
   (void)host.gt(0).nonzero();
   (void)onDevice.mul(2).add(onDevice);
+  runAtOtherLevels(recorder, onDevice);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ void TestModules::namesTheModuleOfWaitsInForwardAndBackward() {
   Recorder recorder(RunClock::startingNow());
   OpStack ops(recorder, recorder.lane());
   Words words(recorder);
-  const auto op = [&ops](std::string_view name, OpWait wait, OpLink link) {
+  const auto op = [&ops](const char* name, OpWait wait, OpLink link) {
     ops.begin(ops.name(name), wait, link);
     ops.end();
   };

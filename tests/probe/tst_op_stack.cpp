@@ -15,7 +15,7 @@ class Ops {
  public:
   Ops() : recorder_(RunClock::startingNow()), stack_(recorder_, recorder_.lane()) {}
 
-  Ops& begin(std::string_view name, OpWait wait = {}) {
+  Ops& begin(const char* name, OpWait wait = {}) {
     stack_.begin(stack_.name(name), wait);
     return *this;
   }
@@ -23,7 +23,7 @@ class Ops {
     while (count-- > 0) stack_.end();
     return *this;
   }
-  Ops& op(std::string_view name, OpWait wait = {}) { return begin(name, wait).end(); }
+  Ops& op(const char* name, OpWait wait = {}) { return begin(name, wait).end(); }
 
   Recorder& recorder() { return recorder_; }
   std::string nameOf(NameId id) {
