@@ -17,21 +17,38 @@ namespace {
 
 std::atomic<std::uint64_t> activeGeneration{0};
 
-/// One thread's op stack; remade when another observer was installed since.
-OpStack* threadStack() {
-  struct Own {
-    std::uint64_t generation = 0;
-    std::unique_ptr<OpStack> stack;
-  };
-  thread_local Own own;
+/// One thread's op stack, as the callbacks find it: without a constructor, so that looking is
+/// cheap.
+struct Known {
+  std::uint64_t generation = 0;
+  OpStack* stack = nullptr;
+  bool ended = false;  // the thread is
+};
+constinit thread_local Known known;
+
+struct Owned {
+  std::unique_ptr<OpStack> stack;
+  ~Owned() { known = {0, nullptr, true}; }
+};
+
+OpStack* newThreadStack(std::uint64_t generation) {
   Recorder* recorder = Recorder::active();
-  if (!recorder) return nullptr;
+  if (!recorder || known.ended) return nullptr;
+  thread_local Owned owned;
+  owned.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
+  known = {generation, owned.stack.get(), false};
+  return known.stack;
+}
+
+/// The calling thread's stack; remade when another observer was installed since.
+OpStack* threadStack() {
   const std::uint64_t generation = activeGeneration.load(std::memory_order_acquire);
-  if (own.generation != generation) {
-    own.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
-    own.generation = generation;
-  }
-  return own.stack.get();
+  return known.generation == generation ? known.stack : newThreadStack(generation);
+}
+
+OpWait waitOf(const NameCache::Entry& name, c10::ArrayRef<const c10::IValue> inputs) {
+  const auto tag = static_cast<OpTag>(name.tag);
+  return tag == OpTag::kOther ? OpWait{} : waitOf(tag, inputs);
 }
 
 /// What autograd knows an op by, or a node of backward.
@@ -45,7 +62,7 @@ std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function)
   if (function.isAsync()) return nullptr;
   if (OpStack* stack = threadStack()) {
     const NameCache::Entry name = stack->name(function.name());
-    stack->begin(name, waitOf(static_cast<OpTag>(name.tag), function.inputs()), linkOf(function));
+    stack->begin(name, waitOf(name, function.inputs()), linkOf(function));
   }
   return nullptr;
 }
@@ -61,7 +78,7 @@ std::unique_ptr<at::ObserverContext> onOpBegin(const at::RecordFunction& functio
     const auto inputs = function.inputs();
     const NameCache::Entry name = stack->name(function.name());
     const OpDetail detail = detailOf(inputs, stack->shapeTexts());
-    stack->begin(name, waitOf(static_cast<OpTag>(name.tag), inputs), linkOf(function), detail);
+    stack->begin(name, waitOf(name, inputs), linkOf(function), detail);
   }
   return nullptr;
 }
@@ -78,8 +95,8 @@ void onOpEnd(const at::RecordFunction& function, at::ObserverContext* /*context*
 }  // namespace
 
 OpObserver::OpObserver(Recorder& recorder) : recorder_(recorder) {
-  activeGeneration.fetch_add(1, std::memory_order_acq_rel);
   Recorder::setActive(&recorder);
+  activeGeneration.fetch_add(1, std::memory_order_acq_rel);
   const auto add = [](auto begin, auto end, bool outputs) {
     const auto handle = at::addGlobalCallback(
         at::RecordFunctionCallback(begin, end)
@@ -100,6 +117,7 @@ OpObserver::~OpObserver() {
   at::removeCallback(monitor_);
   at::removeCallback(ops_);
   Recorder::setActive(nullptr);
+  activeGeneration.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void OpObserver::follow(events::ProbeLevel level) {

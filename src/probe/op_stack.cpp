@@ -13,6 +13,15 @@ std::uint8_t classify(std::string_view name) {
   return static_cast<std::uint8_t>(opTag(name));
 }
 
+/// What a scalar read is reached by where the user asked for nothing else: item(), bool(tensor).
+bool isPlainRead(std::string_view name) {
+  return name == "aten::_local_scalar_dense" || name == "aten::item" || name == "aten::is_nonzero";
+}
+
+bool isCopy(events::SyncKind kind) {
+  return kind == events::SyncKind::CopyToHost || kind == events::SyncKind::CopyToDevice;
+}
+
 bool isDeliberate(events::SyncKind kind, events::Phase phase) {
   return (kind == events::SyncKind::CopyToDevice && phase == events::Phase::DeviceMove) ||
          (kind == events::SyncKind::ScalarRead && phase == events::Phase::LossRead);
@@ -28,7 +37,15 @@ OpTag opTag(std::string_view name) {
   if (name == "copy_") return OpTag::kCopy;
   if (name == "_copy_from") return OpTag::kCopyFrom;
   if (name == "_copy_from_and_resize") return OpTag::kCopyFromAndResize;
-  if (name == "nonzero") return OpTag::kNonzero;
+  if (name == "nonzero" || name == "masked_select") return OpTag::kNonzero;
+  if (name == "index" || name == "_index_put_impl_") return OpTag::kIndex;
+  if (name == "equal") return OpTag::kEqual;
+  if (name == "_unique" || name == "_unique2" || name == "unique_dim" ||
+      name == "unique_consecutive" || name == "unique_dim_consecutive") {
+    return OpTag::kUnique;
+  }
+  if (name == "bincount") return OpTag::kBincount;
+  if (name == "repeat_interleave") return OpTag::kRepeats;
   if (name == "_to_cpu") return OpTag::kToCpu;
   return OpTag::kOther;
 }
@@ -129,9 +146,12 @@ void OpStack::recordOp(const Frame& frame, const OpResult& result) {
 }
 
 bool OpStack::isWaitOfFallback(const Frame& frame) {
-  return frame.insideFallback && !frame.insideWait && frame.wait.blocks &&
-         (frame.wait.kind == events::SyncKind::CopyToHost ||
-          frame.wait.kind == events::SyncKind::CopyToDevice);
+  return frame.insideFallback && !frame.insideWait && frame.wait.blocks && isCopy(frame.wait.kind);
+}
+
+const OpStack::Frame& OpStack::calledOp(std::uint32_t depth) const {
+  while (depth > 0 && !frames_[depth - 1].isBackwardNode) --depth;
+  return frames_[depth];
 }
 
 void OpStack::report(const Frame& frame) {
@@ -152,15 +172,22 @@ void OpStack::report(const Frame& frame) {
     });
     return;
   }
-  const events::SyncKind kind = frame.wait.kind;
+  events::SyncKind kind = frame.wait.kind;
   if (kind == events::SyncKind::None || !frame.wait.blocks || frame.insideWait ||
       frame.insideFallback) {
     return;
   }
+  NameId op = frame.name.id;
+  if (!isCopy(kind)) {
+    const NameCache::Entry& called = calledOp(depth_).name;
+    const bool plain = kind == events::SyncKind::ScalarRead && isPlainRead(called.text);
+    if (!plain) op = called.id;
+    if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
+  }
   recorder_.record([&](std::int64_t nowNs) {
     return events::SyncPoint(
-        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, frame.name.id, frame.module,
-        kNoId, lane_.id(), kind, phase,
+        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, op, frame.module, kNoId,
+        lane_.id(), kind, phase,
         static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });
 }

@@ -18,7 +18,12 @@ enum class OpTag : std::uint8_t {
   kCopy,               ///< aten::copy_(self, src, non_blocking)
   kCopyFrom,           ///< aten::_copy_from(self, dst, non_blocking)
   kCopyFromAndResize,  ///< aten::_copy_from_and_resize(self, dst): always waits
-  kNonzero,            ///< aten::nonzero, boolean indexing, masked_select
+  kNonzero,            ///< aten::nonzero, aten::masked_select
+  kIndex,              ///< aten::index, aten::_index_put_impl_: waits where an index is a mask
+  kEqual,              ///< aten::equal
+  kUnique,             ///< aten::_unique2 and its kin
+  kBincount,           ///< aten::bincount
+  kRepeats,            ///< aten::repeat_interleave: waits where it must add up the counts
   kToCpu,              ///< aten::_to_cpu: only a fallback calls it
 };
 [[nodiscard]] OpTag opTag(std::string_view name);
@@ -54,7 +59,9 @@ struct OpResult {
 /// An op with a direct `aten::_to_cpu` child fell back to the CPU (native::cpu_fallback; nothing
 /// else in PyTorch's MPS code calls it). It is reported as the outermost of the ancestors that have
 /// its name (functional, then `.out`), once, however often it calls _to_cpu. Of ops that wait the
-/// outermost is reported; a fallback's own waits are part of the fallback.
+/// outermost is reported; a fallback's own waits are part of the fallback. A wait for values goes
+/// by the name of the op that the user called: a scalar read inside of aten::masked_fill is that
+/// op's ValueRead, a nonzero inside of aten::where is that op's.
 ///
 /// An op of forward belongs to the module that its thread is in. A node of backward belongs to the
 /// module whose op made it, and so does what runs in the node.
@@ -104,6 +111,8 @@ class OpStack {
   /// A copy there or back: where a fallback waits for the device.
   [[nodiscard]] static bool isWaitOfFallback(const Frame& frame);
   void end(const OpResult* result);
+  /// The op that the user called: the outermost above `depth` within the same node of backward.
+  [[nodiscard]] const Frame& calledOp(std::uint32_t depth) const;
   void report(const Frame& frame);
   void recordOp(const Frame& frame, const OpResult& result);
 

@@ -51,15 +51,52 @@ std::uint64_t bytesMovedToCpu(c10::ArrayRef<const c10::IValue> inputs) {
   return bytes;
 }
 
+/// Boolean and byte tensors among the indices: where they are true must be known on the host.
+std::uint64_t bytesOfMasks(const c10::IValue& indices) {
+  std::uint64_t bytes = 0;
+  if (!indices.isList()) return bytes;
+  for (const c10::IValue& index : indices.toListRef()) {
+    if (!index.isTensor() || !isOnMps(index.toTensor())) continue;
+    const at::ScalarType type = index.toTensor().scalar_type();
+    if (type == at::kBool || type == at::kByte) bytes += bytesOf(index.toTensor());
+  }
+  return bytes;
+}
+
+/// An op that waits for values of its first argument, if that is on the device.
+OpWait valuesWait(OpTag tag, const at::Tensor& first, c10::ArrayRef<const c10::IValue> inputs) {
+  if (!isOnMps(first)) return {};
+  switch (tag) {
+    case OpTag::kScalarRead:
+      return {events::SyncKind::ScalarRead, first.itemsize()};
+    case OpTag::kNonzero:
+      return {events::SyncKind::Nonzero, bytesOf(first)};
+    case OpTag::kEqual:
+      return {events::SyncKind::Equal, bytesOf(first)};
+    case OpTag::kUnique:
+      return {events::SyncKind::Unique, bytesOf(first)};
+    case OpTag::kBincount:
+      return {events::SyncKind::ValueRead, bytesOf(first)};
+    case OpTag::kRepeats:
+      // The overload that takes the counts alone, without the size of the result.
+      if (inputs.size() != 2 || !inputs[1].isNone()) return {};
+      return {events::SyncKind::ValueRead, bytesOf(first)};
+    case OpTag::kIndex: {
+      const std::uint64_t masks = inputs.size() > 1 ? bytesOfMasks(inputs[1]) : 0;
+      return masks > 0 ? OpWait{events::SyncKind::Nonzero, masks} : OpWait{};
+    }
+    default:
+      return {};
+  }
+}
+
 OpWait readWait(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) {
   if (tag == OpTag::kToCpu) return {events::SyncKind::Fallback, bytesMovedToCpu(inputs)};
   const at::Tensor* first = tensorAt(inputs, 0);
   if (!first) return {};
-  if (tag == OpTag::kScalarRead || tag == OpTag::kNonzero) {
-    if (!isOnMps(*first)) return {};
-    if (tag == OpTag::kNonzero) return {events::SyncKind::Nonzero, bytesOf(*first)};
-    return {events::SyncKind::ScalarRead, first->itemsize()};
-  }
+  const bool copies =
+      tag == OpTag::kCopy || tag == OpTag::kCopyFrom || tag == OpTag::kCopyFromAndResize;
+  if (!copies) return valuesWait(tag, *first, inputs);
   const at::Tensor* second = tensorAt(inputs, 1);
   if (!second) return {};
   if (tag == OpTag::kCopyFromAndResize) return copyWait(*first, *second, true);

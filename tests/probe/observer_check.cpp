@@ -47,6 +47,32 @@ void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
   (void)onDevice.sum().item<float>();
 }
 
+/// Steps 20 to 28: one op each that waits for values.
+void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) {
+  const at::Tensor mask = onDevice.gt(0);
+  const at::Tensor whole = onDevice.gt(0).to(at::kLong).flatten();
+  at::Tensor target = onDevice.clone();
+  recorder.setStep(20);
+  (void)at::equal(onDevice, onDevice);
+  recorder.setStep(21);
+  (void)at::_unique2(whole);
+  recorder.setStep(22);
+  (void)at::unique_consecutive(whole);
+  recorder.setStep(23);
+  (void)at::bincount(whole);
+  recorder.setStep(24);
+  (void)onDevice.index({mask});
+  recorder.setStep(25);
+  (void)onDevice.masked_select(mask);
+  recorder.setStep(26);
+  (void)at::where(mask);
+  recorder.setStep(27);
+  (void)at::allclose(onDevice, onDevice);
+  recorder.setStep(28);  // indices that are no masks: nothing of this waits
+  (void)onDevice.index({whole});
+  target.index_put_({whole}, onDevice.select(0, 0));
+}
+
 void runOps(Recorder& recorder) {
   const at::Device mps(at::kMPS, 0);
   const at::Tensor host = at::randn({6, 4});
@@ -73,6 +99,7 @@ void runOps(Recorder& recorder) {
   (void)host.gt(0).nonzero();
   (void)onDevice.mul(2).add(onDevice);
   runAtOtherLevels(recorder, onDevice);
+  runOpsThatReadValues(recorder, onDevice);
 }
 
 }  // namespace
