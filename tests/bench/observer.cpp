@@ -37,7 +37,17 @@ struct Choices {
   std::string json = "observer.json";
 };
 
-enum Way { kNothing, kEmpty, kMonitor, kOps, kKineto, kKinetoShapes, kWays };
+enum Way {
+  kNothing,
+  kEmpty,
+  kEmptyInputs,
+  kEmptyOutputs,
+  kMonitor,
+  kOps,
+  kKineto,
+  kKinetoShapes,
+  kWays
+};
 
 /// ns for each of `count` ops.
 double timeOps(const at::Tensor& tensor, int count) {
@@ -49,13 +59,15 @@ double timeOps(const at::Tensor& tensor, int count) {
   return static_cast<double>(monotonicNs() - begin) / count;
 }
 
-double underEmptyCallback(const std::function<double()>& time) {
+double underEmptyCallback(Way way, const std::function<double()>& time) {
   const auto begin = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
     return nullptr;
   };
   const auto end = [](const at::RecordFunction&, at::ObserverContext*) {};
-  const auto handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(begin, end).scopes({at::RecordScope::FUNCTION}));
+  const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(begin, end)
+                                                .needsInputs(way != kEmpty)
+                                                .needsOutputs(way == kEmptyOutputs)
+                                                .scopes({at::RecordScope::FUNCTION}));
   const double result = time();
   at::removeCallback(handle);
   return result;
@@ -98,7 +110,9 @@ Round measureRound(const at::Tensor& tensor, int ops, int first) {
     double& result = round[way];
     switch (way) {
       case kEmpty:
-        result = underEmptyCallback(time);
+      case kEmptyInputs:
+      case kEmptyOutputs:
+        result = underEmptyCallback(way, time);
         break;
       case kMonitor:
         result = underProbe(events::ProbeLevel::Monitor, time);
@@ -149,6 +163,8 @@ bench::Findings measure(const Choices& choices) {
   findings.rows = {
       {"bare_op", "add_, 1 element, CPU", "ns", bench::estimate(bare), {}},
       added(rounds, kEmpty, "empty_callback_adds"),
+      added(rounds, kEmptyInputs, "empty_callback_with_inputs_adds"),
+      added(rounds, kEmptyOutputs, "empty_callback_with_outputs_too_adds"),
       added(rounds, kMonitor, "monitor_adds"),
       added(rounds, kOps, "ops_adds"),
       added(rounds, kKineto, "kineto_adds"),
