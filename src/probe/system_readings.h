@@ -29,6 +29,20 @@ class SystemReader {
 };
 [[nodiscard]] std::unique_ptr<SystemReader> makeSystemReader();
 
+/// The level of macOS's kern.memorystatus_vm_pressure_level: 1 normal, 2 warning, 4 critical.
+[[nodiscard]] constexpr events::Pressure pressureOfLevel(int level) {
+  switch (level) {
+    case 1:
+      return events::Pressure::Normal;
+    case 2:
+      return events::Pressure::Warning;
+    case 4:
+      return events::Pressure::Critical;
+    default:
+      return events::Pressure::Unknown;
+  }
+}
+
 /// Physical memory of the machine, 0 where unknown.
 [[nodiscard]] std::uint64_t physicalMemoryBytes();
 

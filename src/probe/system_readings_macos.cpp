@@ -37,20 +37,10 @@ std::int64_t availableBytes(host_t host, std::int64_t pageBytes) {
   return pages * pageBytes;
 }
 
-/// The kernel's levels: 1 normal, 2 warning, 4 critical.
 events::Pressure pressure() {
   int level = 0;
-  if (!readSysctl("kern.memorystatus_vm_pressure_level", level)) return events::Pressure::Unknown;
-  switch (level) {
-    case 1:
-      return events::Pressure::Normal;
-    case 2:
-      return events::Pressure::Warning;
-    case 4:
-      return events::Pressure::Critical;
-    default:
-      return events::Pressure::Unknown;
-  }
+  const bool known = readSysctl("kern.memorystatus_vm_pressure_level", level);
+  return known ? pressureOfLevel(level) : events::Pressure::Unknown;
 }
 
 struct CfRelease {

@@ -9,14 +9,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <variant>
+
+#include "simmps/lent_tensor.h"
 
 namespace highwater::simmps {
 namespace {
@@ -58,25 +63,27 @@ struct Device {
                .ledger = ledger.get()}),
         memory(from.limits, memoryOptions()) {}
 
+  /// Accounts for a wait.
+  template <typename Wait>
+  auto timed(DrainCause cause, std::string_view op, const Wait& wait) {
+    const std::uint64_t begin = ledger ? deviceClockNs() : 0;
+    auto outcome = wait();
+    if (ledger) ledger->add(DrainEntry{cause, op, begin, deviceClockNs()});
+    return outcome;
+  }
+
   MemoryOptions memoryOptions() {
     MemoryOptions options;
     options.jobs.submitted = [this] { return queue.submitted(); };
     options.jobs.finished = [this] { return queue.finished(); };
-    options.jobs.wait = [this] { waitFor(DrainCause::Release, {}); };
+    // Failures are left for who asks for results.
+    options.jobs.wait = [this] {
+      timed(DrainCause::Release, {}, [this] { return queue.wait(), true; });
+    };
     options.ledger = ledger.get();
     options.log = MemoryLog(settings.debugVerbosity);
     options.outOfMemoryAt = settings.outOfMemoryAt;
     return options;
-  }
-
-  void waitFor(DrainCause cause, std::string_view op) {
-    if (!ledger) {
-      queue.wait();
-      return;
-    }
-    const std::uint64_t begin = deviceClockNs();
-    queue.wait();
-    ledger->add(DrainEntry{cause, op, begin, deviceClockNs()});
   }
 
   // Jobs must not run while the statics that they use are torn down.
@@ -104,7 +111,33 @@ struct Device {
 
 Device* gDevice = nullptr;
 
+Device& theDevice() {
+  TORCH_CHECK(gDevice, "the simulated mps device was refused when its library was loaded");
+  return *gDevice;
+}
+
 thread_local FallbackScope* tFallback = nullptr;
+
+/// Always as a c10::Error, which says where it comes from, or what derives from it.
+void throwIfFailed(const std::optional<JobFailure>& failure) {
+  if (!failure) return;
+  const std::string context = "by " + failure->op + ", which the simulated mps device ran earlier";
+  const auto throwNew = [&context](const char* what) {
+    c10::Error error({__func__, __FILE__, __LINE__}, what);
+    error.add_context(context);
+    throw error;
+  };
+  try {
+    std::rethrow_exception(failure->error);
+  } catch (c10::Error& error) {
+    error.add_context(context);
+    throw;
+  } catch (const std::bad_alloc&) {
+    throwNew("this machine (not the simulated device) is out of memory");
+  } catch (const std::exception& error) {
+    throwNew(error.what());
+  }
+}
 
 }  // namespace
 
@@ -127,33 +160,39 @@ std::string createDevice(const Settings& settings, const LedgerOrigin& origin) {
 
 void finishDevice() {
   static std::once_flag once;
-  std::call_once(once, [] { gDevice->stop(); });
+  if (gDevice) std::call_once(once, [] { gDevice->stop(); });
+}
+
+bool deviceExists() {
+  return gDevice != nullptr;
 }
 
 const Settings& deviceSettings() {
-  return gDevice->settings;
+  return theDevice().settings;
 }
 DeviceQueue& deviceQueue() {
-  return gDevice->queue;
+  return theDevice().queue;
 }
 HeapAllocator& deviceMemory() {
-  return gDevice->memory;
+  return theDevice().memory;
 }
 
 Ledger* deviceLedger() {
-  return gDevice->ledger.get();
+  return theDevice().ledger.get();
 }
 
 void drainDevice(DrainCause cause, std::string_view op) {
-  gDevice->waitFor(cause, op);
-  auto failure = gDevice->queue.drain();
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure->error);
-  } catch (c10::Error& error) {
-    error.add_context("by " + failure->op + ", which the simulated mps device ran earlier");
-    throw;
-  }
+  Device& device = theDevice();
+  const auto failure = device.timed(cause, op, [&] { return device.queue.drain(); });
+  // Not for a generator: who asks one holds its lock.
+  if (cause != DrainCause::Generator) releaseReturnedTensors();
+  throwIfFailed(failure);
+}
+
+void drainDeviceUntil(const DeviceEvent& event) {
+  Device& device = theDevice();
+  throwIfFailed(
+      device.timed(DrainCause::Event, {}, [&] { return device.queue.drainUntil(event); }));
 }
 
 FallbackScope::FallbackScope(std::string op)

@@ -17,6 +17,10 @@ namespace highwater::simmps {
 /// which setting cannot be met.
 std::string createDevice(const Settings& settings, const LedgerOrigin& origin);
 
+/// False before createDevice(), and where it could not make the device: everything below but
+/// finishDevice() throws c10::Error then.
+bool deviceExists();
+
 /// Runs what is pending, ends the device's thread and completes the ledger; done at exit() too.
 /// What is submitted later runs where it is submitted, or is dropped where the device hangs.
 void finishDevice();
@@ -30,8 +34,12 @@ HeapAllocator& deviceMemory();
 Ledger* deviceLedger();
 
 /// Blocks until the device is idle, for an op's sake or none's. Throws what the first failed job
-/// threw, with its op's name as context.
+/// threw, as c10::Error or what derives from it, with its op's name.
 void drainDevice(DrainCause cause, std::string_view op = {});
+
+/// Blocks until the event has passed, whatever was submitted behind it. Throws as drainDevice()
+/// does, but only for a job before the event.
+void drainDeviceUntil(const DeviceEvent& event);
 
 /// Runs a job on the device, after all earlier ones. It must not touch Python objects and must own
 /// what it uses, except device memory. With HIGHWATER_SIM_QUEUE=sync returns when it is over.

@@ -55,16 +55,17 @@ Outcome install() {
   if (std::string problem = missingOpsProblem(settings.missingOps); !problem.empty()) {
     return {problem, true};
   }
-  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, TORCH_VERSION};
-  if (std::string problem = createDevice(settings, origin); !problem.empty()) {
-    return {problem, true};
-  }
-  createMachine(settings);
   if (!registerHooks()) {
     return {
         "this process has asked PyTorch for MPS before the simulated mps device was loaded; load "
         "it first"};
   }
+  // Last of all that may refuse: it empties the ledger of an earlier run.
+  const LedgerOrigin origin{"highwater-simmps " HIGHWATER_VERSION, TORCH_VERSION};
+  if (std::string problem = createDevice(settings, origin); !problem.empty()) {
+    return {problem, true};
+  }
+  createMachine(settings);
   c10::SetAllocator(c10::DeviceType::MPS, deviceAllocator(), /*priority=*/10);
   registerGuard();
   registerKernels();

@@ -1,17 +1,21 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Generator.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/record_function.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "simmps/device.h"
+#include "simmps/device_checks.h"
 #include "simmps/generator.h"
 #include "simmps/job_arguments.h"
+#include "simmps/lent_tensor.h"
 #include "simmps/op_graphs.h"
 #include "simmps/op_traits.h"
 #include "simmps/output_shapes.h"
@@ -24,18 +28,6 @@ namespace {
 
 using c10::DispatchKey;
 using c10::DispatchKeySet;
-
-void checkDevices(const OpTraits& traits, const Stack& arguments) {
-  if (traits.takesHostTensors) return;
-  for (const c10::IValue& value : arguments) {
-    forEachTensor(value, [](const at::Tensor& tensor) {
-      TORCH_CHECK(tensor.is_mps() || tensor.dim() == 0,
-                  "Expected all tensors to be on the same device, but found at least two devices, "
-                  "mps:0 and ",
-                  tensor.device(), "!");
-    });
-  }
-}
 
 bool hasMask(const Stack& arguments) {
   bool found = false;
@@ -51,6 +43,14 @@ bool hasMask(const Stack& arguments) {
 Layout layoutOf(const at::Tensor& tensor) {
   if (!tensor.defined()) return {{}, {}, at::kFloat, /*wanted=*/false};
   return {c10::DimVector(tensor.sizes()), c10::DimVector(tensor.strides()), tensor.scalar_type()};
+}
+
+/// From lengths that make no sense: the kernel says what is wrong with them.
+bool hasNegativeSize(const Layouts& layouts) {
+  return std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) {
+    return std::any_of(layout.sizes.begin(), layout.sizes.end(),
+                       [](std::int64_t size) { return size < 0; });
+  });
 }
 
 /// A result as the job must write it: what it is checked against, and where it goes if it is fresh.
@@ -75,7 +75,7 @@ class Call {
   Call(const c10::OperatorHandle& op, const OpTraits& traits, Stack& stack)
       : op_(op), traits_(traits), stack_(stack) {
     arguments_ = torch::jit::pop(stack, op.schema().arguments().size());
-    checkDevices(traits, arguments_);
+    checkDevices(op, traits, arguments_);
     if (traits.deviceArgument >= 0 && !arguments_[traits.deviceArgument].isNone()) {
       arguments_[traits.deviceArgument] = c10::IValue(c10::Device(c10::DeviceType::CPU));
     }
@@ -113,6 +113,7 @@ class Call {
     } else if (traits_.hasOut) {
       if (!sizeOuts()) return false;
     } else {
+      if (traits_.isPointwise && !writtenCanHoldResults()) return false;
       checkInPlace();
     }
     enqueue(layouts ? *layouts : Layouts());
@@ -151,7 +152,7 @@ class Call {
     Layouts layouts;
     if (traits_.shapes) {
       layouts = traits_.shapes(arguments_);
-      if (layouts.empty()) return std::nullopt;
+      if (layouts.empty() || hasNegativeSize(layouts)) return std::nullopt;
       return layouts;
     }
     if (traits_.metaKernel == MetaKernel::None) return std::nullopt;
@@ -169,7 +170,9 @@ class Call {
 
   /// Sizes that do not fit are this caller's error, not that of a later op which drains the queue.
   void checkInPlace() const {
-    if (traits_.metaKernel == MetaKernel::Compiled && tensorCount() > 1) infer();
+    // The root of whole numbers is none: also where there is one tensor.
+    const bool mayNotFit = tensorCount() > 1 || writesWholeNumbers();
+    if (traits_.metaKernel == MetaKernel::Compiled && mayNotFit) infer();
     // Also where there is a compiled one: that of masked_fill_ checks nothing.
     if (traits_.isPointwise && arguments_[0].isTensor()) {
       const at::Tensor& self = arguments_[0].toTensor();
@@ -179,6 +182,11 @@ class Call {
         });
       }
     }
+  }
+
+  bool writesWholeNumbers() const {
+    return arguments_[0].isTensor() &&
+           at::isIntegralType(arguments_[0].toTensor().scalar_type(), /*includeBool=*/true);
   }
 
   std::size_t tensorCount() const {
@@ -197,8 +205,10 @@ class Call {
         !hasEmptyOut() && !hasPythonOut()) {
       return true;
     }
+    // Where it must fail the kernel says so, and now rather than at the next wait.
+    if (traits_.isPointwise && !writtenCanHoldResults()) return false;
     const std::optional<Layouts> layouts = traits_.isPointwise ? broadcastOuts() : infer();
-    if (!layouts) return !hasEmptyOut();
+    if (!layouts) return !traits_.shapes && !hasEmptyOut();
     for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
       if (writtenArgument(i).isTensor()) resizeOut(writtenArgument(i).toTensor(), (*layouts)[i]);
     }
@@ -215,6 +225,24 @@ class Call {
     out.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
   }
 
+  /// False where the type of the inputs is perhaps too wide for what the op writes.
+  bool writtenCanHoldResults() const {
+    if (traits_.givesBooleans || tensorsAreOfOneType()) return true;
+    at::native::ResultTypeState inputs = {};
+    const auto& arguments = op_.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_out() || !arguments_[i].isTensor()) continue;
+      if (!arguments_[i].toTensor().defined()) continue;
+      inputs = at::native::update_result_type_state(arguments_[i].toTensor(), inputs);
+    }
+    const at::ScalarType computed = at::native::result_type(inputs);
+    for (std::size_t i = 0; i < op_.schema().returns().size(); ++i) {
+      const c10::IValue& out = writtenArgument(i);
+      if (out.isTensor() && !at::canCast(computed, out.toTensor().scalar_type())) return false;
+    }
+    return true;
+  }
+
   /// The results of a pointwise op: every argument that is a tensor takes part.
   Layouts broadcastOuts() const {
     const auto& arguments = op_.schema().arguments();
@@ -228,6 +256,16 @@ class Call {
       layouts.push_back(broadcast(inputs, writtenArgument(i).toTensor().scalar_type()));
     }
     return layouts;
+  }
+
+  bool tensorsAreOfOneType() const {
+    std::optional<at::ScalarType> first;
+    return std::all_of(arguments_.begin(), arguments_.end(), [&first](const c10::IValue& value) {
+      if (!value.isTensor() || !value.toTensor().defined()) return true;
+      const at::ScalarType type = value.toTensor().scalar_type();
+      if (!first) first = type;
+      return *first == type;
+    });
   }
 
   bool hasPythonOut() const {
@@ -337,6 +375,7 @@ void runView(const c10::OperatorHandle& op, Stack& stack) {
 }  // namespace
 
 void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  releaseReturnedTensors();
   const OpTraits& traits = traitsOf(op);
   if (traits.lacksMpsKernel) {
     fallBack(op, stack);

@@ -1,6 +1,5 @@
 #include "simmps/device_queue.h"
 
-#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,16 +12,6 @@
 
 namespace highwater::simmps {
 namespace {
-
-// Set in a child process: the queue's thread did not survive the fork, and its mutex may be held by
-// a thread that is gone.
-std::atomic<bool> gForked{false};
-
-void watchForks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { gForked.store(true, std::memory_order_relaxed); });
-  (void)registered;
-}
 
 /// Sleeps as long as that is precise enough (Linux may wake a thread 50 us late, and the scheduler
 /// adds to it), then watches the clock.
@@ -50,17 +39,13 @@ std::uint64_t DeviceEvent::timeNs() const {
   return done() ? timeNs_.load() : 0;
 }
 
-DeviceQueue::DeviceQueue(Options options) : options_(std::move(options)) {
-  watchForks();
-}
+DeviceQueue::DeviceQueue(Options options)
+    : options_(std::move(options)),
+      fork_(ForkOrder::Queue,
+            {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { stopInChild(); }}) {}
 
 DeviceQueue::~DeviceQueue() {
   stop();
-}
-
-bool DeviceQueue::runsInline() const {
-  if (stopped_.load(std::memory_order_acquire)) return true;
-  return gForked.load(std::memory_order_relaxed) && processId_ != 0 && processId_ != ::getpid();
 }
 
 void DeviceQueue::submit(std::string_view op, Job job, JobKind kind) {
@@ -85,11 +70,14 @@ bool DeviceQueue::enqueue(Item& item) {
     if (state_ == ThreadState::Ended) return false;
     if (!thread_.joinable()) start();
     if (pending() >= options_.maxPending && !isDeviceThread()) waitForRoom(lock, item.op);
+    // It may have been stopped, and ended, as soon as there was room.
+    if (state_ == ThreadState::Ended) return false;
+    const std::uint64_t position = submitted_.fetch_add(1) + 1;
+    if (item.event) item.event->position_.store(position);
     items_.push_back(std::move(item));
-    submitted_.fetch_add(1);
     wakeUp = std::exchange(sleeps_, false);
   }
-  if (wakeUp) work_.notify_one();
+  if (wakeUp) signals_->work.notify_one();
   return true;
 }
 
@@ -102,7 +90,6 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
 }
 
 void DeviceQueue::start() {
-  processId_ = ::getpid();
   thread_ = std::thread([this] {
     threadId_.store(std::this_thread::get_id());
     if (options_.scope) {
@@ -120,12 +107,12 @@ void DeviceQueue::loop() {
       std::unique_lock lock(mutex_);
       while (items_.empty() && !stopping_) {
         sleeps_ = true;
-        work_.wait(lock);
+        signals_->work.wait(lock);
       }
       sleeps_ = false;
       if (items_.empty()) {
         state_ = ThreadState::Ended;
-        targetReached_.notify_all();
+        signals_->targetReached.notify_all();
         return;
       }
       batch.swap(items_);
@@ -146,24 +133,24 @@ void DeviceQueue::finishOne() {
   if (finished < nextTarget_.load()) return;
   const std::lock_guard lock(mutex_);
   nextTarget_.store(kNobodyWaits);
-  targetReached_.notify_all();
+  signals_->targetReached.notify_all();
 }
 
 void DeviceQueue::waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
   for (;;) {
     nextTarget_.store(std::min(nextTarget_.load(), target));
     if (finished_.load() >= target) return;
-    targetReached_.wait(lock);
+    signals_->targetReached.wait(lock);
   }
 }
 
 void DeviceQueue::run(Item& item) {
   if (item.event) {
     pass(item);
-  } else if (hasFailed_.load(std::memory_order_acquire)) {
-    account(item, 0, 0);
   } else if (item.kind == JobKind::Upkeep) {
     call(item);
+  } else if (hasFailed_.load(std::memory_order_acquire)) {
+    account(item, 0, 0);
   } else {
     runKernel(item);
   }
@@ -182,7 +169,6 @@ void DeviceQueue::runKernel(Item& item) {
               static_cast<std::uint64_t>(static_cast<double>(end - start) * knobs.slowdown));
     end = deviceClockNs();
   }
-  busyNs_.fetch_add(end - start, std::memory_order_relaxed);
   account(item, start, end);
 }
 
@@ -192,7 +178,7 @@ void DeviceQueue::runInPlace(Item& item) {
     pass(item);
     return;
   }
-  const bool skipped = hasFailed_.load(std::memory_order_acquire);
+  const bool skipped = item.kind == JobKind::Kernel && hasFailed_.load(std::memory_order_acquire);
   const std::uint64_t start = skipped ? 0 : deviceClockNs();
   if (!skipped) call(item);
   account(item, start, skipped ? 0 : deviceClockNs());
@@ -234,15 +220,16 @@ void DeviceQueue::hang() {
   {
     const std::lock_guard lock(mutex_);
     state_ = ThreadState::Hangs;
-    targetReached_.notify_all();
+    signals_->targetReached.notify_all();
   }
   // From here on the queue may be gone.
   for (;;) ::pause();
 }
 
 void DeviceQueue::fail(std::string_view op, std::exception_ptr error) {
+  const std::uint64_t position = runsInline() ? 0 : finished_.load() + 1;
   std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = JobFailure{std::string(op), std::move(error)};
+  if (!failure_) failure_ = JobFailure{std::string(op), std::move(error), position};
   hasFailed_.store(true, std::memory_order_release);
 }
 
@@ -252,9 +239,13 @@ void DeviceQueue::account(const Item& item, std::uint64_t startNs, std::uint64_t
 }
 
 void DeviceQueue::wait() {
+  waitFor(submitted_.load());
+}
+
+void DeviceQueue::waitFor(std::uint64_t target) {
   if (runsInline() || isDeviceThread()) return;
   std::unique_lock lock(mutex_);
-  waitUntilFinished(lock, submitted_.load());
+  waitUntilFinished(lock, target);
 }
 
 std::optional<JobFailure> DeviceQueue::drain() {
@@ -265,23 +256,31 @@ std::optional<JobFailure> DeviceQueue::drain() {
   return std::exchange(failure_, std::nullopt);
 }
 
+std::optional<JobFailure> DeviceQueue::drainUntil(const DeviceEvent& event) {
+  const std::uint64_t position = event.position_.load();
+  waitFor(position);
+  if (!hasFailed_.load(std::memory_order_acquire)) return std::nullopt;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_ || failure_->position > position) return std::nullopt;
+  }
+  // Jobs behind the event are skipped: soon over, and not to run on what was never written.
+  return drain();
+}
+
 std::uint64_t DeviceQueue::pending() const {
   const std::uint64_t finished = finished_.load();
   return submitted_.load() - finished;
 }
 
 void DeviceQueue::stop() {
-  if (runsInline()) {
-    // In a forked child there is no thread to join; the handle must not end the process.
-    if (thread_.joinable() && !stopped_.load()) thread_.detach();
-    return;
-  }
+  if (runsInline()) return;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    work_.notify_all();
+    signals_->work.notify_all();
     if (thread_.joinable()) {
-      targetReached_.wait(lock, [this] { return state_ != ThreadState::Runs; });
+      signals_->targetReached.wait(lock, [this] { return state_ != ThreadState::Runs; });
     }
     abandoned_.store(state_ == ThreadState::Hangs);
     state_ = state_ == ThreadState::Hangs ? state_ : ThreadState::Ended;
@@ -292,6 +291,25 @@ void DeviceQueue::stop() {
     thread_.join();
   }
   stopped_.store(true, std::memory_order_release);
+}
+
+// The thread did not survive the fork. Its handle, what it waited on and what it would have run are
+// left where they are: releasing a tensor may take locks that are not free yet.
+void DeviceQueue::stopInChild() {
+  if (thread_.joinable()) {
+    lostJobs_ = pending() > 0;
+    (void)new std::vector<Item>(std::move(items_));
+    (void)new std::thread(std::move(thread_));
+    (void)signals_.release();
+    signals_ = std::make_unique<Signals>();
+    items_.clear();
+    finished_.store(submitted_.load());
+    nextTarget_.store(kNobodyWaits);
+    threadId_.store({});
+    state_ = ThreadState::Ended;
+    stopped_.store(true, std::memory_order_release);
+  }
+  mutex_.unlock();
 }
 
 }  // namespace highwater::simmps

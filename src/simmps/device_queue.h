@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simmps/ledger.h"
+#include "simmps/process_fork.h"
 
 namespace highwater::simmps {
 
@@ -21,6 +22,7 @@ namespace highwater::simmps {
 struct JobFailure {
   std::string op;
   std::exception_ptr error;
+  std::uint64_t position = 0;  ///< the job's in the order of submission, from 1; 0: ran in place
 };
 
 /// A point in the queue's order. Share one with DeviceQueue::record(); it may be recorded again.
@@ -36,6 +38,7 @@ class DeviceEvent {
   std::atomic<std::uint64_t> recordings_{0};
   std::atomic<std::uint64_t> passed_{0};
   std::atomic<std::uint64_t> timeNs_{0};
+  std::atomic<std::uint64_t> position_{0};  ///< of the newest recording in the queue's order
 };
 
 /// How a queue differs from an honest one; the defaults change nothing. Kernels are counted from 1,
@@ -49,10 +52,12 @@ struct QueueKnobs {
 
 /// The simulated device's one command queue: jobs run one after another, in the order of their
 /// submission, on one thread of its own. The thread starts with the first job, so a fork before
-/// that is harmless; in a forked child jobs run where they are submitted, without knobs.
+/// that is harmless. In a child forked later jobs run where they are submitted, without knobs;
+/// those that the parent had pending never run there, and what they hold is never released.
 ///
 /// A job that throws is kept as the failure, and the jobs after it are skipped until drain() hands
-/// the failure over: what follows would compute on tensors that were never written.
+/// the failure over: what follows would compute on tensors that were never written. Events and
+/// upkeep are not skipped: a seed that was set holds whatever failed before it.
 ///
 /// A queue that hangs (QueueKnobs::hangAt) takes jobs until it is full, and who waits for it waits
 /// for ever. stop() leaves it behind with its thread, so that a process can end: jobs that never
@@ -95,6 +100,9 @@ class DeviceQueue {
   void wait();
   /// As wait(), then hands over the failure, if any, and lets later jobs run again.
   std::optional<JobFailure> drain();
+  /// Blocks until the event's newest recording has passed, whatever was submitted behind it. Hands
+  /// over the failure, as drain() does, where it is one of a job before that recording.
+  std::optional<JobFailure> drainUntil(const DeviceEvent& event);
 
   /// Jobs and recordings submitted and not over yet.
   std::uint64_t pending() const;
@@ -102,8 +110,8 @@ class DeviceQueue {
   std::uint64_t submitted() const { return submitted_.load(); }
   /// Those of them that are over, in the order of submission.
   std::uint64_t finished() const { return finished_.load(); }
-  /// Time in ns that jobs have taken on the device's thread.
-  std::uint64_t busyNs() const { return busyNs_.load(std::memory_order_relaxed); }
+  /// True in a child that was forked while jobs were pending: they never ran here.
+  bool lostJobs() const { return lostJobs_; }
 
   /// Runs what is pending and ends the thread; jobs submitted later run where they are submitted.
   void stop();
@@ -123,6 +131,7 @@ class DeviceQueue {
 
   void append(Item item);
   bool enqueue(Item& item);
+  void waitFor(std::uint64_t target);
   void waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op);
   void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
   void start();
@@ -137,13 +146,18 @@ class DeviceQueue {
   [[noreturn]] void hang();
   void fail(std::string_view op, std::exception_ptr error);
   void account(const Item& item, std::uint64_t startNs, std::uint64_t endNs);
-  bool runsInline() const;
+  void stopInChild();
+  bool runsInline() const { return stopped_.load(std::memory_order_acquire); }
   bool isDeviceThread() const { return threadId_.load() == std::this_thread::get_id(); }
 
   const Options options_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable targetReached_;
+  /// Apart, so that a forked child can have new ones.
+  struct Signals {
+    std::condition_variable work;
+    std::condition_variable targetReached;
+  };
+  std::unique_ptr<Signals> signals_ = std::make_unique<Signals>();
   std::vector<Item> items_;  ///< what the thread has not taken over yet
   bool sleeps_ = false;      ///< the thread waits for items
   bool stopping_ = false;
@@ -156,11 +170,11 @@ class DeviceQueue {
   std::atomic<bool> stopped_{false};
   std::atomic<bool> abandoned_{false};  ///< stopped while it hung
   std::atomic<bool> hasFailed_{false};
-  std::atomic<std::uint64_t> busyNs_{0};
+  bool lostJobs_ = false;
   std::uint64_t kernels_ = 0;  ///< started on the thread, and only known to it
   std::atomic<std::thread::id> threadId_{};
   std::thread thread_;
-  long processId_ = 0;
+  const ForkSteps fork_;
 };
 
 }  // namespace highwater::simmps

@@ -22,16 +22,6 @@ constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kLongestDelay{200};
 constexpr std::string_view kHeaderStart = R"({"event":"header")";
 
-// Set in a child process: what it inherits is the parent's file, and a mutex that a thread which is
-// gone may hold.
-std::atomic<bool> gForked{false};
-
-void watchForks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { gForked.store(true, std::memory_order_relaxed); });
-  (void)registered;
-}
-
 std::string withProcessId(std::string path) {
   for (auto at = path.find("%p"); at != std::string::npos; at = path.find("%p", at)) {
     path.replace(at, 2, std::to_string(::getpid()));
@@ -95,8 +85,10 @@ void writeSettings(JsonLine& line, const Settings& settings) {
 }  // namespace
 
 FileLedger::FileLedger(int file, std::string path)
-    : file_(file), path_(std::move(path)), processId_(::getpid()) {
-  watchForks();
+    : file_(file),
+      path_(std::move(path)),
+      fork_(ForkOrder::Ledger,
+            {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { leaveToParent(); }}) {
   buffer_.reserve(2 * kBufferBytes);
 }
 
@@ -110,43 +102,44 @@ FileLedger::Outcome FileLedger::open(const Settings& settings, const LedgerOrigi
     line.number("schema", kSchema)
         .text("device", origin.deviceVersion)
         .text("libtorch", origin.torchVersion)
-        .number("pid", static_cast<std::uint64_t>(ledger->processId_))
+        .number("pid", static_cast<std::uint64_t>(::getpid()))
         .text("clock", "monotonic_ns")
         .number("time_ns", deviceClockNs());
     writeSettings(line, settings);
   }
   if (!ledger->writeOut()) {
     std::string problem = std::strerror(errno);
-    ledger->failed_ = true;
+    ledger->dropsEntries_ = true;
     return problem;
   }
   return ledger;
 }
 
 FileLedger::~FileLedger() {
-  if (!isOwner()) {
-    // The thread did not survive the fork; its handle must not end the process.
-    if (flusher_.joinable()) flusher_.detach();
-    ::close(file_);
-    return;
-  }
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     writeOrGiveUp();
   }
-  changed_.notify_all();
+  changed_->notify_all();
   if (flusher_.joinable()) flusher_.join();
   ::close(file_);
 }
 
-bool FileLedger::isOwner() const {
-  return !gForked.load(std::memory_order_relaxed) || processId_ == ::getpid();
+// What a child inherits is the parent's file, what waits for it is the parent's to write, and the
+// thread did not come along: its handle and what it waited on are left where they are.
+void FileLedger::leaveToParent() {
+  dropsEntries_ = true;
+  buffer_.clear();
+  (void)changed_.release();
+  changed_ = std::make_unique<std::condition_variable>();
+  if (flusher_.joinable()) (void)new std::thread(std::move(flusher_));
+  mutex_.unlock();
 }
 
 template <typename Write>
 void FileLedger::append(Write&& write) {
-  if (failed_.load(std::memory_order_relaxed) || !isOwner()) return;
+  if (dropsEntries_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
   const bool wasEmpty = buffer_.empty();
   write(buffer_);
@@ -154,7 +147,7 @@ void FileLedger::append(Write&& write) {
     writeOrGiveUp();
   } else if (wasEmpty) {
     startFlusher();
-    changed_.notify_one();
+    changed_->notify_one();
   }
 }
 
@@ -218,7 +211,6 @@ void FileLedger::addFault(const FaultEntry& entry) {
 }
 
 void FileLedger::flush() {
-  if (!isOwner()) return;
   const std::lock_guard lock(mutex_);
   writeOrGiveUp();
 }
@@ -239,9 +231,9 @@ bool FileLedger::writeOut() {
 }
 
 void FileLedger::writeOrGiveUp() {
-  if (failed_ || writeOut()) return;
+  if (dropsEntries_ || writeOut()) return;
   const std::string reason = std::strerror(errno);
-  failed_ = true;
+  dropsEntries_ = true;
   markIncomplete(reason);
   std::fprintf(
       stderr,
@@ -276,8 +268,8 @@ void FileLedger::startFlusher() {
 void FileLedger::flushRegularly() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    changed_.wait(lock, [this] { return closing_ || !buffer_.empty(); });
-    changed_.wait_for(lock, kLongestDelay, [this] { return closing_; });
+    changed_->wait(lock, [this] { return closing_ || !buffer_.empty(); });
+    changed_->wait_for(lock, kLongestDelay, [this] { return closing_; });
     writeOrGiveUp();
   }
 }

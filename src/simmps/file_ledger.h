@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "simmps/ledger.h"
+#include "simmps/process_fork.h"
 #include "simmps/settings.h"
 
 namespace highwater::simmps {
@@ -55,25 +56,25 @@ class FileLedger final : public Ledger {
 
   template <typename Write>
   void append(Write&& write);
-  bool isOwner() const;
   /// False with errno set where the file did not take all of it.
   bool writeOut();
   void writeOrGiveUp();
   void markIncomplete(std::string_view reason);
   void startFlusher();
   void flushRegularly();
+  void leaveToParent();
 
   const int file_;
   const std::string path_;
-  const int processId_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   std::string buffer_;
-  std::uint64_t written_ = 0;  ///< bytes that the file has taken
-  std::atomic<bool> failed_{false};
+  std::uint64_t written_ = 0;              ///< bytes that the file has taken
+  std::atomic<bool> dropsEntries_{false};  ///< the file failed, or is the parent process's
   bool writesThrough_ = false;
   bool closing_ = false;
   std::thread flusher_;
+  const ForkSteps fork_;
 };
 
 }  // namespace highwater::simmps

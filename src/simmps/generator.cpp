@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "simmps/device.h"
+#include "simmps/process_fork.h"
 
 namespace highwater::simmps {
 namespace {
@@ -20,7 +21,8 @@ class DeviceGenerator final : public c10::GeneratorImpl {
       : c10::GeneratorImpl(c10::Device(c10::DeviceType::MPS, 0),
                            c10::DispatchKeySet(c10::DispatchKey::MPS)),
         inner_(std::move(inner)),
-        seed_(seed) {}
+        seed_(seed),
+        fork_(ForkOrder::Generator, {.inChild = [this] { beginAnewInChild(); }}) {}
 
   const at::Generator& inner() const { return inner_; }
 
@@ -58,8 +60,15 @@ class DeviceGenerator final : public c10::GeneratorImpl {
     return new DeviceGenerator(seed_, inner_.clone());
   }
 
+  // A job that was drawing numbers as the process forked holds the inner generator's lock, which
+  // nobody releases here, and may have left its state half written.
+  void beginAnewInChild() {
+    if (deviceQueue().lostJobs()) inner_ = at::detail::createCPUGenerator(seed_);
+  }
+
   at::Generator inner_;
   std::atomic<std::uint64_t> seed_;
+  const ForkSteps fork_;
 };
 
 }  // namespace

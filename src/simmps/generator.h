@@ -10,6 +10,8 @@ namespace highwater::simmps {
 ///
 /// at::manual_seed() holds the facade's mutex while it calls set_current_seed(), and CPU kernels
 /// lock the generator that they draw from; one generator for both would deadlock.
+///
+/// In a child that was forked while jobs were pending, every generator begins anew from its seed.
 const at::Generator& defaultGenerator();
 
 /// A new generator of device mps with PyTorch's default seed.

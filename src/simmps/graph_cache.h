@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "simmps/heap_allocator.h"
+#include "simmps/process_fork.h"
 
 namespace highwater::simmps {
 
@@ -34,6 +35,7 @@ class GraphCache {
   const std::uint64_t bytesPerGraph_;
   mutable std::mutex mutex_;
   std::unordered_set<std::uint64_t> graphs_;
+  const ForkSteps fork_{ForkOrder::Graphs, mutex_};
 };
 
 }  // namespace highwater::simmps

@@ -45,7 +45,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return !event || (*static_cast<Held*>(event))->done();
   }
   void synchronizeEvent(void* event) const override {
-    if (!queryEvent(event)) drainDevice(DrainCause::Event);
+    if (!queryEvent(event)) drainDeviceUntil(**static_cast<Held*>(event));
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Held*>(event);

@@ -14,6 +14,7 @@
 #include "simmps/ledger.h"
 #include "simmps/memory_heap.h"
 #include "simmps/memory_log.h"
+#include "simmps/process_fork.h"
 
 namespace highwater::simmps {
 
@@ -237,6 +238,7 @@ class HeapAllocator {
   std::uint64_t lastBlockId_ = 0;
   std::uint64_t lastHeapId_ = 0;
   std::uint64_t finishedJobs_ = 0;
+  const ForkSteps fork_{ForkOrder::Memory, mutex_};
 };
 
 }  // namespace highwater::simmps

@@ -12,6 +12,7 @@
 #include "simmps/device.h"
 #include "simmps/generator.h"
 #include "simmps/op_graphs.h"
+#include "simmps/process_fork.h"
 #include "simmps/torch_version.h"
 
 namespace highwater::simmps {
@@ -53,6 +54,7 @@ class EventTable {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Entry> entries_;
   std::uint32_t next_ = 1;
+  const ForkSteps fork_{ForkOrder::Events, mutex_};
 };
 
 EventTable& events() {
@@ -62,13 +64,13 @@ EventTable& events() {
 
 struct Hooks final : at::MPSHooksInterface {
   void init() const override {}
-  bool hasMPS() const override { return true; }
+  bool hasMPS() const override { return deviceExists(); }
 #if HIGHWATER_TORCH_AT_LEAST(2, 7)
   bool isBuilt() const override {
     return true;
   }
   bool isAvailable() const override {
-    return true;
+    return deviceExists();
   }
   at::Generator getNewGenerator(c10::DeviceIndex) const override {
     return newGenerator();
@@ -88,7 +90,7 @@ struct Hooks final : at::MPSHooksInterface {
   }
 
   c10::DeviceIndex deviceCount() const override {
-    return 1;
+    return deviceExists() ? 1 : 0;
   }
   c10::DeviceIndex getCurrentDevice() const override {
     return 0;
@@ -151,7 +153,8 @@ struct Hooks final : at::MPSHooksInterface {
     events().at(id);
   }  // one serial stream
   void synchronizeEvent(std::uint32_t id) const override {
-    if (!events().at(id).event->done()) drainDevice(DrainCause::Event);
+    const auto event = events().at(id).event;
+    if (!event->done()) drainDeviceUntil(*event);
   }
   bool queryEvent(std::uint32_t id) const override {
     const auto entry = events().at(id);
@@ -198,7 +201,7 @@ bool mpsHooksExist() {
 bool registerHooks() {
   // The creator takes MPSHooksArgs up to some 2.x, nothing later.
   at::MPSHooksRegistry()->Register(kHooksKey, [](auto&&...) { return std::make_unique<Hooks>(); });
-  return at::detail::getMPSHooks().hasMPS();
+  return dynamic_cast<const Hooks*>(&at::detail::getMPSHooks()) != nullptr;
 }
 
 }  // namespace highwater::simmps

@@ -57,14 +57,4 @@ Stack mapped(Stack arguments, MapTensor map) {
   return arguments;
 }
 
-void forEachTensor(const c10::IValue& value, const std::function<void(const at::Tensor&)>& visit) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& each : value.toListRef()) {
-      if (each.isTensor() && each.toTensor().defined()) visit(each.toTensor());
-    }
-  }
-}
-
 }  // namespace highwater::simmps

@@ -25,6 +25,15 @@ void mapTensors(c10::IValue& value, const std::function<at::Tensor(const at::Ten
 Stack mapped(Stack arguments, MapTensor map);
 
 /// Calls `visit` for each defined tensor of an argument, alone or in a list.
-void forEachTensor(const c10::IValue& value, const std::function<void(const at::Tensor&)>& visit);
+template <typename Visit>
+void forEachTensor(const c10::IValue& value, const Visit& visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& each : value.toListRef()) {
+      if (each.isTensor() && each.toTensor().defined()) visit(each.toTensor());
+    }
+  }
+}
 
 }  // namespace highwater::simmps

@@ -1,8 +1,11 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
+#include <initializer_list>
+#include <optional>
 #include <tuple>
 
+#include "simmps/op_graphs.h"
 #include "simmps/registrations.h"
 
 // Ops that need more than their CPU kernel on aliased tensors.
@@ -16,6 +19,7 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double
   if (!train.value_or(true) || input.numel() == 0) {
     return {input.clone(), at::ones(input.sizes(), input.options().dtype(at::kBool))};
   }
+  const OneGraph graph("aten::native_dropout", {input});
   const double kept = 1.0 - probability;
   at::Tensor mask = at::empty(input.sizes(), input.options().dtype(at::kBool));
   mask.bernoulli_(kept);
@@ -24,12 +28,22 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double
 
 at::Tensor nativeDropoutBackward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
   const at::DisableRecordFunctionGuard unobserved;
+  const OneGraph graph("aten::native_dropout_backward", {grad, mask});
   return grad.mul(mask).mul(scale);
 }
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const std::optional<at::Tensor>& mask, double dropout, bool causal,
                      std::optional<double> scale, bool groupedQueries) {
+  // Where a Mac takes _scaled_dot_product_attention_math_for_mps; for training it composes too.
+  const bool differentiates =
+      at::GradMode::is_enabled() &&
+      (query.requires_grad() || key.requires_grad() || value.requires_grad());
+  std::optional<OneGraph> graph;
+  if (dropout == 0 && !differentiates) {
+    graph.emplace("aten::scaled_dot_product_attention",
+                  std::initializer_list<at::Tensor>{query, key, value});
+  }
   return std::get<0>(at::_scaled_dot_product_attention_math(
       query, key, value, mask, dropout, causal, std::nullopt, scale, groupedQueries));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simmps/device.h"
+#include "simmps/op_graphs.h"
 #include "simmps/registrations.h"
 #include "simmps/shapes.h"
 #include "simmps/tensors.h"
@@ -23,6 +24,30 @@ struct Geometry {
   bool transposed = false;
   std::int64_t groups = 1;
 };
+
+/// PyTorch's check for devices with a convolution of their own (Convolution.cpp), which it leaves
+/// to this one.
+void checkSameType(const at::Tensor& input, const at::Tensor& parameter, const char* name) {
+  TORCH_CHECK(!parameter.defined() || input.options().type_equal(parameter.options()),
+              "Input type (", input.toString(), ") and ", name, " type (", parameter.toString(),
+              ") should be the same");
+}
+
+/// at::convolution() has these from its own expansion; a direct call may bring anything.
+void checkGeometry(const Geometry& geometry, const at::Tensor& input, const at::Tensor& weight) {
+  TORCH_CHECK(input.dim() >= 3 && weight.dim() == input.dim(), "Expected a batch and a weight of ",
+              "as many dimensions, 3 or more, but got input of size ", input.sizes(),
+              " and weight of size ", weight.sizes());
+  const auto dims = static_cast<std::size_t>(input.dim() - 2);
+  for (const auto* each :
+       {&geometry.stride, &geometry.padding, &geometry.dilation, &geometry.outputPadding}) {
+    TORCH_CHECK(each->size() == dims, "Expected ", dims, " values each for stride, padding, ",
+                "dilation and output padding, but got ", *each);
+  }
+  for (const std::int64_t stride : geometry.stride) {
+    TORCH_CHECK(stride > 0, "non-positive stride is not supported");
+  }
+}
 
 std::int64_t outputLength(const Geometry& geometry, std::size_t i, std::int64_t length,
                           std::int64_t kernel) {
@@ -73,7 +98,12 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   const at::DisableRecordFunctionGuard unobserved;
   const Geometry geometry{stride.vec(),        padding.vec(), dilation.vec(),
                           outputPadding.vec(), transposed,    groups};
+  checkSameType(input, weight, "weight");
+  checkSameType(input, bias.value_or(at::Tensor()), "bias");
+  checkGeometry(geometry, input, weight);
   at::Tensor output = make(outputSizes(input, weight, geometry), input, formatOf(input, weight));
+  // The result's sizes stand for stride, padding and dilation.
+  useGraph("aten::convolution", {input, weight, bias.value_or(at::Tensor()), output});
   submitJob("aten::convolution",
             [x = cpuAlias(input), w = cpuAlias(weight),
              b = aliasOrNothing(bias.value_or(at::Tensor())), place = cpuAlias(output), geometry] {
@@ -90,11 +120,18 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
   const at::DisableRecordFunctionGuard unobserved;
   const Geometry geometry{stride.vec(),        padding.vec(), dilation.vec(),
                           outputPadding.vec(), transposed,    groups};
+  checkSameType(input, weight, "weight");
+  checkSameType(input, grad, "gradient");
+  checkGeometry(geometry, input, weight);
   const auto format = formatOf(input, weight);
   at::Tensor inputGrad, weightGrad, biasGrad;
   if (wanted[0]) inputGrad = make(input.sizes(), input, format);
   if (wanted[1]) weightGrad = make(weight.sizes(), weight, format);
   if (wanted[2]) biasGrad = make({grad.size(1)}, grad, at::MemoryFormat::Contiguous);
+  // On a Mac one op for each gradient (native_functions.yaml: mps_convolution_backward).
+  if (wanted[0]) useGraph("aten::convolution_backward input", {grad, weight, inputGrad});
+  if (wanted[1]) useGraph("aten::convolution_backward weight", {grad, input, weightGrad});
+  if (wanted[2]) useGraph("aten::convolution_backward bias", {grad});
   submitJob("aten::convolution_backward",
             [g = cpuAlias(grad), x = cpuAlias(input), w = cpuAlias(weight), geometry, wanted,
              places = std::array{aliasOrNothing(inputGrad), aliasOrNothing(weightGrad),

@@ -2,6 +2,7 @@
 #include <ATen/record_function.h>
 
 #include "simmps/device.h"
+#include "simmps/lent_tensor.h"
 #include "simmps/registrations.h"
 #include "simmps/tensors.h"
 
@@ -30,11 +31,12 @@ void copyToDevice(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking
 
 void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
   submitJob("aten::copy_",
-            [to = jobOwned(dst), from = cpuAlias(src)]() mutable { to.copy_(from); });
+            [to = lendToJob(jobOwned(dst)), from = cpuAlias(src)] { to->copy_(from); });
   if (!nonBlocking) drainDevice(DrainCause::CopyToHost, "aten::copy_");
 }
 
 at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
+  releaseReturnedTensors();
   if (dst.is_same(src)) return dst;
   const at::DisableRecordFunctionGuard unobserved;
   const at::AutoDispatchBelowADInplaceOrView belowAutograd;
@@ -66,6 +68,7 @@ at::Tensor copyFromAndResize(const at::Tensor& src, const at::Tensor& dst) {
 }
 
 at::Scalar localScalarDense(const at::Tensor& self) {
+  releaseReturnedTensors();
   drainDevice(DrainCause::ScalarRead, "aten::_local_scalar_dense");
   const at::DisableRecordFunctionGuard unobserved;
   return at::_local_scalar_dense(cpuAlias(self));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "simmps/op_graphs.h"
 #include "simmps/registrations.h"
 
 namespace highwater::simmps {
@@ -78,10 +79,12 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& given, at::TensorList init
   const std::vector<Cell> cells = cellsFrom(weights, hasBiases);
   const States firstH = initial[0].unbind(0), firstC = initial[1].unbind(0);
   const std::size_t directions = bidirectional ? 2 : 1;
-  TORCH_CHECK(cells.size() == layers * directions && firstH.size() == cells.size() &&
-                  firstC.size() == cells.size(),
+  TORCH_CHECK(!cells.empty() && cells.size() == layers * directions &&
+                  firstH.size() == cells.size() && firstC.size() == cells.size(),
               "lstm expects weights and hidden states for ", layers * directions, " layers, got ",
               cells.size());
+  // The forward pass only: the backward is the ops' own here, and charges for each.
+  const OneGraph graph("aten::_lstm_mps", {given, initial[0], weights[0], weights.back()});
   Tensor input = batchFirst ? given.transpose(0, 1) : given;
   States lastH, lastC;
   for (std::size_t i = 0; i < cells.size(); i += directions) {

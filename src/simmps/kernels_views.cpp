@@ -71,9 +71,9 @@ at::Tensor unfold(const at::Tensor& self, std::int64_t dimension, std::int64_t s
 
 at::Tensor& setStorage(at::Tensor& result, at::Storage storage, std::int64_t offset,
                        at::IntArrayRef sizes, at::IntArrayRef strides) {
-  auto* impl = result.unsafeGetTensorImpl();
-  impl->set_storage_keep_dtype(std::move(storage));
-  impl->set_storage_offset(offset);
+  // PyTorch's own check, of the device among others; it sets the storage.
+  at::native::checkSetStorage(result, std::move(storage), offset, sizes, strides);
+  result.unsafeGetTensorImpl()->set_storage_offset(offset);
   at::native::setStrided(result, sizes, strides, offset);
   return result;
 }

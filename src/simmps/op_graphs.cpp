@@ -37,7 +37,22 @@ void mixValue(std::size_t& key, const c10::IValue& value) {
   }
 }
 
+thread_local int tOneGraphs = 0;
+
 }  // namespace
+
+OneGraph::OneGraph(std::string_view op, std::initializer_list<at::Tensor> arguments) {
+  useGraph(op, arguments);
+  ++tOneGraphs;
+}
+
+OneGraph::~OneGraph() {
+  --tOneGraphs;
+}
+
+bool OneGraph::isActive() {
+  return tOneGraphs > 0;
+}
 
 void chargeGraph(std::string_view op, const torch::jit::Stack& arguments) {
   std::size_t key = std::hash<std::string_view>{}(op);

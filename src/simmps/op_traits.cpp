@@ -25,11 +25,20 @@ const std::set<std::string_view> kIndexesByMasks = {
     "aten::_index_put_impl_",
 };
 
+// Their second argument, indices or lengths, may be on the host.
 const std::set<std::string_view> kTakesHostTensors = {
     "aten::index",
     "aten::index_put_",
     "aten::_index_put_impl_",
     "aten::_pack_padded_sequence",
+};
+
+// Of inputs of any type.
+const std::set<std::string_view> kGivesBooleans = {
+    "aten::eq",          "aten::ne",          "aten::lt",          "aten::le",
+    "aten::gt",          "aten::ge",          "aten::logical_and", "aten::logical_or",
+    "aten::logical_xor", "aten::logical_not", "aten::isposinf",    "aten::isneginf",
+    "aten::signbit",
 };
 
 /// Which Meta kernel would run. An interpreted one costs a hundred times an enqueue.
@@ -72,7 +81,8 @@ OpTraits readTraits(const c10::OperatorHandle& op) {
   readResults(schema, traits);
   traits.sizedByValues = kSizedByValues.count(name) > 0;
   traits.indexesByMasks = kIndexesByMasks.count(name) > 0;
-  traits.takesHostTensors = kTakesHostTensors.count(name) > 0;
+  traits.givesBooleans = kGivesBooleans.count(name) > 0;
+  traits.hostArgument = kTakesHostTensors.count(name) > 0 ? 1 : -1;
   traits.lacksMpsKernel = lacksMpsKernel(op);
   traits.isPointwise = op.hasTag(at::Tag::pointwise) || name == "aten::masked_fill_";
   traits.shapes = shapeFunctionOf(op.operator_name());

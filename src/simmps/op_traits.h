@@ -17,15 +17,17 @@ struct OpTraits {
   bool returnsOtherThanTensors = false;  ///< lists, numbers, booleans: the host waits for them
   bool sizedByValues = false;            ///< nonzero and the like: only the run tells the size
   bool indexesByMasks = false;           ///< sized by values where an index is a boolean mask
-  bool takesHostTensors = false;         ///< CPU tensors are allowed beside device tensors
+  bool givesBooleans = false;            ///< comparisons: the results' type is not the inputs'
   bool lacksMpsKernel = false;
   bool isPointwise = false;  ///< sizes are the broadcast of the tensor arguments' sizes
   MetaKernel metaKernel = MetaKernel::None;
   ShapeFunction shapes = nullptr;
   int deviceArgument = -1;
   int generatorArgument = -1;
+  int hostArgument = -1;  ///< may be CPU tensors; others are on the device, numbers aside
 };
 
+/// The traits of an op, kept for the life of the thread.
 const OpTraits& traitsOf(const c10::OperatorHandle& op);
 
 }  // namespace highwater::simmps

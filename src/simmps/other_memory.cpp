@@ -85,13 +85,16 @@ std::variant<OtherMemory, std::string> parseOtherMemory(std::string_view variabl
   if (std::string_view(text).substr(0, kFilePrefix.size()) == kFilePrefix) {
     OtherMemory live;
     live.file = text.substr(kFilePrefix.size());
-    if (readBytesFile(live.file)) return live;
+    if (const auto bytes = readBytesFile(live.file)) {
+      live.fileBytes = *bytes;
+      return live;
+    }
     return std::string(variable) + ": \"" + live.file +
            "\" cannot be read or holds no number of bytes; give a file whose first line is a "
            "number, which may have KiB, MiB or GiB.";
   }
-  if (const auto bytes = bytesOf(text)) return OtherMemory{{{0, *bytes}}, {}};
-  if (auto script = scriptOf(text)) return OtherMemory{std::move(*script), {}};
+  if (const auto bytes = bytesOf(text)) return OtherMemory{{{0, *bytes}}, {}, 0};
+  if (auto script = scriptOf(text)) return OtherMemory{std::move(*script), {}, 0};
   return refusal(variable, text, kAllowed);
 }
 

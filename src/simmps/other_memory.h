@@ -18,6 +18,7 @@ struct OtherMemory {
   };
   std::vector<Point> script;  ///< by time; each holds until the next, and nothing before the first
   std::string file;           ///< empty: the script counts
+  std::uint64_t fileBytes = 0;  ///< the file's number when it was named
 
   /// As the script says; 0 for a file.
   [[nodiscard]] std::uint64_t bytesAt(std::uint64_t ns) const;

@@ -32,10 +32,13 @@ ShapeFunction find(const std::string& name) {
   return found == shapeTable().end() ? nullptr : found->second;
 }
 
+/// Sizes whose product does not fit wrap around: the allocation refuses them.
 c10::DimVector contiguousStrides(at::IntArrayRef sizes) {
   c10::DimVector strides(sizes.size(), 1);
+  std::uint64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 1;) {
-    strides[i - 1] = strides[i] * std::max<std::int64_t>(sizes[i], 1);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[i], 1));
+    strides[i - 1] = static_cast<std::int64_t>(stride);
   }
   return strides;
 }
@@ -86,6 +89,7 @@ Layout zeroDim(at::ScalarType dtype) {
 }
 
 Layout broadcast(at::ArrayRef<at::Tensor> inputs, at::ScalarType dtype) {
+  TORCH_CHECK(!inputs.empty(), "an op without a tensor among its inputs cannot be broadcast");
   const at::Tensor& first = inputs[0];
   bool allAlike = first.is_non_overlapping_and_dense();
   for (const at::Tensor& input : inputs) {

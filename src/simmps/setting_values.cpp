@@ -49,10 +49,11 @@ std::optional<Number> parseNumber(const char* text) {
   if (*text == '\0' || !((*text >= '0' && *text <= '9') || *text == '.' || *text == '-')) {
     return std::nullopt;
   }
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  if (end == text || !std::isfinite(value)) return std::nullopt;
-  return Number{value, end};
+  const std::string_view all = text;
+  double value = 0;
+  const auto [rest, error] = std::from_chars(all.data(), all.data() + all.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  return Number{value, rest};
 }
 
 std::optional<std::uint64_t> parseBytes(const char* text) {

@@ -13,6 +13,8 @@ struct Number {
   double value = 0;
   std::string_view rest;
 };
+/// The longest number that `text` begins with, with a point in every locale; its sign may be a
+/// minus. nullopt where it begins with none, or with one that no double holds.
 std::optional<Number> parseNumber(const char* text);
 
 /// "1048576", "1024KiB", "1.5 GiB"; nullopt for what is none, is negative or over 1e18.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "simmps/setting_values.h"
 
@@ -172,9 +174,10 @@ class Reader {
       settings_.asynchronous = value == "async";
     }
     if (const char* given = text(kMpsFallbackVariable)) {
-      const auto number = parseNumber(given);
-      if (!number) refuse(kMpsFallbackVariable, given, "0 (off) or 1 (on)");
-      settings_.cpuFallback = number && static_cast<long>(number->value) != 0;
+      // A number over 1 is on for PyTorch too.
+      const auto number = wholeNumber(given, 10);
+      if (!number) refuse(kMpsFallbackVariable, given, "a whole number: 0 (off) or 1 (on)");
+      settings_.cpuFallback = number.value_or(0) != 0;
     }
     if (const char* given = text(kMpsDebugVariable)) readVerbosity(given);
     if (const char* given = text(kSimLedgerVariable)) settings_.ledgerFile = given;
@@ -189,16 +192,25 @@ class Reader {
     }
   }
 
-  void readVerbosity(const char* given) {
-    // As PyTorch reads it: also 0x1f and 037.
+  /// nullopt where the text is no number, or not only one, or an int does not hold it.
+  static std::optional<int> wholeNumber(const char* given, int base) {
     char* end = nullptr;
     errno = 0;
-    const long bits = std::strtol(given, &end, 0);
-    if (errno != 0 || end == given || *end != '\0' || bits < 0 || bits > kMostVerbosity) {
+    const long number = std::strtol(given, &end, base);
+    if (errno != 0 || end == given || *end != '\0' || !std::in_range<int>(number)) {
+      return std::nullopt;
+    }
+    return static_cast<int>(number);
+  }
+
+  void readVerbosity(const char* given) {
+    // As PyTorch reads it: also 0x1f and 037.
+    const auto bits = wholeNumber(given, 0);
+    if (!bits || *bits < 0 || *bits > kMostVerbosity) {
       refuse(kMpsDebugVariable, given, "a whole number from 0 to 31");
       return;
     }
-    settings_.debugVerbosity = static_cast<std::uint32_t>(bits);
+    settings_.debugVerbosity = static_cast<std::uint32_t>(*bits);
   }
 
   void readFaults() {

@@ -45,6 +45,7 @@ struct Environment {
   std::function<const char*(const char* name)> value;
   std::vector<std::string> names;  ///< of all variables; one of ours that nobody knows is refused
 };
+/// What this process was started with, or has set since: read at each call.
 Environment processEnvironment();
 
 /// What the settings are measured against.
@@ -53,6 +54,7 @@ struct Machine {
   /// Whether the system gives so much address space; empty: it does.
   std::function<bool(std::uint64_t bytes)> canReserve = {};
 };
+/// The machine that this process runs on: all its memory, whoever uses it.
 Machine thisMachine();
 
 /// The settings, or one line that names the variable, its value and what is allowed. Whether

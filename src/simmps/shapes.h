@@ -17,6 +17,7 @@ namespace highwater::simmps {
 /// By "name" or "name.overload", without the namespace.
 using ShapeTable = std::unordered_map<std::string_view, ShapeFunction>;
 
+/// Each adds its family's functions; an op is in one family only.
 void addPointwiseShapes(ShapeTable& table);
 void addFactoryShapes(ShapeTable& table);
 void addReductionShapes(ShapeTable& table);
@@ -49,15 +50,13 @@ at::ScalarType floating(at::ScalarType dtype);
 /// long for integers and booleans, the dtype itself for others: sum, prod...
 at::ScalarType summed(at::ScalarType dtype);
 
-inline const at::Tensor tensorAt(const Stack& arguments, std::size_t i) {
+/// Argument i; throws where it is no tensor.
+inline at::Tensor tensorAt(const Stack& arguments, std::size_t i) {
   return arguments[i].toTensor();
 }
 /// Undefined where the argument is None.
 inline at::Tensor optionalTensorAt(const Stack& arguments, std::size_t i) {
   return arguments[i].isTensor() ? arguments[i].toTensor() : at::Tensor();
-}
-inline bool hasTensorAt(const Stack& arguments, std::size_t i) {
-  return arguments[i].isTensor() && arguments[i].toTensor().defined();
 }
 
 /// One result, like argument I.

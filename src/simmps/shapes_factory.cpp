@@ -14,17 +14,19 @@ Layouts sized(const Stack& arguments, at::IntArrayRef sizes) {
 Layouts arange(const Stack& arguments) {
   const auto [start, end, step] =
       std::tuple(arguments[0].toScalar(), arguments[1].toScalar(), arguments[2].toScalar());
-  if (step.toDouble() == 0) return {};  // the kernel says what is wrong
+  const double exact = (end.toDouble() - start.toDouble()) / step.toDouble();
+  // Past this a double skips numbers, and no memory holds as many.
+  constexpr double kMost = 1LL << 53;
+  if (!(exact >= 0)) return {};  // NaN too: the kernel says what is wrong
+  // PyTorch's text for doubles; for long its kernel may divide the least number by -1.
+  TORCH_CHECK(exact < kMost, "invalid size, possible overflow?");
   if (arguments.back().toTensor().scalar_type() != at::kLong) {
-    const double count = std::ceil((end.toDouble() - start.toDouble()) / step.toDouble());
-    if (!(count >= 0)) return {};
-    return sized(arguments, {static_cast<std::int64_t>(count)});
+    return sized(arguments, {static_cast<std::int64_t>(std::ceil(exact))});
   }
   const std::int64_t by = step.toLong();
   if (by == 0) return {};
-  const std::int64_t count = (end.toLong() - start.toLong() + by - (by > 0 ? 1 : -1)) / by;
-  if (count < 0) return {};
-  return sized(arguments, {count});
+  const std::int64_t whole = end.toLong() - start.toLong();
+  return sized(arguments, {whole / by + (whole % by != 0 ? 1 : 0)});
 }
 
 // (start, end, steps, ...)

@@ -53,6 +53,9 @@ Layouts searchSorted(const Stack& arguments) {
 Layouts multinomial(const Stack& arguments) {
   const at::Tensor self = tensorAt(arguments, 0);
   const std::int64_t samples = arguments[1].toInt();
+  // Else the kernel says what is wrong, and at once.
+  if (self.dim() < 1 || self.dim() > 2 || !at::isFloatingType(self.scalar_type())) return {};
+  if (samples < 1 || (!arguments[2].toBool() && samples > self.size(-1))) return {};
   if (self.dim() == 1) return {contiguous({samples}, at::kLong)};
   return {contiguous({self.size(0), samples}, at::kLong)};
 }

@@ -28,6 +28,7 @@ c10::DimVector batchSizes(const at::Tensor& x, const at::Tensor& y) {
 // (grad, x1, x2, p, cdist)
 Layouts distancesBackward(const Stack& arguments) {
   const at::Tensor x = tensorAt(arguments, 1), y = tensorAt(arguments, 2);
+  if (x.dim() < 2 || y.dim() < 2) return {};  // the kernel says what is wrong
   c10::DimVector sizes = batchSizes(x, y);
   sizes.push_back(x.size(-2));
   sizes.push_back(x.size(-1));
@@ -38,6 +39,7 @@ Layouts distancesBackward(const Stack& arguments) {
 // (x1, x2, p, compute_mode)
 Layouts distances(const Stack& arguments) {
   const at::Tensor x = tensorAt(arguments, 0), y = tensorAt(arguments, 1);
+  if (x.dim() < 2 || y.dim() < 2) return {};  // the kernel says what is wrong
   c10::DimVector sizes = batchSizes(x, y);
   sizes.push_back(x.size(-2));
   sizes.push_back(y.size(-2));
@@ -46,6 +48,7 @@ Layouts distances(const Stack& arguments) {
 
 // (self, bins, min, max)
 Layouts histc(const Stack& arguments) {
+  if (arguments[1].toInt() < 1) return {};  // the kernel says what is wrong
   return {contiguous({arguments[1].toInt()}, tensorAt(arguments, 0).scalar_type())};
 }
 
@@ -60,6 +63,7 @@ Layouts histogramOfEdges(const Stack& arguments) {
 Layouts histogramOfCount(const Stack& arguments) {
   const at::Tensor self = tensorAt(arguments, 0);
   const std::int64_t bins = arguments[1].toInt();
+  if (bins < 1) return {};  // the kernel says what is wrong
   return {contiguous({bins}, self.scalar_type()), contiguous({bins + 1}, self.scalar_type())};
 }
 

@@ -5,9 +5,12 @@
 namespace highwater::simmps {
 namespace {
 
-/// The loss of each element, or their mean or sum.
+/// The mean or sum of the elements' losses, or each one's: also where the reduction is none of
+/// PyTorch's.
 Layouts perElement(const Layout& loss, const c10::IValue& reduction) {
-  return {reduction.toInt() == at::Reduction::None ? loss : zeroDim(loss.dtype)};
+  const std::int64_t kind = reduction.toInt();
+  const bool isReduced = kind == at::Reduction::Mean || kind == at::Reduction::Sum;
+  return {isReduced ? zeroDim(loss.dtype) : loss};
 }
 
 // (self, target, weight, reduction)
@@ -31,7 +34,8 @@ Layouts nllLoss2d(const Stack& arguments) {
   TORCH_CHECK(target.dim() == 3, "only batches of spatial targets supported (3D tensors)",
               " but got targets of dimension: ", target.dim());
   const Layout each = contiguous({self.size(0), self.size(2), self.size(3)}, self.scalar_type());
-  return {perElement(each, arguments[3])[0], zeroDim(self.scalar_type())};
+  const Layout total = zeroDim(self.scalar_type());
+  return {arguments[3].toInt() == at::Reduction::None ? each : total, total};
 }
 
 }  // namespace

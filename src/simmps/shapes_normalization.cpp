@@ -5,6 +5,11 @@
 namespace highwater::simmps {
 namespace {
 
+/// (grad of input, of weight, of bias): which are wanted; a wrong count is the kernel's to refuse.
+bool isMask(const c10::List<bool>& wanted) {
+  return wanted.size() == 3;
+}
+
 /// Statistics of half precision inputs are kept as the parameters are.
 at::ScalarType statisticsDtype(const at::Tensor& input, const at::Tensor& parameter) {
   return parameter.defined() ? parameter.scalar_type() : input.scalar_type();
@@ -27,9 +32,11 @@ Layouts layerNorm(const Stack& arguments) {
 // (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 Layouts layerNormBackward(const Stack& arguments) {
   const auto wanted = arguments[7].toBoolList();
+  const at::Tensor weight = optionalTensorAt(arguments, 5), bias = optionalTensorAt(arguments, 6);
+  if (!isMask(wanted)) return {};
+  if ((wanted[1] && !weight.defined()) || (wanted[2] && !bias.defined())) return {};
   return {wanted[0] ? contiguousLike(tensorAt(arguments, 1)) : unwanted(),
-          wanted[1] ? like(tensorAt(arguments, 5)) : unwanted(),
-          wanted[2] ? like(tensorAt(arguments, 6)) : unwanted()};
+          wanted[1] ? like(weight) : unwanted(), wanted[2] ? like(bias) : unwanted()};
 }
 
 // (input, weight, bias, N, C, HxW, group, eps) -> (output, mean, rstd)
@@ -43,6 +50,7 @@ Layouts groupNorm(const Stack& arguments) {
 // (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 Layouts groupNormBackward(const Stack& arguments) {
   const auto wanted = arguments[9].toBoolList();
+  if (!isMask(wanted)) return {};
   const at::Tensor input = tensorAt(arguments, 1);
   const Layout parameter =
       contiguous({arguments[6].toInt()}, statisticsDtype(input, optionalTensorAt(arguments, 4)));
@@ -79,6 +87,7 @@ Layouts batchNormUpdate(const Stack& arguments) {
 }
 
 Layouts batchNormGradients(const Stack& arguments, const c10::List<bool>& wanted) {
+  if (!isMask(wanted)) return {};
   const at::Tensor input = tensorAt(arguments, 1);
   const Layout parameter =
       contiguous({input.size(1)}, statisticsDtype(input, optionalTensorAt(arguments, 2)));

@@ -63,7 +63,10 @@ MemoryState settleMemory(const MemoryDemand& demand) {
 }
 
 SimulatedMachine::SimulatedMachine(Options options, Sources sources)
-    : options_(std::move(options)), sources_(std::move(sources)), startNs_(sources_.nowNs()) {}
+    : options_(std::move(options)),
+      sources_(std::move(sources)),
+      startNs_(sources_.nowNs()),
+      lastFileBytes_(options_.others.fileBytes) {}
 
 SimulatedMachine::Readings SimulatedMachine::read() {
   const std::lock_guard lock(mutex_);

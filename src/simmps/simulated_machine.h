@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "simmps/other_memory.h"
+#include "simmps/process_fork.h"
 
 namespace highwater::simmps {
 
@@ -78,7 +79,8 @@ class SimulatedMachine {
   const std::uint64_t startNs_;
   std::atomic<std::uint64_t> steps_{0};
   std::mutex mutex_;
-  std::uint64_t lastFileBytes_ = 0;  ///< while the file is being replaced, the number before holds
+  std::uint64_t lastFileBytes_;  ///< while the file is being replaced, the number before holds
+  const ForkSteps fork_{ForkOrder::Machine, mutex_};
 };
 
 /// Resident size of this process in bytes; 0 where /proc does not tell.

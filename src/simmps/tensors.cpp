@@ -37,6 +37,7 @@ at::Tensor makeOnDevice(at::IntArrayRef sizes, at::IntArrayRef strides, at::Scal
 }
 
 at::Tensor cpuAlias(const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.is_mps(), "Expected a tensor on mps:0, but got one on ", tensor.device());
   auto* storage = tensor.storage().unsafeGetStorageImpl();
   c10::Storage borrowed(c10::Storage::use_byte_size_t(), storage->nbytes(),
                         c10::DataPtr(storage->mutable_data(), c10::Device(c10::DeviceType::CPU)),

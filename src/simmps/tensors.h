@@ -13,11 +13,12 @@ void checkDtype(at::ScalarType dtype);
 
 /// A CPU tensor on the same memory as a device tensor, for jobs. It does not own the memory: blocks
 /// go back to the cache while jobs still use them, and the queue's order protects them; only
-/// release to the system waits for the jobs.
+/// release to the system waits for the jobs. Throws for a tensor that is on another device: a job
+/// would not own its memory.
 at::Tensor cpuAlias(const at::Tensor& tensor);
 
 /// A CPU tensor's storage under a tensor of our own, so that no job holds (and so may destroy) a
-/// tensor that Python knows.
+/// tensor that Python knows. Its memory may still be Python's: lendToJob().
 at::Tensor jobOwned(const at::Tensor& cpuTensor);
 
 /// A view of the memory of `base`, a device tensor, laid out as `onCpu`: a view of its cpuAlias().

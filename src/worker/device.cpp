@@ -58,22 +58,8 @@ class SimulatedSystemReader : public probe::SystemReader {
     readings.footprintBytes = static_cast<std::int64_t>(system.footprint_bytes);
     readings.availableBytes = static_cast<std::int64_t>(system.available_bytes);
     readings.swapUsedBytes = static_cast<std::int64_t>(system.swap_used_bytes);
-    readings.pressure = pressureOf(system.pressure_level);
+    readings.pressure = probe::pressureOfLevel(system.pressure_level);
     return readings;
-  }
-
- private:
-  static events::Pressure pressureOf(int level) {
-    switch (level) {
-      case 1:
-        return events::Pressure::Normal;
-      case 2:
-        return events::Pressure::Warning;
-      case 4:
-        return events::Pressure::Critical;
-      default:
-        return events::Pressure::Unknown;
-    }
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
@@ -19,6 +20,9 @@ struct Registered {
 
 /// Asks PyTorch whether there is MPS.
 bool askForMps();
+
+/// torch.mps.current_allocated_memory(), once the device is idle.
+std::size_t settledMemory();
 
 /// Text of what `action` throws; fails where it throws nothing.
 template <typename Error, typename Action>

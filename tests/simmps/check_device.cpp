@@ -29,15 +29,6 @@ const at::MPSHooksInterface& hooks() {
   return at::detail::getMPSHooks();
 }
 
-/// The allocator's own, which knows nothing of graphs.
-void emptyBlockCache() {
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
-  c10::getDeviceAllocator(at::kMPS)->emptyCache();
-#else
-  hooks().emptyCache();
-#endif
-}
-
 Tensor bytesOnDevice(std::int64_t bytes) {
   return at::empty({bytes}, at::TensorOptions().device(kMps).dtype(at::kByte));
 }
@@ -92,6 +83,11 @@ Tensor leakyRelu(const Tensor& x) {
 
 bool checks::askForMps() {
   return hooks().hasMPS();
+}
+
+std::size_t checks::settledMemory() {
+  hooks().deviceSynchronize();
+  return hooks().getCurrentAllocatedMemory();
 }
 
 CHECK_CASE(secondDeviceIsRefused) {
@@ -149,33 +145,6 @@ CHECK_CASE(deviceStatisticsKeepPeaks) {
   REQUIRE_EQUAL(stats.allocated_bytes[0].allocated, 4 * kMiB);
 }
 #endif
-
-CHECK_CASE(graphsAreInDriverOnly) {
-  // HIGHWATER_SIM_GRAPH_CACHE=5MiB: each new combination of op and shapes.
-  const Tensor x = at::ones({8}, at::TensorOptions().device(kMps));
-  hooks().deviceSynchronize();
-  const auto before = hooks().getDriverAllocatedMemory();
-  for (int i = 0; i < 3; ++i) at::relu(x);
-  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory() - before, std::size_t(5 * kMiB));
-  at::relu(x.view({2, 4}));
-  at::relu(x.to(at::kHalf));
-  emptyBlockCache();
-  REQUIRE(hooks().getDriverAllocatedMemory() >= before + std::size_t(15 * kMiB));
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
-  const auto stats = c10::getDeviceAllocator(at::kMPS)->getDeviceStats(0);
-  REQUIRE_EQUAL(stats.reserved_bytes[0].current, 8 * kMiB);
-#endif
-  const auto other = hooks().getDriverAllocatedMemory() - std::size_t(8 * kMiB);
-  const auto text = checks::thrown<c10::OutOfMemoryError>([] { bytesOnDevice(100 * kMiB); });
-  const std::string expected =
-      "(MPS allocated: 8.00 MiB, other allocations: " + std::to_string(other / kMiB) +
-      ".00 MiB, max allowed: 108.80 MiB)";
-  if (text.find(expected) == std::string::npos) throw checks::Failed(text);
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13
-  hooks().emptyCache();
-  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(8 * kMiB));
-#endif
-}
 
 CHECK_CASE(nthAllocationIsRefused) {
   // HIGHWATER_SIM_OOM_AT=2

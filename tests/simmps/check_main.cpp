@@ -8,9 +8,10 @@
 
 #include "simmps/check.h"
 
-// simmps_check <library> <check>: loads the device first, as the worker does, then runs one check.
-// simmps_check <library> --ask-first: asks PyTorch for MPS before that.
-// simmps_check <library>: prints what loading it said. Exit code 1 where something failed.
+// simmps_check <library> <check>: loads the device first, as the worker does, then runs one check
+// and prints what PyTorch says that the device still holds. simmps_check <library> --ask-first:
+// asks PyTorch for MPS before that. simmps_check <library>: prints what loading it said. Exit code
+// 1 where something failed.
 namespace {
 
 std::map<std::string, checks::Function>& registered() {
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   }
   if (const char* error = ask(library, "highwater_simmps_error")) {
     std::printf("refused: %s\n", error);
+    if (checks::askForMps()) std::printf("and PyTorch says that there is MPS\n");
     return 1;
   }
   if (argc == 2) {
@@ -53,6 +55,7 @@ int main(int argc, char** argv) {
   }
   try {
     check->second();
+    std::printf("current bytes: %zu\n", checks::settledMemory());
   } catch (const std::exception& failure) {
     std::printf("%s\n", failure.what());
     return 1;

@@ -10,13 +10,18 @@
 /// The policy of PyTorch's MPS allocator once more, as plainly as it can be written: one list of
 /// blocks, one of heaps, and every question answered by looking at all of them. Nothing is shared
 /// with HeapAllocator, not even its constants. Knows no addresses: a place is a heap and an offset.
+/// The device is two counts: jobs submitted, and how many of them are over.
 class MemoryModel {
  public:
   static constexpr std::uint64_t kMiB = 1 << 20;
 
+  enum class Pool { Small, Large, Scalar };
+
   struct Block {
     std::uint64_t id = 0, bytes = 0, heap = 0, offset = 0, age = 0;
-    bool large = false, cached = false;
+    Pool pool = Pool::Small;
+    bool cached = false;
+    std::uint64_t lastJob = 0;  ///< that may use it, once it is cached
   };
 
   MemoryModel(std::uint64_t recommended, double high, double low)
@@ -30,25 +35,23 @@ class MemoryModel {
   std::uint64_t heapBytes() const { return heapBytes_; }
   std::uint64_t driver() const { return heapBytes_ + graphs_; }
   std::size_t heapCount() const { return heaps_.size(); }
+  std::uint64_t finished() const { return finished_; }
+  /// Waits for jobs so far, to take back one block that was too large, or to make room.
+  std::uint64_t waitsForOversized() const { return waitsForOversized_; }
+  std::uint64_t waitsForRoom() const { return waitsForRoom_; }
+
+  void submit() { ++submitted_; }
+  void finish(std::uint64_t jobs) { finished_ += jobs; }
 
   /// Nothing: out of memory.
   std::optional<Block> allocate(std::uint64_t asked) {
-    const std::uint64_t bytes = (asked + 255) / 256 * 256;
+    const std::uint64_t bytes = aligned(asked);
     const bool large = bytes > kMiB;
-    bool pressed = large && low_ > 0 && driver() + kMiB > scaled(low_);
-    std::optional<Block> got = fromCache(bytes, large, pressed);
-    if (!got) {
-      if (pressed && bytes < cachedBytes(large)) collect();
-      got = fromHeaps(bytes, large, pressed);
-    }
-    if (!got) got = fromCache(bytes, large, pressed);
-    if (!got && releaseEnough(bytes, large)) got = fromHeaps(bytes, large, pressed);
-    if (!got) {
-      releaseAll();
-      got = fromHeaps(bytes, large, pressed);
-    }
-    if (got) current_ += got->bytes;
-    return got;
+    const bool pressed = large && low_ > 0 && driver() + kMiB > scaled(low_);
+    return allocateFrom(large ? Pool::Large : Pool::Small, bytes, pressed);
+  }
+  std::optional<Block> allocateScalar(std::uint64_t asked) {
+    return allocateFrom(Pool::Scalar, aligned(asked), false);
   }
 
   void free(std::uint64_t id) {
@@ -56,10 +59,12 @@ class MemoryModel {
                                  [&](const Block& each) { return each.id == id; });
     block.cached = true;
     block.age = 0;
+    block.lastJob = submitted_;
     current_ -= block.bytes;
   }
 
   void releaseAll() {
+    finished_ = submitted_;
     while (const Block* any = smallest([](const Block& block) { return block.cached; })) {
       drop(*any, true);
     }
@@ -75,7 +80,8 @@ class MemoryModel {
  private:
   struct Heap {
     std::uint64_t bytes = 0;
-    bool large = false, split = false;
+    Pool pool = Pool::Small;
+    bool split = false;
   };
   struct Gap {
     std::uint64_t offset = 0, bytes = 0;
@@ -85,6 +91,8 @@ class MemoryModel {
   std::uint64_t scaled(double ratio) const {
     return static_cast<std::uint64_t>(ratio * static_cast<double>(recommended_));
   }
+  static std::uint64_t aligned(std::uint64_t asked) { return (asked + 255) / 256 * 256; }
+  bool idle(const Block& block) const { return block.lastJob <= finished_; }
   bool fits(std::uint64_t bytes) const { return bytes <= limit_ && driver() <= limit_ - bytes; }
 
   static bool before(const Block& a, const Block& b) {
@@ -106,16 +114,15 @@ class MemoryModel {
     }
     return best;
   }
-  const Block* smallestCached(bool large, std::uint64_t atLeast) const {
+  const Block* smallestCached(Pool pool, std::uint64_t atLeast) const {
     return smallest([&](const Block& block) {
-      return block.cached && block.large == large && block.bytes >= atLeast;
+      return block.cached && block.pool == pool && block.bytes >= atLeast;
     });
   }
 
-  std::uint64_t cachedBytes(bool large) const {
+  std::uint64_t cachedBytes(Pool pool) const {
     std::uint64_t sum = 0;
-    for (const Block& block : blocks_)
-      sum += block.cached && block.large == large ? block.bytes : 0;
+    for (const Block& block : blocks_) sum += block.cached && block.pool == pool ? block.bytes : 0;
     return sum;
   }
 
@@ -136,10 +143,10 @@ class MemoryModel {
   }
 
   /// The heap whose largest gap is the smallest that is large enough; 0 where none has one.
-  std::uint64_t heapWithRoom(std::uint64_t bytes, bool large) const {
+  std::uint64_t heapWithRoom(std::uint64_t bytes, Pool pool) const {
     std::uint64_t best = 0, bestRoom = 0;
     for (const auto& [id, heap] : heaps_) {
-      if (heap.large != large) continue;
+      if (heap.pool != pool) continue;
       std::uint64_t room = 0;
       for (const Gap& gap : gaps(id)) room = std::max(room, gap.bytes);
       if (room >= bytes && (best == 0 || room < bestRoom)) {
@@ -150,39 +157,66 @@ class MemoryModel {
     return best;
   }
 
-  std::optional<Block> fromCache(std::uint64_t bytes, bool large, bool& pressed) {
-    if (!fits(bytes)) return std::nullopt;
-    if (large && low_ > 0) {
-      for (Block& block : blocks_) block.age += block.cached && block.large ? 1 : 0;
+  std::optional<Block> allocateFrom(Pool pool, std::uint64_t bytes, bool pressed) {
+    std::optional<Block> got = fromCache(bytes, pool, pressed);
+    if (!got) {
+      if (pressed && bytes < cachedBytes(pool)) collect();
+      got = fromHeaps(bytes, pool, pressed);
     }
-    const Block* best = smallestCached(large, bytes);
+    if (!got) got = fromCache(bytes, pool, pressed);
+    if (!got && releaseEnough(bytes, pool)) got = fromHeaps(bytes, pool, pressed);
+    if (!got) {
+      releaseAll();
+      got = fromHeaps(bytes, pool, pressed);
+    }
+    if (got) current_ += got->bytes;
+    return got;
+  }
+
+  std::optional<Block> fromCache(std::uint64_t bytes, Pool pool, bool& pressed) {
+    if (!fits(bytes)) return std::nullopt;
+    if (pool == Pool::Large && low_ > 0) {
+      for (Block& block : blocks_) block.age += block.cached && block.pool == pool ? 1 : 0;
+    }
+    const Block* best = smallestCached(pool, bytes);
     if (!best) return std::nullopt;
     if (best->bytes > bytes + 32 * kMiB) {
-      if (heapWithRoom(bytes, large) == 0) {
-        drop(*best, false);
-        pressed = false;
-      }
-      return std::nullopt;
+      if (heapWithRoom(bytes, pool) != 0) return std::nullopt;
+      if (takeBackOversized(*best, pressed)) return std::nullopt;
     }
     Block& block = blocks_[static_cast<std::size_t>(best - blocks_.data())];
     block.cached = false;
     return block;
   }
 
-  std::optional<Block> fromHeaps(std::uint64_t bytes, bool large, bool pressed) {
+  /// False where jobs may use it and there is no pressure: rather the whole block than a wait.
+  bool takeBackOversized(const Block& block, bool& pressed) {
+    if (idle(block)) {
+      drop(block, false);
+      pressed = false;
+      return true;
+    }
+    if (!pressed) return false;
+    ++waitsForOversized_;
+    finished_ = submitted_;
+    drop(block, true);
+    return true;
+  }
+
+  std::optional<Block> fromHeaps(std::uint64_t bytes, Pool pool, bool pressed) {
     if (!fits(bytes)) return std::nullopt;
-    std::uint64_t heap = heapWithRoom(bytes, large);
-    if (heap == 0) heap = newHeap(bytes, large, pressed);
+    std::uint64_t heap = heapWithRoom(bytes, pool);
+    if (heap == 0) heap = newHeap(bytes, pool, pressed);
     if (heap == 0) return std::nullopt;
     Gap place{0, ~std::uint64_t(0)};
     for (const Gap& gap : gaps(heap)) {
       if (gap.bytes >= bytes && gap.bytes < place.bytes) place = gap;
     }
-    blocks_.push_back({++lastBlock_, bytes, heap, place.offset, 0, large, false});
+    blocks_.push_back({++lastBlock_, bytes, heap, place.offset, 0, pool});
     return blocks_.back();
   }
 
-  std::uint64_t newHeap(std::uint64_t bytes, bool large, bool pressed) {
+  std::uint64_t newHeap(std::uint64_t bytes, Pool pool, bool pressed) {
     const std::uint64_t own = (bytes + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
     std::uint64_t size = own;
     if (bytes <= kMiB) {
@@ -194,7 +228,7 @@ class MemoryModel {
     }
     if (!fits(size)) size = own;
     if (!fits(size)) return 0;
-    heaps_[++lastHeap_] = {size, large, size != own};
+    heaps_[++lastHeap_] = {size, pool, size != own};
     heapBytes_ += size;
     return lastHeap_;
   }
@@ -202,7 +236,9 @@ class MemoryModel {
   void collect() {
     if (driver() < scaled(low_)) return;
     const std::uint64_t target = driver() - scaled(low_);
-    const auto cachedLarge = [](const Block& block) { return block.cached && block.large; };
+    const auto cachedLarge = [this](const Block& block) {
+      return block.cached && block.pool == Pool::Large && idle(block);
+    };
     std::uint64_t reclaimed = 0;
     for (bool found = true; found && reclaimed < target;) {
       std::vector<Block> candidates;
@@ -222,15 +258,21 @@ class MemoryModel {
     }
   }
 
-  bool releaseEnough(std::uint64_t bytes, bool large) {
-    if (const Block* fitting = smallestCached(large, bytes)) {
+  bool releaseEnough(std::uint64_t bytes, Pool pool) {
+    const auto cachedHere = [pool](const Block& block) {
+      return block.cached && block.pool == pool;
+    };
+    if (smallest([&](const Block& block) { return cachedHere(block) && !idle(block); })) {
+      ++waitsForRoom_;
+      finished_ = submitted_;
+    }
+    if (const Block* fitting = smallestCached(pool, bytes)) {
       drop(*fitting, true);
       return true;
     }
     std::uint64_t released = 0;
     while (released < bytes) {
-      const Block* next =
-          largest([&](const Block& block) { return block.cached && block.large == large; });
+      const Block* next = largest(cachedHere);
       if (!next) return false;
       released += next->bytes;
       drop(*next, true);
@@ -253,4 +295,5 @@ class MemoryModel {
   std::vector<Block> blocks_;
   std::map<std::uint64_t, Heap> heaps_;
   std::uint64_t current_ = 0, heapBytes_ = 0, graphs_ = 0, lastBlock_ = 0, lastHeap_ = 0;
+  std::uint64_t submitted_ = 0, finished_ = 0, waitsForOversized_ = 0, waitsForRoom_ = 0;
 };

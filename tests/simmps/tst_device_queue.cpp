@@ -95,6 +95,54 @@ class DeviceQueueTest : public QObject {
     QVERIFY(ranAfter);
   }
 
+  void seedsHoldAfterAFailure() {
+    DeviceQueue queue;
+    int seed = 0;
+    queue.submit("aten::bad", [] { throw std::runtime_error("bad"); });
+    queue.submit(
+        "manual_seed", [&] { seed = 7; }, DeviceQueue::JobKind::Upkeep);
+    queue.submit("aten::rand", [&] { seed = 0; });
+    QVERIFY(queue.drain());
+    QCOMPARE(seed, 7);
+    queue.stop();
+    queue.submit("aten::bad", [] { throw std::runtime_error("bad"); });
+    queue.submit(
+        "manual_seed", [&] { seed = 8; }, DeviceQueue::JobKind::Upkeep);
+    QVERIFY(queue.drain());
+    QCOMPARE(seed, 8);
+  }
+
+  void drainingUntilAnEventLeavesWhatIsBehindIt() {
+    DeviceQueue queue;
+    std::promise<void> gate;
+    const auto event = std::make_shared<DeviceEvent>();
+    int count = 0;
+    queue.submit("before", [&] { ++count; });
+    queue.record(event);
+    queue.submit("blocked", [open = gate.get_future().share()] { open.wait(); });
+    queue.submit("aten::bad", [] { throw std::runtime_error("bad"); });
+    QVERIFY(!queue.drainUntil(*event));
+    QVERIFY(event->done() && count == 1);
+    QCOMPARE(queue.pending(), 2u);
+    gate.set_value();
+    queue.wait();
+    QVERIFY(!queue.drainUntil(*event));  // the failure came after it
+    QVERIFY(queue.drain());
+  }
+
+  void drainingUntilAnEventHandsOverWhatFailedBeforeIt() {
+    DeviceQueue queue;
+    const auto event = std::make_shared<DeviceEvent>();
+    bool ranAfter = false;
+    queue.submit("aten::bad", [] { throw std::runtime_error("bad"); });
+    queue.record(event);
+    queue.submit("aten::after", [&] { ranAfter = true; });
+    const auto failure = queue.drainUntil(*event);
+    QVERIFY(failure && failure->op == "aten::bad");
+    QCOMPARE(failure->position, 1u);
+    QVERIFY(!queue.drain() && !ranAfter);
+  }
+
   void jobsAreReleasedBeforeTheyCountAsOver() {
     DeviceQueue queue;
     auto held = std::make_shared<int>(1);

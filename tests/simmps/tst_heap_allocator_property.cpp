@@ -52,7 +52,8 @@ struct Setting {
   bool changesHigh;
 };
 
-/// Drives the allocator and the model with the same random traffic.
+/// Drives the allocator and the model with the same random traffic, and a device that exists as two
+/// counts of jobs.
 class Traffic {
  public:
   Traffic(const Setting& setting, std::uint64_t seed)
@@ -77,6 +78,7 @@ class Traffic {
     return {};
   }
   std::uint64_t refusals() const { return ledger_.refusals; }
+  const MemoryModel& model() const { return model_; }
 
  private:
   struct Live {
@@ -87,11 +89,27 @@ class Traffic {
   MemoryOptions options() {
     MemoryOptions options;
     options.ledger = &ledger_;
+    options.jobs.submitted = [this] { return submitted_; };
+    options.jobs.finished = [this] { return finished_; };
+    options.jobs.wait = [this] { finished_ = submitted_; };
     return options;
   }
   std::uint64_t pick(std::uint64_t count) { return random_() % count; }
 
+  /// The device runs behind the host, stands still for a while, or catches up.
+  void moveDevice() {
+    if (pick(100) < 3) mostAtOnce_ = pick(3) ? pick(3) : ~std::uint64_t(0) - 1;
+    if (pick(100) < 60) {
+      ++submitted_;
+      model_.submit();
+    }
+    const std::uint64_t jobs = std::min(pick(mostAtOnce_ + 1), submitted_ - finished_);
+    finished_ += jobs;
+    model_.finish(jobs);
+  }
+
   std::string step() {
+    moveDevice();
     const std::uint64_t dice = pick(10000);
     if (dice < 5 && setting_.changesHigh) return changeHigh();
     if (dice < 15) return emptyCache();
@@ -115,9 +133,10 @@ class Traffic {
   }
 
   std::string allocate() {
-    const std::uint64_t bytes = size();
-    const auto expected = model_.allocate(bytes);
-    const auto outcome = memory_.allocate(bytes);
+    const bool scalar = pick(100) < 5;
+    const std::uint64_t bytes = scalar ? 1 + pick(16) : size();
+    const auto expected = scalar ? model_.allocateScalar(bytes) : model_.allocate(bytes);
+    const auto outcome = scalar ? memory_.allocateScalar(bytes) : memory_.allocate(bytes);
     if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) {
       if (expected) return "out of memory, but the model has room";
       const bool same = refused->heapBytes == model_.heapBytes() &&
@@ -175,6 +194,7 @@ class Traffic {
     if (counters.currentBytes != ledger_.current) return "current is not the ledger's";
     if (counters.driverBytes != ledger_.driver) return "driver is not the ledger's";
     if (counters.outOfMemories != ledger_.refusals) return "refusals are not the ledger's";
+    if (finished_ != model_.finished()) return "a wait for the device, or none";
     if (counters.currentBytes != model_.current()) return "current is not the model's";
     if (counters.driverBytes != model_.driver()) return "driver is not the model's";
     if (counters.heapBytes != model_.heapBytes()) return "heap bytes are not the model's";
@@ -186,6 +206,8 @@ class Traffic {
 
   const Setting setting_;
   std::mt19937_64 random_;
+  std::uint64_t submitted_ = 0, finished_ = 0;  ///< the device's jobs
+  std::uint64_t mostAtOnce_ = 0;                ///< that it runs between two operations
   MemoryModel model_;
   CheckingLedger ledger_;
   HeapAllocator memory_;
@@ -227,13 +249,18 @@ class HeapAllocatorPropertyTest : public QObject {
     const quint64 given = qEnvironmentVariable("HIGHWATER_TEST_SEED").toULongLong();
     const std::uint64_t seed = given ? given : 20260u + static_cast<unsigned>(index);
     const quint64 asked = qEnvironmentVariable("HIGHWATER_TEST_OPERATIONS").toULongLong();
+    const std::uint64_t operations = asked ? asked : 100'000;
     Traffic traffic(setting, seed);
-    const std::string wrong = traffic.run(asked ? asked : 100'000);
+    const std::string wrong = traffic.run(operations);
     QVERIFY2(wrong.empty(), qPrintable(QString::fromStdString(wrong + "; HIGHWATER_TEST_SEED=") +
                                        QString::number(seed)));
     // A setting that is meant to run out must have done so, or nothing was checked.
     const bool roomy = setting.high == 0 || setting.recommended >= 6 * kGiB;
-    if (!asked && !roomy) QVERIFY(traffic.refusals() > 0);
+    if (operations >= 10'000 && !roomy) {
+      QVERIFY(traffic.refusals() > 0 && traffic.model().waitsForRoom() > 0);
+    }
+    const bool pressedEarly = setting.low > 0 && setting.low <= 0.5;
+    if (operations >= 100'000 && pressedEarly) QVERIFY(traffic.model().waitsForOversized() > 0);
   }
 };
 

@@ -90,6 +90,21 @@ class SimSettingsTest : public QObject {
     QVERIFY(settings.cpuFallback);
   }
 
+  void fallbackIsOnForEveryNumberButZero_data() {
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<bool>("on");
+    QTest::newRow("0") << QByteArray("0") << false;
+    QTest::newRow("00") << QByteArray("00") << false;
+    QTest::newRow("1") << QByteArray("1") << true;
+    QTest::newRow("2") << QByteArray("2") << true;
+    QTest::newRow("-1") << QByteArray("-1") << true;
+  }
+  void fallbackIsOnForEveryNumberButZero() {
+    QFETCH(QByteArray, text);
+    QFETCH(bool, on);
+    QCOMPARE(std::get<Settings>(read({{kMpsFallbackVariable, text.data()}})).cpuFallback, on);
+  }
+
   void readsTheKnobs() {
     const auto settings = std::get<Settings>(read({{kSimSystemVariable, "32GiB"},
                                                    {kSimHiddenGrowthVariable, "3MiB"},
@@ -137,10 +152,10 @@ class SimSettingsTest : public QObject {
       QTest::addRow("%s=%s", variable, value) << variable << value;
     };
     for (const char* value :
-         {"x", "-1", "0", "15MiB", "2000GiB", "5MB", "1e400", "nan", "12 MiBs"}) {
+         {"x", "-1", "0", "15MiB", "2000GiB", "5MB", "1e400", "nan", "12 MiBs", "0x40000000"}) {
       add(kSimRecommendedVariable, value);
     }
-    for (const char* value : {"x", "-0.1", "2.1", "inf", "1.7x"})
+    for (const char* value : {"x", "-0.1", "2.1", "inf", "1.7x", "0x1", "1,5"})
       add(kMpsHighWatermarkVariable, value);
     for (const char* value : {"x", "-1", "1.71"}) add(kMpsLowWatermarkVariable, value);
     for (const char* value : {"31MiB", "1025GiB", "all"}) add(kSimSystemVariable, value);
@@ -156,7 +171,9 @@ class SimSettingsTest : public QObject {
       for (const char* value : {"0", "-1", "1.5", "99999999999999999999"}) add(variable, value);
     }
     add(kSimQueueVariable, "ASYNC");
-    add(kMpsFallbackVariable, "on");
+    for (const char* value : {"on", "1e30", "0.5", "1x", "99999999999"}) {
+      add(kMpsFallbackVariable, value);
+    }
     for (const char* value : {"-1", "32", "x", "1x", "0x20"}) add(kMpsDebugVariable, value);
   }
   void refuses() {

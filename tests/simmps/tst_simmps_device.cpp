@@ -58,13 +58,20 @@ class SimmpsDevice : public QObject {
     add("embeddingWithMaxNormMatchesTheCpu");
     add("outTensorsAreSized");
     add("sizesThatDoNotFitAreRefusedAtOnce");
+    add("argumentsAreRefusedAtOnce");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
+    add("indicesMayBeOnTheHost");
+    add("convolutionIsOnOneDevice");
     add("deviceErrorsNameTheirOp");
+    add("exceptionsOfAnyTypeNameTheirOp");
+    add("anEventWaitsForWhatIsBeforeIt", {"HIGHWATER_SIM_LAUNCH_DELAY=50ms"});
+    add("seedsHoldAfterAFailure");
     add("countersAreExact", {limit});
     add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
     add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
+    add("whatAMacRunsAsOneHasOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
     add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
@@ -104,9 +111,16 @@ class SimmpsDevice : public QObject {
   }
 
   void refusesToComeTooLate() {
-    const Outcome outcome = check("--ask-first", {});
+    QTemporaryDir folder;
+    QFile ledger(folder.filePath("ledger"));
+    const QByteArray kept = "{\"event\":\"header\"}\nof an earlier run\n";
+    QVERIFY(ledger.open(QIODevice::ReadWrite) && ledger.write(kept) == kept.size() &&
+            ledger.flush());
+    const Outcome outcome = check("--ask-first", {"HIGHWATER_SIM_LEDGER=" + ledger.fileName()});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.output.contains("load it first"), qPrintable(outcome.output));
+    QVERIFY(ledger.seek(0));
+    QCOMPARE(ledger.readAll(), kept);
   }
 
   void refusesBadSettings_data() {
@@ -120,6 +134,8 @@ class SimmpsDevice : public QObject {
                          << "0.0 (off) to 1.7";
     QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
                            << "sync or async";
+    QTest::newRow("ledger") << "HIGHWATER_SIM_LEDGER=/no/such/folder/ledger"
+                            << "give a file in a folder that exists";
     QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"
                                 << "\"aten::gellu\" is not allowed; give names of aten ops";
     QTest::newRow("composite op") << "HIGHWATER_SIM_MISSING_OPS=einsum"
@@ -133,6 +149,7 @@ class SimmpsDevice : public QObject {
     QVERIFY2(outcome.output.contains("refused: " + setting.section('=', 0, 0) + ": "),
              qPrintable(outcome.output));
     QVERIFY2(outcome.output.contains(allowed), qPrintable(outcome.output));
+    QVERIFY2(!outcome.output.contains("there is MPS"), qPrintable(outcome.output));
   }
 };
 

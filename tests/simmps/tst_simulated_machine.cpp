@@ -157,6 +157,11 @@ void TestSimulatedMachine::filesAreReadAgain() {
   QCOMPARE(simulated.read().otherBytes, kGiB);
   QVERIFY(QFile::remove(path));
   QCOMPARE(simulated.read().otherBytes, kGiB);
+  write("5GiB");
+  const OtherMemory named = others("file:" + path.toStdString());
+  QVERIFY(QFile::remove(path));
+  SimulatedMachine later = machine.make(named);  // which never finds it
+  QCOMPARE(later.read().otherBytes, 5 * kGiB);
 }
 
 void TestSimulatedMachine::otherMemoryIsChecked_data() {

@@ -51,14 +51,28 @@ def _refusal(result, expected):
 
 
 def with_fallback(verdict, result):
-    """The verdict of a refused entry after a run with PYTORCH_ENABLE_MPS_FALLBACK=1."""
+    """The verdict of a refused entry after a run with PYTORCH_ENABLE_MPS_FALLBACK=1.
+
+    `result` has its "fallbacks" from the device's ledger: the missing op must be among them.
+    """
     if "crash" in result:
         return _verdict("crash", "with fallback: " + result["crash"])
     if result["problems"]:
         return _verdict("wrong", "with fallback: " + result["problems"][0])
     if set(result["refused"]) - {"float64"}:
         return _verdict("wrong", f"refused with fallback too: {result['refused']}")
+    if result["passed"] <= result["both_raise"]:
+        return _verdict("wrong", "with fallback: nothing was compared")
+    missing = "aten::" + expectations.WITHOUT_KERNEL[verdict["entry"]]
+    if missing not in result["fallbacks"]:
+        return _verdict("wrong", f"with fallback: {missing} did not fall back, but "
+                        f"{sorted(result['fallbacks'])}")
     return _verdict("falls back", verdict["reason"])
+
+
+def count(verdicts, *wanted):
+    """How many float32 entries have one of these verdicts."""
+    return sum(each["dtype"] == "float32" and each["verdict"] in wanted for each in verdicts)
 
 
 def table(verdicts):
@@ -84,6 +98,10 @@ class Drains:
     @staticmethod
     def without(entries):
         return [each for each in entries if not each.get("drains")]
+
+    def seen(self):
+        """How many waits for want of a shape the ledgers have."""
+        return sum(sum(each.get("drains", {}).values()) for each in self.all)
 
     def training_share(self):
         return len(self.without(self.training)) / max(1, len(self.training))

@@ -1,9 +1,11 @@
 """DataLoader workers and other children: forked before the device's first use, and after."""
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 import textwrap
-import os
+import time
 import unittest
 
 from simulated_mps import mps, torch
@@ -51,12 +53,60 @@ class Children(unittest.TestCase):
         child.join(60)
         self.assertEqual(child.exitcode, 0)
 
+    def end_of_child(self, action):
+        """How a forked child ended that did only this: its exit code, or "hangs"."""
+        child = os.fork()
+        if child == 0:
+            try:
+                action()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        for _ in range(600):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.05)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return "hangs"
+
+    def test_4_fork_while_numbers_are_drawn(self):
+        # As DataLoader's workers do first.
+        def seed_and_draw():
+            torch.manual_seed(7)
+            first = torch.rand(3, device=mps)
+            torch.manual_seed(7)
+            assert torch.equal(first, torch.rand(3, device=mps))
+
+        torch.mps.synchronize()
+        torch.empty(50_000_000, device=mps).normal_()
+        time.sleep(0.05)
+        self.assertEqual(self.end_of_child(seed_and_draw), 0)
+
+    def test_5_fork_with_work_in_the_queue(self):
+        def use_memory():
+            first = torch.empty(100 << 20, dtype=torch.uint8, device=mps)
+            before = torch.mps.driver_allocated_memory()
+            del first
+            torch.mps.empty_cache()
+            assert torch.mps.driver_allocated_memory() <= before - (1100 << 20)
+            assert torch.ones(4, device=mps).add(1).sum().item() == 8
+
+        # Freed while jobs are pending that may use it, in a heap of its own.
+        del_me = torch.empty(1100 << 20, dtype=torch.uint8, device=mps)
+        busy = torch.ones(1500, 1500, device=mps)
+        for _ in range(6):
+            busy = busy @ busy
+        del del_me
+        self.assertEqual(self.end_of_child(use_memory), 0)
+
     def run_script(self, script):
         return subprocess.run(
             [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)], timeout=120,
             cwd=os.path.dirname(__file__), capture_output=True, text=True)
 
-    def test_4_process_ends_with_work_in_the_queue(self):
+    def test_6_process_ends_with_work_in_the_queue(self):
         ended = self.run_script("""
             from simulated_mps import mps, torch
             x = torch.ones(1000, 1000, device=mps)
@@ -64,7 +114,7 @@ class Children(unittest.TestCase):
             """)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
-    def test_5_another_libtorch_is_refused(self):
+    def test_7_another_libtorch_is_refused(self):
         # Loaded without torch: nothing in the process could be a device's host.
         ended = self.run_script("""
             import ctypes, os
@@ -75,7 +125,7 @@ class Children(unittest.TestCase):
         self.assertIn("no libtorch is loaded in this process", ended.stdout)
         self.assertIn("import torch before", ended.stderr)
 
-    def test_6_asked_for_mps_before(self):
+    def test_8_asked_for_mps_before(self):
         ended = self.run_script("""
             import os, torch
             torch.backends.mps.is_available()

@@ -1,0 +1,253 @@
+#include "simmps/process_fork.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "simmps/device_queue.h"
+#include "simmps/file_ledger.h"
+#include "simmps/graph_cache.h"
+#include "simmps/heap_allocator.h"
+#include "simmps/simulated_machine.h"
+
+using namespace highwater::simmps;
+
+namespace {
+
+constexpr std::uint64_t kBlock = 20 * kMiB;
+
+/// The device without libtorch, as device.cpp puts it together.
+struct SmallDevice {
+  explicit SmallDevice(Ledger* ledger = nullptr, MemoryLimits limits = {kGiB, 0.0, 0.0})
+      : queue({.maxPending = 8, .ledger = ledger}), memory(limits, options(ledger)) {}
+
+  MemoryOptions options(Ledger* ledger) {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return queue.submitted(); };
+    options.jobs.finished = [this] { return queue.finished(); };
+    options.jobs.wait = [this] { queue.wait(); };
+    options.ledger = ledger;
+    return options;
+  }
+  bool allocateAndFree(std::uint64_t bytes) {
+    const auto outcome = memory.allocate(bytes);
+    auto* const* block = std::get_if<DeviceBlock*>(&outcome);
+    if (block) memory.free(*block);
+    return block != nullptr;
+  }
+  /// All that has a lock, once.
+  bool useAll() {
+    bool ran = false;
+    queue.submit("aten::add", [&] { ran = true; });
+    if (graphs.use(queue.submitted()).has_value()) return false;
+    graphs.clear();
+    if (machine.read().systemBytes != kGiB || !allocateAndFree(kBlock)) return false;
+    return !queue.drain() && ran;
+  }
+
+  /// Of the process, while the machine's lock is held.
+  std::function<void()> atReading = [] {};
+  DeviceQueue queue;
+  HeapAllocator memory;
+  GraphCache graphs{memory, 256};
+  SimulatedMachine machine{{kGiB, 0, {}},
+                           {[this] { return atReading(), kMiB; }, [] { return kMiB; },
+                            [this] { return memory.counters().driverBytes; }, deviceClockNs}};
+};
+
+/// Called under the locks of those that keep an account; once, it keeps them for a while.
+class SlowLedger final : public Ledger {
+ public:
+  void add(const MemoryEntry& entry) override {
+    if (entry.kind == slowAt) wait();
+  }
+  void add(const KernelEntry&) override {}
+  void add(const DrainEntry&) override { wait(); }
+  void add(const FallbackEntry&) override {}
+
+  void wait() {
+    if (!armed.exchange(false)) return;
+    waits.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+
+  MemoryEntry::Kind slowAt = MemoryEntry::Kind::Allocate;
+  std::atomic<bool> armed{true};
+  std::promise<void> waits;
+};
+
+/// Exit code of what `action` returns in a forked child; negative the signal that ended it, SIGALRM
+/// after 10 s.
+int inChild(const std::function<int()>& action) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(action());
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// A job that runs until this ends.
+class BusyDevice {
+ public:
+  explicit BusyDevice(DeviceQueue& queue) : queue_(queue) {
+    std::promise<void> started;
+    queue.submit("busy", [&started, open = gate_.get_future().share()] {
+      started.set_value();
+      open.wait();
+    });
+    started.get_future().wait();
+  }
+  ~BusyDevice() {
+    gate_.set_value();
+    queue_.wait();
+  }
+
+ private:
+  DeviceQueue& queue_;
+  std::promise<void> gate_;
+};
+
+}  // namespace
+
+Q_DECLARE_METATYPE(std::function<void(SmallDevice&, SlowLedger&)>)
+
+/// Children that are forked while the device works: DataLoader's workers, among others.
+class ProcessForkTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void stepsRunInTheirOrder() {
+    std::string seen;
+    const auto steps = [&seen](const char* name) {
+      return ForkSteps::Steps{[&seen, name] { seen += name; },
+                              [&seen, name] { seen += std::string("-") + name; },
+                              [&seen, name] { seen += std::string("+") + name; }};
+    };
+    {
+      const ForkSteps queue(ForkOrder::Queue, steps("Q"));
+      const ForkSteps memory(ForkOrder::Memory, steps("M")), other(ForkOrder::Memory, steps("O"));
+      QCOMPARE(inChild([&] { return seen == "MOQ+Q+O+M" ? 0 : 1; }), 0);
+      QCOMPARE(seen, std::string("MOQ-Q-O-M"));
+    }
+    QCOMPARE(inChild([&] { return seen == "MOQ-Q-O-M" ? 0 : 1; }), 0);
+  }
+
+  void pendingJobsAreOverInAChild() {
+    SmallDevice device;
+    const BusyDevice busy(device.queue);
+    int ran = 0;
+    for (int i = 0; i < 5; ++i) device.queue.submit("aten::add", [&] { ++ran; });
+    QCOMPARE(inChild([&] {
+               const bool over = device.queue.pending() == 0 && device.queue.lostJobs();
+               return over && device.useAll() && ran == 0 ? 0 : 1;
+             }),
+             0);
+    QCOMPARE(device.queue.pending(), 6u);
+    QVERIFY(!device.queue.lostJobs());
+  }
+
+  void memoryOfPendingJobsIsReleasedInAChild() {
+    SmallDevice device(nullptr, {kGiB, 1.0, 0.5});
+    const BusyDevice busy(device.queue);
+    QVERIFY(device.allocateAndFree(600 * kMiB));  // the job may use it
+    QCOMPARE(inChild([&] {
+               // Under pressure this waits for the cached block to be idle.
+               if (!device.allocateAndFree(300 * kMiB)) return 1;
+               device.memory.emptyCache();
+               return device.memory.counters().driverBytes == 0 ? 0 : 2;
+             }),
+             0);
+  }
+
+  void anIdleQueueHasLostNothing() {
+    SmallDevice device;
+    QVERIFY(device.useAll());
+    QCOMPARE(inChild([&] { return !device.queue.lostJobs() && device.useAll() ? 0 : 1; }), 0);
+  }
+
+  void aChildMayEndItsCopies() {
+    const QTemporaryDir folder;
+    Settings settings;
+    settings.ledgerFile = folder.filePath("ledger").toStdString();
+    auto opened = FileLedger::open(settings, {"device", "torch"});
+    auto& ledger = std::get<std::unique_ptr<FileLedger>>(opened);
+    auto device = std::make_unique<SmallDevice>(ledger.get());
+    QVERIFY(device->useAll());  // starts the queue's thread and the ledger's
+    QCOMPARE(inChild([&] {
+               device.reset();
+               ledger.reset();
+               return 0;
+             }),
+             0);
+  }
+
+  void aLockThatAThreadHoldsIsFreeInAChild_data() {
+    QTest::addColumn<std::function<void(SmallDevice&, SlowLedger&)>>("use");
+    const auto add = [](const char* name, std::function<void(SmallDevice&, SlowLedger&)> use) {
+      QTest::newRow(name) << std::move(use);
+    };
+    add("memory", [](SmallDevice& device, SlowLedger&) { device.allocateAndFree(kBlock); });
+    add("graphs", [](SmallDevice& device, SlowLedger& ledger) {
+      ledger.slowAt = MemoryEntry::Kind::ReleaseGraphs;
+      device.graphs.use(1);
+      device.graphs.clear();
+    });
+    add("queue", [](SmallDevice& device, SlowLedger&) {
+      for (int i = 0; i < 12; ++i) {
+        device.queue.submit("aten::add", [] { usleep(2000); });  // until it is full
+      }
+    });
+    add("machine", [](SmallDevice& device, SlowLedger& ledger) {
+      device.atReading = [&ledger] { ledger.wait(); };
+      (void)device.machine.read();
+    });
+  }
+  void aLockThatAThreadHoldsIsFreeInAChild() {
+    QFETCH(std::function<void(SmallDevice&, SlowLedger&)>, use);
+    SlowLedger ledger;
+    SmallDevice device(&ledger);
+    std::thread host([&] { use(device, ledger); });
+    ledger.waits.get_future().wait();
+    const int end = inChild([&] { return device.useAll() ? 0 : 1; });
+    host.join();
+    QCOMPARE(end, 0);
+  }
+
+  void locksOfOtherThreadsAreFreeInAChild() {
+    const QTemporaryDir folder;
+    Settings settings;
+    settings.ledgerFile = folder.filePath("ledger").toStdString();
+    auto opened = FileLedger::open(settings, {"device", "torch"});
+    SmallDevice device(std::get<std::unique_ptr<FileLedger>>(opened).get());
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> hosts;
+    for (int i = 0; i < 2; ++i) {
+      hosts.emplace_back([&] {
+        while (!stop) device.useAll();
+      });
+    }
+    std::vector<int> ends;
+    for (int i = 0; i < 40; ++i) {
+      ends.push_back(inChild([&] { return device.useAll() ? 0 : 1; }));
+      if (ends.back() != 0) break;
+    }
+    stop = true;
+    for (std::thread& host : hosts) host.join();
+    QCOMPARE(ends, std::vector<int>(40, 0));
+  }
+};
+
+QTEST_GUILESS_MAIN(ProcessForkTest)
+#include "tst_process_fork.moc"
