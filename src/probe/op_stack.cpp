@@ -78,13 +78,17 @@ void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& lin
   const std::uint32_t depth = depth_++;
   if (depth >= kMaxDepth) return;
 
+  // Each field by itself: the compiler clears a whole frame by a string instruction that starts
+  // slowly.
   Frame& frame = frames_[depth];
-  frame = Frame{};
   frame.name = name;
   frame.beginNs = nowNs;
-  frame.wait = wait;
   frame.detail = detail;
+  frame.wait = wait;
   frame.isBackwardNode = link.isBackwardNode;
+  frame.insideWait = frame.insideFallback = frame.fellBack = false;
+  frame.fallbackWaitNs = 0;
+  frame.bytesToCpu = frame.bytesToDevice = 0;
   if (link.isBackwardNode) ++backwardNodes_;
   frame.module = enterModule(link);
   if (depth > 0) {
@@ -126,7 +130,7 @@ void OpStack::end(const OpResult* result) {
   lane_.openSpans().pop();
   if (--depth_ >= kMaxDepth) return;
   const Frame& frame = frames_[depth_];
-  report(frame);
+  if (frame.fellBack || frame.wait.kind != events::SyncKind::None) report(frame);
   if (result) recordOp(frame, *result);
   if (frame.isBackwardNode) {
     lane_.modules().leave();
