@@ -20,4 +20,21 @@ class CounterSource {
   [[nodiscard]] virtual std::optional<DeviceCounters> read() = 0;
 };
 
+/// The allocator's own statistics, in bytes: peaks since their last reset.
+struct DevicePeaks {
+  std::uint64_t peakCurrentBytes = 0;
+  std::uint64_t peakReservedBytes = 0;
+  std::uint64_t currentBytes = 0;
+};
+
+/// Reads and restarts the peaks of a device. They are the process's: only who owns the training
+/// loop may reset them.
+class PeakSource {
+ public:
+  virtual ~PeakSource() = default;
+  /// Nothing where PyTorch keeps no such statistics (before 2.9).
+  [[nodiscard]] virtual std::optional<DevicePeaks> read() = 0;
+  virtual void reset() = 0;
+};
+
 }  // namespace highwater::probe

@@ -39,6 +39,38 @@ class MpsEvents : public EventSource {
   static const at::MPSHooksInterface& hooks() { return at::detail::getMPSHooks(); }
 };
 
+class MpsPeaks : public PeakSource {
+ public:
+#if HIGHWATER_HAS_DEVICE_STATS
+  std::optional<DevicePeaks> read() override {
+    try {
+      const auto stats = at::accelerator::getDeviceStats(0);
+      // Index 0 of a StatArray is the aggregate over all pools.
+      const auto& allocated = stats.allocated_bytes[0];
+      const auto& reserved = stats.reserved_bytes[0];
+      if (allocated.peak <= 0 || allocated.current < 0 || reserved.peak < 0) return std::nullopt;
+      return DevicePeaks{static_cast<std::uint64_t>(allocated.peak),
+                         static_cast<std::uint64_t>(reserved.peak),
+                         static_cast<std::uint64_t>(allocated.current)};
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+  void reset() override {
+    try {
+      at::accelerator::resetPeakStats(0);
+    } catch (const std::exception&) {
+      // A device without statistics: read() says so.
+    }
+  }
+#else
+  std::optional<DevicePeaks> read() override {
+    return std::nullopt;
+  }
+  void reset() override {}
+#endif
+};
+
 }  // namespace
 
 bool mpsAvailable() {
@@ -57,31 +89,8 @@ std::unique_ptr<EventSource> makeMpsEvents() {
   return std::make_unique<MpsEvents>();
 }
 
-std::optional<ExactPeaks> readExactPeaks() {
-#if HIGHWATER_HAS_DEVICE_STATS
-  try {
-    const auto stats = at::accelerator::getDeviceStats(0);
-    // Index 0 of a StatArray is the aggregate over all pools.
-    const std::int64_t current = stats.allocated_bytes[0].peak;
-    const std::int64_t reserved = stats.reserved_bytes[0].peak;
-    if (current <= 0 || reserved < 0) return std::nullopt;
-    return ExactPeaks{static_cast<std::uint64_t>(current), static_cast<std::uint64_t>(reserved)};
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-#else
-  return std::nullopt;
-#endif
-}
-
-void resetExactPeaks() {
-#if HIGHWATER_HAS_DEVICE_STATS
-  try {
-    at::accelerator::resetPeakStats(0);
-  } catch (const std::exception&) {
-    // A device without statistics: readExactPeaks() says so.
-  }
-#endif
+std::unique_ptr<PeakSource> makeMpsPeaks() {
+  return std::make_unique<MpsPeaks>();
 }
 
 void synchronizeDevice(Recorder& recorder) {
@@ -91,9 +100,11 @@ void synchronizeDevice(Recorder& recorder) {
   lane.openSpans().push(beginNs, name, recorder.step(), recorder.phase());
   at::detail::getMPSHooks().deviceSynchronize();
   lane.openSpans().pop();
+  if (recorder.level() == events::ProbeLevel::Off) return;
   recorder.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name, kNoId, kNoId,
-                             lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);
+    return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name,
+                             lane.modules().current(), kNoId, lane.id(),
+                             events::SyncKind::Synchronize, recorder.phase(), 0);
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "probe/device_counters.h"
 #include "probe/event_source.h"
@@ -22,15 +21,8 @@ namespace highwater::probe {
 /// The device's events, through the same hooks. Precondition: mpsAvailable().
 [[nodiscard]] std::unique_ptr<EventSource> makeMpsEvents();
 
-/// The allocator's own peaks since their last reset, in bytes.
-struct ExactPeaks {
-  std::uint64_t currentBytes = 0;
-  std::uint64_t reservedBytes = 0;
-};
-/// From at::accelerator::getDeviceStats (PyTorch 2.9 and later); nothing where it does not exist.
-[[nodiscard]] std::optional<ExactPeaks> readExactPeaks();
-/// Restarts them. They are the process's: only who owns the training loop may do that.
-void resetExactPeaks();
+/// The allocator's peaks, from at::accelerator::getDeviceStats (PyTorch 2.9 and later).
+[[nodiscard]] std::unique_ptr<PeakSource> makeMpsPeaks();
 
 /// Waits for the device and records that as an explicit synchronize.
 void synchronizeDevice(Recorder& recorder);

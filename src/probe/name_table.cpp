@@ -1,6 +1,8 @@
 #include "probe/name_table.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -16,11 +18,19 @@ constexpr std::size_t kDefinitionOverheadBytes = 32;
 }  // namespace
 
 NameTable::Interned NameTable::intern(std::string_view text) {
+  return internBelow(text, kMaxNames);
+}
+
+NameId NameTable::internBulk(std::string_view text) {
+  return internBelow(text, kMaxBulkNames).id;
+}
+
+NameTable::Interned NameTable::internBelow(std::string_view text, NameId cap) {
   if (text.empty()) return {};
   text = text.substr(0, wire::kMaxTextBytes);
   const std::lock_guard lock(mutex_);
   if (const auto found = ids_.find(text); found != ids_.end()) return {found->second, found->first};
-  if (nextName_ >= kMaxNames) return {kOtherId, {}};
+  if (nextName_ >= cap) return {kOtherId, {}};
   const std::string_view kept = texts_.emplace_back(text);
   const NameId id = nextName_++;
   ids_.emplace(kept, id);
@@ -48,6 +58,17 @@ bool NameTable::takeNew(Definitions& out, std::size_t maxBytes) {
     newNames_.pop_front();
   }
   return !newNames_.empty();
+}
+
+NameCache::Entry NameCache::find(const char* text) {
+  const auto address = reinterpret_cast<std::uintptr_t>(text);
+  Entry& recent = recent_[(address >> 4 ^ address >> 14) % kRecent];
+  const std::size_t length = recent.text.size();
+  // strncmp ends at the end of `text`, however much shorter that is.
+  if (length > 0 && std::strncmp(recent.text.data(), text, length) == 0 && text[length] == '\0') {
+    return recent;
+  }
+  return recent = find(std::string_view(text));
 }
 
 NameCache::Entry NameCache::find(std::string_view text) {

@@ -25,6 +25,9 @@ class NameTable {
 
   /// The id of `text`, cut to kMaxTextBytes; kOtherId once kMaxNames is reached. Any thread.
   [[nodiscard]] Interned intern(std::string_view text);
+  /// The same for texts that a run may have any number of, as shapes: they never take the last
+  /// quarter of the ids, which names of ops may need yet.
+  [[nodiscard]] NameId internBulk(std::string_view text);
   /// A new thread's id; 0 ("none") once kMaxThreads is reached. Any thread.
   [[nodiscard]] ThreadId addThread(std::string name);
 
@@ -33,6 +36,10 @@ class NameTable {
   bool takeNew(Definitions& out, std::size_t maxBytes = std::numeric_limits<std::size_t>::max());
 
  private:
+  static constexpr NameId kMaxBulkNames = kMaxNames / 4 * 3;
+
+  [[nodiscard]] Interned internBelow(std::string_view text, NameId cap);
+
   std::mutex mutex_;
   std::deque<std::string> texts_;
   std::unordered_map<std::string_view, NameId> ids_;
@@ -56,14 +63,18 @@ class NameCache {
   NameCache(NameTable& table, Classify classify) : table_(table), classify_(classify) {}
 
   [[nodiscard]] Entry find(std::string_view text);
+  /// The same. The text's address is only where to look first: its content decides.
+  [[nodiscard]] Entry find(const char* text);
 
  private:
-  static constexpr std::size_t kSlots = 2048;  // a power of two
+  static constexpr std::size_t kRecent = 1024;  // a power of two
+  static constexpr std::size_t kSlots = 2048;   // a power of two
   static constexpr std::size_t kMaxUsed = kSlots / 4 * 3;
 
   NameTable& table_;
   Classify classify_;
   std::size_t used_ = 0;
+  std::vector<Entry> recent_ = std::vector<Entry>(kRecent);
   std::vector<Entry> slots_ = std::vector<Entry>(kSlots);
 };
 

@@ -1,13 +1,12 @@
 #include "probe/op_observer.h"
 
-#include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
-#include <c10/core/TensorImpl.h>
 
 #include <atomic>
 #include <memory>
 
 #include "probe/op_stack.h"
+#include "probe/op_tensors.h"
 
 #ifndef NDEBUG
 #error "RecordFunction::inputs() asserts against a release libtorch: compile this with NDEBUG"
@@ -16,78 +15,46 @@
 namespace highwater::probe {
 namespace {
 
-std::atomic<Recorder*> activeRecorder{nullptr};
 std::atomic<std::uint64_t> activeGeneration{0};
 
-/// One thread's op stack; remade when another observer was installed since.
+/// One thread's op stack, as the callbacks find it: without a constructor, so that looking is
+/// cheap.
+struct Known {
+  std::uint64_t generation = 0;
+  OpStack* stack = nullptr;
+  bool ended = false;  // the thread is
+};
+constinit thread_local Known known;
+
+struct Owned {
+  std::unique_ptr<OpStack> stack;
+  ~Owned() { known = {0, nullptr, true}; }
+};
+
+OpStack* newThreadStack(std::uint64_t generation) {
+  Recorder* recorder = Recorder::active();
+  if (!recorder || known.ended) return nullptr;
+  thread_local Owned owned;
+  owned.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
+  known = {generation, owned.stack.get(), false};
+  return known.stack;
+}
+
+/// The calling thread's stack; remade when another observer was installed since.
 OpStack* threadStack() {
-  struct Own {
-    std::uint64_t generation = 0;
-    std::unique_ptr<OpStack> stack;
-  };
-  thread_local Own own;
-  Recorder* recorder = activeRecorder.load(std::memory_order_acquire);
-  if (!recorder) return nullptr;
   const std::uint64_t generation = activeGeneration.load(std::memory_order_acquire);
-  if (own.generation != generation) {
-    own.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
-    own.generation = generation;
-  }
-  return own.stack.get();
+  return known.generation == generation ? known.stack : newThreadStack(generation);
 }
 
-bool isOnMps(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.is_mps();
+OpWait waitOf(const NameCache::Entry& name, c10::ArrayRef<const c10::IValue> inputs) {
+  const auto tag = static_cast<OpTag>(name.tag);
+  return tag == OpTag::kOther ? OpWait{} : waitOf(tag, inputs);
 }
 
-const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
-  if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
-  const at::Tensor& tensor = inputs[index].toTensor();
-  return tensor.defined() ? &tensor : nullptr;
-}
-
-std::uint64_t bytesOf(const at::Tensor& tensor) {
-  return static_cast<std::uint64_t>(tensor.numel()) * tensor.itemsize();
-}
-
-/// A copy between the devices; `blocks` as PyTorch's MPS copies do.
-OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks) {
-  if (isOnMps(from) && to.is_cpu()) {
-    return {events::SyncKind::CopyToHost, bytesOf(from), blocks};
-  }
-  if (from.is_cpu() && isOnMps(to)) {
-    return {events::SyncKind::CopyToDevice, bytesOf(from), blocks};
-  }
-  return {};
-}
-
-std::uint64_t bytesMovedToCpu(c10::ArrayRef<const c10::IValue> inputs) {
-  std::uint64_t bytes = 0;
-  for (const c10::IValue& input : inputs) {
-    if (!input.isTensorList()) continue;
-    for (const at::Tensor& tensor : input.toTensorList()) {
-      if (isOnMps(tensor)) bytes += bytesOf(tensor);
-    }
-  }
-  return bytes;
-}
-
-OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) {
-  if (tag == OpTag::kOther) return {};
-  if (tag == OpTag::kToCpu) return {events::SyncKind::Fallback, bytesMovedToCpu(inputs)};
-  const at::Tensor* first = tensorAt(inputs, 0);
-  if (!first) return {};
-  if (tag == OpTag::kScalarRead || tag == OpTag::kNonzero) {
-    if (!isOnMps(*first)) return {};
-    if (tag == OpTag::kNonzero) return {events::SyncKind::Nonzero, bytesOf(*first)};
-    return {events::SyncKind::ScalarRead, first->itemsize()};
-  }
-  const at::Tensor* second = tensorAt(inputs, 1);
-  if (!second) return {};
-  if (tag == OpTag::kCopyFromAndResize) return copyWait(*first, *second, true);
-  const bool nonBlocking = inputs.size() > 2 && inputs[2].isBool() && inputs[2].toBool();
-  return tag == OpTag::kCopy ? copyWait(*second, *first, !nonBlocking)
-                             : copyWait(*first, *second, !nonBlocking);
+/// What autograd knows an op by, or a node of backward.
+OpLink linkOf(const at::RecordFunction& function) {
+  const bool isNode = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
+  return {isNode, isNode ? function.forwardThreadId() : function.threadId(), function.seqNr()};
 }
 
 std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
@@ -95,7 +62,7 @@ std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function)
   if (function.isAsync()) return nullptr;
   if (OpStack* stack = threadStack()) {
     const NameCache::Entry name = stack->name(function.name());
-    stack->begin(name, waitOf(static_cast<OpTag>(name.tag), function.inputs()));
+    stack->begin(name, waitOf(name, function.inputs()), linkOf(function));
   }
   return nullptr;
 }
@@ -105,20 +72,62 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext* /*context*/)
   if (OpStack* stack = threadStack()) stack->end();
 }
 
+std::unique_ptr<at::ObserverContext> onOpBegin(const at::RecordFunction& function) {
+  if (function.isAsync()) return nullptr;
+  if (OpStack* stack = threadStack()) {
+    const auto inputs = function.inputs();
+    const NameCache::Entry name = stack->name(function.name());
+    const OpDetail detail = detailOf(inputs, stack->shapeTexts());
+    stack->begin(name, waitOf(name, inputs), linkOf(function), detail);
+  }
+  return nullptr;
+}
+
+void onOpEnd(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
+  if (function.isAsync()) return;
+  if (OpStack* stack = threadStack()) {
+    const auto& outputs = function.outputs();
+    const c10::ArrayRef<const c10::IValue> results(outputs.data(), outputs.size());
+    stack->end(resultOf(results, stack->onDevice()));
+  }
+}
+
 }  // namespace
 
-OpObserver::OpObserver(Recorder& recorder) {
+OpObserver::OpObserver(Recorder& recorder) : recorder_(recorder) {
+  Recorder::setActive(&recorder);
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);
-  activeRecorder.store(&recorder, std::memory_order_release);
-  handle_ = at::addGlobalCallback(
-      at::RecordFunctionCallback(&onBegin, &onEnd)
-          .needsInputs(true)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  const auto add = [](auto begin, auto end, bool outputs) {
+    const auto handle = at::addGlobalCallback(
+        at::RecordFunctionCallback(begin, end)
+            .needsInputs(true)
+            .needsOutputs(outputs)
+            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+    at::disableCallback(handle);
+    return handle;
+  };
+  monitor_ = add(&onBegin, &onEnd, false);
+  ops_ = add(&onOpBegin, &onOpEnd, true);
+  follow(recorder.level());
+  recorder.onLevel([this](events::ProbeLevel level) { follow(level); });
 }
 
 OpObserver::~OpObserver() {
-  at::removeCallback(handle_);
-  activeRecorder.store(nullptr, std::memory_order_release);
+  recorder_.onLevel(nullptr);
+  at::removeCallback(monitor_);
+  at::removeCallback(ops_);
+  Recorder::setActive(nullptr);
+  activeGeneration.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void OpObserver::follow(events::ProbeLevel level) {
+  // Off before on: no op is seen by both.
+  const bool ops = level == events::ProbeLevel::Ops;
+  const bool monitor = level == events::ProbeLevel::Monitor;
+  if (!ops) at::disableCallback(ops_);
+  if (!monitor) at::disableCallback(monitor_);
+  if (ops) at::reenableCallback(ops_);
+  if (monitor) at::reenableCallback(monitor_);
 }
 
 }  // namespace highwater::probe

@@ -6,8 +6,10 @@
 
 namespace highwater::probe {
 
-/// Watches every op of the process, on all threads, through one global RecordFunction callback:
-/// records sync points and fallbacks on the device `mps`, and shows the open ops. One at a time.
+/// Watches every op of the process, on all threads, through global RecordFunction callbacks, as
+/// closely as the recorder's level says: at `monitor` it records sync points and fallbacks on the
+/// device `mps` and shows the open ops, at `ops` every op besides; at `off` no callback runs. An op
+/// that is open while the level changes ends as it began. One observer at a time.
 class OpObserver {
  public:
   /// `recorder` outlives the observer.
@@ -17,7 +19,11 @@ class OpObserver {
   OpObserver& operator=(const OpObserver&) = delete;
 
  private:
-  std::uint64_t handle_;
+  void follow(events::ProbeLevel level);
+
+  Recorder& recorder_;
+  std::uint64_t monitor_;
+  std::uint64_t ops_;
 };
 
 }  // namespace highwater::probe

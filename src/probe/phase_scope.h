@@ -1,19 +1,27 @@
 #pragma once
 
 #include "probe/device_counters.h"
+#include "probe/peak_meter.h"
 #include "probe/recorder.h"
 #include "probe/sampler.h"
 
 namespace highwater::probe {
 
 /// One phase of the step that runs, from construction to destruction, on the training thread. The
-/// counters are sampled at both of its boundaries where there are any.
+/// counters are sampled at both of its boundaries where there are any. At level off it only says
+/// which phase runs.
 class PhaseScope {
  public:
-  /// `counters` may be nullptr.
-  PhaseScope(Recorder& recorder, CounterSource* counters, events::Phase phase)
-      : recorder_(recorder), counters_(counters), phase_(phase) {
+  /// `counters` and `peaks` may be nullptr.
+  PhaseScope(Recorder& recorder, CounterSource* counters, events::Phase phase,
+             PeakMeter* peaks = nullptr)
+      : recorder_(recorder),
+        phase_(phase),
+        recorded_(recorder.level() != events::ProbeLevel::Off),
+        counters_(recorded_ ? counters : nullptr),
+        peaks_(recorded_ ? peaks : nullptr) {
     if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
+    if (peaks_) peaks_->beginPhase();
     const NameId name = recorder_.phaseNameId(phase);
     recorder_.setPhase(phase);
     beginNs_ = recorder_.now();
@@ -21,10 +29,13 @@ class PhaseScope {
   }
   ~PhaseScope() {
     recorder_.lane().openSpans().pop();
-    recorder_.record([this](std::int64_t nowNs) {
-      return events::PhaseSpan(beginNs_, nowNs - beginNs_, recorder_.step(), recorder_.lane().id(),
-                               phase_);
-    });
+    if (recorded_) {
+      recorder_.record([this](std::int64_t nowNs) {
+        return events::PhaseSpan(beginNs_, nowNs - beginNs_, recorder_.step(),
+                                 recorder_.lane().id(), phase_);
+      });
+    }
+    if (peaks_) peaks_->endPhase(phase_);
     recorder_.setPhase(events::Phase::None);
     if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
   }
@@ -33,8 +44,10 @@ class PhaseScope {
 
  private:
   Recorder& recorder_;
-  CounterSource* counters_;
   events::Phase phase_;
+  bool recorded_;
+  CounterSource* counters_;
+  PeakMeter* peaks_;
   std::int64_t beginNs_ = 0;
 };
 

@@ -64,6 +64,11 @@ void Recorder::forget(const ThreadLane* lane) {
   std::erase_if(lanes_, [lane](const auto& l) { return l.get() == lane; });
 }
 
+void Recorder::setLevel(events::ProbeLevel level) {
+  level_.store(level, std::memory_order_relaxed);
+  if (onLevel_) onLevel_(level);
+}
+
 NameId Recorder::phaseNameId(events::Phase phase) {
   std::atomic<NameId>& known = phaseNames_[static_cast<std::size_t>(phase)];
   NameId id = known.load(std::memory_order_relaxed);

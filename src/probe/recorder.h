@@ -3,15 +3,19 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/events_generated.h"
+#include "probe/module_table.h"
 #include "probe/name_table.h"
+#include "probe/sequence_modules.h"
 #include "probe/thread_lane.h"
 
 namespace highwater::probe {
@@ -28,6 +32,13 @@ class Recorder {
   [[nodiscard]] const RunClock& clock() const { return clock_; }
   [[nodiscard]] std::int64_t now() const { return clock_.now(); }
   [[nodiscard]] NameTable& names() { return names_; }
+  [[nodiscard]] ModuleTable& modules() { return modules_; }
+  [[nodiscard]] SequenceModules& sequenceModules() { return sequenceModules_; }
+
+  /// The recorder that an observer records into now; nullptr where nobody observes. Any thread.
+  [[nodiscard]] static Recorder* active() { return active_.load(std::memory_order_acquire); }
+  /// For the observer; `recorder` may be nullptr.
+  static void setActive(Recorder* recorder) { active_.store(recorder, std::memory_order_release); }
 
   /// The calling thread's lane, made at the first call.
   [[nodiscard]] ThreadLane& lane();
@@ -58,8 +69,11 @@ class Recorder {
   /// Waits in here are meant, whatever their phase: an evaluation, a checkpoint.
   void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
   [[nodiscard]] bool deliberate() const { return deliberate_.load(std::memory_order_relaxed); }
-  /// How closely to look: read by the observer at each op.
-  void setLevel(events::ProbeLevel level) { level_.store(level, std::memory_order_relaxed); }
+  /// How closely to look. Between steps, by the thread that trains.
+  void setLevel(events::ProbeLevel level);
+  /// For the observer: called at each change of the level, nullptr: by nobody any more. Not while
+  /// the level may be changed.
+  void onLevel(std::function<void(events::ProbeLevel)> listener) { onLevel_ = std::move(listener); }
   [[nodiscard]] events::ProbeLevel level() const { return level_.load(std::memory_order_relaxed); }
   void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
   [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
@@ -73,9 +87,13 @@ class Recorder {
  private:
   ThreadLane& addLane(std::string name);
 
+  static inline std::atomic<Recorder*> active_{nullptr};
+
   RunClock clock_;
   std::uint64_t id_;  // tells this recorder from an earlier one at the same address
   NameTable names_;
+  ModuleTable modules_;
+  SequenceModules sequenceModules_;
   std::mutex lanesMutex_;
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
   std::atomic<std::uint32_t> step_{0};
@@ -83,6 +101,7 @@ class Recorder {
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};
   std::atomic<bool> deliberate_{false};
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
+  std::function<void(events::ProbeLevel)> onLevel_;
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};

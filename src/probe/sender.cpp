@@ -63,7 +63,8 @@ void Sender::sendOnce() {
 bool Sender::sendDefinitions() {
   while (true) {
     Definitions definitions;
-    const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes);
+    const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
+                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes);
     if (!definitions.empty() && !writer_.send(definitions)) return false;
     if (!more) return true;
   }

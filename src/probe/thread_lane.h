@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -8,36 +9,47 @@
 
 #include "core/ids.h"
 #include "probe/event_record.h"
+#include "probe/module_stack.h"
 #include "probe/open_spans.h"
 #include "probe/spsc_ring.h"
 
 namespace highwater::probe {
 
-/// What one thread of the measured process leaves for the sender: two queues and its open spans.
+/// What one thread of the measured process leaves for the sender: its queues and open spans.
 /// The owner pushes, the sender drains.
 class ThreadLane {
  public:
   struct Sizes {
     std::size_t vital = 1024;
     std::size_t bulk = 4096;
+    std::size_t ops = 32768;  ///< 20 ms at an op each 600 ns
   };
 
   explicit ThreadLane(ThreadId id) : ThreadLane(id, Sizes()) {}
-  ThreadLane(ThreadId id, Sizes sizes) : id_(id), vital_(sizes.vital), bulk_(sizes.bulk) {}
+  ThreadLane(ThreadId id, Sizes sizes)
+      : id_(id), sizes_(sizes), vital_(sizes.vital), bulk_(sizes.bulk) {}
+  ~ThreadLane() { delete ops_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] ThreadId id() const { return id_; }
 
   /// Owner. Vital events always arrive, in order; of the others the ones that find the ring full
   /// are counted and lost.
   void push(const EventRecord& event);
+  /// Owner. Ops have a queue of their own, made at the first: they are the first to be lost under
+  /// load, and no sample with them.
+  void push(const events::OpSpan& op);
 
   /// Owner. Between begin and end an event gets its time, from a look at the clock after this call,
   /// and is pushed: until then the sender must not call anything after `nowNs` complete.
   void beginWrite(std::int64_t nowNs) { writingSince_.store(nowNs, std::memory_order_seq_cst); }
-  void endWrite() { writingSince_.store(kNotWriting, std::memory_order_seq_cst); }
+  // Released after the event: who sees this finds the event in its queue.
+  void endWrite() { writingSince_.store(kNotWriting, std::memory_order_release); }
 
   [[nodiscard]] OpenSpanStack& openSpans() { return openSpans_; }
   [[nodiscard]] const OpenSpanStack& openSpans() const { return openSpans_; }
+
+  /// Owner only.
+  [[nodiscard]] ModuleStack& modules() { return modules_; }
 
   /// The owner will not come back; the lane can go once it is empty.
   void abandon() { abandoned_.store(true, std::memory_order_release); }
@@ -60,8 +72,10 @@ class ThreadLane {
   static constexpr std::int64_t kNotWriting = INT64_MAX;
 
   ThreadId id_;
+  Sizes sizes_;
   SpscRing<EventRecord> vital_;
   SpscRing<EventRecord> bulk_;
+  std::atomic<SpscRing<events::OpSpan>*> ops_{nullptr};
   // Used only while the sender is far behind.
   std::mutex overflowMutex_;
   std::vector<EventRecord> overflow_;
@@ -71,6 +85,7 @@ class ThreadLane {
   std::atomic<std::int64_t> writingSince_{kNotWriting};
   std::atomic<bool> abandoned_{false};
   OpenSpanStack openSpans_;
+  ModuleStack modules_;
 };
 
 inline void ThreadLane::push(const EventRecord& event) {
@@ -87,8 +102,23 @@ inline void ThreadLane::push(const EventRecord& event) {
   overflowing_.store(true, std::memory_order_release);
 }
 
+inline void ThreadLane::push(const events::OpSpan& op) {
+  SpscRing<events::OpSpan>* ops = ops_.load(std::memory_order_relaxed);
+  if (!ops) {
+    ops = std::make_unique<SpscRing<events::OpSpan>>(sizes_.ops).release();
+    ops_.store(ops, std::memory_order_release);
+  }
+  if (!ops->tryPush(op)) {
+    drops_[static_cast<std::size_t>(events::EventKind::OpSpan)].fetch_add(
+        1, std::memory_order_relaxed);
+  }
+}
+
 template <typename F>
 void ThreadLane::drain(F&& f) {
+  if (auto* ops = ops_.load(std::memory_order_acquire)) {
+    ops->drain([&f](const events::OpSpan& op) { f(EventRecord(op)); });
+  }
   bulk_.drain(f);
   if (!overflowing_.load(std::memory_order_acquire)) {
     vital_.drain(f);

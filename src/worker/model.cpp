@@ -1,7 +1,10 @@
 #include "worker/model.h"
 
 #include <cmath>
+#include <string>
+#include <utility>
 
+#include "probe/module_scope.h"
 #include "worker/tokenizer.h"
 
 namespace highwater::worker {
@@ -11,6 +14,13 @@ namespace {
 constexpr double kMasked = -1e9;
 constexpr double kEmbeddingScale = 0.02;
 constexpr std::int64_t kFeedForwardFactor = 4;
+
+/// Runs `module` under the name that it is registered by.
+template <typename Module, typename... Arguments>
+torch::Tensor run(const char* name, Module& module, Arguments&&... arguments) {
+  const probe::ModuleScope scope(name);
+  return module(std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace
 
@@ -29,15 +39,15 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x, const torch::Tensor
   const auto split = [&](const torch::Tensor& t) {
     return t.view({batch, length, heads_, headWidth}).transpose(1, 2);
   };
-  const torch::Tensor query = split(query_(x));
-  const torch::Tensor key = split(key_(x));
-  const torch::Tensor value = split(value_(x));
+  const torch::Tensor query = split(run("query", query_, x));
+  const torch::Tensor key = split(run("key", key_, x));
+  const torch::Tensor value = split(run("value", value_, x));
 
   const double scale = 1.0 / std::sqrt(static_cast<double>(headWidth));
   const torch::Tensor scores = torch::matmul(query, key.transpose(-2, -1)) * scale + mask;
-  const torch::Tensor weights = dropout_(torch::softmax(scores, -1));
+  const torch::Tensor weights = run("dropout", dropout_, torch::softmax(scores, -1));
   const torch::Tensor mixed = torch::matmul(weights, value);
-  return out_(mixed.transpose(1, 2).reshape({batch, length, heads_ * headWidth}));
+  return run("out", out_, mixed.transpose(1, 2).reshape({batch, length, heads_ * headWidth}));
 }
 
 EncoderLayerImpl::EncoderLayerImpl(std::int64_t width, std::int64_t heads) {
@@ -51,8 +61,12 @@ EncoderLayerImpl::EncoderLayerImpl(std::int64_t width, std::int64_t heads) {
 }
 
 torch::Tensor EncoderLayerImpl::forward(torch::Tensor x, const torch::Tensor& mask) {
-  x = x + dropout_(attention_(attentionNorm_(x), mask));
-  return x + dropout_(narrow_(torch::gelu(widen_(feedForwardNorm_(x)))));
+  const torch::Tensor attended =
+      run("attention", attention_, run("attention_norm", attentionNorm_, x), mask);
+  x = x + run("dropout", dropout_, attended);
+  const torch::Tensor wide = run("widen", widen_, run("feed_forward_norm", feedForwardNorm_, x));
+  const torch::Tensor fed = run("narrow", narrow_, torch::gelu(wide));
+  return x + run("dropout", dropout_, fed);
 }
 
 IssueClassifierImpl::IssueClassifierImpl(const ModelSize& size, std::int64_t vocabularySize,
@@ -76,14 +90,23 @@ torch::Tensor IssueClassifierImpl::forward(const torch::Tensor& ids) {
   const torch::Tensor isToken = ids.ne(kPadToken).to(torch::kFloat32);
   const torch::Tensor mask = ((1.0 - isToken) * kMasked).unsqueeze(1).unsqueeze(1);
 
-  torch::Tensor x = tokens_(ids) + positions_->weight.slice(0, 0, ids.size(1));
-  x = dropout_(x);
-  for (const auto& layer : *layers_) x = layer->as<EncoderLayerImpl>()->forward(x, mask);
-  x = norm_(x);
+  torch::Tensor x = run("tokens", tokens_, ids) + positions_->weight.slice(0, 0, ids.size(1));
+  x = run("dropout", dropout_, x);
+  x = runLayers(std::move(x), mask);
+  x = run("norm", norm_, x);
 
   const torch::Tensor weights = isToken.unsqueeze(-1);
   const torch::Tensor mean = (x * weights).sum(1) / weights.sum(1).clamp_min(1.0);
-  return head_(mean);
+  return run("head", head_, mean);
+}
+
+torch::Tensor IssueClassifierImpl::runLayers(torch::Tensor x, const torch::Tensor& mask) {
+  const probe::ModuleScope layers("layers");
+  for (std::size_t i = 0; i < layers_->size(); ++i) {
+    const probe::ModuleScope layer(std::to_string(i));
+    x = layers_->ptr<EncoderLayerImpl>(i)->forward(std::move(x), mask);
+  }
+  return x;
 }
 
 }  // namespace highwater::worker

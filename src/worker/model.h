@@ -47,6 +47,8 @@ class IssueClassifierImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& ids);
 
  private:
+  torch::Tensor runLayers(torch::Tensor x, const torch::Tensor& mask);
+
   torch::nn::Embedding tokens_{nullptr}, positions_{nullptr};
   torch::nn::Dropout dropout_{nullptr};
   torch::nn::ModuleList layers_;

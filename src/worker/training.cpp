@@ -10,6 +10,7 @@
 #include "probe/deliberate_scope.h"
 #include "probe/device_span_meter.h"
 #include "probe/mps_device.h"
+#include "probe/peak_meter.h"
 #include "probe/phase_scope.h"
 #include "worker/batches.h"
 #include "worker/model.h"
@@ -56,12 +57,14 @@ class ClassifierTraining : public Training {
   void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
   [[nodiscard]] Failure failureOf(const std::exception& error);
   [[nodiscard]] probe::PhaseScope phase(events::Phase which) {
-    return probe::PhaseScope(recorder_, counters_, which);
+    return probe::PhaseScope(recorder_, counters_, which, peaks_ ? &*peaks_ : nullptr);
   }
 
   TrainingSetup setup_;
   probe::Recorder& recorder_;
   probe::CounterSource* counters_;
+  std::unique_ptr<probe::PeakSource> peakSource_;
+  std::optional<probe::PeakMeter> peaks_;
   std::optional<probe::DeviceSpanMeter> deviceSpans_;
   std::function<void()> onStepEnd_;
   Vocabulary vocabulary_;
@@ -88,6 +91,10 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
       order_(train_.size(), setup_.options->seed),
       device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
                                               : torch::Device(torch::kCPU)) {
+  if (counters_) {
+    peakSource_ = probe::makeMpsPeaks();
+    peaks_.emplace(recorder_, *peakSource_);
+  }
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
   recorder_.setLevel(setup_.options->probeLevel);
   torch::manual_seed(setup_.options->seed);
@@ -210,7 +217,7 @@ void ClassifierTraining::trainStep(const NextAction& action) {
     recorder_.setLevel(action.probeLevel);
   }
   recorder_.resetSeenPeaks();
-  if (counters_) probe::resetExactPeaks();
+  if (peaks_) peaks_->beginStep();
   model_->train();
 
   const std::int64_t beginNs = recorder_.now();
@@ -282,8 +289,8 @@ bool ClassifierTraining::readsLoss(const NextAction& action) const {
 
 void ClassifierTraining::recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
                                     std::optional<float> loss) {
-  const auto exact = counters_ ? probe::readExactPeaks() : std::nullopt;
-  const std::uint64_t current = exact ? exact->currentBytes : recorder_.seenPeakCurrent();
+  const auto exact = peaks_ ? peaks_->endStep() : std::nullopt;
+  const std::uint64_t current = exact.value_or(recorder_.seenPeakCurrent());
   recorder_.record([&](std::int64_t nowNs) {
     return events::StepRecord(
         beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, step, knobs.batchSize,

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "probe/frame_writer.h"
+#include "probe/module_scope.h"
 #include "probe/mps_device.h"
 #include "probe/op_observer.h"
 #include "probe/sender.h"
@@ -17,6 +18,60 @@ using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
+
+/// Steps 9 to 12: every op of a forward and backward in a module, the ops of a fallback; then a
+/// wait that nobody looks at, and one that somebody does.
+void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
+  recorder.setStep(9);
+  const at::Tensor weight = at::randn({3, 4}).to(onDevice.device()).set_requires_grad(true);
+  at::Tensor loss;
+  recorder.setLevel(events::ProbeLevel::Ops);
+  recorder.setPhase(events::Phase::Forward);
+  {
+    const ModuleScope layers("layers");
+    const ModuleScope first("0");
+    loss = at::linear(onDevice, weight);
+  }
+  loss = loss.sum();
+  recorder.setPhase(events::Phase::Backward);
+  loss.backward();
+  recorder.setPhase(events::Phase::None);
+  recorder.setStep(10);
+  (void)at::linalg_svd(onDevice, /*full_matrices=*/false);
+  recorder.setLevel(events::ProbeLevel::Off);
+  recorder.setStep(11);
+  (void)onDevice.sum().item<float>();
+  synchronizeDevice(recorder);
+  recorder.setLevel(events::ProbeLevel::Monitor);
+  recorder.setStep(12);
+  (void)onDevice.sum().item<float>();
+}
+
+/// Steps 20 to 28: one op each that waits for values.
+void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) {
+  const at::Tensor mask = onDevice.gt(0);
+  const at::Tensor whole = onDevice.gt(0).to(at::kLong).flatten();
+  at::Tensor target = onDevice.clone();
+  recorder.setStep(20);
+  (void)at::equal(onDevice, onDevice);
+  recorder.setStep(21);
+  (void)at::_unique2(whole);
+  recorder.setStep(22);
+  (void)at::unique_consecutive(whole);
+  recorder.setStep(23);
+  (void)at::bincount(whole);
+  recorder.setStep(24);
+  (void)onDevice.index({mask});
+  recorder.setStep(25);
+  (void)onDevice.masked_select(mask);
+  recorder.setStep(26);
+  (void)at::where(mask);
+  recorder.setStep(27);
+  (void)at::allclose(onDevice, onDevice);
+  recorder.setStep(28);  // indices that are no masks: nothing of this waits
+  (void)onDevice.index({whole});
+  target.index_put_({whole}, onDevice.select(0, 0));
+}
 
 void runOps(Recorder& recorder) {
   const at::Device mps(at::kMPS, 0);
@@ -43,6 +98,8 @@ void runOps(Recorder& recorder) {
   (void)host.sum().item<float>();
   (void)host.gt(0).nonzero();
   (void)onDevice.mul(2).add(onDevice);
+  runAtOtherLevels(recorder, onDevice);
+  runOpsThatReadValues(recorder, onDevice);
 }
 
 }  // namespace

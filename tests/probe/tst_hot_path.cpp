@@ -72,7 +72,7 @@ class FakeCounters : public CounterSource {
 
 /// One step as the worker and its op observer record it: phases, samples, ops, waits, a fallback.
 void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::uint32_t step) {
-  const auto op = [&ops](std::string_view name, OpWait wait = {}) {
+  const auto op = [&ops](const char* name, OpWait wait = {}) {
     ops.begin(ops.name(name), wait);
     ops.end();
   };

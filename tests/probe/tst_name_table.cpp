@@ -1,10 +1,12 @@
 #include <QTest>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "probe/name_table.h"
 #include "probe/op_stack.h"
+#include "probe/shape_texts.h"
 #include "wire/limits.h"
 
 using namespace highwater;
@@ -19,7 +21,66 @@ class TestNameTable : public QObject {
   void givesOtherPastItsCap();
   void cutsLongTexts();
   void cacheKnowsTagsAndSurvivesManyNames();
+  void cacheGoesByContentAtOneAddress();
+  void keepsRoomForNamesBesideShapes();
+  void knowsShapesByTheirHash();
 };
+
+void TestNameTable::cacheGoesByContentAtOneAddress() {
+  NameTable table;
+  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+  char text[] = "aten::add_";
+  const NameId inPlace = cache.find(static_cast<const char*>(text)).id;
+  text[9] = '\0';
+  const NameId shorter = cache.find(static_cast<const char*>(text)).id;
+  QVERIFY(shorter != inPlace);
+  QCOMPARE(shorter, table.intern("aten::add").id);
+  text[9] = '_';
+  QCOMPARE(cache.find(static_cast<const char*>(text)).id, inPlace);
+}
+
+void TestNameTable::keepsRoomForNamesBesideShapes() {
+  NameTable table;
+  NameId last = kNoId;
+  for (std::uint32_t i = 0; i < kMaxNames; ++i) {
+    last = table.internBulk("[" + std::to_string(i) + "] float32");
+  }
+  QCOMPARE(last, kOtherId);
+  QVERIFY(table.intern("aten::add").id > kOtherId);
+}
+
+void TestNameTable::knowsShapesByTheirHash() {
+  NameTable table;
+  ShapeTexts texts(table);
+  using Sizes = std::vector<std::int64_t>;
+  const auto hashOf = [](const std::vector<std::pair<Sizes, std::uint8_t>>& shapes) {
+    ShapeHash hash;
+    for (const auto& [sizes, dtype] : shapes) hash.add({sizes, dtype});
+    return hash.value();
+  };
+  std::string text;
+  const Sizes sizes = {2, 3}, scalar = {};
+  appendShape(text, sizes, "int64");
+  appendShape(text, scalar, "float32");
+  QCOMPARE(text, std::string("[2, 3] int64, [] float32"));
+  int written = 0;
+  const auto find = [&](std::uint64_t hash) {
+    return texts.find(hash, [&] {
+      ++written;
+      return text;
+    });
+  };
+  const auto hash = hashOf({{sizes, 4}, {scalar, 6}});
+  QCOMPARE(find(hash), find(hash));
+  QCOMPARE(written, 1);
+  const std::set<std::uint64_t> others = {hash,
+                                          hashOf({{{2}, 4}, {{3}, 4}}),
+                                          hashOf({{{2, 3}, 4}}),
+                                          hashOf({{{3, 2}, 4}}),
+                                          hashOf({{{2, 3}, 5}}),
+                                          hashOf({{{}, 6}, {{2, 3}, 4}})};
+  QCOMPARE(others.size(), std::size_t{6});
+}
 
 void TestNameTable::knowsTextsByTheirContent() {
   NameTable table;

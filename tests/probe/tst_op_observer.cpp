@@ -1,4 +1,5 @@
 #include <QTest>
+#include <algorithm>
 
 #include "worker/worker_process.h"
 
@@ -13,8 +14,27 @@ class TestOpObserver : public QObject {
   void initTestCase();
   void reportsFallbacks();
   void reportsSyncPoints();
+  void recordsOpsOfForward();
+  void recordsOpsOfBackward();
+  void recordsTheOpsOfAFallback();
+  void followsTheLevel();
+  void namesOpsThatReadValues_data();
+  void namesOpsThatReadValues();
+  void countsNoIndicesAsMasks();
 
  private:
+  /// The ops of one step by name, in the order of their begin.
+  std::vector<events::OpSpan> opsOf(std::uint32_t step, const std::string& name = {}) const {
+    std::vector<events::OpSpan> found;
+    for (const auto& op : stream_.ops) {
+      if (op.step() == step && (name.empty() || stream_.nameOf(op.op()) == name)) {
+        found.push_back(op);
+      }
+    }
+    std::sort(found.begin(), found.end(),
+              [](const auto& a, const auto& b) { return a.begin_ns() < b.begin_ns(); });
+    return found;
+  }
   Stream stream_;
 };
 
@@ -27,7 +47,7 @@ void TestOpObserver::initTestCase() {
 }
 
 void TestOpObserver::reportsFallbacks() {
-  QCOMPARE(stream_.fallbacks.size(), std::size_t{2});
+  QCOMPARE(stream_.fallbacks.size(), std::size_t{3});  // the third at level ops
   const auto& svd = stream_.fallbacks[0];
   QCOMPARE(svd.step(), 1u);
   QVERIFY2(stream_.nameOf(svd.op()).find("linalg_svd") != std::string::npos,
@@ -63,6 +83,107 @@ void TestOpObserver::reportsSyncPoints() {
   QCOMPARE(only(6).kind(), events::SyncKind::Nonzero);
   QCOMPARE(only(7).kind(), events::SyncKind::Synchronize);
   QVERIFY(byStep[8].empty());
+}
+
+void TestOpObserver::recordsOpsOfForward() {
+  const auto linear = opsOf(9, "aten::linear");
+  QCOMPARE(linear.size(), std::size_t{1});
+  QCOMPARE(linear[0].depth(), std::uint16_t{0});
+  QCOMPARE(linear[0].phase(), events::Phase::Forward);
+  QCOMPARE(linear[0].backward(), std::uint8_t{0});
+  QCOMPARE(linear[0].output_bytes(), std::uint64_t{6 * 3 * 4});
+  QVERIFY(linear[0].current_bytes() > 0);
+  QCOMPARE(stream_.nameOf(linear[0].shapes()), std::string("[6, 4] float32, [3, 4] float32"));
+  QCOMPARE(stream_.definitions.modulePath(linear[0].module_id()), std::string("layers.0"));
+  const auto sum = opsOf(9, "aten::sum");
+  QVERIFY(!sum.empty());
+  QCOMPARE(sum[0].module_id(), kNoId);
+  int inside = 0;
+  for (const auto& op : opsOf(9)) {
+    const bool within = op.begin_ns() > linear[0].begin_ns() &&
+                        op.begin_ns() < linear[0].begin_ns() + linear[0].duration_ns() &&
+                        op.thread() == linear[0].thread();
+    if (!within) continue;
+    ++inside;
+    QVERIFY(op.depth() > 0);
+    QCOMPARE(op.module_id(), linear[0].module_id());
+    QVERIFY(op.begin_ns() + op.duration_ns() <= linear[0].begin_ns() + linear[0].duration_ns());
+  }
+  QVERIFY(inside > 0);
+}
+
+void TestOpObserver::recordsOpsOfBackward() {
+  std::map<std::string, std::string> modules;
+  int insideNodes = 0;
+  const auto linear = opsOf(9, "aten::linear");
+  for (const auto& op : opsOf(9)) {
+    if (!op.backward()) continue;
+    QCOMPARE(op.phase(), events::Phase::Backward);
+    QVERIFY(op.thread() != linear[0].thread());  // autograd's own
+    const std::string name = stream_.nameOf(op.op());
+    if (name.find("Backward0") != std::string::npos) {
+      modules[name.substr(name.rfind(':') + 1)] = stream_.definitions.modulePath(op.module_id());
+    }
+    insideNodes += op.depth() > 0 && op.module_id() == linear[0].module_id() ? 1 : 0;
+  }
+  QVERIFY2(modules.count("SumBackward0") == 1, "no node of sum");
+  QCOMPARE(modules["SumBackward0"], std::string());
+  QVERIFY(modules.count("MmBackward0") + modules.count("LinearBackward0") +
+              modules.count("AddmmBackward0") >
+          0);
+  modules.erase("SumBackward0");
+  for (const auto& [node, path] : modules) QCOMPARE(path, std::string("layers.0"));
+  QVERIFY(insideNodes > 0);
+}
+
+void TestOpObserver::recordsTheOpsOfAFallback() {
+  QVERIFY(!opsOf(10, "aten::_to_cpu").empty());
+  QCOMPARE(stream_.fallbacks[2].step(), 10u);
+  for (const auto& sync : stream_.syncPoints) QVERIFY(sync.step() != 10);
+}
+
+void TestOpObserver::followsTheLevel() {
+  for (const auto& op : stream_.ops) QVERIFY(op.step() == 9 || op.step() == 10);
+  std::vector<std::uint32_t> steps;
+  for (const auto& sync : stream_.syncPoints) steps.push_back(sync.step());
+  QVERIFY(std::count(steps.begin(), steps.end(), 11u) == 0);
+  QVERIFY(std::count(steps.begin(), steps.end(), 12u) == 1);
+  QCOMPARE(stream_.drops.size(), std::size_t{0});
+}
+
+void TestOpObserver::namesOpsThatReadValues_data() {
+  QTest::addColumn<std::uint32_t>("step");
+  QTest::addColumn<QString>("op");
+  QTest::addColumn<int>("kind");
+  const auto row = [](std::uint32_t step, const char* op, events::SyncKind kind) {
+    QTest::newRow(op) << step << QString(op) << static_cast<int>(kind);
+  };
+  row(20, "aten::equal", events::SyncKind::Equal);
+  row(21, "aten::_unique2", events::SyncKind::Unique);
+  row(22, "aten::unique_consecutive", events::SyncKind::Unique);
+  row(23, "aten::bincount", events::SyncKind::ValueRead);
+  row(24, "aten::index", events::SyncKind::Nonzero);
+  row(25, "aten::masked_select", events::SyncKind::Nonzero);
+  row(26, "aten::where", events::SyncKind::Nonzero);
+  row(27, "aten::allclose", events::SyncKind::ValueRead);
+}
+
+void TestOpObserver::namesOpsThatReadValues() {
+  QFETCH(std::uint32_t, step);
+  QFETCH(QString, op);
+  QFETCH(int, kind);
+  std::vector<events::SyncPoint> found;
+  for (const auto& sync : stream_.syncPoints) {
+    if (sync.step() == step) found.push_back(sync);
+  }
+  QCOMPARE(found.size(), std::size_t{1});
+  QCOMPARE(QString::fromStdString(stream_.nameOf(found[0].op())), op);
+  QCOMPARE(static_cast<int>(found[0].kind()), kind);
+  QVERIFY(found[0].bytes() > 0);
+}
+
+void TestOpObserver::countsNoIndicesAsMasks() {
+  for (const auto& sync : stream_.syncPoints) QVERIFY(sync.step() != 28);
 }
 
 QTEST_GUILESS_MAIN(TestOpObserver)

@@ -15,7 +15,7 @@ class Ops {
  public:
   Ops() : recorder_(RunClock::startingNow()), stack_(recorder_, recorder_.lane()) {}
 
-  Ops& begin(std::string_view name, OpWait wait = {}) {
+  Ops& begin(const char* name, OpWait wait = {}) {
     stack_.begin(stack_.name(name), wait);
     return *this;
   }
@@ -23,7 +23,7 @@ class Ops {
     while (count-- > 0) stack_.end();
     return *this;
   }
-  Ops& op(std::string_view name, OpWait wait = {}) { return begin(name, wait).end(); }
+  Ops& op(const char* name, OpWait wait = {}) { return begin(name, wait).end(); }
 
   Recorder& recorder() { return recorder_; }
   std::string nameOf(NameId id) {
@@ -75,7 +75,37 @@ class TestOpStack : public QObject {
   void namesTheFunctionalFormOnce();
   void reportsAFallbackInsteadOfItsWaits();
   void survivesDepthAndOddEnds();
+  void namesTheOpThatReadsValues();
+  void mergesReadsOfAnOpThatIsKnownToWait();
 };
+
+void TestOpStack::namesTheOpThatReadsValues() {
+  Ops ops;
+  ops.begin("aten::masked_fill").begin("aten::masked_fill_").begin("aten::item");
+  ops.op("aten::_local_scalar_dense", kScalar).end(3);
+  ops.begin("aten::where").op("aten::nonzero", {SyncKind::Nonzero, 8}).end();
+  ops.begin("aten::is_nonzero").begin("aten::item");
+  ops.op("aten::_local_scalar_dense", kScalar).end(2);
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{3});
+  QCOMPARE(ops.nameOf(ops.syncs[0].op()), std::string("aten::masked_fill"));
+  QCOMPARE(ops.syncs[0].kind(), SyncKind::ValueRead);
+  QCOMPARE(ops.nameOf(ops.syncs[1].op()), std::string("aten::where"));
+  QCOMPARE(ops.syncs[1].kind(), SyncKind::Nonzero);
+  QCOMPARE(ops.nameOf(ops.syncs[2].op()), std::string("aten::_local_scalar_dense"));
+  QCOMPARE(ops.syncs[2].kind(), SyncKind::ScalarRead);
+}
+
+void TestOpStack::mergesReadsOfAnOpThatIsKnownToWait() {
+  Ops ops;
+  ops.begin("aten::bincount", {SyncKind::ValueRead, 80});
+  ops.begin("aten::item").op("aten::_local_scalar_dense", kScalar).end();
+  ops.begin("aten::item").op("aten::_local_scalar_dense", kScalar).end().end();
+  ops.drain();
+  QCOMPARE(ops.syncs.size(), std::size_t{1});
+  QCOMPARE(ops.syncs[0].kind(), SyncKind::ValueRead);
+  QCOMPARE(ops.syncs[0].bytes(), std::uint64_t{80});
+}
 
 void TestOpStack::reportsTheOutermostOpThatWaits() {
   Ops ops;

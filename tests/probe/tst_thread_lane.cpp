@@ -22,6 +22,7 @@ class TestThreadLane : public QObject {
   Q_OBJECT
  private slots:
   void countsWhatItDrops();
+  void losesOpsBeforeSamples();
   void neverDropsNorReordersVitalEvents();
   void saysUpToWhenItIsComplete();
 };
@@ -35,6 +36,23 @@ void TestThreadLane::countsWhatItDrops() {
   QCOMPARE(lane.takeDrops(events::EventKind::MemorySample), std::uint64_t{6});
   QCOMPARE(lane.takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
   QCOMPARE(lane.takeDrops(events::EventKind::SyncPoint), std::uint64_t{0});
+}
+
+void TestThreadLane::losesOpsBeforeSamples() {
+  ThreadLane lane(1, {.vital = 4, .bulk = 4, .ops = 4});
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    lane.push(events::OpSpan(i, 1, -1, 0, 1, kNoId, kNoId, kNoId, 1, 0, events::Phase::None, 0));
+  }
+  for (int i = 0; i < 4; ++i) lane.push(sample(i));
+  int ops = 0, samples = 0;
+  lane.drain([&](const EventRecord& record) {
+    ops += record.kind() == events::EventKind::OpSpan ? 1 : 0;
+    samples += record.kind() == events::EventKind::MemorySample ? 1 : 0;
+  });
+  QCOMPARE(ops, 4);
+  QCOMPARE(samples, 4);
+  QCOMPARE(lane.takeDrops(events::EventKind::OpSpan), std::uint64_t{6});
+  QCOMPARE(lane.takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
 }
 
 void TestThreadLane::neverDropsNorReordersVitalEvents() {

@@ -22,6 +22,7 @@ void Stream::take(const Message& message) {
       Overloaded{[this](const Hello& m) { hello = m; },
                  [this](const RunDescription& m) { description = m; },
                  [this](const Definitions& m) {
+                   definitions.add(m);
                    for (const auto& d : m.names) names[d.id] = d.text;
                  },
                  [this](const EventBatch& m) {
@@ -37,6 +38,8 @@ void Stream::take(const Message& message) {
                    append(heartbeats, m.heartbeats);
                    append(drops, m.drops);
                    append(deviceSpans, m.deviceSpans);
+                   append(ops, m.ops);
+                   append(phaseMemory, m.phaseMemory);
                  },
                  [this](const CommandResult& m) { results.push_back(m); },
                  [this](const Failure& m) { failure = m; },

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/definition_table.h"
 #include "core/messages.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
@@ -22,6 +23,7 @@ struct Stream {
   std::optional<Hello> hello;
   std::optional<RunDescription> description;
   std::map<NameId, std::string> names;
+  DefinitionTable definitions;
   std::vector<events::MemorySample> memorySamples;
   std::vector<events::SystemSample> systemSamples;
   std::vector<events::StepRecord> steps;
@@ -34,6 +36,8 @@ struct Stream {
   std::vector<events::Heartbeat> heartbeats;
   std::vector<events::DropRecord> drops;
   std::vector<events::DeviceSpan> deviceSpans;
+  std::vector<events::OpSpan> ops;
+  std::vector<events::PhaseMemory> phaseMemory;
   std::vector<CommandResult> results;
   std::optional<Failure> failure;
   std::optional<Goodbye> goodbye;

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "probe/name_table.h"
+
+namespace highwater::probe {
+
+/// The shape of one tensor; `dtype` is any number that tells the types apart.
+struct TensorShape {
+  std::span<const std::int64_t> sizes;
+  std::uint8_t dtype = 0;
+};
+
+/// Hashes a list of shapes, one tensor after the other.
+class ShapeHash {
+ public:
+  void add(const TensorShape& shape) noexcept {
+    for (const std::int64_t size : shape.sizes) mix(static_cast<std::uint64_t>(size));
+    // A rank ends each tensor: [2, 3] is not [2], [3].
+    mix((shape.sizes.size() << 8 | shape.dtype) ^ kEnd);
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return state_; }
+
+ private:
+  static constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
+
+  void mix(std::uint64_t word) noexcept {
+    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
+    state_ ^= state_ >> 29;
+  }
+  std::uint64_t state_ = 0x243F6A8885A308D3u;
+};
+
+/// One thread's way from a hash of shapes to the id of their text, without a lock or an allocation
+/// where it saw them before. Two lists with one hash of 64 bits would be taken for one.
+class ShapeTexts {
+ public:
+  explicit ShapeTexts(NameTable& table) : table_(table) {}
+
+  /// `write()` returns the text; it is called only where `hash` is new to this thread. The least
+  /// recent of the thread's kWays candidates makes room for it.
+  template <typename F>
+  [[nodiscard]] NameId find(std::uint64_t hash, F&& write) {
+    if (sets_.empty()) sets_.resize(kSets);
+    Set& set = sets_[hash % kSets];
+    for (const Entry& entry : set.entries) {
+      if (entry.hash == hash && entry.id != kNoId) return entry.id;
+    }
+    const NameId id = table_.internBulk(write());
+    set.entries[set.next] = {hash, id};
+    set.next = (set.next + 1) % kWays;
+    return id;
+  }
+
+ private:
+  static constexpr std::size_t kSets = 1024;
+  static constexpr std::size_t kWays = 4;
+
+  struct Entry {
+    std::uint64_t hash = 0;
+    NameId id = kNoId;
+  };
+  struct Set {
+    std::array<Entry, kWays> entries{};
+    std::size_t next = 0;
+  };
+
+  NameTable& table_;
+  std::vector<Set> sets_;  // empty where no op was ever looked at so closely
+};
+
+/// Appends "[16, 64] int64" to `text`, after a comma where something precedes it.
+void appendShape(std::string& text, std::span<const std::int64_t> sizes, std::string_view dtype);
+
+}  // namespace highwater::probe

@@ -1,0 +1,194 @@
+// What an observer adds to the cheapest op: add_ of one tensor of one element to another on the
+// CPU. Beside each other in one run, in rotated order within each round: nothing, an empty
+// RecordFunction callback, the probe at monitor and at ops, torch's profiler (kineto) without
+// shapes and with. A sample is one round's added cost over the same round's kineto without shapes,
+// the cheaper peer.
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <fcntl.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/findings.h"
+#include "core/clock.h"
+#include "probe/frame_writer.h"
+#include "probe/op_observer.h"
+#include "probe/sender.h"
+
+namespace {
+
+using namespace highwater;
+
+constexpr double kMonitorGoal = 0.45;
+constexpr double kOpsGoal = 0.6;
+
+struct Choices {
+  int rounds = 40;
+  int ops = 5000;  ///< in one measurement; few enough for every queue, kineto's too
+  std::string json = "observer.json";
+};
+
+enum Way {
+  kNothing,
+  kEmpty,
+  kEmptyInputs,
+  kEmptyOutputs,
+  kMonitor,
+  kOps,
+  kKineto,
+  kKinetoShapes,
+  kWays
+};
+
+/// ns for each of `count` ops.
+double timeOps(const at::Tensor& tensor, int count) {
+  at::Tensor target = tensor;
+  const at::Tensor one = at::ones({1});
+  for (int i = 0; i < count / 10; ++i) target.add_(one);
+  const std::int64_t begin = monotonicNs();
+  for (int i = 0; i < count; ++i) target.add_(one);
+  return static_cast<double>(monotonicNs() - begin) / count;
+}
+
+double underEmptyCallback(Way way, const std::function<double()>& time) {
+  const auto begin = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+    return nullptr;
+  };
+  const auto end = [](const at::RecordFunction&, at::ObserverContext*) {};
+  const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(begin, end)
+                                                .needsInputs(way != kEmpty)
+                                                .needsOutputs(way == kEmptyOutputs)
+                                                .scopes({at::RecordScope::FUNCTION}));
+  const double result = time();
+  at::removeCallback(handle);
+  return result;
+}
+
+/// The probe as the worker has it, but for the samplers; what it sends goes nowhere.
+double underProbe(events::ProbeLevel level, const std::function<double()>& time) {
+  probe::Recorder recorder(RunClock::startingNow());
+  recorder.setLevel(level);
+  probe::FrameWriter writer(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  probe::Sender sender(recorder, writer);
+  sender.start();
+  double result = 0;
+  {
+    const probe::OpObserver observer(recorder);
+    result = time();
+  }
+  sender.stop();
+  return result;
+}
+
+double underKineto(bool shapes, const std::function<double()>& time) {
+  using namespace torch::autograd::profiler;
+  const ProfilerConfig config(ProfilerState::KINETO, shapes);
+  const std::set<ActivityType> activities{ActivityType::CPU};
+  prepareProfiler(config, activities);
+  enableProfiler(config, activities);
+  const double result = time();
+  (void)disableProfiler();
+  return result;
+}
+
+using Round = std::array<double, kWays>;
+
+Round measureRound(const at::Tensor& tensor, int ops, int first) {
+  const auto time = [&tensor, ops] { return timeOps(tensor, ops); };
+  Round round{};
+  for (int i = 0; i < kWays; ++i) {
+    const auto way = static_cast<Way>((first + i) % kWays);
+    double& result = round[way];
+    switch (way) {
+      case kEmpty:
+      case kEmptyInputs:
+      case kEmptyOutputs:
+        result = underEmptyCallback(way, time);
+        break;
+      case kMonitor:
+        result = underProbe(events::ProbeLevel::Monitor, time);
+        break;
+      case kOps:
+        result = underProbe(events::ProbeLevel::Ops, time);
+        break;
+      case kKineto:
+      case kKinetoShapes:
+        result = underKineto(way == kKinetoShapes, time);
+        break;
+      default:
+        result = time();
+    }
+  }
+  return round;
+}
+
+bench::Finding added(const std::vector<Round>& rounds, Way way, const char* name) {
+  std::vector<double> values;
+  for (const Round& round : rounds) values.push_back(round[way] - round[kNothing]);
+  return {name, "add_, 1 element, CPU", "ns", bench::estimate(values), {}};
+}
+
+bench::Finding over(const std::vector<Round>& rounds, Way way, Way peer, const char* name,
+                    std::optional<double> goal) {
+  std::vector<double> values;
+  for (const Round& round : rounds) {
+    const double cost = round[peer] - round[kNothing];
+    if (cost > 0) values.push_back((round[way] - round[kNothing]) / cost);
+  }
+  return {name, "add_, 1 element, CPU", "×", bench::estimate(values), goal};
+}
+
+bench::Findings measure(const Choices& choices) {
+  const at::Tensor tensor = at::zeros({1});
+  (void)measureRound(tensor, choices.ops, 0);
+  std::vector<Round> rounds;
+  for (int i = 0; i < choices.rounds; ++i) {
+    rounds.push_back(measureRound(tensor, choices.ops, i));
+  }
+  std::vector<double> bare;
+  for (const Round& round : rounds) bare.push_back(round[kNothing]);
+  bench::Findings findings;
+  findings.bench = "observer";
+  findings.command = "tests/bench/run observer";
+  findings.peer = "torch's profiler (kineto), CPU activities, in C++";
+  findings.rows = {
+      {"bare_op", "add_, 1 element, CPU", "ns", bench::estimate(bare), {}},
+      added(rounds, kEmpty, "empty_callback_adds"),
+      added(rounds, kEmptyInputs, "empty_callback_with_inputs_adds"),
+      added(rounds, kEmptyOutputs, "empty_callback_with_outputs_too_adds"),
+      added(rounds, kMonitor, "monitor_adds"),
+      added(rounds, kOps, "ops_adds"),
+      added(rounds, kKineto, "kineto_adds"),
+      added(rounds, kKinetoShapes, "kineto_with_shapes_adds"),
+      over(rounds, kMonitor, kKineto, "monitor_over_kineto", kMonitorGoal),
+      over(rounds, kOps, kKineto, "ops_over_kineto", kOpsGoal),
+      over(rounds, kOps, kKinetoShapes, "ops_over_kineto_with_shapes", {}),
+  };
+  return findings;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Choices choices;
+  CLI::App app("Cost that an observer adds to the cheapest op");
+  app.add_option("--rounds", choices.rounds)->check(CLI::Range(1, 10'000));
+  app.add_option("--ops", choices.ops, "Ops in one measurement")->check(CLI::Range(100, 20'000));
+  app.add_option("--json", choices.json, "File for the figures");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return bench::publish(measure(choices), choices.json) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 1;
+  }
+}
