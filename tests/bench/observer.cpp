@@ -2,7 +2,7 @@
 // CPU. Beside each other in one run, in rotated order within each round: nothing, an empty
 // RecordFunction callback, the probe at monitor and at ops, torch's profiler (kineto) without
 // shapes and with. A sample is one round's added cost over the same round's kineto without shapes,
-// the cheaper peer.
+// the cheaper peer. Times are CPU times of the thread that runs the ops.
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -10,8 +10,10 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <set>
@@ -49,14 +51,29 @@ enum Way {
   kWays
 };
 
-/// ns for each of `count` ops.
+/// The calling thread's CPU time: what others do on its core does not count.
+double threadNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// ns for each op: the median over batches, so that a batch which an interrupt hit does not count.
+/// What an observer pays once in a while, as kineto for its next block, does not count either.
 double timeOps(const at::Tensor& tensor, int count) {
+  constexpr int kBatches = 20;
   at::Tensor target = tensor;
   const at::Tensor one = at::ones({1});
   for (int i = 0; i < count / 10; ++i) target.add_(one);
-  const std::int64_t begin = monotonicNs();
-  for (int i = 0; i < count; ++i) target.add_(one);
-  return static_cast<double>(monotonicNs() - begin) / count;
+  std::vector<double> batches;
+  const int size = count / kBatches;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const double begin = threadNs();
+    for (int i = 0; i < size; ++i) target.add_(one);
+    batches.push_back((threadNs() - begin) / size);
+  }
+  std::nth_element(batches.begin(), batches.begin() + kBatches / 2, batches.end());
+  return batches[kBatches / 2];
 }
 
 double underEmptyCallback(Way way, const std::function<double()>& time) {
