@@ -9,69 +9,20 @@
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
-#include <dlfcn.h>
-#include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 
+#include "counted_calls.h"
 #include "probe/module_scope.h"
 #include "probe/op_observer.h"
-
-namespace {
-
-thread_local bool counting = false;
-std::atomic<int> allocations{0};
-std::atomic<int> locks{0};
-std::atomic<int> windows{0};
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (counting) ++allocations;
-  void* memory = nullptr;
-  if (::posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocate(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-
-#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
-extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  using Lock = int (*)(pthread_mutex_t*);
-  static const auto lock = reinterpret_cast<Lock>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-  if (counting) ++locks;
-  return lock(mutex);
-}
-#endif
 
 using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
+
+std::atomic<int> windows{0};
 
 std::uint64_t mark(bool on) {
   static const auto set = [](bool value) {
