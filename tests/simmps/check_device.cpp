@@ -1,5 +1,3 @@
-#include <ATen/ATen.h>
-#include <ATen/detail/MPSHooksInterface.h>
 #include <ATen/record_function.h>
 #include <torch/version.h>
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
@@ -15,19 +13,15 @@
 #include <string>
 #include <vector>
 
-#include "simmps/check.h"
+#include "simmps/check_mps.h"
 
 // Counters, out of memory, fallback, events: what the device is to the rest of PyTorch.
 namespace {
 
 using at::Tensor;
-
-const at::Device kMps(at::kMPS, 0);
-constexpr std::int64_t kMiB = 1024 * 1024;
-
-const at::MPSHooksInterface& hooks() {
-  return at::detail::getMPSHooks();
-}
+using checks::hooks;
+using checks::kMiB;
+using checks::kMps;
 
 Tensor bytesOnDevice(std::int64_t bytes) {
   return at::empty({bytes}, at::TensorOptions().device(kMps).dtype(at::kByte));

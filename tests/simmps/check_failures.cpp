@@ -1,19 +1,16 @@
-#include <ATen/ATen.h>
-#include <ATen/detail/MPSHooksInterface.h>
 #include <torch/library.h>
 
 #include <new>
 #include <stdexcept>
 #include <string>
 
-#include "simmps/check.h"
+#include "simmps/check_mps.h"
 
 // What fails on the device, behind the host: where it surfaces, and as what.
 namespace {
 
 using at::Tensor;
-
-const at::Device kMps(at::kMPS, 0);
+using checks::kMps;
 
 Tensor& sinhThatThrows(const Tensor&, Tensor&) {
   throw std::range_error("odd range");

@@ -1,5 +1,3 @@
-#include <ATen/ATen.h>
-#include <ATen/detail/MPSHooksInterface.h>
 #include <torch/version.h>
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
 #include <c10/core/CachingDeviceAllocator.h>
@@ -9,19 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "simmps/check.h"
+#include "simmps/check_mps.h"
 
 // What compiled graphs cost: HIGHWATER_SIM_GRAPH_CACHE.
 namespace {
 
 using at::Tensor;
-
-const at::Device kMps(at::kMPS, 0);
-constexpr std::int64_t kMiB = 1024 * 1024;
-
-const at::MPSHooksInterface& hooks() {
-  return at::detail::getMPSHooks();
-}
+using checks::hooks;
+using checks::kMiB;
+using checks::kMps;
 
 /// The allocator's own, which knows nothing of graphs.
 void emptyBlockCache() {

@@ -1,18 +1,17 @@
-#include <ATen/ATen.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "simmps/check.h"
+#include "simmps/check_mps.h"
 
 // Tensors on the host among tensors on the device: what PyTorch refuses, in its words, and what
 // not.
 namespace {
 
 using at::Tensor;
+using checks::kMps;
 
-const at::Device kMps(at::kMPS, 0);
 const std::string kOneDevice = "Expected all tensors to be on the same device";
 const std::string kIndices =
     "indices should be either on cpu or on the same device as the indexed tensor (cpu)";

@@ -1,19 +1,17 @@
-#include <ATen/ATen.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "simmps/check.h"
+#include "simmps/check_mps.h"
 
 // Each op of the sample workload, forward and backward: results equal to the CPU's to the bit.
 namespace {
 
 using at::Tensor;
+using checks::kMps;
 using Tensors = std::vector<Tensor>;
 using Op = std::function<Tensor(const Tensors&)>;
-
-const at::Device kMps(at::kMPS, 0);
 
 Tensors copiesOn(at::Device device, const Tensors& inputs) {
   Tensors copies;
