@@ -1,5 +1,6 @@
 #include "probe/module_table.h"
 
+#include "probe/take_definitions.h"
 #include "wire/limits.h"
 
 namespace highwater::probe {
@@ -26,14 +27,9 @@ ModuleTable::Interned ModuleTable::intern(ModuleId parent, std::string_view name
 
 bool ModuleTable::takeNew(Definitions& out, std::size_t maxBytes) {
   const std::lock_guard lock(mutex_);
-  std::size_t bytes = 0;
-  while (!newModules_.empty() && bytes < maxBytes) {
-    ModuleDefinition& next = newModules_.front();
-    bytes += next.name.size() + kDefinitionOverheadBytes;
-    out.modules.push_back(std::move(next));
-    newModules_.pop_front();
-  }
-  return !newModules_.empty();
+  return takeDefinitions(newModules_, out.modules, maxBytes, [](const ModuleDefinition& each) {
+    return each.name.size() + kDefinitionOverheadBytes;
+  });
 }
 
 }  // namespace highwater::probe

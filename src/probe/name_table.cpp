@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "probe/take_definitions.h"
 #include "wire/limits.h"
 
 namespace highwater::probe {
@@ -50,14 +51,9 @@ bool NameTable::takeNew(Definitions& out, std::size_t maxBytes) {
   const std::lock_guard lock(mutex_);
   std::move(newThreads_.begin(), newThreads_.end(), std::back_inserter(out.threads));
   newThreads_.clear();
-  std::size_t bytes = 0;
-  while (!newNames_.empty() && bytes < maxBytes) {
-    NameDefinition& next = newNames_.front();
-    bytes += next.text.size() + kDefinitionOverheadBytes;
-    out.names.push_back(std::move(next));
-    newNames_.pop_front();
-  }
-  return !newNames_.empty();
+  return takeDefinitions(newNames_, out.names, maxBytes, [](const NameDefinition& each) {
+    return each.text.size() + kDefinitionOverheadBytes;
+  });
 }
 
 NameCache::Entry NameCache::find(const char* text) {
