@@ -32,14 +32,6 @@ struct RunTexts {
   SimOptions sim;
 };
 
-std::string scenarioNames() {
-  std::string names;
-  for (const Scenario& each : scenarios()) {
-    names += (names.empty() ? "" : ", ") + std::string(each.name);
-  }
-  return names;
-}
-
 void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
       ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))

@@ -29,6 +29,9 @@ struct Scenario {
 /// All of them, by name.
 [[nodiscard]] std::span<const Scenario> scenarios();
 
+/// "chatty-logging, clean, ...".
+[[nodiscard]] std::string scenarioNames();
+
 /// kUsage, with the list, where there is none of that name.
 [[nodiscard]] Result<const Scenario*> findScenario(const std::string& name);
 

@@ -13,7 +13,6 @@
 namespace highwater::simmps {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // what a recording may hold, 1 PiB
 constexpr double kMostSeconds = 1e9;
 constexpr std::size_t kLongestLine = 64;
 constexpr std::string_view kFilePrefix = "file:";

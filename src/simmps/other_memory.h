@@ -9,6 +9,9 @@
 
 namespace highwater::simmps {
 
+/// The most that a recording may hold for a size: 1 PiB.
+inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+
 /// What the other applications of the simulated machine use: nothing, a number, a script over time,
 /// or a file whose number is read again each time.
 struct OtherMemory {

@@ -9,7 +9,6 @@
 namespace highwater::simmps {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // what a recording may hold, 1 PiB
 constexpr double kCompression = 2;
 // Shares of the memory that is not wired: how much of it is left uncompressed at each threshold.
 constexpr double kWarningBelow = 10.0 / 20;

@@ -8,17 +8,18 @@
 #include <string_view>
 
 #include "core/scenarios.h"
+#include "core/sim_knobs.h"
 
 extern char** environ;
 
 namespace highwater::worker {
 namespace {
 
-constexpr std::array kVariables = {
-    "PYTORCH_ENABLE_MPS_FALLBACK",
-    "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
-    "PYTORCH_MPS_LOW_WATERMARK_RATIO",
-    "PYTORCH_DEBUG_MPS_ALLOCATOR",
+constexpr std::array<const char*, 10> kVariables = {
+    kMpsFallbackVariable,
+    kMpsHighWatermarkVariable,
+    kMpsLowWatermarkVariable,
+    kMpsDebugVariable,
     "PYTORCH_MPS_FAST_MATH",
     "PYTORCH_MPS_PREFER_METAL",
     "PYTORCH_MPS_LOG_PROFILE_INFO",
@@ -80,8 +81,8 @@ bool setScenarioEnvironment(int argc, const char* const* argv) {
 WatermarkRatios watermarkRatios() {
   const WatermarkRatios defaults;
   WatermarkRatios ratios;
-  ratios.high = ratio("PYTORCH_MPS_HIGH_WATERMARK_RATIO", defaults.high);
-  ratios.low = ratio("PYTORCH_MPS_LOW_WATERMARK_RATIO", defaults.low);
+  ratios.high = ratio(kMpsHighWatermarkVariable, defaults.high);
+  ratios.low = ratio(kMpsLowWatermarkVariable, defaults.low);
   return ratios;
 }
 
