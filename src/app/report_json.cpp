@@ -6,7 +6,7 @@
 
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
-#include "app/report_details.h"
+#include "app/report_device.h"
 #include "app/version.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -245,7 +245,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"end", endJson(store)},
       {"run", runJson(store)}};
   addFindings(analysis::findProblems(store), report);
-  addDetails(store, report);
+  addDeviceParts(store, report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {
     addHello(*store.hello(), report);

@@ -152,18 +152,6 @@ class TestReport : public QObject {
     QVERIFY(runHighwater({"report", path}).out.contains("device span"));
   }
 
-  void tellsThePathThroughTheBackends() {
-    const QString path = record("path.highwater", test::makeSampleRun());
-    const QJsonObject paths = json({"report", path, "--json"})["device_path"].toObject();
-    QCOMPARE(paths["steps"].toArray().size(), 60);
-    QCOMPARE(paths["changes_p50"].toDouble(), 1.0);
-    const QJsonArray chains = paths["chains"].toArray();
-    QCOMPARE(chains[0]["chain"].toString(), QStringLiteral("host \u2192 mps"));
-    QVERIFY(chains.size() > 1 && chains[0]["steps"].toInt() > chains[1]["steps"].toInt());
-    const QString text = runHighwater({"report", path}).out;
-    QVERIFY2(text.contains("mps \u2192 cpu: aten::embedding_renorm_ \u2192 mps"), qPrintable(text));
-  }
-
   void tellsThePressureThatWasSeen() {
     auto run = test::makeSampleRun();
     const auto pressing = [](test::OwnedBatch& batch) {
