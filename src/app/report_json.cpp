@@ -7,6 +7,7 @@
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
 #include "app/report_device.h"
+#include "app/report_ops.h"
 #include "app/version.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -246,6 +247,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"run", runJson(store)}};
   addFindings(analysis::findProblems(store), report);
   addDeviceParts(store, report);
+  addOpParts(store, report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {
     addHello(*store.hello(), report);
