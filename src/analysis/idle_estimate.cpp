@@ -45,9 +45,7 @@ class Estimator {
  public:
   Estimator(const LiveStore& store, const HostTimeline& timeline)
       : ends_(store, timeline), steps_(store.steps().records.size()) {
-    std::vector<double> spans;
-    for (const double ms : knownSpans(store)) spans.push_back(ms);
-    medianSpanNs_ = static_cast<std::int64_t>(medianOf(std::move(spans)) * kNsPerMs);
+    medianSpanNs_ = static_cast<std::int64_t>(medianOf(knownSpans(store)) * kNsPerMs);
     hasPhases_ = !store.phases().empty();
     timeline.forEachStretch([this](const Stretch& stretch) { add(stretch); });
   }

@@ -52,23 +52,25 @@ class CountedSteps {
 class SelfTimes {
  public:
   [[nodiscard]] std::int64_t add(const OpSpan& op) {
-    const std::size_t depth = op.depth();
-    auto& open = byThread_[op.thread()];
-    if (open.size() < depth + 2) open.resize(depth + 2);
-    std::int64_t inside = 0;
-    // Where an op was lost, the ones within it are left over: they began before this one.
-    for (const auto& [beginNs, ns] : open[depth + 1]) {
-      if (beginNs >= op.begin_ns()) inside += ns;
+    std::vector<const OpSpan*>& ended = byThread_[op.thread()];
+    std::int64_t insideNs = 0;
+    for (; !ended.empty() && ended.back()->depth() > op.depth(); ended.pop_back()) {
+      const OpSpan& each = *ended.back();
+      // Where an op was lost, the ones within it are left over: they began before this one.
+      const bool within = each.begin_ns() >= op.begin_ns();
+      if (within && each.depth() == op.depth() + 1) insideNs += each.duration_ns();
     }
-    for (std::size_t i = depth + 1; i < open.size(); ++i) open[i].clear();
-    open[depth].emplace_back(op.begin_ns(), op.duration_ns());
-    if (depth == 0) open[0].clear();
-    return std::max<std::int64_t>(op.duration_ns() - inside, 0);
+    if (op.depth() == 0) {
+      ended.clear();
+    } else {
+      ended.push_back(&op);
+    }
+    return std::max<std::int64_t>(op.duration_ns() - insideNs, 0);
   }
 
  private:
-  using Children = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  std::unordered_map<ThreadId, std::vector<Children>> byThread_;  ///< by depth
+  /// Those whose parent has not ended.
+  std::unordered_map<ThreadId, std::vector<const OpSpan*>> byThread_;
 };
 
 /// Current allocated at one moment, and who saw it: an op's end, or a phase's.

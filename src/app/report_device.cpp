@@ -35,6 +35,10 @@ QJsonValue integer(std::uint64_t value) {
   return static_cast<qint64>(value);
 }
 
+std::string stepsText(std::uint64_t steps) {
+  return std::to_string(steps) + (steps == 1 ? " step" : " steps");
+}
+
 /// "4", or "1.5" for the median of an even number of steps.
 std::string countText(double count) {
   const auto tenths = std::lround(count * 10);
@@ -73,17 +77,17 @@ void addPathLines(const LiveStore& store, TextTable& head) {
   if (paths.steps.empty()) return;
   head.add({"Switches", "backend switches a step: " + countText(paths.changesP50) +
                             ", deliberate: " + countText(paths.deliberateP50) + " (medians of " +
-                            std::to_string(paths.steps.size()) + " steps)"});
+                            stepsText(paths.steps.size()) + ")"});
   std::size_t shown = 0, others = 0;
   for (const PathKind& kind : paths.kinds) {
     if (shown > kMostOtherPaths) {
       others += kind.steps;
       continue;
     }
-    head.add({shown++ == 0 ? "Path" : "", plain(kind.chain) + " (" + changesText(kind) + "; " +
-                                              std::to_string(kind.steps) + " steps)"});
+    head.add({shown++ == 0 ? "Path" : "",
+              plain(kind.chain) + " (" + changesText(kind) + "; " + stepsText(kind.steps) + ")"});
   }
-  if (others > 0) head.add({"", "and others, " + std::to_string(others) + " steps"});
+  if (others > 0) head.add({"", "and others, " + stepsText(others)});
 }
 
 QJsonValue orNull(const std::optional<double>& value) {
@@ -155,7 +159,7 @@ std::string executedText(const PhaseExecution& execution) {
   line += execution.lowMs
               ? ", executed in " + msText(*execution.lowMs) + " to " + msText(*execution.highMs)
               : ", executed in at most " + msText(*execution.highMs);
-  return line + " (estimate, by the waits of " + std::to_string(execution.steps) + " steps)";
+  return line + " (estimate, by the waits of " + stepsText(execution.steps) + ")";
 }
 
 std::string phasesText(const PhaseExecution& execution) {
@@ -171,7 +175,7 @@ std::string stepText(const ExecutionSummary& execution) {
   line += execution.stepDeviceMs ? ", executed in " + msText(*execution.stepDeviceMs) +
                                        " (device span, idle time in it included)"
                                  : std::string(", device span unknown");
-  return line + ", medians of " + std::to_string(execution.steps) + " steps";
+  return line + ", medians of " + stepsText(execution.steps);
 }
 
 std::string stepsOf(const std::optional<double>& steps) {
@@ -184,7 +188,7 @@ std::string stepsOf(const std::optional<double>& steps) {
 std::string leadText(const HostLead& lead) {
   return "median " + msText(lead.p50Ms) + stepsOf(lead.p50Steps) + ", at most " +
          msText(lead.maxMs) + stepsOf(lead.maxSteps) + ", by waits and device spans of " +
-         std::to_string(lead.steps) + " steps";
+         stepsText(lead.steps);
 }
 
 void addIdleLine(const LiveStore& store, TextTable& head) {
