@@ -7,6 +7,7 @@
 #include "analysis/device_path.h"
 #include "analysis/idle_estimate.h"
 #include "analysis/phase_execution.h"
+#include "app/report_values.h"
 #include "app/terminal.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -26,14 +27,6 @@ using analysis::PhaseExecution;
 constexpr std::size_t kMostOtherPaths = 3;
 constexpr std::size_t kMostIdleCauses = 3;
 constexpr double kLeastShownMs = 0.01;
-
-QJsonValue text(const std::string& value) {
-  return QString::fromStdString(value);
-}
-
-QJsonValue integer(std::uint64_t value) {
-  return static_cast<qint64>(value);
-}
 
 std::string stepsText(std::uint64_t steps) {
   return std::to_string(steps) + (steps == 1 ? " step" : " steps");
@@ -90,10 +83,6 @@ void addPathLines(const LiveStore& store, TextTable& head) {
   if (others > 0) head.add({"", "and others, " + stepsText(others)});
 }
 
-QJsonValue orNull(const std::optional<double>& value) {
-  return value ? QJsonValue(*value) : QJsonValue();
-}
-
 QJsonValue leadJson(const std::optional<HostLead>& lead) {
   if (!lead) return QJsonValue();
   return QJsonObject{{"steps", integer(lead->steps)},
@@ -107,7 +96,7 @@ QJsonObject executionJson(const ExecutionSummary& execution) {
   QJsonArray phases;
   for (const PhaseExecution& each : execution.phases) {
     QJsonArray names;
-    for (const events::Phase phase : each.phases) names.append(text(std::string(phaseKey(phase))));
+    for (const events::Phase phase : each.phases) names.append(text(phaseKey(phase)));
     phases.append(QJsonObject{{"phases", names},
                               {"steps", integer(each.steps)},
                               {"queued_ms", each.queuedMs},
@@ -131,7 +120,7 @@ void addIdleTime(const IdleTime& idle, const char* prefix, QJsonObject& to) {
 QJsonObject idleJson(const IdleSummary& idle) {
   QJsonArray causes, steps;
   for (const analysis::CauseOfIdle& each : idle.causes) {
-    QJsonObject cause{{"cause", text(std::string(idleCauseKey(each.cause)))}};
+    QJsonObject cause{{"cause", text(idleCauseKey(each.cause))}};
     addIdleTime(each.p50, "", cause);
     addIdleTime(each.total, "total_", cause);
     causes.append(cause);
@@ -147,10 +136,6 @@ QJsonObject idleJson(const IdleSummary& idle) {
                   {"per_step", steps}};
   addIdleTime(idle.p50, "", all);
   return all;
-}
-
-std::string msText(double ms) {
-  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
 }
 
 std::string executedText(const PhaseExecution& execution) {

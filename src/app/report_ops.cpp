@@ -3,9 +3,11 @@
 #include <QJsonArray>
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "analysis/memory_growth.h"
 #include "analysis/op_summary.h"
+#include "app/report_values.h"
 #include "app/terminal.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -23,10 +25,6 @@ using analysis::PhaseNet;
 using Align = TextTable::Align;
 
 constexpr std::size_t kMostRows = 10;
-
-QJsonValue text(const std::string& value) {
-  return QString::fromStdString(value);
-}
 
 QJsonValue bytes(double value) {
   return static_cast<qint64>(std::llround(value));
@@ -75,7 +73,7 @@ QJsonArray phasesJson(const OpSummary& ops) {
   QJsonArray all;
   for (const PhaseNet& each : ops.byPhase) {
     all.append(
-        QJsonObject{{"phase", text(std::string(phaseKey(each.phase)))},
+        QJsonObject{{"phase", text(phaseKey(each.phase))},
                     {"net_bytes_per_step", bytes(perStep(ops, each.inOps))},
                     {"outside_ops_net_bytes_per_step", bytes(perStep(ops, each.outsideOps))}});
   }
@@ -108,10 +106,6 @@ std::string signedBytes(double value) {
   const auto magnitude = static_cast<std::uint64_t>(std::llround(std::fabs(value)));
   if (magnitude == 0) return "0";
   return (value < 0 ? "\u2212" : "+") + formatBytes(magnitude);
-}
-
-std::string msText(double ms) {
-  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
 }
 
 std::string countText(double count) {

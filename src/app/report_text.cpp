@@ -8,6 +8,7 @@
 #include "app/findings_report.h"
 #include "app/report_device.h"
 #include "app/report_ops.h"
+#include "app/report_values.h"
 #include "app/terminal.h"
 #include "app/text_table.h"
 #include "core/names.h"
@@ -25,10 +26,6 @@ std::string number(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof text, format, value);
   return text;
-}
-
-std::string msText(double ms) {
-  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
 }
 
 std::string stepsLine(const RunSummary& s) {
