@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "analysis/finding_rules.h"
+#include "analysis/memory_growth.h"
+#include "analysis/op_summary.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -16,18 +19,31 @@ std::string stepsText(const Finding& finding) {
   return "steps " + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep);
 }
 
-/// Current at the end of each judged step, by the last sample within it.
+/// Current at the end of each judged step.
 std::vector<Point> currentAtEnds(const JudgedSteps& steps) {
-  const MemoryColumns& memory = steps.store.memory();
   std::vector<Point> points;
-  for (const events::StepRecord& record : steps.records) {
-    const std::int64_t endNs = record.begin_ns() + record.duration_ns();
-    const auto after = std::upper_bound(memory.timesNs.begin(), memory.timesNs.end(), endNs);
-    if (after == memory.timesNs.begin() || *std::prev(after) < record.begin_ns()) continue;
-    const auto row = static_cast<std::size_t>(std::prev(after) - memory.timesNs.begin());
-    points.push_back({static_cast<double>(record.step()), memory.current[row]});
+  for (const StepEnd& end : currentAtStepEnds(steps.store)) {
+    if (end.step < steps.records.front().step()) continue;
+    points.push_back({static_cast<double>(end.step), end.bytes});
   }
   return points;
+}
+
+/// Of recorded ops the module that keeps most of what a step leaves; nothing where there are none,
+/// or none keeps anything.
+struct Keeper {
+  std::string module;
+  double bytes = 0;  ///< a step
+};
+
+std::optional<Keeper> keeperOf(const LiveStore& store) {
+  const OpSummary ops = summarizeOps(store);
+  const auto most = std::max_element(
+      ops.byModule.begin(), ops.byModule.end(),
+      [](const ModuleShare& a, const ModuleShare& b) { return a.net.kept() < b.net.kept(); });
+  if (most == ops.byModule.end() || most->net.kept() <= 0) return std::nullopt;
+  return Keeper{most->module,
+                static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
 /// Driver memory over the number of shapes seen so far.
@@ -49,11 +65,23 @@ void judgeGrowth(const JudgedSteps& steps, Findings& findings) {
   const std::vector<Point> points = currentAtEnds(steps);
   if (points.size() < 2 * kLeastJudgedSteps) return;
   if (steadySlope(points) < kLeastGrowthBytes) return;
-  const double bytes = robustSlope(points);
+  // With the batch's shape held equal, where shapes come again.
+  const std::optional<MemoryGrowth> growth = memoryGrowth(steps.store);
+  const double bytes = growth ? growth->slopeBytes : robustSlope(points);
+  if (bytes < kLeastGrowthBytes) return;
   Finding finding = steps.ofGrowth(FindingKind::MemoryGrowth, bytes);
   finding.title = "Memory growth: each step leaves " + bytesText(bytes) + " behind";
   finding.evidence = "current at the end of a step, " + stepsText(finding) + ": " +
                      bytesText(points.front().y) + " to " + bytesText(points.back().y);
+  if (growth) {
+    finding.evidence += "; the median step leaves " + bytesText(growth->medianBytes);
+  }
+  if (const std::optional<Keeper> keeper = keeperOf(steps.store)) {
+    finding.where = keeper->module;
+    finding.evidence += "; of what forward allocates most is kept from " +
+                        (keeper->module.empty() ? "outside of any module" : keeper->module) + ", " +
+                        bytesText(keeper->bytes) + " a step";
+  }
   finding.advice =
       "look for what is kept over steps: a loss in a list keeps its graph (keep loss.item() or "
       "loss.detach()), and so does retain_graph";

@@ -3,12 +3,17 @@
 #include <map>
 #include <set>
 
+#include "analysis/device_path.h"
 #include "analysis/finding_rules.h"
+#include "analysis/idle_estimate.h"
 #include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
 namespace {
+
+/// What a cause must be of the idle time to be named.
+constexpr double kLeastCauseShare = 0.1;
 
 /// Events of one problem, as they are counted.
 struct Stall {
@@ -90,6 +95,28 @@ void addSyncPoint(const JudgedSteps& steps, const Stall& stall, Findings& findin
   findings.found.push_back(std::move(finding));
 }
 
+/// What the fallbacks add to a step's path, in the middle of the steps.
+std::string switchesText(const PathSummary& paths) {
+  if (paths.unplannedP50 < 1) return {};
+  return "; a step switches backends " + std::to_string(std::lround(paths.changesP50)) +
+         " times, " + std::to_string(std::lround(paths.deliberateP50)) + " of them deliberate";
+}
+
+/// When the device starves and by what, as far as that is known.
+std::string starvedText(const IdleSummary& idle) {
+  if (idle.causes.empty() || idle.p50.probable <= 0) return {};
+  const auto ms = [](double value) {
+    return formatDuration(static_cast<std::int64_t>(value * kNsPerMs));
+  };
+  std::string text = "; by its waits it starves for about " + ms(idle.p50.probable) + " (" +
+                     ms(idle.p50.low) + " to " + ms(idle.p50.high) + ')';
+  for (const CauseOfIdle& each : idle.causes) {
+    if (each.p50.probable < kLeastCauseShare * idle.p50.probable) break;
+    text += ", by " + std::string(idleCauseName(each.cause)) + ' ' + ms(each.p50.probable);
+  }
+  return text;
+}
+
 }  // namespace
 
 void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
@@ -99,6 +126,7 @@ void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
     byOp[store.name(each.op())].add(store, each, each.bytes_to_cpu() + each.bytes_to_device());
   }
+  const std::string switches = byOp.empty() ? "" : switchesText(summarizePaths(store));
   for (const auto& [op, stall] : byOp) {
     const double costMs = steps.perStepMs(stall.totalNs);
     if (const FallbackAcceptance* accepted = store.acceptanceOf(op)) {
@@ -108,6 +136,7 @@ void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
     Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
     if (finding.weight < kLeastStallShare) continue;
     stall.describe(finding);
+    finding.evidence += switches;
     finding.title = "Fallback: " + op + " runs on the CPU, " + costText(costMs);
     finding.advice =
         "use an op that has an MPS kernel, or move it out of the step; or accept it "
@@ -160,11 +189,11 @@ void judgeHost(const JudgedSteps& steps, Findings& findings) {
   Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
   finding.estimate = true;
   finding.where = phaseName(events::Phase::BatchAssembly);
-  finding.title = "Host-bound: the device waits for its batch, about " + costText(costMs);
+  finding.title = "Host-bound: the device waits for batch assembly, about " + costText(costMs);
   finding.evidence = "batch assembly takes " + costText(assemblyMedian) +
                      ", the device has nothing to do for " + costText(starvedMedian) +
                      " (medians of " + std::to_string(lost.size()) + " steps; an estimate: step " +
-                     "time less device span)";
+                     "time less device span" + starvedText(estimateIdle(store)) + ')';
   finding.advice =
       "prepare the next batch on another thread while the device works, or prepare it once and "
       "keep it";

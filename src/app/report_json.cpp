@@ -2,10 +2,12 @@
 
 #include <QJsonArray>
 #include <QJsonValue>
-#include <cmath>
 
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
+#include "app/report_device.h"
+#include "app/report_ops.h"
+#include "app/report_values.h"
 #include "app/version.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -16,23 +18,6 @@ namespace {
 using analysis::LiveStore;
 using analysis::OpTotal;
 using analysis::RunSummary;
-
-QJsonValue text(std::string_view value) {
-  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
-
-QJsonValue integer(std::uint64_t value) {
-  return static_cast<qint64>(value);
-}
-
-/// JSON knows neither NaN nor infinity.
-QJsonValue real(double value) {
-  return std::isfinite(value) ? QJsonValue(value) : QJsonValue();
-}
-
-QJsonValue orNull(const std::optional<double>& value) {
-  return value ? real(*value) : QJsonValue();
-}
 
 QJsonValue ms(std::int64_t ns) {
   return real(static_cast<double>(ns) / kNsPerMs);
@@ -244,6 +229,8 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"end", endJson(store)},
       {"run", runJson(store)}};
   addFindings(analysis::findProblems(store), report);
+  addDeviceParts(store, report);
+  addOpParts(store, report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {
     addHello(*store.hello(), report);

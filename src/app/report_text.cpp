@@ -6,6 +6,9 @@
 
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
+#include "app/report_device.h"
+#include "app/report_ops.h"
+#include "app/report_values.h"
 #include "app/terminal.h"
 #include "app/text_table.h"
 #include "core/names.h"
@@ -23,10 +26,6 @@ std::string number(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof text, format, value);
   return text;
-}
-
-std::string msText(double ms) {
-  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
 }
 
 std::string stepsLine(const RunSummary& s) {
@@ -216,11 +215,14 @@ std::string reportText(const std::string& title, const LiveStore& store,
   }
   head.add({"Ended", endLine(store)});
   addNumbers(head, store, summary);
+  addGrowthLine(store, head);
+  addDeviceLines(store, head);
   head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
   return plain(title) + "\n\n" + findingsText(analysis::findProblems(store)) + '\n' + head.text(2) +
          section("Phases", phaseTable(summary)) +
+         section("Host and device, a step", executionTable(store)) +
          section("Sync points", opTable(summary.syncPoints, true)) +
-         section("Fallbacks", opTable(summary.fallbacks, false)) +
+         section("Fallbacks", opTable(summary.fallbacks, false)) + opSections(store) +
          section("Markers", markerTable(store));
 }
 

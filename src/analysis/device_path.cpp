@@ -1,0 +1,297 @@
+#include "analysis/device_path.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace highwater::analysis {
+namespace {
+
+using Kind = PathPlace::Kind;
+using events::Phase;
+
+constexpr std::size_t kMostLinks = 16;  // of a chain's text
+
+/// Ops that only look at what is there. Names without "aten::".
+constexpr std::array<std::string_view, 26> kViews = {
+    "alias",     "as_strided",    "chunk",  "detach",     "diagonal", "expand",
+    "expand_as", "flatten",       "item",   "is_nonzero", "narrow",   "permute",
+    "reshape",   "select",        "slice",  "split",      "squeeze",  "t",
+    "to",        "transpose",     "unbind", "unsqueeze",  "unfold",   "view",
+    "view_as",   "_reshape_alias"};
+
+bool onlyLooks(std::string_view name) {
+  constexpr std::string_view kPrefix = "aten::";
+  if (name.substr(0, kPrefix.size()) == kPrefix) name.remove_prefix(kPrefix.size());
+  return std::find(kViews.begin(), kViews.end(), name) != kViews.end();
+}
+
+/// A place where a step's data goes from one backend to another.
+struct Crossing {
+  enum class What : std::uint8_t { ToDevice, Fallback, Read };
+  std::int64_t beginNs = 0, endNs = 0;
+  What what = What::Read;
+  NameId op = kNoId;
+  ThreadId thread = 0;
+  Phase phase = Phase::None;
+  bool deliberate = false;
+};
+
+std::optional<Crossing::What> crossingOf(events::SyncKind kind) {
+  switch (kind) {
+    case events::SyncKind::CopyToDevice:
+      return Crossing::What::ToDevice;
+    case events::SyncKind::ScalarRead:
+    case events::SyncKind::CopyToHost:
+    case events::SyncKind::Nonzero:
+    case events::SyncKind::Equal:
+    case events::SyncKind::Unique:
+    case events::SyncKind::ValueRead:
+      return Crossing::What::Read;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Where device work ended, sorted, so far as ops were recorded.
+std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps(const LiveStore& store) {
+  std::map<NameId, bool> looks;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ops;
+  for (const events::OpSpan& op : store.ops().records) {
+    if (op.current_bytes() < 0) continue;
+    const auto [known, isNew] = looks.try_emplace(op.op(), false);
+    if (isNew) known->second = onlyLooks(store.name(op.op()));
+    if (!known->second) ops.emplace_back(op.begin_ns(), op.begin_ns() + op.duration_ns());
+  }
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+class PathWalk {
+ public:
+  explicit PathWalk(const LiveStore& store) : store_(store), deviceOps_(deviceOps(store)) {}
+
+  [[nodiscard]] std::optional<StepPath> of(const events::StepRecord& record) {
+    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+    movedNs_ = deviceMoveEnd(record.step(), beginNs, endNs);
+    crossings_.clear();
+    addSyncPoints(record.step(), beginNs, endNs);
+    addFallbacks(record.step(), beginNs, endNs);
+    if (crossings_.empty() && !sawPhases_) return std::nullopt;
+    path_ = {record.step(), 0, 0, {}};
+    const bool fromHost = movedNs_ || (!crossings_.empty() && firstIsCopy());
+    path_.places.push_back({fromHost ? Kind::Host : Kind::Device});
+    read_.reset();
+    std::map<ThreadId, std::int64_t> coveredUpTo;
+    for (const Crossing& each : crossings_) {
+      const auto [covered, isNew] = coveredUpTo.try_emplace(each.thread, each.endNs);
+      if (!isNew && each.beginNs < covered->second) continue;
+      covered->second = each.endNs;
+      noteMoveBefore(each.beginNs);
+      cross(each);
+    }
+    noteMoveBefore(endNs);
+    return std::move(path_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::int64_t> deviceMoveEnd(std::uint32_t step, std::int64_t beginNs,
+                                                          std::int64_t endNs) {
+    std::optional<std::int64_t> moved;
+    sawPhases_ = false;
+    forEachIn(store_.phaseLane(), beginNs, endNs, [&](const Span& span) {
+      const events::PhaseSpan& phase = store_.phases()[span.payload];
+      if (phase.step() != step) return;
+      sawPhases_ = true;
+      if (phase.phase() == Phase::DeviceMove && !moved) moved = span.endNs;
+    });
+    return moved;
+  }
+
+  template <typename F>
+  static void forEachIn(const SpanIndex& lane, std::int64_t beginNs, std::int64_t endNs, F&& f) {
+    const auto [first, last] = lane.touching(beginNs, endNs);
+    for (std::size_t i = first; i < last; ++i) {
+      if (lane[i].beginNs >= beginNs && lane[i].beginNs < endNs) f(lane[i]);
+    }
+  }
+
+  void addSyncPoints(std::uint32_t step, std::int64_t beginNs, std::int64_t endNs) {
+    forEachIn(store_.syncLane(), beginNs, endNs, [&](const Span& span) {
+      const events::SyncPoint& sync = store_.syncPoints()[span.payload];
+      const auto what = crossingOf(sync.kind());
+      if (!what || sync.step() != step) return;
+      crossings_.push_back({span.beginNs, span.endNs, *what, sync.op(), sync.thread(), sync.phase(),
+                            sync.deliberate() != 0});
+    });
+  }
+
+  void addFallbacks(std::uint32_t step, std::int64_t beginNs, std::int64_t endNs) {
+    forEachIn(store_.fallbackLane(), beginNs, endNs, [&](const Span& span) {
+      const events::FallbackEvent& each = store_.fallbacks()[span.payload];
+      if (each.step() != step) return;
+      crossings_.push_back({span.beginNs, span.endNs, Crossing::What::Fallback, each.op(),
+                            each.thread(), each.phase(), false});
+    });
+    // What holds others comes before them.
+    std::stable_sort(crossings_.begin(), crossings_.end(),
+                     [](const Crossing& a, const Crossing& b) {
+                       return a.beginNs != b.beginNs ? a.beginNs < b.beginNs : a.endNs > b.endNs;
+                     });
+  }
+
+  [[nodiscard]] bool firstIsCopy() const {
+    return crossings_.front().what == Crossing::What::ToDevice;
+  }
+
+  [[nodiscard]] bool onDevice() const { return path_.places.back().kind == Kind::Device; }
+
+  void change(PathPlace place, bool deliberate) {
+    path_.places.push_back(place);
+    ++path_.changes;
+    if (deliberate) ++path_.deliberate;
+  }
+
+  /// The batch is on the device from the end of its move on, whether anybody waited for it or not.
+  void noteMoveBefore(std::int64_t ns) {
+    const bool atBegin = path_.places.size() == 1 && path_.places.back().kind == Kind::Host;
+    if (movedNs_ && *movedNs_ <= ns && atBegin) change({Kind::Device}, true);
+  }
+
+  void cross(const Crossing& each) {
+    switch (each.what) {
+      case Crossing::What::ToDevice:
+        if (!onDevice()) change({Kind::Device}, each.deliberate);
+        return;
+      case Crossing::What::Fallback:
+        resume();
+        change({Kind::Fallback, each.op}, false);
+        change({Kind::Device}, false);
+        return;
+      case Crossing::What::Read:
+        if (!onDevice() && !workFollowed(each)) break;
+        resume();
+        change({Kind::Host}, each.deliberate);
+        break;
+    }
+    read_ = each;
+  }
+
+  /// The work goes on on the device, where it was.
+  void resume() {
+    if (!onDevice()) path_.places.push_back({Kind::Device, kNoId, true});
+  }
+
+  /// Whether the device had work between the last read and this one.
+  [[nodiscard]] bool workFollowed(const Crossing& read) const {
+    if (!read_) return true;
+    if (read_->phase != read.phase) return true;
+    for (auto op = std::lower_bound(deviceOps_.begin(), deviceOps_.end(),
+                                    std::pair(read_->endNs, std::int64_t{0}));
+         op != deviceOps_.end() && op->first < read.beginNs; ++op) {
+      if (op->second <= read.beginNs) return true;
+    }
+    return false;
+  }
+
+  const LiveStore& store_;
+  const std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps_;
+  std::vector<Crossing> crossings_;
+  std::optional<std::int64_t> movedNs_;
+  bool sawPhases_ = false;
+  StepPath path_;
+  std::optional<Crossing> read_;  ///< the last one
+};
+
+double medianOf(std::vector<std::uint32_t> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return values[middle];
+  return (static_cast<double>(values[middle - 1]) + values[middle]) / 2;
+}
+
+/// One link of a chain, or a group of them that repeats.
+struct Link {
+  std::string text;
+  std::size_t count = 1;
+};
+
+std::string placeText(const LiveStore& store, const PathPlace& place) {
+  switch (place.kind) {
+    case Kind::Host:
+      return "host";
+    case Kind::Device:
+      return "mps";
+    case Kind::Fallback:
+      return "cpu: " + store.name(place.op);
+  }
+  return {};
+}
+
+/// Of a walk there and back the two links are one.
+std::vector<Link> linksOf(const LiveStore& store, const std::vector<PathPlace>& places) {
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::string text = i == 0 ? "" : places[i].resumed ? "; " : " \u2192 ";
+    text += placeText(store, places[i]);
+    const bool back = i + 1 < places.size() && places[i + 1].kind == Kind::Device;
+    if (i > 0 && places[i].kind != Kind::Device && back) {
+      ++i;
+      text += (places[i].resumed ? "; " : " \u2192 ") + placeText(store, places[i]);
+    }
+    if (!links.empty() && i > 0 && links.back().text == text) {
+      ++links.back().count;
+    } else {
+      links.push_back({std::move(text), 1});
+    }
+  }
+  return links;
+}
+
+}  // namespace
+
+std::string pathText(const LiveStore& store, const std::vector<PathPlace>& places) {
+  const std::vector<Link> links = linksOf(store, places);
+  std::string text;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (i == kMostLinks) return text + " \u2026 (" + std::to_string(links.size() - i) + " more)";
+    text += links[i].text;
+    if (links[i].count > 1) text += " (" + std::to_string(links[i].count) + "\u00d7)";
+  }
+  return text;
+}
+
+PathSummary summarizePaths(const LiveStore& store) {
+  PathSummary summary;
+  if (!store.hasQueue()) return summary;
+  PathWalk walk(store);
+  std::vector<std::uint32_t> changes, deliberate, unplanned;
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, PathKind> kinds;
+  for (const events::StepRecord& record : store.steps().records) {
+    std::optional<StepPath> path = walk.of(record);
+    if (!path) continue;
+    changes.push_back(path->changes);
+    deliberate.push_back(path->deliberate);
+    unplanned.push_back(path->changes - path->deliberate);
+    std::string chain = pathText(store, path->places);
+    const PathKind fresh{chain, path->changes, path->deliberate, 0, path->step};
+    ++kinds.try_emplace({std::move(chain), path->changes, path->deliberate}, fresh)
+          .first->second.steps;
+    summary.steps.push_back(std::move(*path));
+  }
+  for (auto& [key, kind] : kinds) summary.kinds.push_back(std::move(kind));
+  std::sort(summary.kinds.begin(), summary.kinds.end(), [](const PathKind& a, const PathKind& b) {
+    return a.steps != b.steps ? a.steps > b.steps : a.firstStep < b.firstStep;
+  });
+  summary.changesP50 = medianOf(std::move(changes));
+  summary.deliberateP50 = medianOf(std::move(deliberate));
+  summary.unplannedP50 = medianOf(std::move(unplanned));
+  return summary;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,96 @@
+#include "analysis/memory_growth.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/finding_rules.h"
+
+namespace highwater::analysis {
+namespace {
+
+constexpr std::size_t kMostPoints = 1000;        // of all shapes together: 500 000 pairs
+constexpr std::size_t kLeastPointsOfAShape = 8;  // even where there are many
+
+/// The latest reading of each step.
+std::unordered_map<std::uint32_t, events::PhaseMemory> lastReadings(const LiveStore& store) {
+  std::unordered_map<std::uint32_t, events::PhaseMemory> last;
+  for (const events::PhaseMemory& each : store.phaseMemory()) {
+    const auto [found, isNew] = last.try_emplace(each.step(), each);
+    if (!isNew && found->second.time_ns() < each.time_ns()) found->second = each;
+  }
+  return last;
+}
+
+std::optional<double> lastSample(const LiveStore& store, std::int64_t beginNs, std::int64_t endNs) {
+  const MemoryColumns& memory = store.memory();
+  const auto after = std::upper_bound(memory.timesNs.begin(), memory.timesNs.end(), endNs);
+  if (after == memory.timesNs.begin() || *std::prev(after) < beginNs) return std::nullopt;
+  return memory.current[static_cast<std::size_t>(std::prev(after) - memory.timesNs.begin())];
+}
+
+using Shape = std::pair<std::uint32_t, std::uint32_t>;
+
+std::map<Shape, std::vector<Point>> byShape(const std::vector<StepEnd>& ends) {
+  std::map<Shape, std::vector<Point>> points;
+  for (const StepEnd& end : ends) {
+    points[{end.batchSize, end.sequenceLength}].push_back(
+        {static_cast<double>(end.step), end.bytes});
+  }
+  return points;
+}
+
+void addSlopes(const std::vector<Point>& points, std::size_t most, std::vector<double>& slopes) {
+  const std::size_t every = (points.size() + most - 1) / most;
+  for (std::size_t i = 0; i < points.size(); i += every) {
+    for (std::size_t j = i + every; j < points.size(); j += every) {
+      slopes.push_back((points[j].y - points[i].y) / (points[j].x - points[i].x));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
+  const auto readings = lastReadings(store);
+  std::vector<StepEnd> ends;
+  for (const events::StepRecord& record : store.steps().records) {
+    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+    std::optional<double> bytes;
+    const auto reading = readings.find(record.step());
+    if (reading != readings.end() && reading->second.time_ns() <= endNs) {
+      bytes = static_cast<double>(reading->second.current_bytes());
+    } else {
+      bytes = lastSample(store, beginNs, endNs);
+    }
+    if (bytes) {
+      ends.push_back({record.step(), record.batch_size(), record.sequence_length(), *bytes});
+    }
+  }
+  return ends;
+}
+
+std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store) {
+  std::vector<StepEnd> ends = currentAtStepEnds(store);
+  if (!store.steps().records.empty()) {
+    const std::uint32_t first = store.steps().records.front().step();
+    std::erase_if(ends, [first](const StepEnd& end) { return end.step == first; });
+  }
+  const auto shapes = byShape(ends);
+  std::vector<double> left, slopes;
+  for (const auto& [shape, points] : shapes) {
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      left.push_back((points[i].y - points[i - 1].y) / (points[i].x - points[i - 1].x));
+    }
+    addSlopes(points, std::max(kMostPoints / shapes.size(), kLeastPointsOfAShape), slopes);
+  }
+  if (left.empty()) return std::nullopt;
+  MemoryGrowth growth;
+  growth.pairs = left.size();
+  growth.medianBytes = medianOf(std::move(left));
+  growth.slopeBytes = slopes.empty() ? growth.medianBytes : medianOf(std::move(slopes));
+  return growth;
+}
+
+}  // namespace highwater::analysis

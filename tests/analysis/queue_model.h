@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "step_events.h"
+
+/// A host and a device with one queue, step by step: the events that a probe would record, and what
+/// the device really did.
+namespace highwater::test {
+
+struct ModelPhase {
+  events::Phase phase = events::Phase::Forward;
+  int ops = 10;
+  std::int64_t hostNs = 0;    ///< to queue one op
+  std::int64_t deviceNs = 0;  ///< to run one
+};
+
+struct ModelStep {
+  std::int64_t assemblyNs = kMs;
+  std::vector<ModelPhase> phases;  ///< in this order
+  std::int64_t fallbackNs = 0;     ///< on the CPU, after the first phase; 0: none
+  bool readsLoss = false;          ///< after the first phase
+  std::int64_t logNs = 0;          ///< after that
+  bool deviceSpan = true;
+};
+
+class QueueModel {
+ public:
+  struct Busy {
+    std::int64_t beginNs = 0, endNs = 0;
+    events::Phase phase = events::Phase::None;
+    std::uint32_t step = 0;
+  };
+
+  void run(const ModelStep& step) {
+    ++step_;
+    const std::int64_t beginNs = nowNs_;
+    span(events::Phase::BatchAssembly, [&] { nowNs_ += step.assemblyNs; });
+    span(events::Phase::DeviceMove,
+         [&] { wait(events::SyncKind::CopyToDevice, events::Phase::DeviceMove); });
+    const std::int64_t movedNs = nowNs_;
+    bool first = true;
+    for (const ModelPhase& phase : step.phases) {
+      span(phase.phase, [&] {
+        queue(phase);
+        if (first && step.fallbackNs > 0) fallback(step.fallbackNs);
+      });
+      if (first && step.readsLoss) {
+        span(events::Phase::LossRead, [&] {
+          wait(events::SyncKind::ScalarRead, events::Phase::LossRead);
+          nowNs_ += step.logNs;
+        });
+      }
+      first = false;
+    }
+    batch_.steps.emplace_back(beginNs, nowNs_ - beginNs, 1, 1, -1, step_, 16, 64, 1024, 0, 0, 0);
+    if (step.deviceSpan) {
+      const std::int64_t endNs = std::max(nowNs_, deviceFreeNs_);
+      batch_.deviceSpans.emplace_back(endNs, endNs - movedNs, step_);
+    }
+  }
+
+  [[nodiscard]] const OwnedBatch& batch() const { return batch_; }
+
+  /// Of [beginNs, endNs) the time in which the device had nothing to do.
+  [[nodiscard]] std::int64_t idleNs(std::int64_t beginNs, std::int64_t endNs) const {
+    std::int64_t idle = endNs - beginNs;
+    for (const Busy& each : busy_) {
+      idle -=
+          std::max<std::int64_t>(std::min(each.endNs, endNs) - std::max(each.beginNs, beginNs), 0);
+    }
+    return idle;
+  }
+  /// From the first op of the phase to the end of its last.
+  [[nodiscard]] std::int64_t executedNs(std::uint32_t step, events::Phase phase) const {
+    std::int64_t first = -1, last = 0;
+    for (const Busy& each : busy_) {
+      if (each.step != step || each.phase != phase) continue;
+      if (first < 0) first = each.beginNs;
+      last = each.endNs;
+    }
+    return last - first;
+  }
+
+ private:
+  template <typename F>
+  void span(events::Phase phase, F&& f) {
+    const std::int64_t beginNs = nowNs_;
+    f();
+    batch_.phases.emplace_back(beginNs, nowNs_ - beginNs, step_, kTrainingThread, phase);
+  }
+
+  void queue(const ModelPhase& phase) {
+    for (int i = 0; i < phase.ops; ++i) {
+      nowNs_ += phase.hostNs;
+      const std::int64_t beginNs = std::max(nowNs_, deviceFreeNs_);
+      deviceFreeNs_ = beginNs + phase.deviceNs;
+      busy_.push_back({beginNs, deviceFreeNs_, phase.phase, step_});
+    }
+  }
+
+  void wait(events::SyncKind kind, events::Phase phase) {
+    const std::int64_t beginNs = nowNs_;
+    nowNs_ = std::max(nowNs_, deviceFreeNs_);
+    batch_.syncPoints.emplace_back(beginNs, nowNs_ - beginNs, 4, step_, kCopy, kNoId, kNoId,
+                                   kTrainingThread, kind, phase, std::uint8_t{1});
+  }
+
+  void fallback(std::int64_t computeNs) {
+    const std::int64_t beginNs = nowNs_;
+    const std::int64_t waitNs = std::max<std::int64_t>(deviceFreeNs_ - nowNs_, 0);
+    nowNs_ += waitNs + computeNs;
+    batch_.fallbacks.emplace_back(beginNs, nowNs_ - beginNs, waitNs, 8, 8, step_, kRenorm, kNoId,
+                                  kNoId, kTrainingThread, events::Phase::Forward);
+  }
+
+  std::uint32_t step_ = 0;
+  std::int64_t nowNs_ = 0;
+  std::int64_t deviceFreeNs_ = 0;
+  std::vector<Busy> busy_;
+  OwnedBatch batch_;
+};
+
+}  // namespace highwater::test

@@ -1,0 +1,113 @@
+// What findings say beyond their number: the cause of an idle device, the module that keeps memory.
+#include <QtTest>
+
+#include "analysis/findings.h"
+#include "queue_model.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+using events::Phase;
+
+namespace {
+
+Findings judge(const OwnedBatch& batch) {
+  LiveStore store;
+  defineNames(store);
+  store.apply(batch.view());
+  return findProblems(store);
+}
+
+ModelStep plainStep(std::int64_t deviceNsPerOp) {
+  ModelStep step;
+  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
+    step.phases.push_back({phase, 10, 100'000, deviceNsPerOp});
+  }
+  return step;
+}
+
+/// Twenty steps of 10 ms that grow by 1 MiB each, as an op in each step's forward sees it.
+OwnedBatch growingRun(const std::function<std::uint32_t(std::uint32_t)>& length) {
+  OwnedBatch batch;
+  for (std::uint32_t step = 1; step <= 20; ++step) {
+    const std::int64_t beginMs = 10 * step;
+    const std::uint64_t bytes = std::uint64_t{step + 10} << 20;
+    batch.steps.push_back(stepAt(step, beginMs, 9, length(step)));
+    batch.memorySamples.emplace_back((beginMs + 8) * kMs, bytes, bytes, 1 << 30,
+                                     events::SampleOrigin::PhaseBoundary);
+  }
+  return batch;
+}
+
+void addOp(OwnedBatch& batch, std::uint32_t step, std::int64_t atMs, ModuleId module,
+           std::uint64_t currentBytes) {
+  batch.ops.emplace_back((10 * step + atMs) * kMs, kMs, static_cast<std::int64_t>(currentBytes), 0,
+                         step, kRenorm, module, kNoId, kTrainingThread, 0, Phase::Forward, 0);
+}
+
+std::uint32_t same(std::uint32_t /*step*/) {
+  return 64;
+}
+
+}  // namespace
+
+class TestFindingEvidence : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void hostBoundNamesTheCause() {
+    ModelStep step = plainStep(300'000);
+    step.assemblyNs = 40 * kMs;
+    QueueModel model;
+    for (int i = 0; i < 12; ++i) model.run(step);
+    const Findings findings = judge(model.batch());
+    QCOMPARE(findings.found.size(), 1u);
+    QCOMPARE(findings.found[0].kind, FindingKind::HostBound);
+    QVERIFY2(
+        findings.found[0].evidence.find("by its waits it starves for about") != std::string::npos &&
+            findings.found[0].evidence.find(", by batch assembly 3") != std::string::npos,
+        findings.found[0].evidence.c_str());
+  }
+
+  void aFallbackNamesTheSwitchesOfAStep() {
+    ModelStep step = plainStep(1'000'000);
+    step.fallbackNs = 10 * kMs;
+    QueueModel model;
+    for (int i = 0; i < 12; ++i) model.run(step);
+    const Findings findings = judge(model.batch());
+    QCOMPARE(findings.found[0].kind, FindingKind::Fallback);
+    QVERIFY2(findings.found[0].evidence.find("a step switches backends 3 times, 1 of them") !=
+                 std::string::npos,
+             findings.found[0].evidence.c_str());
+  }
+
+  void growthNamesTheModuleThatKeepsIt() {
+    OwnedBatch batch = growingRun(same);
+    QVERIFY(judge(batch).found.at(0).where.empty());
+    for (std::uint32_t step = 2; step <= 20; ++step) {
+      const std::uint64_t before = std::uint64_t{step + 9} << 20;
+      addOp(batch, step, 1, kEmbedding, before);
+      addOp(batch, step, 3, kLayer1, before + (1 << 20));
+      addOp(batch, step, 5, kEmbedding, before + (1 << 20) + 1000);
+    }
+    const Finding finding = judge(batch).found.at(0);
+    QCOMPARE(finding.kind, FindingKind::MemoryGrowth);
+    QCOMPARE(finding.where, std::string("encoder.layers.1"));
+    QCOMPARE(*finding.costBytes, static_cast<double>(1 << 20));
+    QVERIFY2(finding.evidence.find("the median step leaves 1.0 MiB") != std::string::npos,
+             finding.evidence.c_str());
+  }
+
+  void largerBatchesAreNoGrowth() {
+    // Two steps of each length, and each length larger than the one before.
+    OwnedBatch batch = growingRun([](std::uint32_t step) { return 8 + step / 2; });
+    for (std::size_t i = 1; i < batch.memorySamples.size(); i += 2) {
+      batch.memorySamples[i].mutate_current_bytes(
+          batch.memorySamples[std::min(i + 1, batch.memorySamples.size() - 1)].current_bytes());
+    }
+    QVERIFY(judge(batch).found.empty());
+  }
+};
+
+QTEST_APPLESS_MAIN(TestFindingEvidence)
+#include "tst_finding_evidence.moc"

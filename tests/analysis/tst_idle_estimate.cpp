@@ -1,0 +1,174 @@
+#include <QtTest>
+#include <random>
+
+#include "analysis/idle_estimate.h"
+#include "queue_model.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+using events::Phase;
+
+namespace {
+
+constexpr std::int64_t kUs = 1000;
+constexpr double kRounding = 1e-6;
+
+/// 10 ops in each phase; the host takes 3 ms in all.
+ModelStep stepOf(std::int64_t deviceUsPerOp) {
+  ModelStep step;
+  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
+    step.phases.push_back({phase, 10, 100 * kUs, deviceUsPerOp * kUs});
+  }
+  return step;
+}
+
+QueueModel runOf(const ModelStep& step, int steps = 12) {
+  QueueModel model;
+  for (int i = 0; i < steps; ++i) model.run(step);
+  return model;
+}
+
+IdleSummary idleOf(const OwnedBatch& batch) {
+  LiveStore store;
+  store.apply(batch.view());
+  return estimateIdle(store);
+}
+
+double trueIdleMs(const QueueModel& model, std::size_t row) {
+  const auto& steps = model.batch().steps;
+  return static_cast<double>(model.idleNs(steps[row].begin_ns(), steps[row + 1].begin_ns())) / kMs;
+}
+
+/// A run of random steps, device-bound or host-bound, with and without reads, fallbacks and spans.
+QueueModel randomRun(std::mt19937& random) {
+  const auto upTo = [&random](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
+  };
+  QueueModel model;
+  for (int i = 0; i < 8; ++i) {
+    ModelStep step = stepOf(upTo(400));
+    for (ModelPhase& phase : step.phases) phase.hostNs = upTo(300) * kUs;
+    step.assemblyNs = upTo(20) * kMs;
+    step.fallbackNs = random() % 3 == 0 ? upTo(5) * kMs : 0;
+    step.readsLoss = random() % 2 == 0;
+    step.logNs = upTo(2) * kMs;
+    step.deviceSpan = random() % 3 != 0;
+    model.run(step);
+  }
+  return model;
+}
+
+}  // namespace
+
+class TestIdleEstimate : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aBusyDeviceDoesNotStarve() {
+    const IdleSummary idle = idleOf(runOf(stepOf(1000)).batch());
+    QCOMPARE(idle.steps.size(), 10u);
+    QVERIFY(idle.p50.probable < 0.1);
+    QCOMPARE(idle.p50.low, 0.0);
+  }
+
+  void aBatchThatTakesLongStarvesIt() {
+    ModelStep step = stepOf(200);  // 6 ms of work
+    step.assemblyNs = 40 * kMs;
+    for (const bool spans : {true, false}) {
+      step.deviceSpan = spans;
+      const QueueModel model = runOf(step);
+      const IdleSummary idle = idleOf(model.batch());
+      QCOMPARE(idle.causes[0].cause, IdleCause::BatchAssembly);
+      const double truth = trueIdleMs(model, 5);
+      QVERIFY(idle.p50.low <= truth + 0.001 && truth <= idle.p50.high + 0.001);
+      if (!spans) continue;  // else only bounds are known
+      QVERIFY2(std::abs(idle.p50.probable - truth) < 0.2, qPrintable(QString::number(truth)));
+    }
+  }
+
+  void aFallbackStarvesItForItsOwnTime() {
+    ModelStep step = stepOf(1000);
+    step.fallbackNs = 7 * kMs;
+    const IdleSummary idle = idleOf(runOf(step).batch());
+    QCOMPARE(idle.causes[0].cause, IdleCause::Fallback);
+    QCOMPARE(idle.causes[0].p50.low, 7.0);
+    QCOMPARE(idle.causes[0].p50.high, 7.0);
+    QCOMPARE(idle.causes[0].total.probable, 70.0);
+  }
+
+  void loggingStarvesIt() {
+    ModelStep step = stepOf(1000);
+    step.readsLoss = true;
+    step.logNs = 4 * kMs;
+    const IdleSummary idle = idleOf(runOf(step).batch());
+    QCOMPARE(idle.causes[0].cause, IdleCause::Reading);
+    QCOMPARE(idle.causes[0].p50.probable, 4.0);
+    QCOMPARE(idle.causes[0].p50.low, 0.0);  // it may have been given work there
+  }
+
+  void opsThatComeTooSlowlyStarveIt() {
+    const QueueModel model = runOf(stepOf(20));  // 0.6 ms of work in 3 ms
+    const IdleSummary idle = idleOf(model.batch());
+    QCOMPARE(idle.causes[0].cause, IdleCause::Queueing);
+    QVERIFY(idle.p50.low <= trueIdleMs(model, 5) && trueIdleMs(model, 5) <= idle.p50.high);
+    QVERIFY(idle.causes[0].p50.probable > 1 && idle.causes[0].p50.probable < 3);
+  }
+
+  void anEvaluationIsACauseOfItsOwn() {
+    constexpr std::int64_t shiftNs = 100 * kMs;
+    OwnedBatch more = runOf(stepOf(1000), 6).batch();
+    const std::int64_t fromNs = more.steps.back().begin_ns() + more.steps.back().duration_ns();
+    // The next step comes 100 ms later; in between the held-out set is evaluated.
+    more.evaluations.emplace_back(fromNs + shiftNs, 6, 10, 0.5F, 1.0F);
+    more.syncPoints.push_back(
+        syncAt(6, events::SyncKind::CopyToDevice, Phase::None, fromNs / kMs + 40, 1, true));
+    more.steps.emplace_back(fromNs + shiftNs, kMs, 1, 1, -1, 7, 16, 64, 1024, 0, 0, 0);
+    more.syncPoints.push_back(syncAt(7, events::SyncKind::CopyToDevice, Phase::DeviceMove,
+                                     (fromNs + shiftNs) / kMs + 1, 0, true));
+    const IdleSummary idle = idleOf(more);
+    const StepIdle& last = idle.steps.back();
+    QCOMPARE(last.step, 6u);
+    QVERIFY(last.byCause[static_cast<std::size_t>(IdleCause::Evaluation)].probable > 50);
+    QCOMPARE(last.byCause[static_cast<std::size_t>(IdleCause::Evaluation)].low, 0.0);
+  }
+
+  void theCpuAndAFewStepsHaveNone() {
+    QVERIFY(idleOf(runOf(stepOf(100), 2).batch()).steps.empty());
+    LiveStore store;
+    Hello hello;
+    hello.device.selected = "cpu";
+    store.apply(hello);
+    const QueueModel model = runOf(stepOf(100));
+    store.apply(model.batch().view());
+    QVERIFY(estimateIdle(store).steps.empty());
+  }
+
+  /// What is sure is true, and nothing is idle for longer than the most.
+  void theBoundsHoldTheTruth() {
+    std::mt19937 random(11);
+    for (int round = 0; round < 500; ++round) {
+      const QueueModel model = randomRun(random);
+      const IdleSummary idle = idleOf(model.batch());
+      for (std::size_t i = 0; i < idle.steps.size(); ++i) {
+        const StepIdle& step = idle.steps[i];
+        const double truth = trueIdleMs(model, i + 1);
+        const QString all = QString("round %1, step %2: %3 in %4 to %5")
+                                .arg(round)
+                                .arg(step.step)
+                                .arg(truth)
+                                .arg(step.total.low)
+                                .arg(step.total.high);
+        QVERIFY2(step.total.low <= truth + kRounding && truth <= step.total.high + kRounding,
+                 qPrintable(all));
+        QVERIFY2(step.total.low <= step.total.probable + kRounding &&
+                     step.total.probable <= step.total.high + kRounding,
+                 qPrintable(all));
+        QVERIFY(step.total.high <= step.ms + kRounding);
+      }
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(TestIdleEstimate)
+#include "tst_idle_estimate.moc"

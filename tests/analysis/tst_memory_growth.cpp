@@ -1,0 +1,128 @@
+#include <QtTest>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "analysis/memory_growth.h"
+#include "step_events.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+using events::Phase;
+
+namespace {
+
+constexpr std::uint64_t kBase = 100 << 20;
+
+/// Steps of 10 ms; current at their ends as `bytes` says, of a batch as long as `length` says.
+std::optional<MemoryGrowth> growthOf(std::uint32_t steps,
+                                     const std::function<std::uint64_t(std::uint32_t)>& bytes,
+                                     const std::function<std::uint32_t(std::uint32_t)>& length) {
+  OwnedBatch batch;
+  for (std::uint32_t step = 1; step <= steps; ++step) {
+    const std::int64_t beginMs = 10 * step;
+    batch.steps.push_back(stepAt(step, beginMs, 9, length(step)));
+    batch.memorySamples.emplace_back((beginMs + 4) * kMs, 2 * kBase, kBase, kBase,
+                                     events::SampleOrigin::Timer);
+    batch.memorySamples.emplace_back((beginMs + 8) * kMs, bytes(step), kBase, kBase,
+                                     events::SampleOrigin::PhaseBoundary);
+  }
+  LiveStore store;
+  store.apply(batch.view());
+  return memoryGrowth(store);
+}
+
+std::uint32_t same(std::uint32_t /*step*/) {
+  return 64;
+}
+
+}  // namespace
+
+class TestMemoryGrowth : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void isWhatAStepLeaves() {
+    const auto growth = growthOf(
+        40, [](auto step) { return kBase + step * 4096; }, same);
+    QCOMPARE(growth->pairs, std::uint64_t{38});  // without the first
+    QCOMPARE(growth->medianBytes, 4096.0);
+    QCOMPARE(growth->slopeBytes, 4096.0);
+  }
+
+  void whatComesOnceIsNone() {
+    const auto growth = growthOf(
+        40, [](auto step) { return step < 20 ? kBase : 3 * kBase; }, same);
+    QCOMPARE(growth->medianBytes, 0.0);
+    const auto first = growthOf(
+        40, [](auto step) { return step < 2 ? 0 : kBase; }, same);
+    QCOMPARE(first->slopeBytes, 0.0);
+  }
+
+  void aLeakEveryFewStepsShowsInTheLongRun() {
+    const auto growth = growthOf(
+        40, [](auto step) { return kBase + step / 4 * 4000; }, same);
+    QCOMPARE(growth->medianBytes, 0.0);
+    QVERIFY(std::fabs(growth->slopeBytes - 1000) < 50);
+  }
+
+  void onlyStepsOfOneShapeAreCompared() {
+    const auto length = [](std::uint32_t step) { return 8 + step * 7 % 5; };
+    const auto bytes = [&](std::uint32_t step) { return kBase + length(step) * 100'000; };
+    const auto still = growthOf(40, bytes, length);
+    QCOMPARE(still->medianBytes, 0.0);
+    QCOMPARE(still->slopeBytes, 0.0);
+    const auto grows = growthOf(
+        40, [&](auto step) { return bytes(step) + step * 10; }, length);
+    QCOMPARE(grows->medianBytes, 10.0);
+    QCOMPARE(grows->slopeBytes, 10.0);
+  }
+
+  void isUnknownWhereNoShapeComesTwice() {
+    QVERIFY(!growthOf(
+        40, [](auto) { return kBase; }, [](auto step) { return step; }));
+    QVERIFY(!growthOf(
+        2, [](auto) { return kBase; }, same));
+    QVERIFY(!growthOf(
+        0, [](auto) { return kBase; }, same));
+  }
+
+  void theAllocatorsOwnReadingComesFirst() {
+    OwnedBatch batch;
+    for (std::uint32_t step = 1; step <= 3; ++step) {
+      batch.steps.push_back(stepAt(step, 10 * step, 9));
+      batch.memorySamples.emplace_back((10 * step + 8) * kMs, kBase, kBase, kBase,
+                                       events::SampleOrigin::Timer);
+      // In any order; the last phase counts.
+      batch.phaseMemory.emplace_back((10 * step + 7) * kMs, kBase, kBase, 1000 * step, step,
+                                     Phase::OptimizerStep);
+      batch.phaseMemory.emplace_back((10 * step + 3) * kMs, kBase, kBase, kBase, step,
+                                     Phase::Forward);
+    }
+    LiveStore store;
+    store.apply(batch.view());
+    QCOMPARE(currentAtStepEnds(store)[1].bytes, 2000.0);
+    QCOMPARE(memoryGrowth(store)->medianBytes, 1000.0);
+  }
+
+  /// However shapes and their own memory vary, a leak is found to the byte.
+  void aLeakIsFoundUnderAnyShapes() {
+    std::mt19937 random(9);
+    for (int round = 0; round < 50; ++round) {
+      const std::uint32_t shapes = 1 + random() % 30, leak = random() % 100'000, salt = random();
+      const auto length = [=](std::uint32_t step) {
+        return 1 + (step * 2654435761U ^ salt) % shapes;
+      };
+      const auto bytes = [&](std::uint32_t step) {
+        return kBase + std::uint64_t{length(step)} * 123'457 + std::uint64_t{step} * leak;
+      };
+      const auto growth = growthOf(400, bytes, length);
+      QVERIFY(growth && std::fabs(growth->medianBytes - leak) < 1e-6);
+      QVERIFY(std::fabs(growth->slopeBytes - leak) < 1e-6);
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(TestMemoryGrowth)
+#include "tst_memory_growth.moc"
