@@ -31,10 +31,17 @@ class PaneStack final : public QWidget {
   /// Draws everything now: for pictures.
   void renderNow();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void shareHeight();
+
   std::vector<TimePane*> panes_;
   StepTimePane* stepTime_;
   ThroughputPane* throughput_;
+  MemoryPane* memory_;
+  TimelinePane* timeline_;
   DetailsStrip* details_;
 };
 

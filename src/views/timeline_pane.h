@@ -5,14 +5,20 @@
 
 namespace highwater::views {
 
-/// The lanes: steps, phases, sync points, fallbacks, markers.
+/// The lanes: steps, phases, ops where they were recorded (a few depths of each thread), sync
+/// points, fallbacks, markers.
 class TimelinePane final : public TimePane {
   Q_OBJECT
 
  public:
   TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                QWidget* parent = nullptr);
+  void refresh() override;
   void setMeasures(const PaneMeasures& measures) override;
+  /// How many rows ops may take, where they have as many depths.
+  void setMostOpRows(int most);
+  /// The height without the rows of ops.
+  [[nodiscard]] int heightWithoutOps() const;
 
   /// The event under a point of this widget, with a slack of a few pixels.
   [[nodiscard]] std::optional<EventRef> eventAt(const QPoint& position) const;
@@ -26,7 +32,14 @@ class TimelinePane final : public TimePane {
   void clicked(const QPoint& position) override;
 
  private:
+  void layOut();
+  void paintOpLabel(QPainter& painter, const LaneRows::Row& row, const QRectF& box) const;
+  [[nodiscard]] std::optional<EventRef> opAt(const LaneRows::Row& row, std::int64_t at,
+                                             std::int64_t slack) const;
+
   LaneRows rows_;
+  std::vector<OpLane> opLanes_;
+  int mostOpRows_ = 4;
   TimelineLanes* lanes_;
 };
 
