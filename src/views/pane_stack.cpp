@@ -14,9 +14,8 @@ namespace highwater::views {
 namespace {
 
 /// Of the height that memory and ops share, ops may take so much; memory keeps kLeastMemory anyway.
-constexpr double kOpsShare = 0.5;
+constexpr double kOpsShare = 0.45;
 constexpr int kLeastMemory = 160;
-constexpr int kLeastOpRows = 2;
 
 }  // namespace
 
@@ -42,6 +41,10 @@ PaneStack::PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocu
   column->addWidget(details_);
   column->addWidget(overview);
   setMinimumWidth(560);
+  // Explicit, and that of the small layout: the rows of ops take what is there, and neither they
+  // nor the larger layout may keep the window from shrinking.
+  setSmall(true);
+  setMinimumHeight(fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory);
   setSmall(false);
 }
 
@@ -70,18 +73,26 @@ void PaneStack::resizeEvent(QResizeEvent* event) {
   shareHeight();
 }
 
-void PaneStack::shareHeight() {
-  int shared = height();
+int PaneStack::fixedHeight() const {
+  int fixed = 0;
   for (int i = 0; i < layout()->count(); ++i) {
     const QWidget* pane = layout()->itemAt(i)->widget();
     if (pane != memory_ && pane != timeline_ && !pane->isHidden()) {
-      shared -= pane->minimumHeight();
+      fixed += pane->minimumHeight();
     }
   }
-  shared -= timeline_->heightWithoutOps();
+  return fixed;
+}
+
+void PaneStack::shareHeight() {
+  const int shared = height() - fixedHeight() - timeline_->heightWithoutOps();
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows = static_cast<int>(forOps / LaneRows::opRowHeight(timeline_->measures().small));
-  timeline_->setMostOpRows(std::max(rows, kLeastOpRows));
+  timeline_->setMostOpRows(std::max(rows, 0));
+}
+
+void PaneStack::offerOps(QAction* action) {
+  timeline_->offerOps(action);
 }
 
 void PaneStack::renderNow() {

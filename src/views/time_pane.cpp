@@ -38,6 +38,7 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
     paintMarks(p);
     if (hasMarkLines()) {
       paintKnobLines(p);
+      paintEndLine(p);
       paintSelectionEdges(p);
     }
   });
@@ -179,6 +180,17 @@ void TimePane::paintKnobLines(QPainter& painter) const {
       painter.drawLine(QPointF(x, plot.top()), QPointF(x, height()));
       last = x;
     }
+  }
+}
+
+void TimePane::paintEndLine(QPainter& painter) const {
+  if (!endMark(*store_)) {
+    return;
+  }
+  const QRect plot = plotRect();
+  const double x = std::round(scale().pixelAt(store_->completeUpToNs()));
+  if (x >= plot.left() && x <= plot.right()) {
+    painter.fillRect(QRectF(x, plot.top(), 1, height() - plot.top()), theme().vermillion);
   }
 }
 

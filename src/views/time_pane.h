@@ -105,6 +105,7 @@ class TimePane : public QCustomPlot {
   void paintHeader(QPainter& painter) const;
   void paintSelectionEdges(QPainter& painter) const;
   void paintKnobLines(QPainter& painter) const;
+  void paintEndLine(QPainter& painter) const;
   void paintEmpty(QPainter& painter) const;
 
   PaneMeasures measures_;

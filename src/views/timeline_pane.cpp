@@ -1,5 +1,7 @@
 #include "views/timeline_pane.h"
 
+#include <QAction>
+#include <QToolButton>
 #include <cmath>
 
 #include "views/event_text.h"
@@ -31,7 +33,13 @@ QString laneName(Lane lane) {
 
 TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                            QWidget* parent)
-    : TimePane(store, axis, focus, parent), lanes_(new TimelineLanes(this, store, focus)) {
+    : TimePane(store, axis, focus, parent),
+      lanes_(new TimelineLanes(this, store, focus)),
+      offer_(new QToolButton(this)) {
+  offer_->setObjectName(QStringLiteral("offerOpsButton"));
+  offer_->setProperty("kind", "link");
+  offer_->setFocusPolicy(Qt::NoFocus);
+  offer_->hide();
   setObjectName(QStringLiteral("timelinePane"));
   setAccessibleName(tr("Timeline of steps, phases, sync points, fallbacks and markers"));
   TimelinePane::setMeasures({});
@@ -48,6 +56,36 @@ void TimelinePane::setMeasures(const PaneMeasures& measures) {
   TimePane::setMeasures(measures);
   axisRect()->setMargins(QMargins(measures.gutter, measures.header, measures.rightInset, 1));
   layOut();
+}
+
+void TimelinePane::offerOps(QAction* action) {
+  QAction* wanted = store_->ops().empty() ? action : nullptr;
+  if (wanted == offer_->defaultAction()) {
+    return;
+  }
+  if (offer_->defaultAction()) {
+    offer_->removeAction(offer_->defaultAction());
+  }
+  if (wanted) {
+    offer_->setDefaultAction(wanted);
+  }
+  offer_->setVisible(wanted != nullptr);
+  const QFontMetricsF metrics(textFont(kText));
+  offer_->adjustSize();
+  offer_->move(measures().gutter + static_cast<int>(metrics.horizontalAdvance(notRecorded())) + 14,
+               13 - offer_->height() / 2);
+  scheduleOverlay();
+}
+
+QString TimelinePane::notRecorded() const {
+  return tr("Ops are not recorded at this level");
+}
+
+std::vector<Readout> TimelinePane::readouts() const {
+  if (offer_->isHidden()) {
+    return {};
+  }
+  return {{Swatch::kNone, {}, notRecorded(), {}}};
 }
 
 void TimelinePane::setMostOpRows(int most) {

@@ -3,6 +3,8 @@
 #include "views/time_pane.h"
 #include "views/timeline_lanes.h"
 
+class QToolButton;
+
 namespace highwater::views {
 
 /// The lanes: steps, phases, ops where they were recorded (a few depths of each thread), sync
@@ -17,6 +19,8 @@ class TimelinePane final : public TimePane {
   void setMeasures(const PaneMeasures& measures) override;
   /// How many rows ops may take, where they have as many depths.
   void setMostOpRows(int most);
+  /// See PaneStack::offerOps().
+  void offerOps(QAction* action);
   /// The height without the rows of ops.
   [[nodiscard]] int heightWithoutOps() const;
 
@@ -27,12 +31,14 @@ class TimelinePane final : public TimePane {
  protected:
   void paintMarks(QPainter& painter) override;
   [[nodiscard]] QString title() const override { return tr("Timeline"); }
+  [[nodiscard]] std::vector<Readout> readouts() const override;
   [[nodiscard]] QString emptyText() const override;
   [[nodiscard]] QString tipAt(const QPoint& position) const override;
   void clicked(const QPoint& position) override;
 
  private:
   void layOut();
+  [[nodiscard]] QString notRecorded() const;
   void paintOpLabel(QPainter& painter, const LaneRows::Row& row, const QRectF& box) const;
   [[nodiscard]] std::optional<EventRef> opAt(const LaneRows::Row& row, std::int64_t at,
                                              std::int64_t slack) const;
@@ -41,6 +47,7 @@ class TimelinePane final : public TimePane {
   std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
   TimelineLanes* lanes_;
+  QToolButton* offer_;
 };
 
 }  // namespace highwater::views
