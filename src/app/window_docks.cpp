@@ -159,7 +159,7 @@ void WindowDocks::makeOpsTable() {
   opsTable_->setAccessibleName(tr("Ops"));
   opsTable_->setModel(&ops_);
   opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
-  opsTable_->setColumnWidths({176, 56, 60, 76, 76, 120, 80});
+  opsTable_->setColumnWidths({160, 54, 54, 70, 66, 112, 78});
   opsTable_->setEmptyText(
       tr("No op was recorded here. Record every op for some steps (Run menu, "
          "or Ctrl+L) to see what each costs"));
@@ -280,7 +280,7 @@ void WindowDocks::setSmall(bool small) {
   const int nowHeight = 28 + now_.rowCount() * 22 + 14;
   window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
-    window_->resizeDocks({eventsDock_, syncDock_}, {1000, 1000}, Qt::Horizontal);
+    window_->resizeDocks({eventsDock_, syncDock_}, {1140, 860}, Qt::Horizontal);
   }
 }
 

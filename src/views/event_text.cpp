@@ -109,7 +109,8 @@ EventText opText(const LiveStore& store, std::uint32_t row, const Theme& theme) 
   if (op.current_bytes() >= 0) {
     t.details << tr("%1 after").arg(text(formatBytes(std::uint64_t(op.current_bytes()))));
   }
-  t.details << text(store.threadName(op.thread()));
+  const QString thread = text(store.threadName(op.thread()));
+  t.details << (thread.startsWith(QLatin1String("thread ")) ? thread : tr("thread %1").arg(thread));
   return t;
 }
 

@@ -195,6 +195,9 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(12, 10, 12, 10);
   all->setSpacing(8);
+  emptyTitle_ = plainLabel(this, "title");
+  emptyTitle_->setText(tr("No findings"));
+  all->addWidget(emptyTitle_);
   empty_ = plainLabel(this, "quiet");
   empty_->setObjectName(QStringLiteral("noFindings"));
   all->addWidget(empty_);
@@ -232,6 +235,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
     cards_[i]->showFinding(findings.found[i]);
   }
   empty_->setVisible(count == 0);
+  emptyTitle_->setVisible(count == 0 && findings.steps > 0);
   if (!begun) {
     empty_->setText(
         tr("What costs time or memory appears here, the worst first, once a run has a "
@@ -239,7 +243,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
   } else if (findings.steps == 0) {
     empty_->setText(tr("Too few steps to judge: the first ones are unlike the rest"));
   } else {
-    empty_->setText(tr("No findings\nIn %1 steps no fallback, unplanned sync point, starved device "
+    empty_->setText(tr("In %1 steps no fallback, unplanned sync point, starved device "
                        "or growing memory costs enough to be worth a change")
                         .arg(findings.steps));
   }

@@ -65,7 +65,7 @@ class FindingsPanel final : public QWidget {
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
 
   QVBoxLayout *column_, *acceptedColumn_;
-  QLabel *empty_, *acceptedTitle_;
+  QLabel *emptyTitle_, *empty_, *acceptedTitle_;
   QWidget* acceptedBox_;
   std::vector<FindingCard*> cards_;
   std::vector<analysis::AcceptedFallback> accepted_;

@@ -280,6 +280,14 @@ void TimelineLanes::drawOps(const Frame& f, const LaneRows::Row& row) const {
       text = f.painter.fontMetrics().elidedText(forms.back(), Qt::ElideRight,
                                                 static_cast<int>(span.box.width() - 8));
     }
+    if (text.isEmpty()) {
+      continue;
+    }
+    if (stall) {  // on a hatch nobody could read it
+      const double textWidth = f.painter.fontMetrics().horizontalAdvance(text);
+      f.painter.fillRect(QRectF(span.box.left(), top, textWidth + 8, height),
+                         opColor(span.look, f.theme));
+    }
     f.painter.setPen(stall ? QColor(0x12, 0x14, 0x17) : f.theme.text1);
     f.painter.drawText(span.box.adjusted(4, 0, -2, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
   }
