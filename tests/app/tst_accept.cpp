@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
