@@ -57,6 +57,9 @@ void OpColumns::markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t lo
 void OpColumns::forgetDownTo(std::size_t most) {
   if (records.size() <= most) return;
   const std::size_t count = records.size() - most;
+  for (std::size_t i = 0; i < count; ++i) {
+    forgottenUpToNs = std::max(forgottenUpToNs, records[i].begin_ns() + records[i].duration_ns());
+  }
   records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
   firstRow += count;
   for (auto& [key, spans] : lanes) {

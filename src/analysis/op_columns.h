@@ -30,6 +30,7 @@ struct OpColumns {
   std::vector<events::OpSpan> records;  ///< the first one is of row `firstRow`
   std::map<LaneKey, SpanIndex> lanes;
   std::size_t firstRow = 0;
+  std::int64_t forgottenUpToNs = 0;  ///< ops that ended before may be missing; 0: none is
 
   [[nodiscard]] bool empty() const { return records.empty(); }
   /// One past the newest row.

@@ -42,6 +42,7 @@ void askForReason(QWidget* parent, const QString& op,
   reason->setPlaceholderText(tr("Why the CPU is fine for it: once an epoch only"));
   reason->setMaxLength(static_cast<int>(wire::kMaxTextBytes / 4));  // in UTF-8 four bytes at most
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, dialog);
+  buttons->button(QDialogButtonBox::Cancel)->setIcon({});  // the window's buttons have none
   QPushButton* accept = buttons->addButton(tr("Accept"), QDialogButtonBox::AcceptRole);
   accept->setObjectName(QStringLiteral("acceptButton"));
   accept->setEnabled(false);

@@ -159,7 +159,7 @@ void WindowDocks::makeOpsTable() {
   opsTable_->setAccessibleName(tr("Ops"));
   opsTable_->setModel(&ops_);
   opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
-  opsTable_->setColumnWidths({160, 54, 54, 70, 66, 112, 78});
+  opsTable_->setColumnWidths({156, 62, 54, 70, 68, 108, 78});
   opsTable_->setEmptyText(
       tr("No op was recorded here. Record every op for some steps (Run menu, "
          "or Ctrl+L) to see what each costs"));

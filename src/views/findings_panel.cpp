@@ -282,12 +282,14 @@ void FindingsPanel::showAccepted(const std::vector<AcceptedFallback>& accepted) 
     head->addWidget(op, 1);
     head->addWidget(withdraw);
     column->addLayout(head);
-    auto* why = plainLabel(entry, "quiet");
-    why->setText(tr("%1, %2 a step, %3×")
-                     .arg(each.reason.empty() ? tr("No reason given") : text(each.reason),
-                          text(formatDuration(static_cast<std::int64_t>(each.costMs * kNsPerMs))))
-                     .arg(each.count));
+    auto* why = plainLabel(entry, "plain");
+    why->setText(each.reason.empty() ? tr("No reason given") : text(each.reason));
     column->addWidget(why);
+    auto* cost = plainLabel(entry, "quiet");
+    cost->setText(tr("%1 a step, %2×")
+                      .arg(text(formatDuration(static_cast<std::int64_t>(each.costMs * kNsPerMs))))
+                      .arg(each.count));
+    column->addWidget(cost);
     acceptedColumn_->addWidget(entry);
   }
 }

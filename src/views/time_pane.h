@@ -102,6 +102,7 @@ class TimePane : public QCustomPlot {
   enum class Drag { kNone, kPan, kSelect };
 
   void drawAll();
+  void showTip(const QPoint& position);
   void paintHeader(QPainter& painter) const;
   void paintSelectionEdges(QPainter& painter) const;
   void paintKnobLines(QPainter& painter) const;

@@ -1,5 +1,6 @@
 #include "views/timeline_lanes.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 
@@ -154,6 +155,7 @@ void TimelineLanes::draw(QCPPainter* painter) {
   const QRect rect = keyAxis()->axisRect()->rect();
   const Frame frame{*painter, Theme::of(parentPlot()), timeScale(), double(rect.left()),
                     double(rect.right() + 1)};
+  drawForgotten(frame);
   for (const LaneRows::Row& row : rows_.rows) {
     // Depths of one thread stand on each other.
     if (row.lane != Lane::kOps || row.ops.key.second == 0) {
@@ -291,6 +293,26 @@ void TimelineLanes::drawOps(const Frame& f, const LaneRows::Row& row) const {
     f.painter.setPen(stall ? QColor(0x12, 0x14, 0x17) : f.theme.text1);
     f.painter.drawText(span.box.adjusted(4, 0, -2, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
   }
+}
+
+void TimelineLanes::drawForgotten(const Frame& f) const {
+  const auto& rows = rows_.rows;
+  const auto isOps = [](const LaneRows::Row& row) { return row.lane == Lane::kOps; };
+  const auto first = std::find_if(rows.begin(), rows.end(), isOps);
+  const double right =
+      std::min(std::round(f.scale.pixelAt(store_->ops().forgottenUpToNs)), f.right);
+  if (first == rows.end() || store_->ops().forgottenUpToNs == 0 || right <= f.left) {
+    return;
+  }
+  const auto behind = std::find_if_not(first, rows.end(), isOps);
+  const QRectF box(f.left, first->top, right - f.left, behind->top - first->top);
+  f.painter.fillRect(box, hatchBrush(f.theme.grid, f.theme.plot));
+  f.painter.setFont(textFont(kSmallText));
+  f.painter.setPen(f.theme.text3);
+  const QString text =
+      QCoreApplication::translate("TimelineLanes", "Older ops are kept in the recording only");
+  f.painter.drawText(box.adjusted(8, 0, -8, 0), Qt::AlignVCenter | Qt::AlignRight,
+                     fitText(f.painter, {text}, box.width() - 16));
 }
 
 void TimelineLanes::drawSyncPoints(const Frame& f) const {

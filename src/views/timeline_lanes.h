@@ -60,6 +60,8 @@ class TimelineLanes final : public StorePlottable {
   void drawMarkers(const Frame& frame) const;
   void drawEnd(const Frame& frame) const;
   void drawOps(const Frame& frame, const LaneRows::Row& row) const;
+  /// Where the store has no ops any more, though there may have been some.
+  void drawForgotten(const Frame& frame) const;
   /// Marks the spans of the focused op in one row.
   void markOp(const Frame& frame, const LaneRows::Row& row, const analysis::SpanIndex& spans) const;
   void drawPicked(const Frame& frame, const LaneRows::Row& row) const;

@@ -41,7 +41,7 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
   offer_->setFocusPolicy(Qt::NoFocus);
   offer_->hide();
   setObjectName(QStringLiteral("timelinePane"));
-  setAccessibleName(tr("Timeline of steps, phases, sync points, fallbacks and markers"));
+  setAccessibleName(tr("Timeline of steps, phases, ops, sync points, fallbacks and markers"));
   TimelinePane::setMeasures({});
 }
 

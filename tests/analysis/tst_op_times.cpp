@@ -153,6 +153,7 @@ class TestOpTimes : public QObject {
     ops.forgetDownTo(50);
     QCOMPARE(ops.records.size(), std::size_t{50});
     QCOMPARE(ops.firstRow, std::size_t{150});
+    QCOMPARE(ops.forgottenUpToNs, std::int64_t{7450});
     QVERIFY(!ops.at(149) && ops.at(150) && ops.at(199) && !ops.at(200));
     QCOMPARE(ops.at(199)->begin_ns(), std::int64_t{9900});
     for (const auto& [key, lane] : ops.lanes) {

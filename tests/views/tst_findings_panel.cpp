@@ -117,7 +117,8 @@ class TestFindingsPanel : public QObject {
     findings.accepted = {{"aten::gelu", "once an epoch", 4, 0.5}};
     panel.showFindings(findings, true);
     QVERIFY(textsOf(panel).contains("aten::gelu"));
-    QVERIFY(textsOf(panel).contains("once an epoch, 0.50 ms a step, 4×"));
+    QVERIFY(textsOf(panel).contains("once an epoch"));
+    QVERIFY(textsOf(panel).contains("0.50 ms a step, 4×"));
     QSignalSpy withdraw(&panel, &FindingsPanel::withdrawRequested);
     panel.findChild<QToolButton*>(QStringLiteral("withdrawButton"))->click();
     QTRY_COMPARE(withdraw.count(), 1);

@@ -201,6 +201,41 @@ class TestOpLanes : public QObject {
       QVERIFY(frames[4] < 100'000'000);
     }
   }
+
+  void whatIsForgottenIsSaid() {
+    Bench bench({.steps = 3});
+    std::int64_t ns = 1'000'000'000;
+    qint64 longest = 0;
+    const std::int64_t firstNs = ns;
+    for (std::size_t taken = 0; taken < OpColumns::kMostOps + 1000; taken += 50'000) {
+      test::OwnedBatch batch;
+      for (int i = 0; i < 50'000; ++i, ns += 2000) batch.ops.push_back(op(ns, 1500, 1, 0));
+      batch.completeUpToNs = ns;
+      QElapsedTimer clock;
+      clock.start();
+      bench.store.apply(Message(batch.view()));
+      longest = std::max(longest, clock.elapsed());
+    }
+    const OpColumns& ops = bench.store.ops();
+    qInfo("%zu ops kept, %zu forgotten; the longest batch of 50000 took %lld ms",
+          ops.records.size(), ops.firstRow, static_cast<long long>(longest));
+    QVERIFY(ops.records.size() <= OpColumns::kMostOps && ops.firstRow > 0);
+    QCOMPARE(ops.forgottenUpToNs, firstNs + 2000 * std::int64_t(ops.firstRow - 1) + 1500);
+    bench.focus.pick({Lane::kOps, 0});
+    QVERIFY(!bench.focus.picked());
+    bench.axis.setExtent({0, ns});
+    bench.axis.setVisible({ops.forgottenUpToNs - 500'000'000, ops.forgottenUpToNs + 500'000'000});
+    bench.pane.refresh();
+    const QImage image = bench.render();
+    const auto row = bench.opRows()[0];
+    const int y = static_cast<int>(row.top + row.height / 2);
+    const QRgb ground = Theme::dark().plot.rgb();
+    int left = 0, right = 0;  // hatched where they are missing, in the phase's colour behind
+    for (int x = 300; x < 400; ++x) left += image.pixel(x, y) != ground;
+    for (int x = 700; x < 800; ++x) right += image.pixel(x, y) != ground;
+    QVERIFY2(left > 0 && left < 80, qPrintable(QString::number(left)));
+    QCOMPARE(right, 100);
+  }
 };
 
 QTEST_MAIN(TestOpLanes)
