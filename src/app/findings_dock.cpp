@@ -58,8 +58,10 @@ void FindingsDock::judgeNow() {
   sinceJudged_.start();
   revision_ = store_->revision();
   panel_->showFindings(findings, store_->hello().has_value());
-  title_->setSubtitle(
-      findings.found.empty() ? QString() : tr("%1, the worst first").arg(findings.found.size()));
+  const std::size_t count = findings.found.size();
+  title_->setSubtitle(count == 0   ? QString()
+                      : count == 1 ? QStringLiteral("1")
+                                   : tr("%1, the worst first").arg(count));
 }
 
 void FindingsDock::show(const analysis::Finding& finding) {
