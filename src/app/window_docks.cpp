@@ -130,7 +130,7 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   table->setOpLook(
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({168, 52, 72, 124, 84});
+  table->setColumnWidths({156, 48, 68, 116, 76});
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
@@ -280,7 +280,7 @@ void WindowDocks::setSmall(bool small) {
   const int nowHeight = 28 + now_.rowCount() * 22 + 14;
   window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
-    window_->resizeDocks({eventsDock_, syncDock_}, {1140, 860}, Qt::Horizontal);
+    window_->resizeDocks({eventsDock_, syncDock_}, {1080, 920}, Qt::Horizontal);
   }
 }
 
