@@ -130,7 +130,7 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   table->setOpLook(
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({156, 48, 68, 116, 76});
+  table->setColumnWidths({152, 48, 68, 112, 84});
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
