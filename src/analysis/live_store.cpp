@@ -43,6 +43,10 @@ double readingOrNaN(std::int64_t reading) {
   return reading < 0 ? kNaN : static_cast<double>(reading);
 }
 
+std::uint8_t lookOf(const events::SyncPoint& sync) {
+  return isUnplanned(sync) ? OpLook::kUnplannedWait : OpLook::kPlannedWait;
+}
+
 /// A marker's value as a knob; what is no such number leaves the knob as it was.
 void setKnob(std::uint32_t& knob, double value) {
   if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
@@ -72,6 +76,7 @@ void LiveStore::apply(const Message& message) {
           probeLevel_ = value.probeLevel;
         } else if constexpr (std::is_same_v<T, Definitions>) {
           definitions_.add(value);
+          for (const auto& thread : value.threads) threadNames_[thread.id] = thread.name;
         } else if constexpr (std::is_same_v<T, EventBatch>) {
           addBatch(value);
         } else if constexpr (std::is_same_v<T, RunEnd>) {
@@ -169,6 +174,7 @@ void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
       static_cast<std::uint8_t>(sync.deliberate() != 0 ? kind | kDeliberateBit : kind);
   syncLane_.append(spanOf(sync.begin_ns(), sync.duration_ns(), syncPoints_.size(), category));
   syncPoints_.push_back(sync);
+  if (!ops_.empty()) ops_.markStall(sync.thread(), sync.begin_ns(), lookOf(sync));
   if (isUnplanned(sync)) {
     addLostTime(sync.step(), sync.duration_ns(), steps_.unplannedSyncMs, pendingSyncNs_);
   }
@@ -178,6 +184,9 @@ void LiveStore::addFallback(const events::FallbackEvent& fallback) {
   fallbackLane_.append(spanOf(fallback.begin_ns(), fallback.duration_ns(), fallbacks_.size(),
                               static_cast<std::uint8_t>(fallback.phase())));
   fallbacks_.push_back(fallback);
+  if (!ops_.empty()) {
+    ops_.markStall(fallback.thread(), fallback.begin_ns(), OpLook::kFallback);
+  }
   addLostTime(fallback.step(), fallback.duration_ns(), steps_.fallbackMs, pendingFallbackNs_);
 }
 
@@ -228,9 +237,29 @@ void LiveStore::addMarker(const events::Marker& marker) {
 }
 
 void LiveStore::addOp(const events::OpSpan& op) {
-  ops_.lanes[{op.thread(), op.depth()}].append(spanOf(
-      op.begin_ns(), op.duration_ns(), ops_.records.size(), static_cast<std::uint8_t>(op.phase())));
-  ops_.records.push_back(op);
+  ops_.add(op, stallLook(op));
+}
+
+std::uint8_t LiveStore::stallLook(const events::OpSpan& op) const {
+  // The probe stamps an op and the stall that it is with one time.
+  const auto isHere = [&op](const SpanIndex& lane, const auto& events, std::size_t i) {
+    return lane[i].beginNs == op.begin_ns() && events[lane[i].payload].thread() == op.thread();
+  };
+  for (std::size_t i = fallbackLane_.firstFrom(op.begin_ns());
+       i < fallbackLane_.size() && fallbackLane_[i].beginNs == op.begin_ns(); ++i) {
+    if (isHere(fallbackLane_, fallbacks_, i)) return OpLook::kFallback;
+  }
+  for (std::size_t i = syncLane_.firstFrom(op.begin_ns());
+       i < syncLane_.size() && syncLane_[i].beginNs == op.begin_ns(); ++i) {
+    if (isHere(syncLane_, syncPoints_, i)) return lookOf(syncPoints_[syncLane_[i].payload]);
+  }
+  return 0;
+}
+
+std::string LiveStore::threadName(ThreadId id) const {
+  const auto found = threadNames_.find(id);
+  return found != threadNames_.end() && !found->second.empty() ? found->second
+                                                               : "thread " + std::to_string(id);
 }
 
 const FallbackAcceptance* LiveStore::acceptanceOf(const std::string& op) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/op_columns.h"
 #include "analysis/series_pyramid.h"
 #include "analysis/span_index.h"
 #include "core/definition_table.h"
@@ -38,13 +39,6 @@ struct StepColumns {
   SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
   SpanIndex lane;
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
-};
-
-/// Ops at ProbeLevel Ops, in the order in which they ended; a lane for each thread and depth, whose
-/// payload is the row.
-struct OpColumns {
-  std::vector<events::OpSpan> records;
-  std::map<std::pair<ThreadId, std::uint16_t>, SpanIndex> lanes;
 };
 
 /// The innermost span that was open when the worker last reported one.
@@ -104,6 +98,9 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
   [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
   [[nodiscard]] std::string callSite(CallSiteId id) const { return definitions_.callSite(id); }
+  [[nodiscard]] std::string callStack(CallSiteId id) const { return definitions_.callStack(id); }
+  /// The thread's own name, "thread 3" where it has none.
+  [[nodiscard]] std::string threadName(ThreadId id) const;
   [[nodiscard]] std::string markerText(const events::Marker& marker) const {
     return definitions_.markerText(marker);
   }
@@ -142,6 +139,8 @@ class LiveStore final : public MessageSink {
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
   void addOp(const events::OpSpan& op);
+  /// The OpLook bits of an op that is a stall, 0 for any other.
+  [[nodiscard]] std::uint8_t stallLook(const events::OpSpan& op) const;
   void addOpenSpans(std::span<const events::OpenSpan> spans);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
@@ -172,6 +171,7 @@ class LiveStore final : public MessageSink {
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, syncLane_, fallbackLane_;
   DefinitionTable definitions_;
+  std::map<ThreadId, std::string> threadNames_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
   std::optional<events::OpenSpan> openSpan_;
   Knobs knobs_;

@@ -48,31 +48,6 @@ class CountedSteps {
   std::uint64_t count_ = 0;
 };
 
-/// Self times, from ops in the order in which they ended on their thread.
-class SelfTimes {
- public:
-  [[nodiscard]] std::int64_t add(const OpSpan& op) {
-    std::vector<const OpSpan*>& ended = byThread_[op.thread()];
-    std::int64_t insideNs = 0;
-    for (; !ended.empty() && ended.back()->depth() > op.depth(); ended.pop_back()) {
-      const OpSpan& each = *ended.back();
-      // Where an op was lost, the ones within it are left over: they began before this one.
-      const bool within = each.begin_ns() >= op.begin_ns();
-      if (within && each.depth() == op.depth() + 1) insideNs += each.duration_ns();
-    }
-    if (op.depth() == 0) {
-      ended.clear();
-    } else {
-      ended.push_back(&op);
-    }
-    return std::max<std::int64_t>(op.duration_ns() - insideNs, 0);
-  }
-
- private:
-  /// Those whose parent has not ended.
-  std::unordered_map<ThreadId, std::vector<const OpSpan*>> byThread_;
-};
-
 /// Current allocated at one moment, and who saw it: an op's end, or a phase's.
 struct Reading {
   std::int64_t timeNs = 0;
@@ -128,35 +103,38 @@ Net netOf(const std::vector<Reading>& readings) {
   return net;
 }
 
-/// Finds the tensors that ops allocated.
+/// Finds the tensors that ops allocated: what current grew by in an op and not in the ops within
+/// it.
 class Tensors {
  public:
-  explicit Tensors(const std::vector<Reading>& readings) : readings_(readings) {}
-
   /// In the order in which the ops ended on their thread.
   void add(const OpSpan& op) {
-    auto& inside = byThread_[op.thread()];
-    if (allocated(op)) {
-      std::erase_if(inside, [&op](const OpSpan* each) {
-        return each->begin_ns() >= op.begin_ns() && each->output_bytes() == op.output_bytes();
-      });
-      inside.push_back(&op);
+    std::vector<Made>& made = byThread_[op.thread()];
+    const auto inside = std::stable_partition(made.begin(), made.end(), [&op](const Made& each) {
+      return each.op->begin_ns() < op.begin_ns();
+    });
+    std::uint64_t insideBytes = 0;
+    for (auto each = inside; each != made.end(); ++each) insideBytes += each->bytes;
+    if (made.end() - inside == 1 && insideBytes == op.grown_bytes()) {
+      inside->op = &op;  // the op that the user called, for the one in it that allocates
+    } else if (op.grown_bytes() > insideBytes) {
+      made.push_back({&op, op.grown_bytes() - insideBytes});
     }
     if (op.depth() == 0) {
-      for (const OpSpan* each : inside) keep(*each);
-      inside.clear();
+      for (const Made& each : made) keep(each);
+      made.clear();
     }
   }
 
   [[nodiscard]] std::vector<LargeTensor> largest(const LiveStore& store) const {
-    std::vector<std::pair<std::uint64_t, const OpSpan*>> sorted;
-    for (const auto& [key, op] : kept_) sorted.emplace_back(op->output_bytes(), op);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second->begin_ns() < b.second->begin_ns();
+    std::vector<Made> sorted;
+    for (const auto& [key, made] : kept_) sorted.push_back(made);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Made& a, const Made& b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.op->begin_ns() < b.op->begin_ns();
     });
     sorted.resize(std::min(sorted.size(), kMostLargeTensors));
     std::vector<LargeTensor> tensors;
-    for (const auto& [bytes, op] : sorted) {
+    for (const auto& [op, bytes] : sorted) {
       tensors.push_back({bytes, store.name(op->op()), store.name(op->shapes()),
                          store.modulePath(op->module_id()), op->backward() != 0, op->step()});
     }
@@ -164,25 +142,21 @@ class Tensors {
   }
 
  private:
-  [[nodiscard]] bool allocated(const OpSpan& op) const {
-    if (op.output_bytes() == 0 || op.current_bytes() < 0) return false;
-    const auto after =
-        std::upper_bound(readings_.begin(), readings_.end(), op.begin_ns(),
-                         [](std::int64_t ns, const Reading& each) { return ns < each.timeNs; });
-    if (after == readings_.begin()) return false;
-    const std::int64_t grownBy = op.current_bytes() - std::prev(after)->bytes;
-    return grownBy > 0 && static_cast<std::uint64_t>(grownBy) >= op.output_bytes();
-  }
+  struct Made {
+    const OpSpan* op = nullptr;
+    std::uint64_t bytes = 0;
+  };
 
-  void keep(const OpSpan& op) {
+  void keep(const Made& made) {
+    const OpSpan& op = *made.op;
     const auto [found, isNew] =
-        kept_.try_emplace({op.module_id(), op.op(), op.shapes(), op.backward()}, &op);
-    if (!isNew && op.output_bytes() > found->second->output_bytes()) found->second = &op;
+        kept_.try_emplace({op.module_id(), op.op(), op.shapes(), op.backward()}, made);
+    if (!isNew && made.bytes > found->second.bytes) found->second = made;
   }
 
-  const std::vector<Reading>& readings_;
-  std::unordered_map<ThreadId, std::vector<const OpSpan*>> byThread_;
-  std::map<std::tuple<ModuleId, NameId, NameId, std::uint8_t>, const OpSpan*> kept_;
+  /// Of ops whose outermost one has not ended.
+  std::unordered_map<ThreadId, std::vector<Made>> byThread_;
+  std::map<std::tuple<ModuleId, NameId, NameId, std::uint8_t>, Made> kept_;
 };
 
 template <typename Share>
@@ -198,15 +172,13 @@ OpSummary summarizeOps(const LiveStore& store) {
   if (store.ops().records.empty() || store.steps().records.empty()) return summary;
   const CountedSteps counted(store);
   summary.steps = counted.count();
-  const std::vector<Reading> readings = readingsOf(store, counted);
-  Net net = netOf(readings);
-  SelfTimes selfTimes;
-  Tensors tensors(readings);
+  Net net = netOf(readingsOf(store, counted));
+  Tensors tensors;
   std::map<NameId, OpShare> byOp;
   std::map<ModuleId, ModuleShare> byModule;
   for (const OpSpan& op : store.ops().records) {
-    const std::int64_t selfNs = selfTimes.add(op);
     if (!counted.hold(op)) continue;
+    const std::int64_t selfNs = store.ops().selfNs(op);
     tensors.add(op);
     ++summary.ops;
     OpShare& share = byOp[op.op()];

@@ -42,7 +42,7 @@ struct PhaseNet {
 
 struct LargeTensor {
   std::uint64_t bytes = 0;
-  std::string op;      ///< the outermost that returned it
+  std::string op;      ///< the outermost that made nothing else
   std::string shapes;  ///< of the op's arguments; may be empty
   std::string module;
   bool backward = false;
@@ -65,9 +65,8 @@ inline constexpr std::size_t kMostLargeTensors = 10;
 ///
 /// Memory: current is known when an op has returned. An increase from one op's end to the next is
 /// the one's that ended; a decrease is the one's before, whose results or saved tensors went back
-/// then. Threads take turns, so this goes by time over all of them. A tensor is counted as large
-/// where the op (with all that is in it) left current that much larger: views and ops in place are
-/// none.
+/// then. Threads take turns, so this goes by time over all of them. A tensor is what current grew
+/// by in an op and not in the ops within it: views and ops in place are none.
 [[nodiscard]] OpSummary summarizeOps(const LiveStore& store);
 
 }  // namespace highwater::analysis

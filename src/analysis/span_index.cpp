@@ -59,6 +59,29 @@ void SpanIndex::recomputeFrom(std::size_t index) {
   }
 }
 
+void SpanIndex::dropFirst(std::size_t count) {
+  spans_.erase(spans_.begin(),
+               spans_.begin() + static_cast<std::ptrdiff_t>(std::min(count, size())));
+  busyBefore_.clear();
+  reach_.clear();
+  for (std::size_t i = 0; i + 1 < size() && reach_.empty(); ++i) {
+    if (spans_[i].endNs > spans_[i + 1].endNs) reach_.push_back(spans_[0].endNs);
+  }
+  recomputeFrom(0);
+}
+
+std::size_t SpanIndex::firstFrom(std::int64_t ns) const {
+  const auto found = std::partition_point(spans_.begin(), spans_.end(),
+                                          [ns](const Span& span) { return span.beginNs < ns; });
+  return static_cast<std::size_t>(found - spans_.begin());
+}
+
+std::int64_t SpanIndex::summedNs(std::int64_t beginNs, std::int64_t endNs) const {
+  const std::size_t first = firstFrom(beginNs), last = firstFrom(endNs);
+  if (first >= last) return 0;
+  return busyBefore_[last - 1] + length(spans_[last - 1]) - busyBefore_[first];
+}
+
 std::size_t SpanIndex::firstBeginningFrom(std::size_t from, std::int64_t ns) const {
   // Gallop first: the next pixel is near in a sparse lane, far in a dense one.
   std::size_t low = from;

@@ -39,6 +39,10 @@ class SpanIndex {
   /// Keeps the lane sorted; a span that begins before the last one is put in its place, which costs
   /// what follows it. An end before the begin is taken as the begin.
   void append(const Span& span);
+  /// Gives a span another look.
+  void setCategory(std::size_t i, std::uint8_t category) { spans_[i].category = category; }
+  /// Forgets the `count` spans that begin first. Costs what remains.
+  void dropFirst(std::size_t count);
 
   [[nodiscard]] std::size_t size() const { return spans_.size(); }
   [[nodiscard]] bool empty() const { return spans_.empty(); }
@@ -60,6 +64,10 @@ class SpanIndex {
   /// begins.
   [[nodiscard]] std::pair<std::size_t, std::size_t> touching(std::int64_t beginNs,
                                                              std::int64_t endNs) const;
+  /// The first span that begins at or after `ns`; size() where there is none.
+  [[nodiscard]] std::size_t firstFrom(std::int64_t ns) const;
+  /// The summed length of the spans that begin in [beginNs, endNs).
+  [[nodiscard]] std::int64_t summedNs(std::int64_t beginNs, std::int64_t endNs) const;
 
  private:
   /// The largest end of the spans up to and including i.

@@ -10,8 +10,11 @@ namespace highwater::app {
 /// "aten::gelu=REASON" or "gelu=REASON". kUsage where there is no op or no reason.
 [[nodiscard]] Result<FallbackAcceptance> parseAcceptance(const std::string& text);
 
-/// `highwater accept`: keeps in a recording that one of its fallbacks is fine. Returns the exit
-/// code: 2 where the op never fell back in it.
+/// Takes back what was said of an op: "aten::gelu" or "gelu". kUsage where there is none.
+[[nodiscard]] Result<FallbackAcceptance> parseWithdrawal(const std::string& op);
+
+/// `highwater accept`: keeps in a recording that one of its fallbacks is fine, or takes that back.
+/// Returns the exit code: 2 where the op never fell back in it, or there is nothing to take back.
 [[nodiscard]] int runAccept(const AcceptOptions& options);
 
 }  // namespace highwater::app

@@ -1,5 +1,6 @@
 #include "app/help_dialogs.h"
 
+#include <QAction>
 #include <QCoreApplication>
 #include <QDialog>
 #include <QGridLayout>
@@ -32,6 +33,15 @@ void showKeysDialog(QWidget* parent) {
       name->setProperty("kind", "title");
       grid->addWidget(name, row, 0);
       grid->addWidget(new QLabel(meaning, dialog), row++, 1);
+    }
+    for (const QAction* action : parent->actions()) {
+      if (action->shortcut().isEmpty()) {
+        continue;
+      }
+      auto* name = new QLabel(action->shortcut().toString(QKeySequence::NativeText), dialog);
+      name->setProperty("kind", "title");
+      grid->addWidget(name, row, 0);
+      grid->addWidget(new QLabel(action->text().remove(QLatin1Char('&')), dialog), row++, 1);
     }
   }
   dialog->show();

@@ -2,18 +2,24 @@
 
 #include <QCloseEvent>
 #include <QGuiApplication>
+#include <QInputDialog>
+#include <QScreen>
 #include <QSettings>
 #include <QStyleHints>
 #include <QVBoxLayout>
 
+#include "app/accept_dialog.h"
 #include "app/device_badge.h"
+#include "app/findings_dock.h"
 #include "app/help_dialogs.h"
 #include "app/run_status_bar.h"
 #include "app/run_tool_bar.h"
 #include "app/window_actions.h"
 #include "app/window_docks.h"
+#include "core/names.h"
 #include "core/scenarios.h"
 #include "core/units.h"
+#include "session/run_verdict.h"
 #include "views/banner.h"
 #include "views/controls_panel.h"
 #include "views/icons.h"
@@ -26,10 +32,17 @@ using session::Session;
 
 namespace {
 
-constexpr int kSmallBelow = 1400;
+constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kPaneMs = 33, kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
-constexpr int kStateVersion = 1;  ///< of the docks: one more when they change
+constexpr int kStateVersion = 2;  ///< of the docks: one more when they change
+
+constexpr QSize kFullSize(1600, 1000);
+constexpr QSize kFrame(16, 48);  ///< what the system draws around a window, generously
+
+bool isSmall(const QSize& size) {
+  return size.width() < kSmallBelow || size.height() < kLowBelow;
+}
 
 QString text(const std::string& s) {
   return QString::fromStdString(s);
@@ -76,13 +89,17 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->checkDevice(options.device);
   connectActions();
   connectRun();
-  resize(1600, 1000);
+  resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
   restoreSettings();
   if (settings_ == Settings::kOn) {
     followSystemTheme();
   }
   updateState();
   panes_->setFocus();
+}
+
+QSize MainWindow::firstSize(const QSize& available) {
+  return kFullSize.boundedTo(available - kFrame);
 }
 
 MainWindow::~MainWindow() {
@@ -107,6 +124,14 @@ void MainWindow::connectActions() {
   on(actions_->fit, [this] { axis_.fit(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
+  connect(actions_, &WindowActions::levelChosen, this, [this](events::ProbeLevel level, int steps) {
+    run_.setProbeLevel({level, static_cast<std::uint32_t>(steps)});
+    showLevel();
+  });
+  connect(actions_, &WindowActions::opStepsAsked, this, &MainWindow::askOpSteps);
+  connect(docks_, &WindowDocks::acceptRequested, this, &MainWindow::acceptFallback);
+  connect(docks_, &WindowDocks::withdrawRequested, this,
+          [this](const QString& op) { keepAcceptance(op, false, {}); });
   connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);
   connect(actions_, &WindowActions::deviceChosen, this, [this](const QString& device) {
     run_.options().device = device;
@@ -146,8 +171,12 @@ void MainWindow::connectRun() {
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
     docks_->refresh();
     status_->refresh(run_);
+    showLevel();
   });
-  connect(&secondTimer_, &QTimer::timeout, this, &MainWindow::updateState);
+  connect(&secondTimer_, &QTimer::timeout, this, [this] {
+    updateState();
+    updateStall();
+  });
   const auto startOnce = [](QTimer& timer) {
     if (!timer.isActive()) {
       timer.start();
@@ -188,11 +217,11 @@ void MainWindow::restoreSettings() {
     restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
     actions_->checkTheme(theme_);
     actions_->updateIcons();
-    layOut(width() < kSmallBelow);
+    layOut(isSmall(size()));
     docksPlaced_ =
         restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
   } else {
-    layOut(width() < kSmallBelow);
+    layOut(isSmall(size()));
   }
 }
 
@@ -274,6 +303,7 @@ void MainWindow::refreshPanes() {
   if (store.run()) {
     docks_->controls()->showEffective(store.knobs());
   }
+  axis_.setHeld(run_.live() && store.paused());
   axis_.setExtent({0, store.completeUpToNs()});
   panes_->refresh();
 }
@@ -302,14 +332,75 @@ void MainWindow::updateState() {
   const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
   toolBar_->recording()->show(kind, text(formatRunTime(ns, 0)));
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
+  showLevel();
   updateTitle();
   status_->refresh(run_);
+}
+
+void MainWindow::showLevel() {
+  const Session::State state = run_.state();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const bool changeable = training || !run_.live();
+  events::ProbeLevel level = run_.store().probeLevel();
+  if (!run_.live()) {
+    level = probeLevelFromKey(run_.options().probeLevel.toStdString());
+    level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
+  }
+  actions_->showLevel(level, changeable, training);
+  const std::string_view key = probeLevelKey(level);
+  toolBar_->showLevel(QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size())));
+  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps
+                                                                    : nullptr);
+}
+
+void MainWindow::askOpSteps() {
+  constexpr int kMostSteps = 100'000;
+  auto* dialog = new QInputDialog(this);
+  dialog->setObjectName(QStringLiteral("opStepsDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Record every op"));
+  dialog->setLabelText(tr("For so many steps:"));
+  dialog->setInputMode(QInputDialog::IntInput);
+  dialog->setIntRange(1, kMostSteps);
+  dialog->setIntValue(WindowActions::kOpSteps);
+  connect(dialog, &QInputDialog::intValueSelected, this, [this](int steps) {
+    run_.setProbeLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
+  });
+  dialog->open();
+}
+
+void MainWindow::acceptFallback(const QString& op) {
+  askForReason(this, op, [this, op](const QString& reason) { keepAcceptance(op, true, reason); });
+}
+
+void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString& reason) {
+  if (auto kept = run_.acceptFallback(op.toStdString(), accepted, reason.toStdString()); !kept) {
+    showProblem(tr("The recording could not keep it: %1").arg(text(kept.error().message)));
+    return;
+  }
+  docks_->log().append(accepted ? tr("Accepted on the CPU: %1, %2").arg(op, reason)
+                                : tr("No longer accepted on the CPU: %1").arg(op),
+                       models::LogModel::Kind::kMarker);
+  docks_->refresh();
+  docks_->findings()->judgeNow();
 }
 
 void MainWindow::showStall(const QString& message) {
   // At the start of a sentence here, in the middle of one elsewhere.
   stallShown_ = message.left(1).toUpper() + message.mid(1);
   docks_->log().append(stallShown_, models::LogModel::Kind::kProblem);
+  banner_->showMessage(stallShown_, {}, true, tr("Stop"));
+}
+
+/// The session says once that the training stands; how long, it is for the window to count.
+void MainWindow::updateStall() {
+  const auto open = run_.store().openSpan();
+  if (stallShown_.isEmpty() || banner_->message() != stallShown_ || !open) {
+    return;
+  }
+  const auto ns = std::chrono::nanoseconds(run_.store().completeUpToNs() - open->span.begin_ns());
+  const QString now = session::stallText({open->span.step(), open->span.phase(), open->name, ns});
+  stallShown_ = now.left(1).toUpper() + now.mid(1);
   banner_->showMessage(stallShown_, {}, true, tr("Stop"));
 }
 
@@ -398,7 +489,7 @@ void MainWindow::showEvent(QShowEvent* event) {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  const bool small = width() < kSmallBelow;
+  const bool small = isSmall(size());
   if (small != small_) {
     layOut(small);
   }

@@ -46,6 +46,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
   [[nodiscard]] RunControl& runControl() { return run_; }
   void setTheme(ThemeChoice choice);
+  /// What a first window takes of a screen with so much room: 1600 × 1000, or what fits.
+  [[nodiscard]] static QSize firstSize(const QSize& available);
   /// Draws everything that was put off, now.
   void renderNow();
 
@@ -65,7 +67,12 @@ class MainWindow final : public QMainWindow {
   void followSystemTheme();
   void refreshPanes();
   void replaceRun();
+  void showLevel();
+  void askOpSteps();
+  void acceptFallback(const QString& op);
+  void keepAcceptance(const QString& op, bool accepted, const QString& reason);
   void showStall(const QString& message);
+  void updateStall();
   void hideStall();
   void actOnBanner();
   void showEnd(const RunEnd& end);

@@ -212,16 +212,19 @@ class CommandLine {
   }
 
   void addAccept() {
-    accept_ = app_.add_subcommand("accept", "Keep in a recording that a fallback is fine");
+    accept_ = app_.add_subcommand("accept",
+                                  "Keep in a recording that a fallback is fine, or take "
+                                  "that back");
     accept_->add_option("FILE", acceptOptions_.recording, "The recording")
         ->type_name("")
         ->required();
     accept_->add_option("--fallback", acceptedOp_, "The op, as the report names it")
         ->type_name("OP")
         ->required();
-    accept_->add_option("--reason", acceptedReason_, "Why the CPU is fine for it")
-        ->type_name("TEXT")
-        ->required();
+    auto* reason = accept_->add_option("--reason", acceptedReason_, "Why the CPU is fine for it")
+                       ->type_name("TEXT");
+    accept_->add_flag("--withdraw", withdraws_, "It is not fine after all: a finding again")
+        ->excludes(reason);
   }
 
   void addReport() {
@@ -275,7 +278,11 @@ class CommandLine {
     }
     if (report_->parsed()) return Invocation(reportOptions_);
     if (accept_->parsed()) {
-      auto acceptance = parseAcceptance(acceptedOp_ + '=' + acceptedReason_);
+      if (!withdraws_ && acceptedReason_.empty()) {
+        return usageError("accept needs --reason TEXT, which the recording keeps, or --withdraw");
+      }
+      auto acceptance = withdraws_ ? parseWithdrawal(acceptedOp_)
+                                   : parseAcceptance(acceptedOp_ + '=' + acceptedReason_);
       if (!acceptance) return acceptance.error();
       acceptOptions_.acceptance = std::move(*acceptance);
       return Invocation(acceptOptions_);
@@ -318,6 +325,7 @@ class CommandLine {
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
   std::string acceptedOp_, acceptedReason_;
+  bool withdraws_ = false;
   std::vector<std::string> acceptedTexts_;
   ExportOptions exportOptions_;
   DoctorOptions doctorOptions_;

@@ -5,7 +5,11 @@
 #include <QStandardPaths>
 #include <system_error>
 
+#include "core/clock.h"
+#include "core/names.h"
 #include "session/recording_loader.h"
+#include "store/append.h"
+#include "wire/codec.h"
 
 namespace highwater::app {
 
@@ -136,6 +140,36 @@ void RunControl::setKnobs(const SetKnobs& change) {
   options_.batchSize = change.batchSize.value_or(options_.batchSize);
   options_.sequenceLength = change.sequenceLength.value_or(options_.sequenceLength);
   options_.lossEvery = change.lossEvery.value_or(options_.lossEvery);
+}
+
+void RunControl::setProbeLevel(const SetProbeLevel& change) {
+  if (live()) {
+    session_->setProbeLevel(change);
+    return;
+  }
+  const std::string_view key = probeLevelKey(change.level);
+  options_.probeLevel = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+}
+
+Result<void> RunControl::acceptFallback(const std::string& op, bool accepted,
+                                        const std::string& reason) {
+  const FallbackAcceptance acceptance{op, accepted, reason, unixNs()};
+  if (live()) {
+    session_->acceptFallback(acceptance);
+    return {};
+  }
+  if (recordingPath_.empty()) {
+    return failure("there is no recording to keep it in");
+  }
+  if (auto kept = store::appendAcceptance(recordingPath_, wire::encode(acceptance), acceptance);
+      !kept) {
+    return kept;
+  }
+  store_.apply(acceptance);
+  std::error_code ignored;
+  closedBytes_ = fs::file_size(recordingPath_, ignored);
+  emit dataChanged();
+  return {};
 }
 
 void RunControl::abandon() {

@@ -34,6 +34,13 @@ class RunControl final : public QObject {
   void stop();
   void emptyCache();
   void setKnobs(const SetKnobs& change);
+  /// Of the run that goes on; without one it is what the next run starts with (`steps` does not
+  /// count then).
+  void setProbeLevel(const SetProbeLevel& change);
+  /// Keeps in the recording that an op may run on the CPU, or (`accepted` false) that it may not
+  /// after all: through the session while the run goes on, else behind the frames of the file.
+  [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
+                                            const std::string& reason);
   /// Ends the worker at once and closes the recording: the window closes.
   void abandon();
 

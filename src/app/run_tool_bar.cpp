@@ -87,7 +87,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       badge_(new DeviceBadge(this)),
       recording_(new RecordingIndicator(this)),
       workload_(new QComboBox(this)),
-      preset_(new QComboBox(this)) {
+      preset_(new QComboBox(this)),
+      level_(new QToolButton(this)) {
   setObjectName(QStringLiteral("runToolBar"));
   setWindowTitle(tr("Run"));
   setMovable(false);
@@ -124,6 +125,19 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
   addWidget(preset_);
+  addGap(this, 8);
+  addCaption(tr("Level"));
+  level_->setObjectName(QStringLiteral("levelButton"));
+  level_->setAccessibleName(tr("Level of the probe"));
+  level_->setToolTip(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op "
+                        "for %1 steps)")
+                         .arg(WindowActions::kOpSteps));
+  level_->setProperty("kind", "combo");
+  level_->setPopupMode(QToolButton::InstantPopup);
+  level_->setMenu(actions->levelMenu);
+  level_->setFixedHeight(kButton);
+  level_->setFocusPolicy(Qt::TabFocus);
+  addWidget(level_);
   addLine(this);
   shrinking_ << addButton(actions->emptyCache);
   addWidget(shrinking_.back());
@@ -191,6 +205,13 @@ void RunToolBar::choose(const QString& workload, const QString& scenario, const 
 void RunToolBar::setChoosable(bool choosable) {
   workload_->setEnabled(choosable);
   preset_->setEnabled(choosable);
+}
+
+void RunToolBar::showLevel(const QString& level) {
+  if (level_->text() != level) {
+    level_->setText(level);
+    level_->setAccessibleName(tr("Level of the probe: %1").arg(level));
+  }
 }
 
 void RunToolBar::setSmall(bool small) {

@@ -32,8 +32,8 @@ class RecordingIndicator final : public QWidget {
   QString time_;
 };
 
-/// Run, Pause, Stop; the device; workload (or a scenario) and preset; Empty cache; Follow; the
-/// recording.
+/// Run, Pause, Stop; the device; workload (or a scenario), preset and level; Empty cache; Follow;
+/// the recording.
 class RunToolBar final : public QToolBar {
   Q_OBJECT
 
@@ -46,6 +46,8 @@ class RunToolBar final : public QToolBar {
   /// worker.
   void choose(const QString& workload, const QString& scenario, const QString& preset);
   void setChoosable(bool choosable);
+  /// The probe's level that holds, or that the next run starts with.
+  void showLevel(const QString& level);
   /// Labels become icons with tooltips.
   void setSmall(bool small);
 
@@ -64,6 +66,7 @@ class RunToolBar final : public QToolBar {
   RecordingIndicator* recording_;
   QComboBox* workload_;
   QComboBox* preset_;
+  QToolButton* level_;
   QList<QAction*> captions_;
   QList<QToolButton*> shrinking_;
 };

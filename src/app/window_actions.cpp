@@ -16,7 +16,8 @@ WindowActions::WindowActions(QMainWindow* window)
     : QObject(window),
       window_(window),
       themes_(new QActionGroup(this)),
-      devices_(new QActionGroup(this)) {
+      devices_(new QActionGroup(this)),
+      levels_(new QActionGroup(this)) {
   run = make(tr("Run"), "runAction", QKeySequence(Qt::CTRL | Qt::Key_R), tr("Train the workload"));
   pause = make(tr("Pause"), "pauseAction", QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Pause after the running step"));
@@ -36,6 +37,9 @@ WindowActions::WindowActions(QMainWindow* window)
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
+  recordOps = make(tr("Record every op for %1 steps").arg(kOpSteps), "recordOpsAction",
+                   QKeySequence(Qt::CTRL | Qt::Key_L),
+                   tr("Every op of the next %1 steps, with shapes and memory").arg(kOpSteps));
   makeMenus();
   updateIcons();
 }
@@ -63,6 +67,7 @@ void WindowActions::makeMenus() {
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
   runMenu->addAction(emptyCache);
+  makeLevelMenu(runMenu);
   QMenu* device = runMenu->addMenu(tr("Device"));
   const std::pair<QString, QString> devices[] = {
       {QStringLiteral("auto"), tr("auto: mps if available, else simulated, else cpu")},
@@ -94,6 +99,56 @@ void WindowActions::makeMenus() {
   viewMenu->addSeparator();
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
   help->addActions({keys, about});
+}
+
+void WindowActions::makeLevelMenu(QMenu* runMenu) {
+  levelMenu = runMenu->addMenu(tr("Level"));
+  levelMenu->setObjectName(QStringLiteral("levelMenu"));
+  levelMenu->setToolTipsVisible(true);
+  const auto add = [this](const QString& text, const char* name, auto chosen) {
+    QAction* action = levelMenu->addAction(text);
+    action->setObjectName(QLatin1String(name));
+    connect(action, &QAction::triggered, this, chosen);
+    return action;
+  };
+  connect(recordOps, &QAction::triggered, this,
+          [this] { emit levelChosen(events::ProbeLevel::Ops, kOpSteps); });
+  levelMenu->addAction(recordOps);
+  forSteps_ = {recordOps,
+               add(tr("Record every op for 100 steps"), "recordOps100Action",
+                   [this] { emit levelChosen(events::ProbeLevel::Ops, 100); }),
+               add(tr("Record every op for other steps…"), "recordOpsAskAction",
+                   [this] { emit opStepsAsked(); })};
+  levelMenu->addSeparator();
+  struct Level {
+    events::ProbeLevel level;
+    const char* name;
+    QString text, tip;
+  };
+  const Level levels[] = {
+      {events::ProbeLevel::Ops, "levelOpsAction", tr("ops: every op, until told otherwise"),
+       tr("Adds every op with its time, shapes, module and memory; costs the most")},
+      {events::ProbeLevel::Monitor, "levelMonitorAction", tr("monitor"),
+       tr("Steps, phases, memory, sync points and fallbacks")},
+      {events::ProbeLevel::Off, "levelOffAction", tr("off"), tr("Steps and memory samples only")}};
+  for (const Level& each : levels) {
+    QAction* action =
+        add(each.text, each.name, [this, level = each.level] { emit levelChosen(level, 0); });
+    action->setCheckable(true);
+    action->setToolTip(each.tip);
+    action->setData(static_cast<int>(each.level));
+    levels_->addAction(action);
+  }
+}
+
+void WindowActions::showLevel(events::ProbeLevel level, bool changeable, bool training) {
+  for (QAction* action : levels_->actions()) {
+    action->setChecked(action->data().toInt() == static_cast<int>(level));
+    action->setEnabled(changeable);
+  }
+  for (QAction* action : forSteps_) {
+    action->setEnabled(training);
+  }
 }
 
 void WindowActions::updateIcons() {

@@ -10,17 +10,21 @@
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "analysis/run_summary.h"
+#include "app/findings_dock.h"
 #include "core/units.h"
 #include "views/controls_panel.h"
 #include "views/dock_title.h"
+#include "views/event_panel.h"
 #include "views/event_table.h"
 #include "views/key_value_view.h"
 #include "views/selection_panel.h"
 
 namespace highwater::app {
 
+using models::OpTimesModel;
 using models::OpTotalsModel;
 using models::StepModel;
 using views::DockTitle;
@@ -54,7 +58,8 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       focus_(focus),
       steps_(store),
       now_(store),
-      wholeRun_(store) {
+      wholeRun_(store),
+      wholeRunOps_(store) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   makeLeft();
@@ -96,7 +101,13 @@ void WindowDocks::makeLeft() {
 void WindowDocks::makeRight() {
   selectionDock_ = makeDock(tr("Selection"), "selectionDock", Qt::RightDockWidgetArea);
   selection_ = new views::SelectionPanel;
-  selectionDock_->setWidget(scrolled(selection_, selectionDock_));
+  auto* both = new QWidget;
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(new views::EventPanel(store_, focus_, both));
+  column->addWidget(selection_, 1);
+  selectionDock_->setWidget(scrolled(both, selectionDock_));
   clearSelection_ = new QToolButton(selectionDock_);
   clearSelection_->setObjectName(QStringLiteral("clearSelectionButton"));
   clearSelection_->setText(tr("Clear"));
@@ -105,6 +116,11 @@ void WindowDocks::makeRight() {
   clearSelection_->hide();
   titleOf(selectionDock_)->addWidget(clearSelection_);
   connect(clearSelection_, &QToolButton::clicked, axis_, &views::TimeAxis::clearSelection);
+
+  findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
+  findings_ = new FindingsDock(findingsDock_, titleOf(findingsDock_), store_, axis_, focus_);
+  connect(findings_, &FindingsDock::acceptRequested, this, &WindowDocks::acceptRequested);
+  connect(findings_, &FindingsDock::withdrawRequested, this, &WindowDocks::withdrawRequested);
 }
 
 EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char* name) {
@@ -114,7 +130,7 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   table->setOpLook(
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({168, 52, 72, 124, 84});
+  table->setColumnWidths({152, 48, 68, 112, 84});
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
@@ -137,16 +153,69 @@ void WindowDocks::makeStepTable() {
   });
 }
 
+void WindowDocks::makeOpsTable() {
+  opsTable_ = new EventTable;
+  opsTable_->setObjectName(QStringLiteral("opsTable"));
+  opsTable_->setAccessibleName(tr("Ops"));
+  opsTable_->setModel(&ops_);
+  opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
+  opsTable_->setColumnWidths({156, 62, 54, 70, 68, 108, 78});
+  opsTable_->setEmptyText(
+      tr("No op was recorded here. Record every op for some steps (Run menu, "
+         "or Ctrl+L) to see what each costs"));
+  connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
+    const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
+    if (!op.isEmpty()) {
+      focus_->pickOp({Lane::kOps, op, {}});
+    }
+  });
+  opGrouping_ = new QToolButton(eventsDock_);
+  opGrouping_->setObjectName(QStringLiteral("opGroupingButton"));
+  opGrouping_->setText(tr("By module"));
+  opGrouping_->setToolTip(tr("Sum up by op, or by the module that the ops ran in"));
+  opGrouping_->setProperty("kind", "link");
+  opGrouping_->hide();
+  titleOf(eventsDock_)->addWidget(opGrouping_);
+  connect(opGrouping_, &QToolButton::clicked, this, [this] {
+    const bool byOp = ops_.grouping() == OpTimesModel::Grouping::kByOp;
+    ops_.setGrouping(byOp ? OpTimesModel::Grouping::kByModule : OpTimesModel::Grouping::kByOp);
+    opGrouping_->setText(byOp ? tr("By op") : tr("By module"));
+  });
+}
+
+void WindowDocks::offerAcceptance(const QPoint& position) {
+  const QModelIndex row = fallbackTable_->indexAt(position).siblingAtColumn(OpTotalsModel::kOp);
+  if (!row.isValid()) {
+    return;
+  }
+  const QString op = row.data(OpTotalsModel::kOpNameRole).toString();
+  QMenu menu(fallbackTable_);
+  if (row.data(OpTotalsModel::kAcceptedRole).toBool()) {
+    menu.addAction(tr("Withdraw the acceptance of the CPU path"), this,
+                   [this, op] { emit withdrawRequested(op); });
+  } else {
+    menu.addAction(tr("Accept the CPU path…"), this, [this, op] { emit acceptRequested(op); });
+  }
+  menu.exec(fallbackTable_->viewport()->mapToGlobal(position));
+}
+
 void WindowDocks::makeBottom() {
-  eventsDock_ = makeDock(tr("Fallbacks, steps and log"), "eventsDock", Qt::BottomDockWidgetArea);
+  eventsDock_ =
+      makeDock(tr("Fallbacks, ops, steps and log"), "eventsDock", Qt::BottomDockWidgetArea);
   tabs_ = titleOf(eventsDock_)->useTabs();
   tabs_->setObjectName(QStringLiteral("eventTabs"));
   pages_ = new QStackedWidget(eventsDock_);
   eventsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(pages_, &QStackedWidget::currentChanged, this,
+          [this] { opGrouping_->setVisible(pages_->currentWidget() == opsTable_); });
 
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable");
   fallbackTable_->setAccessibleName(tr("Fallbacks"));
+  fallbackTable_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(fallbackTable_, &QWidget::customContextMenuRequested, this,
+          &WindowDocks::offerAcceptance);
+  makeOpsTable();
   makeStepTable();
   logView_ = new QListView;
   logView_->setObjectName(QStringLiteral("logView"));
@@ -165,6 +234,7 @@ void WindowDocks::makeBottom() {
   logTimer_.setInterval(kLazyMs);
   connect(&logTimer_, &QTimer::timeout, logView_, &QListView::scrollToBottom);
   addPage(fallbackTable_, tr("Fallbacks"));
+  addPage(opsTable_, tr("Ops"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
 
@@ -203,19 +273,24 @@ void WindowDocks::setSmall(bool small) {
     refresh();
   }
   window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
-  window_->resizeDocks({selectionDock_}, {right}, Qt::Horizontal);
+  window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
+  const int tall = window_->height() - 120;
+  window_->resizeDocks({selectionDock_, findingsDock_}, {tall / 2, tall - tall / 2}, Qt::Vertical);
   window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
   const int nowHeight = 28 + now_.rowCount() * 22 + 14;
   window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
-    window_->resizeDocks({eventsDock_, syncDock_}, {1000, 1000}, Qt::Horizontal);
+    window_->resizeDocks({eventsDock_, syncDock_}, {1080, 920}, Qt::Horizontal);
   }
 }
 
 void WindowDocks::startOver() {
   wholeRun_.reset();
+  wholeRunOps_.reset();
   summaryOf_.reset();
+  opsOf_.reset();
   refresh();
+  findings_->judgeNow();
 }
 
 const analysis::RunSummary& WindowDocks::summary() {
@@ -236,6 +311,22 @@ const analysis::RunSummary& WindowDocks::summary() {
   return summary_;
 }
 
+/// As with the summary: a range that is complete is counted once.
+void WindowDocks::refreshOps() {
+  const auto& selection = axis_->selection();
+  if (!selection) {
+    ops_.refresh(wholeRunOps_.update());
+    opsOf_.reset();
+    return;
+  }
+  const bool same =
+      opsOf_ && opsOf_->beginNs == selection->beginNs && opsOf_->endNs == selection->endNs;
+  if (!same) {
+    ops_.refresh(analysis::summarizeOps(*store_, *selection));
+    opsOf_ = selection->endNs <= store_->completeUpToNs() ? selection : std::nullopt;
+  }
+}
+
 void WindowDocks::refresh() {
   selectionTimer_.stop();
   const auto& selection = axis_->selection();
@@ -247,6 +338,15 @@ void WindowDocks::refresh() {
                                : tr("The host has not waited for the device yet"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
   syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
+  std::set<std::string> accepted;
+  for (const analysis::OpTotal& total : summary.fallbacks) {
+    if (store_->acceptanceOf(total.op)) {
+      accepted.insert(total.op);
+    }
+  }
+  fallbacks_.setAccepted(std::move(accepted));
+  refreshOps();
+  findings_->refresh();
   steps_.refresh();
   now_.refresh();
   log_.refresh(*store_);
@@ -282,12 +382,14 @@ void WindowDocks::markPicked() {
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);
+  opsTable_->markRow(op && op->lane == Lane::kOps ? ops_.rowOf(op->op) : -1);
   const auto& event = focus_->picked();
   stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
 }
 
 void WindowDocks::addTo(QMenu* menu) const {
-  for (QDockWidget* dock : {controlsDock_, nowDock_, selectionDock_, eventsDock_, syncDock_}) {
+  for (QDockWidget* dock :
+       {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_}) {
     menu->addAction(dock->toggleViewAction());
   }
 }

@@ -45,6 +45,16 @@ void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) 
   }
 }
 
+void OpTotalsModel::setAccepted(std::set<std::string> ops) {
+  if (ops == accepted_) {
+    return;
+  }
+  accepted_ = std::move(ops);
+  if (!totals_.empty()) {
+    emit dataChanged(index(0, kOp), index(rowCount() - 1, kOp));
+  }
+}
+
 int OpTotalsModel::rowOf(const QString& op, const QString& where) const {
   const std::string name = op.toStdString(), place = where.toStdString();
   const auto found = std::find_if(totals_.begin(), totals_.end(), [&](const OpTotal& total) {
@@ -129,6 +139,8 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       return shareOf(total);
     case kDeliberateRole:
       return total.deliberate;
+    case kAcceptedRole:
+      return accepted_.contains(total.op);
     case kSortRole:
       return sortKey(total, column);
     default:

@@ -2,6 +2,8 @@
 
 #include <QAbstractTableModel>
 #include <QString>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/run_summary.h"
@@ -23,12 +25,15 @@ class OpTotalsModel : public QAbstractTableModel {
     kShareRole,                      ///< double, 0..1
     kDeliberateRole,                 ///< bool: a planned sync point
     kSortRole,                       ///< the cell as a number or text that sorts
+    kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
   };
 
   using QAbstractTableModel::QAbstractTableModel;
 
   /// Shows the totals of a summary whose steps took `stepsMs` together.
   void refresh(const std::vector<analysis::OpTotal>& totals, double stepsMs);
+  /// The ops whose fallbacks the user accepted, by full name.
+  void setAccepted(std::set<std::string> ops);
   /// The row of an op at a place, -1 where there is none.
   [[nodiscard]] int rowOf(const QString& op, const QString& where) const;
 
@@ -48,6 +53,7 @@ class OpTotalsModel : public QAbstractTableModel {
   [[nodiscard]] double shareOf(const analysis::OpTotal& total) const;
 
   std::vector<analysis::OpTotal> totals_;
+  std::set<std::string> accepted_;
   double stepsMs_ = 0;
 };
 

@@ -49,6 +49,7 @@ inline constexpr const char* kCreateTablesForPeople =
     " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER);"
     "CREATE TABLE phase_memory (step INTEGER, phase TEXT, peak_current_bytes INTEGER,"
     " peak_reserved_bytes INTEGER, current_bytes INTEGER);"
+    // A row an op, with the last word on it; accepted 0: withdrawn, and then without a reason.
     "CREATE TABLE accepted_fallbacks (op TEXT PRIMARY KEY, accepted INTEGER, reason TEXT,"
     " unix_time_ns INTEGER) WITHOUT ROWID;";
 

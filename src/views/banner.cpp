@@ -5,10 +5,17 @@
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QToolButton>
+#include <algorithm>
 
+#include "models/plain_tip.h"
 #include "views/paint.h"
 
 namespace highwater::views {
+namespace {
+
+constexpr int kMostLines = 2;
+
+}  // namespace
 
 Banner::Banner(QWidget* parent) : QFrame(parent) {
   setObjectName(QStringLiteral("endBanner"));
@@ -18,7 +25,7 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
   message_->setTextFormat(Qt::PlainText);  // it may quote a foreign program
   message_->setWordWrap(true);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  message_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   const auto button = [this](const QString& text, const QString& name) {
     auto* made = new QToolButton(this);
     made->setText(text);
@@ -54,18 +61,54 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
 void Banner::showMessage(const QString& message, const QString& lines, bool problem,
                          const QString& action) {
   problem_ = problem;
-  message_->setText(message);
-  lines_->setPlainText(lines);
-  expand_->setVisible(!lines.isEmpty());
+  const bool sameText = message == text_ && isVisible();
+  text_ = message;
+  moreLines_ = lines;
   action_->setText(action);
   action_->setVisible(!action.isEmpty());
-  setExpanded(false);
+  if (!sameText) {
+    setExpanded(false);
+  }
   show();
+  layout()->activate();
+  fitText();
   update();
 }
 
+void Banner::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  layout()->activate();
+  fitText();
+}
+
+/// Cuts at a word: QLabel wraps but does not elide.
+void Banner::fitText() {
+  const QFontMetrics metrics(message_->font());
+  const int wide = std::max(message_->width(), 80);
+  const int most = kMostLines * metrics.lineSpacing();
+  const auto fits = [&](const QString& text) {
+    return metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, text).height() <= most;
+  };
+  QString shown = text_;
+  while (!fits(shown) && !shown.isEmpty()) {
+    const auto space = shown.lastIndexOf(QLatin1Char(' '), -3);
+    shown = shown.left(space > 0 ? space : shown.size() / 2) + QStringLiteral(" …");
+  }
+  const bool cut = shown != text_;
+  message_->setText(shown);
+  message_->setToolTip(cut ? models::plainTip(text_) : QString());
+  message_->setFixedHeight(
+      metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
+  const QString more =
+      cut ? (moreLines_.isEmpty() ? text_ : text_ + QLatin1Char('\n') + moreLines_) : moreLines_;
+  if (lines_->toPlainText() != more) {
+    lines_->setPlainText(more);
+  }
+  expand_->setVisible(!more.isEmpty());
+}
+
 QString Banner::message() const {
-  return message_->text();
+  return text_;
 }
 
 void Banner::setExpanded(bool expanded) {

@@ -45,7 +45,8 @@ DetailsStrip::DetailsStrip(const analysis::LiveStore* store, EventFocus* focus, 
 }
 
 void DetailsStrip::refresh() {
-  const bool any = !store_->fallbackLane().empty() || !store_->syncLane().empty();
+  const bool any =
+      !store_->fallbackLane().empty() || !store_->syncLane().empty() || !store_->ops().empty();
   previous_->setVisible(any);
   next_->setVisible(any);
   update();
@@ -58,7 +59,7 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
   const QRectF line(12, 0, previous_->isVisible() ? previous_->x() - 24 : width() - 24,
                     height() - 1);
-  if (!focus_->picked()) {
+  if (!focus_->picked() || !exists(*store_, *focus_->picked())) {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
     const QString hint =

@@ -16,7 +16,7 @@ TimeRange rangeOf(const Event& event) {
   return {event.begin_ns(), event.begin_ns() + event.duration_ns()};
 }
 
-/// The lane's spans; null for markers, which have no length.
+/// The lane's spans; null for markers, which have no length, and for ops, which have many lanes.
 const SpanIndex* spansOf(const LiveStore& store, Lane lane) {
   switch (lane) {
     case Lane::kSteps:
@@ -28,6 +28,7 @@ const SpanIndex* spansOf(const LiveStore& store, Lane lane) {
     case Lane::kFallbacks:
       return &store.fallbackLane();
     case Lane::kMarkers:
+    case Lane::kOps:
       return nullptr;
   }
   return nullptr;
@@ -36,10 +37,6 @@ const SpanIndex* spansOf(const LiveStore& store, Lane lane) {
 std::size_t countOf(const LiveStore& store, Lane lane) {
   const SpanIndex* spans = spansOf(store, lane);
   return spans ? spans->size() : store.markers().size();
-}
-
-bool exists(const LiveStore& store, const EventRef& event) {
-  return event.index < countOf(store, event.lane);
 }
 
 /// Where the event stands in its lane, which is sorted by time (its column need not be).
@@ -58,12 +55,68 @@ std::size_t positionOf(const LiveStore& store, const EventRef& event) {
   return event.index;
 }
 
+/// Of all threads and depths the op that begins next after `at`, or last before it.
+std::optional<EventRef> nearestOp(const LiveStore& store, std::int64_t at, int direction) {
+  std::optional<EventRef> best;
+  std::int64_t bestNs = 0;
+  for (const auto& [key, spans] : store.ops().lanes) {
+    const auto found = direction > 0 ? spans.after(at - 1) : spans.before(at);
+    if (!found) {
+      continue;
+    }
+    const std::int64_t beginNs = spans[*found].beginNs;
+    if (!best || (direction > 0 ? beginNs < bestNs : beginNs > bestNs)) {
+      best = EventRef{Lane::kOps, spans[*found].payload};
+      bestNs = beginNs;
+    }
+  }
+  return best;
+}
+
 EventRef eventAt(const LiveStore& store, Lane lane, std::size_t position) {
   const SpanIndex* spans = spansOf(store, lane);
   return {lane, spans ? (*spans)[position].payload : static_cast<std::uint32_t>(position)};
 }
 
 }  // namespace
+
+bool exists(const LiveStore& store, const EventRef& event) {
+  if (event.lane == Lane::kOps) {
+    return store.ops().at(event.index) != nullptr;
+  }
+  if (event.lane == Lane::kMarkers && event.index == store.markers().size()) {
+    return endMark(store) != nullptr;
+  }
+  return event.index < countOf(store, event.lane);
+}
+
+const RunEnd* endMark(const LiveStore& store) {
+  using Reason = RunEnd::Reason;
+  const auto& end = store.end();
+  if (!end || end->reason == Reason::kFinished || end->reason == Reason::kAborted) {
+    return nullptr;
+  }
+  // One that was asked to stop and had to be killed did not stop by itself.
+  return end->reason == Reason::kStopped && end->signal == 0 ? nullptr : &*end;
+}
+
+QString endMarkText(const RunEnd& end) {
+  using Reason = RunEnd::Reason;
+  switch (end.reason) {
+    case Reason::kCrashed:
+      return EventFocus::tr("crashed, signal %1").arg(end.signal);
+    case Reason::kExited:
+      return EventFocus::tr("exited with code %1").arg(end.exitCode);
+    case Reason::kHung:
+      return EventFocus::tr("hung");
+    case Reason::kNonsense:
+      return EventFocus::tr("ended: broke the protocol");
+    case Reason::kStopped:
+      return EventFocus::tr("killed, signal %1").arg(end.signal);
+    default:
+      return EventFocus::tr("failed");
+  }
+}
 
 TimeRange timeRangeOf(const LiveStore& store, const EventRef& event) {
   if (!exists(store, event)) {
@@ -79,9 +132,13 @@ TimeRange timeRangeOf(const LiveStore& store, const EventRef& event) {
     case Lane::kFallbacks:
       return rangeOf(store.fallbacks()[event.index]);
     case Lane::kMarkers: {
-      const std::int64_t at = store.markers()[event.index].time_ns();
+      const bool isEnd = event.index == store.markers().size();
+      const std::int64_t at =
+          isEnd ? store.completeUpToNs() : store.markers()[event.index].time_ns();
       return {at, at};
     }
+    case Lane::kOps:
+      return rangeOf(*store.ops().at(event.index));
   }
   return {};
 }
@@ -100,6 +157,10 @@ std::optional<OpRef> opOf(const LiveStore& store, const EventRef& event) {
   }
   if (event.lane == Lane::kFallbacks && event.index < store.fallbacks().size()) {
     return refer(store.fallbacks()[event.index]);
+  }
+  if (event.lane == Lane::kOps && exists(store, event)) {
+    return OpRef{
+        Lane::kOps, QString::fromStdString(store.name(store.ops().at(event.index)->op())), {}};
   }
   return std::nullopt;
 }
@@ -138,9 +199,13 @@ void EventFocus::clear() {
 std::optional<EventRef> EventFocus::nearest(int direction) const {
   const std::int64_t at =
       axis_->cursor().value_or(direction > 0 ? axis_->visible().beginNs : axis_->visible().endNs);
-  const Lane lane = op_                              ? op_->lane
-                    : store_->fallbackLane().empty() ? Lane::kSyncPoints
-                                                     : Lane::kFallbacks;
+  const Lane lane = op_                               ? op_->lane
+                    : !store_->fallbackLane().empty() ? Lane::kFallbacks
+                    : !store_->syncLane().empty()     ? Lane::kSyncPoints
+                                                      : Lane::kOps;
+  if (lane == Lane::kOps) {
+    return nearestOp(*store_, at, direction);
+  }
   const SpanIndex& spans = *spansOf(*store_, lane);
   const auto found = direction > 0 ? spans.after(at - 1) : spans.before(at);
   return found ? std::optional(eventAt(*store_, lane, *found)) : std::nullopt;
@@ -160,6 +225,10 @@ bool EventFocus::step(int direction) {
     }
     at = candidate;
   }
+  if (at->lane == Lane::kOps) {
+    picked_ = at;
+    return stepToOp(direction);
+  }
   const bool sameOp = op_ && op_->lane == at->lane;
   const std::size_t count = countOf(*store_, at->lane);
   for (std::size_t i = positionOf(*store_, *at) + static_cast<std::size_t>(direction); i < count;
@@ -169,6 +238,29 @@ bool EventFocus::step(int direction) {
       go(event);
       return true;
     }
+  }
+  return false;
+}
+
+bool EventFocus::stepToOp(int direction) {
+  const analysis::OpColumns& ops = store_->ops();
+  const events::OpSpan& from = *ops.at(picked_->index);
+  // By name, not by what the picked span is called: the op may have been picked in the table.
+  const QString wanted =
+      op_ && op_->lane == Lane::kOps ? op_->op : QString::fromStdString(store_->name(from.op()));
+  std::optional<NameId> known;
+  for (std::size_t row = picked_->index + static_cast<std::size_t>(direction);
+       ops.at(row) != nullptr; row += static_cast<std::size_t>(direction)) {
+    const events::OpSpan& op = *ops.at(row);
+    if (op.thread() != from.thread() || (known && op.op() != *known)) {
+      continue;
+    }
+    if (!known && QString::fromStdString(store_->name(op.op())) != wanted) {
+      continue;
+    }
+    known = op.op();
+    go({Lane::kOps, static_cast<std::uint32_t>(row)});
+    return true;
   }
   return false;
 }

@@ -10,9 +10,10 @@
 
 namespace highwater::views {
 
-enum class Lane : std::uint8_t { kSteps, kPhases, kSyncPoints, kFallbacks, kMarkers };
+enum class Lane : std::uint8_t { kSteps, kPhases, kSyncPoints, kFallbacks, kMarkers, kOps };
 
-/// An event: its lane, and its index in the store's column of that kind.
+/// An event: its lane, and its index in the store's column of that kind (of an op its row). The
+/// index behind the last marker is the end of the run, where endMark() says that there is one.
 struct EventRef {
   Lane lane = Lane::kSteps;
   std::uint32_t index = 0;
@@ -20,7 +21,13 @@ struct EventRef {
   bool operator==(const EventRef&) const = default;
 };
 
-/// All events of one op at one place, in one lane: what a row of a table stands for.
+/// The end of a run that did not end as planned or on request: it gets a mark in the timeline.
+[[nodiscard]] const RunEnd* endMark(const analysis::LiveStore& store);
+/// What the mark says: "crashed (signal 11)", "out of memory", …
+[[nodiscard]] QString endMarkText(const RunEnd& end);
+
+/// All events of one op at one place, in one lane: what a row of a table stands for. Of ops the
+/// place is empty: a row stands for all its calls.
 struct OpRef {
   Lane lane = Lane::kFallbacks;
   QString op;     ///< "aten::embedding_renorm_"
@@ -29,8 +36,10 @@ struct OpRef {
   bool operator==(const OpRef&) const = default;
 };
 
+/// Whether the store has the event (still: old ops are forgotten).
+[[nodiscard]] bool exists(const analysis::LiveStore& store, const EventRef& event);
 [[nodiscard]] TimeRange timeRangeOf(const analysis::LiveStore& store, const EventRef& event);
-/// The op of a fallback or sync point; none in other lanes.
+/// The op of a fallback, a sync point or an op's span; none in other lanes.
 [[nodiscard]] std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& event);
 
 /// What is picked: one event, and the op whose spans and row are marked. Timeline, details and
@@ -49,9 +58,9 @@ class EventFocus final : public QObject {
   /// Picks an op's spans; keeps the event where it is one of them.
   void pickOp(const OpRef& op);
   void clear();
-  /// The neighbour of the picked event in its lane, of the same op where an op is picked; without a
-  /// picked event the fallback, else the sync point, nearest to the cursor or the view's end.
-  /// Scrolls to it. False where there is none.
+  /// The neighbour of the picked event in its lane, of the same op where an op is picked (of ops on
+  /// the same thread, at any depth); without a picked event the fallback, else the sync point, else
+  /// the op, nearest to the cursor or the view's end. Scrolls to it. False where there is none.
   bool next() { return step(+1); }
   bool previous() { return step(-1); }
 
@@ -60,6 +69,7 @@ class EventFocus final : public QObject {
 
  private:
   bool step(int direction);
+  bool stepToOp(int direction);
   [[nodiscard]] std::optional<EventRef> nearest(int direction) const;
   void go(const EventRef& event);
 

@@ -28,6 +28,7 @@ class OpDelegate final : public QStyledItemDelegate {
     painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
     const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
     const QColor color = kind_ == EventTable::Kind::kFallbacks ? theme.vermillion
+                         : kind_ == EventTable::Kind::kOps     ? theme.neutralBar
                          : planned                             ? theme.sky
                                                                : theme.orange;
     share_ ? paintShare(*painter, option, index, color, theme)
@@ -66,6 +67,12 @@ class OpDelegate final : public QStyledItemDelegate {
                        theme.accent);
     }
     painter.setFont(textFont(kText));
+    if (index.data(models::OpTotalsModel::kAcceptedRole).toBool()) {
+      const QString word = EventTable::tr("accepted");
+      painter.setPen(theme.text2);
+      painter.drawText(cell, Qt::AlignVCenter | Qt::AlignRight, word);
+      cell.adjust(0, 0, -painter.fontMetrics().horizontalAdvance(word) - 8, 0);
+    }
     painter.setPen(theme.text1);
     painter.drawText(
         cell, Qt::AlignVCenter,

@@ -16,8 +16,8 @@ class EventTable : public QTableView {
   void setEmptyText(const QString& text);
   /// Widths by column, in pixels; the last column takes the rest.
   void setColumnWidths(const QList<int>& widths);
-  /// Draws the column as a bar with its text behind, and a kind's glyph before the first column.
-  enum class Kind { kFallbacks, kSyncPoints };
+  /// Draws the share as a bar with its text behind, and a kind's glyph before the op.
+  enum class Kind { kFallbacks, kSyncPoints, kOps };
   void setOpLook(Kind kind, int opColumn, int shareColumn);
   /// Selects a row without telling anybody; -1 clears.
   void markRow(int row);

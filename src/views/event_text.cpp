@@ -22,6 +22,12 @@ QString tr(const char* s) {
   return QCoreApplication::translate("EventText", s);
 }
 
+/// Ops last microseconds.
+QString opDuration(std::int64_t ns) {
+  return ns < 1'000'000 ? tr("%1 µs").arg(static_cast<double>(ns) / 1e3, 0, 'f', 1)
+                        : text(formatDuration(ns));
+}
+
 QString inStep(std::uint32_t step, events::Phase phase) {
   return tr("step %1, %2").arg(step).arg(text(phaseName(phase)));
 }
@@ -88,7 +94,145 @@ EventText fallbackText(const LiveStore& store, std::uint32_t index, const Theme&
   return t;
 }
 
+EventText opText(const LiveStore& store, std::uint32_t row, const Theme& theme) {
+  const events::OpSpan& op = *store.ops().at(row);
+  EventText t{Glyph::kSquare,
+              theme.phase(op.phase()),
+              opForms(store.name(op.op())).back(),
+              opDuration(op.duration_ns()),
+              {}};
+  t.details << inStep(op.step(), op.phase());
+  addPlace(t.details, store, op.module_id(), kNoId);
+  if (op.shapes() != kNoId) {
+    t.details << text(store.name(op.shapes()));
+  }
+  if (op.current_bytes() >= 0) {
+    t.details << tr("%1 after").arg(text(formatBytes(std::uint64_t(op.current_bytes()))));
+  }
+  const QString thread = text(store.threadName(op.thread()));
+  t.details << (thread.startsWith(QLatin1String("thread ")) ? thread : tr("thread %1").arg(thread));
+  return t;
+}
+
+QString atTime(std::int64_t ns) {
+  return text(formatRunTime(ns, 6));
+}
+
+/// What sync points, fallbacks and ops have in common.
+template <typename Event>
+std::vector<EventFact> callFacts(const LiveStore& store, const Event& event) {
+  return {{tr("Op"), text(store.name(event.op()))},
+          {tr("Host time"), opDuration(event.duration_ns())},
+          {tr("At"), atTime(event.begin_ns())},
+          {tr("Step"), QString::number(event.step())},
+          {tr("Phase"), text(phaseName(event.phase()))},
+          {tr("Module"), text(store.modulePath(event.module_id()))},
+          {tr("Thread"), text(store.threadName(event.thread()))}};
+}
+
+std::vector<EventFact> opFacts(const LiveStore& store, const events::OpSpan& op) {
+  std::vector<EventFact> facts = callFacts(store, op);
+  facts.insert(facts.begin() + 2, {tr("Self time"), opDuration(store.ops().selfNs(op))});
+  facts.push_back({tr("Backward"), op.backward() != 0 ? tr("yes") : tr("no")});
+  facts.push_back({tr("Shapes"), text(store.name(op.shapes()))});
+  if (op.grown_bytes() > 0) {
+    facts.push_back({tr("Allocated"), text(formatBytes(op.grown_bytes()))});
+  }
+  if (op.current_bytes() >= 0) {
+    facts.push_back(
+        {tr("Memory after"), text(formatBytes(static_cast<std::uint64_t>(op.current_bytes())))});
+  }
+  return facts;
+}
+
+std::vector<EventFact> syncFacts(const LiveStore& store, const events::SyncPoint& sync) {
+  std::vector<EventFact> facts = callFacts(store, sync);
+  facts[1].name = tr("Waited");
+  facts.push_back({tr("Kind"), text(syncKindName(sync.kind()))});
+  facts.push_back({tr("Planned"), sync.deliberate() != 0 ? tr("yes") : tr("no")});
+  facts.push_back({tr("Bytes"), sync.bytes() > 0 ? text(formatBytes(sync.bytes())) : QString()});
+  facts.push_back({tr("Call site"), text(store.callStack(sync.call_site()))});
+  return facts;
+}
+
+std::vector<EventFact> fallbackFacts(const LiveStore& store,
+                                     const events::FallbackEvent& fallback) {
+  std::vector<EventFact> facts = callFacts(store, fallback);
+  facts[1].name = tr("On the CPU");
+  facts.push_back({tr("Wait in it"), text(formatDuration(fallback.wait_ns()))});
+  facts.push_back({tr("To the CPU"), text(formatBytes(fallback.bytes_to_cpu()))});
+  facts.push_back({tr("To the device"), text(formatBytes(fallback.bytes_to_device()))});
+  facts.push_back({tr("Call site"), text(store.callStack(fallback.call_site()))});
+  return facts;
+}
+
+std::vector<EventFact> endFacts(const LiveStore& store, const RunEnd& end) {
+  return {{tr("End of the run"), endMarkText(end)},
+          {tr("At"), atTime(store.completeUpToNs())},
+          {tr("Message"), text(end.message)},
+          {tr("Open op"), text(end.openOp)}};
+}
+
+/// The facts of an event that exists, also such as are not known.
+std::vector<EventFact> allFacts(const LiveStore& store, const EventRef& event) {
+  const std::uint32_t i = event.index;
+  switch (event.lane) {
+    case Lane::kSyncPoints:
+      return syncFacts(store, store.syncPoints()[i]);
+    case Lane::kFallbacks:
+      return fallbackFacts(store, store.fallbacks()[i]);
+    case Lane::kOps:
+      return opFacts(store, *store.ops().at(i));
+    case Lane::kPhases: {
+      const auto& phase = store.phases()[i];
+      return {{tr("Phase"), text(phaseName(phase.phase()))},
+              {tr("Host time"), text(formatDuration(phase.duration_ns()))},
+              {tr("At"), atTime(phase.begin_ns())},
+              {tr("Step"), QString::number(phase.step())}};
+    }
+    case Lane::kSteps: {
+      const auto& step = store.steps().records[i];
+      return {{tr("Step"), QString::number(step.step())},
+              {tr("Host time"), text(formatDuration(step.duration_ns()))},
+              {tr("At"), atTime(step.begin_ns())},
+              {tr("Batch size"), QString::number(step.batch_size())},
+              {tr("Sequence length"), QString::number(step.sequence_length())},
+              {tr("Loss"),
+               step.loss_read() ? QString::number(double(step.loss()), 'f', 3) : tr("not read")}};
+    }
+    case Lane::kMarkers: {
+      if (i == store.markers().size()) {
+        return endFacts(store, *store.end());
+      }
+      const auto& marker = store.markers()[i];
+      return {{tr("Marker"), text(store.markerText(marker))},
+              {tr("At"), atTime(marker.time_ns())},
+              {tr("From step"), QString::number(marker.step())}};
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+QStringList opForms(const std::string& name) {
+  const QString full = text(name);
+  // "autograd::engine::evaluate_function: MulBackward0"
+  if (const auto node = full.lastIndexOf(QLatin1String(": ")); node >= 0) {
+    return {full, full.mid(node + 2)};
+  }
+  const QString own = models::shortOpName(name);
+  return own == full ? QStringList{full} : QStringList{full, own};
+}
+
+std::vector<EventFact> eventFacts(const LiveStore& store, const EventRef& event) {
+  if (!exists(store, event)) {
+    return {};
+  }
+  std::vector<EventFact> facts = allFacts(store, event);
+  std::erase_if(facts, [](const EventFact& fact) { return fact.value.isEmpty(); });
+  return facts;
+}
 
 QString EventText::joined() const {
   QStringList lines{length.isEmpty() ? name : name + QStringLiteral(": ") + length};
@@ -105,6 +249,8 @@ QStringList markerForms(const LiveStore& store, const events::Marker& marker) {
       return {full, tr("sequence %1").arg(after), tr("seq %1").arg(after)};
     case events::MarkerKind::LossInterval:
       return {full, tr("loss every %1").arg(after)};
+    case events::MarkerKind::ProbeLevel:
+      return {full, full.section(QLatin1Char(' '), -1)};
     default:
       return {full};
   }
@@ -131,6 +277,10 @@ EventText eventText(const LiveStore& store, const EventRef& event, const Theme& 
     case Lane::kFallbacks:
       return i < store.fallbacks().size() ? fallbackText(store, i, theme) : EventText{};
     case Lane::kMarkers: {
+      if (i == store.markers().size() && endMark(store)) {
+        const RunEnd& end = *endMark(store);
+        return {Glyph::kOctagon, theme.vermillion, endMarkText(end), {}, {text(end.message)}};
+      }
       if (i >= store.markers().size()) {
         return {};
       }
@@ -141,6 +291,8 @@ EventText eventText(const LiveStore& store, const EventRef& event, const Theme& 
               {},
               {tr("from step %1").arg(marker.step())}};
     }
+    case Lane::kOps:
+      return store.ops().at(i) ? opText(store, i, theme) : EventText{};
   }
   return {};
 }

@@ -2,6 +2,8 @@
 
 #include <QString>
 #include <QStringList>
+#include <string>
+#include <vector>
 
 #include "views/event_focus.h"
 #include "views/paint.h"
@@ -23,6 +25,18 @@ struct EventText {
 /// A marker's label, longest form first: "sequence 64 → 112", "seq 112".
 [[nodiscard]] QStringList markerForms(const analysis::LiveStore& store,
                                       const events::Marker& marker);
+
+/// An op's name, the longest form first: "aten::native_layer_norm", "native_layer_norm"; of a node
+/// of backward its own name, without the engine's.
+[[nodiscard]] QStringList opForms(const std::string& name);
+
+/// One thing that is known of an event: "Memory after", "68.2 MiB".
+struct EventFact {
+  QString name, value;
+};
+/// All that is known of an event, for a panel that has room; empty where there is no such event.
+[[nodiscard]] std::vector<EventFact> eventFacts(const analysis::LiveStore& store,
+                                                const EventRef& event);
 
 [[nodiscard]] EventText eventText(const analysis::LiveStore& store, const EventRef& event,
                                   const Theme& theme = Theme::dark());

@@ -105,6 +105,10 @@ void OverviewPane::paintMarkers(QPainter& painter) const {
               markerColor(marker.kind(), theme()), theme().plot);
     free = x + 6;
   }
+  if (endMark(*store_)) {
+    const double x = std::min(s.pixelAt(store_->completeUpToNs()), plot.right() - 6.0);
+    drawGlyph(painter, Glyph::kOctagon, {x, plot.top() + 6.0}, theme().vermillion, theme().plot);
+  }
 }
 
 void OverviewPane::paintMarks(QPainter& painter) {

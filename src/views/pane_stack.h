@@ -5,6 +5,8 @@
 
 #include "views/time_pane.h"
 
+class QAction;
+
 namespace highwater::views {
 
 class DetailsStrip;
@@ -26,15 +28,26 @@ class PaneStack final : public QWidget {
 
   /// The store has changed.
   void refresh();
-  /// The layout for windows under 1400 wide.
+  /// The layout for windows under 1400 wide, or under 820 high.
   void setSmall(bool small);
+  /// Puts the action into the timeline's header as long as it shows no ops; nullptr takes it away.
+  void offerOps(QAction* action);
   /// Draws everything now: for pictures.
   void renderNow();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  /// Of the panes that do not share the rest.
+  [[nodiscard]] int fixedHeight() const;
+  void shareHeight();
+
   std::vector<TimePane*> panes_;
   StepTimePane* stepTime_;
   ThroughputPane* throughput_;
+  MemoryPane* memory_;
+  TimelinePane* timeline_;
   DetailsStrip* details_;
 };
 

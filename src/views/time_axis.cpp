@@ -58,7 +58,7 @@ void TimeAxis::setExtent(TimeRange extent) {
     return;
   }
   extent_ = extent;
-  if (follows_) {
+  if (follows_ && !held_) {
     show(following(visibleNs()));
   }
   emit extentChanged();
@@ -105,6 +105,15 @@ void TimeAxis::reveal(TimeRange range) {
   show(clamped({middle - length / 2, middle - length / 2 + length}));
 }
 
+void TimeAxis::zoomTo(TimeRange range) {
+  const std::int64_t room = std::max((range.endNs - range.beginNs) / 8, kShortestNs / 2);
+  setVisible({range.beginNs - room, range.endNs + room});
+}
+
+void TimeAxis::setHeld(bool held) {
+  held_ = held;
+}
+
 void TimeAxis::setFollows(bool follows) {
   if (follows_ == follows) {
     return;
@@ -143,6 +152,7 @@ void TimeAxis::setCursor(std::optional<std::int64_t> ns) {
 }
 
 void TimeAxis::reset() {
+  held_ = false;
   extent_ = {0, 0};
   clearSelection();
   setCursor(std::nullopt);

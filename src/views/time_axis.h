@@ -69,7 +69,11 @@ class TimeAxis final : public QObject {
   void fit();
   /// Scrolls (never zooms) until the range is visible.
   void reveal(TimeRange range);
+  /// Shows the range with some room around it; stops following.
+  void zoomTo(TimeRange range);
   void setFollows(bool follows);
+  /// While the training pauses nothing new comes: a view that follows stands still.
+  void setHeld(bool held);
 
   /// The two ends may come in any order; a range shorter than the deepest zoom clears.
   void select(std::int64_t fromNs, std::int64_t toNs);
@@ -95,6 +99,7 @@ class TimeAxis final : public QObject {
   std::optional<TimeRange> selection_;
   std::optional<std::int64_t> cursor_;
   bool follows_ = true;
+  bool held_ = false;
 };
 
 }  // namespace highwater::views

@@ -38,6 +38,7 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
     paintMarks(p);
     if (hasMarkLines()) {
       paintKnobLines(p);
+      paintEndLine(p);
       paintSelectionEdges(p);
     }
   });
@@ -54,9 +55,13 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
     }
   });
   connect(axis_, &TimeAxis::visibleChanged, this, [this] {
-    // Time moves on under a mouse that rests: the cursor stays with the mouse.
+    // Time moves on under a mouse that rests: the cursor and the tip stay with the mouse.
     if (axis_->cursor() && underMouse()) {
-      axis_->setCursor(scale().timeAt(mapFromGlobal(QCursor::pos()).x()));
+      const QPoint mouse = mapFromGlobal(QCursor::pos());
+      axis_->setCursor(scale().timeAt(mouse.x()));
+      if (QToolTip::isVisible()) {
+        showTip(mouse);
+      }
     }
     scheduleReplot();
   });
@@ -179,6 +184,17 @@ void TimePane::paintKnobLines(QPainter& painter) const {
       painter.drawLine(QPointF(x, plot.top()), QPointF(x, height()));
       last = x;
     }
+  }
+}
+
+void TimePane::paintEndLine(QPainter& painter) const {
+  if (!endMark(*store_)) {
+    return;
+  }
+  const QRect plot = plotRect();
+  const double x = std::round(scale().pixelAt(store_->completeUpToNs()));
+  if (x >= plot.left() && x <= plot.right()) {
+    painter.fillRect(QRectF(x, plot.top(), 1, height() - plot.top()), theme().vermillion);
   }
 }
 
@@ -330,12 +346,17 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
     }
   }
   axis_->setCursor(inside ? std::optional(scale().timeAt(event->position().x())) : std::nullopt);
-  const QString tip = drag_ == Drag::kNone && inside ? tipAt(event->pos()) : QString();
+  showTip(event->pos());
+}
+
+void TimePane::showTip(const QPoint& position) {
+  const QRect plot = plotRect();
+  const bool inside = position.x() >= plot.left() && position.x() <= plot.right();
+  const QString tip = drag_ == Drag::kNone && inside ? tipAt(position) : QString();
   if (tip.isEmpty()) {
     QToolTip::hideText();
   } else {
-    QToolTip::showText(event->globalPosition().toPoint() + QPoint(8, 8), models::plainTip(tip),
-                       this);
+    QToolTip::showText(mapToGlobal(position) + QPoint(8, 8), models::plainTip(tip), this);
   }
 }
 

@@ -102,9 +102,11 @@ class TimePane : public QCustomPlot {
   enum class Drag { kNone, kPan, kSelect };
 
   void drawAll();
+  void showTip(const QPoint& position);
   void paintHeader(QPainter& painter) const;
   void paintSelectionEdges(QPainter& painter) const;
   void paintKnobLines(QPainter& painter) const;
+  void paintEndLine(QPainter& painter) const;
   void paintEmpty(QPainter& painter) const;
 
   PaneMeasures measures_;

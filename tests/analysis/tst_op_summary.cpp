@@ -11,15 +11,15 @@ using events::Phase;
 
 namespace {
 
-constexpr NameId kLinear = 100, kAddmm = 101, kView = 102, kNode = 103, kShapes = 104;
+constexpr NameId kLinearOp = 100, kAddmmOp = 101, kViewOp = 102, kNodeOp = 103, kShapeText = 104;
 
 /// An op as it is written down; what it misses is made up by span().
 struct Op {
-  NameId op = kLinear;
+  NameId op = kLinearOp;
   std::int64_t beginMs = 0, ms = 1;
   std::uint16_t depth = 0;
   std::int64_t currentBytes = -1;
-  std::uint64_t outputBytes = 0;
+  std::uint64_t grownBytes = 0;
   ModuleId module = kNoId;
   bool backward = false;
   ThreadId thread = kTrainingThread;
@@ -29,11 +29,11 @@ struct Op {
     return {beginMs * kMs,
             ms * kMs,
             currentBytes,
-            outputBytes,
+            grownBytes,
             step,
             op,
             module,
-            kShapes,
+            kShapeText,
             thread,
             depth,
             backward ? Phase::Backward : Phase::Forward,
@@ -45,11 +45,11 @@ struct Op {
 OpSummary summaryOf(const std::vector<Op>& ops, OwnedBatch batch = {}) {
   LiveStore store;
   defineNames(store);
-  store.apply(Definitions{{{kLinear, "aten::linear"},
-                           {kAddmm, "aten::addmm"},
-                           {kView, "aten::view"},
-                           {kNode, "AddmmBackward0"},
-                           {kShapes, "[4, 4] float32"}},
+  store.apply(Definitions{{{kLinearOp, "aten::linear"},
+                           {kAddmmOp, "aten::addmm"},
+                           {kViewOp, "aten::view"},
+                           {kNodeOp, "AddmmBackward0"},
+                           {kShapeText, "[4, 4] float32"}},
                           {},
                           {},
                           {}});
@@ -79,7 +79,7 @@ void addTree(std::vector<Op>& ops, std::mt19937& random, std::int64_t beginMs, s
   for (std::int64_t at = beginMs; at < endMs;) {
     const auto ms = std::min<std::int64_t>(1 + random() % 12, endMs - at);
     if (depth < 5 && ms > 1) addTree(ops, random, at, at + ms - 1, depth + 1, thread);
-    ops.push_back({static_cast<NameId>(kLinear + random() % 3), at, ms, depth, -1, 0,
+    ops.push_back({static_cast<NameId>(kLinearOp + random() % 3), at, ms, depth, -1, 0,
                    random() % 2 == 0 ? kNoId : ModuleId{kLayer1}, false, thread});
     at += ms + random() % 3;
   }
@@ -92,10 +92,10 @@ class TestOpSummary : public QObject {
 
  private slots:
   void selfTimeIsWithoutTheOpsWithin() {
-    const OpSummary summary = summaryOf({{kAddmm, 112, 5, 1, -1, 0, kLayer1},
-                                         {kView, 118, 1, 1},
-                                         {kLinear, 110, 10, 0, -1, 0, kLayer1},
-                                         {kAddmm, 130, 2}});
+    const OpSummary summary = summaryOf({{kAddmmOp, 112, 5, 1, -1, 0, kLayer1},
+                                         {kViewOp, 118, 1, 1},
+                                         {kLinearOp, 110, 10, 0, -1, 0, kLayer1},
+                                         {kAddmmOp, 130, 2}});
     QCOMPARE(summary.steps, std::uint64_t{1});
     QCOMPARE(summary.ops, std::uint64_t{4});
     QCOMPARE(summary.byOp[0].op, std::string("aten::addmm"));
@@ -108,11 +108,11 @@ class TestOpSummary : public QObject {
 
   void threadsAreApartAndLostOpsHarmNobody() {
     const OpSummary summary = summaryOf({
-        {kAddmm, 112, 5, 1, -1, 0, kNoId, true, kAutogradThread},
-        {kLinear, 111, 8, 0},  // of the other thread
-        {kView, 121, 2, 1},    // its parent was lost
-        {kLinear, 125, 4, 0},  // and is not this one
-        {kNode, 110, 10, 0, -1, 0, kNoId, true, kAutogradThread},
+        {kAddmmOp, 112, 5, 1, -1, 0, kNoId, true, kAutogradThread},
+        {kLinearOp, 111, 8, 0},  // of the other thread
+        {kViewOp, 121, 2, 1},    // its parent was lost
+        {kLinearOp, 125, 4, 0},  // and is not this one
+        {kNodeOp, 110, 10, 0, -1, 0, kNoId, true, kAutogradThread},
     });
     QCOMPARE(find(summary, "aten::linear")->selfNs, 12 * kMs);
     QCOMPARE(find(summary, "AddmmBackward0")->selfNs, 5 * kMs);
@@ -140,10 +140,10 @@ class TestOpSummary : public QObject {
   }
 
   void onlyOpsOfStepsCount() {
-    Op first{kView, 10};
+    Op first{kViewOp, 10};
     first.step = 1;
-    Op evaluation{kAddmm, 205};
-    const OpSummary summary = summaryOf({first, {kLinear, 110}, evaluation});
+    Op evaluation{kAddmmOp, 205};
+    const OpSummary summary = summaryOf({first, {kLinearOp, 110}, evaluation});
     QCOMPARE(summary.steps, std::uint64_t{1});
     QCOMPARE(summary.ops, std::uint64_t{1});
     QCOMPARE(summaryOf({first}).ops, std::uint64_t{1});  // there is no other step
@@ -154,12 +154,12 @@ class TestOpSummary : public QObject {
     OwnedBatch batch;
     batch.phaseMemory.emplace_back(150 * kMs, 5000, 5000, 2500, 2, Phase::Forward);
     const OpSummary summary =
-        summaryOf({{kView, 101, 1, 0, 1000},
-                   {kAddmm, 110, 1, 1, 3000, 2000, kLayer1},
-                   {kLinear, 109, 3, 0, 3000, 2000, kLayer1},
-                   {kAddmm, 120, 1, 0, 4000, 1000, kEmbedding},
-                   {kNode, 160, 1, 0, 4500, 500, kEmbedding, true, kAutogradThread},
-                   {kNode, 162, 1, 0, 2000, 0, kLayer1, true, kAutogradThread}},
+        summaryOf({{kViewOp, 101, 1, 0, 1000},
+                   {kAddmmOp, 110, 1, 1, 3000, 2000, kLayer1},
+                   {kLinearOp, 109, 3, 0, 3000, 2000, kLayer1},
+                   {kAddmmOp, 120, 1, 0, 4000, 1000, kEmbedding},
+                   {kNodeOp, 160, 1, 0, 4500, 500, kEmbedding, true, kAutogradThread},
+                   {kNodeOp, 162, 1, 0, 2000, 0, kLayer1, true, kAutogradThread}},
                   batch);
     QCOMPARE(findModule(summary, "encoder.layers.1")->net.forward, 2000);
     QCOMPARE(findModule(summary, "embedding")->net.forward, 1000);
@@ -174,19 +174,23 @@ class TestOpSummary : public QObject {
 
   void largeTensorsAreThoseThatWereAllocated() {
     const OpSummary summary = summaryOf(
-        {{kView, 101, 1, 0, 1000},
-         {kAddmm, 110, 1, 1, 9000, 8000, kLayer1},
-         {kLinear, 109, 3, 0, 9000, 8000, kLayer1},  // returns what the op in it allocated
-         {kView, 115, 1, 0, 9000, 8000, kLayer1},    // shows the same
-         {kAddmm, 120, 1, 0, 12000, 3000, kEmbedding},
-         {kAddmm, 125, 1, 0, 14000, 2000, kEmbedding}});
-    QCOMPARE(summary.largest.size(), 2u);
+        {{kViewOp, 101, 1, 0, 1000},
+         {kAddmmOp, 110, 1, 1, 9000, 8000, kLayer1},
+         {kLinearOp, 109, 3, 0, 9000, 8000, kLayer1},  // returns what the op in it allocated
+         {kViewOp, 115, 1, 0, 9000, 0, kLayer1},       // shows the same
+         {kAddmmOp, 120, 1, 0, 12000, 3000, kEmbedding},
+         {kAddmmOp, 125, 1, 0, 14000, 2000, kEmbedding},
+         {kAddmmOp, 131, 1, 1, 14100, 100, kEmbedding},
+         {kNodeOp, 130, 4, 0, 15600, 1600, kEmbedding}});  // 1500 of it its own
+    QCOMPARE(summary.largest.size(), 3u);
     QCOMPARE(summary.largest[0].op, std::string("aten::linear"));
     QCOMPARE(summary.largest[0].bytes, std::uint64_t{8000});
     QCOMPARE(summary.largest[0].module, std::string("encoder.layers.1"));
     QCOMPARE(summary.largest[0].shapes, std::string("[4, 4] float32"));
     QCOMPARE(summary.largest[1].bytes, std::uint64_t{3000});  // the largest of its op and shapes
     QCOMPARE(summary.largest[1].step, 2u);
+    QCOMPARE(summary.largest[2].op, std::string("AddmmBackward0"));
+    QCOMPARE(summary.largest[2].bytes, std::uint64_t{1500});
   }
 };
 

@@ -55,6 +55,8 @@ class TestSpanIndex : public QObject {
 
  private slots:
   void emptyLane();
+  void sumsAgreeWithBruteForce();
+  void forgetsItsFirstSpans();
   void keepsOrder();
   void touchingAgreesWithBruteForce();
   void touchingFindsTheOuterOfNestedSpans();
@@ -75,6 +77,42 @@ void TestSpanIndex::emptyLane() {
   QVERIFY(!index.after(0));
   QVERIFY(!index.before(0));
   QVERIFY(index.touching(0, 100) == std::make_pair(std::size_t{0}, std::size_t{0}));
+}
+
+void TestSpanIndex::sumsAgreeWithBruteForce() {
+  const Lane lane = randomLane(11, 300, 40);
+  QCOMPARE(lane.index.summedNs(0, 1), std::int64_t{0});
+  for (std::int64_t begin = 900; begin < lane.spans.back().endNs; begin += 97) {
+    for (const std::int64_t length : {0, 1, 60, 5000}) {
+      std::int64_t expected = 0;
+      for (const Span& span : lane.spans) {
+        const bool begins = span.beginNs >= begin && span.beginNs < begin + length;
+        expected += begins ? span.endNs - span.beginNs : 0;
+      }
+      QCOMPARE(lane.index.summedNs(begin, begin + length), expected);
+    }
+  }
+}
+
+void TestSpanIndex::forgetsItsFirstSpans() {
+  SpanIndex lane;
+  // The first span holds the two behind it: what it reaches must be forgotten with it.
+  for (const Span& span :
+       {Span{0, 100, 0, 0}, Span{10, 20, 1, 0}, Span{30, 40, 2, 0}, Span{200, 210, 3, 0}}) {
+    lane.append(span);
+  }
+  QVERIFY(lane.at(90, 0));
+  lane.dropFirst(1);
+  QCOMPARE(lane.size(), std::size_t{3});
+  QVERIFY(!lane.at(90, 0));
+  QCOMPARE(lane.summedNs(0, 1000), std::int64_t{30});
+  lane.append({300, 310, 4, 0});
+  QCOMPARE(lane.touching(205, 305), (std::pair<std::size_t, std::size_t>(2, 4)));
+  lane.dropFirst(10);
+  QVERIFY(lane.empty());
+  lane.append({5, 6, 5, 0});
+  QCOMPARE(lane.firstFrom(0), std::size_t{0});
+  QCOMPARE(lane.firstFrom(6), std::size_t{1});
 }
 
 void TestSpanIndex::keepsOrder() {

@@ -50,6 +50,14 @@ class TestOptions : public QObject {
     const auto accept = parsed<AcceptOptions>("accept f.hw --fallback aten::gelu --reason rare");
     QCOMPARE(accept.acceptance.op, std::string("aten::gelu"));
     QCOMPARE(accept.recording, std::string("f.hw"));
+    QVERIFY(accept.acceptance.accepted);
+    const auto withdraw = parsed<AcceptOptions>("accept f.hw --fallback gelu --withdraw");
+    QCOMPARE(withdraw.acceptance.op, std::string("aten::gelu"));
+    QVERIFY(!withdraw.acceptance.accepted && withdraw.acceptance.reason.empty());
+    for (const char* wrong : {"--fallback gelu", "--fallback gelu --withdraw --reason x"}) {
+      const auto result = parse(QString("accept f.hw ") + wrong);
+      QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    }
   }
 
   void readsARecording() {

@@ -6,6 +6,8 @@
 #include <QComboBox>
 #include <QDirIterator>
 #include <QFileInfo>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStandardPaths>
@@ -20,6 +22,7 @@
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "views/banner.h"
+#include "views/findings_panel.h"
 
 using namespace highwater;
 using app::MainWindow;
@@ -85,6 +88,7 @@ struct Hands {
     QCOMPARE(store().phases().size(), other.phases().size());
     QCOMPARE(store().syncPoints().size(), other.syncPoints().size());
     QCOMPARE(store().fallbacks().size(), other.fallbacks().size());
+    QVERIFY(sameBytes(store().ops().records, other.ops().records));
     QCOMPARE(store().memory().timesNs.size(), other.memory().timesNs.size());
     QCOMPARE(store().eventCount(), other.eventCount());
     QCOMPARE(store().completeUpToNs(), other.completeUpToNs());
@@ -107,6 +111,25 @@ class TestWindow : public QObject {
     QDirIterator files(folder, {QStringLiteral("*.highwater")}, QDir::Files,
                        QDirIterator::Subdirectories);
     return files.hasNext() ? files.next() : QString();
+  }
+
+  void acceptsWhileItRuns(Hands& hands) {
+    const auto* panel = hands.window.findChild<views::FindingsPanel*>();
+    QTRY_VERIFY_WITH_TIMEOUT(!panel->cards().empty(), kStepsMs);
+    const auto* card = panel->cards().front();
+    const std::string op = card->finding().ops.front();
+    card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
+    hands.window.findChild<QLineEdit*>(QStringLiteral("acceptReason"))->setText("a demonstration");
+    hands.window.findChild<QPushButton*>(QStringLiteral("acceptButton"))->click();
+    QVERIFY(hands.store().acceptanceOf(op));
+    for (const auto* each : panel->cards()) QVERIFY(each->finding().ops.front() != op);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
+    analysis::LiveStore recorded;
+    QVERIFY(session::loadRecording(hands.window.runControl().recordingPath(), recorded));
+    hands.compareWith(recorded);
+    QVERIFY(recorded.acceptanceOf(op));
+    QCOMPARE(recorded.acceptanceOf(op)->reason, std::string("a demonstration"));
   }
 
  private slots:
@@ -219,6 +242,43 @@ class TestWindow : public QObject {
     QVERIFY(!fresh.banner()->isVisible());
   }
 
+  void recordsOpsForAWhile() {
+    LaunchOptions options = smallRun();
+    options.scenario = QStringLiteral("hidden-fallback");
+    Hands hands(options);
+    const auto* level = hands.window.findChild<QToolButton*>(QStringLiteral("levelButton"));
+    QCOMPARE(level->text(), QString("monitor"));
+    QVERIFY(!hands.window.findChild<QAction*>(QStringLiteral("recordOpsAction"))->isEnabled());
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 8, kStartMs);
+    QVERIFY(hands.store().ops().empty());
+    const auto* offer = hands.window.findChild<QToolButton*>(QStringLiteral("offerOpsButton"));
+    QTRY_VERIFY(offer->isVisible());
+    hands.trigger("recordOpsAction");
+    const auto levels = [&] { return markersOf(hands.store(), MarkerKind::ProbeLevel); };
+    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(level->text() == QString("ops") || levels().size() == 2, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kStepsMs);
+    QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
+    QVERIFY(!offer->isVisible());
+    std::set<std::uint32_t> steps;
+    for (const auto& op : hands.store().ops().records) {
+      if (op.step() != 0) steps.insert(op.step());
+    }
+    QCOMPARE(steps.size(), std::size_t(20));
+    QCOMPARE(*steps.begin(), levels()[0].step());
+    // Some of them are the fallbacks: the probe gives both the same begin.
+    std::size_t stalls = 0;
+    for (const auto& [key, lane] : hands.store().ops().lanes) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        stalls += (lane[i].category & analysis::OpLook::kFallback) != 0;
+      }
+    }
+    QVERIFY2(stalls >= 20, qPrintable(QString::number(stalls)));
+    acceptsWhileItRuns(hands);
+  }
+
   void survivesTheDeathOfTheWorker() {
     Hands hands(smallRun());
     hands.trigger("runAction");
@@ -273,6 +333,8 @@ class TestWindow : public QObject {
     QString said = hands.banner()->message();
     QVERIFY2(said.startsWith("Step 5 has stood in loss read for "), qPrintable(said));
     QVERIFY2(said.endsWith(" s, in aten::_local_scalar_dense"), qPrintable(said));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, 10'000);  // the seconds go on
+    QVERIFY(hands.banner()->message().startsWith("Step 5 has stood in loss read for "));
     QCOMPARE(hands.state(), State::kRunning);
     auto* stop = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QCOMPARE(stop->text(), QString("Stop"));

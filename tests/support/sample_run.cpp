@@ -67,6 +67,9 @@ class Generator {
       const double ms = kPhaseMs[static_cast<std::size_t>(phase) - 1] * scale * jitter();
       nowNs_ += static_cast<std::int64_t>(ms * kNsPerMs);
       addStalls(step, phase, phaseBeginNs);
+      if (options_.opsFromStep != 0 && step >= options_.opsFromStep) {
+        addOps(step, phase, phaseBeginNs);
+      }
       all_.phases.emplace_back(phaseBeginNs, nowNs_ - phaseBeginNs, step, kTrainingThread, phase);
       knots_.push_back({nowNs_, bytesAfter(phase, batchSize)});
       boundaries_.push_back(nowNs_);
@@ -134,6 +137,31 @@ class Generator {
     }
   }
 
+  /// In the order in which ops end: what is within comes first.
+  void addOps(std::uint32_t step, Phase phase, std::int64_t beginNs) {
+    const std::int64_t lengthNs = nowNs_ - beginNs;
+    const auto op = [&](NameId name, std::int64_t from, std::int64_t length, ThreadId thread,
+                        std::uint16_t depth, bool backward) {
+      all_.ops.emplace_back(from, length, static_cast<std::int64_t>(kWeightsBytes), 4 * kMiB, step,
+                            name, kLayer1, kShapes, thread, depth, phase, backward);
+    };
+    // A stall's op begins when the stall does, as the probe stamps them.
+    const bool fallback = !all_.fallbacks.empty() && all_.fallbacks.back().begin_ns() >= beginNs;
+    const bool sync = !all_.syncPoints.empty() && all_.syncPoints.back().begin_ns() >= beginNs;
+    if (fallback) {
+      const events::FallbackEvent& it = all_.fallbacks.back();
+      op(it.op(), it.begin_ns(), it.duration_ns(), kTrainingThread, 1, false);
+    } else if (sync) {
+      const events::SyncPoint& it = all_.syncPoints.back();
+      op(it.op(), it.begin_ns(), it.duration_ns(), kTrainingThread, 1, false);
+    } else {
+      op(kMm, beginNs + lengthNs / 8, lengthNs / 3, kTrainingThread, 1, false);
+    }
+    op(kMm, beginNs + lengthNs * 5 / 6, lengthNs / 10, kTrainingThread, 1, false);
+    op(kLinear, beginNs + lengthNs / 16, lengthNs * 15 / 16, kTrainingThread, 0, false);
+    if (phase == Phase::Backward) op(kNode, beginNs, lengthNs, kBackwardThread, 0, true);
+  }
+
   [[nodiscard]] static double bytesAfter(Phase phase, std::uint32_t batchSize) {
     const double full = kWeightsBytes + kActivationBytesPerRow * batchSize;
     switch (phase) {
@@ -190,7 +218,7 @@ class Generator {
 
   /// Hands each event to the batch that is complete when the event is over.
   void cutIntoBatches(std::vector<OwnedMessage>& messages) {
-    std::array<std::size_t, 9> cursors{};
+    std::array<std::size_t, 10> cursors{};
     for (std::int64_t from = 0; from < nowNs_; from += options_.batchEveryNs) {
       const std::int64_t to = std::min(from + options_.batchEveryNs, nowNs_);
       OwnedBatch batch;
@@ -218,6 +246,7 @@ class Generator {
       moveMoments(all_.markers, batch.markers);
       moveMoments(all_.evaluations, batch.evaluations);
       moveMoments(all_.deviceSpans, batch.deviceSpans);
+      moveSpans(all_.ops, batch.ops);
       const auto done =
           std::upper_bound(stepEnds_.begin(), stepEnds_.end(), to) - stepEnds_.begin();
       const auto running = to < kFirstStepNs ? 0 : static_cast<std::uint32_t>(done) + 1;
@@ -270,14 +299,18 @@ class Generator {
                          {kCopy, "aten::_to_copy"},
                          {kNonzero, "aten::nonzero"},
                          {kRenorm, "aten::embedding_renorm_"},
-                         {kNoteText, "looks good"}};
+                         {kNoteText, "looks good"},
+                         {kLinear, "aten::linear"},
+                         {kMm, "aten::mm"},
+                         {kNode, "autograd::engine::evaluate_function: MmBackward0"},
+                         {kShapes, "[16, 64] float32"}};
     definitions.modules = {{kEncoder, kNoId, "encoder"},
                            {kLayers, kEncoder, "layers"},
                            {kLayer1, kLayers, "1"},
                            {kEmbedding, kNoId, "embedding"}};
     definitions.callSites = {{kTrainStep, kNoId, "trainStep", "src/worker/train.cpp", 41},
                              {kForward, kTrainStep, "forward", "src/worker/model.cpp", 112}};
-    definitions.threads = {{kTrainingThread, "training"}};
+    definitions.threads = {{kTrainingThread, "training"}, {kBackwardThread, "backward"}};
     return definitions;
   }
 

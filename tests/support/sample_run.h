@@ -26,6 +26,9 @@ struct SampleRunOptions {
   float gpuPercent = -1;
   std::int64_t batchEveryNs = 100'000'000;  ///< of run time to one EventBatch
   bool ended = true;                        ///< with Goodbye and RunEnd
+  /// Steps from here on record ops: a "aten::linear" with two ops within in each phase (one of them
+  /// the stall, where the phase has one), and a node of backward on a thread of its own; 0: none.
+  std::uint32_t opsFromStep = 0;
 };
 
 /// An EventBatch that owns its events.
@@ -57,6 +60,10 @@ enum SampleName : NameId {
   kNonzero = 4,     ///< "aten::nonzero"
   kRenorm = 5,      ///< "aten::embedding_renorm_"
   kNoteText = 6,    ///< "looks good"
+  kLinear = 7,      ///< "aten::linear"
+  kMm = 8,          ///< "aten::mm"
+  kNode = 9,        ///< "autograd::engine::evaluate_function: MmBackward0"
+  kShapes = 10,     ///< "[16, 64] float32"
 };
 enum SampleModule : ModuleId {
   kEncoder = 2,    ///< "encoder"
@@ -69,6 +76,7 @@ enum SampleCallSite : CallSiteId {
   kForward = 3,    ///< "model.cpp:112 (forward)", called by kTrainStep
 };
 inline constexpr ThreadId kTrainingThread = 1;
+inline constexpr ThreadId kBackwardThread = 2;
 
 using OwnedMessage = std::variant<Hello, RunDescription, Definitions, OwnedBatch, Goodbye, RunEnd>;
 

@@ -22,6 +22,8 @@ class TestTimeAxis : public QObject {
   void ticksAreRoundAndFarEnoughApart_data();
   void ticksAreRoundAndFarEnoughApart();
   void followsTheNewest();
+  void aPauseHoldsTheView();
+  void zoomToLeavesRoom();
   void panningStopsFollowing();
   void zoomKeepsWhatIsUnderTheCursor();
   void zoomEndsAtItsLimits();
@@ -79,6 +81,32 @@ void TestTimeAxis::followsTheNewest() {
   QSignalSpy moved(&axis, &TimeAxis::visibleChanged);
   axis.setExtent({0, 61 * kSecond});
   QCOMPARE(moved.count(), 1);
+}
+
+void TestTimeAxis::aPauseHoldsTheView() {
+  TimeAxis axis;
+  axis.setExtent({0, 20 * kSecond});
+  const TimeRange before = axis.visible();
+  axis.setHeld(true);
+  axis.setExtent({0, 60 * kSecond});
+  QVERIFY(axis.follows());
+  QCOMPARE(axis.visible().endNs, before.endNs);
+  axis.setHeld(false);
+  axis.setExtent({0, 61 * kSecond});
+  QVERIFY(axis.visible().endNs >= 61 * kSecond);
+  axis.setHeld(true);
+  axis.reset();
+  axis.setExtent({0, 30 * kSecond});  // of another run
+  QVERIFY(axis.visible().endNs >= 30 * kSecond);
+}
+
+void TestTimeAxis::zoomToLeavesRoom() {
+  TimeAxis axis;
+  axis.setExtent({0, 60 * kSecond});
+  axis.zoomTo({20 * kSecond, 28 * kSecond});
+  QVERIFY(!axis.follows());
+  QCOMPARE(axis.visible().beginNs, 19 * kSecond);
+  QCOMPARE(axis.visible().endNs, 29 * kSecond);
 }
 
 void TestTimeAxis::panningStopsFollowing() {

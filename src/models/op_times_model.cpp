@@ -1,0 +1,164 @@
+#include "models/op_times_model.h"
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "models/op_totals_model.h"
+#include "models/plain_tip.h"
+
+namespace highwater::models {
+
+using analysis::OpTime;
+using analysis::OpTimes;
+
+namespace {
+
+QString msText(std::int64_t ns) {
+  const double ms = static_cast<double>(ns) / kNsPerMs;
+  return QString::number(ms, 'f', ms < 100 ? 2 : 1);
+}
+
+bool sameKey(const OpTime& a, const OpTime& b) {
+  return a.op == b.op && (!a.op.empty() || a.module == b.module);
+}
+
+/// Without a module: the loss, the optimizer, what the loop itself calls.
+QString moduleText(const std::string& path) {
+  return path.empty() ? OpTimesModel::tr("outside of a module") : QString::fromStdString(path);
+}
+
+bool isText(int column) {
+  return column == OpTimesModel::kName || column == OpTimesModel::kWhere;
+}
+
+}  // namespace
+
+void OpTimesModel::refresh(const OpTimes& times) {
+  times_ = times;
+  take(byModule() ? times_.byModule : times_.byOp);
+}
+
+void OpTimesModel::setGrouping(Grouping grouping) {
+  if (grouping != grouping_) {
+    grouping_ = grouping;
+    take(byModule() ? times_.byModule : times_.byOp);
+    emit headerDataChanged(Qt::Horizontal, 0, kColumns - 1);
+  }
+}
+
+void OpTimesModel::take(std::vector<OpTime> rows) {
+  const bool sameRows = std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(), sameKey);
+  if (!sameRows) {
+    beginResetModel();
+    rows_ = std::move(rows);
+    endResetModel();
+    return;
+  }
+  rows_ = std::move(rows);
+  if (!rows_.empty()) {
+    emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  }
+}
+
+int OpTimesModel::rowOf(const QString& op) const {
+  const std::string name = op.toStdString();
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const OpTime& time) {
+    return !time.op.empty() && time.op == name;
+  });
+  return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
+}
+
+int OpTimesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+int OpTimesModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+double OpTimesModel::shareOf(const OpTime& time) const {
+  return times_.selfNs > 0 ? static_cast<double>(time.selfNs) / static_cast<double>(times_.selfNs)
+                           : 0;
+}
+
+QVariant OpTimesModel::text(const OpTime& time, int column) const {
+  switch (column) {
+    case kName:
+      return byModule() ? moduleText(time.module) : shortOpName(time.op);
+    case kCount:
+      return QString::number(time.count);
+    case kPerStep:
+      return times_.steps > 0
+                 ? QString::number(
+                       static_cast<double>(time.count) / static_cast<double>(times_.steps), 'f', 1)
+                 : tr("–");
+    case kTotalMs:
+      return byModule() ? tr("–") : msText(time.totalNs);
+    case kSelfMs:
+      return msText(time.selfNs);
+    case kShare: {
+      const double percent = shareOf(time) * 100;
+      return tr("%1 %").arg(percent, 0, 'f', percent > 0 && percent < 1 ? 1 : 0);
+    }
+    case kGrown:
+      return time.mostGrownBytes > 0 ? QString::fromStdString(formatBytes(time.mostGrownBytes))
+                                     : tr("–");
+    case kWhere:
+      return byModule() ? QString() : moduleText(time.module);
+    default:
+      return {};
+  }
+}
+
+QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) {
+    return {};
+  }
+  const OpTime& time = rows_[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole:
+      return text(time, index.column());
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue(
+          int(Qt::AlignVCenter | (isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight)));
+    case Qt::ToolTipRole:
+      if (index.column() == kName) {
+        return plainTip(byModule() ? moduleText(time.module) : QString::fromStdString(time.op));
+      }
+      return index.column() == kWhere ? plainTip(moduleText(time.module)) : QVariant();
+    case OpTotalsModel::kOpNameRole:
+      return QString::fromStdString(time.op);
+    case OpTotalsModel::kShareRole:
+      return shareOf(time);
+    default:
+      return {};
+  }
+}
+
+QVariant OpTimesModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  struct Head {
+    QString text, tip;
+  };
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
+    return {};
+  }
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant::fromValue(
+        int(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight)));
+  }
+  const Head heads[kColumns] = {
+      {byModule() ? tr("Module") : tr("Op"), {}},
+      {byModule() ? tr("Ops") : tr("Calls"), {}},
+      {tr("A step"), tr("Of the steps that ops were recorded in")},
+      {tr("Total ms"), tr("Host time, that of the ops within included")},
+      {tr("Self ms"), tr("Host time less that of the ops within")},
+      {tr("Share of self"), tr("Of the self time of all ops shown")},
+      {tr("Allocated"), tr("The most that one call left current allocated larger by")},
+      {byModule() ? QString() : tr("Most in"),
+       tr("The module that most of the self time fell in")}};
+  return role == Qt::DisplayRole   ? QVariant(heads[section].text)
+         : role == Qt::ToolTipRole ? QVariant(heads[section].tip)
+                                   : QVariant();
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,92 @@
+#include "views/event_panel.h"
+
+#include <QPainter>
+#include <algorithm>
+
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kInset = 12, kHead = 30, kRow = 20, kGap = 12;
+/// Shapes can be long: what is below is cut.
+constexpr int kMostWrapped = 120;
+
+}  // namespace
+
+EventPanel::EventPanel(const analysis::LiveStore* store, EventFocus* focus, QWidget* parent)
+    : QWidget(parent), store_(store), focus_(focus) {
+  setObjectName(QStringLiteral("eventPanel"));
+  setAccessibleName(tr("Details of the picked event"));
+  connect(focus_, &EventFocus::changed, this, &EventPanel::refresh);
+  refresh();
+}
+
+void EventPanel::refresh() {
+  facts_ = focus_->picked() ? eventFacts(*store_, *focus_->picked()) : std::vector<EventFact>();
+  setVisible(!facts_.empty());
+  QStringList spoken;
+  for (const auto& [name, value] : facts_) {
+    spoken << name + QStringLiteral(": ") + value;
+  }
+  setAccessibleDescription(spoken.join(QStringLiteral(", ")));
+  layOut();
+  update();
+}
+
+void EventPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  layOut();
+}
+
+/// A value that does not fit beside its name goes below it, over the whole width.
+void EventPanel::layOut() {
+  const QFontMetrics names(textFont(kText)), values(textFont(kText, true));
+  const int wide = std::max(width() - 2 * kInset, 60);
+  int y = kHead;
+  lines_.clear();
+  for (const auto& [name, value] : facts_) {
+    Line line;
+    line.name = {kInset, y, wide, kRow};
+    line.value = line.name;
+    line.wrapped = names.horizontalAdvance(name) + 12 + values.horizontalAdvance(value) > wide;
+    if (line.wrapped) {
+      const QRect needed = values.boundingRect(QRect(0, 0, wide, kMostWrapped),
+                                               Qt::TextWrapAnywhere | Qt::TextWordWrap, value);
+      line.value = {kInset, y + kRow - 2, wide, std::min(needed.height(), kMostWrapped)};
+      y = line.value.bottom() + 3;
+    } else {
+      y += kRow;
+    }
+    lines_.push_back(line);
+  }
+  setFixedHeight(y + kGap);
+}
+
+void EventPanel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& theme = Theme::of(this);
+  if (!focus_->picked() || facts_.empty()) {
+    return;
+  }
+  const EventText text = eventText(*store_, *focus_->picked(), theme);
+  drawGlyph(painter, text.glyph, {kInset + 5.0, kHead / 2.0 + 0.5}, text.color, theme.panel);
+  painter.setFont(textFont(kText, true));
+  painter.setPen(theme.text1);
+  const QRect head(kInset + 18, 0, width() - 2 * kInset - 18, kHead);
+  painter.drawText(head, Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text.name, Qt::ElideRight, head.width()));
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(lines_[i].name, Qt::AlignVCenter | Qt::AlignLeft, facts_[i].name);
+    painter.setFont(textFont(kText, true));
+    painter.setPen(theme.text1);
+    const int flags = lines_[i].wrapped ? int(Qt::TextWrapAnywhere | Qt::TextWordWrap)
+                                        : int(Qt::AlignVCenter | Qt::AlignRight);
+    painter.drawText(lines_[i].value, flags, facts_[i].value);
+  }
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+}
+
+}  // namespace highwater::views

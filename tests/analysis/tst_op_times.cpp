@@ -1,0 +1,179 @@
+#include <QtTest>
+
+#include "analysis/op_times.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::analysis;
+
+namespace {
+
+events::OpSpan op(NameId name, std::int64_t beginNs, std::int64_t durationNs, std::uint16_t depth,
+                  std::uint32_t step = 1, ThreadId thread = 1, ModuleId module = test::kLayer1,
+                  std::uint64_t grownBytes = 0) {
+  return {beginNs,
+          durationNs,
+          -1,
+          grownBytes,
+          step,
+          name,
+          module,
+          kNoId,
+          thread,
+          depth,
+          events::Phase::Forward,
+          0};
+}
+
+void apply(LiveStore& store, const test::OwnedBatch& batch) {
+  store.apply(Message(batch.view()));
+}
+
+const OpTime* find(const std::vector<OpTime>& times, const std::string& name) {
+  for (const OpTime& time : times) {
+    if ((time.op.empty() ? time.module : time.op) == name) return &time;
+  }
+  return nullptr;
+}
+
+/// A store that knows the names of the sample run.
+struct Named {
+  LiveStore store;
+  Named() {
+    for (const test::OwnedMessage& message : test::makeSampleRun({.steps = 1, .ended = false})) {
+      if (const auto* names = std::get_if<Definitions>(&message)) store.apply(*names);
+    }
+  }
+};
+
+}  // namespace
+
+class TestOpTimes : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void selfTimeIsLessWhatLiesWithin() {
+    Named named;
+    test::OwnedBatch batch;
+    // Two calls within, one of which holds a third; another thread does not count.
+    batch.ops = {op(test::kMm, 120, 10, 2), op(test::kMm, 110, 30, 1), op(test::kMm, 150, 20, 1),
+                 op(test::kMm, 110, 90, 1, 1, 2), op(test::kLinear, 100, 100, 0)};
+    apply(named.store, batch);
+    const OpColumns& ops = named.store.ops();
+    QCOMPARE(ops.selfNs(*ops.at(4)), std::int64_t{50});
+    QCOMPARE(ops.selfNs(*ops.at(1)), std::int64_t{20});
+    QCOMPARE(ops.selfNs(*ops.at(0)), std::int64_t{10});
+  }
+
+  void totalsByOpAndByModule() {
+    Named named;
+    test::OwnedBatch batch;
+    batch.ops = {op(test::kMm, 110, 30, 1, 1, 1, test::kLayer1, 64),
+                 op(test::kLinear, 100, 100, 0, 1, 1, test::kEncoder, 32),
+                 op(test::kMm, 310, 50, 0, 2, 1, kNoId, 128)};
+    apply(named.store, batch);
+    RunningOpTimes running(&named.store);
+    const OpTimes times = running.update();
+    QCOMPARE(times.steps, std::uint64_t{2});
+    QCOMPARE(times.selfNs, std::int64_t{150});
+    const OpTime* mm = find(times.byOp, "aten::mm");
+    QVERIFY(mm);
+    QCOMPARE(mm->count, std::uint64_t{2});
+    QCOMPARE(mm->totalNs, std::int64_t{80});
+    QCOMPARE(mm->selfNs, std::int64_t{80});
+    QCOMPARE(mm->mostGrownBytes, std::uint64_t{128});
+    QCOMPARE(mm->module, std::string());  // where 50 of its 80 fell
+    QCOMPARE(times.byOp.front().op, std::string("aten::mm"));
+    const OpTime* encoder = find(times.byModule, "encoder");
+    QVERIFY(encoder);
+    QCOMPARE(encoder->selfNs, std::int64_t{70});
+    QCOMPARE(encoder->count, std::uint64_t{1});
+    const OpTimes part = summarizeOps(named.store, {300, 400});
+    QCOMPARE(part.byOp.size(), std::size_t{1});
+    QCOMPARE(part.steps, std::uint64_t{1});
+  }
+
+  void growsAsCountedAtOnce() {
+    LiveStore store;
+    RunningOpTimes running(&store);
+    test::forEachMessage(test::makeSampleRun({.steps = 30, .opsFromStep = 5}),
+                         [&](const Message& message) {
+                           store.apply(message);
+                           (void)running.update();
+                         });
+    const OpTimes grown = running.update();
+    const OpTimes whole = summarizeOps(store, {0, store.completeUpToNs() + 1});
+    QCOMPARE(grown.steps, std::uint64_t{26});
+    QCOMPARE(grown.selfNs, whole.selfNs);
+    QCOMPARE(grown.byOp.size(), whole.byOp.size());
+    for (std::size_t i = 0; i < whole.byOp.size(); ++i) {
+      QCOMPARE(grown.byOp[i].op, whole.byOp[i].op);
+      QCOMPARE(grown.byOp[i].count, whole.byOp[i].count);
+      QCOMPARE(grown.byOp[i].selfNs, whole.byOp[i].selfNs);
+    }
+    running.reset();
+    store.clear();
+    QVERIFY(running.update().byOp.empty());
+  }
+
+  void stallsKeepTheirLook_data() {
+    QTest::addColumn<bool>("stallFirst");
+    QTest::newRow("the stall comes first") << true;
+    QTest::newRow("the op comes first") << false;
+  }
+  void stallsKeepTheirLook() {
+    QFETCH(bool, stallFirst);
+    Named named;
+    test::OwnedBatch stalls, ops;
+    stalls.fallbacks.emplace_back(100, 50, 0, 1, 1, 1, test::kRenorm, kNoId, kNoId, 1,
+                                  events::Phase::Forward);
+    stalls.syncPoints.emplace_back(200, 50, 4, 1, test::kNonzero, kNoId, kNoId, 1,
+                                   events::SyncKind::Nonzero, events::Phase::Forward, 0);
+    stalls.syncPoints.emplace_back(300, 50, 4, 1, test::kCopy, kNoId, kNoId, 1,
+                                   events::SyncKind::CopyToDevice, events::Phase::Forward, 1);
+    ops.ops = {op(test::kRenorm, 100, 50, 1), op(test::kNonzero, 200, 50, 1),
+               op(test::kCopy, 300, 50, 1), op(test::kMm, 100, 50, 0, 1, 2)};
+    apply(named.store, stallFirst ? stalls : ops);
+    apply(named.store, stallFirst ? ops : stalls);
+    const auto look = [&](ThreadId thread, std::uint16_t depth, std::size_t i) {
+      return int(named.store.ops().lanes.at({thread, depth})[i].category & ~OpLook::kPhaseMask);
+    };
+    QCOMPARE(look(1, 1, 0), int(OpLook::kFallback));
+    QCOMPARE(look(1, 1, 1), int(OpLook::kUnplannedWait));
+    QCOMPARE(look(1, 1, 2), int(OpLook::kPlannedWait));
+    QCOMPARE(look(2, 0, 0), 0);  // began at the same time, on another thread
+  }
+
+  void forgetsTheOldest() {
+    OpColumns ops;
+    for (int i = 0; i < 100; ++i) {
+      ops.add(op(test::kMm, 100 * i + 10, 20, 1), 0);
+      ops.add(op(test::kLinear, 100 * i, 50, 0), 0);
+    }
+    ops.forgetDownTo(50);
+    QCOMPARE(ops.records.size(), std::size_t{50});
+    QCOMPARE(ops.firstRow, std::size_t{150});
+    QCOMPARE(ops.forgottenUpToNs, std::int64_t{7450});
+    QVERIFY(!ops.at(149) && ops.at(150) && ops.at(199) && !ops.at(200));
+    QCOMPARE(ops.at(199)->begin_ns(), std::int64_t{9900});
+    for (const auto& [key, lane] : ops.lanes) {
+      QCOMPARE(lane.size(), std::size_t{25});
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        QVERIFY(ops.at(lane[i].payload));
+        QCOMPARE(ops.at(lane[i].payload)->begin_ns(), lane[i].beginNs);
+      }
+    }
+    QCOMPARE(ops.selfNs(*ops.at(199)), std::int64_t{30});
+    ops.add(op(test::kLinear, 99'000, 50, 0), 0);
+    QCOMPARE(ops.at(200)->begin_ns(), std::int64_t{99'000});
+  }
+
+  void threadsHaveNames() {
+    Named named;
+    QCOMPARE(named.store.threadName(test::kBackwardThread), std::string("backward"));
+    QCOMPARE(named.store.threadName(9), std::string("thread 9"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestOpTimes)
+#include "tst_op_times.moc"

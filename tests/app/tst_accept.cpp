@@ -1,0 +1,61 @@
+// highwater accept, as a program.
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/live_store.h"
+#include "core/exit_codes.h"
+#include "session/recording_loader.h"
+#include "store/recording_writer.h"
+#include "support/run_program.h"
+#include "support/sample_run.h"
+#include "wire/codec.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+class TestAccept : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+  QString path_;
+
+  [[nodiscard]] bool accepted() const {
+    analysis::LiveStore store;
+    return session::loadRecording(path_.toStdString(), store) &&
+           store.acceptanceOf("aten::embedding_renorm_");
+  }
+
+ private slots:
+  void init() {
+    path_ = folder_.filePath(QStringLiteral("run.highwater"));
+    auto writer = store::RecordingWriter::create(path_.toStdString(), {.overwrite = true});
+    QVERIFY(writer);
+    test::forEachMessage(test::makeSampleRun(), [&](const Message& message) {
+      (*writer)->take(wire::encode(message), message);
+    });
+    QVERIFY((*writer)->close());
+  }
+
+  void takesBackWhatWasAccepted() {
+    const QStringList op = {"accept", path_, "--fallback", "embedding_renorm_"};
+    auto outcome = runHighwater(op + QStringList{"--withdraw"});
+    QCOMPARE(outcome.exitCode, int{kExitUsage});
+    QVERIFY2(outcome.err.contains("is not accepted in this recording; nothing is"),
+             qPrintable(outcome.err));
+    QCOMPARE(runHighwater(op + QStringList{"--reason", "rare"}).exitCode, int{kExitDone});
+    QVERIFY(accepted());
+    outcome = runHighwater({"accept", path_, "--fallback", "gelu", "--withdraw"});
+    QVERIFY2(outcome.err.contains("what is: aten::embedding_renorm_"), qPrintable(outcome.err));
+    outcome = runHighwater(op + QStringList{"--withdraw"});
+    QCOMPARE(outcome.exitCode, int{kExitDone});
+    QVERIFY(outcome.out.contains("aten::embedding_renorm_ is no longer accepted on the CPU"));
+    QVERIFY(!accepted());
+    // The last word counts, however many there were.
+    QCOMPARE(runHighwater(op + QStringList{"--reason", "still rare"}).exitCode, int{kExitDone});
+    QVERIFY(accepted());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestAccept)
+#include "tst_accept.moc"

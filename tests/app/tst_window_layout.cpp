@@ -1,0 +1,173 @@
+// The window on a recording, offscreen: does it fit, and do its findings, ops and acceptances work.
+#include <QAction>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+
+#include "app/main_window.h"
+#include "models/op_times_model.h"
+#include "session/recording_loader.h"
+#include "store/recording_writer.h"
+#include "support/sample_run.h"
+#include "views/banner.h"
+#include "views/event_panel.h"
+#include "views/findings_panel.h"
+#include "views/timeline_pane.h"
+#include "wire/codec.h"
+
+using namespace highwater;
+using app::MainWindow;
+using models::OpTimesModel;
+
+namespace {
+
+/// A recording of the sample run; `end` takes the place of its end.
+std::string record(const QTemporaryDir& folder, const test::SampleRunOptions& options,
+                   const std::optional<RunEnd>& end = {}) {
+  const std::string path = folder.filePath(QStringLiteral("run.highwater")).toStdString();
+  auto writer = store::RecordingWriter::create(path, {.overwrite = true});
+  if (!writer) return {};
+  test::forEachMessage(test::makeSampleRun(options), [&](const Message& message) {
+    const bool isEnd = std::holds_alternative<RunEnd>(message);
+    const Message written = isEnd && end ? Message(*end) : message;
+    (*writer)->take(wire::encode(written), written);
+  });
+  return (*writer)->close() ? path : std::string();
+}
+
+struct Opened {
+  explicit Opened(const std::string& path, QSize size = {1280, 800})
+      : window({}, nullptr, MainWindow::Settings::kOff) {
+    window.resize(size);
+    opened = window.openRecording(path).ok();
+    window.show();
+    QApplication::processEvents();
+    window.renderNow();
+    QApplication::processEvents();
+  }
+  template <typename T>
+  [[nodiscard]] T* find(const char* name) const {
+    return window.findChild<T*>(QLatin1String(name));
+  }
+  [[nodiscard]] views::FindingsPanel* findings() const {
+    return find<views::FindingsPanel>("findingsPanel");
+  }
+  [[nodiscard]] const analysis::LiveStore& store() { return window.runControl().store(); }
+
+  MainWindow window;
+  bool opened = false;
+};
+
+const test::SampleRunOptions kWithOps{.steps = 40, .opsFromStep = 11};
+
+}  // namespace
+
+class TestWindowLayout : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void fitsASmallScreen() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    QVERIFY(opened.opened);
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+    auto* banner = opened.find<views::Banner>("endBanner");
+    const QString message = QStringLiteral("the worker said something long ").repeated(40);
+    banner->showMessage(message, {}, true, QStringLiteral("Run again"));
+    QApplication::processEvents();
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+    QCOMPARE(banner->message(), message);
+    QVERIFY(banner->height() < 64);
+    banner->findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
+    QApplication::processEvents();
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+  }
+
+  void takesNoMoreThanTheScreen() {
+    QCOMPARE(MainWindow::firstSize({1920, 1200}), QSize(1600, 1000));
+    const QSize small = MainWindow::firstSize({1366, 768});
+    QVERIFY(small.width() < 1366 && small.height() < 768);
+    QVERIFY(small.width() > 1300 && small.height() > 700);
+  }
+
+  void showsOps() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), {1600, 1000});
+    auto* table = opened.find<QTableView>("opsTable");
+    auto* model = static_cast<OpTimesModel*>(table->model());
+    const int linear = model->rowOf(QStringLiteral("aten::linear"));
+    QVERIFY(linear >= 0);
+    // One a phase, six phases, thirty steps.
+    QCOMPARE(model->index(linear, OpTimesModel::kCount).data().toString(), QString("180"));
+    QCOMPARE(model->index(linear, OpTimesModel::kPerStep).data().toString(), QString("6.0"));
+    QCOMPARE(model->index(linear, OpTimesModel::kGrown).data().toString(), QString("4.0 MiB"));
+    // A click on the row, then the next one of its calls: its details stand in the Selection.
+    table->selectRow(linear);
+    QTest::keyClick(&opened.window, Qt::Key_Period);
+    const auto& facts = opened.find<views::EventPanel>("eventPanel")->facts();
+    QVERIFY(!facts.empty());
+    QCOMPARE(facts.front().value, QString("aten::linear"));
+    opened.find<QToolButton>("opGroupingButton")->click();
+    QCOMPARE(model->index(0, 0).data().toString(), QString("encoder.layers.1"));
+  }
+
+  void aFindingLeadsToItsExample() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    QVERIFY(!opened.findings()->cards().empty());
+    const auto* fallback = opened.findings()->cards().front();
+    QCOMPARE(fallback->finding().ops.front(), std::string("aten::embedding_renorm_"));
+    opened.window.timeAxis().fit();
+    const std::int64_t whole = opened.window.timeAxis().visibleNs();
+    fallback->findChild<QToolButton*>(QStringLiteral("showFindingButton"))->click();
+    QVERIFY(opened.window.timeAxis().visibleNs() < whole / 10);
+    const auto& facts = opened.find<views::EventPanel>("eventPanel")->facts();
+    QVERIFY(!facts.empty());
+    QCOMPARE(facts.front().value, QString("aten::embedding_renorm_"));
+  }
+
+  void acceptsAFallbackAndTakesItBack() {
+    const QTemporaryDir folder;
+    const std::string path = record(folder, kWithOps);
+    Opened opened(path);
+    const std::size_t before = opened.findings()->cards().size();
+    const auto* card = opened.findings()->cards().front();
+    card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
+    auto* accept = opened.find<QPushButton>("acceptButton");
+    QVERIFY(accept && !accept->isEnabled());  // there is no reason yet
+    opened.find<QLineEdit>("acceptReason")->setText(QStringLiteral(" rare "));
+    QVERIFY(accept->isEnabled());
+    accept->click();
+    QCOMPARE(opened.findings()->cards().size(), before - 1);
+    const auto said = [&path](analysis::LiveStore& store) {
+      return session::loadRecording(path, store) ? store.acceptanceOf("aten::embedding_renorm_")
+                                                 : nullptr;
+    };
+    analysis::LiveStore kept;
+    QVERIFY(said(kept));
+    QCOMPARE(said(kept)->reason, std::string("rare"));
+    opened.findings()->findChild<QToolButton*>(QStringLiteral("withdrawButton"))->click();
+    QTRY_COMPARE(opened.findings()->cards().size(), before);
+    analysis::LiveStore withdrawn;
+    QVERIFY(!said(withdrawn));
+    QVERIFY(!withdrawn.fallbacks().empty());
+  }
+
+  void aRunThatBrokeOffHasAMark() {
+    const QTemporaryDir folder;
+    const RunEnd crash{RunEnd::Reason::kCrashed, 0, 11, "it crashed", "", ""};
+    Opened opened(record(folder, {.steps = 20}, crash));
+    auto* timeline = opened.find<views::TimelinePane>("timelinePane");
+    const auto x = timeline->scale().pixelAt(opened.store().completeUpToNs());
+    const auto& row = timeline->rows().of(views::Lane::kMarkers);
+    const auto mark = timeline->eventAt(QPoint(int(x), int(row.top + row.height / 2)));
+    QVERIFY(mark);
+    QCOMPARE(views::eventFacts(opened.store(), *mark).front().value, QString("crashed, signal 11"));
+  }
+};
+
+QTEST_MAIN(TestWindowLayout)
+#include "tst_window_layout.moc"

@@ -1,0 +1,170 @@
+#include <QLabel>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include "support/sample_run.h"
+#include "views/banner.h"
+#include "views/finding_example.h"
+#include "views/findings_panel.h"
+
+using namespace highwater;
+using namespace highwater::views;
+using analysis::Finding;
+using analysis::FindingKind;
+using analysis::Findings;
+
+namespace {
+
+Finding fallback(double weight) {
+  Finding finding;
+  finding.kind = FindingKind::Fallback;
+  finding.title = "Fallback: <b>aten::x</b>";
+  finding.evidence = "10 times in 10 steps";
+  finding.advice = "use another op";
+  finding.weight = weight;
+  finding.costMs = 12.5;
+  finding.firstStep = 2;
+  finding.lastStep = 60;
+  finding.count = 10;
+  finding.ops = {"aten::embedding_renorm_"};
+  finding.where = "forward, embedding";
+  return finding;
+}
+
+QStringList textsOf(const QWidget& widget) {
+  QStringList texts;
+  for (const QLabel* label : widget.findChildren<QLabel*>()) {
+    if (label->isVisibleTo(&widget)) texts << label->text();
+  }
+  return texts;
+}
+
+}  // namespace
+
+class TestFindingsPanel : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void severityHasAWord() {
+    QCOMPARE(severityWord(severityOf(fallback(0.3))), QString("major"));
+    QCOMPARE(severityWord(severityOf(fallback(0.1))), QString("moderate"));
+    QCOMPARE(severityWord(severityOf(fallback(0.02))), QString("minor"));
+  }
+
+  void aCardSaysWhatItCostsAndWhere() {
+    FindingsPanel panel;
+    Findings findings;
+    findings.steps = 30;
+    findings.found = {fallback(0.3), fallback(0.02)};
+    panel.showFindings(findings, true);
+    QCOMPARE(panel.cards().size(), std::size_t{2});
+    const QStringList texts = textsOf(*panel.cards().front());
+    for (const char* text :
+         {"major", "12.5 ms a step", "In forward, embedding", "10 times in 10 steps",
+          "To do: use another op", "Fallback: <b>aten::x</b>"}) {
+      QVERIFY2(texts.contains(QLatin1String(text)), text);
+    }
+    for (const QLabel* label : panel.findChildren<QLabel*>()) {
+      QCOMPARE(label->textFormat(), Qt::PlainText);
+    }
+    panel.resize(288, 400);
+    QVERIFY(panel.minimumSizeHint().width() <= 288);
+    QVERIFY(!panel.grab().isNull());
+    QSignalSpy picked(&panel, &FindingsPanel::findingPicked);
+    QTest::mouseClick(panel.cards().back(), Qt::LeftButton);
+    QCOMPARE(picked.count(), 1);
+    QCOMPARE(picked.first().first().value<Finding>().weight, 0.02);
+    QSignalSpy accept(&panel, &FindingsPanel::acceptRequested);
+    panel.cards().front()->findChild<QToolButton*>("acceptFallbackButton")->click();
+    QCOMPARE(accept.first().first().toString(), QString("aten::embedding_renorm_"));
+  }
+
+  void onlyFallbacksCanBeAccepted() {
+    FindingsPanel panel;
+    Findings findings;
+    findings.steps = 30;
+    findings.found = {fallback(0.3)};
+    findings.found[0].kind = FindingKind::MemoryGrowth;
+    panel.showFindings(findings, true);
+    const auto* button = panel.cards().front()->findChild<QToolButton*>("acceptFallbackButton");
+    QVERIFY(!button->isVisibleTo(&panel));
+  }
+
+  void nothingFoundSaysWhatThatMeans() {
+    FindingsPanel panel;
+    const auto* empty = panel.findChild<QLabel*>(QStringLiteral("noFindings"));
+    QVERIFY(empty->isVisibleTo(&panel));
+    Findings findings;
+    panel.showFindings(findings, true);
+    QVERIFY(empty->text().contains("Too few steps"));
+    findings.steps = 40;
+    panel.showFindings(findings, true);
+    QVERIFY(textsOf(panel).contains("No findings"));
+    QVERIFY(empty->text().contains("In 40 steps"));
+    findings.found = {fallback(0.3)};
+    panel.showFindings(findings, true);
+    QVERIFY(!empty->isVisibleTo(&panel));
+    findings.found.clear();
+    panel.showFindings(findings, true);
+    QVERIFY(panel.cards().empty() && empty->isVisibleTo(&panel));
+  }
+
+  void acceptedOnesKeepTheirReason() {
+    FindingsPanel panel;
+    Findings findings;
+    findings.steps = 30;
+    findings.accepted = {{"aten::gelu", "once an epoch", 4, 0.5}};
+    panel.showFindings(findings, true);
+    QVERIFY(textsOf(panel).contains("aten::gelu"));
+    QVERIFY(textsOf(panel).contains("once an epoch"));
+    QVERIFY(textsOf(panel).contains("0.50 ms a step, 4×"));
+    QSignalSpy withdraw(&panel, &FindingsPanel::withdrawRequested);
+    panel.findChild<QToolButton*>(QStringLiteral("withdrawButton"))->click();
+    QTRY_COMPARE(withdraw.count(), 1);
+    QCOMPARE(withdraw.first().first().toString(), QString("aten::gelu"));
+    panel.showFindings({}, true);
+    QVERIFY(!panel.findChild<QToolButton*>(QStringLiteral("withdrawButton")));
+  }
+
+  void examplesAreTheCostliest() {
+    analysis::LiveStore store;
+    test::feed(test::makeSampleRun(), store);
+    const auto example = exampleOf(store, fallback(0.3));
+    QVERIFY(example && example->event);
+    QCOMPARE(example->event->lane, Lane::kFallbacks);
+    const auto& chosen = store.fallbacks()[example->event->index];
+    for (const auto& each : store.fallbacks()) QVERIFY(each.duration_ns() <= chosen.duration_ns());
+    QVERIFY(example->range.beginNs <= chosen.begin_ns());
+    QVERIFY(example->range.endNs >= chosen.begin_ns() + chosen.duration_ns());
+
+    Finding growth;
+    growth.kind = FindingKind::MemoryGrowth;
+    growth.firstStep = 2;
+    growth.lastStep = 60;
+    const auto trend = exampleOf(store, growth);
+    QVERIFY(trend && !trend->event);
+    QCOMPARE(trend->range.beginNs, store.steps().records[1].begin_ns());
+    growth.firstStep = growth.lastStep = 1000;
+    QVERIFY(!exampleOf(store, growth));
+  }
+
+  void aLongBannerIsCut() {
+    Banner banner;
+    banner.resize(500, 40);
+    const QString message = QStringLiteral("one two three four five ").repeated(30).trimmed();
+    banner.showMessage(message, {}, true, {});
+    QCOMPARE(banner.message(), message);
+    const auto* label = banner.findChild<QLabel*>(QStringLiteral("endBannerMessage"));
+    QVERIFY(label->text().endsWith(QStringLiteral(" …")));
+    QVERIFY(label->height() <= 2 * label->fontMetrics().lineSpacing() + 2);
+    QCOMPARE(label->toolTip(), message);
+    QVERIFY(banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
+    banner.showMessage(QStringLiteral("short"), {}, true, {});
+    QCOMPARE(label->text(), QString("short"));
+    QVERIFY(!banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
+  }
+};
+
+QTEST_MAIN(TestFindingsPanel)
+#include "tst_findings_panel.moc"

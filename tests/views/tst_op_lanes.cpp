@@ -1,0 +1,242 @@
+// Ops in the timeline: their lanes, their looks, and picking them.
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QTest>
+
+#include "support/sample_run.h"
+#include "views/event_panel.h"
+#include "views/event_text.h"
+#include "views/timeline_pane.h"
+
+using namespace highwater;
+using namespace highwater::views;
+using analysis::OpColumns;
+
+namespace {
+
+events::OpSpan op(std::int64_t beginNs, std::int64_t durationNs, ThreadId thread,
+                  std::uint16_t depth) {
+  return {
+      beginNs, durationNs, -1, 0, 1, test::kMm, kNoId, kNoId, thread, depth, events::Phase::Forward,
+      0};
+}
+
+struct Bench {
+  analysis::LiveStore store;
+  TimeAxis axis;
+  EventFocus focus{&store, &axis};
+  TimelinePane pane{&store, &axis, &focus};
+
+  explicit Bench(const test::SampleRunOptions& options) {
+    test::feed(test::makeSampleRun(options), store);
+    axis.setExtent({0, store.completeUpToNs()});
+    axis.fit();
+    pane.refresh();
+  }
+  QImage render() {
+    pane.resize(1000, pane.height());
+    QApplication::processEvents();
+    pane.renderNow();
+    QApplication::processEvents();
+    return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
+  }
+  [[nodiscard]] std::vector<LaneRows::Row> opRows() const {
+    std::vector<LaneRows::Row> rows;
+    for (const LaneRows::Row& row : pane.rows().rows) {
+      if (row.lane == Lane::kOps) rows.push_back(row);
+    }
+    return rows;
+  }
+  /// Where the middle of an op stands in a row.
+  [[nodiscard]] QPoint placeOf(const events::OpSpan& it, const LaneRows::Row& row) const {
+    const double x = pane.scale().pixelAt(it.begin_ns() + it.duration_ns() / 2);
+    return {static_cast<int>(x), static_cast<int>(row.top + row.height / 2)};
+  }
+  void zoomToStep(std::size_t index) {
+    axis.zoomTo(timeRangeOf(store, {Lane::kSteps, static_cast<std::uint32_t>(index)}));
+  }
+};
+
+int countColor(const QImage& image, const LaneRows::Row& row, const QColor& color) {
+  int count = 0;
+  const int y = static_cast<int>(row.top + 2);
+  for (int x = 0; x < image.width(); ++x) {
+    count += image.pixelColor(x, y) == color;
+  }
+  return count;
+}
+
+const test::SampleRunOptions kOps{.steps = 30, .doubleBatchAtStep = 0, .opsFromStep = 5};
+
+}  // namespace
+
+class TestOpLanes : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
+
+  void rowsGoRoundTheThreads() {
+    OpColumns ops;
+    for (int i = 0; i < 4; ++i) {
+      for (std::uint16_t depth = 0; depth < 5; ++depth) ops.add(op(i * 100, 50, 3, depth), 0);
+      ops.add(op(i * 100, 50, 1, 0), 0);
+    }
+    const auto lanes = opLanes(ops, 4);
+    QCOMPARE(lanes.size(), std::size_t{4});
+    // The busier thread first, and all that is left once the other has no deeper lane.
+    QCOMPARE(lanes[0].key, (OpColumns::LaneKey{3, 0}));
+    QCOMPARE(lanes[2].key, (OpColumns::LaneKey{3, 2}));
+    QCOMPARE(lanes[2].hiddenBelow, 2);
+    QCOMPARE(lanes[3].key, (OpColumns::LaneKey{1, 0}));
+    QCOMPARE(lanes[3].hiddenBelow, 0);
+    QCOMPARE(opLanes(ops, 1).size(), std::size_t{1});
+    QCOMPARE(opLanes(ops, 99).size(), std::size_t{6});
+    QVERIFY(opLanes({}, 9).empty());
+  }
+
+  void lanesComeWithTheOps() {
+    Bench without({.steps = 10});
+    QVERIFY(without.opRows().empty());
+    const int height = without.pane.height();
+    Bench with(kOps);
+    QCOMPARE(with.opRows().size(), std::size_t{3});  // two depths, and the thread of backward
+    QVERIFY(with.pane.height() > height);
+    QCOMPARE(with.pane.heightWithoutOps(), height);
+    with.pane.setMostOpRows(1);
+    QCOMPARE(with.opRows().size(), std::size_t{1});
+  }
+
+  void stallsOutshineTheRest() {
+    Bench bench(kOps);
+    bench.zoomToStep(7);  // step 8: a fallback in forward
+    const QImage image = bench.render();
+    const Theme& theme = Theme::dark();
+    const auto rows = bench.opRows();
+    QVERIFY(countColor(image, rows[1], theme.vermillion) > 20);
+    QCOMPARE(countColor(image, rows[0], theme.vermillion), 0);
+    // Phases keep their place, dimmed.
+    QCOMPARE(countColor(image, rows[0], theme.blue), 0);
+    QVERIFY(countColor(image, rows[0], theme.plot) < image.width() / 2);
+  }
+
+  void clickTellsAllAboutAnOp() {
+    Bench bench(kOps);
+    EventPanel panel(&bench.store, &bench.focus);
+    bench.zoomToStep(10);
+    (void)bench.render();
+    const auto& lane = bench.store.ops().lanes.at({test::kTrainingThread, 0});
+    const auto at = lane.at(bench.axis.visible().beginNs + bench.axis.visibleNs() / 2, 0);
+    QVERIFY(at);
+    const events::OpSpan& it = *bench.store.ops().at(lane[*at].payload);
+    QTest::mouseClick(&bench.pane, Qt::LeftButton, {}, bench.placeOf(it, bench.opRows()[0]));
+    QCOMPARE(bench.focus.picked(), (EventRef{Lane::kOps, lane[*at].payload}));
+    QStringList names;
+    for (const EventFact& fact : panel.facts()) names << fact.name;
+    for (const char* name : {"Op", "Host time", "Self time", "Step", "Phase", "Module", "Shapes",
+                             "Memory after", "Allocated", "Thread"}) {
+      QVERIFY2(names.contains(QLatin1String(name)), name);
+    }
+    const EventText text = eventText(bench.store, *bench.focus.picked());
+    QCOMPARE(text.name, QString("linear"));
+    QVERIFY(text.joined().contains("encoder.layers.1"));
+    QVERIFY(text.joined().contains("[16, 64] float32"));
+    QVERIFY(text.joined().contains("180.0 MiB after"));
+    panel.resize(280, panel.height());
+    QVERIFY(!panel.grab().isNull());
+  }
+
+  void neighboursAreCallsOfTheSameOp() {
+    Bench bench(kOps);
+    bench.focus.pickOp({Lane::kOps, QStringLiteral("aten::linear"), {}});
+    QVERIFY(bench.focus.next());
+    const std::uint32_t first = bench.focus.picked()->index;
+    for (int i = 0; i < 5; ++i) QVERIFY(bench.focus.next());
+    QCOMPARE(opOf(bench.store, *bench.focus.picked())->op, QString("aten::linear"));
+    for (int i = 0; i < 5; ++i) QVERIFY(bench.focus.previous());
+    QCOMPARE(bench.focus.picked()->index, first);
+    QVERIFY(!bench.focus.previous());  // it is the first one
+    QCOMPARE(bench.focus.picked()->index, first);
+  }
+
+  void nodesOfBackwardGoByTheirOwnName() {
+    QCOMPARE(opForms("autograd::engine::evaluate_function: MmBackward0").back(),
+             QString("MmBackward0"));
+    QCOMPARE(opForms("aten::mm"), (QStringList{"aten::mm", "mm"}));
+    QCOMPARE(opForms("myops::foo"), QStringList{"myops::foo"});
+  }
+
+  void aMillionOpsStayFluid() {
+    Bench bench({.steps = 3});
+    test::OwnedBatch batch;
+    std::int64_t ns = 1'000'000'000;
+    for (int i = 0; i < 250'000; ++i, ns += 20'000) {
+      for (const std::uint16_t depth : {3, 2, 1, 0}) {
+        batch.ops.push_back(op(ns + depth * 1000, 18'000 - depth * 2000, 1, depth));
+      }
+    }
+    batch.completeUpToNs = ns;
+    QElapsedTimer clock;
+    clock.start();
+    bench.store.apply(Message(batch.view()));
+    const qint64 taken = clock.elapsed();
+    bench.axis.setExtent({0, ns});
+    bench.pane.refresh();
+    QCOMPARE(bench.opRows().size(), std::size_t{4});
+    for (const double share : {1.0, 0.1, 1e-3}) {
+      const auto wanted = static_cast<std::int64_t>(share * static_cast<double>(ns));
+      bench.axis.setVisible({ns / 2, ns / 2 + wanted});
+      (void)bench.render();
+      std::vector<qint64> frames;
+      for (int i = 0; i < 9; ++i) {
+        clock.restart();
+        bench.pane.renderNow();
+        frames.push_back(clock.nsecsElapsed());
+      }
+      std::sort(frames.begin(), frames.end());
+      qInfo("%zu ops taken in %lld ms; %g of the run in view: %.2f ms a frame",
+            bench.store.ops().records.size(), static_cast<long long>(taken), share,
+            static_cast<double>(frames[4]) / 1e6);
+      // A frame of 60 Hz is 16 ms; what this must catch is a cost that grows with the ops.
+      QVERIFY(frames[4] < 100'000'000);
+    }
+  }
+
+  void whatIsForgottenIsSaid() {
+    Bench bench({.steps = 3});
+    std::int64_t ns = 1'000'000'000;
+    qint64 longest = 0;
+    const std::int64_t firstNs = ns;
+    for (std::size_t taken = 0; taken < OpColumns::kMostOps + 1000; taken += 50'000) {
+      test::OwnedBatch batch;
+      for (int i = 0; i < 50'000; ++i, ns += 2000) batch.ops.push_back(op(ns, 1500, 1, 0));
+      batch.completeUpToNs = ns;
+      QElapsedTimer clock;
+      clock.start();
+      bench.store.apply(Message(batch.view()));
+      longest = std::max(longest, clock.elapsed());
+    }
+    const OpColumns& ops = bench.store.ops();
+    qInfo("%zu ops kept, %zu forgotten; the longest batch of 50000 took %lld ms",
+          ops.records.size(), ops.firstRow, static_cast<long long>(longest));
+    QVERIFY(ops.records.size() <= OpColumns::kMostOps && ops.firstRow > 0);
+    QCOMPARE(ops.forgottenUpToNs, firstNs + 2000 * std::int64_t(ops.firstRow - 1) + 1500);
+    bench.focus.pick({Lane::kOps, 0});
+    QVERIFY(!bench.focus.picked());
+    bench.axis.setExtent({0, ns});
+    bench.axis.setVisible({ops.forgottenUpToNs - 500'000'000, ops.forgottenUpToNs + 500'000'000});
+    bench.pane.refresh();
+    const QImage image = bench.render();
+    const auto row = bench.opRows()[0];
+    const int y = static_cast<int>(row.top + row.height / 2);
+    const QRgb ground = Theme::dark().plot.rgb();
+    int left = 0, right = 0;  // hatched where they are missing, in the phase's colour behind
+    for (int x = 300; x < 400; ++x) left += image.pixel(x, y) != ground;
+    for (int x = 700; x < 800; ++x) right += image.pixel(x, y) != ground;
+    QVERIFY2(left > 0 && left < 80, qPrintable(QString::number(left)));
+    QCOMPARE(right, 100);
+  }
+};
+
+QTEST_MAIN(TestOpLanes)
+#include "tst_op_lanes.moc"
