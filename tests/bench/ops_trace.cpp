@@ -130,7 +130,7 @@ bench::Finding leaves(const std::vector<Op>& ops, const std::string& setting) {
   return {"leaf_op_probe_less_kineto", setting, "ns", bench::estimate(ns), {}};
 }
 
-/// A line for people where the traces cannot be compared.
+/// kFailed where the traces cannot be compared.
 Result<std::vector<Op>> compare(const Choices& choices, const DeviceReport& device,
                                 const worker::ModelSize& size) {
   bench::ClassifierStep step(size, kShape, bench::torchDevice(device));
