@@ -2,6 +2,7 @@
 # stub libraries of packaging/macos/cross-link.
 #   highwater_zstd, highwater_sqlite: library and headers
 #   highwater_flatbuffers_headers: headers only (generated code needs no library)
+#   highwater_elfutils: library and headers, on Linux, where it was found
 include_guard(GLOBAL)
 
 # highwater_interface(<target> <library or target> [<include folder>])
@@ -62,6 +63,22 @@ function(highwater_find_flatbuffers)
     "${HIGHWATER_FLATBUFFERS_INCLUDE_DIR}")
 endfunction()
 
+# elfutils names call sites by file and line; without it they have function names at best.
+function(highwater_find_elfutils)
+  find_path(HIGHWATER_ELFUTILS_INCLUDE_DIR elfutils/libdwfl.h)
+  find_library(HIGHWATER_ELFUTILS_LIBRARY dw)
+  if(HIGHWATER_ELFUTILS_INCLUDE_DIR AND HIGHWATER_ELFUTILS_LIBRARY)
+    highwater_interface(highwater_elfutils "${HIGHWATER_ELFUTILS_LIBRARY}"
+      "${HIGHWATER_ELFUTILS_INCLUDE_DIR}")
+  else()
+    message(WARNING "elfutils was not found: call sites will have no line numbers. "
+      "Install libdw-dev, or run packaging/setup")
+  endif()
+endfunction()
+
+if(NOT APPLE)
+  highwater_find_elfutils()
+endif()
 highwater_find_zstd()
 highwater_find_sqlite()
 highwater_find_flatbuffers()

@@ -5,8 +5,8 @@
 
 namespace highwater {
 
-/// Nanoseconds of the machine's monotonic clock (CLOCK_MONOTONIC on Linux, the uptime clock on
-/// macOS).
+/// Nanoseconds of the machine's monotonic clock (std::chrono::steady_clock: CLOCK_MONOTONIC on Linux,
+/// CLOCK_MONOTONIC_RAW with libc++ on macOS, which goes on while the machine sleeps).
 [[nodiscard]] inline std::int64_t monotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -26,8 +26,6 @@ struct RunClock {
   std::int64_t unixEpochNs = 0;
 
   [[nodiscard]] static RunClock startingNow() { return {monotonicNs(), unixNs()}; }
-  /// Nanoseconds since the epoch: the time of an event that happens now.
-  [[nodiscard]] std::int64_t now() const { return monotonicNs() - monotonicEpochNs; }
 };
 
 }  // namespace highwater

@@ -10,6 +10,8 @@ namespace {
 
 /// Longer chains of parents are nonsense, or a loop.
 constexpr int kMaxModuleDepth = 64;
+// More than the probe sends; the rest would not be read.
+constexpr int kMaxCallers = 8;
 
 /// Counts print as counts, whatever else as briefly as it can be said.
 std::string numberText(double value) {
@@ -77,6 +79,17 @@ std::string DefinitionTable::callSite(CallSiteId id) const {
   if (!text.empty() && site.line != 0) text += ':' + std::to_string(site.line);
   if (site.function.empty()) return text;
   return text.empty() ? site.function : text + " (" + site.function + ')';
+}
+
+std::string DefinitionTable::callStack(CallSiteId id) const {
+  std::string text = callSite(id);
+  for (int i = 0; i < kMaxCallers; ++i) {
+    const auto found = callSites_.find(id);
+    if (found == callSites_.end() || found->second.parent == kNoId) break;
+    id = found->second.parent;
+    text += " \u2190 " + callSite(id);
+  }
+  return text;
 }
 
 std::string DefinitionTable::markerText(const events::Marker& marker) const {

@@ -22,6 +22,8 @@ class DefinitionTable {
   [[nodiscard]] std::string modulePath(ModuleId id) const;
   /// The innermost frame: "train.cpp:41 (trainStep)"; "" for kNoId.
   [[nodiscard]] std::string callSite(CallSiteId id) const;
+  /// The same with its callers: "train.cpp:41 (trainStep) ← train.cpp:20 (train)"
+  [[nodiscard]] std::string callStack(CallSiteId id) const;
   /// A marker in words: "batch 16 → 32".
   [[nodiscard]] std::string markerText(const events::Marker& marker) const;
 

@@ -12,7 +12,7 @@ class DeliberateScope {
  public:
   DeliberateScope(Recorder& recorder, std::string_view name) : recorder_(recorder) {
     const NameId id = recorder_.names().intern(name).id;
-    recorder_.lane().openSpans().push(recorder_.now(), id, recorder_.step(), recorder_.phase());
+    recorder_.lane().openSpans().push(recorder_.now(), id);
     recorder_.setDeliberate(true);
   }
   ~DeliberateScope() {

@@ -97,13 +97,14 @@ void synchronizeDevice(Recorder& recorder) {
   const NameId name = recorder.names().intern("torch::mps::synchronize").id;
   ThreadLane& lane = recorder.lane();
   const std::int64_t beginNs = recorder.now();
-  lane.openSpans().push(beginNs, name, recorder.step(), recorder.phase());
+  lane.openSpans().push(beginNs, name);
   at::detail::getMPSHooks().deviceSynchronize();
   lane.openSpans().pop();
   if (recorder.level() == events::ProbeLevel::Off) return;
+  const CallSiteId site = CallSiteCache(recorder.callSites()).here(__builtin_return_address(0));
   recorder.record([&](std::int64_t nowNs) {
     return events::SyncPoint(beginNs, nowNs - beginNs, 0, recorder.step(), name,
-                             lane.modules().current(), kNoId, lane.id(),
+                             lane.modules().current(), site, lane.id(),
                              events::SyncKind::Synchronize, recorder.phase(), 0);
   });
 }

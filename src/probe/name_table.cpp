@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -56,30 +55,20 @@ bool NameTable::takeNew(Definitions& out, std::size_t maxBytes) {
   });
 }
 
-NameCache::Entry NameCache::find(const char* text) {
-  const auto address = reinterpret_cast<std::uintptr_t>(text);
-  Entry& recent = recent_[(address >> 4 ^ address >> 14) % kRecent];
-  const std::size_t length = recent.text.size();
-  // strncmp ends at the end of `text`, however much shorter that is.
-  if (length > 0 && std::strncmp(recent.text.data(), text, length) == 0 && text[length] == '\0') {
-    return recent;
-  }
-  return recent = find(std::string_view(text));
-}
+NameCache::NameCache(NameTable& table, Classify classify) : table_(table), classify_(classify) {}
 
-NameCache::Entry NameCache::find(std::string_view text) {
+NameCache::Entry& NameCache::find(std::string_view text) {
   std::size_t slot = std::hash<std::string_view>{}(text) % kSlots;
   while (slots_[slot].id != kNoId) {
     if (slots_[slot].text == text) return slots_[slot];
     slot = (slot + 1) % kSlots;
   }
   const NameTable::Interned interned = table_.intern(text);
-  const Entry entry{interned.text, interned.id, classify_(text)};
   // A full cache, and names past the table's cap, go the slow way each time.
-  if (used_ < kMaxUsed && !interned.text.empty()) {
-    slots_[slot] = entry;
-    ++used_;
-  }
+  const bool keeps = used_ < kMaxUsed && !interned.text.empty();
+  if (keeps) ++used_;
+  Entry& entry = keeps ? slots_[slot] : passing_;
+  entry = {interned.text, interned.id, classify_(text)};
   return entry;
 }
 

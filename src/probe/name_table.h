@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -58,24 +59,49 @@ class NameCache {
     std::string_view text;
     NameId id = kNoId;
     std::uint8_t tag = 0;
+    bool marked = false;  ///< the owner's own mark
   };
 
-  NameCache(NameTable& table, Classify classify) : table_(table), classify_(classify) {}
+  NameCache(NameTable& table, Classify classify);
 
-  [[nodiscard]] Entry find(std::string_view text);
-  /// The same. The text's address is only where to look first: its content decides.
-  [[nodiscard]] Entry find(const char* text);
+  /// The entry of `text`. It stays where it is as long as the cache lives, but for isPassing().
+  [[nodiscard]] Entry& find(std::string_view text);
+  /// The same of a text at an address. `lasting()` says whether that text stays where it is, as an
+  /// operator's name in PyTorch's dispatcher does; it is asked once, and the address is then
+  /// enough. Another text's address is only where to look first: its content decides.
+  template <typename F>
+  [[nodiscard]] Entry& find(const char* text, F&& lasting) {
+    const auto address = reinterpret_cast<std::uintptr_t>(text);
+    Recent& recent = recent_[(address >> 4 ^ address >> 14) % kRecent];
+    if (recent.lasting == text) return *recent.entry;
+    // strncmp ends at the end of `text`, however much shorter that is.
+    const std::string_view known = recent.entry->text;
+    if (std::strncmp(known.data(), text, known.size()) != 0 || text[known.size()] != '\0') {
+      recent.entry = &find(std::string_view(text));
+    }
+    recent.lasting = !isPassing(*recent.entry) && lasting() ? text : nullptr;
+    return *recent.entry;
+  }
+
+  /// True of an entry that the next call may overwrite: a name that found the cache full.
+  [[nodiscard]] bool isPassing(const Entry& entry) const { return &entry == &passing_; }
 
  private:
   static constexpr std::size_t kRecent = 1024;  // a power of two
   static constexpr std::size_t kSlots = 2048;   // a power of two
   static constexpr std::size_t kMaxUsed = kSlots / 4 * 3;
 
+  struct Recent {
+    const char* lasting = nullptr;
+    Entry* entry = nullptr;
+  };
+
   NameTable& table_;
   Classify classify_;
   std::size_t used_ = 0;
-  std::vector<Entry> recent_ = std::vector<Entry>(kRecent);
+  Entry passing_;
   std::vector<Entry> slots_ = std::vector<Entry>(kSlots);
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent, Recent{nullptr, &passing_});
 };
 
 }  // namespace highwater::probe

@@ -31,7 +31,8 @@ struct Owned {
   ~Owned() { known = {0, nullptr, true}; }
 };
 
-OpStack* newThreadStack(std::uint64_t generation) {
+// Out of line: what follows the quick look needs registers that would be saved at each op.
+[[gnu::noinline, gnu::cold]] OpStack* newThreadStack(std::uint64_t generation) {
   Recorder* recorder = Recorder::active();
   if (!recorder || known.ended) return nullptr;
   thread_local Owned owned;
@@ -41,73 +42,74 @@ OpStack* newThreadStack(std::uint64_t generation) {
 }
 
 /// The calling thread's stack; remade when another observer was installed since.
-OpStack* threadStack() {
+[[gnu::always_inline]] inline OpStack* threadStack() {
   const std::uint64_t generation = activeGeneration.load(std::memory_order_acquire);
   return known.generation == generation ? known.stack : newThreadStack(generation);
 }
 
-OpWait waitOf(const NameCache::Entry& name, c10::ArrayRef<const c10::IValue> inputs) {
+/// An operator's name is its schema's, which lasts; any other is a text of the function itself. One
+/// tells the other by what it returns: before the call, only a schema knows.
+[[gnu::always_inline]] inline NameCache::Entry& nameOf(OpStack& stack,
+                                                       const at::RecordFunction& function) {
+  return stack.name(function.name(), [&function] { return function.num_outputs() > 0; });
+}
+
+[[gnu::always_inline]] inline OpWait waitOf(const NameCache::Entry& name,
+                                            c10::ArrayRef<const c10::IValue> inputs) {
   const auto tag = static_cast<OpTag>(name.tag);
   return tag == OpTag::kOther ? OpWait{} : waitOf(tag, inputs);
 }
 
 /// What autograd knows an op by, or a node of backward.
-OpLink linkOf(const at::RecordFunction& function) {
+[[gnu::always_inline]] inline OpLink linkOf(const at::RecordFunction& function) {
   const bool isNode = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
   return {isNode, isNode ? function.forwardThreadId() : function.threadId(), function.seqNr()};
 }
 
+// Async functions, which may end on another thread, have scopes that we do not ask for.
 std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
-  // An asynchronous op may end on another thread: it does not belong on this one's stack.
-  if (function.isAsync()) return nullptr;
   if (OpStack* stack = threadStack()) {
-    const NameCache::Entry name = stack->name(function.name());
+    NameCache::Entry& name = nameOf(*stack, function);
     stack->begin(name, waitOf(name, function.inputs()), linkOf(function));
   }
   return nullptr;
 }
 
-void onEnd(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
-  if (function.isAsync()) return;
+void onEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/) {
   if (OpStack* stack = threadStack()) stack->end();
 }
 
 std::unique_ptr<at::ObserverContext> onOpBegin(const at::RecordFunction& function) {
-  if (function.isAsync()) return nullptr;
   if (OpStack* stack = threadStack()) {
     const auto inputs = function.inputs();
-    const NameCache::Entry name = stack->name(function.name());
+    NameCache::Entry& name = nameOf(*stack, function);
     const OpDetail detail = detailOf(inputs, stack->shapeTexts());
     stack->begin(name, waitOf(name, inputs), linkOf(function), detail);
   }
   return nullptr;
 }
 
-void onOpEnd(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
-  if (function.isAsync()) return;
-  if (OpStack* stack = threadStack()) {
-    const auto& outputs = function.outputs();
-    const c10::ArrayRef<const c10::IValue> results(outputs.data(), outputs.size());
-    stack->end(resultOf(results, stack->onDevice()));
-  }
+void onOpEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/) {
+  if (OpStack* stack = threadStack()) stack->end(currentAllocated());
 }
 
 }  // namespace
 
 OpObserver::OpObserver(Recorder& recorder) : recorder_(recorder) {
+  findDevice();
+  CallSiteCache::warmUp();
   Recorder::setActive(&recorder);
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);
-  const auto add = [](auto begin, auto end, bool outputs) {
+  const auto add = [](auto begin, auto end) {
     const auto handle = at::addGlobalCallback(
         at::RecordFunctionCallback(begin, end)
             .needsInputs(true)
-            .needsOutputs(outputs)
             .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
     at::disableCallback(handle);
     return handle;
   };
-  monitor_ = add(&onBegin, &onEnd, false);
-  ops_ = add(&onOpBegin, &onOpEnd, true);
+  monitor_ = add(&onBegin, &onEnd);
+  ops_ = add(&onOpBegin, &onOpEnd);
   follow(recorder.level());
   recorder.onLevel([this](events::ProbeLevel level) { follow(level); });
 }

@@ -1,5 +1,7 @@
 #include "probe/op_stack.h"
 
+#include <algorithm>
+
 namespace highwater::probe {
 namespace {
 
@@ -54,143 +56,110 @@ OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
     : recorder_(recorder),
       lane_(lane),
       cache_(recorder.names(), &classify),
-      shapeTexts_(recorder.names()) {}
+      shapeTexts_(recorder.names()),
+      callSites_(recorder.callSites()) {}
 
-ModuleId OpStack::enterModule(const OpLink& link) {
-  ModuleStack& modules = lane_.modules();
-  SequenceModules& sequences = recorder_.sequenceModules();
-  if (link.isBackwardNode) {
-    modules.enter(sequences.find(link.forwardThread, link.sequence));
-    return modules.current();
-  }
-  const ModuleId module = modules.current();
-  if (link.sequence < 0) return module;
-  if (!sequences_ && module != kNoId) sequences_ = sequences.ring(link.forwardThread);
-  // Outside of any module too: a number may have been seen in one that made no node.
-  if (sequences_) sequences_->note(link.sequence, module);
-  return module;
-}
-
-void OpStack::begin(const NameCache::Entry& name, OpWait wait, const OpLink& link,
-                    const OpDetail& detail) {
-  const std::int64_t nowNs = recorder_.now();
-  lane_.openSpans().push(nowNs, name.id, recorder_.step(), recorder_.phase());
-  const std::uint32_t depth = depth_++;
-  if (depth >= kMaxDepth) return;
-
-  // Each field by itself: the compiler clears a whole frame by a string instruction that starts
-  // slowly.
+void OpStack::judge(const OpWait& wait) {
+  const std::uint32_t depth = depth_ - 1;
   Frame& frame = frames_[depth];
-  frame.name = name;
-  frame.beginNs = nowNs;
-  frame.detail = detail;
+  const auto tag = static_cast<OpTag>(frame.name->tag);
   frame.wait = wait;
-  frame.isBackwardNode = link.isBackwardNode;
-  frame.insideWait = frame.insideFallback = frame.fellBack = false;
-  frame.fallbackWaitNs = 0;
-  frame.bytesToCpu = frame.bytesToDevice = 0;
-  if (link.isBackwardNode) ++backwardNodes_;
-  frame.module = enterModule(link);
-  if (depth > 0) {
-    const Frame& parent = frames_[depth - 1];
-    // _to_cpu is no wait itself, the copies in it are.
-    const bool parentWaits = parent.wait.kind != events::SyncKind::None &&
-                             parent.wait.kind != events::SyncKind::Fallback && parent.wait.blocks;
-    frame.insideWait = parent.insideWait || parentWaits;
-    frame.insideFallback = parent.insideFallback || parent.fellBack;
+  if (tag == OpTag::kToCpu) {
+    noteFallback(depth);
+    return;
   }
-  if (name.tag == static_cast<std::uint8_t>(OpTag::kToCpu)) {
-    noteFallback(frame);
-  } else if (frame.insideFallback && !frame.insideWait &&
-             wait.kind == events::SyncKind::CopyToDevice) {
+  if (wait.kind == events::SyncKind::None) return;
+  frame.flags |= kWaits;
+  if (wait.blocks) frame.inner |= kInsideWait;
+  const bool copyOfFallback = (frame.flags & (kInsideFallback | kInsideWait)) == kInsideFallback;
+  if (copyOfFallback && wait.kind == events::SyncKind::CopyToDevice) {
     if (Frame* fallback = fallbackOf(depth)) fallback->bytesToDevice += wait.bytes;
   }
 }
 
 OpStack::Frame* OpStack::fallbackOf(std::uint32_t depth) {
   for (std::uint32_t i = depth; i-- > 0;) {
-    if (frames_[i].fellBack) return &frames_[i];
+    if ((frames_[i].flags & kFellBack) != 0) return &frames_[i];
   }
   return nullptr;
 }
 
-void OpStack::noteFallback(const Frame& toCpu) {
-  if (depth_ < 2) return;
-  std::uint32_t outermost = depth_ - 2;
-  const std::string_view base = baseName(frames_[outermost].name.text);
-  while (outermost > 0 && baseName(frames_[outermost - 1].name.text) == base) --outermost;
-  frames_[outermost].fellBack = true;
-  frames_[outermost].bytesToCpu += toCpu.wait.bytes;
-  for (std::uint32_t i = outermost + 1; i < depth_; ++i) frames_[i].insideFallback = true;
-}
-
-void OpStack::end(const OpResult* result) {
-  // Began before we looked: the innermost open span is then not an op's but a phase's.
-  if (depth_ == 0) return;
-  lane_.openSpans().pop();
-  if (--depth_ >= kMaxDepth) return;
-  const Frame& frame = frames_[depth_];
-  if (frame.fellBack || frame.wait.kind != events::SyncKind::None) report(frame);
-  if (result) recordOp(frame, *result);
-  if (frame.isBackwardNode) {
-    lane_.modules().leave();
-    --backwardNodes_;
+void OpStack::noteFallback(std::uint32_t depth) {
+  if (depth == 0) return;
+  std::uint32_t outermost = depth - 1;
+  const std::string_view base = baseName(frames_[outermost].name->text);
+  while (outermost > 0 && baseName(frames_[outermost - 1].name->text) == base) --outermost;
+  Frame& fallback = frames_[outermost];
+  if ((fallback.flags & kFellBack) == 0) {
+    fallback.flags |= kFellBack;
+    fallback.fallbackWaitNs = 0;
+    fallback.bytesToCpu = fallback.bytesToDevice = 0;
+    fallback.name->marked = true;
+    if (fallback.beginNs == kNotTimed) fallback.beginNs = frames_[depth].beginNs;
+  }
+  fallback.bytesToCpu += frames_[depth].wait.bytes;
+  fallback.inner |= kInsideFallback;
+  for (std::uint32_t i = outermost + 1; i <= depth; ++i) {
+    frames_[i].flags |= kInsideFallback;
+    frames_[i].inner |= kInsideFallback;
   }
 }
 
-void OpStack::recordOp(const Frame& frame, const OpResult& result) {
+void OpStack::recordOp(const Frame& frame, std::int64_t currentBytes) {
   // Its begin serves: the time that is written is later than this call.
-  lane_.beginWrite(frame.beginNs);
+  lane_.beginOpWrite(frame.beginNs);
   const std::int64_t nowNs = recorder_.now();
-  lane_.push(events::OpSpan(frame.beginNs, nowNs - frame.beginNs, result.currentBytes,
-                            result.outputBytes, recorder_.step(), frame.name.id, frame.module,
-                            frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
-                            recorder_.phase(), static_cast<std::uint8_t>(backwardNodes_ > 0)));
+  const std::int64_t before = frame.detail.currentBytes;
+  const std::int64_t grown = before < 0 ? 0 : std::max<std::int64_t>(currentBytes - before, 0);
+  lane_.pushOp(frame.beginNs, nowNs - frame.beginNs, currentBytes,
+               static_cast<std::uint64_t>(grown), recorder_.step(), frame.name->id, frame.module,
+               frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
+               recorder_.phase(), static_cast<std::uint8_t>(backwardNodes_ > 0));
   lane_.endWrite();
 }
 
 bool OpStack::isWaitOfFallback(const Frame& frame) {
-  return frame.insideFallback && !frame.insideWait && frame.wait.blocks && isCopy(frame.wait.kind);
+  return (frame.flags & (kInsideFallback | kInsideWait)) == kInsideFallback && frame.wait.blocks &&
+         isCopy(frame.wait.kind);
 }
 
 const OpStack::Frame& OpStack::calledOp(std::uint32_t depth) const {
-  while (depth > 0 && !frames_[depth - 1].isBackwardNode) --depth;
+  while (depth > 0 && (frames_[depth - 1].flags & kBackwardNode) == 0) --depth;
   return frames_[depth];
 }
 
 void OpStack::report(const Frame& frame) {
-  if (isWaitOfFallback(frame)) {
+  const bool waits = (frame.flags & kWaits) != 0;
+  if (waits && isWaitOfFallback(frame)) {
     if (Frame* fallback = fallbackOf(depth_)) {
       fallback->fallbackWaitNs += recorder_.now() - frame.beginNs;
     }
     return;
   }
-  if (frame.name.tag == static_cast<std::uint8_t>(OpTag::kToCpu)) return;
   const events::Phase phase = recorder_.phase();
   const std::uint32_t step = recorder_.step();
-  if (frame.fellBack) {
+  if ((frame.flags & kFellBack) != 0) {
+    const CallSiteId site = callSites_.here();
     recorder_.record([&](std::int64_t nowNs) {
       return events::FallbackEvent(frame.beginNs, nowNs - frame.beginNs, frame.fallbackWaitNs,
-                                   frame.bytesToCpu, frame.bytesToDevice, step, frame.name.id,
-                                   frame.module, kNoId, lane_.id(), phase);
+                                   frame.bytesToCpu, frame.bytesToDevice, step, frame.name->id,
+                                   frame.module, site, lane_.id(), phase);
     });
     return;
   }
   events::SyncKind kind = frame.wait.kind;
-  if (kind == events::SyncKind::None || !frame.wait.blocks || frame.insideWait ||
-      frame.insideFallback) {
-    return;
-  }
-  NameId op = frame.name.id;
+  if (!frame.wait.blocks || (frame.flags & (kInsideWait | kInsideFallback)) != 0) return;
+  NameId op = frame.name->id;
   if (!isCopy(kind)) {
-    const NameCache::Entry& called = calledOp(depth_).name;
+    const NameCache::Entry& called = *calledOp(depth_).name;
     const bool plain = kind == events::SyncKind::ScalarRead && isPlainRead(called.text);
     if (!plain) op = called.id;
     if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
   }
+  const CallSiteId site = callSites_.here();
   recorder_.record([&](std::int64_t nowNs) {
     return events::SyncPoint(
-        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, op, frame.module, kNoId,
+        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, op, frame.module, site,
         lane_.id(), kind, phase,
         static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "core/ids.h"
+#include "probe/call_sites.h"
 #include "probe/name_table.h"
 #include "probe/recorder.h"
 #include "probe/shape_texts.h"
@@ -44,14 +46,8 @@ struct OpLink {
 
 /// What is looked at only where every op is recorded.
 struct OpDetail {
-  NameId shapes = kNoId;  ///< the text of its arguments' shapes
-  bool onDevice = false;  ///< one of its arguments is on `mps`
-};
-
-/// What is known of an op only when it has returned.
-struct OpResult {
-  std::int64_t currentBytes = -1;  ///< current allocated, -1 where it is not known
-  std::uint64_t outputBytes = 0;   ///< the largest tensor that it returned
+  NameId shapes = kNoId;           ///< the text of its arguments' shapes
+  std::int64_t currentBytes = -1;  ///< current allocated before it began, -1 where it is not known
 };
 
 /// The ops that one thread is in, and the judgement which of them was a sync point or a fallback.
@@ -63,6 +59,11 @@ struct OpResult {
 /// by the name of the op that the user called: a scalar read inside of aten::masked_fill is that
 /// op's ValueRead, a nonzero inside of aten::where is that op's.
 ///
+/// The clock is looked at only where the time is wanted: of an op that is recorded, that may wait
+/// by its name, or that fell back before. So the first time that an op falls back on a thread, its
+/// time begins with the copies to the CPU, some microseconds late; and the open spans of other ops
+/// begin with Recorder::recentNs(), some ms early.
+///
 /// An op of forward belongs to the module that its thread is in. A node of backward belongs to the
 /// module whose op made it, and so does what runs in the node.
 class OpStack {
@@ -71,59 +72,150 @@ class OpStack {
 
   OpStack(Recorder& recorder, ThreadLane& lane);
 
-  /// The id and tag of an op's name.
-  [[nodiscard]] NameCache::Entry name(const char* text) { return cache_.find(text); }
+  /// The id and tag of an op's name. Good until the next call.
+  [[nodiscard]] NameCache::Entry& name(std::string_view text) { return cache_.find(text); }
+  /// The same; `lasting` as in NameCache::find().
+  template <typename F>
+  [[nodiscard]] NameCache::Entry& name(const char* text, F&& lasting) {
+    return cache_.find(text, std::forward<F>(lasting));
+  }
   [[nodiscard]] ShapeTexts& shapeTexts() { return shapeTexts_; }
 
-  /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves.
-  void begin(const NameCache::Entry& name, OpWait wait, const OpLink& link = {},
-             const OpDetail& detail = {});
-  /// The innermost op ends.
-  void end() { end(nullptr); }
-  /// The innermost op ends and is recorded as an op.
-  void end(const OpResult& result) { end(&result); }
-
-  /// OpDetail::onDevice of the innermost op.
-  [[nodiscard]] bool onDevice() const {
-    return depth_ > 0 && depth_ <= kMaxDepth && frames_[depth_ - 1].detail.onDevice;
+  /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves. Looked
+  /// at only where the name has a tag.
+  void begin(NameCache::Entry& name, const OpWait& wait = {}, const OpLink& link = {}) {
+    if (open(name, link, false) && isJudged(name)) judge(wait);
   }
+  /// The same of an op that is to be recorded.
+  void begin(NameCache::Entry& name, const OpWait& wait, const OpLink& link,
+             const OpDetail& detail) {
+    Frame* frame = open(name, link, true);
+    if (!frame) return;
+    frame->detail.shapes = detail.shapes;
+    frame->detail.currentBytes = detail.currentBytes;
+    if (isJudged(name)) judge(wait);
+  }
+  /// The innermost op ends.
+  void end() {
+    if (const Frame* frame = close()) leave(*frame);
+  }
+  /// The innermost op ends and is recorded as an op. `currentBytes` is current allocated now, -1
+  /// where it is not known.
+  void end(std::int64_t currentBytes) {
+    const Frame* frame = close();
+    if (!frame) return;
+    recordOp(*frame, currentBytes);
+    leave(*frame);
+  }
+
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
 
  private:
+  /// What an op is; the lower ones hold for all that runs inside of it too.
+  enum Flag : std::uint8_t {
+    kInsideWait = 1,      // it is in an op that waits already
+    kInsideFallback = 2,  // it is in an op that fell back already
+    kWaits = 4,
+    kFellBack = 8,
+    kBackwardNode = 16,
+  };
+
   struct Frame {
-    NameCache::Entry name;
-    std::int64_t beginNs = 0;
+    NameCache::Entry* name = nullptr;
+    std::int64_t beginNs = 0;  // of an op that is neither judged nor recorded: kNotTimed
     ModuleId module = kNoId;
-    OpDetail detail;
+    std::uint8_t flags = 0;
+    std::uint8_t inner = 0;  // the flags of what runs inside
+    OpDetail detail;         // only of an op that is recorded
+    // Only of an op that waits or fell back:
     OpWait wait;
-    bool isBackwardNode = false;
-    bool insideWait = false;      // an ancestor waits already
-    bool insideFallback = false;  // an ancestor fell back already
-    bool fellBack = false;
     std::int64_t fallbackWaitNs = 0;
     std::uint64_t bytesToCpu = 0;
     std::uint64_t bytesToDevice = 0;
+    NameCache::Entry ownName;  // where the cache could not keep it
   };
+  static constexpr std::int64_t kNotTimed = -1;
 
+  [[nodiscard]] static bool isJudged(const NameCache::Entry& name) {
+    return name.tag != static_cast<std::uint8_t>(OpTag::kOther);
+  }
+  /// A new frame; nullptr where the stack is too deep to keep it.
+  Frame* open(NameCache::Entry& name, const OpLink& link, bool recorded);
   [[nodiscard]] ModuleId enterModule(const OpLink& link);
+  /// The op that ends, off the stack; nullptr where there is none, or none that was kept.
+  [[nodiscard]] const Frame* close() {
+    // Began before we looked: the innermost open span is then not an op's but a phase's.
+    if (depth_ == 0) return nullptr;
+    lane_.openSpans().pop();
+    if (--depth_ >= kMaxDepth) return nullptr;
+    const Frame& frame = frames_[depth_];
+    if ((frame.flags & (kWaits | kFellBack)) != 0) report(frame);
+    return &frame;
+  }
+  void leave(const Frame& frame) {
+    if ((frame.flags & kBackwardNode) == 0) return;
+    lane_.modules().leave();
+    --backwardNodes_;
+  }
+  /// The innermost op is one whose name says that it may wait.
+  void judge(const OpWait& wait);
   [[nodiscard]] Frame* fallbackOf(std::uint32_t depth);
-  void noteFallback(const Frame& toCpu);
+  void noteFallback(std::uint32_t depth);
   /// A copy there or back: where a fallback waits for the device.
   [[nodiscard]] static bool isWaitOfFallback(const Frame& frame);
-  void end(const OpResult* result);
   /// The op that the user called: the outermost above `depth` within the same node of backward.
   [[nodiscard]] const Frame& calledOp(std::uint32_t depth) const;
   void report(const Frame& frame);
-  void recordOp(const Frame& frame, const OpResult& result);
+  void recordOp(const Frame& frame, std::int64_t currentBytes);
 
   Recorder& recorder_;
   ThreadLane& lane_;
   NameCache cache_;
   ShapeTexts shapeTexts_;
+  CallSiteCache callSites_;
   std::array<Frame, kMaxDepth> frames_{};
   std::uint32_t depth_ = 0;
   std::uint32_t backwardNodes_ = 0;             // of the frames
   SequenceModules::Ring* sequences_ = nullptr;  // from the first op in a module on
 };
+
+// What runs at every op is here, for the compiler to put in line.
+
+inline ModuleId OpStack::enterModule(const OpLink& link) {
+  ModuleStack& modules = lane_.modules();
+  if (link.isBackwardNode) {
+    modules.enter(recorder_.sequenceModules().find(link.forwardThread, link.sequence));
+    return modules.current();
+  }
+  const ModuleId module = modules.current();
+  if (link.sequence < 0) return module;
+  if (!sequences_ && module != kNoId) {
+    sequences_ = recorder_.sequenceModules().ring(link.forwardThread);
+  }
+  // Outside of any module too: a number may have been seen in one that made no node.
+  if (sequences_) sequences_->note(link.sequence, module);
+  return module;
+}
+
+[[gnu::always_inline]] inline OpStack::Frame* OpStack::open(NameCache::Entry& name,
+                                                            const OpLink& link, bool recorded) {
+  const bool timed = recorded || isJudged(name) || name.marked;
+  const std::int64_t beginNs = timed ? recorder_.now() : recorder_.recentNs();
+  lane_.openSpans().push(beginNs, name.id);
+  const std::uint32_t depth = depth_++;
+  if (depth >= kMaxDepth) return nullptr;
+
+  Frame& frame = frames_[depth];
+  frame.name = &name;
+  frame.beginNs = timed ? beginNs : kNotTimed;
+  frame.flags = frame.inner = depth > 0 ? frames_[depth - 1].inner : std::uint8_t{0};
+  if (link.isBackwardNode) {
+    frame.flags |= kBackwardNode;
+    ++backwardNodes_;
+  }
+  frame.module = enterModule(link);
+  if (cache_.isPassing(name)) frame.name = &(frame.ownName = name);
+  return &frame;
+}
 
 }  // namespace highwater::probe

@@ -135,7 +135,19 @@ std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
   return text;
 }
 
+// The device's hooks, which are for the life of the process; nullptr where there is no device.
+const at::MPSHooksInterface* countingHooks = nullptr;
+
 }  // namespace
+
+void findDevice() {
+  try {
+    const at::MPSHooksInterface& hooks = at::detail::getMPSHooks();
+    countingHooks = hooks.hasMPS() ? &hooks : nullptr;
+  } catch (const std::exception&) {
+    countingHooks = nullptr;
+  }
+}
 
 OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept {
   if (tag == OpTag::kOther) return {};
@@ -143,6 +155,15 @@ OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept {
     return readWait(tag, inputs);
   } catch (const std::exception&) {
     return {};
+  }
+}
+
+std::int64_t currentAllocated() noexcept {
+  const at::MPSHooksInterface* hooks = countingHooks;
+  try {
+    return hooks ? static_cast<std::int64_t>(hooks->getCurrentAllocatedMemory()) : -1;
+  } catch (const std::exception&) {
+    return -1;
   }
 }
 
@@ -154,32 +175,14 @@ OpDetail detailOf(c10::ArrayRef<const c10::IValue> inputs, ShapeTexts& texts) no
     forEachTensor(inputs, [&](const at::Tensor& tensor) {
       if (!saysItsSizes(tensor)) return;
       any = true;
-      detail.onDevice = detail.onDevice || tensor.is_mps();
       hash.add({tensor.sizes(), static_cast<std::uint8_t>(tensor.scalar_type())});
     });
     if (any) detail.shapes = texts.find(hash.value(), [inputs] { return writeShapes(inputs); });
   } catch (const std::exception&) {
     // The op is recorded without them.
   }
+  detail.currentBytes = currentAllocated();
   return detail;
-}
-
-OpResult resultOf(c10::ArrayRef<const c10::IValue> outputs, bool onDevice) noexcept {
-  OpResult result;
-  try {
-    forEachTensor(outputs, [&](const at::Tensor& tensor) {
-      if (!saysItsSizes(tensor)) return;
-      onDevice = onDevice || tensor.is_mps();
-      result.outputBytes = std::max(result.outputBytes, bytesOf(tensor));
-    });
-    if (onDevice) {
-      const std::size_t current = at::detail::getMPSHooks().getCurrentAllocatedMemory();
-      result.currentBytes = static_cast<std::int64_t>(current);
-    }
-  } catch (const std::exception&) {
-    // The op is recorded without them.
-  }
-  return result;
 }
 
 }  // namespace highwater::probe

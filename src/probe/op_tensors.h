@@ -8,15 +8,17 @@
 /// tensor that does not say its sizes (nested, symbolic) counts for nothing.
 namespace highwater::probe {
 
+/// To be called before the rest, while no op is looked at: finds the device's counter.
+void findDevice();
+
 /// Whether and why an op of this tag makes the host wait.
 [[nodiscard]] OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept;
 
-/// The shapes of the tensor arguments, lists included, and whether one of them is on `mps`.
+/// The shapes of the tensor arguments, lists included, and current allocated.
 [[nodiscard]] OpDetail detailOf(c10::ArrayRef<const c10::IValue> inputs,
                                 ShapeTexts& texts) noexcept;
 
-/// The largest tensor that the op returned; current allocated, by the counter that real MPS has
-/// too, where a tensor of it is on `mps` or `onDevice` says so.
-[[nodiscard]] OpResult resultOf(c10::ArrayRef<const c10::IValue> outputs, bool onDevice) noexcept;
+/// Current allocated in bytes, by the counter that real MPS has too; -1 where there is no device.
+[[nodiscard]] std::int64_t currentAllocated() noexcept;
 
 }  // namespace highwater::probe

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/events_generated.h"
 #include "core/ids.h"
 
 namespace highwater::probe {
@@ -14,30 +13,31 @@ namespace highwater::probe {
 struct OpenSpanView {
   std::int64_t beginNs = 0;
   NameId name = kNoId;
-  std::uint32_t step = 0;
-  events::Phase phase = events::Phase::None;
 };
 
 /// The spans that one thread has open, innermost last. The owner pushes and pops; any other thread
 /// may look, and neither waits for the other: that is how a hang shows the op that hangs.
+///
+/// Each op of a training passes through here, so a push is as little as can be: who looks asks for
+/// spans that are old by now, and by their age tells them from what the owner is writing.
 class OpenSpanStack {
  public:
   static constexpr std::uint32_t kMaxDepth = 64;
   using Views = std::array<OpenSpanView, kMaxDepth>;
 
-  /// Owner only. What is deeper than kMaxDepth is counted but not shown.
-  void push(std::int64_t beginNs, NameId name, std::uint32_t step, events::Phase phase) noexcept {
+  /// Owner only. What is deeper than kMaxDepth is counted but not shown. A begin before the
+  /// enclosing span's is taken for that.
+  void push(std::int64_t beginNs, NameId name) noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     if (depth < kMaxDepth) {
       Entry& entry = entries_[depth];
-      const std::uint32_t version = entry.version.load(std::memory_order_relaxed);
-      entry.version.store(version + 1, std::memory_order_relaxed);
-      // Release stores: a reader that sees one of them sees the odd version too.
-      entry.beginNs.store(beginNs, std::memory_order_release);
+      if (depth > 0) {
+        const std::int64_t outer = entries_[depth - 1].beginNs.load(std::memory_order_relaxed);
+        beginNs = std::max(beginNs, outer);
+      }
+      // The begin first: who sees the name sees that it is young.
+      entry.beginNs.store(beginNs, std::memory_order_relaxed);
       entry.name.store(name, std::memory_order_release);
-      entry.step.store(step, std::memory_order_release);
-      entry.phase.store(phase, std::memory_order_release);
-      entry.version.store(version + 2, std::memory_order_release);
     }
     depth_.store(depth + 1, std::memory_order_release);
   }
@@ -50,20 +50,17 @@ class OpenSpanStack {
 
   [[nodiscard]] std::uint32_t depth() const { return depth_.load(std::memory_order_acquire); }
 
-  /// Copies what is open, outermost first, and returns how many. Where the owner is at work
-  /// meanwhile, the spans that changed and those inside of them are left out: they are young.
-  [[nodiscard]] std::uint32_t read(Views& out) const noexcept {
+  /// Copies what is open since `bornBeforeNs` or longer, outermost first, and returns how many.
+  /// That time must be past for the owner: it pushes nothing any more that begins before.
+  [[nodiscard]] std::uint32_t read(Views& out, std::int64_t bornBeforeNs) const noexcept {
     const std::uint32_t depth = std::min(depth_.load(std::memory_order_acquire), kMaxDepth);
     for (std::uint32_t i = 0; i < depth; ++i) {
       const Entry& entry = entries_[i];
-      const std::uint32_t before = entry.version.load(std::memory_order_acquire);
-      out[i].beginNs = entry.beginNs.load(std::memory_order_acquire);
       out[i].name = entry.name.load(std::memory_order_acquire);
-      out[i].step = entry.step.load(std::memory_order_acquire);
-      out[i].phase = entry.phase.load(std::memory_order_acquire);
-      const std::uint32_t after = entry.version.load(std::memory_order_relaxed);
-      if (before != after || before % 2 != 0) return i;
-      // A child older than its parent is what an earlier parent left behind.
+      out[i].beginNs = entry.beginNs.load(std::memory_order_acquire);
+      // What is inside of a young span is younger still; a child older than its parent is what an
+      // earlier parent left behind.
+      if (out[i].beginNs > bornBeforeNs) return i;
       if (i > 0 && out[i].beginNs < out[i - 1].beginNs) return i;
     }
     return depth;
@@ -71,11 +68,8 @@ class OpenSpanStack {
 
  private:
   struct Entry {
-    std::atomic<std::uint32_t> version{0};  // odd while it is written
-    std::atomic<std::uint32_t> name{0};
     std::atomic<std::int64_t> beginNs{0};
-    std::atomic<std::uint32_t> step{0};
-    std::atomic<events::Phase> phase{events::Phase::None};
+    std::atomic<std::uint32_t> name{0};
   };
   std::array<Entry, kMaxDepth> entries_;
   std::atomic<std::uint32_t> depth_{0};

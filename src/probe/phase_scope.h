@@ -25,7 +25,8 @@ class PhaseScope {
     const NameId name = recorder_.phaseNameId(phase);
     recorder_.setPhase(phase);
     beginNs_ = recorder_.now();
-    recorder_.lane().openSpans().push(beginNs_, name, recorder_.step(), phase);
+    recorder_.sawTime(beginNs_);
+    recorder_.lane().openSpans().push(beginNs_, name);
   }
   ~PhaseScope() {
     recorder_.lane().openSpans().pop();

@@ -32,7 +32,16 @@ void raise(std::atomic<std::uint64_t>& peak, std::uint64_t value) {
 
 }  // namespace
 
-Recorder::Recorder(RunClock clock) : clock_(clock), id_(nextRecorderId()) {}
+Recorder::Recorder(RunClock clock)
+    : clock_(clock), ticks_(TickClock::ofProcess()), id_(nextRecorderId()) {
+  lookAtClock();
+}
+
+void Recorder::lookAtClock() {
+  ticks_.adjust();
+  sawTime(now());
+}
+
 Recorder::~Recorder() = default;
 
 ThreadLane& Recorder::lane() {

@@ -13,10 +13,12 @@
 
 #include "core/clock.h"
 #include "core/events_generated.h"
+#include "probe/call_sites.h"
 #include "probe/module_table.h"
 #include "probe/name_table.h"
 #include "probe/sequence_modules.h"
 #include "probe/thread_lane.h"
+#include "probe/tick_clock.h"
 
 namespace highwater::probe {
 
@@ -30,9 +32,18 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   [[nodiscard]] const RunClock& clock() const { return clock_; }
-  [[nodiscard]] std::int64_t now() const { return clock_.now(); }
+  /// Nanoseconds since the run's epoch: the time of an event that happens now.
+  [[nodiscard]] std::int64_t now() const { return ticks_.now() - clock_.monotonicEpochNs; }
+  /// now() as somebody saw it last, for what needs no better: the clock is much of what looking at
+  /// an op costs. The sampler, the sender and each phase see to it that it is some ms old at most.
+  [[nodiscard]] std::int64_t recentNs() const { return recentNs_.load(std::memory_order_relaxed); }
+  void sawTime(std::int64_t nowNs) { recentNs_.store(nowNs, std::memory_order_relaxed); }
+  /// Some times a second, by the sender: keeps now() with the system's clock, and recentNs()
+  /// recent.
+  void lookAtClock();
   [[nodiscard]] NameTable& names() { return names_; }
   [[nodiscard]] ModuleTable& modules() { return modules_; }
+  [[nodiscard]] CallSites& callSites() { return callSites_; }
   [[nodiscard]] SequenceModules& sequenceModules() { return sequenceModules_; }
 
   /// The recorder that an observer records into now; nullptr where nobody observes. Any thread.
@@ -90,12 +101,15 @@ class Recorder {
   static inline std::atomic<Recorder*> active_{nullptr};
 
   RunClock clock_;
+  TickClock& ticks_;
   std::uint64_t id_;  // tells this recorder from an earlier one at the same address
   NameTable names_;
   ModuleTable modules_;
+  CallSites callSites_;
   SequenceModules sequenceModules_;
   std::mutex lanesMutex_;
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
+  std::atomic<std::int64_t> recentNs_{0};
   std::atomic<std::uint32_t> step_{0};
   std::atomic<events::Phase> phase_{events::Phase::None};
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};

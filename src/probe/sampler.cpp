@@ -16,6 +16,7 @@ void recordMemorySample(Recorder& recorder, CounterSource& source, events::Sampl
   lane.beginWrite(recorder.now());
   // Only now: a sample with a time from before beginWrite() could come late.
   const std::int64_t nowNs = recorder.now();
+  recorder.sawTime(nowNs);
   if (const std::optional<DeviceCounters> counters = source.read()) {
     recorder.noteCounters(counters->currentBytes, counters->driverBytes);
     lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
@@ -83,6 +84,7 @@ void Sampler::recordSystemSample() {
   ThreadLane& lane = recorder_.lane();
   lane.beginWrite(recorder_.now());
   const std::int64_t nowNs = recorder_.now();
+  recorder_.sawTime(nowNs);
   const SystemReadings readings = system_->read();
   lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
                                              readings.availableBytes, readings.swapUsedBytes,

@@ -52,6 +52,7 @@ void Sender::run() {
 }
 
 void Sender::sendOnce() {
+  recorder_.lookAtClock();
   const std::int64_t completeUpTo = drainLanes();
   // After the draining: whatever an event refers to was defined before it was pushed.
   if (!sendDefinitions()) return;
@@ -65,6 +66,7 @@ bool Sender::sendDefinitions() {
     Definitions definitions;
     const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
                       recorder_.modules().takeNew(definitions, kMaxDefinitionBytes);
+    recorder_.callSites().takeNew(definitions);
     if (!definitions.empty() && !writer_.send(definitions)) return false;
     if (!more) return true;
   }
@@ -104,13 +106,11 @@ void Sender::collectDrops(ThreadLane& lane) {
 
 void Sender::collectOpenSpans(const ThreadLane& lane, std::int64_t nowNs) {
   OpenSpanStack::Views views;
-  const std::uint32_t depth = lane.openSpans().read(views);
+  const std::uint32_t depth = lane.openSpans().read(views, nowNs - options_.openSpanAfter.count());
   for (std::uint32_t i = 0; i < depth; ++i) {
-    const OpenSpanView& view = views[i];
-    // What is inside of a young span is younger still.
-    if (nowNs - view.beginNs < options_.openSpanAfter.count()) return;
-    collector_.add(events::OpenSpan(view.beginNs, nowNs, view.step, view.name, lane.id(),
-                                    static_cast<std::uint16_t>(i), view.phase));
+    // An open span belongs to the step and phase that run: it would have ended with them.
+    collector_.add(events::OpenSpan(views[i].beginNs, nowNs, recorder_.step(), views[i].name,
+                                    lane.id(), static_cast<std::uint16_t>(i), recorder_.phase()));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,15 +28,18 @@ class ShapeHash {
     // A rank ends each tensor: [2, 3] is not [2], [3].
     mix((shape.sizes.size() << 8 | shape.dtype) ^ kEnd);
   }
-  [[nodiscard]] std::uint64_t value() const noexcept { return state_; }
+  [[nodiscard]] std::uint64_t value() const noexcept {
+    // Only here: the high bits of the products go into the low ones, which find() takes first.
+    const std::uint64_t folded = (state_ ^ state_ >> 32) * kFactor;
+    return folded ^ folded >> 29;
+  }
 
  private:
   static constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
 
-  void mix(std::uint64_t word) noexcept {
-    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
-    state_ ^= state_ >> 29;
-  }
+  static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u;
+
+  void mix(std::uint64_t word) noexcept { state_ = (std::rotl(state_, 23) ^ word) * kFactor; }
   std::uint64_t state_ = 0x243F6A8885A308D3u;
 };
 

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
+#include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace highwater::probe {
@@ -22,13 +24,16 @@ class SpscRing {
   [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
 
   /// False where the ring is full; the value is then not in it. Pushing thread only.
-  [[nodiscard]] bool tryPush(const T& value) noexcept {
+  [[nodiscard]] bool tryPush(const T& value) noexcept { return tryEmplace(value); }
+  /// The same for T(args...), made in its place: no copy.
+  template <typename... Args>
+  [[nodiscard]] bool tryEmplace(Args&&... args) noexcept {
     const std::size_t head = head_.load(std::memory_order_relaxed);
     if (head - knownTail_ == slots_.size()) {
       knownTail_ = tail_.load(std::memory_order_acquire);
       if (head - knownTail_ == slots_.size()) return false;
     }
-    slots_[head & mask_] = value;
+    ::new (static_cast<void*>(&slots_[head & mask_])) T(std::forward<Args>(args)...);
     head_.store(head + 1, std::memory_order_release);
     return true;
   }

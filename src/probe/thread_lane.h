@@ -37,11 +37,16 @@ class ThreadLane {
   void push(const EventRecord& event);
   /// Owner. Ops have a queue of their own, made at the first: they are the first to be lost under
   /// load, and no sample with them.
-  void push(const events::OpSpan& op);
+  template <typename... Fields>
+  void pushOp(Fields... fields);
 
   /// Owner. Between begin and end an event gets its time, from a look at the clock after this call,
   /// and is pushed: until then the sender must not call anything after `nowNs` complete.
   void beginWrite(std::int64_t nowNs) { writingSince_.store(nowNs, std::memory_order_seq_cst); }
+  /// The same for an op: the store may be seen some hundred nanoseconds after the look at the
+  /// clock, and the op's end then lie that much before a time that was called complete. Keeping
+  /// their order would be a good part of what recording an op costs.
+  void beginOpWrite(std::int64_t nowNs) { writingSince_.store(nowNs, std::memory_order_relaxed); }
   // Released after the event: who sees this finds the event in its queue.
   void endWrite() { writingSince_.store(kNotWriting, std::memory_order_release); }
 
@@ -70,6 +75,12 @@ class ThreadLane {
 
  private:
   static constexpr std::int64_t kNotWriting = INT64_MAX;
+
+  [[nodiscard]] SpscRing<events::OpSpan>* makeOpRing() {
+    auto* ops = std::make_unique<SpscRing<events::OpSpan>>(sizes_.ops).release();
+    ops_.store(ops, std::memory_order_release);
+    return ops;
+  }
 
   ThreadId id_;
   Sizes sizes_;
@@ -102,13 +113,12 @@ inline void ThreadLane::push(const EventRecord& event) {
   overflowing_.store(true, std::memory_order_release);
 }
 
-inline void ThreadLane::push(const events::OpSpan& op) {
+template <typename... Fields>
+void ThreadLane::pushOp(Fields... fields) {
   SpscRing<events::OpSpan>* ops = ops_.load(std::memory_order_relaxed);
-  if (!ops) {
-    ops = std::make_unique<SpscRing<events::OpSpan>>(sizes_.ops).release();
-    ops_.store(ops, std::memory_order_release);
-  }
-  if (!ops->tryPush(op)) {
+  if (!ops) [[unlikely]]
+    ops = makeOpRing();
+  if (!ops->tryEmplace(fields...)) [[unlikely]] {
     drops_[static_cast<std::size_t>(events::EventKind::OpSpan)].fetch_add(
         1, std::memory_order_relaxed);
   }

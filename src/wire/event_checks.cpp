@@ -213,7 +213,7 @@ Complaint checkEvent(const events::OpSpan& e, const EventContext& context) {
   return Judge("op", context)
       .span(e.begin_ns(), e.duration_ns())
       .optionalBytes(e.current_bytes(), "current")
-      .bytes(e.output_bytes(), "size of the output")
+      .bytes(e.grown_bytes(), "growth of current")
       .name(e.op())
       .module(e.module_id())
       .name(e.shapes())

@@ -54,6 +54,8 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
     counters_ = probe::makeMpsCounters();
     events_ = probe::makeMpsEvents();
   }
+  // The simulated device's frames are its own, as Metal's are.
+  recorder_.callSites().ignoreLibrary("libhighwater_simmps");
 }
 
 Result<void> Worker::scheduleChanges() {

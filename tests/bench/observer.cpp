@@ -37,6 +37,7 @@ struct Choices {
   int rounds = 40;
   int ops = 5000;  ///< in one measurement; few enough for every queue, kineto's too
   std::string json = "observer.json";
+  std::string only;  ///< a way's name: run it alone, for a profiler to look at
 };
 
 enum Way {
@@ -50,6 +51,8 @@ enum Way {
   kKinetoShapes,
   kWays
 };
+constexpr std::array<const char*, kWays> kWayNames = {
+    "nothing", "empty", "inputs", "outputs", "monitor", "ops", "kineto", "kineto-shapes"};
 
 /// The calling thread's CPU time: what others do on its core does not count.
 double threadNs() {
@@ -117,6 +120,24 @@ double underKineto(bool shapes, const std::function<double()>& time) {
   return result;
 }
 
+double measureWay(Way way, const std::function<double()>& time) {
+  switch (way) {
+    case kEmpty:
+    case kEmptyInputs:
+    case kEmptyOutputs:
+      return underEmptyCallback(way, time);
+    case kMonitor:
+      return underProbe(events::ProbeLevel::Monitor, time);
+    case kOps:
+      return underProbe(events::ProbeLevel::Ops, time);
+    case kKineto:
+    case kKinetoShapes:
+      return underKineto(way == kKinetoShapes, time);
+    default:
+      return time();
+  }
+}
+
 using Round = std::array<double, kWays>;
 
 Round measureRound(const at::Tensor& tensor, int ops, int first) {
@@ -124,28 +145,19 @@ Round measureRound(const at::Tensor& tensor, int ops, int first) {
   Round round{};
   for (int i = 0; i < kWays; ++i) {
     const auto way = static_cast<Way>((first + i) % kWays);
-    double& result = round[way];
-    switch (way) {
-      case kEmpty:
-      case kEmptyInputs:
-      case kEmptyOutputs:
-        result = underEmptyCallback(way, time);
-        break;
-      case kMonitor:
-        result = underProbe(events::ProbeLevel::Monitor, time);
-        break;
-      case kOps:
-        result = underProbe(events::ProbeLevel::Ops, time);
-        break;
-      case kKineto:
-      case kKinetoShapes:
-        result = underKineto(way == kKinetoShapes, time);
-        break;
-      default:
-        result = time();
-    }
+    round[way] = measureWay(way, time);
   }
   return round;
+}
+
+/// One way alone, for a profiler to look at.
+void runOnly(const Choices& choices) {
+  const auto at = std::find(kWayNames.begin(), kWayNames.end(), choices.only);
+  const auto way = static_cast<Way>(at - kWayNames.begin());
+  const at::Tensor tensor = at::zeros({1});
+  for (int i = 0; i < choices.rounds; ++i) {
+    (void)measureWay(way, [&] { return timeOps(tensor, choices.ops); });
+  }
 }
 
 bench::Finding added(const std::vector<Round>& rounds, Way way, const char* name) {
@@ -201,8 +213,14 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", choices.rounds)->check(CLI::Range(1, 10'000));
   app.add_option("--ops", choices.ops, "Ops in one measurement")->check(CLI::Range(100, 20'000));
   app.add_option("--json", choices.json, "File for the figures");
+  app.add_option("--only", choices.only, "Run this way alone and print nothing: for a profiler")
+      ->check(CLI::IsMember(std::vector<std::string>(kWayNames.begin(), kWayNames.end())));
   CLI11_PARSE(app, argc, argv);
   try {
+    if (!choices.only.empty()) {
+      runOnly(choices);
+      return 0;
+    }
     return bench::publish(measure(choices), choices.json) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());

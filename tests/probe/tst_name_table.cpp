@@ -22,6 +22,7 @@ class TestNameTable : public QObject {
   void cutsLongTexts();
   void cacheKnowsTagsAndSurvivesManyNames();
   void cacheGoesByContentAtOneAddress();
+  void cacheAsksOnceWhetherATextLasts();
   void keepsRoomForNamesBesideShapes();
   void knowsShapesByTheirHash();
 };
@@ -29,14 +30,29 @@ class TestNameTable : public QObject {
 void TestNameTable::cacheGoesByContentAtOneAddress() {
   NameTable table;
   NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+  const auto find = [&](const char* text) { return cache.find(text, [] { return false; }).id; };
   char text[] = "aten::add_";
-  const NameId inPlace = cache.find(static_cast<const char*>(text)).id;
+  const NameId inPlace = find(text);
   text[9] = '\0';
-  const NameId shorter = cache.find(static_cast<const char*>(text)).id;
+  const NameId shorter = find(text);
   QVERIFY(shorter != inPlace);
   QCOMPARE(shorter, table.intern("aten::add").id);
   text[9] = '_';
-  QCOMPARE(cache.find(static_cast<const char*>(text)).id, inPlace);
+  QCOMPARE(find(text), inPlace);
+}
+
+void TestNameTable::cacheAsksOnceWhetherATextLasts() {
+  NameTable table;
+  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+  int asked = 0;
+  const auto find = [&](const char* text) -> NameCache::Entry& {
+    return cache.find(text, [&asked] { return ++asked > 0; });
+  };
+  const char* text = "aten::add_";
+  const NameCache::Entry& entry = find(text);
+  QCOMPARE(entry.id, table.intern("aten::add_").id);
+  QCOMPARE(&find(text), &entry);
+  QCOMPARE(asked, 1);
 }
 
 void TestNameTable::keepsRoomForNamesBesideShapes() {

@@ -1,5 +1,6 @@
 #include <QTest>
 #include <algorithm>
+#include <set>
 
 #include "worker/worker_process.h"
 
@@ -14,6 +15,7 @@ class TestOpObserver : public QObject {
   void initTestCase();
   void reportsFallbacks();
   void reportsSyncPoints();
+  void namesCallSites();
   void recordsOpsOfForward();
   void recordsOpsOfBackward();
   void recordsTheOpsOfAFallback();
@@ -85,13 +87,30 @@ void TestOpObserver::reportsSyncPoints() {
   QVERIFY(byStep[8].empty());
 }
 
+void TestOpObserver::namesCallSites() {
+  const auto placeIn = [this](const auto& event, const char* function) {
+    const std::string place = stream_.definitions.callSite(event.call_site());
+    return place.find("observer_check.cpp:") == 0 && place.find(function) != std::string::npos;
+  };
+  QVERIFY(placeIn(stream_.fallbacks[0], "runOps"));
+  std::set<std::uint32_t> places;
+  for (const auto& sync : stream_.syncPoints) {
+    const std::string place = stream_.definitions.callStack(sync.call_site());
+    QVERIFY2(placeIn(sync, "run"), place.c_str());
+    if (sync.step() >= 20) QVERIFY2(placeIn(sync, "runOpsThatReadValues"), place.c_str());
+    if (sync.step() >= 20) places.insert(sync.call_site());
+    if (sync.step() >= 20) QVERIFY2(place.find("main") != std::string::npos, place.c_str());
+  }
+  QVERIFY(places.size() >= 7);  // each on its own line
+}
+
 void TestOpObserver::recordsOpsOfForward() {
   const auto linear = opsOf(9, "aten::linear");
   QCOMPARE(linear.size(), std::size_t{1});
   QCOMPARE(linear[0].depth(), std::uint16_t{0});
   QCOMPARE(linear[0].phase(), events::Phase::Forward);
   QCOMPARE(linear[0].backward(), std::uint8_t{0});
-  QCOMPARE(linear[0].output_bytes(), std::uint64_t{6 * 3 * 4});
+  QCOMPARE(linear[0].grown_bytes(), std::uint64_t{256});
   QVERIFY(linear[0].current_bytes() > 0);
   QCOMPARE(stream_.nameOf(linear[0].shapes()), std::string("[6, 4] float32, [3, 4] float32"));
   QCOMPARE(stream_.definitions.modulePath(linear[0].module_id()), std::string("layers.0"));

@@ -211,7 +211,7 @@ void TestOpStack::reportsAFallbackInsteadOfItsWaits() {
 
 void TestOpStack::survivesDepthAndOddEnds() {
   Ops ops;
-  ops.recorder().lane().openSpans().push(0, kNoId, 1, events::Phase::Forward);
+  ops.recorder().lane().openSpans().push(0, kNoId);
   ops.end();  // began before we looked; the phase stays open
   QCOMPARE(ops.recorder().lane().openSpans().depth(), 1u);
   for (int i = 0; i < 200; ++i) ops.begin("aten::add");

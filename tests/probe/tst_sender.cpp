@@ -275,7 +275,8 @@ void TestSender::publishesSpansThatStayOpen() {
   Sender sender(recorder, writer, {std::chrono::milliseconds(2), std::chrono::milliseconds(10)});
   sender.start();
   const NameId name = recorder.names().intern("aten::hangs").id;
-  recorder.lane().openSpans().push(recorder.now(), name, 3, events::Phase::Backward);
+  recorder.setStep(3);
+  recorder.lane().openSpans().push(recorder.now(), name);
   QTRY_VERIFY_WITH_TIMEOUT(host.openSeen >= 2, 10'000);
   QVERIFY(host.heartbeats >= 2);
   sender.stop();

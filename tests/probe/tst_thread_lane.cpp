@@ -41,7 +41,8 @@ void TestThreadLane::countsWhatItDrops() {
 void TestThreadLane::losesOpsBeforeSamples() {
   ThreadLane lane(1, {.vital = 4, .bulk = 4, .ops = 4});
   for (std::uint32_t i = 0; i < 10; ++i) {
-    lane.push(events::OpSpan(i, 1, -1, 0, 1, kNoId, kNoId, kNoId, 1, 0, events::Phase::None, 0));
+    lane.pushOp(i, 1, -1, 0u, 1u, kNoId, kNoId, kNoId, ThreadId{1}, std::uint16_t{0},
+                events::Phase::None, std::uint8_t{0});
   }
   for (int i = 0; i < 4; ++i) lane.push(sample(i));
   int ops = 0, samples = 0;

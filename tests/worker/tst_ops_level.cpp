@@ -106,8 +106,10 @@ void TestOpsLevel::knowsCurrentAfterOpsOfTheDevice() {
     if (op.phase() != events::Phase::Forward || op.step() != 2) continue;
     const std::string name = stream_.nameOf(op.op());
     if (name != "aten::addmm" && name != "aten::mm" && name != "aten::linear") continue;
-    QVERIFY(op.current_bytes() >= static_cast<std::int64_t>(op.output_bytes()));
-    QVERIFY(op.output_bytes() > 0 && op.shapes() != kNoId);
+    QVERIFY(op.current_bytes() >= static_cast<std::int64_t>(op.grown_bytes()));
+    QVERIFY(op.shapes() != kNoId);
+    // The inner one may write what the outer one made.
+    QVERIFY(op.grown_bytes() > 0 || name != "aten::linear");
     ++known;
   }
   QVERIFY(known > 0);

@@ -1,0 +1,67 @@
+#include "probe/symbolizer.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+namespace highwater::probe {
+namespace {
+
+/// Cuts "name(arguments) const" before its arguments, which are the last parentheses at the outer
+/// level: "(anonymous namespace)" and "operator()" have some too.
+void cutArguments(std::string& name) {
+  if (name.empty()) return;
+  const std::size_t close = name.rfind(')');
+  if (close == std::string::npos) return;
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) {
+      if (i > 0) name.resize(i);
+      return;
+    }
+  }
+}
+
+/// A template's instance is demangled with its result before its name: "float at::item<float>".
+void cutResult(std::string& name) {
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    const char c = name[i];
+    if (c == '>' || c == ')') ++depth;
+    if (c == '<' || c == '(') --depth;
+    if (c == ' ' && depth == 0 && name.compare(0, i, "operator") != 0) {
+      name.erase(0, i + 1);
+      return;
+    }
+  }
+}
+
+/// Of a template the reader knows the name; its arguments fill the line.
+void cutTemplateArguments(std::string& name) {
+  if (name.empty() || name.back() != '>' || name.find("operator") != std::string::npos) return;
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == '>') ++depth;
+    if (name[i] == '<' && --depth == 0) {
+      if (i > 0) name.resize(i);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::string functionName(const char* symbol) {
+  if (!symbol || *symbol == '\0') return {};
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name(status == 0 && demangled ? demangled : symbol);
+  std::free(demangled);
+  cutArguments(name);
+  cutResult(name);
+  cutTemplateArguments(name);
+  return name;
+}
+
+}  // namespace highwater::probe

@@ -1,0 +1,144 @@
+#include <QTest>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/definition_table.h"
+#include "counted_calls.h"
+#include "probe/call_sites.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+// Not in line, and not the last call of the caller: its frame must be there.
+[[gnu::noinline]] CallSiteId placeOfCaller(CallSiteCache& cache) {
+  const CallSiteId id = cache.here(__builtin_return_address(0));
+  asm volatile("" ::: "memory");
+  return id;
+}
+
+[[gnu::noinline]] CallSiteId innerFunction(CallSiteCache& cache) {
+  const CallSiteId id = placeOfCaller(cache);
+  asm volatile("" ::: "memory");
+  return id;
+}
+
+[[gnu::noinline]] CallSiteId outerFunction(CallSiteCache& cache, bool otherPlace) {
+  const CallSiteId id = otherPlace ? innerFunction(cache) : CallSiteId{innerFunction(cache)};
+  asm volatile("" ::: "memory");
+  return id;
+}
+
+}  // namespace
+
+class TestCallSites : public QObject {
+  Q_OBJECT
+ private slots:
+  void namesFunctionFileAndLine();
+  void tellsCallersApart();
+  void definesEachPlaceOnce();
+  void ignoresLibraries();
+  void neitherAllocatesNorLocksAgain();
+  void cutsNames_data();
+  void cutsNames();
+};
+
+void TestCallSites::namesFunctionFileAndLine() {
+  CallSites sites;
+  CallSiteCache cache(sites);
+  const CallSiteId id = outerFunction(cache, false);
+  QVERIFY(id > kOtherId);
+  Definitions definitions;
+  sites.takeNew(definitions);
+  DefinitionTable table;
+  table.add(definitions);
+  const std::string stack = table.callStack(id);
+  QVERIFY2(stack.find("innerFunction") != std::string::npos, stack.c_str());
+  QVERIFY2(stack.find("outerFunction") > stack.find("innerFunction"), stack.c_str());
+  QVERIFY2(stack.find("placeOfCaller") == std::string::npos, stack.c_str());
+#if defined(__linux__)
+  QVERIFY2(stack.rfind("tst_call_sites.cpp:", 0) == 0, stack.c_str());
+#endif
+}
+
+void TestCallSites::tellsCallersApart() {
+  CallSites sites;
+  CallSiteCache cache(sites);
+  const CallSiteId one = outerFunction(cache, false);
+  const CallSiteId other = outerFunction(cache, true);
+  QVERIFY(one != other);
+  Definitions definitions;
+  sites.takeNew(definitions);
+  // A parent comes before its child, and no id twice.
+  std::vector<CallSiteId> known = {kNoId};
+  for (const CallSiteDefinition& each : definitions.callSites) {
+    QVERIFY(std::find(known.begin(), known.end(), each.parent) != known.end());
+    QVERIFY(std::find(known.begin(), known.end(), each.id) == known.end());
+    known.push_back(each.id);
+  }
+}
+
+void TestCallSites::definesEachPlaceOnce() {
+  CallSites sites;
+  CallSiteCache first(sites), second(sites);
+  std::vector<CallSiteId> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(outerFunction(i % 2 ? first : second, true));
+  QCOMPARE(std::count(ids.begin(), ids.end(), ids[0]), std::ptrdiff_t{6});
+  Definitions definitions, none;
+  sites.takeNew(definitions);
+  QVERIFY(!definitions.callSites.empty());
+  sites.takeNew(none);
+  QVERIFY(none.empty());
+}
+
+void TestCallSites::ignoresLibraries() {
+  CallSites sites;
+  sites.ignoreLibrary("tst_call_sites");
+  CallSiteCache cache(sites);
+  Definitions definitions;
+  if (outerFunction(cache, false) != kNoId) sites.takeNew(definitions);
+  for (const CallSiteDefinition& each : definitions.callSites) {
+    QVERIFY2(each.function.find("Function") == std::string::npos, each.function.c_str());
+  }
+}
+
+void TestCallSites::neitherAllocatesNorLocksAgain() {
+  CallSites sites;
+  CallSiteCache cache(sites);
+  // From one place: the first time it is new.
+  for (int i = 0; i < 100; ++i) {
+    if (i == 1) allocations = locks = 0;
+    counting = i > 0;
+    (void)outerFunction(cache, false);
+    counting = false;
+  }
+  QCOMPARE(allocations.load(), 0);
+  QCOMPARE(locks.load(), 0);
+}
+
+void TestCallSites::cutsNames_data() {
+  QTest::addColumn<QString>("symbol");
+  QTest::addColumn<QString>("name");
+  QTest::newRow("template") << "_ZNK2at6Tensor4itemIfEET_v"
+                            << "at::Tensor::item";
+  QTest::newRow("plain C") << "main"
+                           << "main";
+  QTest::newRow("arguments") << "_ZN9highwater5probe9CallSites4hereEPKv"
+                             << "highwater::probe::CallSites::here";
+  QTest::newRow("operator") << "_ZN1AclEi"
+                            << "A::operator()";
+  QTest::newRow("anonymous") << "_ZN12_GLOBAL__N_13fooEv"
+                             << "(anonymous namespace)::foo";
+  QTest::newRow("nothing") << ""
+                           << "";
+}
+
+void TestCallSites::cutsNames() {
+  QFETCH(QString, symbol);
+  QTEST(QString::fromStdString(functionName(symbol.toUtf8().constData())), "name");
+}
+
+QTEST_GUILESS_MAIN(TestCallSites)
+#include "tst_call_sites.moc"
