@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/clock.h"
 #include "probe/device_counters.h"
 #include "probe/recorder.h"
 #include "probe/system_readings.h"
@@ -40,7 +41,9 @@ class WakeUps {
   template <typename F>
   void run(const RunClock& clock, std::int64_t firstNs, F&& work) {
     std::int64_t nextNs = firstNs;
-    while (sleepUntil(clock.monotonicEpochNs + nextNs)) nextNs = work(clock.now());
+    while (sleepUntil(clock.monotonicEpochNs + nextNs)) {
+      nextNs = work(monotonicNs() - clock.monotonicEpochNs);
+    }
   }
   /// Any thread.
   void end();
