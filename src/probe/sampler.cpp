@@ -25,6 +25,20 @@ void recordMemorySample(Recorder& recorder, CounterSource& source, events::Sampl
   lane.endWrite();
 }
 
+void WakeUps::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+}
+
+bool WakeUps::sleepUntil(std::int64_t monotonicNs) {
+  const auto wakeAt = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonicNs));
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_until(lock, wakeAt, [this] { return ending_; });
+}
+
 Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz,
                  std::unique_ptr<SystemReader> system)
     : recorder_(recorder),
@@ -37,34 +51,20 @@ Sampler::~Sampler() {
 }
 
 void Sampler::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this, startNs = recorder_.now()] { run(startNs); });
 }
 
 void Sampler::stop() {
   if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
+  wakeUps_.end();
   thread_.join();
 }
 
-void Sampler::run() {
+void Sampler::run(std::int64_t startNs) {
   recorder_.nameThread("sampler");
-  const std::int64_t start = recorder_.now();
-  DeadlineGrid counterTimes(start, kNsPerSecond / hz_);
-  DeadlineGrid systemTimes(start, kNsPerSecond / std::min(hz_, kMaxSystemHz));
-  while (true) {
-    const std::int64_t next =
-        counters_ ? std::min(counterTimes.nextNs(), systemTimes.nextNs()) : systemTimes.nextNs();
-    const auto wakeAt = std::chrono::steady_clock::time_point(
-        std::chrono::nanoseconds(next + recorder_.clock().monotonicEpochNs));
-    {
-      std::unique_lock lock(mutex_);
-      if (wake_.wait_until(lock, wakeAt, [this] { return stopping_; })) break;
-    }
-    const std::int64_t nowNs = recorder_.now();
+  DeadlineGrid counterTimes(startNs, kNsPerSecond / hz_);
+  DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+  wakeUps_.run(recorder_.clock(), startNs, [&](std::int64_t nowNs) {
     if (counters_ && nowNs >= counterTimes.nextNs()) {
       recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
       counterTimes.advance(nowNs);
@@ -73,7 +73,8 @@ void Sampler::run() {
       recordSystemSample();
       systemTimes.advance(nowNs);
     }
-  }
+    return counters_ ? std::min(counterTimes.nextNs(), systemTimes.nextNs()) : systemTimes.nextNs();
+  });
   // What grew since the last deadline is in the recording too.
   if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
   recordSystemSample();

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/clock.h"
 #include "probe/device_counters.h"
 #include "probe/recorder.h"
 #include "probe/system_readings.h"
@@ -32,6 +33,30 @@ class DeadlineGrid {
   std::int64_t periodNs_;
 };
 
+/// What a thread sleeps in between its deadlines, and is ended by.
+class WakeUps {
+ public:
+  /// Calls work(nowNs) at each deadline, in ns of `clock`; work returns the next one. Returns where
+  /// end() was called, before or since.
+  template <typename F>
+  void run(const RunClock& clock, std::int64_t firstNs, F&& work) {
+    std::int64_t nextNs = firstNs;
+    while (sleepUntil(clock.monotonicEpochNs + nextNs)) {
+      nextNs = work(monotonicNs() - clock.monotonicEpochNs);
+    }
+  }
+  /// Any thread.
+  void end();
+
+ private:
+  /// False where it is to end.
+  [[nodiscard]] bool sleepUntil(std::int64_t monotonicNs);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ending_ = false;
+};
+
 inline constexpr std::uint32_t kDefaultSamplingHz = 50;
 inline constexpr std::uint32_t kMaxSamplingHz = 1000;
 inline constexpr std::uint32_t kMaxSystemHz = 10;
@@ -49,11 +74,12 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
+  /// The deadlines count from now.
   void start();
   void stop();
 
  private:
-  void run();
+  void run(std::int64_t startNs);
   void recordSystemSample();
 
   Recorder& recorder_;
@@ -61,9 +87,7 @@ class Sampler {
   std::uint32_t hz_;
   std::unique_ptr<SystemReader> system_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  WakeUps wakeUps_;
   std::thread thread_;
 };
 

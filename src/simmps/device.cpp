@@ -68,7 +68,7 @@ struct Device {
   auto timed(DrainCause cause, std::string_view op, const Wait& wait) {
     const std::uint64_t begin = ledger ? deviceClockNs() : 0;
     auto outcome = wait();
-    if (ledger) ledger->add(DrainEntry{cause, op, begin, deviceClockNs()});
+    if (ledger) DeviceCall::account({cause, op, begin, deviceClockNs()});
     return outcome;
   }
 
@@ -90,7 +90,7 @@ struct Device {
   void stop() {
     const std::uint64_t begin = deviceClockNs();
     queue.stop();
-    if (ledger) ledger->add(DrainEntry{DrainCause::Exit, {}, begin, deviceClockNs()});
+    if (ledger) DeviceCall::account({DrainCause::Exit, {}, begin, deviceClockNs()});
     if (ledger) ledger->flush();
   }
 
@@ -117,6 +117,7 @@ Device& theDevice() {
 }
 
 thread_local FallbackScope* tFallback = nullptr;
+thread_local DeviceCall* tCall = nullptr;
 
 /// Always as a c10::Error, which says where it comes from, or what derives from it.
 void throwIfFailed(const std::optional<JobFailure>& failure) {
@@ -193,6 +194,35 @@ void drainDeviceUntil(const DeviceEvent& event) {
   Device& device = theDevice();
   throwIfFailed(
       device.timed(DrainCause::Event, {}, [&] { return device.queue.drainUntil(event); }));
+}
+
+DeviceCall::DeviceCall() : counts_(!tCall && deviceLedger()) {
+  if (!counts_) return;
+  beginNs_ = deviceClockNs();
+  tCall = this;
+}
+
+DeviceCall::~DeviceCall() {
+  if (!counts_) return;
+  tCall = nullptr;
+  if (waits_.empty()) return;
+  const std::uint64_t endNs = deviceClockNs();
+  for (DrainEntry& wait : waits_) {
+    wait.callNs = beginNs_;
+    wait.returnNs = endNs;
+    deviceLedger()->add(wait);
+  }
+}
+
+void DeviceCall::account(const DrainEntry& entry) {
+  if (tCall) {
+    tCall->waits_.push_back(entry);
+    return;
+  }
+  DrainEntry whole = entry;
+  whole.callNs = entry.beginNs;
+  whole.returnNs = entry.endNs;
+  deviceLedger()->add(whole);
 }
 
 FallbackScope::FallbackScope(std::string op)

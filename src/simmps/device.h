@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "simmps/device_queue.h"
 #include "simmps/file_ledger.h"
@@ -40,6 +41,25 @@ void drainDevice(DrainCause cause, std::string_view op = {});
 /// Blocks until the event has passed, whatever was submitted behind it. Throws as drainDevice()
 /// does, but only for a job before the event.
 void drainDeviceUntil(const DeviceEvent& event);
+
+/// A call of the process into the device that may have to wait, from construction to destruction:
+/// the ledger's entries of its waits say how long it took in all. Of nested ones the outermost
+/// counts. Without a ledger it does nothing.
+class DeviceCall {
+ public:
+  DeviceCall();
+  ~DeviceCall();
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+
+  /// Adds the entry: when the thread's outermost call returns, now where there is none.
+  static void account(const DrainEntry& entry);
+
+ private:
+  std::uint64_t beginNs_ = 0;
+  std::vector<DrainEntry> waits_;
+  bool counts_ = false;
+};
 
 /// Runs a job on the device, after all earlier ones. It must not touch Python objects and must own
 /// what it uses, except device memory. With HIGHWATER_SIM_QUEUE=sync returns when it is over.

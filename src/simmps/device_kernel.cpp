@@ -381,6 +381,7 @@ void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit:
     fallBack(op, stack);
     return;
   }
+  const DeviceCall accounted;
   // Beneath this call nothing is an op of the process: neither recorded nor differentiated.
   const at::DisableRecordFunctionGuard unobserved;
   const at::AutoDispatchBelowADInplaceOrView belowAutograd;

@@ -85,7 +85,8 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
   const std::uint64_t begin = deviceClockNs();
   waitUntilFinished(lock, submitted_ - options_.maxPending + 1);
   if (options_.ledger) {
-    options_.ledger->add(DrainEntry{DrainCause::QueueFull, op, begin, deviceClockNs()});
+    const std::uint64_t end = deviceClockNs();
+    options_.ledger->add(DrainEntry{DrainCause::QueueFull, op, begin, end, begin, end});
   }
 }
 

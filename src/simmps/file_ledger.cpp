@@ -19,6 +19,9 @@ namespace highwater::simmps {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64 * 1024;
+/// Where the flusher is so far behind, who adds an entry writes.
+constexpr std::size_t kMostBufferBytes = 64 * kBufferBytes;
+constexpr std::size_t kUsualLineBytes = 256;
 constexpr std::chrono::milliseconds kLongestDelay{200};
 constexpr std::string_view kHeaderStart = R"({"event":"header")";
 
@@ -88,8 +91,19 @@ FileLedger::FileLedger(int file, std::string path)
     : file_(file),
       path_(std::move(path)),
       fork_(ForkOrder::Ledger,
-            {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { leaveToParent(); }}) {
+            {[this] { lockAll(); }, [this] { unlockAll(); }, [this] { leaveToParent(); }}) {
   buffer_.reserve(2 * kBufferBytes);
+  writing_.reserve(2 * kBufferBytes);
+}
+
+void FileLedger::lockAll() {
+  fileMutex_.lock();
+  mutex_.lock();
+}
+
+void FileLedger::unlockAll() {
+  mutex_.unlock();
+  fileMutex_.unlock();
 }
 
 FileLedger::Outcome FileLedger::open(const Settings& settings, const LedgerOrigin& origin) {
@@ -98,7 +112,7 @@ FileLedger::Outcome FileLedger::open(const Settings& settings, const LedgerOrigi
   if (const auto* problem = std::get_if<std::string>(&opened)) return *problem;
   std::unique_ptr<FileLedger> ledger(new FileLedger(std::get<int>(opened), path));
   {
-    JsonLine line(ledger->buffer_, "header");
+    JsonLine line(ledger->writing_, "header");
     line.number("schema", kSchema)
         .text("device", origin.deviceVersion)
         .text("libtorch", origin.torchVersion)
@@ -119,8 +133,8 @@ FileLedger::~FileLedger() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
-    writeOrGiveUp();
   }
+  writeOrGiveUp();
   changed_->notify_all();
   if (flusher_.joinable()) flusher_.join();
   ::close(file_);
@@ -131,22 +145,35 @@ FileLedger::~FileLedger() {
 void FileLedger::leaveToParent() {
   dropsEntries_ = true;
   buffer_.clear();
+  writing_.clear();
   (void)changed_.release();
   changed_ = std::make_unique<std::condition_variable>();
   if (flusher_.joinable()) (void)new std::thread(std::move(flusher_));
-  mutex_.unlock();
+  unlockAll();
 }
 
+// The line is made, and the file written, outside of the lock that all entries take: who adds one
+// is being timed, and must not wait for a thread that lost its core in there.
 template <typename Write>
 void FileLedger::append(Write&& write) {
   if (dropsEntries_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(mutex_);
-  const bool wasEmpty = buffer_.empty();
-  write(buffer_);
-  if (writesThrough_ || buffer_.size() >= kBufferBytes) {
+  std::string text;
+  text.reserve(kUsualLineBytes);
+  write(text);
+  bool writesNow = false;
+  bool wakesFlusher = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool wasFull = buffer_.size() >= kBufferBytes;
+    wakesFlusher = buffer_.empty();
+    buffer_ += text;
+    wakesFlusher = wakesFlusher || (!wasFull && buffer_.size() >= kBufferBytes);
+    writesNow = writesThrough_ || buffer_.size() >= kMostBufferBytes;
+    if (!writesNow) startFlusher();
+  }
+  if (writesNow) {
     writeOrGiveUp();
-  } else if (wasEmpty) {
-    startFlusher();
+  } else if (wakesFlusher) {
     changed_->notify_one();
   }
 }
@@ -177,9 +204,16 @@ void FileLedger::add(const DrainEntry& entry) {
         .text("cause", nameOf(entry.cause))
         .text("op", entry.op)
         .number("begin_ns", entry.beginNs)
-        .number("end_ns", entry.endNs);
-    if (entry.cause == DrainCause::Exit) writesThrough_ = true;
+        .number("end_ns", entry.endNs)
+        .number("call_ns", entry.callNs)
+        .number("return_ns", entry.returnNs);
   });
+  if (entry.cause != DrainCause::Exit) return;
+  {
+    const std::lock_guard lock(mutex_);
+    writesThrough_ = true;
+  }
+  writeOrGiveUp();
 }
 
 void FileLedger::add(const FallbackEntry& entry) {
@@ -211,27 +245,32 @@ void FileLedger::addFault(const FaultEntry& entry) {
 }
 
 void FileLedger::flush() {
-  const std::lock_guard lock(mutex_);
   writeOrGiveUp();
 }
 
 bool FileLedger::writeOut() {
   std::size_t taken = 0;
-  while (taken < buffer_.size()) {
-    const ssize_t count = ::write(file_, buffer_.data() + taken, buffer_.size() - taken);
+  while (taken < writing_.size()) {
+    const ssize_t count = ::write(file_, writing_.data() + taken, writing_.size() - taken);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     taken += static_cast<std::size_t>(count);
   }
   written_ += taken;
-  const bool all = taken == buffer_.size();
+  const bool all = taken == writing_.size();
   // markIncomplete() looks at what was taken last: it may end within a line.
-  buffer_.resize(all ? 0 : taken);
+  writing_.resize(all ? 0 : taken);
   return all;
 }
 
 void FileLedger::writeOrGiveUp() {
-  if (dropsEntries_ || writeOut()) return;
+  const std::lock_guard fileLock(fileMutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    writing_.swap(buffer_);
+  }
+  if (dropsEntries_) writing_.clear();
+  if (writeOut()) return;
   const std::string reason = std::strerror(errno);
   dropsEntries_ = true;
   markIncomplete(reason);
@@ -246,12 +285,12 @@ void FileLedger::markIncomplete(std::string_view reason) {
   std::string mark;
   JsonLine(mark, "incomplete").text("reason", reason);
   // Lines that were just written make room for the mark where the file may not grow.
-  const std::size_t end = buffer_.size();
+  const std::size_t end = writing_.size();
   const std::size_t keep =
-      end > mark.size() ? buffer_.rfind('\n', end - mark.size() - 1) : std::string::npos;
+      end > mark.size() ? writing_.rfind('\n', end - mark.size() - 1) : std::string::npos;
   const std::uint64_t start = written_ - end;
   const auto at = static_cast<off_t>(keep == std::string::npos ? start : start + keep + 1);
-  buffer_.clear();
+  writing_.clear();
   if (::ftruncate(file_, at) != 0) return;
   const ssize_t count = ::pwrite(file_, mark.data(), mark.size(), at);
   if (count >= 0 && static_cast<std::size_t>(count) < mark.size()) (void)!::ftruncate(file_, at);
@@ -269,8 +308,11 @@ void FileLedger::flushRegularly() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
     changed_->wait(lock, [this] { return closing_ || !buffer_.empty(); });
-    changed_->wait_for(lock, kLongestDelay, [this] { return closing_; });
+    changed_->wait_for(lock, kLongestDelay,
+                       [this] { return closing_ || buffer_.size() >= kBufferBytes; });
+    lock.unlock();
     writeOrGiveUp();
+    lock.lock();
   }
 }
 

@@ -56,19 +56,23 @@ class FileLedger final : public Ledger {
 
   template <typename Write>
   void append(Write&& write);
-  /// False with errno set where the file did not take all of it.
+  /// False with errno set where the file did not take all of writing_.
   bool writeOut();
   void writeOrGiveUp();
   void markIncomplete(std::string_view reason);
   void startFlusher();
   void flushRegularly();
   void leaveToParent();
+  void lockAll();
+  void unlockAll();
 
   const int file_;
   const std::string path_;
+  std::mutex fileMutex_;  ///< of writing_ and written_; taken before mutex_ where both are
   std::mutex mutex_;
   std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   std::string buffer_;
+  std::string writing_;                    ///< what the file takes next
   std::uint64_t written_ = 0;              ///< bytes that the file has taken
   std::atomic<bool> dropsEntries_{false};  ///< the file failed, or is the parent process's
   bool writesThrough_ = false;

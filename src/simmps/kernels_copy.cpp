@@ -36,6 +36,7 @@ void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) 
 }
 
 at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
+  const DeviceCall accounted;
   releaseReturnedTensors();
   if (dst.is_same(src)) return dst;
   const at::DisableRecordFunctionGuard unobserved;
@@ -68,6 +69,7 @@ at::Tensor copyFromAndResize(const at::Tensor& src, const at::Tensor& dst) {
 }
 
 at::Scalar localScalarDense(const at::Tensor& self) {
+  const DeviceCall accounted;
   releaseReturnedTensors();
   drainDevice(DrainCause::ScalarRead, "aten::_local_scalar_dense");
   const at::DisableRecordFunctionGuard unobserved;

@@ -61,6 +61,11 @@ struct DrainEntry {
   std::string_view op;
   std::uint64_t beginNs = 0;
   std::uint64_t endNs = 0;
+  /// The process's call into the device that it was a part of, as the calling thread saw it: with
+  /// what comes before and after the wait, and the time in which the thread had lost its core. As
+  /// beginNs and endNs where the call is nothing but the wait.
+  std::uint64_t callNs = 0;
+  std::uint64_t returnNs = 0;
 };
 
 /// An op that ran on the CPU because the device has no kernel for it.

@@ -25,13 +25,6 @@ Cost measure(const std::function<void()>& block) {
   return {secondsOf(CLOCK_MONOTONIC) - wall, secondsOf(CLOCK_PROCESS_CPUTIME_ID) - cpu};
 }
 
-double medianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 template <typename F>
 std::vector<double> ofEach(const std::vector<Quad>& quads, F&& ratio) {
   std::vector<double> ratios;
@@ -71,6 +64,13 @@ std::vector<double> cpuRatios(const std::vector<Quad>& quads) {
 
 std::vector<double> controlRatios(const std::vector<Quad>& quads) {
   return ofEach(quads, [](const Quad& quad) { return quad.b1.wall / quad.b2.wall; });
+}
+
+double medianOf(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 Estimate estimate(std::vector<double> values, std::uint64_t seed) {

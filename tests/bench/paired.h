@@ -30,6 +30,9 @@ struct Quad {
 /// B against B of the same quad: what the machine's noise alone makes of a ratio of 1.
 [[nodiscard]] std::vector<double> controlRatios(const std::vector<Quad>& quads);
 
+/// Of at least one value, which come out in another order.
+[[nodiscard]] double medianOf(std::vector<double>& values);
+
 /// A median and the bootstrap interval that holds it with 95 % (percentile method, 10 000 draws).
 struct Estimate {
   double median = 0;

@@ -2,30 +2,20 @@
 // against the same step on the plain CPU. Both in one process, in blocks A B B A; one thread count
 // for the device's OpenMP team and the CPU's.
 
+#include <fcntl.h>
 #include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "bench/findings.h"
 #include "bench/paired.h"
+#include "bench/worker_step.h"
 #include "core/clock.h"
-#include "probe/device_span_meter.h"
-#include "probe/frame_writer.h"
-#include "probe/mps_device.h"
-#include "probe/op_observer.h"
-#include "probe/phase_scope.h"
-#include "probe/sampler.h"
-#include "probe/sender.h"
-#include "worker/batches.h"
 #include "worker/device.h"
-#include "worker/model.h"
 #include "worker/options.h"
-
-#include <fcntl.h>
 
 namespace {
 
@@ -39,112 +29,26 @@ struct Choices {
   std::string json = "queue.json";
 };
 
-constexpr std::int64_t kBatch = 32;
-constexpr std::int64_t kLength = 128;
-constexpr std::int64_t kVocabulary = 2000;
-constexpr std::int64_t kLabels = 5;
+constexpr bench::BatchShape kBatch{32, 128};
 constexpr double kEnqueueGoal = 0.1;
 constexpr double kWallGoal = 1.1;
-
-/// The probe as the worker has it at its default level; what it sends goes nowhere.
-class Probe {
- public:
-  explicit Probe(const DeviceReport& device)
-      : counters_(probe::makeMpsCounters()),
-        events_(probe::makeMpsEvents()),
-        recorder_(RunClock::startingNow()),
-        writer_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
-        sender_(recorder_, writer_),
-        sampler_(recorder_, counters_.get(), probe::kDefaultSamplingHz,
-                 worker::makeSystemReader(device)),
-        observer_(recorder_),
-        spans_(recorder_, *events_) {
-    sender_.start();
-    sampler_.start();
-  }
-  ~Probe() {
-    sampler_.stop();
-    sender_.stop();
-  }
-  probe::Recorder& recorder() { return recorder_; }
-  probe::CounterSource* counters() { return counters_.get(); }
-  probe::DeviceSpanMeter& spans() { return spans_; }
-
- private:
-  std::unique_ptr<probe::CounterSource> counters_;
-  std::unique_ptr<probe::EventSource> events_;
-  probe::Recorder recorder_;
-  probe::FrameWriter writer_;
-  probe::Sender sender_;
-  probe::Sampler sampler_;
-  probe::OpObserver observer_;
-  probe::DeviceSpanMeter spans_;
-};
-
-/// The classifier's training step on one device: what the worker does, with a batch that lies ready
-/// on the host and a wait for the device at the end, so that its execution can be timed.
-class Step {
- public:
-  Step(const worker::ModelSize& size, torch::Device device) : device_(device) {
-    torch::manual_seed(1);
-    model_ = worker::IssueClassifier(size, kVocabulary, kLabels);
-    model_->to(device_);
-    optimizer_ = std::make_unique<torch::optim::AdamW>(model_->parameters(),
-                                                       torch::optim::AdamWOptions(1e-3));
-    torch::manual_seed(2);
-    ids_ = torch::randint(2, kVocabulary, {kBatch, kLength}, torch::kInt64);
-    labels_ = torch::randint(0, kLabels, {kBatch}, torch::kInt64);
-  }
-
-  /// Under `probe` where it is given, as step number `step`.
-  void run(Probe* probe, std::uint32_t step) {
-    const auto inPhase = [&](events::Phase which, auto&& work) {
-      std::optional<probe::PhaseScope> scope;
-      if (probe) scope.emplace(probe->recorder(), probe->counters(), which);
-      work();
-    };
-    torch::Tensor ids, labels, loss;
-    inPhase(events::Phase::DeviceMove, [&] {
-      ids = ids_.to(device_);
-      labels = labels_.to(device_);
-    });
-    if (probe) {
-      probe->spans().readWhereIdle();
-      probe->spans().beginStep(step);
-    }
-    inPhase(events::Phase::Forward,
-            [&] { loss = torch::nn::functional::cross_entropy(model_(ids), labels); });
-    inPhase(events::Phase::Backward, [&] {
-      optimizer_->zero_grad();
-      loss.backward();
-    });
-    inPhase(events::Phase::OptimizerStep, [&] { optimizer_->step(); });
-    if (probe) probe->spans().endStep();
-  }
-
- private:
-  torch::Device device_;
-  worker::IssueClassifier model_{nullptr};
-  std::unique_ptr<torch::optim::AdamW> optimizer_;
-  torch::Tensor ids_, labels_;
-};
 
 /// Blocks of steps on the simulated device: of each block the host's time to enqueue and the time
 /// until all was done.
 class DeviceBlocks {
  public:
-  DeviceBlocks(Step& step, const DeviceReport& device, int steps)
+  DeviceBlocks(bench::ClassifierStep& step, const DeviceReport& device, int steps)
       : step_(step), device_(device), steps_(steps) {}
 
   void run() {
     // Only while the device's blocks run: the probe must not weigh on its peer.
-    Probe probe(device_);
+    bench::WorkerProbe probe(device_, nowhere_, events::ProbeLevel::Monitor);
     std::int64_t enqueueNs = 0, executionNs = 0;
     for (int i = 0; i < steps_; ++i) {
       const std::int64_t begin = probe.recorder().now();
       step_.run(&probe, static_cast<std::uint32_t>(i) + 1);
       const std::int64_t queued = probe.recorder().now();
-      torch::mps::synchronize();
+      step_.finish();
       enqueueNs += queued - begin;
       executionNs += probe.recorder().now() - begin;
     }
@@ -164,16 +68,17 @@ class DeviceBlocks {
     return {values.begin() + std::min<std::ptrdiff_t>(1, std::ssize(values)), values.end()};
   }
 
-  Step& step_;
+  bench::ClassifierStep& step_;
   const DeviceReport& device_;
   int steps_;
+  int nowhere_ = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   std::vector<double> ratios_, enqueueMs_, executionMs_;
 };
 
 bench::Findings measure(const Choices& choices, const worker::ModelSize& size,
                         const DeviceReport& report) {
-  Step onDevice(size, torch::Device(torch::kMPS, 0));
-  Step onCpu(size, torch::kCPU);
+  bench::ClassifierStep onDevice(size, kBatch, torch::Device(torch::kMPS, 0));
+  bench::ClassifierStep onCpu(size, kBatch, torch::kCPU);
   DeviceBlocks device(onDevice, report, choices.steps);
   const auto quads = bench::runQuads(
       choices.quads, [&] { device.run(); },

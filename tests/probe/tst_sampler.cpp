@@ -44,6 +44,7 @@ class TestSampler : public QObject {
   Q_OBJECT
  private slots:
   void deadlinesDoNotDrift();
+  void wakesAtDeadlinesUntilItIsEnded();
   void samplesCountersAndSystem();
   void samplesTheSystemAlone();
   void readsTheSystemThatItWasGiven();
@@ -61,6 +62,26 @@ void TestSampler::deadlinesDoNotDrift() {
   QCOMPARE(grid.nextNs(), std::int64_t{1500});
   QCOMPARE(grid.advance(1500), std::int64_t{0});
   QCOMPARE(grid.nextNs(), std::int64_t{1600});
+}
+
+void TestSampler::wakesAtDeadlinesUntilItIsEnded() {
+  constexpr std::int64_t kPeriodNs = 2'000'000;
+  const RunClock clock = RunClock::startingNow();
+  WakeUps wakeUps;
+  std::vector<std::int64_t> deadlines{kPeriodNs}, wakes;
+  wakeUps.run(clock, deadlines.back(), [&](std::int64_t nowNs) {
+    wakes.push_back(nowNs);
+    if (wakes.size() == 5) wakeUps.end();
+    deadlines.push_back(nowNs + kPeriodNs);
+    return deadlines.back();
+  });
+  QCOMPARE(wakes.size(), std::size_t{5});
+  for (std::size_t i = 0; i < wakes.size(); ++i) QVERIFY(wakes[i] >= deadlines[i]);
+  wakeUps.run(clock, 0, [&](std::int64_t) -> std::int64_t {
+    wakes.push_back(0);
+    return 0;
+  });
+  QCOMPARE(wakes.size(), std::size_t{5});  // it had been ended before
 }
 
 void TestSampler::samplesCountersAndSystem() {

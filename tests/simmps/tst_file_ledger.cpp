@@ -119,7 +119,7 @@ class FileLedgerTest : public QObject {
     ledger->add(MemoryEntry{MemoryEntry::Kind::Allocate, 11, 4096, 256, 4, 512, 8 * kMiB});
     ledger->add(MemoryEntry{MemoryEntry::Kind::GraphCache, 12, 0, 100, 0, 512, 8 * kMiB + 100});
     ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
-    ledger->add(DrainEntry{DrainCause::ScalarRead, "odd \"op\"\n", 4, 5});
+    ledger->add(DrainEntry{DrainCause::ScalarRead, "odd \"op\"\n", 4, 5, 3, 6});
     ledger->add(FallbackEntry{"aten::kthvalue.values", 6, 7, 800, 900});
     ledger->addEvent({8, 9});
     ledger->addFault({FaultEntry::Kind::Hang, "aten::add", 77, 10});
@@ -136,6 +136,10 @@ class FileLedgerTest : public QObject {
     QCOMPARE(number(lines[3], "start_ns"), 2);
     QCOMPARE(text(lines[4], "cause"), "scalar_read");
     QCOMPARE(text(lines[4], "op"), "odd \"op\"\n");
+    QCOMPARE(number(lines[4], "begin_ns"), 4);
+    QCOMPARE(number(lines[4], "end_ns"), 5);
+    QCOMPARE(number(lines[4], "call_ns"), 3);
+    QCOMPARE(number(lines[4], "return_ns"), 6);
     QCOMPARE(number(lines[5], "bytes_to_device"), 900);
     QCOMPARE(number(lines[6], "passed_ns"), 9);
     QCOMPARE(number(lines[7], "kernel"), 77);
@@ -146,12 +150,13 @@ class FileLedgerTest : public QObject {
     ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
     QTRY_COMPARE_WITH_TIMEOUT(linesOf(path("delays")).size(), std::size_t(2), 3000);
     for (int i = 0; i < 2000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
-    QVERIFY(linesOf(path("delays")).size() > 1000);
+    // Long before the time: 2000 lines are more than waits in memory.
+    QTRY_VERIFY_WITH_TIMEOUT(linesOf(path("delays")).size() > 1000, 3000);
   }
 
   void writesAtOnceAfterExit() {
     const auto ledger = opened(path("exit"));
-    ledger->add(DrainEntry{DrainCause::Exit, {}, 1, 2});
+    ledger->add(DrainEntry{DrainCause::Exit, {}, 1, 2, 1, 2});
     ledger->add(MemoryEntry{});
     QCOMPARE(linesOf(path("exit")).size(), std::size_t(3));
   }

@@ -112,6 +112,8 @@ class LedgerOfTraining : public QObject {
       } else if (text(line, "event") == "drain") {
         ++causes[text(line, "cause")];
         QVERIFY(number(line, "end_ns") >= number(line, "begin_ns"));
+        QVERIFY(number(line, "call_ns") <= number(line, "begin_ns"));
+        QVERIFY(number(line, "return_ns") >= number(line, "end_ns"));
       }
     }
     QVERIFY(kernels > 1000);

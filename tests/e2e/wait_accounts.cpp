@@ -1,0 +1,188 @@
+#include "e2e/wait_accounts.h"
+
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/names.h"
+
+namespace highwater::test {
+namespace {
+
+constexpr double kTolerance = 0.02;
+constexpr double kToleranceMs = 0.05;
+const QString kFallbacks = QStringLiteral("fallback");
+
+std::int64_t firstStepNs(const analysis::LiveStore& store) {
+  const auto& steps = store.steps().records;
+  return steps.empty() ? std::numeric_limits<std::int64_t>::max() : steps.front().begin_ns();
+}
+
+bool anyHolds(const Waits& waits, std::int64_t ns) {
+  return std::any_of(waits.begin(), waits.end(),
+                     [ns](const Wait& each) { return each.span.holds(ns); });
+}
+
+/// The ledger's word for a wait, as the probe has it.
+QString kindOf(const QString& cause) {
+  return cause == QLatin1String("result_size") ? QStringLiteral("nonzero") : cause;
+}
+
+void sort(Waits& waits) {
+  std::sort(waits.begin(), waits.end(),
+            [](const Wait& a, const Wait& b) { return a.span.beginNs < b.span.beginNs; });
+}
+
+void sort(Account& account) {
+  for (auto& [kind, waits] : account.waits) sort(waits);
+}
+
+struct Drain {
+  QString cause;
+  Span wait, call;
+};
+
+/// The lines of the file that matter here, by the run's time, from the first step on.
+struct LedgerLines {
+  Account account;  ///< only its fallbacks, without their waits
+  std::vector<Drain> drains;
+};
+
+LedgerLines readLedger(const QString& path, const analysis::LiveStore& store) {
+  const std::int64_t epochNs = store.hello()->clock.monotonicEpochNs;
+  const std::int64_t firstNs = firstStepNs(store);
+  LedgerLines lines;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return lines;
+  while (!file.atEnd()) {
+    const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
+    const auto span = [&](const char* begin, const char* end) {
+      return Span{entry[QLatin1String(begin)].toInteger() - epochNs,
+                  entry[QLatin1String(end)].toInteger() - epochNs};
+    };
+    const Span own = span("begin_ns", "end_ns");
+    const QString cause = entry["cause"].toString();
+    if (own.beginNs < firstNs) continue;
+    if (entry["event"] == "fallback") {
+      lines.account.ofFallbacks.push_back({own});
+      ++lines.account.fallbacks[entry["op"].toString().section(u'.', 0, 0)];
+    } else if (entry["event"] == "drain" && cause != "event" && cause != "exit") {
+      lines.drains.push_back({cause, own, span("call_ns", "return_ns")});
+    }
+  }
+  sort(lines.account.ofFallbacks);
+  return lines;
+}
+
+QByteArray number(double value, int digits = 3) {
+  return QByteArray::number(value, 'f', digits);
+}
+
+QByteArray textOf(const QString& kind, const Waits& waits) {
+  double held = 0, waited = 0;
+  for (const Wait& each : waits) {
+    held += each.heldMs;
+    waited += each.waitMs;
+  }
+  QByteArray line = kind.toUtf8() + " " + QByteArray::number(qsizetype(waits.size())) + " x, " +
+                    number(held, 2) + " ms";
+  if (waited > 0) line += " (waiting " + number(waited, 2) + ")";
+  return line + "; ";
+}
+
+}  // namespace
+
+Account byProbe(const analysis::LiveStore& store) {
+  Account account;
+  for (const events::FallbackEvent& each : store.fallbacks()) {
+    account.ofFallbacks.push_back({{each.begin_ns(), each.begin_ns() + each.duration_ns()},
+                                   static_cast<double>(each.wait_ns()) / 1e6});
+    ++account.fallbacks[QString::fromStdString(store.name(each.op()))];
+  }
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    if (each.kind() == events::SyncKind::Fallback || each.begin_ns() < firstStepNs(store) ||
+        anyHolds(account.ofFallbacks, each.begin_ns())) {
+      continue;
+    }
+    const std::string_view kind = syncKindKey(each.kind());
+    const Span span{each.begin_ns(), each.begin_ns() + each.duration_ns()};
+    account.waits[QString::fromUtf8(kind.data(), qsizetype(kind.size()))].push_back(
+        {span, span.ms()});
+  }
+  sort(account.ofFallbacks);
+  sort(account);
+  return account;
+}
+
+Account byLedger(const QString& file, const analysis::LiveStore& store) {
+  LedgerLines lines = readLedger(file, store);
+  Account& account = lines.account;
+  for (const Drain& drain : lines.drains) {
+    const auto holder =
+        std::find_if(account.ofFallbacks.begin(), account.ofFallbacks.end(),
+                     [&](const Wait& each) { return each.span.holds(drain.wait.beginNs); });
+    if (holder == account.ofFallbacks.end()) {
+      account.waits[kindOf(drain.cause)].push_back({drain.wait, drain.call.ms(), drain.wait.ms()});
+    } else {
+      holder->heldMs += drain.call.ms();
+      holder->waitMs += drain.wait.ms();
+    }
+  }
+  sort(account);
+  return account;
+}
+
+QByteArray text(const Account& account) {
+  QByteArray line;
+  for (const auto& [kind, waits] : account.waits) line += textOf(kind, waits);
+  line += textOf(kFallbacks, account.ofFallbacks);
+  for (const auto& [op, count] : account.fallbacks) {
+    line += op.toUtf8() + " " + QByteArray::number(count) + " ";
+  }
+  return line;
+}
+
+bool WaitComparison::Totals::agree() const {
+  return std::fabs(probeMs - ledgerMs) <= std::max(kTolerance * ledgerMs, kToleranceMs * count);
+}
+
+QByteArray WaitComparison::addKind(const QString& run, const QString& kind, const Waits& probe,
+                                   const Waits& ledger) {
+  if (probe.size() != ledger.size()) return kind.toUtf8() + ": not the same number";
+  Totals& totals = totals_[kind];
+  for (std::size_t i = 0; i < probe.size(); ++i) {
+    const Wait& seen = probe[i];
+    const Wait& own = ledger[i];
+    if (!seen.span.holds(own.span)) return kind.toUtf8() + ": a wait outside of the probe's op";
+    ++count_;
+    ++totals.count;
+    totals.probeMs += seen.heldMs;
+    totals.ledgerMs += own.heldMs;
+    totals.waitMs += own.waitMs;
+    if (std::fabs(seen.heldMs - own.heldMs) <= std::max(kTolerance * own.heldMs, kToleranceMs)) {
+      continue;
+    }
+    outliers_.push_back(run.toUtf8() + ", " + kind.toUtf8() + " " +
+                        QByteArray::number(qsizetype(i) + 1) + ": probe " + number(seen.heldMs) +
+                        " ms, ledger " + number(own.heldMs) + " ms");
+  }
+  return {};
+}
+
+QByteArray WaitComparison::add(const QString& run, const Account& probe, const Account& ledger) {
+  if (probe.fallbacks != ledger.fallbacks) return "not the same fallbacks";
+  QByteArray problem = addKind(run, kFallbacks, probe.ofFallbacks, ledger.ofFallbacks);
+  if (probe.waits.size() != ledger.waits.size()) problem = "not the same kinds of waits";
+  for (const auto& [kind, waits] : ledger.waits) {
+    if (!problem.isEmpty()) return problem;
+    const auto seen = probe.waits.find(kind);
+    problem = seen == probe.waits.end() ? "the probe has no " + kind.toUtf8()
+                                        : addKind(run, kind, seen->second, waits);
+  }
+  return problem;
+}
+
+}  // namespace highwater::test
