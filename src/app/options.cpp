@@ -253,8 +253,66 @@ class CommandLine {
     doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
         ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
         ->capture_default_str();
+    doctor_
+        ->add_option(
+            "--json", doctorJson_,
+            "One JSON object, for programs; to FILE, else (or for -) to the standard output")
+        ->type_name("[FILE]")
+        ->expected(0, 1);
+    addWorkloadQuestion();
+    doctor_
+        ->add_flag("--selftest", selfTest_,
+                   "Test on the device, in two minutes at most, what the probe takes for granted")
+        ->excludes("--workload");
     doctorTexts_.sim.addTo(*doctor_);
-    doctor_->add_flag("--json", doctorOptions_.json, "One JSON object, for programs");
+    doctor_->footer(
+        "--workload runs two steps on the CPU and asks the device which of their ops it has. Exit\n"
+        "codes: 0 done (ops that fall back are no failure), 1 an op would fail, a check of\n"
+        "--selftest failed or nothing can be asked, 2 wrong usage.");
+  }
+
+  void addWorkloadQuestion() {
+    doctor_
+        ->add_option("--workload", doctorWorkload_,
+                     "Say which ops of a training step would fall back or fail on mps")
+        ->type_name("[NAME]")
+        ->expected(0, 1);
+    const auto add = [this](const char* name, std::string& text, const std::string& help,
+                            const char* type) {
+      doctor_->add_option(name, text, help)
+          ->type_name(type)
+          ->needs("--workload")
+          ->group("With --workload");
+    };
+    add("--scenario", doctorTexts_.scenario, "A training program: " + scenarioNames(), "NAME");
+    add("--preset", doctorTexts_.preset, "Size of the model: small or base", "NAME");
+    add("--data", doctorTexts_.data, "CSV file with the columns text and label", "FILE");
+    add("--batch", doctorTexts_.batch, "Batch size", "N");
+    add("--seq", doctorTexts_.seq, "Sequence length in tokens", "N");
+    add("--dtype", doctorTexts_.dtype, "Type of the weights, for example float32", "TYPE");
+    add("--seed", doctorTexts_.seed, "Seed of the random numbers", "N");
+    doctor_->get_option("--preset")->check(CLI::IsMember({"small", "base"}));
+  }
+
+  /// Of an option that needs none; CLI11 reads "true" where it has none.
+  static std::string valueOf(const std::string& text) { return text == "true" ? "" : text; }
+
+  Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
+    DoctorOptions options;
+    options.launch = launch;
+    const auto named = valueOf(doctorWorkload_);
+    if (!named.empty()) options.launch.workload = QString::fromStdString(named);
+    if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
+    if (selfTest_) options.question = DoctorOptions::Question::kSelfTest;
+    if (doctor_->count("--json") > 0) {
+      options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
+    }
+    const bool asksDevice = options.question != DoctorOptions::Question::kMachine;
+    if (asksDevice && launch.device == QLatin1String("cpu")) {
+      return usageError(
+          "--device cpu has no mps to ask; give mps, sim or auto with --workload and --selftest");
+    }
+    return options;
   }
 
   Result<Invocation> readInvocation() {
@@ -288,8 +346,9 @@ class CommandLine {
       return Invocation(exportOptions_);
     }
     if (doctor_->parsed()) {
-      doctorOptions_.launch = *launch;
-      return Invocation(doctorOptions_);
+      auto options = readDoctor(*launch);
+      if (!options) return options.error();
+      return Invocation(*options);
     }
     if (window_.startAtOnce && !window_.recording.empty()) {
       return usageError("--run starts a training, and " + window_.recording +
@@ -317,10 +376,11 @@ class CommandLine {
   RecordOptions recordOptions_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
+  std::string doctorJson_, doctorWorkload_;
+  bool selfTest_ = false;
   std::string acceptedOp_, acceptedReason_;
   std::vector<std::string> acceptedTexts_;
   ExportOptions exportOptions_;
-  DoctorOptions doctorOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
 };

@@ -44,8 +44,14 @@ struct ExportOptions {
 };
 
 struct DoctorOptions {
+  enum class Question {
+    kMachine,   ///< what this machine offers
+    kWorkload,  ///< which ops of a workload would not run on mps
+    kSelfTest,  ///< whether the device is as the probe takes it to be
+  };
+  Question question = Question::kMachine;
   session::LaunchOptions launch;
-  bool json = false;
+  std::optional<std::string> json;  ///< where a JSON object is wanted; "-": on stdout
 };
 
 /// What a command line asks for.
