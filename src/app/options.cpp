@@ -261,8 +261,12 @@ class CommandLine {
         ->expected(0, 1);
     addWorkloadQuestion();
     doctor_
-        ->add_flag("--selftest", selfTest_,
-                   "Test on the device, in two minutes at most, what the probe takes for granted")
+        ->add_option(
+            "--selftest", selfTest_,
+            "Test on the device, in two minutes at most, what the probe takes for granted; "
+            "all of it, or the checks named, with commas between them")
+        ->type_name("[CHECK,...]")
+        ->expected(0, 1)
         ->excludes("--workload");
     doctorTexts_.sim.addTo(*doctor_);
     doctor_->footer(
@@ -303,7 +307,10 @@ class CommandLine {
     const auto named = valueOf(doctorWorkload_);
     if (!named.empty()) options.launch.workload = QString::fromStdString(named);
     if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
-    if (selfTest_) options.question = DoctorOptions::Question::kSelfTest;
+    if (doctor_->count("--selftest") > 0) {
+      options.question = DoctorOptions::Question::kSelfTest;
+      options.checks = QString::fromStdString(valueOf(selfTest_)).split(u',', Qt::SkipEmptyParts);
+    }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
     }
@@ -376,8 +383,7 @@ class CommandLine {
   RecordOptions recordOptions_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
-  std::string doctorJson_, doctorWorkload_;
-  bool selfTest_ = false;
+  std::string doctorJson_, doctorWorkload_, selfTest_;
   std::string acceptedOp_, acceptedReason_;
   std::vector<std::string> acceptedTexts_;
   ExportOptions exportOptions_;

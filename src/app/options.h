@@ -2,6 +2,7 @@
 
 #include <QSize>
 #include <QString>
+#include <QStringList>
 #include <optional>
 #include <string>
 #include <variant>
@@ -51,6 +52,7 @@ struct DoctorOptions {
   };
   Question question = Question::kMachine;
   session::LaunchOptions launch;
+  QStringList checks;               ///< of the self-test, ids or their beginnings; empty: all
   std::optional<std::string> json;  ///< where a JSON object is wanted; "-": on stdout
 };
 

@@ -49,15 +49,18 @@ QString outcomeOfEnd(const session::WorkerAnswer& answer, QString& detail) {
 /// All checks of the worker, one after the other.
 class SelfTest {
  public:
-  SelfTest(QString program, const DoctorOptions& options)
-      : program_(std::move(program)), options_(options) {}
+  SelfTest(QString program, const DoctorOptions& options, std::chrono::milliseconds checkLimit)
+      : program_(std::move(program)), options_(options), checkLimit_(checkLimit) {}
 
   Result<QJsonArray> run() {
     auto list = askForList();
     if (!list) return list.error();
     clock_.start();
     QJsonArray done;
-    for (const QJsonValue& each : *list) done.append(runCheck(each.toObject()));
+    if (auto known = checkNames(*list); !known) return known.error();
+    for (const QJsonValue& each : *list) {
+      if (isWanted(each["id"].toString())) done.append(runCheck(each.toObject()));
+    }
     return done;
   }
   [[nodiscard]] qint64 elapsedMs() const { return clock_.elapsed(); }
@@ -81,6 +84,29 @@ class SelfTest {
                                                 : ": " + answer->lastLines.back().toStdString()));
   }
 
+  static bool isNamed(const QString& id, const QString& name) {
+    return id == name || id.startsWith(name + u'-');
+  }
+
+  [[nodiscard]] bool isWanted(const QString& id) const {
+    const QStringList& wanted = options_.checks;
+    return wanted.isEmpty() || std::any_of(wanted.begin(), wanted.end(),
+                                           [&](const QString& name) { return isNamed(id, name); });
+  }
+
+  [[nodiscard]] Result<void> checkNames(const QJsonArray& list) const {
+    QStringList ids;
+    for (const QJsonValue& each : list) ids << each["id"].toString();
+    for (const QString& name : options_.checks) {
+      const bool known =
+          std::any_of(ids.begin(), ids.end(), [&](const QString& id) { return isNamed(id, name); });
+      if (known) continue;
+      return usageError("--selftest " + name.toStdString() + ": no check is called so; there are " +
+                        ids.join(QStringLiteral(", ")).toStdString());
+    }
+    return {};
+  }
+
   [[nodiscard]] QStringList environmentOf(const QJsonObject& check) const {
     QStringList environment = neutralEnvironment() + options_.launch.environment;
     for (const QJsonValue& entry : check["environment"].toArray()) {
@@ -91,8 +117,7 @@ class SelfTest {
 
   QJsonObject runCheck(QJsonObject check) {
     const auto left = kWholeLimit - std::chrono::milliseconds(clock_.elapsed());
-    const auto limit = std::min<std::chrono::milliseconds>(
-        left, std::chrono::milliseconds(check.take(QStringLiteral("limit_ms")).toInt()));
+    const auto limit = std::min<std::chrono::milliseconds>(left, checkLimit_);
     if (limit <= std::chrono::seconds(1)) {
       check["outcome"] = QStringLiteral("skipped");
       check["detail"] = QStringLiteral("the two minutes were over");
@@ -126,6 +151,7 @@ class SelfTest {
 
   QString program_;
   const DoctorOptions& options_;
+  std::chrono::milliseconds checkLimit_;
   QElapsedTimer clock_;
 };
 
@@ -154,7 +180,9 @@ int runSelfTest(const DoctorOptions& options) {
   if (diagnosis.worker->device.selected != "mps") {
     return fail(failure("there is no mps to test here: " + diagnosis.worker->device.reason));
   }
-  SelfTest test(*program, options);
+  const auto limits = session::readSupervisionLimits();
+  if (!limits) return fail(limits.error());
+  SelfTest test(*program, options, limits->silence);
   const auto checks = test.run();
   if (!checks) return fail(checks.error());
 

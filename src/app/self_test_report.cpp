@@ -39,12 +39,19 @@ std::string fullText(const QJsonObject& check) {
          (measures.empty() ? "" : "\n    measured " + measures) + "\n";
 }
 
+/// Messages of PyTorch's are long; the JSON has them in full.
+std::string shortened(const QJsonValue& value) {
+  constexpr qsizetype kMost = 90;
+  const QString text = value.toString();
+  return text.size() <= kMost ? textOf(value) : plain((text.left(kMost - 1) + u'…').toStdString());
+}
+
 std::string tableText(const QJsonArray& checks) {
   using Align = TextTable::Align;
   TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft});
   for (const QJsonValue& each : checks) {
     table.add({textOf(each["outcome"]), textOf(each["id"]), seconds(each["time_ms"]),
-               textOf(each["detail"])});
+               shortened(each["detail"])});
   }
   return table.text(2);
 }

@@ -76,7 +76,7 @@ int runSelfTest(const Options& options, int fd) {
   const auto device = chooseDevice(options.device);
   const bool isMps = device && device->selected == "mps";
   const CheckResult result =
-      isMps ? runSelfCheck(*check)
+      isMps ? runSelfCheck(*check, device->simulated)
             : resultWithoutDevice(
                   *check, device ? device->reason : std::string_view(device.error().message));
   return answer(fd, checkResultJson(result), kExitDone);

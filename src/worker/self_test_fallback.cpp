@@ -9,8 +9,6 @@
 namespace highwater::worker {
 namespace {
 
-constexpr int kLimitMs = 20'000;
-
 /// An op that some releases have no MPS kernel for, and a call of it.
 struct Candidate {
   const char* name;
@@ -151,7 +149,6 @@ std::vector<SelfCheck> fallbackChecks() {
        "The dispatcher's table tells which ops have an MPS kernel.",
        "worker/op_table, worker/dry_check",
        {},
-       kLimitMs,
        &tableSaysSo,
        {}},
       {"fallback-refused",
@@ -159,35 +156,30 @@ std::vector<SelfCheck> fallbackChecks() {
        "NotImplementedError.",
        "worker/dry_check",
        {kForbid},
-       kLimitMs,
        &missingKernelThrows,
        {}},
       {"fallback-rule",
        "An op that falls back shows aten::_to_cpu as its direct child.",
        byStack,
        {kAllow},
-       kLimitMs,
        &missingKernelMovesToCpu,
        {}},
       {"fallback-only",
        "Nothing else on mps shows aten::_to_cpu.",
        byStack,
        {kAllow},
-       kLimitMs,
        &kernelsDoNotMove,
        {}},
       {"fallback-always",
        "embedding_renorm_ falls back even where that is not allowed.",
        "worker/op_table, resources/scenarios/hidden-fallback.json",
        {kForbid},
-       kLimitMs,
        &renormAlwaysFallsBack,
        {}},
       {"float64",
        "A float64 tensor is refused with a TypeError.",
        "worker/dry_check",
        {},
-       kLimitMs,
        &float64IsRefused,
        {}},
   };
