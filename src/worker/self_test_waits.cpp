@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "probe/mps_device.h"
+#include "probe/op_stack.h"
 #include "worker/self_test.h"
 #include "worker/self_test_tools.h"
 
@@ -66,15 +66,6 @@ std::vector<Measure> measuresOf(const Share& share) {
           {"share", share.share, ""}};
 }
 
-CheckResult waits(Call call) {
-  const Share share = shareOf(call);
-  const auto measures = measuresOf(share);
-  if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
-  if (share.share >= kWaited) return passed("took as long as the queue", measures);
-  if (share.share <= kQueued) return failed("did not wait for the queue", measures);
-  return unknown("took part of the queue's time", measures);
-}
-
 CheckResult queues(Call call) {
   const Share share = shareOf(call);
   const auto measures = measuresOf(share);
@@ -84,12 +75,16 @@ CheckResult queues(Call call) {
   return unknown("took part of the queue's time", measures);
 }
 
-/// An op of which the probe says that it waits.
+/// What an observer sees of a wait.
+enum class Shows { kOp, kNoOp };
+
+/// A call of which the probe says that it waits.
 struct WaitingOp {
   const char* id;
   const char* what;
   Call call;
   bool simulatedDiffers = false;  ///< its kernels take the value on the device
+  Shows shows = Shows::kOp;
 };
 
 const WaitingOp kWaiting[] = {
@@ -118,7 +113,7 @@ const WaitingOp kWaiting[] = {
      [](Material& m) { (void)at::linalg_lu_factor(m.square); }},
     {"fallback", "A fallback",
      [](Material& m) { at::embedding_renorm_(m.table, m.rows, 1.0, 2.0); }},
-    {"synchronize", "synchronize()", [](Material&) { synchronizeMps(); }},
+    {"synchronize", "synchronize()", [](Material&) { synchronizeMps(); }, false, Shows::kNoOp},
     {"event-synchronize", "Synchronizing an event",
      [](Material&) {
        const auto& hooks = mpsHooks();
@@ -126,8 +121,34 @@ const WaitingOp kWaiting[] = {
        hooks.recordEvent(event);
        hooks.synchronizeEvent(event);
        hooks.releaseEvent(event);
-     }},
+     },
+     false, Shows::kNoOp},
 };
+
+/// The first op of a call that the probe knows as one that waits; empty where there is none.
+std::string knownOpIn(Call call) {
+  Material material;
+  const auto ops = traceOps([&] { call(material); });
+  const auto known = std::find_if(ops.begin(), ops.end(), [](const SeenOp& each) {
+    return probe::opTag(each.name) != probe::OpTag::kOther;
+  });
+  return known == ops.end() ? std::string() : known->name;
+}
+
+CheckResult waits(const WaitingOp& op) {
+  const Share share = shareOf(op.call);
+  const auto measures = measuresOf(share);
+  if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
+  if (share.share <= kQueued) return failed("did not wait for the queue", measures);
+  if (share.share < kWaited) return unknown("took part of the queue's time", measures);
+  const std::string waited = "took as long as the queue";
+  if (op.shows == Shows::kNoOp) return passed(waited, measures);
+  const std::string seen = knownOpIn(op.call);
+  if (seen.empty()) {
+    return failed(waited + ", but shows no op that the probe takes for a wait", measures);
+  }
+  return passed(waited + ", shown by " + seen, measures);
+}
 
 /// Ops that every step is full of, and copies that are told not to wait.
 void commonOps(Material& m) {
@@ -175,10 +196,11 @@ std::vector<SelfCheck> waitChecks() {
        {}});
   for (const WaitingOp& each : kWaiting) {
     checks.push_back({std::string("wait-") + each.id,
-                      std::string(each.what) + " waits for the queue.",
+                      std::string(each.what) + " waits for the queue" +
+                          (each.shows == Shows::kOp ? ", and shows an op that tells so." : "."),
                       reliedOnBy(each.id),
                       {},
-                      [call = each.call] { return waits(call); },
+                      [op = each] { return waits(op); },
                       {},
                       each.simulatedDiffers});
   }
