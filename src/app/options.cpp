@@ -1,12 +1,11 @@
 #include "app/options.h"
 
 #include <CLI/CLI.hpp>
-#include <functional>
-#include <set>
+#include <sstream>
 
 #include "app/accept_command.h"
 #include "app/number_options.h"
-#include "app/sim_options.h"
+#include "app/run_options.h"
 #include "app/version.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
@@ -16,119 +15,9 @@ namespace highwater::app {
 namespace {
 
 constexpr std::uint32_t kDefaultSteps = 200;
-constexpr std::uint32_t kMostSteps = 1'000'000'000;
-constexpr std::uint32_t kMostLossEvery = 1'000'000;
-constexpr int kMostSamplingHz = 1000;
 constexpr int kLeastPictureWidth = 800;
 constexpr int kLeastPictureHeight = 600;
 constexpr int kMostPicture = 16'384;
-
-/// The texts of the options that start a run, as given. They are read after CLI11 is done, because
-/// its own number errors say neither the range nor what to do.
-struct RunTexts {
-  std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
-  std::string steps, batch, seq, lossEvery, seed, samplingHz, level, scenario;
-  std::vector<std::string> set;
-  SimOptions sim;
-};
-
-void addRunOptions(CLI::App& app, RunTexts& texts) {
-  app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
-      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
-      ->capture_default_str();
-  app.add_option("--workload", texts.workload, "What to train")->capture_default_str();
-  app.add_option("--preset", texts.preset, "Size of the model: small or base")
-      ->check(CLI::IsMember({"small", "base"}));
-  app.add_option("--data", texts.data, "CSV file with the columns text and label")
-      ->type_name("FILE");
-  app.add_option("--batch", texts.batch, "Batch size")->type_name("N");
-  app.add_option("--seq", texts.seq, "Sequence length in tokens")->type_name("N");
-  app.add_option("--dtype", texts.dtype, "Type of the weights, for example float32");
-  app.add_option("--loss-every", texts.lossEvery, "Read the loss every N steps")->type_name("N");
-  app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
-  app.add_option("--sampling-hz", texts.samplingHz, "Memory samples a second, 1 to 1000")
-      ->type_name("N");
-  app.add_option("--level", texts.level, "How closely to look: off, monitor or ops (every op)")
-      ->check(CLI::IsMember({"off", "monitor", "ops"}));
-  app.add_option("--scenario", texts.scenario,
-                 "A training program with one known problem: " + scenarioNames())
-      ->type_name("NAME");
-  texts.sim.addTo(app);
-}
-
-template <typename T>
-Result<void> readNumber(const std::string& name, const std::string& text, T least, T most,
-                        T& target) {
-  if (text.empty()) return {};
-  auto value = parseWhole<T>(name, text, least, most);
-  if (!value) return value.error();
-  target = *value;
-  return {};
-}
-
-Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options) {
-  std::set<std::pair<std::uint32_t, int>> named;
-  for (const std::string& text : texts.set) {
-    auto knobs = parseScheduledKnobs(text);
-    if (!knobs) return knobs.error();
-    if (options.steps != 0 && knobs->atStep > options.steps) {
-      return usageError("--set " + text + " names step " + std::to_string(knobs->atStep) +
-                        ", but the run ends with step " + std::to_string(options.steps));
-    }
-    int knob = 0;
-    for (const auto& value : {knobs->batchSize, knobs->sequenceLength, knobs->lossEvery}) {
-      if (value && !named.emplace(knobs->atStep, knob).second) {
-        return usageError("--set " + text + " changes the same knob at the same step again");
-      }
-      ++knob;
-    }
-    options.scheduledKnobs.push_back(*knobs);
-  }
-  return {};
-}
-
-Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
-  session::LaunchOptions options;
-  options.device = QString::fromStdString(texts.device);
-  options.workload = QString::fromStdString(texts.workload);
-  options.preset = QString::fromStdString(texts.preset);
-  options.dataFile = QString::fromStdString(texts.data);
-  options.dtype = QString::fromStdString(texts.dtype);
-  options.probeLevel = QString::fromStdString(texts.level);
-  if (!texts.scenario.empty()) {
-    if (auto known = findScenario(texts.scenario); !known) return known.error();
-    options.scenario = QString::fromStdString(texts.scenario);
-  }
-  auto environment = texts.sim.environment(texts.device);
-  if (!environment) return environment.error();
-  options.environment = *environment;
-  std::uint64_t seed = 0;
-  const std::uint64_t mostSeed = std::numeric_limits<std::uint64_t>::max();
-  for (const auto& read : std::initializer_list<std::function<Result<void>()>>{
-           [&] { return readNumber("--steps", texts.steps, 1u, kMostSteps, options.steps); },
-           [&] {
-             return readNumber("--batch", texts.batch, 1u, wire::kMaxBatchSize, options.batchSize);
-           },
-           [&] {
-             return readNumber("--seq", texts.seq, 1u, wire::kMaxSequenceLength,
-                               options.sequenceLength);
-           },
-           [&] {
-             return readNumber("--loss-every", texts.lossEvery, 1u, kMostLossEvery,
-                               options.lossEvery);
-           },
-           [&] {
-             return readNumber("--sampling-hz", texts.samplingHz, 1, kMostSamplingHz,
-                               options.samplingHz);
-           },
-           [&] { return readNumber("--seed", texts.seed, std::uint64_t{0}, mostSeed, seed); },
-           [&] { return readSchedule(texts, options); },
-       }) {
-    if (auto done = read(); !done) return done.error();
-  }
-  if (!texts.seed.empty()) options.seed = seed;
-  return options;
-}
 
 Result<QSize> readSize(const std::string& text) {
   const auto cross = text.find('x');
@@ -256,8 +145,73 @@ class CommandLine {
     doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
         ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
         ->capture_default_str();
+    doctor_
+        ->add_option(
+            "--json", doctorJson_,
+            "One JSON object, for programs; to FILE, else (or for -) to the standard output")
+        ->type_name("[FILE]")
+        ->expected(0, 1);
+    addWorkloadQuestion();
+    doctor_
+        ->add_option(
+            "--selftest", selfTest_,
+            "Test on the device, in two minutes at most, what the probe takes for granted; "
+            "all of it, or the checks named, with commas between them")
+        ->type_name("[CHECK,...]")
+        ->expected(0, 1)
+        ->excludes("--workload");
     doctorTexts_.sim.addTo(*doctor_);
-    doctor_->add_flag("--json", doctorOptions_.json, "One JSON object, for programs");
+    doctor_->footer(
+        "--workload runs two steps on the CPU and asks the device which of their ops it has. Exit\n"
+        "codes: 0 done (ops that fall back are no failure), 1 an op would fail, a check of\n"
+        "--selftest failed or nothing can be asked, 2 wrong usage.");
+  }
+
+  void addWorkloadQuestion() {
+    doctor_
+        ->add_option("--workload", doctorWorkload_,
+                     "Say which ops of a training step would fall back or fail on mps")
+        ->type_name("[NAME]")
+        ->expected(0, 1);
+    const auto add = [this](const char* name, std::string& text, const std::string& help,
+                            const char* type) {
+      doctor_->add_option(name, text, help)
+          ->type_name(type)
+          ->needs("--workload")
+          ->group("With --workload");
+    };
+    add("--scenario", doctorTexts_.scenario, "A training program: " + scenarioNames(), "NAME");
+    add("--preset", doctorTexts_.preset, "Size of the model: small or base", "NAME");
+    add("--data", doctorTexts_.data, "CSV file with the columns text and label", "FILE");
+    add("--batch", doctorTexts_.batch, "Batch size", "N");
+    add("--seq", doctorTexts_.seq, "Sequence length in tokens", "N");
+    add("--dtype", doctorTexts_.dtype, "Type of the weights, for example float32", "TYPE");
+    add("--seed", doctorTexts_.seed, "Seed of the random numbers", "N");
+    doctor_->get_option("--preset")->check(CLI::IsMember({"small", "base"}));
+  }
+
+  /// Of an option that needs none; CLI11 reads "true" where it has none.
+  static std::string valueOf(const std::string& text) { return text == "true" ? "" : text; }
+
+  Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
+    DoctorOptions options;
+    options.launch = launch;
+    const auto named = valueOf(doctorWorkload_);
+    if (!named.empty()) options.launch.workload = QString::fromStdString(named);
+    if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
+    if (doctor_->count("--selftest") > 0) {
+      options.question = DoctorOptions::Question::kSelfTest;
+      options.checks = QString::fromStdString(valueOf(selfTest_)).split(u',', Qt::SkipEmptyParts);
+    }
+    if (doctor_->count("--json") > 0) {
+      options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
+    }
+    const bool asksDevice = options.question != DoctorOptions::Question::kMachine;
+    if (asksDevice && launch.device == QLatin1String("cpu")) {
+      return usageError(
+          "--device cpu has no mps to ask; give mps, sim or auto with --workload and --selftest");
+    }
+    return options;
   }
 
   Result<Invocation> readInvocation() {
@@ -295,8 +249,9 @@ class CommandLine {
       return Invocation(exportOptions_);
     }
     if (doctor_->parsed()) {
-      doctorOptions_.launch = *launch;
-      return Invocation(doctorOptions_);
+      auto options = readDoctor(*launch);
+      if (!options) return options.error();
+      return Invocation(*options);
     }
     if (window_.startAtOnce && !window_.recording.empty()) {
       return usageError("--run starts a training, and " + window_.recording +
@@ -324,11 +279,11 @@ class CommandLine {
   RecordOptions recordOptions_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
+  std::string doctorJson_, doctorWorkload_, selfTest_;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;
   std::vector<std::string> acceptedTexts_;
   ExportOptions exportOptions_;
-  DoctorOptions doctorOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
 };

@@ -2,6 +2,7 @@
 
 #include <QSize>
 #include <QString>
+#include <QStringList>
 #include <optional>
 #include <string>
 #include <variant>
@@ -44,8 +45,15 @@ struct ExportOptions {
 };
 
 struct DoctorOptions {
+  enum class Question {
+    kMachine,   ///< what this machine offers
+    kWorkload,  ///< which ops of a workload would not run on mps
+    kSelfTest,  ///< whether the device is as the probe takes it to be
+  };
+  Question question = Question::kMachine;
   session::LaunchOptions launch;
-  bool json = false;
+  QStringList checks;               ///< of the self-test, ids or their beginnings; empty: all
+  std::optional<std::string> json;  ///< where a JSON object is wanted; "-": on stdout
 };
 
 /// What a command line asks for.

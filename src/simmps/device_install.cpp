@@ -30,8 +30,15 @@ void registerKernels() {
   registerComposedKernels(mps);
   registerConvolutionKernels(mps);
   registerRecurrentKernels(mps);
-  registerAlwaysFallingBack(mps);
-  registerMissingOps(mps, deviceSettings().missingOps);
+  // The dispatcher's table names the file of each kernel: these as on a Mac, and what was taken
+  // away as what it now goes to.
+  static torch::Library fallback(torch::Library::IMPL, "aten", c10::DispatchKey::MPS,
+                                 "simulated MPSFallback.mm", 0);
+  registerAlwaysFallingBack(fallback);
+  static torch::Library missing(torch::Library::IMPL, "aten", c10::DispatchKey::MPS,
+                                "HIGHWATER_SIM_MISSING_OPS, in place of a [backend fallback]", 0);
+  registerMissingOps(missing, deviceSettings().missingOps);
+  registerKernelsOfTable(mps);
   static torch::Library autograd(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMPS,
                                  __FILE__, __LINE__);
   registerAutogradKernels(autograd);

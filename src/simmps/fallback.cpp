@@ -116,6 +116,22 @@ void registerMissingOps(torch::Library& library, const std::vector<std::string>&
   }
 }
 
+void registerKernelsOfTable(torch::Library& library) {
+  using Key = c10::DispatchKey;
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    const auto op = c10::Dispatcher::singleton().findOp(name);
+    if (!op || !op->hasKernelForDispatchKey(Key::CPU) || lacksMpsKernel(*op)) continue;
+    // These come before the fallback of the key.
+    const bool isServed = op->hasKernelForDispatchKey(Key::MPS) ||
+                          op->hasKernelForDispatchKey(Key::CompositeImplicitAutograd) ||
+                          op->hasKernelForDispatchKey(Key::CompositeExplicitAutograd) ||
+                          op->hasKernelForDispatchKey(Key::CompositeExplicitAutogradNonFunctional);
+    if (isServed) continue;
+    library.impl(c10::toString(name).c_str(),
+                 torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  }
+}
+
 std::string missingOpsProblem(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto overloads = overloadsOf(name);

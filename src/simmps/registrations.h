@@ -21,6 +21,11 @@ void registerRecurrentKernels(torch::Library& library);
 /// What falls back to the CPU whatever the environment says.
 void registerAlwaysFallingBack(torch::Library& library);
 
+/// Says in the dispatcher's table which ops have an MPS kernel, as a Mac's table does: every op that
+/// would come to runOnDevice() through the fallback of the key, and that real MPS has, gets it as its
+/// kernel. After all the others. What an op does is the same with it and without.
+void registerKernelsOfTable(torch::Library& library);
+
 /// Takes the kernels of ops away: "aten::name" with all overloads, or "aten::name.overload".
 void registerMissingOps(torch::Library& library, const std::vector<std::string>& names);
 /// Empty, or which of the names is no op that can lack a kernel, and what is allowed.

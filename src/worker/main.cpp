@@ -1,7 +1,11 @@
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "core/clock.h"
@@ -9,9 +13,11 @@
 #include "core/sim_knobs.h"
 #include "worker/connection.h"
 #include "worker/device.h"
+#include "worker/dry_check.h"
 #include "worker/environment.h"
 #include "worker/options.h"
 #include "worker/platform.h"
+#include "worker/self_test.h"
 #include "worker/worker.h"
 
 namespace {
@@ -24,14 +30,59 @@ int complain(const Error& error) {
   return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
 }
 
-bool asksForStdio(int argc, char** argv) {
+/// Whether stdout is for frames or an answer, and so for nothing that is printed.
+bool keepsStdout(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--stdio") return true;
+    const std::string_view word = argv[i];
+    if (word == "--stdio" || word == "--dry-check" || word.starts_with("--self-test")) {
+      return true;
+    }
   }
   return false;
 }
 
-int runWorker(int argc, char** argv, int framesFd) {
+int answer(int fd, const std::string& json, int code) {
+  const std::string line = json + '\n';
+  std::FILE* out = ::fdopen(fd, "w");
+  const bool written =
+      out && std::fwrite(line.data(), 1, line.size(), out) == line.size() && std::fflush(out) == 0;
+  return written ? code : complain(failure("the answer could not be written"));
+}
+
+int runDryCheck(const Options& options, Sizes sizes, DeviceReport device, int fd) {
+  if (device.selected != "mps") {
+    const std::string why = "which ops would run on mps cannot be asked here: ";
+    if (options.device == "cpu") return complain(usageError(why + "--device cpu has none of it"));
+    return complain(failure(why + device.reason));
+  }
+  auto data = loadData(options);
+  if (!data) return complain(data.error());
+  const TrainingSetup setup{&options, std::move(sizes), std::move(device), std::move(*data)};
+  const auto report = dryCheckWorkload(setup);
+  if (!report) return complain(report.error());
+  return answer(fd, dryCheckJson(*report, setup), report->fails() ? kExitFailed : kExitDone);
+}
+
+int runSelfTest(const Options& options, int fd) {
+  if (options.selfTest == "list") return answer(fd, selfCheckListJson(), kExitDone);
+  const auto checks = selfChecks();
+  const auto check = std::find_if(checks.begin(), checks.end(), [&](const SelfCheck& each) {
+    return each.id == options.selfTest;
+  });
+  if (check == checks.end()) {
+    return complain(usageError("--self-test " + options.selfTest +
+                               ": no check has that id; --self-test list says which there are"));
+  }
+  const auto device = chooseDevice(options.device);
+  const bool isMps = device && device->selected == "mps";
+  const CheckResult result =
+      isMps ? runSelfCheck(*check, device->simulated)
+            : resultWithoutDevice(
+                  *check, device ? device->reason : std::string_view(device.error().message));
+  return answer(fd, checkResultJson(result), kExitDone);
+}
+
+int runWorker(int argc, char** argv, int outFd) {
   const RunClock clock = RunClock::startingNow();
   auto parsed = parseOptions(argc, argv);
   if (!parsed) return complain(parsed.error());
@@ -42,7 +93,9 @@ int runWorker(int argc, char** argv, int framesFd) {
     ::setenv(kSimRecommendedVariable, options->recommendedMax.c_str(), 1);
   }
   // A question must not empty the ledger of a run.
-  if (options->describe) ::unsetenv(kSimLedgerVariable);
+  const bool isQuestion = options->describe || options->dryCheck || !options->selfTest.empty();
+  if (isQuestion) ::unsetenv(kSimLedgerVariable);
+  if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
   auto device = chooseDevice(options->device);
   if (!device) return complain(device.error());
   if (!options->recommendedMax.empty() && !device->simulated) {
@@ -52,7 +105,8 @@ int runWorker(int argc, char** argv, int framesFd) {
   }
   auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
-  auto connection = openConnection(*options, framesFd);
+  if (options->dryCheck) return runDryCheck(*options, std::move(*sizes), std::move(*device), outFd);
+  auto connection = openConnection(*options, outFd);
   if (!connection) return complain(connection.error());
 
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
@@ -67,16 +121,16 @@ int main(int argc, char** argv) {
   const bool environmentChanged = setScenarioEnvironment(argc, argv);
   restartWithPassiveOpenMp(argv);
   if (environmentChanged) restart(argv);
-  int framesFd = -1;
-  if (asksForStdio(argc, argv)) {
+  int outFd = -1;
+  if (keepsStdout(argc, argv)) {
     const auto kept = takeStdoutForFrames();
     if (!kept) return complain(kept.error());
-    framesFd = *kept;
+    outFd = *kept;
   }
   std::signal(SIGPIPE, SIG_IGN);
   int code = kExitFailed;
   try {
-    code = runWorker(argc, argv, framesFd);
+    code = runWorker(argc, argv, outFd);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "highwater-worker: %s\n", error.what());
   }

@@ -31,6 +31,8 @@ struct RawConnection {
 };
 
 Result<void> resolveConnection(const RawConnection& raw, Options& options) {
+  // There is no host: the answer is a line on stdout.
+  if (options.dryCheck || !options.selfTest.empty()) return {};
   const int ways = int{raw.stdio} + int{raw.fd >= 0} + int{!raw.socket.empty()};
   if (ways != 1) {
     return usageError("say where the frames go, with one of --stdio, --fd N and --connect SOCKET");
@@ -128,6 +130,11 @@ void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
   app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
   app.add_flag("--autostart", o.autostart, "Begin without a host; the end of stdin means nothing");
   app.add_flag("--describe", o.describe, "Say what this is (one frame), then end");
+  app.add_flag("--dry-check", o.dryCheck,
+               "Run two steps on the CPU, ask the device which of their ops it has, print JSON");
+  app.add_option(
+      "--self-test", o.selfTest,
+      "Make one check of the self-test, by its id, and print JSON; list: say which there are");
   app.add_flag("--break-contract", o.breakContract)->group("");
 }
 

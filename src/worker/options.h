@@ -53,6 +53,8 @@ struct Options {
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;
   bool autostart = false;
   bool describe = false;
+  bool dryCheck = false;  ///< see dry_check.h: one JSON object on stdout instead of frames
+  std::string selfTest;  ///< see self_test.h: a check's id, or "list"; answers as dryCheck
   bool breakContract = false;  ///< leaves the first batch on the CPU, to show the contract's check
 };
 

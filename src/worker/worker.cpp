@@ -12,7 +12,6 @@
 #include "probe/op_observer.h"
 #include "probe/sampler.h"
 #include "wire/limits.h"
-#include "worker/data_set.h"
 #include "worker/device.h"
 #include "worker/environment.h"
 #include "worker/platform.h"
@@ -31,14 +30,14 @@ void endSoonWhateverHappens() {
   }).detach();
 }
 
+}  // namespace
+
 Result<DataSet> loadData(const Options& options) {
   if (options.data) return loadDataSet(*options.data, options.heldOut, options.seed);
   const auto files = findSampleData(programFolder());
   if (!files) return files.error();
   return loadDataSet(files->train, files->heldOut, options.seed);
 }
-
-}  // namespace
 
 Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection connection,
                RunClock clock)

@@ -12,10 +12,14 @@
 #include "probe/sender.h"
 #include "worker/command_reader.h"
 #include "worker/connection.h"
+#include "worker/data_set.h"
 #include "worker/options.h"
 #include "worker/run_control.h"
 
 namespace highwater::worker {
+
+/// The data that the options name: --data, or the sample data set.
+[[nodiscard]] Result<DataSet> loadData(const Options& options);
 
 /// One run of the worker, from Hello to its last frame. It is never destroyed: the thread that
 /// reads commands may use it until the process ends.

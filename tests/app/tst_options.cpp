@@ -101,7 +101,7 @@ class TestOptions : public QObject {
         parsed<ExportOptions>("export a.hw --to b.png --size 800x600 --theme light");
     QCOMPARE(picture.size, QSize(800, 600));
     QVERIFY(!picture.dark);
-    QVERIFY(parsed<DoctorOptions>("doctor --json").json);
+    QCOMPARE(parsed<DoctorOptions>("doctor --json").json, std::optional<std::string>("-"));
   }
 
   void refusesWrongUsage_data() {

@@ -1,0 +1,144 @@
+// `doctor --selftest` on the simulated device: all of it holds there, and where the device is made
+// to do something else, the check that is about it says so and the others go on.
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSet>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kTimeoutMs = 200'000;
+
+QJsonObject jsonOf(const QByteArray& text) {
+  return QJsonDocument::fromJson(text).object();
+}
+
+QJsonObject checkOf(const QJsonObject& report, const QString& id) {
+  for (const QJsonValue& each : report["checks"].toArray()) {
+    if (each["id"] == id) return each.toObject();
+  }
+  return {};
+}
+
+Outcome selfTest(const QStringList& more, const QStringList& environment = {}) {
+  return runHighwater(QStringList{"doctor", "--device", "sim", "--selftest"} + more, environment,
+                      kTimeoutMs);
+}
+
+}  // namespace
+
+class TestSelfTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void holdsOnTheSimulatedDevice();
+  void saysWhichCheckDeviates_data();
+  void saysWhichCheckDeviates();
+  void refusesAnUnknownCheck();
+  void saysWhereItCannotWrite();
+
+ private:
+  QTemporaryDir folder_;
+};
+
+void TestSelfTest::holdsOnTheSimulatedDevice() {
+  const QString path = folder_.filePath("report.json");
+  // Variables of a run that would change what is tested are no part of it.
+  const auto run = selfTest(
+      {"--json", path}, {"PYTORCH_ENABLE_MPS_FALLBACK=1", "PYTORCH_MPS_HIGH_WATERMARK_RATIO=1.8"});
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
+  QVERIFY2(run.out.contains("Self-test of the simulated mps"), qPrintable(run.out));
+  QVERIFY2(run.out.contains(" pass, 0 fail, "), qPrintable(run.out));
+
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QJsonObject report = jsonOf(file.readAll());
+  QCOMPARE(report["schema"].toInt(), 1);
+  QVERIFY(report["device"]["simulated"].toBool());
+  QVERIFY(!report["versions"]["torch"].toString().isEmpty());
+  QVERIFY(!report["environment"].toArray().isEmpty());
+  QVERIFY(report["time_ms"].toDouble() < 120'000);
+  const QJsonArray checks = report["checks"].toArray();
+  QVERIFY(checks.size() >= 40);
+  QSet<QString> ids;
+  for (const QJsonValue& each : checks) {
+    const QString id = each["id"].toString();
+    QVERIFY2(!ids.contains(id), qPrintable(id));
+    ids.insert(id);
+    for (const char* member : {"assumption", "relied_on_by", "detail"}) {
+      QVERIFY2(!each[QLatin1String(member)].toString().isEmpty(), qPrintable(id));
+    }
+    const QString outcome = each["outcome"].toString();
+    // A busy machine may make a wait hard to tell; a failure it may not make.
+    QVERIFY2(
+        outcome == "pass" || outcome == "skipped" || id.startsWith("wait-") || id.startsWith("e"),
+        qPrintable(id + ": " + outcome));
+  }
+  const QJsonObject memory = checkOf(report, "current-counts");
+  QVERIFY(memory["measures"][1]["value"].toDouble() >= 3 * 1024 * 1024 + 1);
+}
+
+void TestSelfTest::saysWhichCheckDeviates_data() {
+  QTest::addColumn<QStringList>("knobs");
+  QTest::addColumn<QString>("deviates");
+  QTest::addColumn<QString>("outcome");
+  QTest::addColumn<QString>("says");
+  const auto row = [](const char* name, const QStringList& knobs, const char* deviates,
+                      const char* outcome, const char* says) {
+    QTest::newRow(name) << knobs << QString::fromUtf8(deviates) << QString::fromUtf8(outcome)
+                        << QString::fromUtf8(says);
+  };
+  row("a queue that hangs", {"--sim-hang-at", "40"}, "wait-item", "fail", "hung: no answer");
+  row("a process that aborts", {"--sim-crash-at", "40"}, "wait-item", "fail", "SIGABRT");
+  row("a queue that waits at each op", {"--sim-queue", "sync"}, "wait-item", "unknown",
+      "empty too soon");
+  row("memory that is refused", {"--sim-oom-at", "1"}, "counters", "fail",
+      "MPS backend out of memory");
+  row("an op without its kernel", {"--sim-missing-ops", "mm"}, "dispatcher-table", "fail",
+      "mm or add has no kernel");
+}
+
+void TestSelfTest::saysWhichCheckDeviates() {
+  QFETCH(QStringList, knobs);
+  QFETCH(QString, deviates);
+  QFETCH(QString, outcome);
+  QFETCH(QString, says);
+  const auto run =
+      selfTest(QStringList{"counters,dispatcher-table,wait-item,buffer-size", "--json"} + knobs,
+               {"HIGHWATER_HANG_TIMEOUT_MS=4000"});
+  QCOMPARE(run.exitCode, outcome == "fail" ? int{kExitFailed} : int{kExitDone});
+  const QJsonObject report = jsonOf(run.out.toUtf8());
+  QCOMPARE(report["checks"].toArray().size(), 4);
+  const QJsonObject check = checkOf(report, deviates);
+  QVERIFY2(check["outcome"] == outcome, qPrintable(run.out));
+  QVERIFY2(check["detail"].toString().contains(says), qPrintable(check["detail"].toString()));
+  // Whatever happened, the others were made.
+  QCOMPARE(checkOf(report, "buffer-size")["outcome"].toString(), QString("pass"));
+  QVERIFY(report["counts"]["pass"].toInt() >= 2);
+}
+
+void TestSelfTest::refusesAnUnknownCheck() {
+  const auto run = selfTest({"peaks,counters-of-mine"});
+  QCOMPARE(run.exitCode, int{kExitUsage});
+  QVERIFY2(run.err.contains("counters-of-mine: no check is called so; there are counters, "),
+           qPrintable(run.err));
+}
+
+void TestSelfTest::saysWhereItCannotWrite() {
+  const auto run = selfTest({"counters", "--json", "/nowhere/report.json"});
+  QCOMPARE(run.exitCode, int{kExitFailed});
+  QVERIFY2(run.err.contains("/nowhere/report.json cannot be written"), qPrintable(run.err));
+}
+
+QTEST_GUILESS_MAIN(TestSelfTest)
+#include "tst_self_test.moc"
