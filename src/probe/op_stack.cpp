@@ -111,7 +111,7 @@ void OpStack::recordOp(const Frame& frame, std::int64_t currentBytes) {
   const std::int64_t nowNs = recorder_.now();
   const std::int64_t before = frame.detail.currentBytes;
   const std::int64_t grown = before < 0 ? 0 : std::max<std::int64_t>(currentBytes - before, 0);
-  lane_.pushOp(frame.beginNs, nowNs - frame.beginNs, currentBytes,
+  lane_.pushOp(frame.beginNs, Recorder::lengthNs(frame.beginNs, nowNs), currentBytes,
                static_cast<std::uint64_t>(grown), recorder_.step(), frame.name->id, frame.module,
                frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
                recorder_.phase(), static_cast<std::uint8_t>(backwardNodes_ > 0));
@@ -132,7 +132,7 @@ void OpStack::report(const Frame& frame) {
   const bool waits = (frame.flags & kWaits) != 0;
   if (waits && isWaitOfFallback(frame)) {
     if (Frame* fallback = fallbackOf(depth_)) {
-      fallback->fallbackWaitNs += recorder_.now() - frame.beginNs;
+      fallback->fallbackWaitNs += Recorder::lengthNs(frame.beginNs, recorder_.now());
     }
     return;
   }
@@ -141,9 +141,10 @@ void OpStack::report(const Frame& frame) {
   if ((frame.flags & kFellBack) != 0) {
     const CallSiteId site = callSites_.here();
     recorder_.record([&](std::int64_t nowNs) {
-      return events::FallbackEvent(frame.beginNs, nowNs - frame.beginNs, frame.fallbackWaitNs,
-                                   frame.bytesToCpu, frame.bytesToDevice, step, frame.name->id,
-                                   frame.module, site, lane_.id(), phase);
+      const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, nowNs);
+      return events::FallbackEvent(
+          frame.beginNs, lengthNs, std::min(frame.fallbackWaitNs, lengthNs), frame.bytesToCpu,
+          frame.bytesToDevice, step, frame.name->id, frame.module, site, lane_.id(), phase);
     });
     return;
   }
@@ -159,8 +160,8 @@ void OpStack::report(const Frame& frame) {
   const CallSiteId site = callSites_.here();
   recorder_.record([&](std::int64_t nowNs) {
     return events::SyncPoint(
-        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, op, frame.module, site,
-        lane_.id(), kind, phase,
+        frame.beginNs, Recorder::lengthNs(frame.beginNs, nowNs), frame.wait.bytes, step, op,
+        frame.module, site, lane_.id(), kind, phase,
         static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
   });
 }
