@@ -74,6 +74,7 @@ bool Sender::sendDefinitions() {
 
 std::int64_t Sender::drainLanes() {
   const std::int64_t nowNs = recorder_.now();
+  orderTicks();
   const auto lanes = recorder_.lanes();
   std::int64_t complete = nowNs;
   for (const auto& lane : lanes) complete = std::min(complete, lane->completeUpTo(nowNs));
