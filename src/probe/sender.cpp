@@ -65,8 +65,8 @@ bool Sender::sendDefinitions() {
   while (true) {
     Definitions definitions;
     const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
-                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes);
-    recorder_.callSites().takeNew(definitions);
+                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes) |
+                      recorder_.callSites().takeNew(definitions, kMaxDefinitionBytes);
     if (!definitions.empty() && !writer_.send(definitions)) return false;
     if (!more) return true;
   }
