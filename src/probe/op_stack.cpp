@@ -136,20 +136,30 @@ void OpStack::report(const Frame& frame) {
     }
     return;
   }
-  const events::Phase phase = recorder_.phase();
-  const std::uint32_t step = recorder_.step();
-  if ((frame.flags & kFellBack) != 0) {
-    const CallSiteId site = callSites_.here();
-    recorder_.record([&](std::int64_t nowNs) {
-      const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, nowNs);
-      return events::FallbackEvent(
-          frame.beginNs, lengthNs, std::min(frame.fallbackWaitNs, lengthNs), frame.bytesToCpu,
-          frame.bytesToDevice, step, frame.name->id, frame.module, site, lane_.id(), phase);
-    });
-    return;
+  const bool fellBack = (frame.flags & kFellBack) != 0;
+  const bool isInner = (frame.flags & (kInsideWait | kInsideFallback)) != 0;
+  if (!fellBack && (!frame.wait.blocks || isInner)) return;
+  lane_.beginWrite(recorder_.now());
+  // Before the stack is looked at, which takes longer than some waits.
+  const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, recorder_.now());
+  const CallSiteId site = callSites_.here();
+  if (fellBack) {
+    pushFallback(frame, lengthNs, site);
+  } else {
+    pushSyncPoint(frame, lengthNs, site);
   }
+  lane_.endWrite();
+}
+
+void OpStack::pushFallback(const Frame& frame, std::int64_t lengthNs, CallSiteId site) {
+  lane_.push(EventRecord(
+      events::FallbackEvent(frame.beginNs, lengthNs, std::min(frame.fallbackWaitNs, lengthNs),
+                            frame.bytesToCpu, frame.bytesToDevice, recorder_.step(), frame.name->id,
+                            frame.module, site, lane_.id(), recorder_.phase())));
+}
+
+void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site) {
   events::SyncKind kind = frame.wait.kind;
-  if (!frame.wait.blocks || (frame.flags & (kInsideWait | kInsideFallback)) != 0) return;
   NameId op = frame.name->id;
   if (!isCopy(kind)) {
     const NameCache::Entry& called = *calledOp(depth_).name;
@@ -157,13 +167,11 @@ void OpStack::report(const Frame& frame) {
     if (!plain) op = called.id;
     if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
   }
-  const CallSiteId site = callSites_.here();
-  recorder_.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(
-        frame.beginNs, Recorder::lengthNs(frame.beginNs, nowNs), frame.wait.bytes, step, op,
-        frame.module, site, lane_.id(), kind, phase,
-        static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
-  });
+  const events::Phase phase = recorder_.phase();
+  const bool deliberate = recorder_.deliberate() || isDeliberate(kind, phase);
+  lane_.push(EventRecord(events::SyncPoint(frame.beginNs, lengthNs, frame.wait.bytes,
+                                           recorder_.step(), op, frame.module, site, lane_.id(),
+                                           kind, phase, static_cast<std::uint8_t>(deliberate))));
 }
 
 }  // namespace highwater::probe
