@@ -99,9 +99,13 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
-  // PyTorch refuses two accelerators in one process ("Cannot have both MPS and cuda"). CUDA looks at
-  // this at its first use, which is yet to come.
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  // It says "Cannot have both MPS and cuda" at the first use of either, else.
+  if (probe::cudaAvailable()) {
+    return usageError(
+        "PyTorch allows one accelerator in a process, and this one has CUDA: no device can be "
+        "simulated beside it; set CUDA_VISIBLE_DEVICES to an empty text, or use a PyTorch without "
+        "CUDA");
+  }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
   report.selected = "mps";
