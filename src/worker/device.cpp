@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "probe/cuda_device.h"
 #include "probe/mps_device.h"
 #include "simmps/simmps.h"
 #include "worker/environment.h"
@@ -98,6 +99,13 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
+  // It says "Cannot have both MPS and cuda" at the first use of either, else.
+  if (probe::cudaAvailable()) {
+    return usageError(
+        "PyTorch allows one accelerator in a process, and this one has CUDA: no device can be "
+        "simulated beside it; set CUDA_VISIBLE_DEVICES to an empty text, or use a PyTorch without "
+        "CUDA");
+  }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
   report.selected = "mps";
@@ -122,6 +130,14 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
     report.mpsAvailable = kMpsBuilt && probe::mpsAvailable();
     report.selected = "cpu";
     report.reason = "the CPU was asked for";
+    return report;
+  }
+  if (requested == "cuda") {
+    if (!probe::cudaAvailable()) {
+      return usageError("--device cuda: this libtorch finds no CUDA device; use --device auto");
+    }
+    report.selected = "cuda";
+    report.reason = "CUDA was asked for";
     return report;
   }
   // Where a device can be simulated there is no real one, and asking for hooks would keep the
@@ -150,6 +166,10 @@ void finishSimulatedDevice() {
 std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device) {
   if (device.simulated) return std::make_unique<SimulatedSystemReader>();
   return probe::makeSystemReader();
+}
+
+probe::DeviceKind kindOf(const DeviceReport& device) {
+  return device.selected == "cuda" ? probe::DeviceKind::kCuda : probe::DeviceKind::kMps;
 }
 
 std::function<void()> stepEndOf(const DeviceReport& device) {
