@@ -25,6 +25,11 @@ namespace {
 using namespace highwater;
 using namespace highwater::worker;
 
+// Who asks ends us after a limit of its own; where that one is gone, what hangs would stay for
+// ever. Seconds, more than those limits (a check of the self-test, a dry check).
+constexpr unsigned kLongestCheck = 180;
+constexpr unsigned kLongestDryCheck = 660;
+
 int complain(const Error& error) {
   std::fprintf(stderr, "highwater-worker: %s\n", error.message.c_str());
   return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
@@ -55,6 +60,7 @@ int runDryCheck(const Options& options, Sizes sizes, DeviceReport device, int fd
     if (options.device == "cpu") return complain(usageError(why + "--device cpu has none of it"));
     return complain(failure(why + device.reason));
   }
+  ::alarm(kLongestDryCheck);
   auto data = loadData(options);
   if (!data) return complain(data.error());
   const TrainingSetup setup{&options, std::move(sizes), std::move(device), std::move(*data)};
@@ -73,6 +79,7 @@ int runSelfTest(const Options& options, int fd) {
     return complain(usageError("--self-test " + options.selfTest +
                                ": no check has that id; --self-test list says which there are"));
   }
+  ::alarm(kLongestCheck);
   const auto device = chooseDevice(options.device);
   const bool isMps = device && device->selected == "mps";
   const CheckResult result =
