@@ -90,7 +90,7 @@ struct Counts {
 
 }  // namespace
 
-OpTimes summarizeOps(const LiveStore& store, const TimeRange& range) {
+OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
   Counts counts;
   for (const auto& [key, lane] : store.ops().lanes) {
     const std::size_t last = lane.firstFrom(range.endNs);
@@ -98,12 +98,15 @@ OpTimes summarizeOps(const LiveStore& store, const TimeRange& range) {
       if (const events::OpSpan* op = store.ops().at(lane[i].payload)) counts.add(store, *op);
     }
   }
-  return counts.finish(store);
+  OpTimes times = counts.finish(store);
+  times.partial = range.beginNs < store.ops().forgottenUpToNs;
+  return times;
 }
 
 struct RunningOpTimes::Counted {
   Counts counts;
   std::size_t nextRow = 0;
+  bool partial = false;
 };
 
 RunningOpTimes::RunningOpTimes(const LiveStore* store)
@@ -114,9 +117,12 @@ RunningOpTimes::~RunningOpTimes() = default;
 OpTimes RunningOpTimes::update() {
   const OpColumns& ops = store_->ops();
   std::size_t row = std::max(counted_->nextRow, ops.firstRow);
+  counted_->partial = counted_->partial || row > counted_->nextRow;
   for (; row < ops.endRow(); ++row) counted_->counts.add(*store_, *ops.at(row));
   counted_->nextRow = row;
-  return counted_->counts.finish(*store_);
+  OpTimes times = counted_->counts.finish(*store_);
+  times.partial = counted_->partial;
+  return times;
 }
 
 void RunningOpTimes::reset() {

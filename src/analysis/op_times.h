@@ -26,11 +26,12 @@ struct OpTime {
 struct OpTimes {
   std::uint64_t steps = 0;             ///< that ops were recorded in
   std::int64_t selfNs = 0;             ///< of all ops together
+  bool partial = false;                ///< the store forgot ops of the range before they counted
   std::vector<OpTime> byOp, byModule;  ///< by self time, longest first
 };
 
 /// Counts the ops that begin in the range. One that the store has forgotten is not counted.
-[[nodiscard]] OpTimes summarizeOps(const LiveStore& store, const TimeRange& range);
+[[nodiscard]] OpTimes opTimesIn(const LiveStore& store, const TimeRange& range);
 
 /// The totals of a whole run that still grows: asking again costs what came since the last time.
 class RunningOpTimes {

@@ -88,7 +88,7 @@ class TestOpTimes : public QObject {
     QVERIFY(encoder);
     QCOMPARE(encoder->selfNs, std::int64_t{70});
     QCOMPARE(encoder->count, std::uint64_t{1});
-    const OpTimes part = summarizeOps(named.store, {300, 400});
+    const OpTimes part = opTimesIn(named.store, {300, 400});
     QCOMPARE(part.byOp.size(), std::size_t{1});
     QCOMPARE(part.steps, std::uint64_t{1});
   }
@@ -102,7 +102,7 @@ class TestOpTimes : public QObject {
                            (void)running.update();
                          });
     const OpTimes grown = running.update();
-    const OpTimes whole = summarizeOps(store, {0, store.completeUpToNs() + 1});
+    const OpTimes whole = opTimesIn(store, {0, store.completeUpToNs() + 1});
     QCOMPARE(grown.steps, std::uint64_t{26});
     QCOMPARE(grown.selfNs, whole.selfNs);
     QCOMPARE(grown.byOp.size(), whole.byOp.size());

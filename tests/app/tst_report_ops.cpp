@@ -62,6 +62,7 @@ class TestReportOps : public QObject {
     const QJsonObject ops = json(path)["ops"].toObject();
     QVERIFY(ops["steps"].toInt() > 3);
     QCOMPARE(ops["count"].toInt(), 3 * ops["steps"].toInt());
+    QCOMPARE(ops["forgotten"].toInt(-1), 0);
     const QJsonObject first = ops["by_op"][0].toObject();
     QCOMPARE(first["op"].toString(), QString("aten::embedding_renorm_"));
     QCOMPARE(first["count_per_step"].toDouble(), 1.0);
