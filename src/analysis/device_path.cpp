@@ -75,7 +75,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps(const LiveStore& st
 
 class PathWalk {
  public:
-  explicit PathWalk(const LiveStore& store) : store_(store), deviceOps_(deviceOps(store)) {}
+  explicit PathWalk(const LiveStore& store) : store_(store) {}
 
   [[nodiscard]] std::optional<StepPath> of(std::size_t row) {
     const auto& records = store_.steps().records;
@@ -191,19 +191,21 @@ class PathWalk {
   }
 
   /// Whether the device had work between the last read and this one.
-  [[nodiscard]] bool workFollowed(const Crossing& read) const {
+  [[nodiscard]] bool workFollowed(const Crossing& read) {
     if (!read_) return true;
     if (read_->phase != read.phase) return true;
-    for (auto op = std::lower_bound(deviceOps_.begin(), deviceOps_.end(),
+    if (!deviceOps_) deviceOps_ = deviceOps(store_);
+    for (auto op = std::lower_bound(deviceOps_->begin(), deviceOps_->end(),
                                     std::pair(read_->endNs, std::int64_t{0}));
-         op != deviceOps_.end() && op->first < read.beginNs; ++op) {
+         op != deviceOps_->end() && op->first < read.beginNs; ++op) {
       if (op->second <= read.beginNs) return true;
     }
     return false;
   }
 
   const LiveStore& store_;
-  const std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps_;
+  /// Of millions of ops, so only once it is asked for.
+  std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> deviceOps_;
   std::vector<Crossing> crossings_;
   std::optional<std::int64_t> movedNs_;
   bool sawPhases_ = false;
