@@ -95,8 +95,8 @@ void onOpEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*cont
 
 }  // namespace
 
-OpObserver::OpObserver(Recorder& recorder) : recorder_(recorder) {
-  findDevice();
+OpObserver::OpObserver(Recorder& recorder, DeviceKind device) : recorder_(recorder) {
+  watchDevice(device);
   CallSiteCache::warmUp();
   Recorder::setActive(&recorder);
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);

@@ -15,8 +15,10 @@ namespace {
 // Of the tensors of a list so many count: _foreach ops take hundreds.
 constexpr std::size_t kMaxListed = 16;
 
-bool isOnMps(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.is_mps();
+c10::DeviceType watched = c10::DeviceType::MPS;
+
+bool isOnDevice(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.device().type() == watched;
 }
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
@@ -31,10 +33,10 @@ std::uint64_t bytesOf(const at::Tensor& tensor) {
 
 /// A copy between the devices; `blocks` as PyTorch's MPS copies do.
 OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks) {
-  if (isOnMps(from) && to.is_cpu()) {
+  if (isOnDevice(from) && to.is_cpu()) {
     return {events::SyncKind::CopyToHost, bytesOf(from), blocks};
   }
-  if (from.is_cpu() && isOnMps(to)) {
+  if (from.is_cpu() && isOnDevice(to)) {
     return {events::SyncKind::CopyToDevice, bytesOf(from), blocks};
   }
   return {};
@@ -45,7 +47,7 @@ std::uint64_t bytesMovedToCpu(c10::ArrayRef<const c10::IValue> inputs) {
   for (const c10::IValue& input : inputs) {
     if (!input.isTensorList()) continue;
     for (const at::Tensor& tensor : input.toTensorList()) {
-      if (isOnMps(tensor)) bytes += bytesOf(tensor);
+      if (isOnDevice(tensor)) bytes += bytesOf(tensor);
     }
   }
   return bytes;
@@ -56,7 +58,7 @@ std::uint64_t bytesOfMasks(const c10::IValue& indices) {
   std::uint64_t bytes = 0;
   if (!indices.isList()) return bytes;
   for (const c10::IValue& index : indices.toListRef()) {
-    if (!index.isTensor() || !isOnMps(index.toTensor())) continue;
+    if (!index.isTensor() || !isOnDevice(index.toTensor())) continue;
     const at::ScalarType type = index.toTensor().scalar_type();
     if (type == at::kBool || type == at::kByte) bytes += bytesOf(index.toTensor());
   }
@@ -65,7 +67,7 @@ std::uint64_t bytesOfMasks(const c10::IValue& indices) {
 
 /// An op that waits for values of its first argument, if that is on the device.
 OpWait valuesWait(OpTag tag, const at::Tensor& first, c10::ArrayRef<const c10::IValue> inputs) {
-  if (!isOnMps(first)) return {};
+  if (!isOnDevice(first)) return {};
   switch (tag) {
     case OpTag::kScalarRead:
       return {events::SyncKind::ScalarRead, first.itemsize()};
@@ -135,12 +137,15 @@ std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
   return text;
 }
 
-// The device's hooks, which are for the life of the process; nullptr where there is no device.
+// MPS's hooks, which are for the life of the process; nullptr where another device is watched.
 const at::MPSHooksInterface* countingHooks = nullptr;
 
 }  // namespace
 
-void findDevice() {
+void watchDevice(DeviceKind kind) {
+  watched = kind == DeviceKind::kCuda ? c10::DeviceType::CUDA : c10::DeviceType::MPS;
+  countingHooks = nullptr;
+  if (kind != DeviceKind::kMps) return;
   try {
     const at::MPSHooksInterface& hooks = at::detail::getMPSHooks();
     countingHooks = hooks.hasMPS() ? &hooks : nullptr;

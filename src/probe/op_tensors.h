@@ -2,14 +2,15 @@
 
 #include <ATen/core/ivalue.h>
 
+#include "probe/op_observer.h"
 #include "probe/op_stack.h"
 
 /// What an op's tensors tell about it, as RecordFunction hands them over. Nothing in here throws: a
 /// tensor that does not say its sizes (nested, symbolic) counts for nothing.
 namespace highwater::probe {
 
-/// To be called before the rest, while no op is looked at: finds the device's counter.
-void findDevice();
+/// To be called before the rest, while no op is looked at: which device is meant by "the device".
+void watchDevice(DeviceKind kind);
 
 /// Whether and why an op of this tag makes the host wait.
 [[nodiscard]] OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept;

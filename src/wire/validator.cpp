@@ -120,8 +120,9 @@ Result<void> Validator::checkHello(const Hello& hello) {
   if (source_ == StreamSource::kWorker && hello.token != token_) {
     return refuse(Violation::kToken, "the process that connected does not know the token");
   }
-  if (hello.device.selected != "mps" && hello.device.selected != "cpu") {
-    return refuse(Violation::kUnknownEnum, "the device is neither mps nor cpu");
+  const std::string& device = hello.device.selected;
+  if (device != "mps" && device != "cpu" && device != "cuda") {
+    return refuse(Violation::kUnknownEnum, "the device is neither mps nor cpu nor cuda");
   }
   if (!isRatio(hello.limits.lowWatermarkRatio) || !isRatio(hello.limits.highWatermarkRatio)) {
     return refuse(Violation::kNumberOutOfRange, "a watermark ratio");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "probe/cuda_device.h"
 #include "probe/mps_device.h"
 #include "simmps/simmps.h"
 #include "worker/environment.h"
@@ -124,6 +125,14 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
     report.reason = "the CPU was asked for";
     return report;
   }
+  if (requested == "cuda") {
+    if (!probe::cudaAvailable()) {
+      return usageError("--device cuda: this libtorch finds no CUDA device; use --device auto");
+    }
+    report.selected = "cuda";
+    report.reason = "CUDA was asked for";
+    return report;
+  }
   // Where a device can be simulated there is no real one, and asking for hooks would keep the
   // simulated one out.
   report.mpsAvailable = !canSimulateMps() && probe::mpsAvailable();
@@ -150,6 +159,10 @@ void finishSimulatedDevice() {
 std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device) {
   if (device.simulated) return std::make_unique<SimulatedSystemReader>();
   return probe::makeSystemReader();
+}
+
+probe::DeviceKind kindOf(const DeviceReport& device) {
+  return device.selected == "cuda" ? probe::DeviceKind::kCuda : probe::DeviceKind::kMps;
 }
 
 std::function<void()> stepEndOf(const DeviceReport& device) {

@@ -6,6 +6,7 @@
 
 #include "core/messages.h"
 #include "core/result.h"
+#include "probe/op_observer.h"
 #include "probe/system_readings.h"
 
 namespace highwater::worker {
@@ -23,6 +24,9 @@ void finishSimulatedDevice();
 /// The system that the device is in: for a simulated one the simulated machine. Precondition:
 /// chooseDevice() returned `device`.
 [[nodiscard]] std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device);
+
+/// The device as the probe's observer knows it.
+[[nodiscard]] probe::DeviceKind kindOf(const DeviceReport& device);
 
 /// What a device wants to be told after each step; empty for one that is real. Likewise.
 [[nodiscard]] std::function<void()> stepEndOf(const DeviceReport& device);

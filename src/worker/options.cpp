@@ -78,8 +78,9 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
 
 void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes,
                         std::string& level) {
-  app.add_option("--device", o.device, "auto, mps, sim (simulated MPS) or cpu")
-      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
+  app.add_option("--device", o.device,
+                 "auto, mps, sim (simulated MPS), cpu, or cuda (to check the probe, not for use)")
+      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--steps", o.steps, "Steps to train; 0: until stopped")
       ->check(CLI::Range(0u, kMaxSteps))

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/scenarios.h"
+#include "probe/cuda_device.h"
 #include "probe/deliberate_scope.h"
 #include "probe/device_span_meter.h"
 #include "probe/mps_device.h"
@@ -89,8 +90,7 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
       train_(encodeTexts(setup_.data.train, vocabulary_)),
       heldOut_(encodeTexts(setup_.data.heldOut, vocabulary_)),
       order_(train_.size(), setup_.options->seed),
-      device_(setup_.device.selected == "mps" ? torch::Device(torch::kMPS, 0)
-                                              : torch::Device(torch::kCPU)) {
+      device_(setup_.device.selected == "cpu" ? "cpu" : setup_.device.selected + ":0") {
   if (counters_) {
     peakSource_ = probe::makeMpsPeaks();
     peaks_.emplace(recorder_, *peakSource_);
@@ -197,7 +197,8 @@ void ClassifierTraining::boundary(const NextAction& action) {
         return counters ? static_cast<double>(counters->driverBytes) : 0.0;
       };
       const double before = cached();
-      if (counters_) probe::emptyDeviceCache();
+      if (device_.is_cuda()) probe::emptyCudaCache();
+      if (device_.is_mps()) probe::emptyDeviceCache();
       recorder_.mark(events::MarkerKind::CacheEmptied, action.step, before, cached());
       break;
     }

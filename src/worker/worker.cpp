@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "probe/cuda_device.h"
 #include "probe/mps_device.h"
 #include "probe/op_observer.h"
 #include "probe/sampler.h"
@@ -52,6 +53,9 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
   if (device_.selected == "mps") {
     counters_ = probe::makeMpsCounters();
     events_ = probe::makeMpsEvents();
+  } else if (device_.selected == "cuda") {
+    counters_ = probe::makeCudaCounters();
+    events_ = probe::makeCudaEvents();
   }
   // The simulated device's frames are its own, as Metal's are.
   recorder_.callSites().ignoreLibrary("libhighwater_simmps");
@@ -152,7 +156,7 @@ ExitCode Worker::train() {
   Training::Outcome outcome;
   outcome.stoppedOnRequest = true;
   if (options_.autostart || control_.waitForStart()) {
-    const probe::OpObserver observer(recorder_);
+    const probe::OpObserver observer(recorder_, kindOf(device_));
     outcome = (*training)->run(control_);
   }
   sampler.reset();

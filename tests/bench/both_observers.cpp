@@ -1,27 +1,18 @@
 #include "bench/both_observers.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
-#include "wire/codec.h"
-#include "wire/frame_reader.h"
+#include "bench/recorded_frames.h"
 
 namespace highwater::bench {
 namespace {
-
-/// A file without a name, that is gone when it is closed.
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using TemporaryFile = std::unique_ptr<std::FILE, Closer>;
 
 /// What the frames of one recording say of ops.
 class ProbeOps {
@@ -67,19 +58,8 @@ class ProbeOps {
 };
 
 void readProbe(int fd, BothTraces& traces) {
-  wire::FrameReader frames;
   ProbeOps ops;
-  std::array<std::uint8_t, 65536> buffer{};
-  off_t at = 0;
-  for (ssize_t n = 0; (n = ::pread(fd, buffer.data(), buffer.size(), at)) > 0; at += n) {
-    frames.append({buffer.data(), static_cast<std::size_t>(n)});
-    while (true) {
-      const auto frame = frames.next();
-      if (!frame || !*frame) break;
-      const auto message = wire::decode(**frame);
-      if (message) std::visit([&ops](const auto& each) { ops.take(each); }, *message);
-    }
-  }
+  forEachMessage(fd, [&ops](const auto& each) { ops.take(each); });
   ops.into(traces);
 }
 
@@ -113,7 +93,7 @@ void orderThreads(std::vector<OpTrace>& threads) {
 BothTraces recordWithBoth(ClassifierStep& step, const DeviceReport& device, int steps) {
   using namespace torch::autograd::profiler;
   BothTraces traces;
-  const TemporaryFile file(std::tmpfile());
+  const TemporaryFile file = makeTemporaryFile();
   if (!file) {
     traces.problem = "no temporary file can be made";
     return traces;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/clock.h"
+#include "probe/cuda_device.h"
 #include "probe/mps_device.h"
 #include "worker/device.h"
 
@@ -15,13 +16,20 @@ constexpr std::int64_t kLabels = 5;
 bool isMps(const DeviceReport& device) {
   return device.selected == "mps";
 }
+bool isCuda(const DeviceReport& device) {
+  return device.selected == "cuda";
+}
 
 }  // namespace
 
 WorkerProbe::WorkerProbe(const DeviceReport& device, int fd, events::ProbeLevel level)
-    : counters_(isMps(device) ? probe::makeMpsCounters() : nullptr),
-      peakSource_(isMps(device) ? probe::makeMpsPeaks() : nullptr),
-      events_(isMps(device) ? probe::makeMpsEvents() : nullptr),
+    : counters_(isMps(device)    ? probe::makeMpsCounters()
+                : isCuda(device) ? probe::makeCudaCounters()
+                                 : nullptr),
+      peakSource_(counters_ ? probe::makeMpsPeaks() : nullptr),
+      events_(isMps(device)    ? probe::makeMpsEvents()
+              : isCuda(device) ? probe::makeCudaEvents()
+                               : nullptr),
       recorder_(RunClock::startingNow()),
       writer_(fd),
       sender_(recorder_, writer_),
@@ -33,7 +41,7 @@ WorkerProbe::WorkerProbe(const DeviceReport& device, int fd, events::ProbeLevel 
   recorder_.setLevel(level);
   sender_.start();
   sampler_.start();
-  observer_.emplace(recorder_);
+  observer_.emplace(recorder_, worker::kindOf(device));
 }
 
 WorkerProbe::~WorkerProbe() {
@@ -94,6 +102,7 @@ void ClassifierStep::run(WorkerProbe* probe, std::uint32_t step) {
   if (probe) probe->batchIsThere(step);
   inPhase(events::Phase::Forward,
           [&] { loss = torch::nn::functional::cross_entropy(model_(ids), labels); });
+  if (readsLoss_) inPhase(events::Phase::LossRead, [&] { (void)loss.item<float>(); });
   inPhase(events::Phase::Backward, [&] {
     optimizer_->zero_grad();
     loss.backward();
@@ -107,10 +116,11 @@ void ClassifierStep::run(WorkerProbe* probe, std::uint32_t step) {
 
 void ClassifierStep::finish() const {
   if (device_.is_mps()) torch::mps::synchronize();
+  if (device_.is_cuda()) probe::synchronizeCuda();
 }
 
 torch::Device torchDevice(const DeviceReport& device) {
-  return isMps(device) ? torch::Device(torch::kMPS, 0) : torch::Device(torch::kCPU);
+  return torch::Device(device.selected == "cpu" ? "cpu" : device.selected + ":0");
 }
 
 }  // namespace highwater::bench

@@ -68,12 +68,15 @@ class ClassifierStep {
 
   /// Under `probe` where it is given, as step number `step`.
   void run(WorkerProbe* probe, std::uint32_t step);
+  /// Reads the loss in each step too, before backward.
+  void readLoss(bool read) { readsLoss_ = read; }
   /// Waits for the device.
   void finish() const;
 
  private:
   BatchShape shape_;
   torch::Device device_;
+  bool readsLoss_ = false;
   worker::IssueClassifier model_{nullptr};
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   torch::Tensor ids_, labels_;
