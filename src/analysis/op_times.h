@@ -16,6 +16,8 @@ struct OpTime {
   std::string op;      ///< with namespace; empty in totals by module
   std::string module;  ///< its path; of an op the module with most of its self time; may be empty
   std::uint64_t count = 0;
+  /// Of them those of steps: in a phase, so none of an evaluation; all where nothing has a phase.
+  std::uint64_t inSteps = 0;
   /// Host time, that of nested ops included; 0 in totals by module, where it would count twice.
   std::int64_t totalNs = 0;
   std::int64_t selfNs = 0;           ///< host time less that of nested ops
