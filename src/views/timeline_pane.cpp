@@ -128,7 +128,7 @@ void TimelinePane::paintOpLabel(QPainter& painter, const LaneRows::Row& row,
   if (depth == 0) {
     painter.fillRect(QRectF(0, row.top - 1, measures().gutter, 1), theme().grid);
     const QString name = QString::fromStdString(store_->threadName(thread));
-    const QString hidden = below > 0 ? tr(", +%1").arg(below) : QString();
+    const QString hidden = below > 0 ? tr(" +%1").arg(below) : QString();
     const int room =
         static_cast<int>(box.width()) - painter.fontMetrics().horizontalAdvance(hidden);
     painter.setPen(theme().text2);
