@@ -23,8 +23,8 @@ bool isOnDevice(const at::Tensor& tensor) {
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
   if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
-  const at::Tensor& tensor = inputs[index].toTensor();
-  return tensor.defined() ? &tensor : nullptr;
+  const at::Tensor* tensor = &inputs[index].toTensor();
+  return tensor->defined() ? tensor : nullptr;
 }
 
 std::uint64_t bytesOf(const at::Tensor& tensor) {

@@ -99,6 +99,9 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
+  // PyTorch refuses two accelerators in one process ("Cannot have both MPS and cuda"). CUDA looks at
+  // this at its first use, which is yet to come.
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
   report.selected = "mps";
