@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/finding_rules.h"
+
 namespace highwater::analysis {
 namespace {
 
@@ -73,10 +75,14 @@ std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps(const LiveStore& st
 
 class PathWalk {
  public:
-  explicit PathWalk(const LiveStore& store) : store_(store), deviceOps_(deviceOps(store)) {}
+  explicit PathWalk(const LiveStore& store) : store_(store) {}
 
-  [[nodiscard]] std::optional<StepPath> of(const events::StepRecord& record) {
-    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+  [[nodiscard]] std::optional<StepPath> of(std::size_t row) {
+    const auto& records = store_.steps().records;
+    const events::StepRecord& record = records[row];
+    const std::int64_t beginNs = record.begin_ns();
+    std::int64_t endNs = beginNs + record.duration_ns();
+    if (row + 1 < records.size()) endNs = std::min(endNs, records[row + 1].begin_ns());
     movedNs_ = deviceMoveEnd(record.step(), beginNs, endNs);
     crossings_.clear();
     addSyncPoints(record.step(), beginNs, endNs);
@@ -114,10 +120,8 @@ class PathWalk {
 
   template <typename F>
   static void forEachIn(const SpanIndex& lane, std::int64_t beginNs, std::int64_t endNs, F&& f) {
-    const auto [first, last] = lane.touching(beginNs, endNs);
-    for (std::size_t i = first; i < last; ++i) {
-      if (lane[i].beginNs >= beginNs && lane[i].beginNs < endNs) f(lane[i]);
-    }
+    const std::size_t last = lane.firstFrom(endNs);
+    for (std::size_t i = lane.firstFrom(beginNs); i < last; ++i) f(lane[i]);
   }
 
   void addSyncPoints(std::uint32_t step, std::int64_t beginNs, std::int64_t endNs) {
@@ -187,33 +191,27 @@ class PathWalk {
   }
 
   /// Whether the device had work between the last read and this one.
-  [[nodiscard]] bool workFollowed(const Crossing& read) const {
+  [[nodiscard]] bool workFollowed(const Crossing& read) {
     if (!read_) return true;
     if (read_->phase != read.phase) return true;
-    for (auto op = std::lower_bound(deviceOps_.begin(), deviceOps_.end(),
+    if (!deviceOps_) deviceOps_ = deviceOps(store_);
+    for (auto op = std::lower_bound(deviceOps_->begin(), deviceOps_->end(),
                                     std::pair(read_->endNs, std::int64_t{0}));
-         op != deviceOps_.end() && op->first < read.beginNs; ++op) {
+         op != deviceOps_->end() && op->first < read.beginNs; ++op) {
       if (op->second <= read.beginNs) return true;
     }
     return false;
   }
 
   const LiveStore& store_;
-  const std::vector<std::pair<std::int64_t, std::int64_t>> deviceOps_;
+  /// Of millions of ops, so only once it is asked for.
+  std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> deviceOps_;
   std::vector<Crossing> crossings_;
   std::optional<std::int64_t> movedNs_;
   bool sawPhases_ = false;
   StepPath path_;
   std::optional<Crossing> read_;  ///< the last one
 };
-
-double medianOf(std::vector<std::uint32_t> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return (static_cast<double>(values[middle - 1]) + values[middle]) / 2;
-}
 
 /// One link of a chain, or a group of them that repeats.
 struct Link {
@@ -270,10 +268,10 @@ PathSummary summarizePaths(const LiveStore& store) {
   PathSummary summary;
   if (!store.hasQueue()) return summary;
   PathWalk walk(store);
-  std::vector<std::uint32_t> changes, deliberate, unplanned;
+  std::vector<double> changes, deliberate, unplanned;
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, PathKind> kinds;
-  for (const events::StepRecord& record : store.steps().records) {
-    std::optional<StepPath> path = walk.of(record);
+  for (std::size_t row = 0; row < store.steps().records.size(); ++row) {
+    std::optional<StepPath> path = walk.of(row);
     if (!path) continue;
     changes.push_back(path->changes);
     deliberate.push_back(path->deliberate);

@@ -31,7 +31,7 @@ void judgeGrowth(const JudgedSteps& steps, Findings& findings);
 void judgeShapes(const JudgedSteps& steps, Findings& findings);
 void judgeLimit(const JudgedSteps& steps, Findings& findings);
 
-/// Sorts `values`; 0 without any.
+/// Of an even number the mean of the two in the middle; 0 without any.
 [[nodiscard]] double medianOf(std::vector<double> values);
 
 /// A line through points, robust against outliers: the median of the slopes of all pairs

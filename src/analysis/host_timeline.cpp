@@ -85,9 +85,9 @@ class PhaseLine {
   [[nodiscard]] std::vector<HostSpan> make(std::int64_t endNs) {
     const SpanIndex& steps = store_.steps().lane;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      addStep(steps[i]);
       const bool isLast = i + 1 == steps.size();
       const std::int64_t nextNs = isLast ? std::max(endNs, steps[i].endNs) : steps[i + 1].beginNs;
+      addStep(steps[i], nextNs);
       fill(nextNs,
            isEvaluation(steps[i].endNs, nextNs) ? HostWork::Evaluation : HostWork::BetweenSteps,
            Phase::None, steps[i].payload);
@@ -96,11 +96,12 @@ class PhaseLine {
   }
 
  private:
-  void addStep(const Span& step) {
+  void addStep(const Span& step, std::int64_t nextNs) {
     if (spans_.empty()) upToNs_ = step.beginNs;
-    const auto [first, last] = store_.phaseLane().touching(step.beginNs, step.endNs);
-    for (std::size_t i = first; i < last; ++i) {
-      const Span& phase = store_.phaseLane()[i];
+    const SpanIndex& lane = store_.phaseLane();
+    const std::size_t last = lane.firstFrom(std::min(step.endNs, nextNs));
+    for (std::size_t i = lane.firstFrom(step.beginNs); i < last; ++i) {
+      const Span& phase = lane[i];
       const auto which = store_.phases()[phase.payload].phase();
       fill(std::min(phase.beginNs, step.endNs), HostWork::InStep, Phase::None, step.payload);
       fill(std::min(phase.endNs, step.endNs), workIn(which), which, step.payload);
@@ -166,9 +167,13 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)
     const events::StepRecord& record = steps.records[row];
     steps_[row].endNs = record.begin_ns() + record.duration_ns();
     if (std::isnan(steps.deviceMs[row])) continue;
-    const auto [first, last] = store.phaseLane().touching(record.begin_ns(), steps_[row].endNs);
-    for (std::size_t i = first; i < last; ++i) {
-      const Span& phase = store.phaseLane()[i];
+    const SpanIndex& lane = store.phaseLane();
+    const bool isLast = row + 1 == steps_.size();
+    const std::size_t last =
+        lane.firstFrom(isLast ? steps_[row].endNs
+                              : std::min(steps_[row].endNs, steps.records[row + 1].begin_ns()));
+    for (std::size_t i = lane.firstFrom(record.begin_ns()); i < last; ++i) {
+      const Span& phase = lane[i];
       if (store.phases()[phase.payload].phase() != Phase::DeviceMove) continue;
       const auto drain =
           std::lower_bound(timeline.drains.begin(), timeline.drains.end(), phase.beginNs,

@@ -29,6 +29,9 @@ std::vector<Point> currentAtEnds(const JudgedSteps& steps) {
   return points;
 }
 
+/// What is judged again and again in the window may not cost more the longer ops are recorded.
+constexpr std::size_t kMostJudgedOps = 300'000;
+
 /// Of recorded ops the module that keeps most of what a step leaves; nothing where there are none,
 /// or none keeps anything.
 struct Keeper {
@@ -37,7 +40,7 @@ struct Keeper {
 };
 
 std::optional<Keeper> keeperOf(const LiveStore& store) {
-  const OpSummary ops = summarizeOps(store);
+  const OpSummary ops = summarizeOps(store, kMostJudgedOps);
   const auto most = std::max_element(
       ops.byModule.begin(), ops.byModule.end(),
       [](const ModuleShare& a, const ModuleShare& b) { return a.net.kept() < b.net.kept(); });

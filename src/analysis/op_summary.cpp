@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -17,12 +18,19 @@ std::int64_t endOf(const OpSpan& op) {
   return op.begin_ns() + op.duration_ns();
 }
 
-/// The steps whose ops are counted.
+/// The steps whose ops are counted, and these ops.
 class CountedSteps {
  public:
-  explicit CountedSteps(const LiveStore& store) : records_(store.steps().records) {
+  CountedSteps(const LiveStore& store, std::size_t most)
+      : records_(store.steps().records),
+        ops_(store.ops().records),
+        wholeFromNs_(store.ops().forgottenUpToNs) {
+    if (most < ops_.size()) {
+      wholeFromNs_ = std::max(wholeFromNs_, endOf(ops_[ops_.size() - most - 1]));
+      ops_ = ops_.last(most);
+    }
     std::set<std::uint32_t> seen;
-    for (const OpSpan& op : store.ops().records) {
+    for (const OpSpan& op : ops_) {
       if (find(op)) seen.insert(op.step());
     }
     leftOut_ = seen.size() > 1 && *seen.begin() == records_.front().step() ? *seen.begin() : 0;
@@ -32,6 +40,8 @@ class CountedSteps {
   [[nodiscard]] bool hold(const OpSpan& op) const { return op.step() != leftOut_ && find(op); }
   [[nodiscard]] bool hold(std::uint32_t step) const { return step != leftOut_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// Some of which no step holds.
+  [[nodiscard]] std::span<const OpSpan> ops() const { return ops_; }
 
  private:
   [[nodiscard]] bool find(const OpSpan& op) const {
@@ -39,11 +49,13 @@ class CountedSteps {
         records_.begin(), records_.end(),
         [&op](const events::StepRecord& record) { return record.step() < op.step(); });
     return found != records_.end() && found->step() == op.step() &&
-           op.begin_ns() >= found->begin_ns() &&
+           found->begin_ns() >= wholeFromNs_ && op.begin_ns() >= found->begin_ns() &&
            op.begin_ns() < found->begin_ns() + found->duration_ns();
   }
 
   const std::vector<events::StepRecord>& records_;
+  std::span<const OpSpan> ops_;
+  std::int64_t wholeFromNs_ = 0;
   std::uint32_t leftOut_ = 0;
   std::uint64_t count_ = 0;
 };
@@ -60,7 +72,7 @@ struct Reading {
 std::vector<Reading> readingsOf(const LiveStore& store, const CountedSteps& counted) {
   std::vector<Reading> readings;
   std::set<std::uint32_t> steps;
-  for (const OpSpan& op : store.ops().records) {
+  for (const OpSpan& op : counted.ops()) {
     if (op.current_bytes() < 0 || !counted.hold(op)) continue;
     readings.push_back({endOf(op), op.current_bytes(), &op, op.phase(), op.step()});
     steps.insert(op.step());
@@ -167,16 +179,17 @@ void sortBySelfTime(std::vector<Share>& shares) {
 
 }  // namespace
 
-OpSummary summarizeOps(const LiveStore& store) {
+OpSummary summarizeOps(const LiveStore& store, std::size_t most) {
   OpSummary summary;
   if (store.ops().records.empty() || store.steps().records.empty()) return summary;
-  const CountedSteps counted(store);
+  const CountedSteps counted(store, most);
   summary.steps = counted.count();
+  summary.forgotten = store.ops().firstRow;
   Net net = netOf(readingsOf(store, counted));
   Tensors tensors;
   std::map<NameId, OpShare> byOp;
   std::map<ModuleId, ModuleShare> byModule;
-  for (const OpSpan& op : store.ops().records) {
+  for (const OpSpan& op : counted.ops()) {
     if (!counted.hold(op)) continue;
     const std::int64_t selfNs = store.ops().selfNs(op);
     tensors.add(op);

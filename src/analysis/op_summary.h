@@ -41,6 +41,8 @@ struct PhaseNet {
 };
 
 struct LargeTensor {
+  /// What current grew by: more than the tensor where the allocator gave it a larger buffer that was
+  /// free.
   std::uint64_t bytes = 0;
   std::string op;      ///< the outermost that made nothing else
   std::string shapes;  ///< of the op's arguments; may be empty
@@ -52,6 +54,7 @@ struct LargeTensor {
 struct OpSummary {
   std::uint64_t steps = 0;  ///< whose ops are counted
   std::uint64_t ops = 0;
+  std::uint64_t forgotten = 0;        ///< older ops that the store no longer has, so not counted
   std::vector<OpShare> byOp;          ///< the longest self time first
   std::vector<ModuleShare> byModule;  ///< likewise
   std::vector<PhaseNet> byPhase;      ///< in the order of kPhases; those with ops only
@@ -61,12 +64,15 @@ inline constexpr std::size_t kMostLargeTensors = 10;
 
 /// Counts the ops of the steps whose ops were recorded: those between a step's begin and its end,
 /// so none of an evaluation; without the run's first step where there are others, as that one
-/// compiles and allocates.
+/// compiles and allocates; without steps that the store has forgotten ops of.
 ///
 /// Memory: current is known when an op has returned. An increase from one op's end to the next is
 /// the one's that ended; a decrease is the one's before, whose results or saved tensors went back
 /// then. Threads take turns, so this goes by time over all of them. A tensor is what current grew
 /// by in an op and not in the ops within it: views and ops in place are none.
-[[nodiscard]] OpSummary summarizeOps(const LiveStore& store);
+///
+/// `most`: of so many ops at most, the newest, and so of the last steps only.
+[[nodiscard]] OpSummary summarizeOps(const LiveStore& store,
+                                     std::size_t most = OpColumns::kMostOps);
 
 }  // namespace highwater::analysis

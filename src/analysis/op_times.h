@@ -16,6 +16,8 @@ struct OpTime {
   std::string op;      ///< with namespace; empty in totals by module
   std::string module;  ///< its path; of an op the module with most of its self time; may be empty
   std::uint64_t count = 0;
+  /// Of them those of steps: in a phase, so none of an evaluation; all where nothing has a phase.
+  std::uint64_t inSteps = 0;
   /// Host time, that of nested ops included; 0 in totals by module, where it would count twice.
   std::int64_t totalNs = 0;
   std::int64_t selfNs = 0;           ///< host time less that of nested ops
@@ -26,11 +28,12 @@ struct OpTime {
 struct OpTimes {
   std::uint64_t steps = 0;             ///< that ops were recorded in
   std::int64_t selfNs = 0;             ///< of all ops together
+  bool partial = false;                ///< the store forgot ops of the range before they counted
   std::vector<OpTime> byOp, byModule;  ///< by self time, longest first
 };
 
 /// Counts the ops that begin in the range. One that the store has forgotten is not counted.
-[[nodiscard]] OpTimes summarizeOps(const LiveStore& store, const TimeRange& range);
+[[nodiscard]] OpTimes opTimesIn(const LiveStore& store, const TimeRange& range);
 
 /// The totals of a whole run that still grows: asking again costs what came since the last time.
 class RunningOpTimes {

@@ -365,6 +365,7 @@ void MainWindow::askOpSteps() {
   dialog->setIntValue(WindowActions::kOpSteps);
   connect(dialog, &QInputDialog::intValueSelected, this, [this](int steps) {
     run_.setProbeLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
+    showLevel();
   });
   dialog->open();
 }
@@ -395,13 +396,15 @@ void MainWindow::showStall(const QString& message) {
 /// The session says once that the training stands; how long, it is for the window to count.
 void MainWindow::updateStall() {
   const auto open = run_.store().openSpan();
-  if (stallShown_.isEmpty() || banner_->message() != stallShown_ || !open) {
+  const bool dismissed = banner_->isHidden() || banner_->message() != stallShown_;
+  if (stallShown_.isEmpty() || dismissed || !open) {
     return;
   }
   const auto ns = std::chrono::nanoseconds(run_.store().completeUpToNs() - open->span.begin_ns());
   const QString now = session::stallText({open->span.step(), open->span.phase(), open->name, ns});
   stallShown_ = now.left(1).toUpper() + now.mid(1);
-  banner_->showMessage(stallShown_, {}, true, tr("Stop"));
+  const bool stopping = run_.state() == Session::State::kStopping;
+  banner_->showMessage(stallShown_, {}, true, stopping ? QString() : tr("Stop"));
 }
 
 void MainWindow::hideStall() {

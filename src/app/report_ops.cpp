@@ -178,6 +178,7 @@ void addOpParts(const LiveStore& store, QJsonObject& report) {
   }
   report["ops"] = QJsonObject{{"steps", static_cast<qint64>(ops.steps)},
                               {"count", static_cast<qint64>(ops.ops)},
+                              {"forgotten", static_cast<qint64>(ops.forgotten)},
                               {"by_op", opsJson(ops)},
                               {"by_module", modulesJson(ops)},
                               {"by_phase", phasesJson(ops)},
@@ -196,11 +197,14 @@ void addGrowthLine(const LiveStore& store, TextTable& head) {
 std::string opSections(const LiveStore& store) {
   const OpSummary ops = analysis::summarizeOps(store);
   if (ops.ops == 0) return {};
-  const std::string ofSteps = " (a step, of " + std::to_string(ops.steps) + ")";
+  const std::string older =
+      ops.forgotten > 0 ? "; " + std::to_string(ops.forgotten) + " older ops not counted" : "";
+  const std::string ofSteps = " (a step, of " + std::to_string(ops.steps) + older + ")";
   return section("Ops by host self time, waits included" + ofSteps, opTable(ops)) +
          section("Modules by host self time" + ofSteps, moduleTable(ops)) +
          section("Memory by phase, allocated less given back" + ofSteps, phaseTable(ops)) +
-         section("Largest tensors", tensorTable(ops));
+         section("Largest tensors, by what current grew (a buffer that is used again counts whole)",
+                 tensorTable(ops));
 }
 
 }  // namespace highwater::app

@@ -147,6 +147,9 @@ void RunControl::setProbeLevel(const SetProbeLevel& change) {
     session_->setProbeLevel(change);
     return;
   }
+  if (change.steps > 0) {
+    return;  // the run whose steps were meant has ended
+  }
   const std::string_view key = probeLevelKey(change.level);
   options_.probeLevel = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
 }

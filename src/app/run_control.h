@@ -34,8 +34,8 @@ class RunControl final : public QObject {
   void stop();
   void emptyCache();
   void setKnobs(const SetKnobs& change);
-  /// Of the run that goes on; without one it is what the next run starts with (`steps` does not
-  /// count then).
+  /// Of the run that goes on; without one it is what the next run starts with. `steps` are those
+  /// of a run that goes on: without one a change for some steps is dropped.
   void setProbeLevel(const SetProbeLevel& change);
   /// Keeps in the recording that an op may run on the CPU, or (`accepted` false) that it may not
   /// after all: through the session while the run goes on, else behind the frames of the file.

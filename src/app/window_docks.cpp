@@ -160,9 +160,6 @@ void WindowDocks::makeOpsTable() {
   opsTable_->setModel(&ops_);
   opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
   opsTable_->setColumnWidths({156, 62, 54, 70, 68, 108, 78});
-  opsTable_->setEmptyText(
-      tr("No op was recorded here. Record every op for some steps (Run menu, "
-         "or Ctrl+L) to see what each costs"));
   connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
     const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
     if (!op.isEmpty()) {
@@ -322,7 +319,7 @@ void WindowDocks::refreshOps() {
   const bool same =
       opsOf_ && opsOf_->beginNs == selection->beginNs && opsOf_->endNs == selection->endNs;
   if (!same) {
-    ops_.refresh(analysis::summarizeOps(*store_, *selection));
+    ops_.refresh(analysis::opTimesIn(*store_, *selection));
     opsOf_ = selection->endNs <= store_->completeUpToNs() ? selection : std::nullopt;
   }
 }
@@ -368,6 +365,13 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
     return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
   };
   tabs_->setTabText(pages_->indexOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
+  const QString forgotten = tr("Older ops are kept in the recording only: they are not counted");
+  tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
+  tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
+  opsTable_->setEmptyText(ops_.partial()
+                              ? forgotten
+                              : tr("No op was recorded here. Record every op for some steps (Run "
+                                   "menu, or Ctrl+L) to see what each costs"));
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }

@@ -88,10 +88,10 @@ QVariant OpTimesModel::text(const OpTime& time, int column) const {
     case kCount:
       return QString::number(time.count);
     case kPerStep:
-      return times_.steps > 0
-                 ? QString::number(
-                       static_cast<double>(time.count) / static_cast<double>(times_.steps), 'f', 1)
-                 : tr("–");
+      return times_.steps > 0 ? QString::number(static_cast<double>(time.inSteps) /
+                                                    static_cast<double>(times_.steps),
+                                                'f', 1)
+                              : tr("–");
     case kTotalMs:
       return byModule() ? tr("–") : msText(time.totalNs);
     case kSelfMs:
@@ -149,7 +149,8 @@ QVariant OpTimesModel::headerData(int section, Qt::Orientation orientation, int 
   const Head heads[kColumns] = {
       {byModule() ? tr("Module") : tr("Op"), {}},
       {byModule() ? tr("Ops") : tr("Calls"), {}},
-      {tr("A step"), tr("Of the steps that ops were recorded in")},
+      {tr("A step"),
+       tr("Calls in a phase, of the steps that ops were recorded in: without an evaluation's")},
       {tr("Total ms"), tr("Host time, that of the ops within included")},
       {tr("Self ms"), tr("Host time less that of the ops within")},
       {tr("Share of self"), tr("Of the self time of all ops shown")},

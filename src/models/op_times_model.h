@@ -21,6 +21,8 @@ class OpTimesModel final : public QAbstractTableModel {
   void refresh(const analysis::OpTimes& times);
   void setGrouping(Grouping grouping);
   [[nodiscard]] Grouping grouping() const { return grouping_; }
+  /// Whether ops of the range are missing: the store keeps the newest only.
+  [[nodiscard]] bool partial() const { return times_.partial; }
   /// The row of an op; -1 where there is none, or the rows are modules.
   [[nodiscard]] int rowOf(const QString& op) const;
 

@@ -14,6 +14,8 @@ namespace highwater::views {
 namespace {
 
 constexpr int kMostLines = 2;
+/// More than two lines of any screen hold: what a program said may be 64 KiB.
+constexpr int kMostShown = 1000, kMostTip = 4000;
 
 }  // namespace
 
@@ -89,14 +91,17 @@ void Banner::fitText() {
   const auto fits = [&](const QString& text) {
     return metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, text).height() <= most;
   };
-  QString shown = text_;
+  QString shown = text_.left(kMostShown);
+  if (shown != text_) {
+    shown += QStringLiteral(" …");
+  }
   while (!fits(shown) && !shown.isEmpty()) {
     const auto space = shown.lastIndexOf(QLatin1Char(' '), -3);
     shown = shown.left(space > 0 ? space : shown.size() / 2) + QStringLiteral(" …");
   }
   const bool cut = shown != text_;
   message_->setText(shown);
-  message_->setToolTip(cut ? models::plainTip(text_) : QString());
+  message_->setToolTip(cut ? models::plainTip(text_.left(kMostTip)) : QString());
   message_->setFixedHeight(
       metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
   const QString more =

@@ -1,6 +1,7 @@
 #include "views/event_focus.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/names.h"
 
@@ -226,8 +227,7 @@ bool EventFocus::step(int direction) {
     at = candidate;
   }
   if (at->lane == Lane::kOps) {
-    picked_ = at;
-    return stepToOp(direction);
+    return exists(*store_, *at) && stepToOp(at->index, direction, !candidate);
   }
   const bool sameOp = op_ && op_->lane == at->lane;
   const std::size_t count = countOf(*store_, at->lane);
@@ -242,25 +242,27 @@ bool EventFocus::step(int direction) {
   return false;
 }
 
-bool EventFocus::stepToOp(int direction) {
+bool EventFocus::stepToOp(std::size_t fromRow, int direction, bool sameThread) {
   const analysis::OpColumns& ops = store_->ops();
-  const events::OpSpan& from = *ops.at(picked_->index);
+  const events::OpSpan& from = *ops.at(fromRow);
   // By name, not by what the picked span is called: the op may have been picked in the table.
   const QString wanted =
       op_ && op_->lane == Lane::kOps ? op_->op : QString::fromStdString(store_->name(from.op()));
-  std::optional<NameId> known;
-  for (std::size_t row = picked_->index + static_cast<std::size_t>(direction);
-       ops.at(row) != nullptr; row += static_cast<std::size_t>(direction)) {
+  std::unordered_map<NameId, bool> isWanted;  // millions of ops have some hundred names
+  for (std::size_t row = fromRow + static_cast<std::size_t>(direction); ops.at(row) != nullptr;
+       row += static_cast<std::size_t>(direction)) {
     const events::OpSpan& op = *ops.at(row);
-    if (op.thread() != from.thread() || (known && op.op() != *known)) {
+    if (sameThread && op.thread() != from.thread()) {
       continue;
     }
-    if (!known && QString::fromStdString(store_->name(op.op())) != wanted) {
-      continue;
+    const auto [known, isNew] = isWanted.try_emplace(op.op(), false);
+    if (isNew) {
+      known->second = QString::fromStdString(store_->name(op.op())) == wanted;
     }
-    known = op.op();
-    go({Lane::kOps, static_cast<std::uint32_t>(row)});
-    return true;
+    if (known->second) {
+      go({Lane::kOps, static_cast<std::uint32_t>(row)});
+      return true;
+    }
   }
   return false;
 }

@@ -69,7 +69,8 @@ class EventFocus final : public QObject {
 
  private:
   bool step(int direction);
-  bool stepToOp(int direction);
+  /// `sameThread`: from a picked op, to its thread's next one.
+  bool stepToOp(std::size_t fromRow, int direction, bool sameThread);
   [[nodiscard]] std::optional<EventRef> nearest(int direction) const;
   void go(const EventRef& event);
 

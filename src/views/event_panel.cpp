@@ -1,7 +1,9 @@
 #include "views/event_panel.h"
 
 #include <QPainter>
+#include <QTextLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "views/theme.h"
 
@@ -11,6 +13,27 @@ namespace {
 constexpr int kInset = 12, kHead = 30, kRow = 20, kGap = 12;
 /// Shapes can be long: what is below is cut.
 constexpr int kMostWrapped = 120;
+
+/// Breaks between words, within one only where it is wider than a line. How high it is.
+int wrapTo(QTextLayout& layout, int wide) {
+  layout.setText(QString(layout.text()).replace(QLatin1Char('\n'), QChar::LineSeparator));
+  QTextOption option;
+  option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  layout.setTextOption(option);
+  layout.beginLayout();
+  double y = 0;
+  while (y < kMostWrapped) {
+    QTextLine line = layout.createLine();
+    if (!line.isValid()) {
+      break;
+    }
+    line.setLineWidth(wide);
+    line.setPosition({0, y});
+    y += line.height();
+  }
+  layout.endLayout();
+  return static_cast<int>(std::ceil(y));
+}
 
 }  // namespace
 
@@ -51,9 +74,8 @@ void EventPanel::layOut() {
     line.value = line.name;
     line.wrapped = names.horizontalAdvance(name) + 12 + values.horizontalAdvance(value) > wide;
     if (line.wrapped) {
-      const QRect needed = values.boundingRect(QRect(0, 0, wide, kMostWrapped),
-                                               Qt::TextWrapAnywhere | Qt::TextWordWrap, value);
-      line.value = {kInset, y + kRow - 2, wide, std::min(needed.height(), kMostWrapped)};
+      QTextLayout text(value, textFont(kText, true));
+      line.value = {kInset, y + kRow - 2, wide, std::min(wrapTo(text, wide), kMostWrapped)};
       y = line.value.bottom() + 3;
     } else {
       y += kRow;
@@ -82,9 +104,13 @@ void EventPanel::paintEvent(QPaintEvent*) {
     painter.drawText(lines_[i].name, Qt::AlignVCenter | Qt::AlignLeft, facts_[i].name);
     painter.setFont(textFont(kText, true));
     painter.setPen(theme.text1);
-    const int flags = lines_[i].wrapped ? int(Qt::TextWrapAnywhere | Qt::TextWordWrap)
-                                        : int(Qt::AlignVCenter | Qt::AlignRight);
-    painter.drawText(lines_[i].value, flags, facts_[i].value);
+    if (!lines_[i].wrapped) {
+      painter.drawText(lines_[i].value, Qt::AlignVCenter | Qt::AlignRight, facts_[i].value);
+      continue;
+    }
+    QTextLayout text(facts_[i].value, painter.font());
+    wrapTo(text, lines_[i].value.width());
+    text.draw(&painter, lines_[i].value.topLeft(), {}, lines_[i].value);
   }
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }

@@ -124,19 +124,23 @@ void TimelinePane::paintMarks(QPainter& painter) {
 void TimelinePane::paintOpLabel(QPainter& painter, const LaneRows::Row& row,
                                 const QRectF& box) const {
   const auto [thread, depth] = row.ops.key;
+  const int below = row.ops.hiddenBelow;
   if (depth == 0) {
     painter.fillRect(QRectF(0, row.top - 1, measures().gutter, 1), theme().grid);
-    painter.setPen(theme().text2);
     const QString name = QString::fromStdString(store_->threadName(thread));
-    painter.drawText(box, Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(tr("Ops, %1").arg(name), Qt::ElideRight,
-                                                      static_cast<int>(box.width())));
+    const QString hidden = below > 0 ? tr(" +%1").arg(below) : QString();
+    const int room =
+        static_cast<int>(box.width()) - painter.fontMetrics().horizontalAdvance(hidden);
+    painter.setPen(theme().text2);
+    painter.drawText(
+        box, Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(tr("Ops, %1").arg(name), Qt::ElideRight, room) + hidden);
     return;
   }
   painter.setPen(theme().text3);
-  const QString hidden = tr("depth %1, +%2").arg(depth).arg(row.ops.hiddenBelow);
-  painter.drawText(box.adjusted(12, 0, 0, 0), Qt::AlignVCenter,
-                   row.ops.hiddenBelow > 0 ? hidden : tr("depth %1").arg(depth));
+  painter.drawText(
+      box.adjusted(12, 0, 0, 0), Qt::AlignVCenter,
+      below > 0 ? tr("depth %1, +%2").arg(depth).arg(below) : tr("depth %1").arg(depth));
 }
 
 std::optional<EventRef> TimelinePane::eventAt(const QPoint& position) const {

@@ -99,12 +99,12 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
-  // It says "Cannot have both MPS and cuda" at the first use of either, else.
-  if (probe::cudaAvailable()) {
+  // Else it says "Cannot have both MPS and cuda" at the first use of either, with a GPU or without.
+  if (probe::torchHasCuda()) {
     return usageError(
-        "PyTorch allows one accelerator in a process, and this one has CUDA: no device can be "
-        "simulated beside it; set CUDA_VISIBLE_DEVICES to an empty text, or use a PyTorch without "
-        "CUDA");
+        "this PyTorch is built for CUDA, and PyTorch allows one accelerator in a process: no "
+        "device "
+        "can be simulated beside it; use one for the CPU only, as torch==2.13.0+cpu");
   }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");

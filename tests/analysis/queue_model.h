@@ -122,4 +122,10 @@ class QueueModel {
   OwnedBatch batch_;
 };
 
+inline QueueModel runOf(const ModelStep& step, int steps = 12) {
+  QueueModel model;
+  for (int i = 0; i < steps; ++i) model.run(step);
+  return model;
+}
+
 }  // namespace highwater::test

@@ -23,12 +23,6 @@ ModelStep stepOf(std::int64_t deviceUsPerOp) {
   return step;
 }
 
-QueueModel runOf(const ModelStep& step, int steps = 12) {
-  QueueModel model;
-  for (int i = 0; i < steps; ++i) model.run(step);
-  return model;
-}
-
 IdleSummary idleOf(const OwnedBatch& batch) {
   LiveStore store;
   store.apply(batch.view());

@@ -42,7 +42,8 @@ struct Op {
 };
 
 /// Steps 1 and 2, of 100 ms each from 0 on.
-OpSummary summaryOf(const std::vector<Op>& ops, OwnedBatch batch = {}) {
+OpSummary summaryOf(const std::vector<Op>& ops, OwnedBatch batch = {},
+                    std::size_t most = OpColumns::kMostOps) {
   LiveStore store;
   defineNames(store);
   store.apply(Definitions{{{kLinearOp, "aten::linear"},
@@ -56,7 +57,7 @@ OpSummary summaryOf(const std::vector<Op>& ops, OwnedBatch batch = {}) {
   batch.steps = {stepAt(1, 0, 100), stepAt(2, 100, 100)};
   for (const Op& op : ops) batch.ops.push_back(op.span());
   store.apply(batch.view());
-  return summarizeOps(store);
+  return summarizeOps(store, most);
 }
 
 const OpShare* find(const OpSummary& summary, const std::string& op) {
@@ -91,6 +92,22 @@ class TestOpSummary : public QObject {
   Q_OBJECT
 
  private slots:
+  void ofTheNewestOpsOnlyWholeStepsCount() {
+    std::vector<Op> ops;
+    for (const std::uint32_t step : {1U, 2U}) {
+      for (int i = 0; i < 5; ++i) {
+        ops.push_back({.beginMs = (step - 1) * 100 + 10 + i * 10, .ms = 2, .step = step});
+      }
+    }
+    for (const std::size_t most : {5U, 7U}) {  // two of step 1 do not make a step
+      const OpSummary summary = summaryOf(ops, {}, most);
+      QCOMPARE(summary.steps, std::uint64_t{1});
+      QCOMPARE(summary.ops, std::uint64_t{5});
+      QCOMPARE(find(summary, "aten::linear")->selfNs, 10 * kMs);
+    }
+    QCOMPARE(summaryOf(ops, {}, 3).ops, std::uint64_t{0});  // nor three of step 2
+  }
+
   void selfTimeIsWithoutTheOpsWithin() {
     const OpSummary summary = summaryOf({{kAddmmOp, 112, 5, 1, -1, 0, kLayer1},
                                          {kViewOp, 118, 1, 1},

@@ -10,19 +10,8 @@ namespace {
 
 events::OpSpan op(NameId name, std::int64_t beginNs, std::int64_t durationNs, std::uint16_t depth,
                   std::uint32_t step = 1, ThreadId thread = 1, ModuleId module = test::kLayer1,
-                  std::uint64_t grownBytes = 0) {
-  return {beginNs,
-          durationNs,
-          -1,
-          grownBytes,
-          step,
-          name,
-          module,
-          kNoId,
-          thread,
-          depth,
-          events::Phase::Forward,
-          0};
+                  std::uint64_t grownBytes = 0, events::Phase phase = events::Phase::Forward) {
+  return {beginNs, durationNs, -1, grownBytes, step, name, module, kNoId, thread, depth, phase, 0};
 }
 
 void apply(LiveStore& store, const test::OwnedBatch& batch) {
@@ -65,6 +54,25 @@ class TestOpTimes : public QObject {
     QCOMPARE(ops.selfNs(*ops.at(0)), std::int64_t{10});
   }
 
+  void anEvaluationsOpsAreOfNoStep() {
+    Named named;
+    test::OwnedBatch batch;
+    for (const std::uint32_t step : {1U, 2U}) {
+      batch.ops.push_back(op(test::kMm, step * 1000, 10, 0, step));
+    }
+    for (int i = 0; i < 5; ++i) {  // it has the number of the step before it
+      batch.ops.push_back(
+          op(test::kMm, 3000 + i * 100, 10, 0, 2, 1, test::kLayer1, 0, events::Phase::None));
+    }
+    apply(named.store, batch);
+    const OpTimes times = RunningOpTimes(&named.store).update();
+    QCOMPARE(times.byOp[0].count, std::uint64_t{7});
+    QCOMPARE(times.byOp[0].inSteps, std::uint64_t{2});
+    QCOMPARE(times.byModule[0].inSteps, std::uint64_t{2});
+    // A program without phases: nothing else is known than the step's number.
+    QCOMPARE(opTimesIn(named.store, {3000, 4000}).byOp[0].inSteps, std::uint64_t{5});
+  }
+
   void totalsByOpAndByModule() {
     Named named;
     test::OwnedBatch batch;
@@ -88,7 +96,7 @@ class TestOpTimes : public QObject {
     QVERIFY(encoder);
     QCOMPARE(encoder->selfNs, std::int64_t{70});
     QCOMPARE(encoder->count, std::uint64_t{1});
-    const OpTimes part = summarizeOps(named.store, {300, 400});
+    const OpTimes part = opTimesIn(named.store, {300, 400});
     QCOMPARE(part.byOp.size(), std::size_t{1});
     QCOMPARE(part.steps, std::uint64_t{1});
   }
@@ -102,7 +110,7 @@ class TestOpTimes : public QObject {
                            (void)running.update();
                          });
     const OpTimes grown = running.update();
-    const OpTimes whole = summarizeOps(store, {0, store.completeUpToNs() + 1});
+    const OpTimes whole = opTimesIn(store, {0, store.completeUpToNs() + 1});
     QCOMPARE(grown.steps, std::uint64_t{26});
     QCOMPARE(grown.selfNs, whole.selfNs);
     QCOMPARE(grown.byOp.size(), whole.byOp.size());

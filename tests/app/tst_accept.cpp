@@ -5,10 +5,8 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
-#include "store/recording_writer.h"
+#include "support/recording_file.h"
 #include "support/run_program.h"
-#include "support/sample_run.h"
-#include "wire/codec.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -29,12 +27,7 @@ class TestAccept : public QObject {
  private slots:
   void init() {
     path_ = folder_.filePath(QStringLiteral("run.highwater"));
-    auto writer = store::RecordingWriter::create(path_.toStdString(), {.overwrite = true});
-    QVERIFY(writer);
-    test::forEachMessage(test::makeSampleRun(), [&](const Message& message) {
-      (*writer)->take(wire::encode(message), message);
-    });
-    QVERIFY((*writer)->close());
+    QVERIFY(test::writeRecording(path_.toStdString(), test::makeSampleRun()));
   }
 
   void takesBackWhatWasAccepted() {

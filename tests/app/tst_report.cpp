@@ -9,10 +9,8 @@
 #include "app/report_json.h"
 #include "app/report_text.h"
 #include "core/exit_codes.h"
-#include "store/recording_writer.h"
+#include "support/recording_file.h"
 #include "support/run_program.h"
-#include "support/sample_run.h"
-#include "wire/codec.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -25,11 +23,7 @@ class TestReport : public QObject {
 
   QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
     const QString path = folder_.filePath(name);
-    auto writer = store::RecordingWriter::create(path.toStdString());
-    if (!writer) return {};
-    test::forEachMessage(
-        run, [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
-    return (*writer)->close() ? path : QString();
+    return test::writeRecording(path.toStdString(), run) ? path : QString();
   }
   static QJsonObject json(const QStringList& arguments) {
     const auto outcome = runHighwater(arguments);

@@ -6,10 +6,8 @@
 #include <QTest>
 
 #include "core/exit_codes.h"
-#include "store/recording_writer.h"
+#include "support/recording_file.h"
 #include "support/run_program.h"
-#include "support/sample_run.h"
-#include "wire/codec.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -24,11 +22,7 @@ class TestReportDevice : public QObject {
 
   QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
     const QString path = folder_.filePath(name);
-    auto writer = store::RecordingWriter::create(path.toStdString());
-    if (!writer) return {};
-    test::forEachMessage(
-        run, [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
-    return (*writer)->close() ? path : QString();
+    return test::writeRecording(path.toStdString(), run) ? path : QString();
   }
 
  private slots:

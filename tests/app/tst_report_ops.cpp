@@ -5,10 +5,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "store/recording_writer.h"
+#include "support/recording_file.h"
 #include "support/run_program.h"
-#include "support/sample_run.h"
-#include "wire/codec.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -44,11 +42,7 @@ class TestReportOps : public QObject {
 
   QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
     const QString path = folder_.filePath(name);
-    auto writer = store::RecordingWriter::create(path.toStdString());
-    if (!writer) return {};
-    test::forEachMessage(
-        run, [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
-    return (*writer)->close() ? path : QString();
+    return test::writeRecording(path.toStdString(), run) ? path : QString();
   }
   static QJsonObject json(const QString& path) {
     return QJsonDocument::fromJson(runHighwater({"report", path, "--json"}).out.toUtf8()).object();
@@ -62,6 +56,7 @@ class TestReportOps : public QObject {
     const QJsonObject ops = json(path)["ops"].toObject();
     QVERIFY(ops["steps"].toInt() > 3);
     QCOMPARE(ops["count"].toInt(), 3 * ops["steps"].toInt());
+    QCOMPARE(ops["forgotten"].toInt(-1), 0);
     const QJsonObject first = ops["by_op"][0].toObject();
     QCOMPARE(first["op"].toString(), QString("aten::embedding_renorm_"));
     QCOMPARE(first["count_per_step"].toDouble(), 1.0);

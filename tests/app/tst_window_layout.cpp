@@ -1,5 +1,6 @@
 // The window on a recording, offscreen: does it fit, and do its findings, ops and acceptances work.
 #include <QAction>
+#include <QElapsedTimer>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -75,8 +76,12 @@ class TestWindowLayout : public QObject {
     QVERIFY(opened.opened);
     QCOMPARE(opened.window.size(), QSize(1280, 800));
     auto* banner = opened.find<views::Banner>("endBanner");
-    const QString message = QStringLiteral("the worker said something long ").repeated(40);
+    // As long as a frame's text may be.
+    const QString message = QStringLiteral("the worker said something long ").repeated(2000);
+    QElapsedTimer clock;
+    clock.start();
     banner->showMessage(message, {}, true, QStringLiteral("Run again"));
+    QVERIFY2(clock.elapsed() < 5000, qPrintable(QString::number(clock.elapsed())));
     QApplication::processEvents();
     QCOMPARE(opened.window.size(), QSize(1280, 800));
     QCOMPARE(banner->message(), message);
@@ -112,6 +117,16 @@ class TestWindowLayout : public QObject {
     QCOMPARE(facts.front().value, QString("aten::linear"));
     opened.find<QToolButton>("opGroupingButton")->click();
     QCOMPARE(model->index(0, 0).data().toString(), QString("encoder.layers.1"));
+  }
+
+  /// The dialog that asks for a number may outlive the run that it was opened for.
+  void stepsOfARunThatEndedSetNoLevel() {
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    app::RunControl& run = window.runControl();
+    run.setProbeLevel({events::ProbeLevel::Off, 0});
+    QCOMPARE(run.options().probeLevel, QString("off"));
+    run.setProbeLevel({events::ProbeLevel::Ops, 20});
+    QCOMPARE(run.options().probeLevel, QString("off"));
   }
 
   void aFindingLeadsToItsExample() {

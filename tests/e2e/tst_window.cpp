@@ -336,6 +336,11 @@ class TestWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, 10'000);  // the seconds go on
     QVERIFY(hands.banner()->message().startsWith("Step 5 has stood in loss read for "));
     QCOMPARE(hands.state(), State::kRunning);
+    // Dismissed is dismissed, however the seconds go on.
+    hands.banner()->findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
+    QTest::qWait(2500);
+    QVERIFY(!hands.banner()->isVisible());
+    hands.banner()->show();
     auto* stop = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QCOMPARE(stop->text(), QString("Stop"));
     QTest::mouseClick(stop, Qt::LeftButton);

@@ -3,6 +3,8 @@
 #include <QElapsedTimer>
 #include <QTest>
 
+#include "analysis/op_summary.h"
+#include "analysis/op_times.h"
 #include "support/sample_run.h"
 #include "views/event_panel.h"
 #include "views/event_text.h"
@@ -15,10 +17,9 @@ using analysis::OpColumns;
 namespace {
 
 events::OpSpan op(std::int64_t beginNs, std::int64_t durationNs, ThreadId thread,
-                  std::uint16_t depth) {
-  return {
-      beginNs, durationNs, -1, 0, 1, test::kMm, kNoId, kNoId, thread, depth, events::Phase::Forward,
-      0};
+                  std::uint16_t depth, NameId name = test::kMm) {
+  return {beginNs, durationNs, -1, 0, 1, name, kNoId, kNoId, thread, depth, events::Phase::Forward,
+          0};
 }
 
 struct Bench {
@@ -159,6 +160,17 @@ class TestOpLanes : public QObject {
     QCOMPARE(bench.focus.picked()->index, first);
   }
 
+  void anOpOfAnotherThreadIsFoundFromTheTable() {
+    Bench bench({.steps = 3});
+    test::OwnedBatch batch;
+    batch.ops = {op(5'000'000'000, 1000, 7, 0), op(5'000'010'000, 1000, 8, 0, test::kCopy)};
+    bench.store.apply(Message(batch.view()));
+    bench.axis.setCursor(4'000'000'000);
+    bench.focus.pickOp({Lane::kOps, QStringLiteral("aten::_to_copy"), {}});
+    QVERIFY(bench.focus.next());
+    QCOMPARE(bench.focus.picked(), (EventRef{Lane::kOps, 1}));
+  }
+
   void nodesOfBackwardGoByTheirOwnName() {
     QCOMPARE(opForms("autograd::engine::evaluate_function: MmBackward0").back(),
              QString("MmBackward0"));
@@ -223,6 +235,11 @@ class TestOpLanes : public QObject {
     QCOMPARE(ops.forgottenUpToNs, firstNs + 2000 * std::int64_t(ops.firstRow - 1) + 1500);
     bench.focus.pick({Lane::kOps, 0});
     QVERIFY(!bench.focus.picked());
+    // What counts ops says so as well, unless it counted them before.
+    QCOMPARE(analysis::summarizeOps(bench.store).forgotten, std::uint64_t{ops.firstRow});
+    QVERIFY(analysis::RunningOpTimes(&bench.store).update().partial);
+    QVERIFY(analysis::opTimesIn(bench.store, {0, ns}).partial);
+    QVERIFY(!analysis::opTimesIn(bench.store, {ops.forgottenUpToNs, ns}).partial);
     bench.axis.setExtent({0, ns});
     bench.axis.setVisible({ops.forgottenUpToNs - 500'000'000, ops.forgottenUpToNs + 500'000'000});
     bench.pane.refresh();
