@@ -24,8 +24,9 @@ namespace highwater::probe {
 /// Events with a time, on the current stream of the thread that records. Likewise.
 [[nodiscard]] std::unique_ptr<EventSource> makeCudaEvents();
 
-/// Gives cached blocks back; waits for the device. Likewise.
+/// Waits for the device. Likewise.
 void synchronizeCuda();
+/// Gives cached blocks back. Likewise.
 void emptyCudaCache();
 
 }  // namespace highwater::probe
