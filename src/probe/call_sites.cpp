@@ -31,6 +31,13 @@ bool beginsWithOneOf(std::string_view name, const std::vector<std::string>& pref
   });
 }
 
+// What a place takes in a frame beside its texts: table, offsets, ids, lengths, padding.
+constexpr std::size_t kDefinitionOverheadBytes = 64;
+
+std::size_t bytesOf(const CallSiteDefinition& site) {
+  return site.function.size() + site.file.size() + kDefinitionOverheadBytes;
+}
+
 // PyTorch's own libraries, as its packages name them.
 const std::vector<std::string> kTorchLibraries = {"libtorch", "libc10", "_C."};
 const std::vector<std::string> kSystemLibraries = {
@@ -92,13 +99,24 @@ CallSiteId CallSites::intern(const std::vector<const void*>& stack, const void* 
   return id;
 }
 
-void CallSites::takeNew(Definitions& out) {
-  std::deque<Pending> pending;
-  {
-    const std::lock_guard lock(mutex_);
-    pending.swap(pending_);
+std::optional<CallSites::Pending> CallSites::nextPending() {
+  const std::lock_guard lock(mutex_);
+  if (pending_.empty()) return std::nullopt;
+  std::optional<Pending> next(std::move(pending_.front()));
+  pending_.pop_front();
+  return next;
+}
+
+bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {
+  std::size_t bytes = 0, counted = out.callSites.size();
+  while (bytes < maxBytes) {
+    const auto pending = nextPending();
+    if (!pending) return false;
+    define(out, *pending);
+    for (; counted < out.callSites.size(); ++counted) bytes += bytesOf(out.callSites[counted]);
   }
-  for (const Pending& each : pending) define(out, each);
+  const std::lock_guard lock(mutex_);
+  return !pending_.empty();
 }
 
 CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place) {
@@ -121,7 +139,7 @@ void CallSites::define(Definitions& out, const Pending& pending) {
   for (const void* address : pending.frames) {
     for (SourcePlace& place : symbolizer_->placesOf(address)) {
       if (isLibraryFunction(place.function) || places.size() == kKept) continue;
-      place.function.resize(std::min(place.function.size(), wire::kMaxTextBytes));
+      place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
       place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
       places.push_back(std::move(place));
     }

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -34,8 +36,9 @@ class CallSites {
   [[nodiscard]] CallSiteId intern(const std::vector<const void*>& stack, const void* from);
 
   /// Names what was interned since the last call and moves it to the end of `out`: the innermost
-  /// kKept frames each, as nodes from the outermost to the innermost, whose id the events have.
-  void takeNew(Definitions& out);
+  /// kKept frames each, as nodes from the outermost to the innermost, whose id the events have. No
+  /// more than some places over `maxBytes` of a frame, but at least one; true where some are left.
+  bool takeNew(Definitions& out, std::size_t maxBytes = std::numeric_limits<std::size_t>::max());
 
   static constexpr std::size_t kKept = 3;
 
@@ -52,6 +55,7 @@ class CallSites {
   [[nodiscard]] Owner ownerOf(const void* address);
   [[nodiscard]] std::vector<const void*> usersFrames(const std::vector<const void*>& stack,
                                                      const void* from);
+  [[nodiscard]] std::optional<Pending> nextPending();
   void define(Definitions& out, const Pending& pending);
   [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
 

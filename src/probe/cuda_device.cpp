@@ -71,10 +71,13 @@ class CudaEvents : public EventSource {
 
 }  // namespace
 
+bool torchHasCuda() {
+  return at::globalContext().hasCUDA();
+}
+
 bool cudaAvailable() {
   try {
-    return at::globalContext().hasCUDA() &&
-           c10::impl::VirtualGuardImpl(kDevice.type()).deviceCount() > 0;
+    return torchHasCuda() && c10::impl::VirtualGuardImpl(kDevice.type()).deviceCount() > 0;
   } catch (const std::exception&) {
     return false;
   }

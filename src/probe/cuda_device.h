@@ -10,7 +10,10 @@
 /// (tests/bench/run accelerator). MPS is what the rest is written for.
 namespace highwater::probe {
 
-/// True where this libtorch finds a CUDA device.
+/// True where this libtorch was built for CUDA, whether there is a device or not.
+[[nodiscard]] bool torchHasCuda();
+
+/// True where it finds one.
 [[nodiscard]] bool cudaAvailable();
 
 /// Current allocated, reserved as driver's, the device's memory as recommended (PyTorch 2.10 and

@@ -30,7 +30,7 @@ NameTable::Interned NameTable::internBelow(std::string_view text, NameId cap) {
   text = text.substr(0, wire::kMaxTextBytes);
   const std::lock_guard lock(mutex_);
   if (const auto found = ids_.find(text); found != ids_.end()) return {found->second, found->first};
-  if (nextName_ >= cap) return {kOtherId, {}};
+  if (nextName_ >= cap) return {kOtherId, ""};
   const std::string_view kept = texts_.emplace_back(text);
   const NameId id = nextName_++;
   ids_.emplace(kept, id);

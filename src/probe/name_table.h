@@ -21,7 +21,7 @@ class NameTable {
  public:
   struct Interned {
     NameId id = kNoId;
-    std::string_view text;  ///< lives as long as the table
+    std::string_view text = "";  ///< lives as long as the table; empty where it is not kept
   };
 
   /// The id of `text`, cut to kMaxTextBytes; kOtherId once kMaxNames is reached. Any thread.
@@ -56,7 +56,7 @@ class NameCache {
  public:
   using Classify = std::uint8_t (*)(std::string_view text);
   struct Entry {
-    std::string_view text;
+    std::string_view text = "";
     NameId id = kNoId;
     std::uint8_t tag = 0;
     bool marked = false;  ///< the owner's own mark

@@ -111,7 +111,7 @@ void OpStack::recordOp(const Frame& frame, std::int64_t currentBytes) {
   const std::int64_t nowNs = recorder_.now();
   const std::int64_t before = frame.detail.currentBytes;
   const std::int64_t grown = before < 0 ? 0 : std::max<std::int64_t>(currentBytes - before, 0);
-  lane_.pushOp(frame.beginNs, nowNs - frame.beginNs, currentBytes,
+  lane_.pushOp(frame.beginNs, Recorder::lengthNs(frame.beginNs, nowNs), currentBytes,
                static_cast<std::uint64_t>(grown), recorder_.step(), frame.name->id, frame.module,
                frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
                recorder_.phase(), static_cast<std::uint8_t>(backwardNodes_ > 0));
@@ -132,23 +132,34 @@ void OpStack::report(const Frame& frame) {
   const bool waits = (frame.flags & kWaits) != 0;
   if (waits && isWaitOfFallback(frame)) {
     if (Frame* fallback = fallbackOf(depth_)) {
-      fallback->fallbackWaitNs += recorder_.now() - frame.beginNs;
+      fallback->fallbackWaitNs += Recorder::lengthNs(frame.beginNs, recorder_.now());
     }
     return;
   }
-  const events::Phase phase = recorder_.phase();
-  const std::uint32_t step = recorder_.step();
-  if ((frame.flags & kFellBack) != 0) {
-    const CallSiteId site = callSites_.here();
-    recorder_.record([&](std::int64_t nowNs) {
-      return events::FallbackEvent(frame.beginNs, nowNs - frame.beginNs, frame.fallbackWaitNs,
-                                   frame.bytesToCpu, frame.bytesToDevice, step, frame.name->id,
-                                   frame.module, site, lane_.id(), phase);
-    });
-    return;
+  const bool fellBack = (frame.flags & kFellBack) != 0;
+  const bool isInner = (frame.flags & (kInsideWait | kInsideFallback)) != 0;
+  if (!fellBack && (!frame.wait.blocks || isInner)) return;
+  lane_.beginWrite(recorder_.now());
+  // Before the stack is looked at, which takes longer than some waits.
+  const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, recorder_.now());
+  const CallSiteId site = callSites_.here();
+  if (fellBack) {
+    pushFallback(frame, lengthNs, site);
+  } else {
+    pushSyncPoint(frame, lengthNs, site);
   }
+  lane_.endWrite();
+}
+
+void OpStack::pushFallback(const Frame& frame, std::int64_t lengthNs, CallSiteId site) {
+  lane_.push(EventRecord(
+      events::FallbackEvent(frame.beginNs, lengthNs, std::min(frame.fallbackWaitNs, lengthNs),
+                            frame.bytesToCpu, frame.bytesToDevice, recorder_.step(), frame.name->id,
+                            frame.module, site, lane_.id(), recorder_.phase())));
+}
+
+void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site) {
   events::SyncKind kind = frame.wait.kind;
-  if (!frame.wait.blocks || (frame.flags & (kInsideWait | kInsideFallback)) != 0) return;
   NameId op = frame.name->id;
   if (!isCopy(kind)) {
     const NameCache::Entry& called = *calledOp(depth_).name;
@@ -156,13 +167,11 @@ void OpStack::report(const Frame& frame) {
     if (!plain) op = called.id;
     if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
   }
-  const CallSiteId site = callSites_.here();
-  recorder_.record([&](std::int64_t nowNs) {
-    return events::SyncPoint(
-        frame.beginNs, nowNs - frame.beginNs, frame.wait.bytes, step, op, frame.module, site,
-        lane_.id(), kind, phase,
-        static_cast<std::uint8_t>(recorder_.deliberate() || isDeliberate(kind, phase)));
-  });
+  const events::Phase phase = recorder_.phase();
+  const bool deliberate = recorder_.deliberate() || isDeliberate(kind, phase);
+  lane_.push(EventRecord(events::SyncPoint(frame.beginNs, lengthNs, frame.wait.bytes,
+                                           recorder_.step(), op, frame.module, site, lane_.id(),
+                                           kind, phase, static_cast<std::uint8_t>(deliberate))));
 }
 
 }  // namespace highwater::probe

@@ -97,7 +97,10 @@ class OpStack {
   }
   /// The innermost op ends.
   void end() {
-    if (const Frame* frame = close()) leave(*frame);
+    const Frame* frame = close();
+    if (!frame) return;
+    reportIfItCounts(*frame);
+    leave(*frame);
   }
   /// The innermost op ends and is recorded as an op. `currentBytes` is current allocated now, -1
   /// where it is not known.
@@ -105,6 +108,7 @@ class OpStack {
     const Frame* frame = close();
     if (!frame) return;
     recordOp(*frame, currentBytes);
+    reportIfItCounts(*frame);
     leave(*frame);
   }
 
@@ -147,10 +151,10 @@ class OpStack {
     // Began before we looked: the innermost open span is then not an op's but a phase's.
     if (depth_ == 0) return nullptr;
     lane_.openSpans().pop();
-    if (--depth_ >= kMaxDepth) return nullptr;
-    const Frame& frame = frames_[depth_];
+    return --depth_ < kMaxDepth ? &frames_[depth_] : nullptr;
+  }
+  void reportIfItCounts(const Frame& frame) {
     if ((frame.flags & (kWaits | kFellBack)) != 0) report(frame);
-    return &frame;
   }
   void leave(const Frame& frame) {
     if ((frame.flags & kBackwardNode) == 0) return;
@@ -166,6 +170,8 @@ class OpStack {
   /// The op that the user called: the outermost above `depth` within the same node of backward.
   [[nodiscard]] const Frame& calledOp(std::uint32_t depth) const;
   void report(const Frame& frame);
+  void pushFallback(const Frame& frame, std::int64_t lengthNs, CallSiteId site);
+  void pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site);
   void recordOp(const Frame& frame, std::int64_t currentBytes);
 
   Recorder& recorder_;

@@ -32,7 +32,7 @@ class PhaseScope {
     recorder_.lane().openSpans().pop();
     if (recorded_) {
       recorder_.record([this](std::int64_t nowNs) {
-        return events::PhaseSpan(beginNs_, nowNs - beginNs_, recorder_.step(),
+        return events::PhaseSpan(beginNs_, Recorder::lengthNs(beginNs_, nowNs), recorder_.step(),
                                  recorder_.lane().id(), phase_);
       });
     }

@@ -34,6 +34,11 @@ class Recorder {
   [[nodiscard]] const RunClock& clock() const { return clock_; }
   /// Nanoseconds since the run's epoch: the time of an event that happens now.
   [[nodiscard]] std::int64_t now() const { return ticks_.now() - clock_.monotonicEpochNs; }
+  /// From one now() to a later one of the same thread. Where the clock was corrected in between,
+  /// the later one may be some nanoseconds early; a span's length is never negative.
+  [[nodiscard]] static std::int64_t lengthNs(std::int64_t beginNs, std::int64_t endNs) {
+    return endNs > beginNs ? endNs - beginNs : 0;
+  }
   /// now() as somebody saw it last, for what needs no better: the clock is much of what looking at
   /// an op costs. The sampler, the sender and each phase see to it that it is some ms old at most.
   [[nodiscard]] std::int64_t recentNs() const { return recentNs_.load(std::memory_order_relaxed); }

@@ -65,8 +65,8 @@ bool Sender::sendDefinitions() {
   while (true) {
     Definitions definitions;
     const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
-                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes);
-    recorder_.callSites().takeNew(definitions);
+                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes) |
+                      recorder_.callSites().takeNew(definitions, kMaxDefinitionBytes);
     if (!definitions.empty() && !writer_.send(definitions)) return false;
     if (!more) return true;
   }
@@ -74,6 +74,7 @@ bool Sender::sendDefinitions() {
 
 std::int64_t Sender::drainLanes() {
   const std::int64_t nowNs = recorder_.now();
+  orderTicks();
   const auto lanes = recorder_.lanes();
   std::int64_t complete = nowNs;
   for (const auto& lane : lanes) complete = std::min(complete, lane->completeUpTo(nowNs));

@@ -25,12 +25,13 @@ void cutArguments(std::string& name) {
 
 /// A template's instance is demangled with its result before its name: "float at::item<float>".
 void cutResult(std::string& name) {
+  if (name.find("operator ") != std::string::npos) return;  // "A::operator bool" has none
   int depth = 0;
   for (std::size_t i = name.size(); i-- > 0;) {
     const char c = name[i];
     if (c == '>' || c == ')') ++depth;
     if (c == '<' || c == '(') --depth;
-    if (c == ' ' && depth == 0 && name.compare(0, i, "operator") != 0) {
+    if (c == ' ' && depth == 0) {
       name.erase(0, i + 1);
       return;
     }
@@ -54,12 +55,16 @@ void cutTemplateArguments(std::string& name) {
 
 std::string functionName(const char* symbol) {
   if (!symbol || *symbol == '\0') return {};
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  std::string name(status == 0 && demangled ? demangled : symbol);
-  std::free(demangled);
-  cutArguments(name);
-  cutResult(name);
+  std::string name(symbol);
+  // Anything else would be taken for a type: "f" for float.
+  if (name.starts_with("_Z")) {
+    int status = 0;
+    char* demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    if (status == 0 && demangled) name = demangled;
+    std::free(demangled);
+    cutArguments(name);
+    cutResult(name);
+  }
   cutTemplateArguments(name);
   return name;
 }

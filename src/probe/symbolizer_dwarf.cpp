@@ -44,9 +44,7 @@ std::string callFile(Dwarf_Die* unit, Dwarf_Die* inlined) {
 class DwarfSymbolizer : public Symbolizer {
  public:
   DwarfSymbolizer() : dwfl_(dwfl_begin(&callbacks())) {
-    if (!dwfl_) return;
-    dwfl_linux_proc_report(dwfl_, ::getpid());
-    dwfl_report_end(dwfl_, nullptr, nullptr);
+    if (dwfl_) reportLibraries();
   }
   ~DwarfSymbolizer() override { dwfl_end(dwfl_); }
 
@@ -55,6 +53,10 @@ class DwarfSymbolizer : public Symbolizer {
     // A return address may be the first of the next function.
     const auto address = reinterpret_cast<Dwarf_Addr>(returnAddress) - 1;
     Dwfl_Module* module = dwfl_addrmodule(dwfl_, address);
+    if (!module) {  // of a library that was loaded since
+      reportLibraries();
+      module = dwfl_addrmodule(dwfl_, address);
+    }
     if (!module) return {};
     SourcePlace place;
     if (Dwfl_Line* line = dwfl_module_getsrc(module, address)) {
@@ -72,6 +74,12 @@ class DwarfSymbolizer : public Symbolizer {
   }
 
  private:
+  void reportLibraries() {
+    dwfl_report_begin(dwfl_);
+    dwfl_linux_proc_report(dwfl_, ::getpid());
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+  }
+
   static const Dwfl_Callbacks& callbacks() {
     // Separate debug files are not looked for: that may ask a server.
     static const Dwfl_Callbacks callbacks = {

@@ -12,6 +12,7 @@
 #include "probe/module_stack.h"
 #include "probe/open_spans.h"
 #include "probe/spsc_ring.h"
+#include "probe/tick_source.h"
 
 namespace highwater::probe {
 
@@ -42,7 +43,10 @@ class ThreadLane {
 
   /// Owner. Between begin and end an event gets its time, from a look at the clock after this call,
   /// and is pushed: until then the sender must not call anything after `nowNs` complete.
-  void beginWrite(std::int64_t nowNs) { writingSince_.store(nowNs, std::memory_order_seq_cst); }
+  void beginWrite(std::int64_t nowNs) {
+    writingSince_.store(nowNs, std::memory_order_seq_cst);
+    orderTicks();
+  }
   /// The same for an op: the store may be seen some hundred nanoseconds after the look at the
   /// clock, and the op's end then lie that much before a time that was called complete. Keeping
   /// their order would be a good part of what recording an op costs.
@@ -60,7 +64,8 @@ class ThreadLane {
   void abandon() { abandoned_.store(true, std::memory_order_release); }
   [[nodiscard]] bool abandoned() const { return abandoned_.load(std::memory_order_acquire); }
 
-  /// Sender. The time that nothing is missing before, given that it is `nowNs`.
+  /// Sender. The time that nothing is missing before, given that it is `nowNs`, with orderTicks()
+  /// after the look at the clock.
   [[nodiscard]] std::int64_t completeUpTo(std::int64_t nowNs) const {
     const std::int64_t since = writingSince_.load(std::memory_order_seq_cst);
     return since == kNotWriting ? nowNs : std::min(nowNs, since);

@@ -1,7 +1,6 @@
 #include "probe/tick_clock.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace highwater::probe {
@@ -50,16 +49,22 @@ void TickClock::adjust() {
   if (before.ns == 0 || pair.ticks <= before.ticks) return;
   const double pace =
       static_cast<double>(pair.ns - before.ns) / static_cast<double>(pair.ticks - before.ticks);
-  const std::int64_t shown = old ? old->at(pair.ticks) : pair.ns;
-  const std::int64_t behind = pair.ns - shown;
-  if (old && std::abs(behind) > kJumpNs) {
-    // The ticks stood still or jumped meanwhile: what they say of the pace is wrong.
-    lay({pair.ticks, pair.ns, old->slope});
-    return;
-  }
+  lay(old ? corrected(*old, pair, pace * kOne)
+          : Line{pair.ticks, pair.ns, static_cast<std::int64_t>(pace * kOne)});
+}
+
+TickClock::Line TickClock::corrected(const Line& old, const Pair& pair, double slope) {
+  const std::int64_t behind = pair.ns - old.at(pair.ticks);
+  if (behind > kJumpNs) return {pair.ticks, pair.ns, old.slope};
+  // The ticks went on while the system's clock stood still: what they say of the pace is wrong.
+  // Time must not go back, so it stays ahead.
+  if (behind < -kJumpNs) slope = static_cast<double>(old.slope);
   const double correction =
       std::clamp(static_cast<double>(behind) / kAdjustEveryNs, -kMaxCorrection, kMaxCorrection);
-  lay({pair.ticks, shown, static_cast<std::int64_t>(pace * (1 + correction) * kOne)});
+  // From here on, not from the pair: who adjusts may have lost its core since, and what others read
+  // meanwhile must not come again.
+  const std::uint64_t from = readTicks();
+  return {from, old.at(from), static_cast<std::int64_t>(slope * (1 + correction))};
 }
 
 }  // namespace highwater::probe

@@ -36,8 +36,10 @@ class TickClock {
   }
 
   /// Compares with the system's clock and corrects: a small difference by a little more or less
-  /// speed, so that time stays continuous; a big one (the machine slept) at once. Some times a
-  /// second, any thread; it does nothing where the last time was less than kAdjustEveryNs ago.
+  /// speed, so that time stays continuous; where it is far behind (the machine slept, and the ticks
+  /// with it) at once. Never at once where it is ahead, since time must not go back: an op's end
+  /// would come before its begin. Some times a second, any thread; it does nothing where the last
+  /// time was less than kAdjustEveryNs ago.
   void adjust();
 
   [[nodiscard]] bool usesTicks() const { return line_.load(std::memory_order_acquire) != nullptr; }
@@ -46,7 +48,6 @@ class TickClock {
   static constexpr std::int64_t kAdjustEveryNs = 500'000'000;
   static constexpr std::int64_t kJumpNs = 20'000'000;
 
- private:
   /// ns = base + (ticks - from) * slope / 2^32. Whole numbers: a double would lose nanoseconds.
   struct Line {
     std::uint64_t fromTicks = 0;
@@ -64,6 +65,10 @@ class TickClock {
     std::int64_t ns = 0;
   };
 
+  /// The line after `old`, given where the system's clock is; `slope` as both clocks say.
+  [[nodiscard]] static Line corrected(const Line& old, const Pair& pair, double slope);
+
+ private:
   [[nodiscard]] static Pair readPair();
   void lay(const Line& line);
 

@@ -4,14 +4,16 @@
 
 #if defined(__APPLE__)
 #include <mach/mach_time.h>
-#elif defined(__x86_64__)
+#endif
+#if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
 namespace highwater::probe {
 
 /// The processor's counter of time: some nanoseconds to read, in a unit of its own. Not ordered
-/// against the instructions around it, which may move by some tens of nanoseconds.
+/// against the instructions around it: a load that waits for another core is over some microseconds
+/// after a tick that the program reads later. orderTicks() in between says otherwise.
 [[nodiscard]] inline std::uint64_t readTicks() noexcept {
 #if defined(__APPLE__)
   return ::mach_absolute_time();
@@ -23,6 +25,16 @@ namespace highwater::probe {
   return ticks;
 #else
   return 0;
+#endif
+}
+
+/// Ticks that are read after this call are later than all memory accesses before it, and those that
+/// are read before it earlier than all accesses after it.
+inline void orderTicks() noexcept {
+#if defined(__x86_64__)
+  _mm_lfence();
+#elif defined(__aarch64__)
+  asm volatile("dsb ish\n\tisb" ::: "memory");
 #endif
 }
 

@@ -99,9 +99,13 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
-  // PyTorch refuses two accelerators in one process ("Cannot have both MPS and cuda"). CUDA looks at
-  // this at its first use, which is yet to come.
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  // Else it says "Cannot have both MPS and cuda" at the first use of either, with a GPU or without.
+  if (probe::torchHasCuda()) {
+    return usageError(
+        "this PyTorch is built for CUDA, and PyTorch allows one accelerator in a process: no "
+        "device "
+        "can be simulated beside it; use one for the CPU only, as torch==2.13.0+cpu");
+  }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
   if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
   report.selected = "mps";

@@ -101,7 +101,12 @@ CheckResult peaksAreCaught() {
   at::Tensor base = bytesOnMps(kMiB);
   peaks->reset();
   const auto before = peaks->read();
-  if (!before) return skipped("not available in PyTorch " TORCH_VERSION " (2.9 or later has it)");
+  if (!before) {
+    constexpr bool kHasThem =
+        TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9);
+    if (kHasThem) return failed("the device has no statistics in PyTorch " TORCH_VERSION);
+    return skipped("not available in PyTorch " TORCH_VERSION " (2.9 or later has it)");
+  }
   at::Tensor brief = bytesOnMps(kSize);
   release(brief);
   const auto after = peaks->read();

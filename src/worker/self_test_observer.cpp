@@ -107,16 +107,25 @@ CheckResult namesNeedTheirText() {
   });
   std::map<std::string, std::set<const void*>> pointers;
   std::map<const void*, std::set<std::string>> texts;
+  std::set<const void*> lasting;
   for (const SeenOp& each : ops) {
     pointers[each.name].insert(each.namePointer);
     texts[each.namePointer].insert(each.name);
+    if (each.outputs > 0) lasting.insert(each.namePointer);
   }
   std::size_t most = 0, reused = 0;
   for (const auto& [name, at] : pointers) most = std::max(most, at.size());
   for (const auto& [pointer, names] : texts) reused += names.size() > 1 ? 1 : 0;
   const std::vector<Measure> measures = {{"names", double(pointers.size()), ""},
                                          {"most pointers of a name", double(most), ""},
-                                         {"pointers with several names", double(reused), ""}};
+                                         {"pointers with several names", double(reused), ""},
+                                         {"lasting pointers", double(lasting.size()), ""}};
+  if (lasting.empty()) return failed("no op says how many results its schema has", measures);
+  for (const void* pointer : lasting) {
+    if (texts[pointer].size() < 2) continue;
+    return failed("the name of " + *texts[pointer].begin() + " is not for ever at its address",
+                  measures);
+  }
   if (most < 2 && reused == 0) {
     return unknown("each name had one pointer here; by its text it is the same one", measures);
   }
@@ -145,7 +154,9 @@ std::vector<SelfCheck> observerChecks() {
   return {
       check("op-inputs", "A RecordFunction callback sees each op and its inputs.",
             "probe/op_observer, probe/op_tensors", &inputsAreSeen),
-      check("op-names", "The same op's name comes at several addresses: only its text tells.",
+      check("op-names",
+            "An op's name comes at several addresses, and only its text tells; where the op has a "
+            "schema with results, the text stays at its address.",
             "probe/name_table", &namesNeedTheirText),
       check("backward-link",
             "A node of backward carries the thread and the sequence number of the "

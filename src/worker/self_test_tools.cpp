@@ -33,7 +33,8 @@ std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function)
             at::RecordFunction::currentThreadId(),
             function.forwardThreadId(),
             -1,
-            function.inputs().size()};
+            function.inputs().size(),
+            function.num_outputs()};
   auto& open = openIndices();
   if (!open.empty()) op.parent = open.back();
   const std::lock_guard lock(trace->mutex);

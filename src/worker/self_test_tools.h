@@ -52,6 +52,7 @@ struct SeenOp {
   std::uint64_t forwardThread = 0;
   int parent = -1;  ///< index of the op around it on its thread
   std::size_t inputs = 0;
+  std::size_t outputs = 0;  ///< that its schema names; 0 where it has none
 };
 
 /// Everything that runs while `program` does, on all threads, in the order in which it began.

@@ -1,5 +1,6 @@
 #include <QTest>
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class TestCallSites : public QObject {
   void namesFunctionFileAndLine();
   void tellsCallersApart();
   void definesEachPlaceOnce();
+  void sharesAFrame();
+  void knowsLibrariesThatCameLater();
   void ignoresLibraries();
   void neitherAllocatesNorLocksAgain();
   void cutsNames_data();
@@ -93,6 +96,33 @@ void TestCallSites::definesEachPlaceOnce() {
   QVERIFY(none.empty());
 }
 
+void TestCallSites::sharesAFrame() {
+  CallSites sites;
+  CallSiteCache cache(sites);
+  const CallSiteId one = outerFunction(cache, false);
+  const CallSiteId other = outerFunction(cache, true);
+  Definitions first, second;
+  QVERIFY(sites.takeNew(first, 1));
+  QVERIFY(!sites.takeNew(second, 1000'000));
+  QCOMPARE(first.callSites.back().id, one);
+  QCOMPARE(second.callSites.back().id, other);
+}
+
+void TestCallSites::knowsLibrariesThatCameLater() {
+#if defined(__linux__)
+  const auto symbolizer = makeSymbolizer();
+  (void)symbolizer->placesOf(reinterpret_cast<const void*>(&std::strlen));
+  // Of the C library, and not among those that a program is linked with.
+  void* library = ::dlopen("libthread_db.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) QSKIP("there is no libthread_db.so.1 to load");
+  const auto* function = static_cast<const char*>(::dlsym(library, "td_init"));
+  QVERIFY(function);
+  const auto places = symbolizer->placesOf(function + 1);
+  QVERIFY(!places.empty());
+  QCOMPARE(places[0].function, std::string("td_init"));
+#endif
+}
+
 void TestCallSites::ignoresLibraries() {
   CallSites sites;
   sites.ignoreLibrary("tst_call_sites");
@@ -129,6 +159,10 @@ void TestCallSites::cutsNames_data() {
                              << "highwater::probe::CallSites::here";
   QTest::newRow("operator") << "_ZN1AclEi"
                             << "A::operator()";
+  QTest::newRow("conversion") << "_ZNK1AcvyEv"
+                              << "A::operator unsigned long long";
+  QTest::newRow("C name like a type") << "f"
+                                      << "f";
   QTest::newRow("anonymous") << "_ZN12_GLOBAL__N_13fooEv"
                              << "(anonymous namespace)::foo";
   QTest::newRow("nothing") << ""

@@ -74,6 +74,7 @@ class TestOpStack : public QObject {
   void keepsTwoFallbacksApart();
   void namesTheFunctionalFormOnce();
   void reportsAFallbackInsteadOfItsWaits();
+  void timesAFallbackThatItKnowsFromItsBegin();
   void survivesDepthAndOddEnds();
   void namesTheOpThatReadsValues();
   void mergesReadsOfAnOpThatIsKnownToWait();
@@ -207,6 +208,27 @@ void TestOpStack::reportsAFallbackInsteadOfItsWaits() {
   QCOMPARE(ops.fallbacks.size(), std::size_t{1});
   QCOMPARE(ops.syncs.size(), std::size_t{1});
   QCOMPARE(ops.syncs[0].kind(), SyncKind::ScalarRead);
+}
+
+void TestOpStack::timesAFallbackThatItKnowsFromItsBegin() {
+  constexpr std::int64_t kBeforeNs = 2'000'000;  // in the op, before it goes to the CPU
+  Ops ops;
+  for (int i = 0; i < 2; ++i) {
+    ops.begin("aten::mode");
+    const std::int64_t until = monotonicNs() + kBeforeNs;
+    while (monotonicNs() < until) {
+    }
+    ops.op("aten::_to_cpu", kToCpu).end();
+  }
+  const std::int64_t endNs = ops.recorder().now();
+  ops.drain();
+  QCOMPARE(ops.fallbacks.size(), std::size_t{2});
+  // The first time its begin was not looked at.
+  QVERIFY(ops.fallbacks[0].begin_ns() > kBeforeNs / 10 * 9);
+  QVERIFY(ops.fallbacks[0].begin_ns() + ops.fallbacks[0].duration_ns() <=
+          ops.fallbacks[1].begin_ns());
+  QVERIFY(ops.fallbacks[1].duration_ns() > kBeforeNs / 10 * 9);
+  QVERIFY(ops.fallbacks[1].begin_ns() + ops.fallbacks[1].duration_ns() <= endNs);
 }
 
 void TestOpStack::survivesDepthAndOddEnds() {
