@@ -241,19 +241,21 @@ void LiveStore::addOp(const events::OpSpan& op) {
 }
 
 std::uint8_t LiveStore::stallLook(const events::OpSpan& op) const {
-  // The probe stamps an op and the stall that it is with one time.
-  const auto isHere = [&op](const SpanIndex& lane, const auto& events, std::size_t i) {
-    return lane[i].beginNs == op.begin_ns() && events[lane[i].payload].thread() == op.thread();
+  // The probe stamps an op and the stall that it is with one time. More stalls at one time than
+  // threads could have are none to search through.
+  constexpr std::size_t kMostAtOnce = 64;
+  const auto here = [&op](const SpanIndex& lane, const auto& events) {
+    const std::size_t first = lane.firstFrom(op.begin_ns());
+    for (std::size_t i = first; i < std::min(lane.size(), first + kMostAtOnce); ++i) {
+      if (lane[i].beginNs != op.begin_ns()) break;
+      const auto& event = events[lane[i].payload];
+      if (event.thread() == op.thread()) return &event;
+    }
+    return decltype(events.data()){};
   };
-  for (std::size_t i = fallbackLane_.firstFrom(op.begin_ns());
-       i < fallbackLane_.size() && fallbackLane_[i].beginNs == op.begin_ns(); ++i) {
-    if (isHere(fallbackLane_, fallbacks_, i)) return OpLook::kFallback;
-  }
-  for (std::size_t i = syncLane_.firstFrom(op.begin_ns());
-       i < syncLane_.size() && syncLane_[i].beginNs == op.begin_ns(); ++i) {
-    if (isHere(syncLane_, syncPoints_, i)) return lookOf(syncPoints_[syncLane_[i].payload]);
-  }
-  return 0;
+  if (here(fallbackLane_, fallbacks_)) return OpLook::kFallback;
+  const events::SyncPoint* sync = here(syncLane_, syncPoints_);
+  return sync ? lookOf(*sync) : std::uint8_t{0};
 }
 
 std::string LiveStore::threadName(ThreadId id) const {

@@ -44,7 +44,8 @@ void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
 
 void OpColumns::markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t look) {
   for (auto lane = lanes.lower_bound({thread, 0});
-       lane != lanes.end() && lane->first.first == thread; ++lane) {
+       lane != lanes.end() && lane->first.first == thread && lane->first.second <= kDeepestStall;
+       ++lane) {
     SpanIndex& spans = lane->second;
     const std::size_t i = spans.firstFrom(beginNs);
     if (i < spans.size() && spans[i].beginNs == beginNs) {

@@ -26,6 +26,9 @@ struct OpLook {
 struct OpColumns {
   using LaneKey = std::pair<ThreadId, std::uint16_t>;
   static constexpr std::size_t kMostOps = std::size_t{4} << 20;
+  /// The probe follows ops no deeper; a recording may claim 65535 depths, and each stall would
+  /// search them all.
+  static constexpr std::uint16_t kDeepestStall = 64;
 
   std::vector<events::OpSpan> records;  ///< the first one is of row `firstRow`
   std::map<LaneKey, SpanIndex> lanes;
@@ -42,7 +45,8 @@ struct OpColumns {
   [[nodiscard]] std::int64_t selfNs(const events::OpSpan& op) const;
 
   void add(const events::OpSpan& op, std::uint8_t look);
-  /// A stall that came after its op: the op of `thread` that began at `beginNs` gets its look.
+  /// A stall that came after its op: the op of `thread` that began at `beginNs` gets its look. One
+  /// deeper than kDeepestStall keeps its own.
   void markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t look);
   /// Forgets ops from the oldest on until there are at most `most`.
   void forgetDownTo(std::size_t most);
