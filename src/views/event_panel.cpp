@@ -108,9 +108,9 @@ void EventPanel::paintEvent(QPaintEvent*) {
       painter.drawText(lines_[i].value, Qt::AlignVCenter | Qt::AlignRight, facts_[i].value);
       continue;
     }
-    QTextLayout text(facts_[i].value, painter.font());
-    wrapTo(text, lines_[i].value.width());
-    text.draw(&painter, lines_[i].value.topLeft(), {}, lines_[i].value);
+    QTextLayout wrapped(facts_[i].value, painter.font());
+    wrapTo(wrapped, lines_[i].value.width());
+    wrapped.draw(&painter, lines_[i].value.topLeft(), {}, lines_[i].value);
   }
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
