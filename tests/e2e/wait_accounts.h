@@ -15,8 +15,9 @@ namespace highwater::test {
 struct Span {
   std::int64_t beginNs = 0, endNs = 0;
   [[nodiscard]] bool holds(std::int64_t ns) const { return ns >= beginNs && ns < endNs; }
-  [[nodiscard]] bool holds(const Span& other) const {
-    return other.beginNs >= beginNs && other.endNs <= endNs;
+  /// `slackNs`: how far the other may reach out.
+  [[nodiscard]] bool holds(const Span& other, std::int64_t slackNs) const {
+    return other.beginNs >= beginNs - slackNs && other.endNs <= endNs + slackNs;
   }
   [[nodiscard]] double ms() const { return static_cast<double>(endNs - beginNs) / 1e6; }
 };
