@@ -62,9 +62,9 @@ class TestValidator : public QObject {
     refuses(Validator(StreamSource::kWorker, "secret"), stranger, Violation::kToken);
     refuses(Validator(StreamSource::kWorker), stranger, Violation::kToken);
 
-    Hello cuda = test::hello();
-    cuda.device.selected = "cuda";
-    refuses(Validator(StreamSource::kWorker), cuda, Violation::kUnknownEnum);
+    Hello xpu = test::hello();
+    xpu.device.selected = "xpu";
+    refuses(Validator(StreamSource::kWorker), xpu, Violation::kUnknownEnum);
     Hello ratio = test::hello();
     ratio.limits.lowWatermarkRatio = std::numeric_limits<double>::quiet_NaN();
     refuses(Validator(StreamSource::kWorker), ratio, Violation::kNumberOutOfRange);
