@@ -107,8 +107,13 @@ Finding JudgedSteps::ofGrowth(FindingKind kind, double costBytes) const {
   return finding;
 }
 
+bool isUnobserved(const LiveStore& store) {
+  return store.probeLevel() == events::ProbeLevel::Off && store.phases().empty();
+}
+
 Findings findProblems(const LiveStore& store) {
   Findings findings;
+  findings.unobserved = isUnobserved(store);
   const std::span<const events::StepRecord> all = store.steps().records;
   if (all.size() <= kLeastJudgedSteps) return findings;
   JudgedSteps steps{store, 1, all.subspan(1), 0};

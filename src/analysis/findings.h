@@ -51,6 +51,9 @@ struct Findings {
   /// Steps that were judged: all but the first, which compiles and allocates. 0 where there are too
   /// few to say anything.
   std::uint64_t steps = 0;
+  /// The probe looked at nothing but steps and memory (ProbeLevel Off): what is not here was not
+  /// looked for.
+  bool unobserved = false;
   std::vector<Finding> found;  ///< the worst first
   std::vector<AcceptedFallback> accepted;
 };
@@ -78,6 +81,9 @@ inline constexpr std::size_t kLeastShapes = 8;
 inline constexpr double kNearLimitShare = 0.9;
 /// How far a growth is thought on to weigh it.
 inline constexpr double kGrowthHorizonSteps = 1000;
+
+/// Nothing of the run was observed: no phase, no wait, no fallback.
+[[nodiscard]] bool isUnobserved(const LiveStore& store);
 
 /// Judges a run, as far as it has come.
 [[nodiscard]] Findings findProblems(const LiveStore& store);

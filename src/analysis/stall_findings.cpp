@@ -122,8 +122,10 @@ std::string starvedText(const IdleSummary& idle) {
 void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
   std::map<std::string, Stall> byOp;
+  std::map<std::string, std::int64_t> waitNs;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
+    waitNs[store.name(each.op())] += each.wait_ns();
     byOp[store.name(each.op())].add(store, each, each.bytes_to_cpu() + each.bytes_to_device());
   }
   const std::string switches = byOp.empty() ? "" : switchesText(summarizePaths(store));
@@ -136,8 +138,11 @@ void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
     Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
     if (finding.weight < kLeastStallShare) continue;
     stall.describe(finding);
-    finding.evidence += switches;
-    finding.title = "Fallback: " + op + " runs on the CPU, " + costText(costMs);
+    // Of a wait for the queue some would come at the next sync point, without the fallback too.
+    finding.evidence += "; of its time " + costText(steps.perStepMs(waitNs[op])) +
+                        " is waiting for the queue, with the copies" + switches;
+    finding.title =
+        "Fallback: " + op + " runs on the CPU and holds the host up, " + costText(costMs);
     finding.advice =
         "use an op that has an MPS kernel, or move it out of the step; or accept it "
         "(highwater accept)";

@@ -53,7 +53,9 @@ std::string findingsText(const Findings& findings) {
   if (findings.steps == 0) return "Findings  none: there are too few steps to judge\n";
   std::string lines;
   if (findings.found.empty()) {
-    lines = "Findings  none in " + std::to_string(findings.steps) + " steps\n";
+    lines = findings.unobserved
+                ? "Findings  of memory none; waits and fallbacks were not looked for (level off)\n"
+                : "Findings  none in " + std::to_string(findings.steps) + " steps\n";
   } else {
     lines = "Findings\n";
   }
@@ -75,6 +77,7 @@ void addFindings(const Findings& findings, QJsonObject& report) {
                                 {"count", static_cast<qint64>(each.count)},
                                 {"cost_ms_per_step", each.costMs}});
   }
+  report["observed"] = !findings.unobserved;
   report["judged_steps"] = static_cast<qint64>(findings.steps);
   report["findings"] = found;
   report["accepted_fallbacks"] = accepted;

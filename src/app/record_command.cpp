@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <algorithm>
+#include <csignal>
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
@@ -152,6 +153,8 @@ class RecordRun final : public QObject {
 }  // namespace
 
 int runRecord(const RecordOptions& options) {
+  // Who reads the progress may go ("| head -1"): the run and its recording go on.
+  std::signal(SIGPIPE, SIG_IGN);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;

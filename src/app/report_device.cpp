@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "analysis/device_path.h"
+#include "analysis/findings.h"
 #include "analysis/idle_estimate.h"
 #include "analysis/phase_execution.h"
 #include "app/report_values.h"
@@ -194,7 +195,7 @@ void addIdleLine(const LiveStore& store, TextTable& head) {
 }  // namespace
 
 void addDeviceParts(const LiveStore& store, QJsonObject& report) {
-  const bool known = store.hasQueue();
+  const bool known = store.hasQueue() && !analysis::isUnobserved(store);
   const auto orNone = [known](const QJsonObject& part) {
     return known ? QJsonValue(part) : QJsonValue();
   };
@@ -204,6 +205,7 @@ void addDeviceParts(const LiveStore& store, QJsonObject& report) {
 }
 
 void addDeviceLines(const LiveStore& store, TextTable& head) {
+  if (analysis::isUnobserved(store)) return;
   addIdleLine(store, head);
   addPathLines(store, head);
 }
@@ -211,7 +213,7 @@ void addDeviceLines(const LiveStore& store, TextTable& head) {
 TextTable executionTable(const LiveStore& store) {
   TextTable table({TextTable::Align::kLeft, TextTable::Align::kLeft});
   const ExecutionSummary execution = analysis::summarizeExecution(store);
-  if (execution.steps == 0) return table;
+  if (execution.steps == 0 || analysis::isUnobserved(store)) return table;
   for (const PhaseExecution& each : execution.phases) {
     table.add({phasesText(each), executedText(each)});
   }

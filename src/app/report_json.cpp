@@ -3,6 +3,7 @@
 #include <QJsonArray>
 #include <QJsonValue>
 
+#include "analysis/findings.h"
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
 #include "app/report_device.h"
@@ -83,7 +84,7 @@ QJsonValue percentilesJson(const std::optional<analysis::Percentiles>& values) {
 
 /// Null for a device without a queue.
 QJsonValue queueJson(const LiveStore& store) {
-  if (!store.hasQueue()) return QJsonValue();
+  if (!store.hasQueue() || analysis::isUnobserved(store)) return QJsonValue();
   const analysis::QueueSummary queue = analysis::summarizeQueue(store);
   QJsonArray steps;
   for (const analysis::StepQueue& step : queue.steps) {

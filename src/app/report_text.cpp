@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "analysis/findings.h"
 #include "analysis/step_queue.h"
 #include "app/findings_report.h"
 #include "app/report_device.h"
@@ -180,8 +181,12 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
   table.add({"Steps", stepsLine(summary)});
   table.add({"Loss", lossLine(summary)});
   table.add({"Memory", memoryLine(store, summary)});
-  table.add({"Stalls", stallLine(summary)});
-  if (const std::string queue = queueLine(store); !queue.empty()) table.add({"Queue", queue});
+  if (analysis::isUnobserved(store)) {
+    table.add({"Stalls", "not recorded: the level was off"});
+  } else {
+    table.add({"Stalls", stallLine(summary)});
+    if (const std::string queue = queueLine(store); !queue.empty()) table.add({"Queue", queue});
+  }
   const std::string system = systemLine(store, summary.system);
   if (!system.empty()) table.add({"System", system});
 }

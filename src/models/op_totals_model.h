@@ -67,7 +67,7 @@ class FallbackModel final : public OpTotalsModel {
  protected:
   [[nodiscard]] QString timeHeader() const override { return tr("Total ms"); }
   [[nodiscard]] QString timeToolTip() const override {
-    return tr("Time on the CPU in milliseconds, the wait for the queue included");
+    return tr("Milliseconds in the fallback, the wait for the queue included");
   }
 };
 

@@ -84,7 +84,7 @@ EventText fallbackText(const LiveStore& store, std::uint32_t index, const Theme&
   EventText t{Glyph::kDiamond,
               theme.vermillion,
               models::shortOpName(store.name(fallback.op())),
-              tr("%1 on the CPU").arg(text(formatDuration(fallback.duration_ns()))),
+              tr("%1 in the fallback").arg(text(formatDuration(fallback.duration_ns()))),
               {}};
   t.details << tr("%1 there, %2 back")
                    .arg(text(formatBytes(fallback.bytes_to_cpu())),
@@ -158,7 +158,7 @@ std::vector<EventFact> syncFacts(const LiveStore& store, const events::SyncPoint
 std::vector<EventFact> fallbackFacts(const LiveStore& store,
                                      const events::FallbackEvent& fallback) {
   std::vector<EventFact> facts = callFacts(store, fallback);
-  facts[1].name = tr("On the CPU");
+  facts[1].name = tr("Held up");
   facts.push_back({tr("Wait in it"), text(formatDuration(fallback.wait_ns()))});
   facts.push_back({tr("To the CPU"), text(formatBytes(fallback.bytes_to_cpu()))});
   facts.push_back({tr("To the device"), text(formatBytes(fallback.bytes_to_device()))});

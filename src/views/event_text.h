@@ -15,7 +15,7 @@ struct EventText {
   Glyph glyph = Glyph::kSquare;
   QColor color;
   QString name;         ///< "embedding_renorm_", "step 209"
-  QString length;       ///< "33.6 ms on the CPU"
+  QString length;       ///< "33.6 ms in the fallback"
   QStringList details;  ///< "24 MiB there, 24 MiB back", "step 209, forward", …
 
   /// For a tooltip: a line each.

@@ -59,6 +59,7 @@ class TestScenarioFindings : public QObject {
   void phasesMakeUpTheSteps();
   void refusesAnUnknownScenario();
   void keepsAnAcceptedFallback();
+  void saysWhatItDidNotLookFor();
 
  private:
   QString record(const QString& scenario, const QStringList& more = {});
@@ -166,6 +167,21 @@ void TestScenarioFindings::keepsAnAcceptedFallback() {
   const auto none = runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
   QCOMPARE(none.exitCode, int{kExitUsage});
   QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));
+}
+
+void TestScenarioFindings::saysWhatItDidNotLookFor() {
+  const QString file = record("hidden-fallback", {"--level", "off"});
+  QVERIFY(!file.isEmpty());
+  const QString text = runHighwater({"report", file}).out;
+  QVERIFY2(text.contains("were not looked for (level off)"), qPrintable(text));
+  QVERIFY2(text.contains("not recorded: the level was off"), qPrintable(text));
+  for (const char* word : {"Queue", "Idle", "Path ", "Host and device"}) {
+    QVERIFY2(!text.contains(QLatin1String(word)), qPrintable(text));
+  }
+  const auto report =
+      QJsonDocument::fromJson(runHighwater({"report", file, "--json"}).out.toUtf8());
+  QCOMPARE(report["observed"].toBool(true), false);
+  QVERIFY(report["queue"].isNull() && report["idle_estimate"].isNull());
 }
 
 QTEST_GUILESS_MAIN(TestScenarioFindings)
