@@ -368,10 +368,10 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   const QString forgotten = tr("Older ops are kept in the recording only: they are not counted");
   tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
   tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
-  opsTable_->setEmptyText(ops_.partial()
-                              ? forgotten
-                              : tr("No op was recorded here. Record every op for some steps (Run "
-                                   "menu, or Ctrl+L) to see what each costs"));
+  opsTable_->setEmptyText(
+      ops_.partial() ? forgotten
+                     : tr("No op was recorded here. To see what each costs, record every op: "
+                          "Ctrl+L while a run trains, Level before it"));
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }
