@@ -45,6 +45,18 @@ const std::vector<std::string> kSystemLibraries = {
     "libgomp",    "libomp",  "libiomp",     "libsystem_", "libdyld",   "dyld",          "libc++",
     "linux-vdso", "libobjc", "libdispatch", "Metal",      "MetalPerf", "CoreFoundation"};
 
+/// What the process knows of its code, once for all runs in it: reading the tables of a program and
+/// its libraries takes some hundred milliseconds.
+std::vector<SourcePlace> placesOf(const void* returnAddress) {
+  static std::mutex mutex;
+  static const std::unique_ptr<Symbolizer> symbolizer = makeSymbolizer();
+  static std::map<const void*, std::vector<SourcePlace>> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(returnAddress);
+  if (found != known.end()) return found->second;
+  return known.emplace(returnAddress, symbolizer->placesOf(returnAddress)).first->second;
+}
+
 }  // namespace
 
 CallSites::CallSites() = default;
@@ -134,10 +146,9 @@ CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const Sourc
 }
 
 void CallSites::define(Definitions& out, const Pending& pending) {
-  if (!symbolizer_) symbolizer_ = makeSymbolizer();
   std::vector<SourcePlace> places;
   for (const void* address : pending.frames) {
-    for (SourcePlace& place : symbolizer_->placesOf(address)) {
+    for (SourcePlace& place : placesOf(address)) {
       if (isLibraryFunction(place.function) || places.size() == kKept) continue;
       place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
       place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));

@@ -67,7 +67,6 @@ class CallSites {
   CallSiteId next_ = kOtherId + 1;
 
   // The sender's alone.
-  std::unique_ptr<Symbolizer> symbolizer_;
   std::map<std::tuple<CallSiteId, std::string, std::string, std::uint32_t>, CallSiteId> nodes_;
 };
 
