@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bench/findings.h"
+#include "bench/program.h"
 #include "bench/recorded_frames.h"
 #include "bench/worker_step.h"
 #include "core/names.h"
@@ -185,14 +186,10 @@ int main(int argc, char** argv) {
   app.add_option("--length", choices.length)->check(CLI::Range(1, 512));
   app.add_option("--steps", choices.steps)->check(CLI::Range(2, 10'000));
   app.add_option("--json", choices.json, "File for the figures");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return bench::runProgram(app, argc, argv, [&] {
     const auto device = worker::chooseDevice(choices.device);
     if (!device) throw std::runtime_error(device.error().message);
     const Measured measured = measure(choices, *device);
     return bench::publish(findingsOf(choices, measured), choices.json) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bench/findings.h"
+#include "bench/program.h"
 #include "core/clock.h"
 #include "probe/frame_writer.h"
 #include "probe/op_observer.h"
@@ -215,15 +216,11 @@ int main(int argc, char** argv) {
   app.add_option("--json", choices.json, "File for the figures");
   app.add_option("--only", choices.only, "Run this way alone and print nothing: for a profiler")
       ->check(CLI::IsMember(std::vector<std::string>(kWayNames.begin(), kWayNames.end())));
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return bench::runProgram(app, argc, argv, [&] {
     if (!choices.only.empty()) {
       runOnly(choices);
       return 0;
     }
     return bench::publish(measure(choices), choices.json) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -16,6 +16,7 @@
 
 #include "bench/both_observers.h"
 #include "bench/findings.h"
+#include "bench/program.h"
 #include "worker/device.h"
 #include "worker/options.h"
 
@@ -181,11 +182,5 @@ int main(int argc, char** argv) {
   app.add_option("--steps", choices.steps, "Steps in a recording")->check(CLI::Range(1, 1000));
   app.add_option("--threads", choices.threads, "OpenMP threads")->check(CLI::Range(1, 64));
   app.add_option("--json", choices.json, "File for the figures");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(choices);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
 }

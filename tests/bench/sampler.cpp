@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/findings.h"
+#include "bench/program.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
 #include "probe/frame_writer.h"
@@ -245,11 +246,5 @@ int main(int argc, char** argv) {
   app.add_option("--quads", choices.quads, "Blocks A B B A")->check(CLI::Range(1, 10'000));
   app.add_option("--seconds", choices.seconds, "Of a block")->check(CLI::Range(0.1, 600.0));
   app.add_option("--json", choices.json, "File for the figures");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(choices);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
 }

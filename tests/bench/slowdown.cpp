@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "bench/findings.h"
+#include "bench/program.h"
 #include "bench/reader_process.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
@@ -296,11 +297,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", choices.rounds, "Two blocks of each")->check(CLI::Range(1, 10'000));
   app.add_option("--steps", choices.steps, "Steps in a block")->check(CLI::Range(1, 10'000));
   app.add_option("--json", choices.json, "File for the figures");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(choices);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
 }

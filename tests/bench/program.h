@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+namespace highwater::bench {
+
+/// The main() of a bench whose options are in `app`: parses them, runs, and returns the exit code.
+/// What is thrown ends as a line on stderr and code 1.
+template <typename F>
+int runProgram(CLI::App& app, int argc, char** argv, F&& run) {
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace highwater::bench
