@@ -52,10 +52,10 @@ class DwarfSymbolizer : public Symbolizer {
     if (!dwfl_) return {};
     // A return address may be the first of the next function.
     const auto address = reinterpret_cast<Dwarf_Addr>(returnAddress) - 1;
-    Dwfl_Module* module = dwfl_addrmodule(dwfl_, address);
+    Dwfl_Module* module = moduleAt(address);
     if (!module) {  // of a library that was loaded since
       reportLibraries();
-      module = dwfl_addrmodule(dwfl_, address);
+      module = moduleAt(address);
     }
     if (!module) return {};
     SourcePlace place;
@@ -74,6 +74,18 @@ class DwarfSymbolizer : public Symbolizer {
   }
 
  private:
+  /// The library that holds `address`. libdwfl rounds the ends of those it knows, and so takes one
+  /// that was loaded into the gap beside another for the other.
+  Dwfl_Module* moduleAt(Dwarf_Addr address) {
+    Dwfl_Module* module = dwfl_addrmodule(dwfl_, address);
+    Dwarf_Addr start = 0, end = 0;
+    if (!module ||
+        !dwfl_module_info(module, nullptr, &start, &end, nullptr, nullptr, nullptr, nullptr)) {
+      return nullptr;
+    }
+    return address >= start && address < end ? module : nullptr;
+  }
+
   void reportLibraries() {
     dwfl_report_begin(dwfl_);
     dwfl_linux_proc_report(dwfl_, ::getpid());

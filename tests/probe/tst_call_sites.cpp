@@ -119,7 +119,7 @@ void TestCallSites::knowsLibrariesThatCameLater() {
   QVERIFY(function);
   const auto places = symbolizer->placesOf(function + 1);
   QVERIFY(!places.empty());
-  QCOMPARE(places[0].function, std::string("td_init"));
+  QCOMPARE(QByteArray::fromStdString(places[0].function), QByteArray("td_init"));
 #endif
 }
 
