@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/names.h"
+#include "core/paths.h"
 
 namespace highwater {
 namespace {
@@ -27,10 +28,6 @@ std::string changeText(const std::string& what, const events::Marker& marker) {
 
 std::string withDetail(const std::string& what, const std::string& detail) {
   return detail.empty() ? what : what + ": " + detail;
-}
-
-std::string withoutFolder(const std::string& file) {
-  return file.substr(file.find_last_of("/\\") + 1);
 }
 
 }  // namespace
@@ -75,7 +72,7 @@ std::string DefinitionTable::callSite(CallSiteId id) const {
   const auto found = callSites_.find(id);
   if (found == callSites_.end()) return "unknown";
   const CallSiteDefinition& site = found->second;
-  std::string text = withoutFolder(site.file);
+  std::string text(fileNameOf(site.file));
   if (!text.empty() && site.line != 0) text += ':' + std::to_string(site.line);
   if (site.function.empty()) return text;
   return text.empty() ? site.function : text + " (" + site.function + ')';

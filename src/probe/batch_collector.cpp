@@ -16,6 +16,21 @@ void fill(std::span<const T>& part, const std::vector<T>& all, std::size_t& next
   room -= count * sizeof(T);
 }
 
+/// Moves the first event that waits, and what was added behind it, out of `all`.
+template <typename T, typename Waits>
+std::vector<T> takeFromFirst(std::vector<T>& all, Waits&& waits) {
+  const auto first = std::find_if(all.begin(), all.end(), waits);
+  std::vector<T> taken(first, all.end());
+  all.erase(first, all.end());
+  return taken;
+}
+
+template <typename T>
+std::int64_t firstEnd(const std::vector<T>& events, std::int64_t limitNs) {
+  for (const T& e : events) limitNs = std::min(limitNs, e.begin_ns() + e.duration_ns());
+  return limitNs;
+}
+
 template <typename... Vectors>
 void clearAll(Vectors&... vectors) {
   (vectors.clear(), ...);
@@ -44,12 +59,8 @@ void BatchCollector::add(const EventRecord& record) {
 std::vector<events::MemorySample> BatchCollector::takeLaterSamples(std::int64_t completeUpToNs) {
   std::stable_sort(memorySamples_.begin(), memorySamples_.end(),
                    [](const auto& a, const auto& b) { return a.time_ns() < b.time_ns(); });
-  const auto later =
-      std::find_if(memorySamples_.begin(), memorySamples_.end(),
-                   [completeUpToNs](const auto& e) { return e.time_ns() > completeUpToNs; });
-  std::vector<events::MemorySample> waiting(later, memorySamples_.end());
-  memorySamples_.erase(later, memorySamples_.end());
-  return waiting;
+  return takeFromFirst(memorySamples_,
+                       [completeUpToNs](const auto& e) { return e.time_ns() > completeUpToNs; });
 }
 
 std::size_t BatchCollector::size() const {
@@ -60,8 +71,13 @@ std::size_t BatchCollector::size() const {
 }
 
 void BatchCollector::flush(std::int64_t completeUpToNs,
+                           const std::function<bool(CallSiteId)>& isDefined,
                            const std::function<void(const EventBatch&)>& send) {
-  std::vector<events::MemorySample> waiting = takeLaterSamples(completeUpToNs);
+  const auto waits = [&isDefined](const auto& e) { return !isDefined(e.call_site()); };
+  Waiting waiting{takeLaterSamples(completeUpToNs), takeFromFirst(syncPoints_, waits),
+                  takeFromFirst(fallbacks_, waits)};
+  completeUpToNs = firstEnd(waiting.fallbacks, firstEnd(waiting.syncPoints, completeUpToNs));
+  completeUpToNs = std::max(completeUpToNs, sentUpToNs_);
   std::size_t memory = 0, system = 0, steps = 0, phases = 0, syncs = 0, fallbacks = 0, markers = 0,
               evaluations = 0, open = 0, heartbeats = 0, drops = 0, deviceSpans = 0, ops = 0,
               phaseMemory = 0;
@@ -92,7 +108,9 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
   }
   clearAll(memorySamples_, systemSamples_, steps_, phases_, syncPoints_, fallbacks_, markers_,
            evaluations_, openSpans_, heartbeats_, drops_, deviceSpans_, ops_, phaseMemory_);
-  memorySamples_ = std::move(waiting);
+  memorySamples_ = std::move(waiting.memorySamples);
+  syncPoints_ = std::move(waiting.syncPoints);
+  fallbacks_ = std::move(waiting.fallbacks);
 }
 
 }  // namespace highwater::probe

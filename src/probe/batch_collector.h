@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/ids.h"
 #include "core/messages.h"
 #include "probe/event_record.h"
 
@@ -19,12 +20,22 @@ class BatchCollector {
 
   /// Calls `send` once or more with what was added, and forgets it. Memory samples come from more
   /// than one thread: they leave in the order of their time, and those after `completeUpToNs` wait
-  /// for the next call. Does nothing where there is nothing to say.
-  void flush(std::int64_t completeUpToNs, const std::function<void(const EventBatch&)>& send);
+  /// for the next call. So do sync points and fallbacks from the first one on whose call site
+  /// `isDefined` does not know: the batches are then complete up to that one. Does nothing where
+  /// there is nothing to say.
+  void flush(std::int64_t completeUpToNs, const std::function<bool(CallSiteId)>& isDefined,
+             const std::function<void(const EventBatch&)>& send);
 
  private:
   // Well under kMaxFrameBytes, so that a frame's own fields fit as well.
   static constexpr std::size_t kMaxEventBytes = std::size_t{1} << 20;
+
+  /// What stays for the next call.
+  struct Waiting {
+    std::vector<events::MemorySample> memorySamples;
+    std::vector<events::SyncPoint> syncPoints;
+    std::vector<events::FallbackEvent> fallbacks;
+  };
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<events::MemorySample> takeLaterSamples(std::int64_t completeUpToNs);

@@ -4,9 +4,13 @@
 #include <execinfo.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include "core/paths.h"
+#include "probe/own_process.h"
 #include "wire/limits.h"
 
 namespace highwater::probe {
@@ -20,23 +24,16 @@ bool isLibraryFunction(std::string_view name) {
   return false;
 }
 
-std::string_view fileName(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 bool beginsWithOneOf(std::string_view name, const std::vector<std::string>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [name](const std::string& prefix) {
     return name.substr(0, prefix.size()) == prefix;
   });
 }
 
+constexpr const char* kUnknownFunction = "unknown function";
+
 // What a place takes in a frame beside its texts: table, offsets, ids, lengths, padding.
 constexpr std::size_t kDefinitionOverheadBytes = 64;
-
-std::size_t bytesOf(const CallSiteDefinition& site) {
-  return site.function.size() + site.file.size() + kDefinitionOverheadBytes;
-}
 
 // PyTorch's own libraries, as its packages name them.
 const std::vector<std::string> kTorchLibraries = {"libtorch", "libc10", "_C."};
@@ -47,19 +44,66 @@ const std::vector<std::string> kSystemLibraries = {
 
 /// What the process knows of its code, once for all runs in it: reading the tables of a program and
 /// its libraries takes some hundred milliseconds.
-std::vector<SourcePlace> placesOf(const void* returnAddress) {
+std::vector<SourcePlace> placesInProcess(const void* returnAddress) {
   static std::mutex mutex;
   static const std::unique_ptr<Symbolizer> symbolizer = makeSymbolizer();
   static std::map<const void*, std::vector<SourcePlace>> known;
+  static std::uint64_t unloaded = 0;  // as it was when they became known
   const std::lock_guard lock(mutex);
+  if (const std::uint64_t now = unloadedLibraries(); now != unloaded) {
+    known.clear();
+    unloaded = now;
+  }
   const auto found = known.find(returnAddress);
   if (found != known.end()) return found->second;
   return known.emplace(returnAddress, symbolizer->placesOf(returnAddress)).first->second;
 }
 
+/// The library that holds an address, as the dynamic linker knows it; its base is null where there
+/// is none.
+struct Found {
+  const void* base = nullptr;
+  std::string_view file;
+};
+Found libraryAt(const void* address) {
+  Dl_info info{};
+  if (!::dladdr(address, &info) || !info.dli_fbase || !info.dli_fname) return {};
+  return {info.dli_fbase, info.dli_fname};
+}
+
+/// Return addresses, innermost first.
+class Stack {
+ public:
+  [[gnu::noinline]] Stack() {
+    const int count = ::backtrace(frames_.data(), static_cast<int>(frames_.size()));
+    count_ = static_cast<std::size_t>(std::max(count, 0));
+  }
+  [[nodiscard]] std::span<const void* const> frames() const { return {frames_.data(), count_}; }
+  [[nodiscard]] std::uint64_t hash() const {
+    std::uint64_t hash = 0x243F6A8885A308D3u;
+    for (const void* frame : frames()) {
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(frame)) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 29;
+    }
+    return hash;
+  }
+
+ private:
+  // Between an op's own frame and the user's lie dozens of PyTorch's: dispatch, autograd, autocast,
+  // once more for each op that calls another.
+  static constexpr std::size_t kMaxFrames = 256;
+
+  std::array<void*, kMaxFrames> frames_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
-CallSites::CallSites() = default;
+std::size_t frameBytesOf(const CallSiteDefinition& site) {
+  return site.function.size() + site.file.size() + kDefinitionOverheadBytes;
+}
+
+CallSites::CallSites() : lookUp_(&placesInProcess), unloaded_(unloadedLibraries()) {}
 
 void CallSites::ignoreLibrary(std::string prefix) {
   const std::lock_guard lock(mutex_);
@@ -67,21 +111,41 @@ void CallSites::ignoreLibrary(std::string prefix) {
 }
 
 CallSites::Owner CallSites::ownerOf(const void* address) {
-  Dl_info info{};
-  if (!::dladdr(address, &info) || !info.dli_fbase || !info.dli_fname) return Owner::kSystem;
-  const auto known = owners_.find(info.dli_fbase);
-  if (known != owners_.end()) return known->second;
-  const std::string_view name = fileName(info.dli_fname);
+  const Found library = libraryAt(address);
+  if (!library.base) return Owner::kSystem;
+  const auto known = libraries_.find(library.base);
+  if (known != libraries_.end()) return known->second.owner;
+  const std::string_view name = fileNameOf(library.file);
   Owner owner = Owner::kUser;
   if (beginsWithOneOf(name, kTorchLibraries)) owner = Owner::kTorch;
   if (beginsWithOneOf(name, kSystemLibraries) || beginsWithOneOf(name, ignored_)) {
     owner = Owner::kSystem;
   }
-  owners_.emplace(info.dli_fbase, owner);
+  libraries_.emplace(library.base, Library{std::string(library.file), owner});
   return owner;
 }
 
-std::vector<const void*> CallSites::usersFrames(const std::vector<const void*>& stack,
+bool CallSites::isInKnownLibrary(const void* address) const {
+  return libraries_.count(libraryAt(address).base) > 0;
+}
+
+void CallSites::noticeUnloads() {
+  const std::uint64_t unloaded = unloadedLibraries();
+  const std::lock_guard lock(mutex_);
+  if (unloaded == unloaded_) return;
+  unloaded_ = unloaded;
+  std::erase_if(libraries_, [](const auto& known) {
+    const Found now = libraryAt(known.first);
+    return now.base != known.first || now.file != known.second.file;
+  });
+  const std::size_t forgotten = std::erase_if(ids_, [this](const auto& known) {
+    return !std::all_of(known.first.begin(), known.first.end(),
+                        [this](const void* address) { return isInKnownLibrary(address); });
+  });
+  if (forgotten > 0) generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::vector<const void*> CallSites::usersFrames(std::span<const void* const> stack,
                                                 const void* from) {
   std::vector<const void*> frames;
   bool inside = true;  // in the probe's own frames, which have called this
@@ -98,7 +162,7 @@ std::vector<const void*> CallSites::usersFrames(const std::vector<const void*>& 
   return frames;
 }
 
-CallSiteId CallSites::intern(const std::vector<const void*>& stack, const void* from) {
+CallSiteId CallSites::intern(std::span<const void* const> stack, const void* from) {
   const std::lock_guard lock(mutex_);
   std::vector<const void*> frames = usersFrames(stack, from);
   if (frames.empty()) return kNoId;
@@ -109,6 +173,15 @@ CallSiteId CallSites::intern(const std::vector<const void*>& stack, const void* 
   pending_.push_back({id, frames});
   ids_.emplace(std::move(frames), id);
   return id;
+}
+
+CallSiteId CallSites::here(const void* from) {
+  return intern(Stack().frames(), from);
+}
+
+bool CallSites::hasNew() {
+  const std::lock_guard lock(mutex_);
+  return !pending_.empty();
 }
 
 std::optional<CallSites::Pending> CallSites::nextPending() {
@@ -125,10 +198,16 @@ bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {
     const auto pending = nextPending();
     if (!pending) return false;
     define(out, *pending);
-    for (; counted < out.callSites.size(); ++counted) bytes += bytesOf(out.callSites[counted]);
+    for (; counted < out.callSites.size(); ++counted) bytes += frameBytesOf(out.callSites[counted]);
   }
   const std::lock_guard lock(mutex_);
   return !pending_.empty();
+}
+
+void CallSites::takeNewUnnamed(Definitions& out) {
+  while (const auto pending = nextPending()) {
+    out.callSites.push_back({pending->id, kNoId, kUnknownFunction, {}, 0});
+  }
 }
 
 CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place) {
@@ -145,45 +224,38 @@ CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const Sourc
   return id;
 }
 
-void CallSites::define(Definitions& out, const Pending& pending) {
+std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
   std::vector<SourcePlace> places;
   for (const void* address : pending.frames) {
-    for (SourcePlace& place : placesOf(address)) {
-      if (isLibraryFunction(place.function) || places.size() == kKept) continue;
+    for (SourcePlace& place : lookUp_(address)) {
+      if (isLibraryFunction(place.function)) continue;
       place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
       place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
       places.push_back(std::move(place));
+      if (places.size() == kKept) return places;
     }
   }
+  return places;
+}
+
+void CallSites::define(Definitions& out, const Pending& pending) {
+  std::vector<SourcePlace> places = placesOf(pending);
   CallSiteId parent = kNoId;
   while (places.size() > 1) {
     parent = outerNode(out, parent, places.back());
     places.pop_back();
   }
-  const SourcePlace place = places.empty() ? SourcePlace{"unknown function", {}, 0} : places[0];
+  const SourcePlace place = places.empty() ? SourcePlace{kUnknownFunction, {}, 0} : places[0];
   out.callSites.push_back({pending.id, parent, place.function, place.file, place.line});
 }
 
 CallSiteId CallSiteCache::here(const void* from) {
-  std::array<void*, kMaxFrames> stack;
-  const int count = ::backtrace(stack.data(), static_cast<int>(stack.size()));
-  if (count <= 0) return kNoId;
-  std::uint64_t hash = 0x243F6A8885A308D3u;
-  for (int i = 0; i < count; ++i) {
-    hash = (hash ^ reinterpret_cast<std::uintptr_t>(stack[static_cast<std::size_t>(i)])) *
-           0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
+  if (const std::uint64_t now = sites_.generation(); now != generation_) {
+    ids_.forget();
+    generation_ = now;
   }
-  hash |= 1;
-  Set& set = sets_[(hash >> 1) % kSets];
-  for (const Entry& entry : set.entries) {
-    if (entry.hash == hash) return entry.id;
-  }
-  const std::vector<const void*> addresses(stack.begin(), stack.begin() + count);
-  const CallSiteId id = sites_.intern(addresses, from);
-  set.entries[set.next] = {hash, id};
-  set.next = (set.next + 1) % kWays;
-  return id;
+  const Stack stack;
+  return ids_.find(stack.hash(), [&] { return sites_.intern(stack.frames(), from); });
 }
 
 void CallSiteCache::warmUp() {

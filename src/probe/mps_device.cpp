@@ -102,7 +102,7 @@ void synchronizeDevice(Recorder& recorder) {
   lane.openSpans().pop();
   const std::int64_t lengthNs = Recorder::lengthNs(beginNs, recorder.now());
   if (recorder.level() == events::ProbeLevel::Off) return;
-  const CallSiteId site = CallSiteCache(recorder.callSites()).here(__builtin_return_address(0));
+  const CallSiteId site = recorder.callSites().here(__builtin_return_address(0));
   recorder.record([&](std::int64_t /*nowNs*/) {
     return events::SyncPoint(beginNs, lengthNs, 0, recorder.step(), name, lane.modules().current(),
                              site, lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);

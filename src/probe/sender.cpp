@@ -11,7 +11,7 @@ constexpr std::size_t kMaxDefinitionBytes = std::size_t{1} << 20;
 }  // namespace
 
 Sender::Sender(Recorder& recorder, FrameWriter& writer, Options options)
-    : recorder_(recorder), writer_(writer), options_(options) {}
+    : recorder_(recorder), writer_(writer), options_(options), callSites_(recorder.callSites()) {}
 
 Sender::~Sender() {
   stop();
@@ -43,20 +43,34 @@ void Sender::run() {
     }
     sendOnce();
     if (writer_.hostGone()) return;
-    if (last) {
-      // Samples later than the first look's time waited for this second one.
-      sendOnce();
-      return;
-    }
+    if (last) return sendLast();
   }
+}
+
+void Sender::sendLast() {
+  const auto limit = std::chrono::steady_clock::now() + options_.lookUpFor;
+  while (callSites_.isBusy() && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(options_.drainEvery);
+    sendOnce();
+    if (writer_.hostGone()) return;
+  }
+  callSites_.finish();
+  // Samples later than the last look's time waited for this one.
+  sendOnce();
 }
 
 void Sender::sendOnce() {
   recorder_.lookAtClock();
   const std::int64_t completeUpTo = drainLanes();
-  // After the draining: whatever an event refers to was defined before it was pushed.
+  // After the draining: whatever an event refers to was defined before it was pushed, but for call
+  // sites, which were only given an id.
+  recorder_.callSites().noticeUnloads();
+  callSites_.lookUpNew();
   if (!sendDefinitions()) return;
-  collector_.flush(completeUpTo, [this](const EventBatch& batch) {
+  const auto isSent = [this](CallSiteId id) {
+    return id <= kOtherId || (id < sentCallSites_.size() && sentCallSites_[id]);
+  };
+  collector_.flush(completeUpTo, isSent, [this](const EventBatch& batch) {
     if (!writer_.send(batch)) return;  // the writer tells its owner that the host is gone
   });
 }
@@ -66,8 +80,12 @@ bool Sender::sendDefinitions() {
     Definitions definitions;
     const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
                       recorder_.modules().takeNew(definitions, kMaxDefinitionBytes) |
-                      recorder_.callSites().takeNew(definitions, kMaxDefinitionBytes);
+                      callSites_.takeReady(definitions, kMaxDefinitionBytes);
     if (!definitions.empty() && !writer_.send(definitions)) return false;
+    for (const CallSiteDefinition& each : definitions.callSites) {
+      if (each.id >= sentCallSites_.size()) sentCallSites_.resize(each.id + 1);
+      sentCallSites_[each.id] = true;
+    }
     if (!more) return true;
   }
 }

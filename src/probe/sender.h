@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "probe/batch_collector.h"
+#include "probe/call_site_namer.h"
 #include "probe/frame_writer.h"
 #include "probe/recorder.h"
 
 namespace highwater::probe {
 
 /// The thread that drains every lane and sends what it finds: definitions before their first use,
-/// then the events, a heartbeat several times a second, and what is open for too long.
+/// then the events, a heartbeat several times a second, and what is open for too long. Waits and
+/// fallbacks whose call site is still being looked up leave once it is known.
 class Sender {
  public:
   struct Options {
@@ -21,6 +24,9 @@ class Sender {
     std::chrono::nanoseconds heartbeatEvery = std::chrono::milliseconds(200);
     /// A span older than this is published while it is open, as often as a heartbeat.
     std::chrono::nanoseconds openSpanAfter = std::chrono::milliseconds(100);
+    /// At the end of a run, how long the call sites that are not known yet are waited for; those
+    /// that it does not suffice for are sent as unknown.
+    std::chrono::nanoseconds lookUpFor = std::chrono::seconds(5);
   };
 
   Sender(Recorder& recorder, FrameWriter& writer, Options options);
@@ -37,6 +43,7 @@ class Sender {
  private:
   void run();
   void sendOnce();
+  void sendLast();
   /// False where the host is gone.
   [[nodiscard]] bool sendDefinitions();
   [[nodiscard]] std::int64_t drainLanes();
@@ -47,6 +54,8 @@ class Sender {
   FrameWriter& writer_;
   Options options_;
   BatchCollector collector_;
+  CallSiteNamer callSites_;
+  std::vector<bool> sentCallSites_;
   std::int64_t completeUpToNs_ = 0;
   std::int64_t lastHeartbeatNs_ = INT64_MIN / 2;
 

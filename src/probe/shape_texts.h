@@ -1,16 +1,14 @@
 #pragma once
 
-#include <array>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/ids.h"
 #include "probe/name_table.h"
+#include "probe/recent_ids.h"
 
 namespace highwater::probe {
 
@@ -49,36 +47,15 @@ class ShapeTexts {
  public:
   explicit ShapeTexts(NameTable& table) : table_(table) {}
 
-  /// `write()` returns the text; it is called only where `hash` is new to this thread. The least
-  /// recent of the thread's kWays candidates makes room for it.
+  /// `write()` returns the text; it is called only where `hash` is new to this thread.
   template <typename F>
   [[nodiscard]] NameId find(std::uint64_t hash, F&& write) {
-    if (sets_.empty()) sets_.resize(kSets);
-    Set& set = sets_[hash % kSets];
-    for (const Entry& entry : set.entries) {
-      if (entry.hash == hash && entry.id != kNoId) return entry.id;
-    }
-    const NameId id = table_.internBulk(write());
-    set.entries[set.next] = {hash, id};
-    set.next = (set.next + 1) % kWays;
-    return id;
+    return ids_.find(hash, [&] { return table_.internBulk(write()); });
   }
 
  private:
-  static constexpr std::size_t kSets = 1024;
-  static constexpr std::size_t kWays = 4;
-
-  struct Entry {
-    std::uint64_t hash = 0;
-    NameId id = kNoId;
-  };
-  struct Set {
-    std::array<Entry, kWays> entries{};
-    std::size_t next = 0;
-  };
-
   NameTable& table_;
-  std::vector<Set> sets_;  // empty where no op was ever looked at so closely
+  RecentIds<1024, 4> ids_;
 };
 
 /// Appends "[16, 64] int64" to `text`, after a comma where something precedes it.

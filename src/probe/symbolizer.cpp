@@ -1,6 +1,7 @@
 #include "probe/symbolizer.h"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 
@@ -67,6 +68,13 @@ std::string functionName(const char* symbol) {
   }
   cutTemplateArguments(name);
   return name;
+}
+
+std::vector<SourcePlace> placesByLinker(const void* returnAddress) {
+  Dl_info info{};
+  // A return address may be the first of the next function.
+  if (!::dladdr(static_cast<const char*>(returnAddress) - 1, &info)) return {};
+  return {{functionName(info.dli_sname), info.dli_fname ? info.dli_fname : "", 0}};
 }
 
 }  // namespace highwater::probe

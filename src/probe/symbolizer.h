@@ -22,9 +22,13 @@ class Symbolizer {
   [[nodiscard]] virtual std::vector<SourcePlace> placesOf(const void* returnAddress) = 0;
 };
 
-/// Symbol tables everywhere; line numbers and inlined functions on Linux, where the program has
-/// debug information.
+/// Symbol tables everywhere; line numbers and inlined functions on Linux with elfutils, where the
+/// program has debug information.
 [[nodiscard]] std::unique_ptr<Symbolizer> makeSymbolizer();
+
+/// What the dynamic linker knows of a return address, from memory alone: the function, on Linux of
+/// those that the library exports, and the library as the file. Nothing where no library is there.
+[[nodiscard]] std::vector<SourcePlace> placesByLinker(const void* returnAddress);
 
 /// "at::Tensor::item" of "_ZNK2at6Tensor4itemIfEET_v"; the name itself where it is no C++ one.
 [[nodiscard]] std::string functionName(const char* symbol);

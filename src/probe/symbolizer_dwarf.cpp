@@ -3,8 +3,10 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "probe/own_process.h"
 #include "probe/symbolizer.h"
 
 namespace highwater::probe {
@@ -49,9 +51,21 @@ class DwarfSymbolizer : public Symbolizer {
   ~DwarfSymbolizer() override { dwfl_end(dwfl_); }
 
   std::vector<SourcePlace> placesOf(const void* returnAddress) override {
+    std::vector<SourcePlace> places = placesByTables(returnAddress);
+    const auto saysNothing = [](const SourcePlace& place) {
+      return place.function.empty() && place.file.empty();
+    };
+    // There was no file to read: it was deleted since, or /proc cannot be read.
+    const bool unknown = std::all_of(places.begin(), places.end(), saysNothing);
+    return unknown ? placesByLinker(returnAddress) : places;
+  }
+
+ private:
+  std::vector<SourcePlace> placesByTables(const void* returnAddress) {
     if (!dwfl_) return {};
     // A return address may be the first of the next function.
     const auto address = reinterpret_cast<Dwarf_Addr>(returnAddress) - 1;
+    if (unloadedLibraries() != unloaded_) reportLibraries();
     Dwfl_Module* module = moduleAt(address);
     if (!module) {  // of a library that was loaded since
       reportLibraries();
@@ -73,7 +87,6 @@ class DwarfSymbolizer : public Symbolizer {
     return places;
   }
 
- private:
   /// The library that holds `address`. libdwfl rounds the ends of those it knows, and so takes one
   /// that was loaded into the gap beside another for the other.
   Dwfl_Module* moduleAt(Dwarf_Addr address) {
@@ -86,7 +99,9 @@ class DwarfSymbolizer : public Symbolizer {
     return address >= start && address < end ? module : nullptr;
   }
 
+  /// Those that are known and still there keep their tables.
   void reportLibraries() {
+    unloaded_ = unloadedLibraries();
     dwfl_report_begin(dwfl_);
     dwfl_linux_proc_report(dwfl_, ::getpid());
     dwfl_report_end(dwfl_, nullptr, nullptr);
@@ -130,6 +145,7 @@ class DwarfSymbolizer : public Symbolizer {
   }
 
   Dwfl* dwfl_;
+  std::uint64_t unloaded_ = 0;  // as it was when the libraries were reported
 };
 
 }  // namespace
