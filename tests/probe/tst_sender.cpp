@@ -1,129 +1,18 @@
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <QTest>
 #include <atomic>
-#include <map>
 #include <thread>
 #include <vector>
 
 #include "probe/sampler.h"
 #include "probe/sender.h"
-#include "wire/codec.h"
-#include "wire/frame_reader.h"
-#include "wire/limits.h"
-#include "wire/validator.h"
+#include "stream_host.h"
 
 using namespace highwater;
 using namespace highwater::probe;
+using highwater::probe::test::hello;
+using highwater::probe::test::Host;
 
 namespace {
-
-/// The host's end of a socket pair: reads, decodes and validates all that arrives on a thread.
-class Host {
- public:
-  Host() {
-    int fds[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) qFatal("no socket pair");
-    ours_ = fds[0];
-    theirs = fds[1];
-  }
-  ~Host() {
-    hangUp();
-    ::close(theirs);
-  }
-  void start() {
-    thread_ = std::thread([this] { read(); });
-  }
-  /// Ends the worker's side and waits until everything was read.
-  void finish() {
-    ::shutdown(theirs, SHUT_WR);
-    if (thread_.joinable()) thread_.join();
-  }
-  void hangUp() {
-    if (ours_ >= 0) ::shutdown(ours_, SHUT_RDWR);
-    if (thread_.joinable()) thread_.join();
-    if (ours_ >= 0) ::close(ours_);
-    ours_ = -1;
-  }
-
-  /// What lies in the socket, while nobody reads.
-  [[nodiscard]] int unreadBytes() const {
-    int bytes = 0;
-    return ::ioctl(ours_, FIONREAD, &bytes) == 0 ? bytes : -1;
-  }
-
-  int theirs = -1;
-  std::string complaint;
-  std::map<NameId, std::string> names;
-  std::vector<events::StepRecord> steps;
-  std::vector<events::MemorySample> samples;
-  std::vector<events::OpenSpan> openSpans;
-  std::vector<std::int64_t> completeUpTo;
-  std::map<events::EventKind, std::uint64_t> drops;
-  std::atomic<int> heartbeats{0};
-  std::atomic<int> openSeen{0};
-  std::size_t largestFrame = 0;
-
- private:
-  void read() {
-    std::vector<std::uint8_t> buffer(1 << 16);
-    while (true) {
-      const ssize_t n = ::read(ours_, buffer.data(), buffer.size());
-      if (n <= 0) return;
-      frames_.append({buffer.data(), static_cast<std::size_t>(n)});
-      while (complaint.empty() && takeFrame()) {
-      }
-    }
-  }
-  bool takeFrame() {
-    const auto frame = frames_.next();
-    if (!frame) return complain(frame.error());
-    if (!frame->has_value()) return false;
-    largestFrame = std::max(largestFrame, (*frame)->size());
-    const auto message = wire::decode(**frame);
-    if (!message) return complain(message.error());
-    if (const auto fine = validator_.check(*message); !fine) return complain(fine.error());
-    if (const auto* d = std::get_if<Definitions>(&*message)) {
-      for (const auto& name : d->names) names[name.id] = name.text;
-    }
-    if (const auto* b = std::get_if<EventBatch>(&*message)) takeBatch(*b);
-    return true;
-  }
-  void takeBatch(const EventBatch& batch) {
-    // What comes after a batch must not be older than what the batch called complete.
-    for (const auto& sample : batch.memorySamples) {
-      if (!completeUpTo.empty() && sample.time_ns() < completeUpTo.back()) {
-        complaint = "a sample came late";
-      }
-    }
-    steps.insert(steps.end(), batch.steps.begin(), batch.steps.end());
-    samples.insert(samples.end(), batch.memorySamples.begin(), batch.memorySamples.end());
-    openSpans.insert(openSpans.end(), batch.openSpans.begin(), batch.openSpans.end());
-    completeUpTo.push_back(batch.completeUpToNs);
-    for (const auto& drop : batch.drops) drops[drop.kind()] += drop.count();
-    heartbeats += static_cast<int>(batch.heartbeats.size());
-    openSeen += static_cast<int>(batch.openSpans.size());
-  }
-  bool complain(const Error& error) {
-    complaint = error.message;
-    return false;
-  }
-
-  int ours_ = -1;
-  std::thread thread_;
-  wire::FrameReader frames_;
-  wire::Validator validator_{wire::StreamSource::kWorker};
-};
-
-Hello hello(const RunClock& clock) {
-  Hello h;
-  h.protocolVersion = wire::kProtocolVersion;
-  h.clock = clock;
-  h.device.selected = "cpu";
-  return h;
-}
 
 void recordStep(Recorder& recorder, std::uint32_t number) {
   recorder.record([number](std::int64_t nowNs) {

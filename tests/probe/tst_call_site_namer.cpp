@@ -1,0 +1,161 @@
+#include <QTest>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "probe/sender.h"
+#include "stream_host.h"
+
+// Call sites are looked up beside the sender: what needs them waits, and nothing else does.
+
+using namespace highwater;
+using namespace highwater::probe;
+using highwater::probe::test::hello;
+using highwater::probe::test::Host;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Places of this program, as return addresses.
+const std::array<char, 64> code = {1};
+
+CallSiteId siteAt(Recorder& recorder, std::size_t place) {
+  const std::array<const void*, 1> stack = {&code[place]};
+  return recorder.callSites().intern(stack, &code[place]);
+}
+
+std::vector<SourcePlace> placeNamed(const void* address) {
+  return {{"place " + std::to_string(static_cast<const char*>(address) - code.data()), {}, 0}};
+}
+
+void recordSync(Recorder& recorder, CallSiteId site) {
+  recorder.record([site](std::int64_t nowNs) {
+    return events::SyncPoint(nowNs, 0, 4, 1, kNoId, kNoId, site, 0, events::SyncKind::ScalarRead,
+                             events::Phase::None, 0);
+  });
+}
+
+/// Lets nobody through until it is opened.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+constexpr Sender::Options kQuick = {1ms, 5ms, 100ms, 60s};
+
+}  // namespace
+
+class TestCallSiteNamer : public QObject {
+  Q_OBJECT
+ private slots:
+  void sendsOnWhileAPlaceIsLookedUp();
+  void waitsForPlacesAtTheEnd();
+  void endsWithUnknownPlaces();
+  void namesWhatComesAfterItsEndUnknown();
+};
+
+void TestCallSiteNamer::sendsOnWhileAPlaceIsLookedUp() {
+  Host host;
+  host.start();
+  Recorder recorder(RunClock::startingNow());
+  Gate gate;
+  recorder.callSites().lookUpWith([&gate](const void* address) {
+    gate.pass();
+    return placeNamed(address);
+  });
+  FrameWriter writer(host.theirs);
+  QVERIFY(writer.send(hello(recorder.clock())).ok());
+  Sender sender(recorder, writer, kQuick);
+  sender.start();
+  recordSync(recorder, kNoId);
+  QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 1, 10'000);
+  recordSync(recorder, siteAt(recorder, 2));
+  recordSync(recorder, kNoId);  // stays behind it
+  const int before = host.heartbeats;
+  QTRY_VERIFY_WITH_TIMEOUT(host.heartbeats >= before + 3, 10'000);
+  QCOMPARE(host.syncsSeen.load(), 1);
+  gate.open();
+  QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 3, 10'000);
+  sender.stop();
+  host.finish();
+  QCOMPARE(host.complaint, std::string());
+  QCOMPARE(host.definitions.callSite(host.syncPoints[1].call_site()), std::string("place 2"));
+}
+
+void TestCallSiteNamer::waitsForPlacesAtTheEnd() {
+  Host host;
+  host.start();
+  Recorder recorder(RunClock::startingNow());
+  recorder.callSites().lookUpWith([](const void* address) {
+    std::this_thread::sleep_for(20ms);
+    return placeNamed(address);
+  });
+  FrameWriter writer(host.theirs);
+  QVERIFY(writer.send(hello(recorder.clock())).ok());
+  Sender sender(recorder, writer, kQuick);
+  for (std::size_t i = 1; i <= 5; ++i) recordSync(recorder, siteAt(recorder, i));
+  sender.start();
+  sender.stop();
+  host.finish();
+  QCOMPARE(host.complaint, std::string());
+  QCOMPARE(host.syncPoints.size(), std::size_t{5});
+  QCOMPARE(host.definitions.callSite(host.syncPoints[4].call_site()), std::string("place 5"));
+}
+
+void TestCallSiteNamer::endsWithUnknownPlaces() {
+  Host host;
+  host.start();
+  Recorder recorder(RunClock::startingNow());
+  recorder.callSites().lookUpWith([](const void* address) {
+    std::this_thread::sleep_for(500ms);
+    return placeNamed(address);
+  });
+  FrameWriter writer(host.theirs);
+  QVERIFY(writer.send(hello(recorder.clock())).ok());
+  Sender sender(recorder, writer, {1ms, 5ms, 100ms, 50ms});
+  for (std::size_t i = 1; i <= 5; ++i) recordSync(recorder, siteAt(recorder, i));
+  sender.start();
+  sender.stop();
+  host.finish();
+  QCOMPARE(host.complaint, std::string());
+  QCOMPARE(host.syncPoints.size(), std::size_t{5});
+  QCOMPARE(host.definitions.callSite(host.syncPoints[4].call_site()),
+           std::string("unknown function"));
+}
+
+void TestCallSiteNamer::namesWhatComesAfterItsEndUnknown() {
+  Recorder recorder(RunClock::startingNow());
+  recorder.callSites().lookUpWith(&placeNamed);
+  CallSiteNamer namer(recorder.callSites());
+  const CallSiteId first = siteAt(recorder, 1);
+  namer.lookUpNew();
+  QTRY_VERIFY_WITH_TIMEOUT(!namer.isBusy(), 10'000);
+  namer.finish();
+  const CallSiteId second = siteAt(recorder, 2);
+  namer.lookUpNew();
+  Definitions definitions;
+  QVERIFY(namer.takeReady(definitions, 1));
+  QVERIFY(!namer.takeReady(definitions, 1'000'000));
+  DefinitionTable table;
+  table.add(definitions);
+  QCOMPARE(table.callSite(first), std::string("place 1"));
+  QCOMPARE(table.callSite(second), std::string("unknown function"));
+}
+
+QTEST_GUILESS_MAIN(TestCallSiteNamer)
+#include "tst_call_site_namer.moc"
