@@ -71,14 +71,24 @@ Found libraryAt(const void* address) {
   return {info.dli_fbase, info.dli_fname};
 }
 
+// Unwinding takes some hundred nanoseconds a frame. The user's innermost frames are nearly always
+// among the first; where PyTorch's own fill those (dispatch, autograd, once more for each op that
+// calls another), it is worth looking further.
+constexpr std::size_t kUsualFrames = 64;
+constexpr std::size_t kMaxFrames = 256;
+// What a cache keeps for such a stack: past every cap of core/ids.h.
+constexpr CallSiteId kLookFurther = UINT32_MAX - 1;
+
 /// Return addresses, innermost first.
 class Stack {
  public:
-  [[gnu::noinline]] Stack() {
-    const int count = ::backtrace(frames_.data(), static_cast<int>(frames_.size()));
+  /// The calling thread's, of which `limit` frames are looked at.
+  [[gnu::noinline]] explicit Stack(std::size_t limit) : limit_(limit) {
+    const int count = ::backtrace(frames_.data(), static_cast<int>(limit));
     count_ = static_cast<std::size_t>(std::max(count, 0));
   }
   [[nodiscard]] std::span<const void* const> frames() const { return {frames_.data(), count_}; }
+  [[nodiscard]] bool isCut() const { return count_ == limit_; }
   [[nodiscard]] std::uint64_t hash() const {
     std::uint64_t hash = 0x243F6A8885A308D3u;
     for (const void* frame : frames()) {
@@ -89,11 +99,8 @@ class Stack {
   }
 
  private:
-  // Between an op's own frame and the user's lie dozens of PyTorch's: dispatch, autograd, autocast,
-  // once more for each op that calls another.
-  static constexpr std::size_t kMaxFrames = 256;
-
   std::array<void*, kMaxFrames> frames_;
+  std::size_t limit_;
   std::size_t count_ = 0;
 };
 
@@ -176,7 +183,7 @@ CallSiteId CallSites::intern(std::span<const void* const> stack, const void* fro
 }
 
 CallSiteId CallSites::here(const void* from) {
-  return intern(Stack().frames(), from);
+  return intern(Stack(kUsualFrames).frames(), from);
 }
 
 bool CallSites::hasNew() {
@@ -254,8 +261,14 @@ CallSiteId CallSiteCache::here(const void* from) {
     ids_.forget();
     generation_ = now;
   }
-  const Stack stack;
-  return ids_.find(stack.hash(), [&] { return sites_.intern(stack.frames(), from); });
+  const Stack stack(kUsualFrames);
+  const CallSiteId id = ids_.find(stack.hash(), [&] {
+    const CallSiteId found = sites_.intern(stack.frames(), from);
+    return found == kNoId && stack.isCut() ? kLookFurther : found;
+  });
+  if (id != kLookFurther) return id;
+  const Stack whole(kMaxFrames);
+  return ids_.find(whole.hash(), [&] { return sites_.intern(whole.frames(), from); });
 }
 
 void CallSiteCache::warmUp() {

@@ -76,7 +76,7 @@ void TestCallSiteLibraries::tellsALibraryFromTheOneBefore() {
     const char *path, *function;
     Visit visit = nullptr;
     CallSiteId id = kNoId;
-    std::string name;
+    std::string name = {};
   } libraries[] = {{PLACE_LIBRARY_FIRST, "firstVisit"}, {PLACE_LIBRARY_OTHER, "otherVisit"}};
   CallSites sites;
   CallSiteCache cache(sites);
