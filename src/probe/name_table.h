@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -82,6 +83,9 @@ class NameCache {
     recent.lasting = !isPassing(*recent.entry) && lasting() ? text : nullptr;
     return *recent.entry;
   }
+
+  /// Texts that lasted may be gone: their addresses say nothing any more. Entries stay.
+  void forgetAddresses() { std::fill(recent_.begin(), recent_.end(), Recent{nullptr, &passing_}); }
 
   /// True of an entry that the next call may overwrite: a name that found the cache full.
   [[nodiscard]] bool isPassing(const Entry& entry) const { return &entry == &passing_; }

@@ -1,10 +1,13 @@
 #include "probe/op_observer.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 
 #include <atomic>
 #include <memory>
+#include <string>
 
+#include "probe/autograd_thread.h"
 #include "probe/op_stack.h"
 #include "probe/op_tensors.h"
 
@@ -15,7 +18,10 @@
 namespace highwater::probe {
 namespace {
 
+// Grows where what the threads keep may not be used as it is: another observer, or none, or some
+// operator is gone whose name a thread may know by its address.
 std::atomic<std::uint64_t> activeGeneration{0};
+std::atomic<std::uint64_t> observers{0};  // so many were installed
 
 /// One thread's op stack, as the callbacks find it: without a constructor, so that looking is
 /// cheap.
@@ -28,23 +34,45 @@ constinit thread_local Known known;
 
 struct Owned {
   std::unique_ptr<OpStack> stack;
+  std::uint64_t observer = 0;  // which one it is for
   ~Owned() { known = {0, nullptr, true}; }
 };
 
+/// "autograd (mps)" on a thread of autograd's engine; "" on any other.
+std::string engineThreadName() {
+  switch (autogradThread()) {
+    case AutogradThread::kNone:
+      return {};
+    case AutogradThread::kNested:
+      return "autograd (nested)";
+    case AutogradThread::kDevice:
+      break;
+  }
+  const std::string device(watchedDevice());
+  return device.empty() ? "autograd" : "autograd (" + device + ")";
+}
+
 // Out of line: what follows the quick look needs registers that would be saved at each op.
-[[gnu::noinline, gnu::cold]] OpStack* newThreadStack(std::uint64_t generation) {
+[[gnu::noinline, gnu::cold]] OpStack* renewThreadStack(std::uint64_t generation) {
   Recorder* recorder = Recorder::active();
   if (!recorder || known.ended) return nullptr;
   thread_local Owned owned;
-  owned.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
+  const std::uint64_t observer = observers.load(std::memory_order_acquire);
+  if (owned.stack && owned.observer == observer) {
+    owned.stack->forgetNameAddresses();  // ops of it may be open
+  } else {
+    recorder->nameThread(engineThreadName());
+    owned.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
+    owned.observer = observer;
+  }
   known = {generation, owned.stack.get(), false};
   return known.stack;
 }
 
-/// The calling thread's stack; remade when another observer was installed since.
+/// The calling thread's stack; remade where another observer was installed since.
 [[gnu::always_inline]] inline OpStack* threadStack() {
   const std::uint64_t generation = activeGeneration.load(std::memory_order_acquire);
-  return known.generation == generation ? known.stack : newThreadStack(generation);
+  return known.generation == generation ? known.stack : renewThreadStack(generation);
 }
 
 /// An operator's name is its schema's, which lasts; any other is a text of the function itself. One
@@ -95,10 +123,30 @@ void onOpEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*cont
 
 }  // namespace
 
-OpObserver::OpObserver(Recorder& recorder, DeviceKind device) : recorder_(recorder) {
+/// The dispatcher tells before it frees an operator's schema, its name with it.
+class OpObserver::Deregistrations {
+ public:
+  Deregistrations()
+      : listening_(
+            c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>())) {}
+
+ private:
+  class Listener : public c10::OpRegistrationListener {
+   public:
+    void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {}
+    void onOperatorDeregistered(const c10::OperatorHandle& /*op*/) override {
+      activeGeneration.fetch_add(1, std::memory_order_acq_rel);
+    }
+  };
+  c10::RegistrationHandleRAII listening_;
+};
+
+OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
+    : recorder_(recorder), deregistrations_(std::make_unique<Deregistrations>()) {
   watchDevice(device);
   CallSiteCache::warmUp();
   Recorder::setActive(&recorder);
+  observers.fetch_add(1, std::memory_order_acq_rel);
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);
   const auto add = [](auto begin, auto end) {
     const auto handle = at::addGlobalCallback(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "probe/recorder.h"
 
@@ -22,11 +23,14 @@ class OpObserver {
   OpObserver& operator=(const OpObserver&) = delete;
 
  private:
+  class Deregistrations;
+
   void follow(events::ProbeLevel level);
 
   Recorder& recorder_;
   std::uint64_t monitor_;
   std::uint64_t ops_;
+  std::unique_ptr<Deregistrations> deregistrations_;
 };
 
 }  // namespace highwater::probe

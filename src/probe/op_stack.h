@@ -79,6 +79,8 @@ class OpStack {
   [[nodiscard]] NameCache::Entry& name(const char* text, F&& lasting) {
     return cache_.find(text, std::forward<F>(lasting));
   }
+  /// Some operator is gone, and another's name may be where its name was. Ops may be open.
+  void forgetNameAddresses() { cache_.forgetAddresses(); }
   [[nodiscard]] ShapeTexts& shapeTexts() { return shapeTexts_; }
 
   /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves. Looked

@@ -154,6 +154,11 @@ void watchDevice(DeviceKind kind) {
   }
 }
 
+std::string_view watchedDevice() noexcept {
+  if (watched == c10::DeviceType::CUDA) return "cuda";
+  return countingHooks ? "mps" : "";
+}
+
 OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept {
   if (tag == OpTag::kOther) return {};
   try {

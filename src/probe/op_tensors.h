@@ -2,6 +2,8 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <string_view>
+
 #include "probe/op_observer.h"
 #include "probe/op_stack.h"
 
@@ -11,6 +13,9 @@ namespace highwater::probe {
 
 /// To be called before the rest, while no op is looked at: which device is meant by "the device".
 void watchDevice(DeviceKind kind);
+
+/// "mps" or "cuda"; "" where the process has no such device.
+[[nodiscard]] std::string_view watchedDevice() noexcept;
 
 /// Whether and why an op of this tag makes the host wait.
 [[nodiscard]] OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept;

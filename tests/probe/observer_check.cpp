@@ -17,11 +17,14 @@
 using namespace highwater;
 using namespace highwater::probe;
 
-namespace {
+// Exported and not in line: without debug information the linker knows no other functions.
+#define PLACE [[gnu::noinline, gnu::visibility("default")]]
+
+namespace places {
 
 /// Steps 9 to 12: every op of a forward and backward in a module, the ops of a fallback; then a
 /// wait that nobody looks at, and one that somebody does.
-void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
+PLACE void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
   recorder.setStep(9);
   const at::Tensor weight = at::randn({3, 4}).to(onDevice.device()).set_requires_grad(true);
   at::Tensor loss;
@@ -48,7 +51,7 @@ void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
 }
 
 /// Steps 20 to 28: one op each that waits for values.
-void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) {
+PLACE void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) {
   const at::Tensor mask = onDevice.gt(0);
   const at::Tensor whole = onDevice.gt(0).to(at::kLong).flatten();
   at::Tensor target = onDevice.clone();
@@ -73,7 +76,7 @@ void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) {
   target.index_put_({whole}, onDevice.select(0, 0));
 }
 
-void runOps(Recorder& recorder) {
+PLACE void runOps(Recorder& recorder) {
   const at::Device mps(at::kMPS, 0);
   const at::Tensor host = at::randn({6, 4});
   const at::Tensor onDevice = host.to(mps);
@@ -102,9 +105,9 @@ void runOps(Recorder& recorder) {
   runOpsThatReadValues(recorder, onDevice);
 }
 
-}  // namespace
+}  // namespace places
 
-int main(int argc, char** argv) {
+PLACE int main(int argc, char** argv) {
   if (argc != 2 || !::dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) || !mpsAvailable()) {
     std::fprintf(stderr, "observer_check: no device in %s\n", argc == 2 ? argv[1] : "(nothing)");
     return 1;
@@ -118,7 +121,7 @@ int main(int argc, char** argv) {
   if (!writer.send(hello)) return 1;
   Sender sender(recorder, writer);
   sender.start();
-  runOps(recorder);
+  places::runOps(recorder);
   sender.stop();
   return writer.send(Goodbye{}) ? 0 : 1;
 }

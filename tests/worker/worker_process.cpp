@@ -24,6 +24,7 @@ void Stream::take(const Message& message) {
                  [this](const Definitions& m) {
                    definitions.add(m);
                    for (const auto& d : m.names) names[d.id] = d.text;
+                   for (const auto& d : m.threads) threads[d.id] = d.name;
                  },
                  [this](const EventBatch& m) {
                    append(memorySamples, m.memorySamples);

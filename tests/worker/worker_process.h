@@ -23,6 +23,7 @@ struct Stream {
   std::optional<Hello> hello;
   std::optional<RunDescription> description;
   std::map<NameId, std::string> names;
+  std::map<ThreadId, std::string> threads;
   DefinitionTable definitions;
   std::vector<events::MemorySample> memorySamples;
   std::vector<events::SystemSample> systemSamples;
