@@ -78,9 +78,9 @@ void Sender::sendOnce() {
 bool Sender::sendDefinitions() {
   while (true) {
     Definitions definitions;
-    const bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes) |
-                      recorder_.modules().takeNew(definitions, kMaxDefinitionBytes) |
-                      callSites_.takeReady(definitions, kMaxDefinitionBytes);
+    bool more = recorder_.names().takeNew(definitions, kMaxDefinitionBytes);
+    more = recorder_.modules().takeNew(definitions, kMaxDefinitionBytes) || more;
+    more = callSites_.takeReady(definitions, kMaxDefinitionBytes) || more;
     if (!definitions.empty() && !writer_.send(definitions)) return false;
     for (const CallSiteDefinition& each : definitions.callSites) {
       if (each.id >= sentCallSites_.size()) sentCallSites_.resize(each.id + 1);
