@@ -23,6 +23,7 @@ class TestNameTable : public QObject {
   void cacheKnowsTagsAndSurvivesManyNames();
   void cacheGoesByContentAtOneAddress();
   void cacheAsksOnceWhetherATextLasts();
+  void cacheForgetsAddresses();
   void keepsRoomForNamesBesideShapes();
   void knowsShapesByTheirHash();
 };
@@ -53,6 +54,19 @@ void TestNameTable::cacheAsksOnceWhetherATextLasts() {
   QCOMPARE(entry.id, table.intern("aten::add_").id);
   QCOMPARE(&find(text), &entry);
   QCOMPARE(asked, 1);
+}
+
+void TestNameTable::cacheForgetsAddresses() {
+  NameTable table;
+  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+  char text[] = "aten::add_";
+  NameCache::Entry& entry = cache.find(text, [] { return true; });
+  QCOMPARE(cache.findLasting(text), &entry);
+  text[9] = '\0';  // another operator's name, where the first one's was
+  cache.forgetAddresses();
+  QCOMPARE(cache.findLasting(text), nullptr);
+  QCOMPARE(cache.find(text, [] { return true; }).id, table.intern("aten::add").id);
+  QCOMPARE(entry.text, std::string_view("aten::add_"));
 }
 
 void TestNameTable::keepsRoomForNamesBesideShapes() {
