@@ -9,6 +9,7 @@
 #include "core/names.h"
 #include "session/recording_loader.h"
 #include "store/append.h"
+#include "store/writer_lock.h"
 #include "wire/codec.h"
 
 namespace highwater::app {
@@ -85,11 +86,13 @@ Result<void> RunControl::open(const fs::path& path) {
   }
   // Into a store of its own first: a file that turns out broken must not take away what is shown.
   analysis::LiveStore loaded;
-  if (auto result = session::loadRecording(path, loaded); !result) {
-    return result;
+  auto condition = session::loadRecording(path, loaded);
+  if (!condition) {
+    return condition.error();
   }
   session_.reset();
   store_ = std::move(loaded);
+  condition_ = std::move(*condition);
   recordingPath_ = path;
   std::error_code ignored;
   closedBytes_ = fs::file_size(path, ignored);
@@ -106,6 +109,9 @@ Result<void> RunControl::saveAs(const fs::path& path) const {
   std::error_code error;
   if (fs::equivalent(recordingPath_, path, error)) {
     return failure("this is the recording itself: choose another name");
+  }
+  if (store::isBeingWritten(path)) {
+    return store::beingWritten(path);
   }
   fs::copy_file(recordingPath_, path, fs::copy_options::overwrite_existing, error);
   if (error) {
