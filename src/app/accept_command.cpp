@@ -34,6 +34,10 @@ Result<void> accept(const AcceptOptions& options) {
   analysis::LiveStore store;
   const auto loaded = session::loadRecording(options.recording, store);
   if (!loaded) return loaded.error();
+  if (loaded->beingWritten) {
+    return failure('"' + options.recording +
+                   "\" is being written by a running process; wait for the end of its run");
+  }
   if (!loaded->damage.empty()) {
     return Error{ErrorCode::kMalformed,
                  session::damageText(options.recording, *loaded) + "; nothing is written into it"};

@@ -29,6 +29,9 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
     sink.take(frame, *message);
     return {};
   });
+  if (!replayed && replayed.error().code == ErrorCode::kMalformed && !condition.damage.empty()) {
+    return Error{ErrorCode::kMalformed, replayed.error().message + "; " + condition.damage.front()};
+  }
   if (!replayed) return replayed.error();
   return condition;
 }

@@ -23,8 +23,8 @@ Result<void> checkSound(const std::filesystem::path& path) {
   auto reader = RecordingReader::open(path);
   if (!reader) return reader.error();
   if (reader->beingWritten()) {
-    return failure("cannot write \"" + path.string() +
-                   "\": a running process writes it; wait for the end of its run");
+    return failure('"' + path.string() +
+                   "\" is being written by a running process; wait for the end of its run");
   }
   const std::vector<std::string> damage = reader->findDamage();
   if (damage.empty()) return {};

@@ -17,7 +17,7 @@ std::string firstFinding(const std::string& said) {
 }
 
 std::string unsound(const TableFormat& table, const std::string& why) {
-  return named(table) + " is damaged: " + why;
+  return named(table) + " fails SQLite's check: " + why;
 }
 
 /// Empty where nothing was found.

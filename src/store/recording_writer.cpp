@@ -79,6 +79,7 @@ struct RecordingWriter::Impl {
   bool diskFailed = false;
   bool touched = false;  ///< somebody else wrote into the file
   std::uint64_t dropped = 0;
+  std::uint64_t framesWritten = 0;
   bool checkpointNeeded = false;
   Clock::time_point lastCheckpoint = Clock::now();
   std::thread thread;
@@ -233,7 +234,9 @@ Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
     if (auto done = tables.write(batch, *packed); !done) return done;
     dropped += batch.dropped;
   }
-  return database->execute("COMMIT");
+  if (auto done = database->execute("COMMIT"); !done) return done;
+  for (const PendingBatch& batch : batches) framesWritten += batch.frameCount;
+  return {};
 }
 
 Result<void> RecordingWriter::Impl::moveIntoPlace() {
@@ -265,13 +268,22 @@ void RecordingWriter::Impl::leaveWalAndClose() {
 /// then: that reads all of it.
 void RecordingWriter::Impl::checkWhatWasTouched() {
   if (!touched || diskFailed || !file.lock().isAt(file.current())) return;
-  const auto reader = RecordingReader::open(file.current());
   const auto said = [this](const std::string& why) {
     keepError({ErrorCode::kMalformed, "the recording \"" + file.target().string() +
                                           "\" was overwritten while it was written: " + why});
   };
+  const auto reader = RecordingReader::open(file.current());
   if (!reader) return said(reader.error().message);
-  if (const auto damage = reader->findDamage(); !damage.empty()) said(damage.front());
+  if (const auto damage = reader->findDamage(); !damage.empty()) return said(damage.front());
+  std::uint64_t frames = 0;
+  const auto read = reader->forEachFrame([&](std::span<const std::uint8_t>) -> Result<void> {
+    ++frames;
+    return {};
+  });
+  if (!read) return said(read.error().message);
+  if (frames != framesWritten) {
+    said(std::to_string(frames) + " frames of " + std::to_string(framesWritten) + " are left");
+  }
 }
 
 Result<void> RecordingWriter::Impl::finish() {

@@ -135,7 +135,7 @@ class TestRecordingDamage : public QObject {
     QByteArray bytes = bytes_;
     bytes.replace((root - 1) * 4096, 64, QByteArray(64, '\xa5'));
     path = copy(bytes);
-    QVERIFY2(damageOf(path).contains("its table \"" + QString(table) + "\" is damaged: "),
+    QVERIFY2(damageOf(path).contains("its table \"" + QString(table) + "\" fails SQLite's check: "),
              qPrintable(damageOf(path)));
     QVERIFY(!store::appendAcceptance(path, wire::encode(kAcceptance), kAcceptance).ok());
     QCOMPARE(bytesOf(path), bytes);
