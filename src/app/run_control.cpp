@@ -17,6 +17,17 @@ namespace highwater::app {
 namespace fs = std::filesystem;
 using session::Session;
 
+namespace {
+
+/// 0 where there is no such file.
+std::uint64_t bytesOf(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+}  // namespace
+
 Result<fs::path> newRecordingPath(const QString& workload) {
   const QString folder =
       QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + "/recordings";
@@ -94,8 +105,7 @@ Result<void> RunControl::open(const fs::path& path) {
   store_ = std::move(loaded);
   condition_ = std::move(*condition);
   recordingPath_ = path;
-  std::error_code ignored;
-  closedBytes_ = fs::file_size(path, ignored);
+  closedBytes_ = bytesOf(path);
   emit runReplaced();
   emit stateChanged();
   emit dataChanged();
@@ -175,8 +185,7 @@ Result<void> RunControl::acceptFallback(const std::string& op, bool accepted,
     return kept;
   }
   store_.apply(acceptance);
-  std::error_code ignored;
-  closedBytes_ = fs::file_size(recordingPath_, ignored);
+  closedBytes_ = bytesOf(recordingPath_);
   emit dataChanged();
   return {};
 }
@@ -224,8 +233,7 @@ void RunControl::closeWriter() {
                      .arg(QString::fromStdString(closed.error().message)));
   }
   writer_.reset();
-  std::error_code ignored;
-  closedBytes_ = recordingPath_.empty() ? 0 : fs::file_size(recordingPath_, ignored);
+  closedBytes_ = bytesOf(recordingPath_);
 }
 
 void RunControl::finish(const RunEnd& end) {
