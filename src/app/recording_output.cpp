@@ -56,6 +56,7 @@ Result<void> checkOutput(const fs::path& path, bool force) {
     return Error{ErrorCode::kExists, path.string() + " is a folder; name a file"};
   }
   if (fs::exists(status)) {
+    if (store::isBeingWritten(path)) return store::beingWritten(path);
     if (!force) {
       return Error{ErrorCode::kExists, path.string() +
                                            " exists; give --force to overwrite it, or another "
@@ -68,7 +69,6 @@ Result<void> checkOutput(const fs::path& path, bool force) {
     if (::access(path.c_str(), W_OK) != 0) {
       return Error{ErrorCode::kNoPermission, path.string() + " may not be written"};
     }
-    if (store::isBeingWritten(path)) return store::beingWritten(path);
   }
   return checkFolder(folder);
 }

@@ -64,11 +64,14 @@ class TestRecordingInUse : public QObject {
     const auto first = startLongRun();
     QVERIFY(first);
     // No worker is started: this one would be missing.
-    const Outcome second = runHighwater({"record", "--force", "--steps", "5", "-o", path_},
-                                        QStringList{"HIGHWATER_WORKER=/nowhere/worker"});
-    QCOMPARE(second.exitCode, int(kExitFailed));
-    QVERIFY2(second.err.contains("a.highwater\" is being written by a running process; wait"),
-             qPrintable(second.err));
+    for (const QStringList& force : {QStringList(), QStringList{"--force"}}) {
+      const Outcome second =
+          runHighwater(QStringList{"record", "--steps", "5", "-o", path_} + force,
+                       QStringList{"HIGHWATER_WORKER=/nowhere/worker"});
+      QCOMPARE(second.exitCode, int(kExitFailed));
+      QVERIFY2(second.err.contains("a.highwater\" is being written by a running process; wait"),
+               qPrintable(second.err));
+    }
     const Outcome accept =
         runHighwater({"accept", path_, "--fallback", "gelu", "--reason", "rare"});
     QCOMPARE(accept.exitCode, int(kExitFailed));
