@@ -20,11 +20,22 @@ std::string quoted(const fs::path& path) {
   return '"' + path.string() + '"';
 }
 
+enum class As {
+  kWhole,
+  kWithoutWal,
+  kCutShort,  ///< SQLite refuses a file that lacks pages unless the schema counts as writable
+};
+
 /// Opens and reads the schema, which is where SQLite first looks at the file.
-Result<Database> openHardened(const fs::path& path, bool immutable) {
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, immutable);
+Result<Database> openHardened(const fs::path& path, As as) {
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, as == As::kWithoutWal);
   if (!database) return database;
   harden(database->handle());
+  if (as == As::kCutShort) {
+    // Nothing can be written all the same: the file is open for reading only.
+    sqlite3_db_config(database->handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+    if (auto done = database->execute("PRAGMA writable_schema = ON"); !done) return done.error();
+  }
   sqlite3_busy_timeout(database->handle(), 2000);
   if (auto done = database->execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0"); !done) {
     return done.error();
@@ -60,11 +71,12 @@ Result<RecordingReader> RecordingReader::open(const fs::path& path) {
   if (!header) return header.error();
   // Before anything is read: a run that ends meanwhile is not taken for one that was killed.
   const bool beingWritten = isBeingWritten(path);
-  Result<Database> database = openHardened(path, false);
+  Result<Database> database = openHardened(path, As::kWhole);
   // The WAL that a killed run left needs a -shm beside it, which a read-only folder does not allow:
   // then what was checkpointed is what can be read.
   const bool withoutWal = !database && database.error().code != ErrorCode::kMalformed;
-  if (withoutWal) database = openHardened(path, true);
+  if (withoutWal) database = openHardened(path, As::kWithoutWal);
+  if (!database && !missingEnd(path).empty()) database = openHardened(path, As::kCutShort);
   if (!database) {
     const Error& error = database.error();
     if (error.code == ErrorCode::kMalformed) return damagedRecording(path, error.message);

@@ -18,7 +18,7 @@ class RecordingReader {
  public:
   /// kNotFound, kNoPermission, kMalformed (not a recording, or one that is damaged from its
   /// beginning on), kVersionMismatch (a newer format). A file that a killed run left behind opens,
-  /// with everything that was committed.
+  /// with everything that was committed; one that is cut short, with what is there.
   [[nodiscard]] static Result<RecordingReader> open(const std::filesystem::path& path);
   RecordingReader(RecordingReader&&) noexcept;
   RecordingReader& operator=(RecordingReader&&) noexcept;

@@ -174,6 +174,31 @@ class TestRecordingDamage : public QObject {
     QVERIFY2(!damage.contains("is not a Highwater recording"), qPrintable(damage));
   }
 
+  void readsWhatIsLeftOfOneThatIsCutShort() {
+    const fs::path path = pathIn(folder_.path(), "long.highwater");
+    const auto frames = sampleFrames({.steps = 300});
+    store::WriterOptions options;
+    options.commitEvery = std::chrono::milliseconds(1);
+    auto writer = store::RecordingWriter::create(path, options);
+    QVERIFY(writer.ok());
+    for (std::size_t first = 0; first < frames.size(); first += 20) {
+      const std::uint64_t before = (*writer)->bytesWritten();
+      const auto last = std::min(first + 20, frames.size());
+      feedFrames({frames.begin() + static_cast<std::ptrdiff_t>(first),
+                  frames.begin() + static_cast<std::ptrdiff_t>(last)},
+                 **writer);
+      QTRY_VERIFY((*writer)->bytesWritten() > before);  // a batch of its own
+    }
+    QVERIFY((*writer)->close().ok());
+    const QByteArray whole = bytesOf(path);
+    const ReadBack back = readFrames(copy(whole.left(whole.size() / 2)));
+    QVERIFY(!back.result.ok());
+    QVERIFY2(back.result.error().message.find("is damaged after ") != std::string::npos,
+             back.result.error().message.c_str());
+    QVERIFY(!back.frames.empty() && back.frames.size() < frames.size());
+    QVERIFY(std::equal(back.frames.begin(), back.frames.end(), frames.begin()));
+  }
+
   void tellsAnOverwrittenBeginningFromAForeignFile() {
     QByteArray bytes = bytes_;
     bytes.replace(0, 16, QByteArray(16, 'x'));
