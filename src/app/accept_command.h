@@ -7,6 +7,10 @@
 
 namespace highwater::app {
 
+/// The reason why a fallback is fine, without the spaces around it. kUsage where nothing is left,
+/// or it is too long: whoever accepts one, asks here.
+[[nodiscard]] Result<std::string> checkReason(const std::string& text);
+
 /// "aten::gelu=REASON" or "gelu=REASON". kUsage where there is no op or no reason.
 [[nodiscard]] Result<FallbackAcceptance> parseAcceptance(const std::string& text);
 
