@@ -73,11 +73,15 @@ Result<FallbackAcceptance> parseAcceptance(const std::string& text) {
     return refusedValue("an accepted fallback", text,
                         "OP=REASON, for example aten::gelu=\"once an epoch only\"");
   }
-  auto reason = checkReason(text.substr(equals + 1));
-  if (!reason) return reason.error();
+  return acceptanceOf(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<FallbackAcceptance> acceptanceOf(const std::string& op, const std::string& reason) {
+  auto checked = checkReason(reason);
+  if (!checked) return checked.error();
   FallbackAcceptance acceptance;
-  acceptance.op = withNamespace(text.substr(0, equals));
-  acceptance.reason = std::move(*reason);
+  acceptance.op = withNamespace(op);
+  acceptance.reason = std::move(*checked);
   acceptance.unixTimeNs = unixNs();
   if (acceptance.op.size() > wire::kMaxNameBytes) return tooLong("op", wire::kMaxNameBytes);
   return acceptance;

@@ -13,6 +13,9 @@ namespace highwater::app {
 
 /// "aten::gelu=REASON" or "gelu=REASON". kUsage where there is no op or no reason.
 [[nodiscard]] Result<FallbackAcceptance> parseAcceptance(const std::string& text);
+/// The same of "aten::gelu" or "gelu" and a reason.
+[[nodiscard]] Result<FallbackAcceptance> acceptanceOf(const std::string& op,
+                                                      const std::string& reason);
 
 /// Takes back what was said of an op: "aten::gelu" or "gelu". kUsage where there is none.
 [[nodiscard]] Result<FallbackAcceptance> parseWithdrawal(const std::string& op);

@@ -199,12 +199,16 @@ class CommandLine {
   Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
     DoctorOptions options;
     options.launch = launch;
-    const auto named = valueOf(doctorWorkload_);
-    if (!named.empty()) options.launch.workload = QString::fromStdString(named);
+    const auto workload = valueOf(doctorWorkload_);
+    if (!workload.empty()) options.launch.workload = QString::fromStdString(workload);
     if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
     if (doctor_->count("--selftest") > 0) {
       options.question = DoctorOptions::Question::kSelfTest;
-      options.checks = QString::fromStdString(valueOf(selfTest_)).split(u',', Qt::SkipEmptyParts);
+      const std::string checks = valueOf(selfTest_);
+      options.checks = QString::fromStdString(checks).split(u',', Qt::SkipEmptyParts);
+      if (options.checks.isEmpty() && !checks.empty()) {
+        return refusedValue("--selftest", checks, "names of checks, or nothing for all of them");
+      }
     }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
@@ -239,8 +243,8 @@ class CommandLine {
       if (!withdraws_ && acceptedReason_.empty()) {
         return usageError("accept needs --reason TEXT, which the recording keeps, or --withdraw");
       }
-      auto acceptance = withdraws_ ? parseWithdrawal(acceptedOp_)
-                                   : parseAcceptance(acceptedOp_ + '=' + acceptedReason_);
+      auto acceptance =
+          withdraws_ ? parseWithdrawal(acceptedOp_) : acceptanceOf(acceptedOp_, acceptedReason_);
       if (!acceptance) return acceptance.error();
       acceptOptions_.acceptance = std::move(*acceptance);
       return Invocation(acceptOptions_);
@@ -325,6 +329,7 @@ Result<SetKnobs> parseScheduledKnobs(const std::string& text) {
   if (!step) return step.error();
   knobs.atStep = *step;
   std::istringstream parts(text.substr(colon + 1));
+  if (text.ends_with(',')) return refusedValue("--set", text, "a KNOB=VALUE after the last comma");
   for (std::string part; std::getline(parts, part, ',');) {
     if (auto done = readKnob(text, part, knobs); !done) return done.error();
   }

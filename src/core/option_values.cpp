@@ -18,16 +18,18 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-/// How many letters must be changed, added or left out.
+/// How many letters must be changed, added, left out, or swapped with the next.
 std::size_t editDistance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
+  std::vector<std::size_t> before, above, row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t(0));
   for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
+    before = std::exchange(above, row);
+    row[0] = i + 1;
     for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+      const std::size_t changed = above[j] + (from[i] == to[j] ? 0 : 1);
+      row[j + 1] = std::min({changed, above[j + 1] + 1, row[j] + 1});
+      const bool swapped = i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j];
+      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();

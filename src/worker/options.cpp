@@ -58,14 +58,20 @@ Result<void> checkDtype(const std::string& dtype) {
   return usageError("--dtype " + dtype + " is unknown; use float32");
 }
 
+/// CLI11 puts the option's name before what a validator says; ours has it already.
+std::string wordsOf(const CLI::ParseError& error) {
+  const std::string words = error.what();
+  const auto own = words.find(": --");
+  return own == std::string::npos ? words : words.substr(own + 2);
+}
+
 /// In the words of highwater's own options.
 template <typename T>
 CLI::Validator wholeNumber(const char* name, T least, T most) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         const auto number = parseWhole<T>(name, text, least, most);
-        if (!number) throw CLI::ValidationError(number.error().message);
-        return {};
+        return number ? std::string() : number.error().message;
       },
       std::to_string(least) + " to " + std::to_string(most));
 }
@@ -74,8 +80,7 @@ CLI::Validator oneOf(const char* name, std::vector<std::string_view> choices) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         const auto known = checkChoice(name, text, choices);
-        if (!known) throw CLI::ValidationError(known.error().message);
-        return {};
+        return known ? std::string() : known.error().message;
       },
       "NAME");
 }
@@ -188,7 +193,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
     app.exit(question, std::cout, std::cerr);
     return std::variant<Options, Answered>(Answered{});
   } catch (const CLI::ParseError& error) {
-    return usageError(error.what());
+    return usageError(wordsOf(error));
   }
   options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();

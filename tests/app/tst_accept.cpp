@@ -42,9 +42,9 @@ class TestAccept : public QObject {
 
   void refusesABlankReason() {
     const auto outcome =
-        runHighwater({"accept", path_, "--fallback", "embedding_renorm_", "--reason", " \t "});
+        runHighwater({"accept", path_, "--fallback", "embedding_renorm_", "--reason", "   "});
     QCOMPARE(outcome.exitCode, int{kExitUsage});
-    QVERIFY2(outcome.err.contains("the reason of an accepted fallback is \" \t \"; give"),
+    QVERIFY2(outcome.err.contains("the reason of an accepted fallback is \"   \"; give"),
              qPrintable(outcome.err));
     QVERIFY(!accepted());
   }
