@@ -1,11 +1,13 @@
 #include "app/accept_command.h"
 
+#include <QString>
 #include <set>
 
 #include "analysis/live_store.h"
 #include "app/terminal.h"
 #include "core/clock.h"
 #include "core/exit_codes.h"
+#include "core/option_values.h"
 #include "session/recording_loader.h"
 #include "store/append.h"
 #include "wire/codec.h"
@@ -63,20 +65,34 @@ Result<void> accept(const AcceptOptions& options) {
 
 }  // namespace
 
+Result<std::string> checkReason(const std::string& text) {
+  // QString knows the spaces of every script.
+  const std::string reason = QString::fromStdString(text).trimmed().toStdString();
+  if (reason.empty()) {
+    return refusedValue("the reason of an accepted fallback", text,
+                        "the words that the recording is to keep, as in \"once an epoch only\"");
+  }
+  if (reason.size() > wire::kMaxTextBytes) return tooLong("reason", wire::kMaxTextBytes);
+  return reason;
+}
+
 Result<FallbackAcceptance> parseAcceptance(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return usageError("an accepted fallback is \"" + text +
-                      "\"; give OP=REASON, for example aten::gelu=\"once an epoch only\"");
+  if (equals == std::string::npos || equals == 0) {
+    return refusedValue("an accepted fallback", text,
+                        "OP=REASON, for example aten::gelu=\"once an epoch only\"");
   }
+  return acceptanceOf(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<FallbackAcceptance> acceptanceOf(const std::string& op, const std::string& reason) {
+  auto checked = checkReason(reason);
+  if (!checked) return checked.error();
   FallbackAcceptance acceptance;
-  acceptance.op = withNamespace(text.substr(0, equals));
-  acceptance.reason = text.substr(equals + 1);
+  acceptance.op = withNamespace(op);
+  acceptance.reason = std::move(*checked);
   acceptance.unixTimeNs = unixNs();
   if (acceptance.op.size() > wire::kMaxNameBytes) return tooLong("op", wire::kMaxNameBytes);
-  if (acceptance.reason.size() > wire::kMaxTextBytes) {
-    return tooLong("reason", wire::kMaxTextBytes);
-  }
   return acceptance;
 }
 

@@ -8,6 +8,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/accept_command.h"
 #include "wire/limits.h"
 
 namespace highwater::app {
@@ -51,7 +52,7 @@ void askForReason(QWidget* parent, const QString& op,
     column->addWidget(widget);
   }
   QObject::connect(reason, &QLineEdit::textChanged, accept, [accept](const QString& text) {
-    accept->setEnabled(!text.trimmed().isEmpty());
+    accept->setEnabled(checkReason(text.toStdString()).ok());
   });
   QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);

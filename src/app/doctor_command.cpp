@@ -6,6 +6,7 @@
 #include "app/doctor_report.h"
 #include "app/dry_check_command.h"
 #include "app/self_test_command.h"
+#include "app/sim_options.h"
 #include "app/terminal.h"
 #include "core/exit_codes.h"
 #include "session/describe_worker.h"
@@ -14,9 +15,23 @@ namespace highwater::app {
 
 namespace {
 
+Error notWritten(const QSaveFile& file) {
+  return failure(file.fileName().toStdString() + " cannot be written: " +
+                 file.errorString().toStdString() + "; name another file after --json");
+}
+
+/// Before the answer, which may take minutes. What the file holds stays as it is.
+Result<void> checkJsonFile(const DoctorOptions& options) {
+  if (!options.json || options.json == "-") return {};
+  QSaveFile file(QString::fromStdString(*options.json));
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
+  file.cancelWriting();
+  return {};
+}
+
 int describeMachine(const DoctorOptions& options) {
   const auto program = session::findWorker();
-  const Diagnosis diagnosis{program ? *program : QString(), session::describeWorker(options.launch),
+  const Diagnosis diagnosis{program ? *program : QString(), describedWorker(options.launch),
                             readSystemFacts(), options.launch.environment};
   const Result<void> told = tell(options, doctorJson(diagnosis), doctorText(diagnosis));
   if (!told) {
@@ -30,7 +45,17 @@ int describeMachine(const DoctorOptions& options) {
 
 }  // namespace
 
+Result<Hello> describedWorker(const session::LaunchOptions& launch) {
+  auto hello = session::describeWorker(launch);
+  if (hello) return hello;
+  return Error{hello.error().code, namedAsGiven(hello.error().message, launch.environment)};
+}
+
 int runDoctor(const DoctorOptions& options) {
+  if (auto writable = checkJsonFile(options); !writable) {
+    printError(writable.error().message);
+    return kExitFailed;
+  }
   switch (options.question) {
     case DoctorOptions::Question::kWorkload:
       return runDryCheck(options);
@@ -54,7 +79,7 @@ Result<void> tell(const DoctorOptions& options, const QJsonObject& json, const s
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) {
     return {};
   }
-  return failure(*options.json + " cannot be written: " + file.errorString().toStdString());
+  return notWritten(file);
 }
 
 }  // namespace highwater::app

@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 
 #include "app/doctor_command.h"
+#include "app/sim_options.h"
 #include "app/terminal.h"
 #include "app/text_table.h"
 #include "core/exit_codes.h"
@@ -39,7 +40,7 @@ Result<QJsonObject> askForReport(const session::LaunchOptions& launch) {
     return failure("the worker ended by " + session::signalText(answer->exit.signal).toStdString());
   }
   return Error{answer->exit.exitCode == kExitUsage ? ErrorCode::kUsage : ErrorCode::kFailed,
-               lastLineOf(*answer)};
+               namedAsGiven(lastLineOf(*answer), launch.environment)};
 }
 
 std::string phaseOf(const QJsonObject& place) {

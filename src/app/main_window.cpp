@@ -14,6 +14,7 @@
 #include "app/help_dialogs.h"
 #include "app/run_status_bar.h"
 #include "app/run_tool_bar.h"
+#include "app/sim_options.h"
 #include "app/window_actions.h"
 #include "app/window_docks.h"
 #include "core/names.h"
@@ -448,7 +449,7 @@ void MainWindow::showEnd(const RunEnd& end) {
   if (end.reason == Reason::kFinished || (end.reason == Reason::kStopped && !killed)) {
     return;
   }
-  QString message = text(end.message);
+  QString message = text(namedAsGiven(end.message, run_.options().environment));
   if (!end.openOp.empty() && !message.contains(text(end.openOp))) {
     message += tr(" (in %1)").arg(text(end.openOp));
   }

@@ -4,12 +4,13 @@
 #include <sstream>
 
 #include "app/accept_command.h"
-#include "app/number_options.h"
+#include "app/given_options.h"
 #include "app/run_options.h"
 #include "app/version.h"
 #include "core/exit_codes.h"
+#include "core/option_values.h"
+#include "core/run_limits.h"
 #include "core/scenarios.h"
-#include "wire/limits.h"
 
 namespace highwater::app {
 namespace {
@@ -22,7 +23,7 @@ constexpr int kMostPicture = 16'384;
 Result<QSize> readSize(const std::string& text) {
   const auto cross = text.find('x');
   if (cross == std::string::npos) {
-    return usageError("--size is \"" + text + "\"; give WIDTHxHEIGHT, for example 1600x1000");
+    return refusedValue("--size", text, "WIDTHxHEIGHT, for example 1600x1000");
   }
   auto width =
       parseWhole("the width of --size", text.substr(0, cross), kLeastPictureWidth, kMostPicture);
@@ -51,6 +52,7 @@ class CommandLine {
     addAccept();
     addExport();
     addDoctor();
+    refuseValuesOfFlags(app_);
   }
 
   std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
@@ -61,9 +63,9 @@ class CommandLine {
       app_.exit(asked, text, text);
       return EarlyExit{kExitDone, text.str()};
     } catch (const CLI::ParseError& wrong) {
-      return EarlyExit{kExitUsage,
-                       std::string(wrong.what()) + "; 'highwater --help' lists what there is"};
+      return EarlyExit{kExitUsage, problemText(app_, wrong)};
     }
+    if (auto given = checkGiven(app_); !given) return EarlyExit{kExitUsage, given.error().message};
     auto read = readInvocation();
     if (!read) return EarlyExit{kExitUsage, read.error().message};
     return std::move(*read);
@@ -74,7 +76,9 @@ class CommandLine {
     record_ = app_.add_subcommand("record", "Train and record, without a window");
     addRunOptions(*record_, recordTexts_);
     recordTexts_.steps = std::to_string(kDefaultSteps);
-    record_->add_option("--steps", recordTexts_.steps, "Steps to train")
+    record_
+        ->add_option("--steps", recordTexts_.steps,
+                     "Steps to train, 1 to " + std::to_string(kMostRunSteps))
         ->type_name("N")
         ->capture_default_str();
     record_
@@ -96,8 +100,8 @@ class CommandLine {
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     record_->add_flag("--end-stalled", recordOptions_.endStalled,
-                      "End the run where its training stands still for "
-                      "$HIGHWATER_HANG_TIMEOUT_MS (10000)");
+                      "End the run, and keep its recording, where the training has stood in one op "
+                      "for $HIGHWATER_HANG_TIMEOUT_MS (10000)");
   }
 
   void addAccept() {
@@ -136,14 +140,14 @@ class CommandLine {
         ->type_name("WIDTHxHEIGHT")
         ->capture_default_str();
     export_->add_option("--theme", themeText_, "dark or light")
-        ->check(CLI::IsMember({"dark", "light"}))
+        ->type_name("NAME")
         ->capture_default_str();
   }
 
   void addDoctor() {
     doctor_ = app_.add_subcommand("doctor", "Say what this machine offers, and what was chosen");
     doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
-        ->check(CLI::IsMember({"auto", "mps", "sim", "cpu"}))
+        ->type_name("NAME")
         ->capture_default_str();
     doctor_
         ->add_option(
@@ -183,11 +187,10 @@ class CommandLine {
     add("--scenario", doctorTexts_.scenario, "A training program: " + scenarioNames(), "NAME");
     add("--preset", doctorTexts_.preset, "Size of the model: small or base", "NAME");
     add("--data", doctorTexts_.data, "CSV file with the columns text and label", "FILE");
-    add("--batch", doctorTexts_.batch, "Batch size", "N");
-    add("--seq", doctorTexts_.seq, "Sequence length in tokens", "N");
+    add("--batch", doctorTexts_.batch, batchHelp(), "N");
+    add("--seq", doctorTexts_.seq, lengthHelp(), "N");
     add("--dtype", doctorTexts_.dtype, "Type of the weights, for example float32", "TYPE");
     add("--seed", doctorTexts_.seed, "Seed of the random numbers", "N");
-    doctor_->get_option("--preset")->check(CLI::IsMember({"small", "base"}));
   }
 
   /// Of an option that needs none; CLI11 reads "true" where it has none.
@@ -196,12 +199,16 @@ class CommandLine {
   Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
     DoctorOptions options;
     options.launch = launch;
-    const auto named = valueOf(doctorWorkload_);
-    if (!named.empty()) options.launch.workload = QString::fromStdString(named);
+    const auto workload = valueOf(doctorWorkload_);
+    if (!workload.empty()) options.launch.workload = QString::fromStdString(workload);
     if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
     if (doctor_->count("--selftest") > 0) {
       options.question = DoctorOptions::Question::kSelfTest;
-      options.checks = QString::fromStdString(valueOf(selfTest_)).split(u',', Qt::SkipEmptyParts);
+      const std::string checks = valueOf(selfTest_);
+      options.checks = QString::fromStdString(checks).split(u',', Qt::SkipEmptyParts);
+      if (options.checks.isEmpty() && !checks.empty()) {
+        return refusedValue("--selftest", checks, "names of checks, or nothing for all of them");
+      }
     }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
@@ -226,6 +233,7 @@ class CommandLine {
       for (const std::string& text : acceptedTexts_) {
         auto acceptance = parseAcceptance(text);
         if (!acceptance) return acceptance.error();
+        recordOptions_.launch.acceptedOps << QString::fromStdString(acceptance->op);
         recordOptions_.accepted.push_back(std::move(*acceptance));
       }
       return Invocation(recordOptions_);
@@ -235,8 +243,8 @@ class CommandLine {
       if (!withdraws_ && acceptedReason_.empty()) {
         return usageError("accept needs --reason TEXT, which the recording keeps, or --withdraw");
       }
-      auto acceptance = withdraws_ ? parseWithdrawal(acceptedOp_)
-                                   : parseAcceptance(acceptedOp_ + '=' + acceptedReason_);
+      auto acceptance =
+          withdraws_ ? parseWithdrawal(acceptedOp_) : acceptanceOf(acceptedOp_, acceptedReason_);
       if (!acceptance) return acceptance.error();
       acceptOptions_.acceptance = std::move(*acceptance);
       return Invocation(acceptOptions_);
@@ -244,6 +252,8 @@ class CommandLine {
     if (export_->parsed()) {
       auto size = readSize(sizeText_);
       if (!size) return size.error();
+      constexpr std::string_view kThemes[] = {"dark", "light"};
+      if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
       exportOptions_.size = *size;
       exportOptions_.dark = themeText_ == "dark";
       return Invocation(exportOptions_);
@@ -299,9 +309,9 @@ Result<void> readKnob(const std::string& whole, const std::string& part, SetKnob
     target = *number;
     return {};
   };
-  if (name == "batch") return read(wire::kMaxBatchSize, knobs.batchSize);
-  if (name == "seq") return read(wire::kMaxSequenceLength, knobs.sequenceLength);
-  if (name == "loss-every") return read(kMostLossEvery, knobs.lossEvery);
+  if (name == "batch") return read(kMostBatchSize, knobs.batchSize);
+  if (name == "seq") return read(kPositionTableLength, knobs.sequenceLength);
+  if (name == "loss-every") return read(kMostLossInterval, knobs.lossEvery);
   return usageError("--set " + whole + " names \"" + name +
                     "\"; a run has the knobs batch, seq and loss-every");
 }
@@ -311,14 +321,15 @@ Result<void> readKnob(const std::string& whole, const std::string& part, SetKnob
 Result<SetKnobs> parseScheduledKnobs(const std::string& text) {
   const auto colon = text.find(':');
   if (colon == std::string::npos || text.find('=') == std::string::npos) {
-    return usageError("--set is \"" + text + "\"; give STEP:KNOB=VALUE, for example 20:batch=32");
+    return refusedValue("--set", text, "STEP:KNOB=VALUE, for example 20:batch=32");
   }
   SetKnobs knobs;
-  auto step =
-      parseWhole<std::uint32_t>("the step of --set " + text, text.substr(0, colon), 1u, kMostSteps);
+  auto step = parseWhole<std::uint32_t>("the step of --set " + text, text.substr(0, colon), 1u,
+                                        kMostRunSteps);
   if (!step) return step.error();
   knobs.atStep = *step;
   std::istringstream parts(text.substr(colon + 1));
+  if (text.ends_with(',')) return refusedValue("--set", text, "a KNOB=VALUE after the last comma");
   for (std::string part; std::getline(parts, part, ',');) {
     if (auto done = readKnob(text, part, knobs); !done) return done.error();
   }

@@ -10,11 +10,13 @@
 #include "app/progress.h"
 #include "app/recording_output.h"
 #include "app/report_text.h"
+#include "app/sim_options.h"
 #include "app/stop_signals.h"
 #include "app/terminal.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
 #include "session/session.h"
+#include "session/worker_launch.h"
 
 namespace highwater::app {
 namespace {
@@ -91,8 +93,17 @@ class RecordRun final : public QObject {
       printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
       return;
     }
-    printError(message.toStdString() + "; the run is ended, as --end-stalled asks");
+    printError(message.toStdString() + "; " + endOfStall());
     QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
+  }
+
+  [[nodiscard]] std::string endOfStall() const {
+    const auto limits = session::readSupervisionLimits();
+    const std::string limit = limits ? std::to_string(limits->silence.count()) : "?";
+    return "--end-stalled ends the run there, after " + limit +
+           " ms without progress, and keeps its recording: 'highwater report " + options_.output +
+           "' says what was open; where an op may take longer, set HIGHWATER_HANG_TIMEOUT_MS "
+           "higher";
   }
 
   void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }
@@ -133,10 +144,14 @@ class RecordRun final : public QObject {
       printError("the worker's last lines:");
       for (const QString& line :
            lines.mid(std::max<qsizetype>(0, lines.size() - kShownLastLines))) {
-        std::fputs(("  " + line.toStdString() + '\n').c_str(), stderr);
+        std::fputs(("  " + asGiven(line.toStdString()) + '\n').c_str(), stderr);
       }
     }
-    printError(end.message);
+    printError(asGiven(end.message));
+  }
+
+  [[nodiscard]] std::string asGiven(const std::string& message) const {
+    return namedAsGiven(message, options_.launch.environment);
   }
 
   const RecordOptions& options_;

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostShownBytes = 200;
 // What a worker sends while it starts is a few kilobytes.
 constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
 
@@ -51,7 +52,12 @@ Result<void> checkOutput(const fs::path& path, bool force) {
     return Error{ErrorCode::kNotFound,
                  "there is no folder " + folder.string() + "; make it, or name another output"};
   }
-  const fs::file_status status = fs::symlink_status(path, ignored);
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (error && status.type() != fs::file_type::not_found) {
+    return failure(path.string().substr(0, kMostShownBytes) +
+                   " cannot be written: " + error.message());
+  }
   if (fs::is_directory(path, ignored)) {
     return Error{ErrorCode::kExists, path.string() + " is a folder; name a file"};
   }

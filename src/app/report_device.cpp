@@ -28,6 +28,8 @@ using analysis::PhaseExecution;
 constexpr std::size_t kMostOtherPaths = 3;
 constexpr std::size_t kMostIdleCauses = 3;
 constexpr double kLeastShownMs = 0.01;
+/// Of a value that was not measured itself: what the text of the report calls an estimate.
+const QJsonValue kEstimate = QStringLiteral("estimate");
 
 std::string stepsText(std::uint64_t steps) {
   return std::to_string(steps) + (steps == 1 ? " step" : " steps");
@@ -86,7 +88,8 @@ void addPathLines(const LiveStore& store, TextTable& head) {
 
 QJsonValue leadJson(const std::optional<HostLead>& lead) {
   if (!lead) return QJsonValue();
-  return QJsonObject{{"steps", integer(lead->steps)},
+  return QJsonObject{{"kind", kEstimate},
+                     {"steps", integer(lead->steps)},
                      {"p50_ms", lead->p50Ms},
                      {"max_ms", lead->maxMs},
                      {"p50_steps", orNull(lead->p50Steps)},
@@ -101,6 +104,7 @@ QJsonObject executionJson(const ExecutionSummary& execution) {
     phases.append(QJsonObject{{"phases", names},
                               {"steps", integer(each.steps)},
                               {"queued_ms", each.queuedMs},
+                              {"executed_kind", each.highMs ? kEstimate : QJsonValue()},
                               {"executed_low_ms", orNull(each.lowMs)},
                               {"executed_high_ms", orNull(each.highMs)}});
   }
@@ -131,7 +135,8 @@ QJsonObject idleJson(const IdleSummary& idle) {
     addIdleTime(each.total, "", step);
     steps.append(step);
   }
-  QJsonObject all{{"steps", integer(idle.steps.size())},
+  QJsonObject all{{"kind", kEstimate},
+                  {"steps", integer(idle.steps.size())},
                   {"step_ms", idle.stepMsP50},
                   {"causes", causes},
                   {"per_step", steps}};
@@ -173,8 +178,8 @@ std::string stepsOf(const std::optional<double>& steps) {
 
 std::string leadText(const HostLead& lead) {
   return "median " + msText(lead.p50Ms) + stepsOf(lead.p50Steps) + ", at most " +
-         msText(lead.maxMs) + stepsOf(lead.maxSteps) + ", by waits and device spans of " +
-         stepsText(lead.steps);
+         msText(lead.maxMs) + stepsOf(lead.maxSteps) + " (estimate, by waits and device spans of " +
+         stepsText(lead.steps) + ")";
 }
 
 void addIdleLine(const LiveStore& store, TextTable& head) {

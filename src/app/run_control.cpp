@@ -5,6 +5,7 @@
 #include <QStandardPaths>
 #include <system_error>
 
+#include "app/accept_command.h"
 #include "core/clock.h"
 #include "core/names.h"
 #include "session/recording_loader.h"
@@ -172,6 +173,9 @@ void RunControl::setProbeLevel(const SetProbeLevel& change) {
 
 Result<void> RunControl::acceptFallback(const std::string& op, bool accepted,
                                         const std::string& reason) {
+  if (accepted) {
+    if (auto fine = checkReason(reason); !fine) return fine.error();
+  }
   const FallbackAcceptance acceptance{op, accepted, reason, unixNs()};
   if (live()) {
     session_->acceptFallback(acceptance);

@@ -14,9 +14,6 @@ class App;
 
 namespace highwater::app {
 
-inline constexpr std::uint32_t kMostSteps = 1'000'000'000;
-inline constexpr std::uint32_t kMostLossEvery = 1'000'000;
-
 /// The texts of the options that start a run, as given. They are read after CLI11 is done, because
 /// its own number errors say neither the range nor what to do.
 struct RunTexts {
@@ -25,6 +22,9 @@ struct RunTexts {
   std::vector<std::string> set;
   SimOptions sim;
 };
+
+[[nodiscard]] std::string batchHelp();
+[[nodiscard]] std::string lengthHelp();
 
 /// Binds the options to `texts`, which must outlive the parsing.
 void addRunOptions(CLI::App& app, RunTexts& texts);

@@ -14,7 +14,6 @@
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
 #include "session/ask_worker.h"
-#include "session/describe_worker.h"
 #include "session/worker_launch.h"
 
 namespace highwater::app {
@@ -174,7 +173,7 @@ int fail(const Error& error) {
 int runSelfTest(const DoctorOptions& options) {
   const auto program = session::findWorker();
   if (!program) return fail(program.error());
-  const Diagnosis diagnosis{*program, session::describeWorker(options.launch), readSystemFacts(),
+  const Diagnosis diagnosis{*program, describedWorker(options.launch), readSystemFacts(),
                             options.launch.environment};
   if (!diagnosis.worker) return fail(diagnosis.worker.error());
   if (diagnosis.worker->device.selected != "mps") {

@@ -1,6 +1,7 @@
 #include "app/sim_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 namespace highwater::app {
 namespace {
@@ -62,6 +63,20 @@ Result<QStringList> SimOptions::environment(const std::string& device) const {
     variables << QString::fromUtf8(knob.variable) + u'=' + QString::fromStdString(entry.text);
   }
   return variables;
+}
+
+std::string namedAsGiven(std::string message, const QStringList& environment) {
+  for (const SimKnob& knob : kSimKnobs) {
+    const std::string variable = knob.variable;
+    const bool given = std::any_of(environment.begin(), environment.end(), [&](const QString& e) {
+      return e.startsWith(QString::fromStdString(variable) + u'=');
+    });
+    if (!given || *knob.option == '\0') continue;
+    for (auto at = message.find(variable); at != std::string::npos; at = message.find(variable)) {
+      message.replace(at, variable.size(), knob.option);
+    }
+  }
+  return message;
 }
 
 }  // namespace highwater::app

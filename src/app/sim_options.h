@@ -15,7 +15,7 @@ class Option;
 namespace highwater::app {
 
 /// The options of core/sim_knobs.h on a command line. What their values may be only the device
-/// knows: it refuses a wrong one by its variable's name when the worker starts.
+/// knows: it refuses a wrong one by its variable when the worker starts (see namedAsGiven()).
 class SimOptions {
  public:
   SimOptions() = default;
@@ -36,5 +36,9 @@ class SimOptions {
   };
   std::array<Entry, kSimKnobs.size()> entries_;
 };
+
+/// A worker's complaint with the options that the user gave in the place of the variables that they
+/// set. `environment` is what SimOptions::environment() gave.
+[[nodiscard]] std::string namedAsGiven(std::string message, const QStringList& environment);
 
 }  // namespace highwater::app

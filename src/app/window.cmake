@@ -14,7 +14,7 @@ add_library(highwater_window STATIC
   window_picture.h window_picture.cpp)
 target_include_directories(highwater_window PUBLIC "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(highwater_window
-  PUBLIC highwater_views highwater_models highwater_session highwater_store highwater_analysis
+  PUBLIC highwater_app highwater_views highwater_models highwater_session highwater_store highwater_analysis
          highwater_wire highwater_core Qt6::Widgets)
 set_target_properties(highwater_window PROPERTIES AUTOMOC ON)
 highwater_compile_options(highwater_window)

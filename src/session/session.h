@@ -31,6 +31,7 @@ struct LaunchOptions {
   QString scenario;    ///< of core/scenarios.h
   std::optional<std::uint64_t> seed;
   std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step
+  QStringList acceptedOps;               ///< names that the worker checks before it trains
   QStringList environment;               ///< NAME=VALUE, added to the worker's
 };
 

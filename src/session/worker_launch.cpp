@@ -67,6 +67,7 @@ QStringList workerArguments(const LaunchOptions& options) {
   addNumber("--sampling-hz", options.samplingHz);
   addText("--level", options.probeLevel);
   addText("--scenario", options.scenario);
+  for (const QString& op : options.acceptedOps) arguments << QStringLiteral("--accepted-op") << op;
   if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
   return arguments;
 }

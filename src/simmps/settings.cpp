@@ -118,12 +118,12 @@ class Reader {
   void refuseMoreThanSystem() {
     const char* system = text(kSimSystemVariable);
     std::ostringstream allowed;
-    allowed << "at most the system's memory, which is " << settings_.systemBytes << " bytes ("
-            << kSimSystemVariable;
+    allowed << "at most the system's memory, which is " << settings_.systemBytes << " bytes (";
     if (system) {
-      allowed << ": \"" << system << "\")";
+      allowed << kSimSystemVariable << ": \"" << system << "\")";
     } else {
-      allowed << " is not set, so it is this machine's)";
+      allowed << "this machine's; --sim-system-memory or " << kSimSystemVariable
+              << " sets another)";
     }
     refuse(kSimRecommendedVariable, text(kSimRecommendedVariable), allowed.str());
   }

@@ -133,10 +133,19 @@ class Parser {
 }  // namespace
 
 Result<std::vector<CsvRow>> parseCsv(std::string_view text, std::string_view name) {
+  const auto wrongByte = [&](std::size_t at, const char* what) {
+    return Error{ErrorCode::kMalformed,
+                 std::string(name) + ", line " + std::to_string(lineOf(text, at)) + ": " + what};
+  };
   if (const auto bad = firstInvalidUtf8(text)) {
-    return Error{ErrorCode::kMalformed, std::string(name) + ", line " +
-                                            std::to_string(lineOf(text, *bad)) +
-                                            ": not UTF-8; save the file as UTF-8"};
+    return wrongByte(*bad, "not UTF-8; save the file as UTF-8");
+  }
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    return wrongByte(nul, "a NUL byte, which no text has; give a CSV file");
+  }
+  if (text.find('\r') != std::string_view::npos && text.find('\n') == std::string_view::npos) {
+    return wrongByte(text.find('\r'),
+                     "lines end with a carriage return alone; save the file with line feeds");
   }
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     text.remove_prefix(kByteOrderMark.size());

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kHeldOutEvery = 5;
 constexpr std::size_t kMaxLabels = 1000;
+// Of a text only the first tokens are trained on, as many as the sequence length.
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxLabelBytes = 200;
 
 struct Row {
   std::string text;
@@ -26,6 +29,20 @@ Error malformed(const std::filesystem::path& path, std::size_t line, const std::
   std::string where = path.string();
   if (line > 0) where += ", line " + std::to_string(line);
   return {ErrorCode::kMalformed, where + ": " + what};
+}
+
+Result<void> checkRow(const std::filesystem::path& path, std::size_t line, const std::string& text,
+                      const std::string& label) {
+  const auto tooLong = [&](const char* what, std::size_t bytes, std::size_t most) {
+    return malformed(path, line,
+                     std::string(what) + " has " + std::to_string(bytes) +
+                         " bytes; allowed are at most " + std::to_string(most));
+  };
+  if (text.size() > kMaxTextBytes) return tooLong("the text", text.size(), kMaxTextBytes);
+  if (label.size() > kMaxLabelBytes) return tooLong("the label", label.size(), kMaxLabelBytes);
+  if (splitTokens(text).empty()) return malformed(path, line, "the text is empty");
+  if (label.empty()) return malformed(path, line, "the label is empty");
+  return {};
 }
 
 Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
@@ -54,9 +71,9 @@ Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
                            std::to_string(header.size()) +
                            "; a text with a comma needs quotes around it");
     }
-    if (splitTokens(row.fields[text]).empty())
-      return malformed(path, row.line, "the text is empty");
-    if (row.fields[label].empty()) return malformed(path, row.line, "the label is empty");
+    if (auto fine = checkRow(path, row.line, row.fields[text], row.fields[label]); !fine) {
+      return fine.error();
+    }
     rows.push_back({std::move(row.fields[text]), std::move(row.fields[label]), row.line});
   }
   if (rows.empty()) return malformed(path, 0, "no rows after the header");

@@ -292,7 +292,7 @@ Result<DryReport> dryCheckWorkload(TrainingSetup setup) {
   options.probeLevel = events::ProbeLevel::Monitor;
   setup.options = &options;
   setup.device.selected = "cpu";
-  RunControl control(setup.sizes.knobs, {kMaxWorkerBatchSize, setup.sizes.model.maxSequenceLength},
+  RunControl control(setup.sizes.knobs, {kMostBatchSize, setup.sizes.model.maxSequenceLength},
                      kSteps);
   probe::Recorder recorder(RunClock::startingNow());
   // The evaluation that would follow is no step's.

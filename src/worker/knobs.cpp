@@ -35,7 +35,7 @@ Result<void> checkKnobs(const SetKnobs& change, const KnobLimits& limits) {
   if (auto r = checkRange(change.sequenceLength, limits.maxSequenceLength, "sequence length"); !r) {
     return r;
   }
-  return checkRange(change.lossEvery, kMaxLossInterval, "loss interval");
+  return checkRange(change.lossEvery, kMostLossInterval, "loss interval");
 }
 
 Result<SetKnobs> parseKnobChange(std::string_view text) {

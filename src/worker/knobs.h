@@ -8,15 +8,13 @@
 #include "core/events_generated.h"
 #include "core/messages.h"
 #include "core/result.h"
+#include "core/run_limits.h"
 
 namespace highwater::worker {
 
-inline constexpr std::uint32_t kMaxWorkerBatchSize = 4096;
-inline constexpr std::uint32_t kMaxLossInterval = 1'000'000;
-
 /// What the knobs may be set to.
 struct KnobLimits {
-  std::uint32_t maxBatchSize = kMaxWorkerBatchSize;
+  std::uint32_t maxBatchSize = kMostBatchSize;
   std::uint32_t maxSequenceLength = 0;  ///< the length of the position table
 };
 

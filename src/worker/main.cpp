@@ -15,6 +15,7 @@
 #include "worker/device.h"
 #include "worker/dry_check.h"
 #include "worker/environment.h"
+#include "worker/op_table.h"
 #include "worker/options.h"
 #include "worker/platform.h"
 #include "worker/self_test.h"
@@ -98,6 +99,9 @@ int runWorker(int argc, char** argv, int outFd) {
 
   if (!options->recommendedMax.empty()) {
     ::setenv(kSimRecommendedVariable, options->recommendedMax.c_str(), 1);
+  }
+  for (const std::string& op : options->acceptedOps) {
+    if (auto known = checkOpName(op); !known) return complain(known.error());
   }
   // A question must not empty the ledger of a run.
   const bool isQuestion = options->describe || options->dryCheck || !options->selfTest.empty();

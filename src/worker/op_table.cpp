@@ -1,9 +1,13 @@
 #include "worker/op_table.h"
 
+#include <torch/version.h>
+
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <vector>
+
+#include "core/option_values.h"
 
 namespace highwater::worker {
 namespace {
@@ -63,6 +67,20 @@ bool hasOut(const c10::FunctionSchema& schema) {
 }
 
 }  // namespace
+
+Result<void> checkOpName(const std::string& name) {
+  std::vector<std::string> known;
+  for (const c10::OperatorName& each : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (each.name == name) return {};
+    known.push_back(each.name);
+  }
+  // "aten::linalg_svd.U" is an overload: what falls back is named without.
+  const std::string bare = name.substr(0, name.find('.'));
+  const auto near = nearestWords(bare, known);
+  return usageError("PyTorch " TORCH_VERSION " has no op \"" + name + "\"; " +
+                    (near.empty() ? "give its name as the report has it, as in aten::gelu"
+                                  : "did you mean " + alternatives(near) + "?"));
+}
 
 std::string withoutUnderscore(const std::string& name) {
   return name.substr(0, name.find_last_not_of('_') + 1);

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/result.h"
+
 namespace highwater::worker {
 
 /// What the dispatcher does with an op whose tensors are on `mps`.
@@ -34,6 +36,10 @@ class OpTable {
   std::unordered_map<c10::OperatorName, MpsRow> rows_;
   std::unordered_map<std::string, std::vector<c10::OperatorName>> overloads_;  // by base name
 };
+
+/// kUsage, with the names that are spelled most like it, where this libtorch has no op called
+/// `name` ("aten::add", without an overload).
+[[nodiscard]] Result<void> checkOpName(const std::string& name);
 
 /// "aten::add" of "aten::add_".
 [[nodiscard]] std::string withoutUnderscore(const std::string& name);

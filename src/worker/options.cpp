@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "core/names.h"
+#include "core/option_values.h"
+#include "core/run_limits.h"
 #include "core/scenarios.h"
 #include "core/units.h"
 #include "worker/knobs.h"
@@ -11,7 +13,6 @@
 namespace highwater::worker {
 namespace {
 
-constexpr std::uint32_t kMaxSteps = 100'000'000;
 constexpr std::uint32_t kLongestPositionTable = 8192;
 
 struct Preset {
@@ -57,18 +58,45 @@ Result<void> checkDtype(const std::string& dtype) {
   return usageError("--dtype " + dtype + " is unknown; use float32");
 }
 
+/// CLI11 puts the option's name before what a validator says; ours has it already.
+std::string wordsOf(const CLI::ParseError& error) {
+  const std::string words = error.what();
+  const auto own = words.find(": --");
+  return own == std::string::npos ? words : words.substr(own + 2);
+}
+
+/// In the words of highwater's own options.
+template <typename T>
+CLI::Validator wholeNumber(const char* name, T least, T most) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        const auto number = parseWhole<T>(name, text, least, most);
+        return number ? std::string() : number.error().message;
+      },
+      std::to_string(least) + " to " + std::to_string(most));
+}
+
+CLI::Validator oneOf(const char* name, std::vector<std::string_view> choices) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        const auto known = checkChoice(name, text, choices);
+        return known ? std::string() : known.error().message;
+      },
+      "NAME");
+}
+
 void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
   app.add_option("--workload", o.workload, "What to train")
-      ->check(CLI::IsMember({"issue-classifier"}))
+      ->check(oneOf("--workload", {"issue-classifier"}))
       ->capture_default_str();
   app.add_option("--preset", o.preset, "Size of the model: small, base")
-      ->check(CLI::IsMember({"small", "base"}));
-  app.add_option("--width", o.width, "Width of the model")->check(CLI::Range(8, 8192));
-  app.add_option("--layers", o.layers, "Encoder layers")->check(CLI::Range(1, 64));
+      ->check(oneOf("--preset", {"small", "base"}));
+  app.add_option("--width", o.width, "Width of the model")->check(wholeNumber("--width", 8, 8192));
+  app.add_option("--layers", o.layers, "Encoder layers")->check(wholeNumber("--layers", 1, 64));
   app.add_option("--heads", o.heads, "Attention heads; the width is a multiple of it")
-      ->check(CLI::Range(1, 128));
+      ->check(wholeNumber("--heads", 1, 128));
   app.add_option("--max-seq", o.maxSequenceLength, "Length of the position table")
-      ->check(CLI::Range(8u, kLongestPositionTable))
+      ->check(wholeNumber("--max-seq", 8u, kLongestPositionTable))
       ->capture_default_str();
   app.add_option("--dtype", dtype, "Type of the parameters: float32")->capture_default_str();
   app.add_option("--data", o.data, "CSV with the header text,label (default: the sample texts)");
@@ -80,30 +108,35 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
                         std::string& level) {
   app.add_option("--device", o.device,
                  "auto, mps, sim (simulated MPS), cpu, or cuda (to check the probe, not for use)")
-      ->check(CLI::IsMember({"auto", "mps", "sim", "cpu", "cuda"}))
+      ->check(oneOf("--device", {"auto", "mps", "sim", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--steps", o.steps, "Steps to train; 0: until stopped")
-      ->check(CLI::Range(0u, kMaxSteps))
+      ->check(wholeNumber("--steps", 0u, kMostRunSteps))
       ->capture_default_str();
-  app.add_option("--batch", o.batchSize, "Batch size")->check(CLI::Range(1u, kMaxWorkerBatchSize));
+  app.add_option("--batch", o.batchSize, "Batch size")
+      ->check(wholeNumber("--batch", 1u, kMostBatchSize));
   app.add_option("--seq", o.sequenceLength, "Sequence length, up to --max-seq")
-      ->check(CLI::Range(1u, kLongestPositionTable));
+      ->check(wholeNumber("--seq", 1u, kLongestPositionTable));
   app.add_option("--loss-every", o.lossEvery, "Read the loss every N steps")
-      ->check(CLI::Range(1u, kMaxLossInterval))
+      ->check(wholeNumber("--loss-every", 1u, kMostLossInterval))
       ->capture_default_str();
   app.add_option("--eval-every", o.evalEvery, "Evaluate every N steps; 0: at the end only")
-      ->check(CLI::Range(0u, kMaxSteps))
+      ->check(wholeNumber("--eval-every", 0u, kMostRunSteps))
       ->capture_default_str();
   app.add_option("--lr", o.learningRate, "Learning rate of AdamW")->check(CLI::Range(1e-9, 10.0));
   app.add_option("--seed", o.seed, "Seed of the model and of the order of rows")
       ->capture_default_str();
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
-      ->check(CLI::Range(1u, 1000u))
+      ->check(wholeNumber("--sampling-hz", 1u, kMostSamplingHz))
       ->capture_default_str();
   app.add_option("--level", level, "How closely to look: off, monitor, ops (every op)")
-      ->check(CLI::IsMember({"off", "monitor", "ops"}))
+      ->check(oneOf("--level", {"off", "monitor", "ops"}))
       ->capture_default_str();
   app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
+      ->take_all()
+      ->expected(1);
+  app.add_option("--accepted-op", o.acceptedOps,
+                 "An op that may fall back: refused where this PyTorch has none of that name")
       ->take_all()
       ->expected(1);
   app.add_option("--scenario", o.scenario, "A training program with one known problem, by name");
@@ -126,7 +159,8 @@ Result<void> applyScenario(const CLI::App& app, Options& options) {
 
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
   app.add_flag("--stdio", raw.stdio, "Frames on stdin and stdout");
-  app.add_option("--fd", raw.fd, "Frames on an inherited socket")->check(CLI::Range(0, 1 << 20));
+  app.add_option("--fd", raw.fd, "Frames on an inherited socket")
+      ->check(wholeNumber("--fd", 0, 1 << 20));
   app.add_option("--connect", raw.socket, "Frames on a local socket, with --token-file");
   app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
   app.add_flag("--autostart", o.autostart, "Begin without a host; the end of stdin means nothing");
@@ -159,7 +193,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
     app.exit(question, std::cout, std::cerr);
     return std::variant<Options, Answered>(Answered{});
   } catch (const CLI::ParseError& error) {
-    return usageError(error.what());
+    return usageError(wordsOf(error));
   }
   options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();

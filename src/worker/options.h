@@ -9,6 +9,7 @@
 
 #include "core/messages.h"
 #include "core/result.h"
+#include "core/run_limits.h"
 
 namespace highwater::worker {
 
@@ -37,7 +38,7 @@ struct Options {
   /// Absent: small on the CPU and a simulated device, base on real MPS.
   std::optional<std::string> preset;
   std::optional<std::uint32_t> width, layers, heads;
-  std::uint32_t maxSequenceLength = 512;
+  std::uint32_t maxSequenceLength = kPositionTableLength;
   std::optional<std::filesystem::path> data, heldOut;
   std::uint32_t steps = 0;  ///< 0: until stopped
   std::optional<std::uint32_t> batchSize, sequenceLength;
@@ -48,13 +49,15 @@ struct Options {
   std::uint32_t samplingHz = 50;
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
+  /// Ops of which the user says beforehand that their fallback is fine; checked, not obeyed.
+  std::vector<std::string> acceptedOps;
   std::string scenario;        ///< of core/scenarios.h; empty: the workload as it is
   std::string recommendedMax;  ///< for the simulated device; empty: its own default
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;
   bool autostart = false;
   bool describe = false;
-  bool dryCheck = false;  ///< see dry_check.h: one JSON object on stdout instead of frames
-  std::string selfTest;  ///< see self_test.h: a check's id, or "list"; answers as dryCheck
+  bool dryCheck = false;       ///< see dry_check.h: one JSON object on stdout instead of frames
+  std::string selfTest;        ///< see self_test.h: a check's id, or "list"; answers as dryCheck
   bool breakContract = false;  ///< leaves the first batch on the CPU, to show the contract's check
 };
 

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace highwater::worker {
 namespace {
 
 constexpr std::int64_t kSide = 512;  // a product that takes a GPU about 0.1 ms, a core some ms
-constexpr int kTrials = 4;
+constexpr int kTrials = 3;
+constexpr int kProductsATrial = 4;
+constexpr int kMostAttempts = 5;
 constexpr int kMostProducts = 3000;
 
 /// One traceOps() at a time.
@@ -54,15 +57,29 @@ QueueLoad::QueueLoad(double targetMs)
     : a_(at::rand({kSide, kSide}, onMps())), b_(a_.clone()), c_(at::empty_like(a_)) {
   submit();
   synchronizeMps();
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kTrials; ++i) submit();
-  synchronizeMps();
-  const double each = std::max(msSince(begin) / kTrials, 0.001);
+  count_ = kProductsATrial;
+  double shortest = std::numeric_limits<double>::max();
+  for (int i = 0; i < kTrials; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    submit();
+    synchronizeMps();
+    shortest = std::min(shortest, msSince(begin));
+  }
+  const double each = std::max(shortest / kProductsATrial, 0.001);
   count_ = std::clamp(static_cast<int>(std::ceil(targetMs / each)), 1, kMostProducts);
 }
 
 void QueueLoad::submit() {
   for (int i = 0; i < count_; ++i) at::mm_out(c_, a_, b_);
+}
+
+CheckResult bestOf(const std::function<CheckResult()>& check) {
+  CheckResult best = check();
+  for (int i = 1; i < kMostAttempts && best.outcome != CheckResult::Outcome::kPass; ++i) {
+    CheckResult next = check();
+    if (next.outcome != CheckResult::Outcome::kFail) best = std::move(next);
+  }
+  return best;
 }
 
 std::vector<SeenOp> traceOps(const std::function<void()>& program) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/self_test.h"
+
 /// What the checks of the self-test share. Only interfaces that real MPS has.
 namespace highwater::worker {
 
@@ -27,6 +29,10 @@ inline void synchronizeMps() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
       .count();
 }
+
+/// The best that came of a check which a busy machine can make fail, but cannot make pass: tried
+/// again until it passes, a few times at most.
+[[nodiscard]] CheckResult bestOf(const std::function<CheckResult()>& check);
 
 /// Work for the device's queue: products of matrices, enough of them to take a while.
 class QueueLoad {

@@ -14,6 +14,7 @@
 #include "probe/peak_meter.h"
 #include "probe/phase_scope.h"
 #include "worker/batches.h"
+#include "worker/dry_check.h"
 #include "worker/model.h"
 #include "worker/scenario.h"
 #include "worker/tokenizer.h"
@@ -37,6 +38,12 @@ BatchTensors onHost(const HostBatch& batch) {
   auto* labels = const_cast<std::int64_t*>(batch.labels.data());
   return {torch::from_blob(ids, {batch.batchSize, batch.sequenceLength}, torch::kInt64).clone(),
           torch::from_blob(labels, {batch.batchSize}, torch::kInt64).clone()};
+}
+
+std::string sayingWhatToDo(const std::exception& error, const Options& options) {
+  if (!isMissingOp(error) || fallbackAllowed()) return firstLine(error);
+  const std::string scenario = options.scenario.empty() ? "" : " --scenario " + options.scenario;
+  return missingOpText(error, "--workload " + options.workload + scenario);
 }
 
 class ClassifierTraining : public Training {
@@ -134,7 +141,7 @@ RunDescription ClassifierTraining::description() const {
     run.parameters += static_cast<std::uint64_t>(parameter.numel());
   }
   run.knobs = setup_.sizes.knobs;
-  run.maxBatchSize = kMaxWorkerBatchSize;
+  run.maxBatchSize = kMostBatchSize;
   run.maxSequenceLength = setup_.sizes.model.maxSequenceLength;
   run.plannedSteps = options.steps;
   run.scenario = options.scenario;
@@ -172,7 +179,7 @@ Training::Outcome ClassifierTraining::run(RunControl& control) {
 }
 
 Failure ClassifierTraining::failureOf(const std::exception& error) {
-  const std::string message = firstLine(error);
+  const std::string message = sayingWhatToDo(error, *setup_.options);
   if (!isOutOfMemory(error)) {
     return {Failure::Kind::kFailed,
             "step " + std::to_string(recorder_.step()) + " failed: " + message};
@@ -332,12 +339,13 @@ void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLeng
 }  // namespace
 
 Result<std::unique_ptr<Training>> Training::make(TrainingSetup setup, Instruments instruments) {
+  const Options& options = *setup.options;
   try {
     return std::unique_ptr<Training>(
         std::make_unique<ClassifierTraining>(std::move(setup), std::move(instruments)));
   } catch (const std::exception& error) {
     const ErrorCode code = isOutOfMemory(error) ? ErrorCode::kOutOfMemory : ErrorCode::kFailed;
-    return Error{code, "the model cannot be built: " + firstLine(error)};
+    return Error{code, "the model cannot be built: " + sayingWhatToDo(error, options)};
   }
 }
 

@@ -17,6 +17,13 @@ struct ContractViolation {
 
 [[nodiscard]] bool isOutOfMemory(const std::exception& error);
 
+/// An op without an MPS kernel, which was not allowed to run on the CPU.
+[[nodiscard]] bool isMissingOp(const std::exception& error);
+
+/// What PyTorch said of such an op, without its offer to count votes for it, and what to do:
+/// `asked` are the options of `highwater doctor` that ask about the workload.
+[[nodiscard]] std::string missingOpText(const std::exception& error, const std::string& asked);
+
 /// libtorch's message without the lines of C++ backtrace that follow it.
 [[nodiscard]] std::string firstLine(const std::exception& error);
 

@@ -46,7 +46,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
       sizes_(std::move(sizes)),
       device_(std::move(device)),
       connection_(std::move(connection)),
-      control_(sizes_.knobs, {kMaxWorkerBatchSize, sizes_.model.maxSequenceLength}, options_.steps,
+      control_(sizes_.knobs, {kMostBatchSize, sizes_.model.maxSequenceLength}, options_.steps,
                options_.probeLevel),
       recorder_(clock),
       writer_(connection_.writeFd, [this] { onHostGone(); }) {

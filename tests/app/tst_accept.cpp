@@ -30,6 +30,25 @@ class TestAccept : public QObject {
     QVERIFY(test::writeRecording(path_.toStdString(), test::makeSampleRun()));
   }
 
+  void namesWhatFellBack() {
+    for (const char* op : {"aten::embeding_renorm_", "aten::gelu"}) {
+      const auto outcome = runHighwater({"accept", path_, "--fallback", op, "--reason", "rare"});
+      QCOMPARE(outcome.exitCode, int{kExitUsage});
+      QVERIFY2(outcome.err.contains("did not fall back in this recording; what did: "
+                                    "aten::embedding_renorm_"),
+               qPrintable(outcome.err));
+    }
+  }
+
+  void refusesABlankReason() {
+    const auto outcome =
+        runHighwater({"accept", path_, "--fallback", "embedding_renorm_", "--reason", "   "});
+    QCOMPARE(outcome.exitCode, int{kExitUsage});
+    QVERIFY2(outcome.err.contains("the reason of an accepted fallback is \"   \"; give"),
+             qPrintable(outcome.err));
+    QVERIFY(!accepted());
+  }
+
   void takesBackWhatWasAccepted() {
     const QStringList op = {"accept", path_, "--fallback", "embedding_renorm_"};
     auto outcome = runHighwater(op + QStringList{"--withdraw"});

@@ -1,6 +1,9 @@
+#include <QDir>
+#include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "core/exit_codes.h"
@@ -42,6 +45,31 @@ class TestDoctor : public QObject {
       QVERIFY(entry["meaning"].toString().contains("CPU"));
     }
     QVERIFY(foundFallback);
+  }
+
+  void testsItsFileFirst() {
+    const QTemporaryDir folder;
+    const QString kept = folder.filePath("kept.json");
+    QFile file(kept);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("kept") == 4);
+    file.close();
+    // A worker that is not there would be complained of, if anybody asked for it.
+    const QStringList none = {"HIGHWATER_WORKER=/nowhere/highwater-worker"};
+    for (const char* question : {"--selftest", "--workload", ""}) {
+      QStringList line = {"doctor", "--json", folder.filePath("none/report.json")};
+      if (*question != '\0') line << QLatin1String(question);
+      const auto refused = runHighwater(line, none);
+      QCOMPARE(refused.exitCode, int(kExitFailed));
+      QVERIFY2(refused.err.contains("none/report.json cannot be written: "),
+               qPrintable(refused.err));
+      QVERIFY2(!refused.err.contains("/nowhere") && refused.out.isEmpty(),
+               qPrintable(refused.err + refused.out));
+    }
+    const auto failed = runHighwater({"doctor", "--selftest", "--json", kept}, none);
+    QVERIFY2(failed.err.contains("/nowhere"), qPrintable(failed.err));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("kept"));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"kept.json"});
   }
 
   void worksWithoutAWorker() {

@@ -11,9 +11,13 @@ class TestOptions : public QObject {
   Q_OBJECT
 
  private:
+  /// A word of two quotes is an empty one, an underscore between quotes a space.
   static std::variant<Invocation, EarlyExit> parse(const QString& line) {
     std::vector<QByteArray> words = {"highwater"};
-    for (const QString& word : line.split(u' ', Qt::SkipEmptyParts)) words.push_back(word.toUtf8());
+    for (QString word : line.split(u' ', Qt::SkipEmptyParts)) {
+      if (word == "''") word.clear();
+      words.push_back(word.replace("'_'", " ").toUtf8());
+    }
     std::vector<const char*> argv;
     for (const QByteArray& word : words) argv.push_back(word.constData());
     return parseCommandLine(static_cast<int>(argv.size()), argv.data());
@@ -43,10 +47,11 @@ class TestOptions : public QObject {
     QCOMPARE(record.accepted[0].op, std::string("aten::gelu"));
     QCOMPARE(record.accepted[1].op, std::string("torchvision::nms"));
     QCOMPARE(record.accepted[1].reason, std::string("once=only"));
-    for (const char* wrong : {"gelu", "gelu=", "=rare"}) {
+    for (const char* wrong : {"gelu", "gelu=", "=rare", "gelu='_''_'", "gelu=\u00a0\t"}) {
       const auto result = parse(QString("record -o f.hw --accept-fallback ") + wrong);
       QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
     }
+    QCOMPARE(record.launch.acceptedOps, (QStringList{"aten::gelu", "torchvision::nms"}));
     const auto accept = parsed<AcceptOptions>("accept f.hw --fallback aten::gelu --reason rare");
     QCOMPARE(accept.acceptance.op, std::string("aten::gelu"));
     QCOMPARE(accept.recording, std::string("f.hw"));
@@ -54,7 +59,8 @@ class TestOptions : public QObject {
     const auto withdraw = parsed<AcceptOptions>("accept f.hw --fallback gelu --withdraw");
     QCOMPARE(withdraw.acceptance.op, std::string("aten::gelu"));
     QVERIFY(!withdraw.acceptance.accepted && withdraw.acceptance.reason.empty());
-    for (const char* wrong : {"--fallback gelu", "--fallback gelu --withdraw --reason x"}) {
+    for (const char* wrong : {"--fallback gelu", "--fallback gelu --withdraw --reason x",
+                              "--fallback gelu --reason '_'"}) {
       const auto result = parse(QString("accept f.hw ") + wrong);
       QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
     }
@@ -113,12 +119,34 @@ class TestOptions : public QObject {
     row("--nonsense", "--nonsense");
     row("record --nonsense -o f", "--nonsense");
     row("record", "--output");
-    row("record -o f --batch 0", "--batch is \"0\"; give a whole number from 1 to 1048576");
+    row("record -o f --batch 0", "--batch is \"0\"; give a whole number from 1 to 4096");
     row("record -o f --batch -1", "--batch is \"-1\"");
     row("record -o f --batch 1000000000", "--batch is \"1000000000\"");
     row("record -o f --batch 99999999999999999999", "--batch");
     row("record -o f --batch 16.5", "--batch is \"16.5\"");
     row("record -o f --batch x", "--batch is \"x\"");
+    row("record -o f --batch 4097", "--batch is \"4097\"; give a whole number from 1 to 4096");
+    row("record -o f --batch ''", "--batch is \"\"; give N: Batch size, 1 to 4096");
+    row("record -o f --seq 513", "--seq is \"513\"; give a whole number from 1 to 512");
+    row("record -o f --steps 100000001", "--steps is \"100000001\"");
+    row("record -o f --set 5:batch=4097", "batch of --set 5:batch=4097 is \"4097\"; give");
+    row("record -o f --steps 5 --steps 6",
+        "--steps is given 2 times, with \"5\" and \"6\"; give it once");
+    row("record -o f -o g", "--output is given 2 times");
+    row("--device sim --device cpu", "--device is given 2 times");
+    row("doctor --json a --json b", "--json is given 2 times");
+    row("record -o f --steps", "--steps has no value; give N: Steps to train");
+    row("record -o f --force=maybe", "--force takes no value");
+    row("record -o f --stps 5", "did you mean --steps?");
+    row("--batch 4 record -o f", "--batch stands before record");
+    row("record -o f --scenario ''", "--scenario is \"\"; give NAME: A training program with");
+    row("record -o f --scenario ''", "chatty-logging, clean");
+    row("doctor --workload --scenario ''", "chatty-logging, clean");
+    row("record -o f --data ''", "--data is \"\"");
+    row("record -o ''", "--output is \"\"");
+    row("report ''", "FILE is \"\"");
+    row("''", "FILE is \"\"");
+    row("record -o f --level '_'", "--level is \" \"; give off, monitor or ops");
     row("record -o f --seq 0", "--seq is \"0\"");
     row("record -o f --steps 0", "--steps is \"0\"");
     row("record -o f --steps -5", "--steps is \"-5\"");
@@ -135,6 +163,8 @@ class TestOptions : public QObject {
     row("record -o f --set x:batch=2", "the step of --set x:batch=2");
     row("record -o f --set 20:width=2", "\"width\"; a run has the knobs batch, seq and loss-every");
     row("record -o f --steps 10 --set 20:batch=2", "the run ends with step 10");
+    row("record -o f --set 5:batch=2,", "--set is \"5:batch=2,\"; give a KNOB=VALUE after");
+    row("doctor --selftest ,", "--selftest is \",\"; give names of checks");
     row("record -o f --set 5:batch=2 --set 5:batch=4", "again");
     row("record -o f --set 5:batch=2,batch=4", "twice");
     row("report", "FILE");

@@ -47,10 +47,13 @@ class TestReportDevice : public QObject {
     QVERIFY(execution["device_span_ms"].toDouble() > 0);
     QVERIFY(execution["host_ahead"]["max_ms"].toDouble() >=
             execution["host_ahead"]["p50_ms"].toDouble());
+    QCOMPARE(execution["host_ahead"]["kind"].toString(), QString("estimate"));
     const QJsonArray phases = execution["phases"].toArray();
     QCOMPARE(phases[0]["phases"][0].toString(), QString("forward"));
     for (const QJsonValue& each : phases) {
       QVERIFY(each["queued_ms"].toDouble() > 0);
+      QCOMPARE(each["executed_kind"].toString(),
+               QString(each["executed_high_ms"].isNull() ? "" : "estimate"));
       QVERIFY(each["executed_low_ms"].isNull() ||
               each["executed_low_ms"].toDouble() <= each["executed_high_ms"].toDouble());
     }
@@ -60,6 +63,7 @@ class TestReportDevice : public QObject {
 
   void tellsWhenTheDeviceStarved() {
     const QJsonObject idle = report_["idle_estimate"].toObject();
+    QCOMPARE(idle["kind"].toString(), QString("estimate"));
     QCOMPARE(idle["steps"].toInt(), 58);
     QCOMPARE(idle["per_step"].toArray().size(), 58);
     QVERIFY(idle["low_ms"].toDouble() <= idle["ms"].toDouble());

@@ -75,7 +75,7 @@ class TestSimOptions : public QObject {
     row({"doctor", "--device", "cpu", "--fallback"}, "--fallback is for MPS");
     row({"doctor", "--sim-ledger", ""}, "--sim-ledger is \"\"; give FILE");
     row({"report", "f.hw", "--sim-slowdown", "2"}, "--sim-slowdown");
-    row({"doctor", "--fallback=false"}, "fallback was given");
+    row({"doctor", "--fallback=false"}, "--fallback takes no value");
   }
   void refusesWhatTheDeviceWouldIgnore() {
     QFETCH(QStringList, words);
@@ -131,12 +131,12 @@ class TestSimOptions : public QObject {
       QTest::newRow(qPrintable(option.join(' '))) << option << says;
     };
     row({"--sim-slowdown", "0.5"},
-        "HIGHWATER_SIM_SLOWDOWN: \"0.5\" is not allowed; give a number from 1 (none) to 1000");
+        "--sim-slowdown: \"0.5\" is not allowed; give a number from 1 (none) to 1000");
     row({"--sim-missing-ops", "kthvalue,no_such_op"},
-        "HIGHWATER_SIM_MISSING_OPS: \"aten::no_such_op\" is not allowed");
+        "--sim-missing-ops: \"aten::no_such_op\" is not allowed");
     row({"--sim-ledger", "/no/such/folder/l.jsonl"},
-        "HIGHWATER_SIM_LEDGER: \"/no/such/folder/l.jsonl\" cannot be written");
-    row({"--high-watermark", "3"}, "PYTORCH_MPS_HIGH_WATERMARK_RATIO: \"3\"");
+        "--sim-ledger: \"/no/such/folder/l.jsonl\" cannot be written");
+    row({"--high-watermark", "3"}, "--high-watermark: \"3\"");
   }
   void aRefusedValueIsWrongUsage() {
     QFETCH(QStringList, option);
@@ -149,9 +149,17 @@ class TestSimOptions : public QObject {
     QVERIFY2(record.err.contains(says), qPrintable(record.err));
     QVERIFY(!QFile::exists(file));
     const auto doctor = runHighwater(QStringList{"doctor", "--device", "sim"} + option, {});
+    QVERIFY2(!record.err.contains("HIGHWATER_SIM_"), qPrintable(record.err));
     if (option.first() == "--sim-ledger") return;  // doctor opens none
     QCOMPARE(doctor.exitCode, int(kExitUsage));
     QVERIFY2(doctor.err.contains(says), qPrintable(doctor.err));
+  }
+
+  void aVariableKeepsItsName() {
+    const auto outcome = runHighwater({"doctor", "--device", "sim", "--sim-queue", "sync"},
+                                      {"HIGHWATER_SIM_SLOWDOWN=0.5"});
+    QCOMPARE(outcome.exitCode, int(kExitUsage));
+    QVERIFY2(outcome.err.contains("HIGHWATER_SIM_SLOWDOWN: \"0.5\""), qPrintable(outcome.err));
   }
 
   void aRecordedRunHasACompleteLedger() {

@@ -169,6 +169,53 @@ class TestRecord : public QObject {
     QVERIFY(report.out.contains("the recording ends without saying so"));
   }
 
+  void refusesAnOpThatPyTorchDoesNotKnow() {
+    const auto record = [this](const char* op) {
+      return runHighwater({"record", "--device", "sim", "--steps", "2", "--accept-fallback",
+                           QString("%1=once an epoch").arg(op), "-o", path("a.highwater")},
+                          {}, kRunTimeoutMs);
+    };
+    const Outcome typo = record("aten::embeding_renorm_");
+    QCOMPARE(typo.exitCode, int(kExitUsage));
+    QVERIFY2(typo.err.contains("has no op \"aten::embeding_renorm_\"; did you mean "
+                               "aten::embedding_renorm_"),
+             qPrintable(typo.err));
+    // As doctor names it, with its overload.
+    QVERIFY(record("linalg_svd.U").err.contains("did you mean aten::linalg_svd"));
+    QVERIFY(record("quite::another").err.contains("has no op \"quite::another\""));
+    QVERIFY(files().isEmpty());
+    const Outcome known = record("embedding_renorm_");
+    QVERIFY2(known.exitCode == kExitDone, qPrintable(known.err));
+  }
+
+  void saysWhatToDoAboutAMissingOp() {
+    const Outcome run =
+        runHighwater({"record", "--device", "sim", "--steps", "2", "--scenario", "clean",
+                      "--sim-missing-ops", "gelu", "-o", path("a.highwater")},
+                     {}, kRunTimeoutMs);
+    QCOMPARE(run.exitCode, int(kExitFailed));
+    for (const char* part :
+         {"The operator 'aten::gelu' is not currently implemented for the MPS device; ",
+          "--fallback", "PYTORCH_ENABLE_MPS_FALLBACK=1",
+          "highwater doctor --workload issue-classifier --scenario clean"}) {
+      QVERIFY2(run.err.contains(QLatin1String(part)), qPrintable(run.err));
+    }
+  }
+
+  void endsAStalledRun() {
+    const Outcome run = runHighwater({"record", "--device", "sim", "--steps", "9", "--sim-hang-at",
+                                      "300", "--end-stalled", "-o", path("a.highwater")},
+                                     {"HIGHWATER_HANG_TIMEOUT_MS=2000"}, kRunTimeoutMs);
+    QCOMPARE(run.exitCode, int(kExitEndedEarly));
+    for (const QString& part :
+         {QString(" has stood in "), QString(" after 2000 ms without progress"),
+          "'highwater report " + path("a.highwater"),
+          QString("HIGHWATER_HANG_TIMEOUT_MS higher")}) {
+      QVERIFY2(run.err.contains(part), qPrintable(run.err));
+    }
+    QCOMPARE(runHighwater({"report", path("a.highwater")}).exitCode, int(kExitDone));
+  }
+
   void refusesBadInput_data() {
     QTest::addColumn<QByteArray>("csv");  // null: no such file
     QTest::addColumn<QStringList>("arguments");

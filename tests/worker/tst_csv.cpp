@@ -54,6 +54,8 @@ void TestCsv::refuses_data() {
   QTest::newRow("overlong") << QByteArray("\xC0\xAF,b\n") << "not UTF-8";
   QTest::newRow("surrogate") << QByteArray("\xED\xA0\x80,b\n") << "not UTF-8";
   QTest::newRow("cut off") << QByteArray("a,\xE2\x82") << "not UTF-8";
+  QTest::newRow("NUL") << QByteArray("a,b\nc\0,d\n", 9) << "t, line 2: a NUL byte";
+  QTest::newRow("CR alone") << QByteArray("a,b\rc,d\r") << "lines end with a carriage return alone";
   QTest::newRow("UTF-16") << QByteArray("\xFF\xFEt\0e\0x\0", 8) << "not UTF-8";
 }
 

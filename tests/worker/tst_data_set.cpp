@@ -83,6 +83,10 @@ void TestDataSet::refuses_data() {
   QTest::newRow("no label") << QByteArray("text,label\na,b\nc,\n") << "line 3: the label is empty";
   QTest::newRow("no text") << QByteArray("text,label\na,b\n\" \",b\n")
                            << "line 3: the text is empty";
+  QTest::newRow("long text") << "text,label\na,b\n" + QByteArray(2 << 20, 'x') + ",b\n"
+                             << "line 3: the text has 2097152 bytes; allowed are at most 1048576";
+  QTest::newRow("long label") << "text,label\na," + QByteArray(201, 'x') + "\n"
+                              << "line 2: the label has 201 bytes; allowed are at most 200";
   QTest::newRow("fields") << QByteArray("text,label\na,b\nc,d,e\n") << "line 3: 3 fields";
 }
 

@@ -437,7 +437,8 @@ void TestWorkerProcess::keepsPrintsOutOfTheFrames() {
 void TestWorkerProcess::refusesBadOptions_data() {
   QTest::addColumn<QStringList>("arguments");
   QTest::addColumn<QString>("says");
-  QTest::newRow("batch 0") << QStringList{"--batch", "0"} << "--batch: Value 0 not in range 1 to";
+  QTest::newRow("batch 0") << QStringList{"--batch", "0"}
+                           << "--batch is \"0\"; give a whole number from 1";
   QTest::newRow("batch -1") << QStringList{"--batch", "-1"} << "--batch";
   QTest::newRow("batch 1e9") << QStringList{"--batch", "1000000000"} << "1 to 4096";
   QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
@@ -445,7 +446,10 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("change past the end")
       << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
   QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:batch=N";
-  QTest::newRow("workload") << QStringList{"--workload", "foo"} << "issue-classifier";
+  QTest::newRow("workload") << QStringList{"--workload", "foo"}
+                            << "--workload is \"foo\"; give issue-classifier";
+  QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"}
+                               << "aten::gelu";
   QTest::newRow("dtype") << QStringList{"--dtype", "float16"} << "float16";
   QTest::newRow("width and heads") << QStringList{"--width", "100", "--heads", "3"} << "multiple";
   QTest::newRow("unknown option") << QStringList{"--nope"} << "--nope";
