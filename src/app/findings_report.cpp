@@ -27,7 +27,7 @@ QJsonObject findingJson(const Finding& finding) {
   return {{"kind", text(std::string(key))},
           {"title", text(finding.title)},
           {"evidence", text(finding.evidence)},
-          {"advice", text(finding.advice)},
+          {"advice", text(adviceText(finding))},
           {"weight", finding.weight},
           {"cost_ms_per_step", orNull(finding.costMs)},
           {"cost_bytes_per_step",
@@ -38,6 +38,12 @@ QJsonObject findingJson(const Finding& finding) {
           {"count", static_cast<qint64>(finding.count)},
           {"ops", ops},
           {"where", text(finding.where)}};
+}
+
+/// The advice as a program's user can follow it.
+std::string adviceText(const Finding& finding) {
+  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
+  return plain(finding.advice) + (acceptable ? " (highwater accept)" : "");
 }
 
 std::string acceptedLine(const AcceptedFallback& accepted) {
@@ -62,7 +68,7 @@ std::string findingsText(const Findings& findings) {
   int number = 0;
   for (const Finding& finding : findings.found) {
     lines += "  " + std::to_string(++number) + ". " + plain(finding.title) + "\n     " +
-             plain(finding.evidence) + "\n     To do: " + plain(finding.advice) + '\n';
+             plain(finding.evidence) + "\n     To do: " + adviceText(finding) + '\n';
   }
   for (const AcceptedFallback& accepted : findings.accepted) lines += acceptedLine(accepted);
   return lines;

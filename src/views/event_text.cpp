@@ -162,6 +162,10 @@ std::vector<EventFact> fallbackFacts(const LiveStore& store,
   facts.push_back({tr("Wait in it"), text(formatDuration(fallback.wait_ns()))});
   facts.push_back({tr("To the CPU"), text(formatBytes(fallback.bytes_to_cpu()))});
   facts.push_back({tr("To the device"), text(formatBytes(fallback.bytes_to_device()))});
+  if (const FallbackAcceptance* accepted = store.acceptanceOf(store.name(fallback.op()))) {
+    facts.push_back(
+        {tr("Accepted"), accepted->reason.empty() ? tr("yes") : text(accepted->reason)});
+  }
   facts.push_back({tr("Call site"), text(store.callStack(fallback.call_site()))});
   return facts;
 }
