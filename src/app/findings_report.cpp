@@ -20,6 +20,12 @@ QJsonValue orNull(const std::optional<double>& value) {
   return value ? QJsonValue(*value) : QJsonValue();
 }
 
+/// The advice as it is followed without a window.
+std::string adviceText(const Finding& finding) {
+  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
+  return finding.advice + (acceptable ? " (highwater accept)" : "");
+}
+
 QJsonObject findingJson(const Finding& finding) {
   QJsonArray ops;
   for (const std::string& op : finding.ops) ops.append(text(op));
@@ -38,12 +44,6 @@ QJsonObject findingJson(const Finding& finding) {
           {"count", static_cast<qint64>(finding.count)},
           {"ops", ops},
           {"where", text(finding.where)}};
-}
-
-/// The advice as a program's user can follow it.
-std::string adviceText(const Finding& finding) {
-  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
-  return plain(finding.advice) + (acceptable ? " (highwater accept)" : "");
 }
 
 std::string acceptedLine(const AcceptedFallback& accepted) {
@@ -68,7 +68,7 @@ std::string findingsText(const Findings& findings) {
   int number = 0;
   for (const Finding& finding : findings.found) {
     lines += "  " + std::to_string(++number) + ". " + plain(finding.title) + "\n     " +
-             plain(finding.evidence) + "\n     To do: " + adviceText(finding) + '\n';
+             plain(finding.evidence) + "\n     To do: " + plain(adviceText(finding)) + '\n';
   }
   for (const AcceptedFallback& accepted : findings.accepted) lines += acceptedLine(accepted);
   return lines;

@@ -24,7 +24,8 @@ class OpTotalsModel : public QAbstractTableModel {
     kOpNameRole = Qt::UserRole + 1,  ///< the op's full name
     kShareRole,                      ///< double, 0..1
     kDeliberateRole,                 ///< bool: a planned sync point
-    kSortRole,                       ///< the cell as a number or text that sorts
+    kSortRole,                       ///< the cell as a number or text that sorts, in all tables;
+                                     ///< of types that QSortFilterProxyModel compares as numbers
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
   };
 

@@ -104,14 +104,19 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
+  setSortingEnabled(true);
 }
 
 void EventTable::setModel(QAbstractItemModel* model) {
-  QTableView::setModel(model);
+  sorted_.setSourceModel(model);
+  if (this->model() == &sorted_) {
+    return;
+  }
+  QTableView::setModel(&sorted_);
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
             if (!marking_ && current.isValid()) {
-              emit rowPicked(current.row());
+              emit rowPicked(sorted_.mapToSource(current).row());
             }
           });
 }
@@ -121,6 +126,17 @@ void EventTable::setEmptyText(const QString& text) {
     emptyText_ = text;
     viewport()->update();
   }
+}
+
+void EventTable::setNaturalOrder(int column, Qt::SortOrder order) {
+  sorted_.setNaturalOrder(column, order);
+  sortByColumn(column, order);
+}
+
+void EventTable::setFilter(const QString& text) {
+  filter_ = text;
+  sorted_.setFilter(text);
+  viewport()->update();
 }
 
 void EventTable::setColumnWidths(const QList<int>& widths) {
@@ -135,16 +151,18 @@ void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
 }
 
 void EventTable::markRow(int row) {
-  if (row == (currentIndex().isValid() ? currentIndex().row() : -1)) {
+  const QModelIndex wanted =
+      row < 0 ? QModelIndex() : sorted_.mapFromSource(sorted_.sourceModel()->index(row, 0));
+  if (wanted.row() == currentIndex().row()) {
     return;
   }
   marking_ = true;
-  if (row < 0) {
+  if (!wanted.isValid()) {
     clearSelection();
     setCurrentIndex({});
   } else {
-    selectRow(row);
-    scrollTo(model()->index(row, 0));
+    selectRow(wanted.row());
+    scrollTo(wanted);
   }
   marking_ = false;
 }
@@ -166,12 +184,15 @@ void EventTable::keyPressEvent(QKeyEvent* event) {
 
 void EventTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
-  if (model() && model()->rowCount() == 0 && !emptyText_.isEmpty()) {
+  const bool filtered = sorted_.sourceModel() && sorted_.sourceModel()->rowCount() > 0;
+  const QString text =
+      filtered ? tr("No row has \u201c%1\u201d in its name or place").arg(filter_) : emptyText_;
+  if (model() && model()->rowCount() == 0 && !text.isEmpty()) {
     QPainter painter(viewport());
     painter.setFont(textFont(kText));
     painter.setPen(Theme::of(this).text3);
     painter.drawText(viewport()->rect().adjusted(12, 8, -12, -8),
-                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, emptyText_);
+                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, text);
   }
 }
 

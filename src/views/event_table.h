@@ -2,10 +2,16 @@
 
 #include <QTableView>
 
+#include "models/sorted_rows.h"
+
 namespace highwater::views {
 
 /// A table in the look of the window: rows of 24, numbers at the right, one row selected, no grid.
-/// A text over its middle says what will stand there while it is empty.
+/// A click on a head sorts by it, a second one the other way round. A text over its middle says
+/// what will stand there while it is empty.
+///
+/// Its own model() is a models::SortedRows; the rows that it speaks of are those of the model that
+/// it was given.
 class EventTable : public QTableView {
   Q_OBJECT
 
@@ -14,12 +20,16 @@ class EventTable : public QTableView {
 
   void setModel(QAbstractItemModel* model) override;
   void setEmptyText(const QString& text);
+  /// See models::SortedRows::setNaturalOrder(). Shown so from the start.
+  void setNaturalOrder(int column, Qt::SortOrder order);
+  /// Shows only rows with the text in a name or place.
+  void setFilter(const QString& text);
   /// Widths by column, in pixels; the last column takes the rest.
   void setColumnWidths(const QList<int>& widths);
   /// Draws the share as a bar with its text behind, and a kind's glyph before the op.
   enum class Kind { kFallbacks, kSyncPoints, kOps };
   void setOpLook(Kind kind, int opColumn, int shareColumn);
-  /// Selects a row without telling anybody; -1 clears.
+  /// Selects a row without telling anybody; -1 clears, and so does one that the filter hides.
   void markRow(int row);
 
  signals:
@@ -32,7 +42,8 @@ class EventTable : public QTableView {
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
 
  private:
-  QString emptyText_;
+  models::SortedRows sorted_;
+  QString emptyText_, filter_;
   bool marking_ = false;
 };
 

@@ -260,6 +260,30 @@ QStringList markerForms(const LiveStore& store, const events::Marker& marker) {
   }
 }
 
+QString eventTitle(const LiveStore& store, const EventRef& event) {
+  const QString name = eventText(store, event).name;
+  const auto withStep = [&name](std::uint32_t step) {
+    return step > 0 ? tr("%1, step %2").arg(name).arg(step) : name;
+  };
+  if (!exists(store, event)) {
+    return name;
+  }
+  switch (event.lane) {
+    case Lane::kPhases:
+      return withStep(store.phases()[event.index].step());
+    case Lane::kSyncPoints:
+      return withStep(store.syncPoints()[event.index].step());
+    case Lane::kFallbacks:
+      return withStep(store.fallbacks()[event.index].step());
+    case Lane::kOps:
+      return withStep(store.ops().at(event.index)->step());
+    case Lane::kSteps:
+    case Lane::kMarkers:
+      break;
+  }
+  return name;
+}
+
 EventText eventText(const LiveStore& store, const EventRef& event, const Theme& theme) {
   const std::uint32_t i = event.index;
   switch (event.lane) {

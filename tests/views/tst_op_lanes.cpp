@@ -66,6 +66,7 @@ int countColor(const QImage& image, const LaneRows::Row& row, const QColor& colo
   return count;
 }
 
+const QString kLongName = QStringLiteral("pt_autograd_device_thread_0");
 const test::SampleRunOptions kOps{.steps = 30, .doubleBatchAtStep = 0, .opsFromStep = 5};
 
 }  // namespace
@@ -93,6 +94,23 @@ class TestOpLanes : public QObject {
     QCOMPARE(opLanes(ops, 1).size(), std::size_t{1});
     QCOMPARE(opLanes(ops, 99).size(), std::size_t{6});
     QVERIFY(opLanes({}, 9).empty());
+  }
+
+  void aLabelThatIsCutIsWholeInItsTip() {
+    Bench bench(kOps);
+    bench.store.apply(Definitions{{}, {}, {}, {{test::kTrainingThread, kLongName.toStdString()}}});
+    bench.pane.setMostOpRows(2);
+    const auto tip = [&bench](const LaneRows::Row& row) {
+      return bench.pane.gutterTipAt({20, static_cast<int>(row.top + 3)});
+    };
+    const auto rows = bench.opRows();
+    QVERIFY2(tip(rows[0]).contains(kLongName), qPrintable(tip(rows[0])));
+    QVERIFY2(tip(rows[0]).contains("1 deeper not shown"), qPrintable(tip(rows[0])));
+    QVERIFY(tip(bench.pane.rows().of(Lane::kSyncPoints)).contains("waits for the device"));
+    QVERIFY(bench.pane.gutterTipAt({20, 2}).isEmpty());
+    // And nothing is picked through a label.
+    QVERIFY(!bench.pane.eventAt({20, static_cast<int>(rows[0].top + 3)}));
+    QVERIFY(!bench.render().isNull());
   }
 
   void lanesComeWithTheOps() {
