@@ -19,6 +19,37 @@ function(highwater_library folder)
   highwater_compile_options(highwater_${folder})
 endfunction()
 
+# Precompiled headers. What a file includes it still names itself: they only save time, and fit only
+# the flags and macros that they were made with.
+#   highwater_precompile(<target> <header>...)  makes one of the headers, for the target
+#   highwater_reuse_pch(<target> <other>)       the target takes the other's
+#   highwater_pch_source(<variable> <name>)     a source for a target that is there to carry one
+function(highwater_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  highwater_pch_ccache(${target})
+endfunction()
+
+function(highwater_reuse_pch target other)
+  target_precompile_headers(${target} REUSE_FROM ${other})
+  highwater_pch_ccache(${target})
+endfunction()
+
+function(highwater_pch_source variable name)
+  set(source "${PROJECT_BINARY_DIR}/generated/${name}.cpp")
+  if(NOT EXISTS "${source}")
+    file(WRITE "${source}" "// Carries a precompiled header.\nint main() { return 0; }\n")
+  endif()
+  set(${variable} "${source}" PARENT_SCOPE)
+endfunction()
+
+# ccache refuses precompiled headers unless told that their time stamps do not matter.
+function(highwater_pch_ccache target)
+  if(CCACHE)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${CCACHE}")
+  endif()
+endfunction()
+
 # highwater_flatbuffers(<target> <schema.fbs> [INCLUDE dir...]): C++ made by flatc next to the build,
 # included as "<folder>/<schema>_generated.h".
 function(highwater_flatbuffers target schema)

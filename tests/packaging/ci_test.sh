@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# .ci/run: both parts run, the last lines are ctest's, the status is not zero if either failed.
+# .ci/run: both parts run after the set-up, the last lines are ctest's, the status is not zero if either failed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
 
@@ -13,9 +13,14 @@ echo "werror \$HIGHWATER_WERROR, arguments \$*"
 echo "$closing"
 exit \$(cat tests-status)
 S
+cat >packaging/setup <<'S'
+#!/usr/bin/env bash
+[ ! -e no-setup ] || exit 3
+touch set-up
+S
 cat >packaging/macos/cross-link <<'S'
 #!/usr/bin/env bash
-echo "linked"
+[ -e set-up ] && echo "linked"
 exit $(cat link-status)
 S
 
@@ -42,3 +47,8 @@ touch no-ctest
 outcome 0 0
 expect_status 1
 [[ $out == *"ctest did not come to its end"* ]] || broken "should say that there is no result"
+
+touch no-setup
+attempt .ci/run
+expect_status 3
+[[ $out != *linked* ]] || broken "nothing should run where the set-up failed"
