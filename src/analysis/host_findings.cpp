@@ -133,11 +133,16 @@ std::string whereOf(IdleCause cause, const Queued& queued) {
   }
 }
 
-/// How the estimate comes about, for the one cause that is a guess within its bounds.
-std::string queueingText(const JudgedSteps& steps, const Queued& queued) {
+std::string basisText(std::size_t steps) {
+  return " (medians of " + std::to_string(steps) + " steps; an estimate)";
+}
+
+/// Of queueing only bounds are known.
+std::string queueingText(const JudgedSteps& steps, const IdleTime& idle, std::size_t counted,
+                         const Queued& queued) {
   std::string text =
-      ": when the host came to wait, the device had done all that was queued; how long it was idle "
-      "before is not known, half of the time is taken";
+      "when the host came to wait, the device had done all that was queued: it was idle for " +
+      msText(idle.low) + " to " + msText(idle.high) + " a step, half is taken" + basisText(counted);
   if (queued.ms > 0) {
     text +=
         "; most is queued in " + std::string(phaseName(queued.phase)) + ", " + costText(queued.ms);
@@ -159,10 +164,9 @@ void judgeCause(const JudgedSteps& steps, const CauseOfIdle& idle, std::size_t c
   finding.estimate = true;
   finding.where = whereOf(idle.cause, queued);
   finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(costMs);
-  finding.evidence = "by its waits the device has nothing to do for about " + boundsText(idle.p50) +
-                     " a step, by " + std::string(idleCauseName(idle.cause)) + " (medians of " +
-                     std::to_string(counted) + " steps; an estimate" +
-                     (queueing ? queueingText(steps, queued) : std::string()) + ')';
+  finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
+                              : "by its waits the device has nothing to do for about " +
+                                    boundsText(idle.p50) + " a step" + basisText(counted);
   finding.advice = words->advice;
   findings.found.push_back(std::move(finding));
 }

@@ -156,8 +156,7 @@ void WindowDocks::makeStepTable() {
   stepTable_->setObjectName(QStringLiteral("stepTable"));
   stepTable_->setAccessibleName(tr("Steps"));
   stepTable_->setModel(&steps_);
-  stepTable_->setColumnWidths({64, 80, 84, 76, 140, 92, 130});
-  stepTable_->horizontalHeader()->setStretchLastSection(false);  // a number, not a text
+  stepTable_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);  // all are numbers
   stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
   stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
@@ -173,7 +172,7 @@ void WindowDocks::makeOpsTable() {
   opsTable_->setAccessibleName(tr("Ops"));
   opsTable_->setModel(&ops_);
   opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
-  opsTable_->setColumnWidths({156, 62, 66, 76, 76, 112, 84});
+  opsTable_->setColumnWidths({144, 54, 62, 78, 76, 108, 80});
   opsTable_->sortByColumn(OpTimesModel::kSelfMs, Qt::DescendingOrder);
   connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
     const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
@@ -330,7 +329,7 @@ void WindowDocks::setSmall(bool small) {
   const int nowHeight = kDockTitle + now_.rowCount() * 22 + 14;
   window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
-    window_->resizeDocks({eventsDock_, syncDock_}, {1080, 920}, Qt::Horizontal);
+    window_->resizeDocks({eventsDock_, syncDock_}, {1120, 880}, Qt::Horizontal);
   }
 }
 

@@ -26,6 +26,10 @@ QString percent(double share) {
 
 QString shortOpName(const std::string& op) {
   const QString name = QString::fromStdString(op);
+  const QLatin1String node("autograd::engine::evaluate_function: ");
+  if (name.startsWith(node)) {
+    return name.mid(node.size());
+  }
   return name.startsWith(QLatin1String("aten::")) ? name.mid(6) : name;
 }
 

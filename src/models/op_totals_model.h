@@ -10,7 +10,8 @@
 
 namespace highwater::models {
 
-/// "aten::nonzero" as "nonzero": the namespace that nearly all ops share says nothing in a table.
+/// "aten::nonzero" as "nonzero": the namespace that nearly all ops share says nothing in a table;
+/// of a node of backward its own name.
 [[nodiscard]] QString shortOpName(const std::string& op);
 
 /// A row an op and place: how often, how long, and its share of the steps' time. The two tables of

@@ -25,7 +25,7 @@ class CutLabel final : public QLabel {
  protected:
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
-    const QString cut = fontMetrics().elidedText(text(), Qt::ElideMiddle, width());
+    const QString cut = fontMetrics().elidedText(text(), Qt::ElideRight, width());
     setToolTip(cut == text() ? QString() : models::plainTip(text()));
     painter.setPen(Theme::of(this).text2);
     painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft, cut);

@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <QStyledItemDelegate>
+#include <algorithm>
 
 #include "models/op_totals_model.h"
 #include "views/paint.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
+constexpr int kLastColumn = 200;  ///< what places need
 
 /// Paints the cells of op tables that are more than text.
 class OpDelegate final : public QStyledItemDelegate {
@@ -140,12 +142,42 @@ void EventTable::setFilter(const QString& text) {
 }
 
 void EventTable::setColumnWidths(const QList<int>& widths) {
+  widening_ = true;
   for (int i = 0; i < widths.size(); ++i) {
     setColumnWidth(i, widths[i]);
   }
+  widening_ = false;
+  leastNameWidth_ = nameColumn_ < 0 ? 0 : columnWidth(nameColumn_);
+  widenNames();
+}
+
+void EventTable::widenNames() {
+  if (leastNameWidth_ == 0 || !model()) {
+    return;
+  }
+  int others = 0;
+  const int last = model()->columnCount() - 1;
+  for (int i = 0; i < last; ++i) {
+    others += i == nameColumn_ ? 0 : columnWidth(i);
+  }
+  widening_ = true;
+  setColumnWidth(nameColumn_, std::clamp(viewport()->width() - others - kLastColumn,
+                                         leastNameWidth_, 2 * leastNameWidth_));
+  widening_ = false;
+}
+
+void EventTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  widenNames();
 }
 
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
+  nameColumn_ = opColumn;
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+    if (column == nameColumn_ && !widening_) {
+      leastNameWidth_ = 0;  // the user's width from now on
+    }
+  });
   setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));
   setItemDelegateForColumn(shareColumn, new OpDelegate(kind, true, this));
 }

@@ -24,7 +24,8 @@ class EventTable : public QTableView {
   void setNaturalOrder(int column, Qt::SortOrder order);
   /// Shows only rows with the text in a name or place.
   void setFilter(const QString& text);
-  /// Widths by column, in pixels; the last column takes the rest.
+  /// Widths by column, in pixels; the last column takes the rest. Where there is much of it, the
+  /// names of setOpLook() get some, up to twice their width, until the user sizes them.
   void setColumnWidths(const QList<int>& widths);
   /// Draws the share as a bar with its text behind, and a kind's glyph before the op.
   enum class Kind { kFallbacks, kSyncPoints, kOps };
@@ -39,12 +40,16 @@ class EventTable : public QTableView {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
 
  private:
+  void widenNames();
+
   models::SortedRows sorted_;
+  int nameColumn_ = -1, leastNameWidth_ = 0;
   QString emptyText_, filter_;
-  bool marking_ = false;
+  bool marking_ = false, widening_ = false;
 };
 
 }  // namespace highwater::views

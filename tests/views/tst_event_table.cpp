@@ -138,6 +138,24 @@ class TestEventTable : public QObject {
     QVERIFY(cell(0, StepModel::kLoss) < cell(29, StepModel::kLoss));
   }
 
+  void namesTakeRoomThatIsThere() {
+    models::FallbackModel model;
+    model.refresh(kTotals, 1000);
+    EventTable table;
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
+    table.setColumnWidths({150, 60, 80, 110, 80});
+    table.show();
+    table.resize(600, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 150);
+    table.resize(1000, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 300);
+    table.resize(600, 200);
+    table.setColumnWidth(OpTotalsModel::kOp, 170);  // as the user does
+    table.resize(1000, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 170);
+  }
+
   void aFilterLooksAtNamesAndPlaces() {
     Shown shown;
     shown.table.setFilter("ATEN::A");

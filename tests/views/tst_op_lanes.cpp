@@ -4,6 +4,7 @@
 
 #include "analysis/op_summary.h"
 #include "analysis/op_times.h"
+#include "models/op_totals_model.h"
 #include "support/sample_run.h"
 #include "views/event_panel.h"
 #include "views/event_text.h"
@@ -190,6 +191,8 @@ class TestOpLanes : public QObject {
 
   void nodesOfBackwardGoByTheirOwnName() {
     QCOMPARE(opForms("autograd::engine::evaluate_function: MmBackward0").back(),
+             QString("MmBackward0"));
+    QCOMPARE(models::shortOpName("autograd::engine::evaluate_function: MmBackward0"),
              QString("MmBackward0"));
     QCOMPARE(opForms("aten::mm"), (QStringList{"aten::mm", "mm"}));
     QCOMPARE(opForms("myops::foo"), QStringList{"myops::foo"});
