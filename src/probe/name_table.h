@@ -71,8 +71,7 @@ class NameCache {
   /// enough. Another text's address is only where to look first: its content decides.
   template <typename F>
   [[nodiscard]] Entry& find(const char* text, F&& lasting) {
-    const auto address = reinterpret_cast<std::uintptr_t>(text);
-    Recent& recent = recent_[(address >> 4 ^ address >> 14) % kRecent];
+    Recent& recent = recent_[recentIndex(text)];
     if (recent.lasting == text) return *recent.entry;
     // strncmp ends at the end of `text`, however much shorter that is.
     const std::string_view known = recent.entry->text;
@@ -83,6 +82,12 @@ class NameCache {
     return *recent.entry;
   }
 
+  /// The entry of a lasting text that was found at its address before, otherwise nullptr.
+  [[nodiscard]] Entry* findLasting(const char* text) const {
+    const Recent& recent = recent_[recentIndex(text)];
+    return recent.lasting == text ? recent.entry : nullptr;
+  }
+
   /// True of an entry that the next call may overwrite: a name that found the cache full.
   [[nodiscard]] bool isPassing(const Entry& entry) const { return &entry == &passing_; }
 
@@ -90,6 +95,11 @@ class NameCache {
   static constexpr std::size_t kRecent = 1024;  // a power of two
   static constexpr std::size_t kSlots = 2048;   // a power of two
   static constexpr std::size_t kMaxUsed = kSlots / 4 * 3;
+
+  static std::size_t recentIndex(const char* text) {
+    const auto address = reinterpret_cast<std::uintptr_t>(text);
+    return (address >> 4 ^ address >> 14) % kRecent;
+  }
 
   struct Recent {
     const char* lasting = nullptr;

@@ -66,12 +66,28 @@ struct Owned {
   return {isNode, isNode ? function.forwardThreadId() : function.threadId(), function.seqNr()};
 }
 
-// Async functions, which may end on another thread, have scopes that we do not ask for.
-std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
+[[gnu::noinline]] void beginJudged(const at::RecordFunction& function) {
   if (OpStack* stack = threadStack()) {
     NameCache::Entry& name = nameOf(*stack, function);
     stack->begin(name, waitOf(name, function.inputs()), linkOf(function));
   }
+}
+
+// Async functions, which may end on another thread, have scopes that we do not ask for.
+//
+// Nearly all ops are ordinary ones whose name was seen before. What the others need is out of line:
+// its registers would be saved at each op.
+std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
+  const char* text = function.name();
+  if (known.generation == activeGeneration.load(std::memory_order_acquire) && known.stack &&
+      function.scope() == at::RecordScope::FUNCTION) [[likely]] {
+    NameCache::Entry* name = known.stack->lastingName(text);
+    if (name && OpStack::isOrdinary(*name)) [[likely]] {
+      known.stack->beginOrdinary(*name, function.threadId(), function.seqNr());
+      return nullptr;
+    }
+  }
+  beginJudged(function);
   return nullptr;
 }
 

@@ -79,6 +79,15 @@ class OpStack {
   [[nodiscard]] NameCache::Entry& name(const char* text, F&& lasting) {
     return cache_.find(text, std::forward<F>(lasting));
   }
+  /// As NameCache::findLasting().
+  [[nodiscard]] NameCache::Entry* lastingName(const char* text) const {
+    return cache_.findLasting(text);
+  }
+  /// An op that is not judged by its name and did not fall back before: all that it may need later
+  /// is its name and that it is open.
+  [[nodiscard]] static bool isOrdinary(const NameCache::Entry& name) {
+    return !isJudged(name) && !name.marked;
+  }
   [[nodiscard]] ShapeTexts& shapeTexts() { return shapeTexts_; }
 
   /// An op begins. `wait` as far as its tensors tell; for kToCpu, bytes are those it moves. Looked
@@ -86,7 +95,13 @@ class OpStack {
   void begin(NameCache::Entry& name, const OpWait& wait = {}, const OpLink& link = {}) {
     if (open(name, link, false) && isJudged(name)) judge(wait);
   }
-  /// The same of an op that is to be recorded.
+  /// The same as begin() of an ordinary op of forward whose name is a lasting one: next to all are.
+  void beginOrdinary(NameCache::Entry& name, std::uint64_t thread, std::int64_t sequence) {
+    if (Frame* frame = push(name, recorder_.recentNs(), kNotTimed)) {
+      frame->module = enterModule({false, thread, sequence});
+    }
+  }
+  /// The same as begin() of an op that is to be recorded.
   void begin(NameCache::Entry& name, const OpWait& wait, const OpLink& link,
              const OpDetail& detail) {
     Frame* frame = open(name, link, true);
@@ -143,7 +158,10 @@ class OpStack {
   [[nodiscard]] static bool isJudged(const NameCache::Entry& name) {
     return name.tag != static_cast<std::uint8_t>(OpTag::kOther);
   }
-  /// A new frame; nullptr where the stack is too deep to keep it.
+  /// A new frame, open for others to see since `openSinceNs`; nullptr where the stack is too deep
+  /// to keep it.
+  Frame* push(NameCache::Entry& name, std::int64_t openSinceNs, std::int64_t beginNs);
+  /// The same of any op.
   Frame* open(NameCache::Entry& name, const OpLink& link, bool recorded);
   [[nodiscard]] ModuleId enterModule(const OpLink& link);
   /// The op that ends, off the stack; nullptr where there is none, or none that was kept.
@@ -203,25 +221,32 @@ inline ModuleId OpStack::enterModule(const OpLink& link) {
   return module;
 }
 
-[[gnu::always_inline]] inline OpStack::Frame* OpStack::open(NameCache::Entry& name,
-                                                            const OpLink& link, bool recorded) {
-  const bool timed = recorded || isJudged(name) || name.marked;
-  const std::int64_t beginNs = timed ? recorder_.now() : recorder_.recentNs();
-  lane_.openSpans().push(beginNs, name.id);
+[[gnu::always_inline]] inline OpStack::Frame* OpStack::push(NameCache::Entry& name,
+                                                            std::int64_t openSinceNs,
+                                                            std::int64_t beginNs) {
+  lane_.openSpans().push(openSinceNs, name.id);
   const std::uint32_t depth = depth_++;
   if (depth >= kMaxDepth) return nullptr;
-
   Frame& frame = frames_[depth];
   frame.name = &name;
-  frame.beginNs = timed ? beginNs : kNotTimed;
+  frame.beginNs = beginNs;
   frame.flags = frame.inner = depth > 0 ? frames_[depth - 1].inner : std::uint8_t{0};
+  return &frame;
+}
+
+[[gnu::always_inline]] inline OpStack::Frame* OpStack::open(NameCache::Entry& name,
+                                                            const OpLink& link, bool recorded) {
+  const bool timed = recorded || !isOrdinary(name);
+  const std::int64_t beginNs = timed ? recorder_.now() : recorder_.recentNs();
+  Frame* frame = push(name, beginNs, timed ? beginNs : kNotTimed);
+  if (!frame) return nullptr;
   if (link.isBackwardNode) {
-    frame.flags |= kBackwardNode;
+    frame->flags |= kBackwardNode;
     ++backwardNodes_;
   }
-  frame.module = enterModule(link);
-  if (cache_.isPassing(name)) frame.name = &(frame.ownName = name);
-  return &frame;
+  frame->module = enterModule(link);
+  if (cache_.isPassing(name)) frame->name = &(frame->ownName = name);
+  return frame;
 }
 
 }  // namespace highwater::probe
