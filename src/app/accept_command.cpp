@@ -32,7 +32,16 @@ Error tooLong(const char* what, std::size_t most) {
 /// Takes the place of the file's last word on it.
 Result<void> accept(const AcceptOptions& options) {
   analysis::LiveStore store;
-  if (auto loaded = session::loadRecording(options.recording, store); !loaded) return loaded;
+  const auto loaded = session::loadRecording(options.recording, store);
+  if (!loaded) return loaded.error();
+  if (loaded->beingWritten) {
+    return failure('"' + options.recording +
+                   "\" is being written by a running process; wait for the end of its run");
+  }
+  if (!loaded->damage.empty()) {
+    return Error{ErrorCode::kMalformed,
+                 session::damageText(options.recording, *loaded) + "; nothing is written into it"};
+  }
   std::set<std::string> fellBack, accepted;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     const std::string op = store.name(each.op());

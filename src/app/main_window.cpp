@@ -296,6 +296,12 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
     if (const auto& end = run_.store().end()) {
       showEnd(*end);
     }
+    if (const auto& condition = run_.condition(); !condition.damage.empty()) {
+      showProblem(text(session::damageText(path, condition)));
+    } else if (condition.beingWritten) {
+      showProblem(tr("%1 is being written: this is what it held when it was opened")
+                      .arg(text(path.filename().string())));
+    }
   }
   return opened;
 }

@@ -100,12 +100,12 @@ class RecordRun final : public QObject {
   int conclude() {
     progress_.finish();
     const RunEnd& end = *session_.end();
-    if (auto closed = output_.close(); !closed && failure_.empty()) {
-      failure_ = closed.error().message;
-    }
+    const auto closed = output_.close();
+    if (!closed && failure_.empty()) failure_ = closed.error().message;
+    const bool gone = !closed && closed.error().code == ErrorCode::kNotFound;
     const bool trained = output_.begun() && !store_.steps().records.empty();
     if (trained) print('\n' + shortSummary(store_, analysis::summarize(store_)));
-    if (output_.begun()) print("Recording  " + recordingLine() + '\n');
+    if (output_.begun() && !gone) print("Recording  " + recordingLine() + '\n');
     if (!failure_.empty()) {
       printError(failure_);
       return kExitFailed;

@@ -1,7 +1,13 @@
 #include "app/recording_output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "store/writer_lock.h"
 #include "wire/codec.h"
 
 namespace highwater::app {
@@ -11,6 +17,27 @@ namespace fs = std::filesystem;
 
 // What a worker sends while it starts is a few kilobytes.
 constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
+
+/// Tried and not asked: a folder of /proc, or of a read-only file system, has permissions that say
+/// nothing. The new file has a name that no recording has.
+Result<void> checkFolder(const fs::path& folder) {
+  const fs::path probe = folder / (".highwater." + std::to_string(::getpid()) + ".probe");
+  const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  const int failed = descriptor < 0 ? errno : 0;
+  if (descriptor >= 0) {
+    ::close(descriptor);
+    ::unlink(probe.c_str());
+  }
+  if (failed == 0 || failed == EEXIST) return {};
+  const std::string name = "the folder " + folder.string();
+  if (failed == EACCES || failed == EPERM || failed == EROFS) {
+    return Error{ErrorCode::kNoPermission, name + " may not be written; name another output"};
+  }
+  // The folder is there: "no such file" is how /proc and its kind refuse.
+  const std::string why =
+      failed == ENOENT ? "" : " (" + std::generic_category().message(failed) + ')';
+  return failure(name + " takes no files" + why + "; name another output");
+}
 
 }  // namespace
 
@@ -29,6 +56,7 @@ Result<void> checkOutput(const fs::path& path, bool force) {
     return Error{ErrorCode::kExists, path.string() + " is a folder; name a file"};
   }
   if (fs::exists(status)) {
+    if (store::isBeingWritten(path)) return store::beingWritten(path);
     if (!force) {
       return Error{ErrorCode::kExists, path.string() +
                                            " exists; give --force to overwrite it, or another "
@@ -42,11 +70,7 @@ Result<void> checkOutput(const fs::path& path, bool force) {
       return Error{ErrorCode::kNoPermission, path.string() + " may not be written"};
     }
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return Error{ErrorCode::kNoPermission,
-                 "the folder " + folder.string() + " may not be written; name another output"};
-  }
-  return {};
+  return checkFolder(folder);
 }
 
 RecordingOutput::RecordingOutput(fs::path path, bool force)

@@ -11,8 +11,8 @@
 
 namespace highwater::app {
 
-/// Whether a recording can be written there: the folder exists and may be written, and no file
-/// would be overwritten unless `force`. Nothing is created.
+/// Whether a recording can be written there: the folder exists and takes a file, and none would be
+/// overwritten unless `force`, nor one that a running process writes. Leaves nothing behind.
 [[nodiscard]] Result<void> checkOutput(const std::filesystem::path& path, bool force);
 
 /// The sink of a recording that exists only once training has started: what comes before is kept in

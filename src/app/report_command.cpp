@@ -16,17 +16,28 @@ namespace highwater::app {
 int runReport(const ReportOptions& options) {
   const std::filesystem::path path = options.recording;
   analysis::LiveStore store;
-  if (auto loaded = session::loadRecording(path, store); !loaded) {
-    printError(loaded.error().message);
-    return kExitFailed;
-  }
-  const analysis::RunSummary summary = analysis::summarize(store);
-  if (options.json) {
-    print(QJsonDocument(reportJson(store, summary)).toJson(QJsonDocument::Indented).toStdString());
+  session::RecordingCondition condition;
+  std::string problem;
+  if (auto loaded = session::loadRecording(path, store)) {
+    condition = *loaded;
+    if (!condition.damage.empty()) problem = session::damageText(path, condition);
   } else {
-    print(reportText(path.filename().string(), store, summary));
+    problem = loaded.error().message;
+    condition.damage = {problem};
   }
-  return kExitDone;
+  // Of a stream that is damaged on its way, what came before is shown.
+  if (problem.empty() || store.hello()) {
+    const analysis::RunSummary summary = analysis::summarize(store);
+    if (options.json) {
+      const QJsonDocument report(reportJson(store, summary, condition));
+      print(report.toJson(QJsonDocument::Indented).toStdString());
+    } else {
+      print(reportText(path.filename().string(), store, summary, condition));
+    }
+  }
+  if (problem.empty()) return kExitDone;
+  printError(problem);
+  return kExitFailed;
 }
 
 }  // namespace highwater::app

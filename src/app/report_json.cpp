@@ -202,7 +202,10 @@ void addHello(const Hello& hello, QJsonObject& report) {
 
 }  // namespace
 
-QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
+QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
+                       const session::RecordingCondition& condition) {
+  QJsonArray damage;
+  for (const std::string& each : condition.damage) damage.append(text(each));
   QJsonObject report{
       {"schema", kReportSchema},
       {"device", QJsonValue()},
@@ -228,6 +231,8 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s) {
       {"dropped_by_kind", droppedJson(store)},
       {"duration_ms", ms(store.completeUpToNs())},
       {"end", endJson(store)},
+      {"being_written", condition.beingWritten},
+      {"damage", damage},
       {"run", runJson(store)}};
   addFindings(analysis::findProblems(store), report);
   addDeviceParts(store, report);

@@ -124,7 +124,9 @@ std::string dataLine(const RunDescription& run) {
                std::to_string(run.knobs.sequenceLength) + " at step 1");
 }
 
-std::string endLine(const LiveStore& store) {
+std::string endLine(const LiveStore& store, const session::RecordingCondition& condition) {
+  if (!store.end() && condition.beingWritten) return "not yet: the recording is being written";
+  if (!store.end() && !condition.damage.empty()) return "unknown: the recording is damaged";
   if (!store.end()) return "unknown: the recording ends without saying so";
   return std::string(runEndKey(store.end()->reason)) + ": " + plain(store.end()->message);
 }
@@ -205,9 +207,10 @@ std::string shortSummary(const LiveStore& store, const RunSummary& summary) {
   return table.text();
 }
 
-std::string reportText(const std::string& title, const LiveStore& store,
-                       const RunSummary& summary) {
+std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
+                       const session::RecordingCondition& condition) {
   TextTable head({Align::kLeft, Align::kLeft});
+  for (const std::string& each : condition.damage) head.add({"Damaged", plain(each)});
   if (store.hello()) {
     const Hello& hello = *store.hello();
     head.add({"Device", deviceSentence(hello.device)});
@@ -218,7 +221,7 @@ std::string reportText(const std::string& title, const LiveStore& store,
     head.add({"Run", runLine(*store.run())});
     head.add({"Data", dataLine(*store.run())});
   }
-  head.add({"Ended", endLine(store)});
+  head.add({"Ended", endLine(store, condition)});
   addNumbers(head, store, summary);
   addGrowthLine(store, head);
   addDeviceLines(store, head);

@@ -5,6 +5,7 @@
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "core/messages.h"
+#include "session/recording_loader.h"
 
 namespace highwater::app {
 
@@ -17,6 +18,7 @@ namespace highwater::app {
 
 /// The report of a recording for people. `title`: the recording's name.
 [[nodiscard]] std::string reportText(const std::string& title, const analysis::LiveStore& store,
-                                     const analysis::RunSummary& summary);
+                                     const analysis::RunSummary& summary,
+                                     const session::RecordingCondition& condition);
 
 }  // namespace highwater::app

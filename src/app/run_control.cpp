@@ -9,12 +9,24 @@
 #include "core/names.h"
 #include "session/recording_loader.h"
 #include "store/append.h"
+#include "store/writer_lock.h"
 #include "wire/codec.h"
 
 namespace highwater::app {
 
 namespace fs = std::filesystem;
 using session::Session;
+
+namespace {
+
+/// 0 where there is no such file.
+std::uint64_t bytesOf(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+}  // namespace
 
 Result<fs::path> newRecordingPath(const QString& workload) {
   const QString folder =
@@ -85,14 +97,15 @@ Result<void> RunControl::open(const fs::path& path) {
   }
   // Into a store of its own first: a file that turns out broken must not take away what is shown.
   analysis::LiveStore loaded;
-  if (auto result = session::loadRecording(path, loaded); !result) {
-    return result;
+  auto condition = session::loadRecording(path, loaded);
+  if (!condition) {
+    return condition.error();
   }
   session_.reset();
   store_ = std::move(loaded);
+  condition_ = std::move(*condition);
   recordingPath_ = path;
-  std::error_code ignored;
-  closedBytes_ = fs::file_size(path, ignored);
+  closedBytes_ = bytesOf(path);
   emit runReplaced();
   emit stateChanged();
   emit dataChanged();
@@ -106,6 +119,9 @@ Result<void> RunControl::saveAs(const fs::path& path) const {
   std::error_code error;
   if (fs::equivalent(recordingPath_, path, error)) {
     return failure("this is the recording itself: choose another name");
+  }
+  if (store::isBeingWritten(path)) {
+    return store::beingWritten(path);
   }
   fs::copy_file(recordingPath_, path, fs::copy_options::overwrite_existing, error);
   if (error) {
@@ -169,8 +185,7 @@ Result<void> RunControl::acceptFallback(const std::string& op, bool accepted,
     return kept;
   }
   store_.apply(acceptance);
-  std::error_code ignored;
-  closedBytes_ = fs::file_size(recordingPath_, ignored);
+  closedBytes_ = bytesOf(recordingPath_);
   emit dataChanged();
   return {};
 }
@@ -218,8 +233,7 @@ void RunControl::closeWriter() {
                      .arg(QString::fromStdString(closed.error().message)));
   }
   writer_.reset();
-  std::error_code ignored;
-  closedBytes_ = recordingPath_.empty() ? 0 : fs::file_size(recordingPath_, ignored);
+  closedBytes_ = bytesOf(recordingPath_);
 }
 
 void RunControl::finish(const RunEnd& end) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "analysis/live_store.h"
+#include "session/recording_loader.h"
 #include "session/session.h"
 #include "store/recording_writer.h"
 
@@ -49,6 +50,8 @@ class RunControl final : public QObject {
   [[nodiscard]] bool showsFile() const;  ///< what is on screen came from a recording
   [[nodiscard]] bool recording() const { return writer_ != nullptr; }
   [[nodiscard]] std::filesystem::path recordingPath() const { return recordingPath_; }
+  /// Of the recording that was opened.
+  [[nodiscard]] const session::RecordingCondition& condition() const { return condition_; }
   [[nodiscard]] std::uint64_t recordingBytes() const;
   [[nodiscard]] qint64 elapsedMs() const;
   [[nodiscard]] QStringList lastLines() const;
@@ -76,6 +79,7 @@ class RunControl final : public QObject {
   std::unique_ptr<store::RecordingWriter> writer_;
   std::unique_ptr<session::Session> session_;  ///< after the sinks: it must go first
   std::filesystem::path recordingPath_;
+  session::RecordingCondition condition_;
   std::uint64_t closedBytes_ = 0;
   QElapsedTimer started_;
   bool writerProblemTold_ = false;

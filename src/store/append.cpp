@@ -3,29 +3,42 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "store/batch_codec.h"
 #include "store/database.h"
+#include "store/format.h"
 #include "store/pending_batch.h"
 #include "store/recording_reader.h"
 
 namespace highwater::store {
 namespace {
 
-// As in format.h; a recording of format 1 has no such table yet.
-constexpr const char* kCreateAcceptances =
-    "CREATE TABLE IF NOT EXISTS accepted_fallbacks (op TEXT PRIMARY KEY, accepted INTEGER,"
-    " reason TEXT, unix_time_ns INTEGER) WITHOUT ROWID";
-
 Error cannotWrite(const std::filesystem::path& path, const Error& error) {
   return {error.code, "cannot write \"" + path.string() + "\": " + error.message};
+}
+
+/// Nothing is written into a file that is damaged: SQLite could spoil what can still be read.
+Result<void> checkSound(const std::filesystem::path& path) {
+  auto reader = RecordingReader::open(path);
+  if (!reader) return reader.error();
+  if (reader->beingWritten()) {
+    return failure('"' + path.string() +
+                   "\" is being written by a running process; wait for the end of its run");
+  }
+  const std::vector<std::string> damage = reader->findDamage();
+  if (damage.empty()) return {};
+  return Error{ErrorCode::kMalformed, '"' + path.string() +
+                                          "\" is damaged, and nothing is written "
+                                          "into it: " +
+                                          damage.front()};
 }
 
 /// Refused while another process has the file open: SQLite then keeps the WAL.
 Result<void> takeForWriting(Database& database) {
   const auto mode = database.value("PRAGMA journal_mode = DELETE");
   if (mode && *mode == "delete") return {};
-  return failure("it is open elsewhere; wait for the end of its run, or close its window");
+  return failure("it is open elsewhere; close what reads it");
 }
 
 Result<void> insert(Database& database, const PendingBatch& batch,
@@ -48,8 +61,12 @@ Result<void> insert(Database& database, const PendingBatch& batch,
 
 Result<void> insertAtOnce(Database& database, const PendingBatch& batch,
                           const FallbackAcceptance& acceptance) {
-  for (const char* sql : {"BEGIN IMMEDIATE", kCreateAcceptances}) {
-    if (auto done = database.execute(sql); !done) return done;
+  if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
+  // A recording of format 1 has no such table yet.
+  const auto has = database.value("SELECT 1 FROM sqlite_schema WHERE name = 'accepted_fallbacks'");
+  if (!has) return has.error();
+  if (has->empty()) {
+    if (auto done = database.execute(kCreateAcceptedFallbacks); !done) return done;
   }
   if (auto done = insert(database, batch, acceptance); !done) return done;
   return database.execute("COMMIT");
@@ -61,7 +78,7 @@ Result<void> appendAcceptance(const std::filesystem::path& path,
                               std::span<const std::uint8_t> frame,
                               const FallbackAcceptance& acceptance) {
   if (frameSize(frame) != frame.size()) return failure("the frame disagrees with its own size");
-  if (auto reader = RecordingReader::open(path); !reader) return reader.error();
+  if (auto sound = checkSound(path); !sound) return sound;
   if (::access(path.c_str(), W_OK) != 0) {
     return Error{ErrorCode::kNoPermission, "no permission to write \"" + path.string() + '"'};
   }

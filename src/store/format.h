@@ -35,22 +35,48 @@ inline constexpr const char* kCreateSummaries =
     "CREATE TABLE summaries (batch_id INTEGER NOT NULL, series TEXT NOT NULL, min REAL, max REAL, "
     "last REAL, PRIMARY KEY (batch_id, series)) WITHOUT ROWID";
 
-inline constexpr const char* kCreateTablesForPeople =
-    "CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+/// The tables for people.
+inline constexpr const char* kCreateRun =
+    "CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+inline constexpr const char* kCreateSteps =
     "CREATE TABLE steps (step INTEGER PRIMARY KEY, begin_ms REAL, duration_ms REAL, device_ms REAL,"
     " batch_size INTEGER, sequence_length INTEGER, tokens INTEGER, loss REAL,"
-    " peak_current_bytes INTEGER, peak_current_exact INTEGER, peak_driver_bytes INTEGER);"
+    " peak_current_bytes INTEGER, peak_current_exact INTEGER, peak_driver_bytes INTEGER)";
+inline constexpr const char* kCreateMarkers =
     "CREATE TABLE markers (time_ms REAL, step INTEGER, kind TEXT, value_before REAL,"
-    " value_after REAL, text TEXT);"
+    " value_after REAL, text TEXT)";
+inline constexpr const char* kCreateFallbacks =
     "CREATE TABLE fallbacks (begin_ms REAL, duration_ms REAL, wait_ms REAL, step INTEGER,"
     " phase TEXT, op TEXT, module TEXT, call_site TEXT, bytes_to_cpu INTEGER,"
-    " bytes_to_device INTEGER);"
+    " bytes_to_device INTEGER)";
+inline constexpr const char* kCreateSyncPoints =
     "CREATE TABLE sync_points (begin_ms REAL, duration_ms REAL, step INTEGER, phase TEXT,"
-    " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER);"
+    " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER)";
+inline constexpr const char* kCreatePhaseMemory =
     "CREATE TABLE phase_memory (step INTEGER, phase TEXT, peak_current_bytes INTEGER,"
-    " peak_reserved_bytes INTEGER, current_bytes INTEGER);"
-    // A row an op, with the last word on it; accepted 0: withdrawn, and then without a reason.
+    " peak_reserved_bytes INTEGER, current_bytes INTEGER)";
+/// A row an op, with the last word on it; accepted 0: withdrawn, and then without a reason.
+inline constexpr const char* kCreateAcceptedFallbacks =
     "CREATE TABLE accepted_fallbacks (op TEXT PRIMARY KEY, accepted INTEGER, reason TEXT,"
-    " unix_time_ns INTEGER) WITHOUT ROWID;";
+    " unix_time_ns INTEGER) WITHOUT ROWID";
+
+struct TableFormat {
+  const char* name;
+  const char* create;
+  std::int32_t since;  ///< the first format that has it
+  bool laterInOlder;   ///< a file of an older format may have got it since
+};
+
+inline constexpr TableFormat kTables[] = {
+    {"batches", kCreateBatches, 1, false},
+    {"summaries", kCreateSummaries, 1, false},
+    {"run", kCreateRun, 1, false},
+    {"steps", kCreateSteps, 1, false},
+    {"markers", kCreateMarkers, 1, false},
+    {"fallbacks", kCreateFallbacks, 1, false},
+    {"sync_points", kCreateSyncPoints, 1, false},
+    {"phase_memory", kCreatePhaseMemory, 2, false},
+    {"accepted_fallbacks", kCreateAcceptedFallbacks, 2, true},
+};
 
 }  // namespace highwater::store

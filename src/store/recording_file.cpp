@@ -26,8 +26,14 @@ Error createError(const fs::path& path, int error) {
   if (error == EACCES || error == EPERM || error == EROFS) {
     return {ErrorCode::kNoPermission, "no permission to write " + quoted(path)};
   }
-  if (error == ENOENT || error == ENOTDIR) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
     return failure("cannot create " + quoted(path) + ": its folder does not exist");
+  }
+  // /proc and its kind answer so.
+  if (error == ENOENT) {
+    return failure("cannot create " + quoted(path) + ": its folder takes no files");
   }
   return failure("cannot create " + quoted(path) + ": " + std::generic_category().message(error));
 }
@@ -71,7 +77,7 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
   if (!fs::exists(status)) {
     // O_EXCL: of two writers that ask for one name, the second is refused.
     const int failed = createEmpty(path);
-    if (failed == 0) return RecordingFile(path, path);
+    if (failed == 0) return createNew(path);
     if (failed != EEXIST) return createError(path, failed);
   }
   if (!overwrite) {
@@ -79,35 +85,78 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
         ErrorCode::kExists,
         quoted(path) + " exists already; give another name, or allow it to be overwritten"};
   }
+  return createBeside(path);
+}
+
+/// The empty file is there already.
+Result<RecordingFile> RecordingFile::createNew(const fs::path& path) {
+  auto lock = WriterLock::take(path);
+  if (!lock) return lock.error();
+  // Of a file that was deleted, or is being written without a name: none of it belongs to this one.
+  removeCompanions(path);
+  return RecordingFile(path, path, std::move(*lock), {});
+}
+
+Result<RecordingFile> RecordingFile::createBeside(const fs::path& path) {
   if (::access(path.c_str(), W_OK) != 0) return createError(path, errno);
   // Through a symbolic link, the file that it names is replaced, not the link.
+  std::error_code error;
   const fs::path target = fs::canonical(path, error);
   if (error) return createError(path, error.value());
+  auto oldLock = WriterLock::take(target);
+  if (!oldLock) return oldLock.error();
   const fs::path beside = target.parent_path() / ('.' + target.filename().string() + '.' +
                                                   std::to_string(::getpid()) + ".new");
   fs::remove(beside, error);  // of an earlier process with our number
   if (const int failed = createEmpty(beside); failed != 0) return createError(target, failed);
-  return RecordingFile(target, beside);
+  auto lock = WriterLock::take(beside);
+  if (!lock) return lock.error();
+  return RecordingFile(target, beside, std::move(*lock), std::move(*oldLock));
 }
 
 Result<void> RecordingFile::moveIntoPlace() {
   if (inPlace()) return {};
+  std::error_code error;
+  const auto kept = [this](const std::string& why) {
+    return failure("cannot replace " + quoted(target_) + ": " + why + "; the recording is " +
+                   quoted(current_));
+  };
+  if (fs::exists(fs::symlink_status(target_, error)) && !oldLock_.isAt(target_)) {
+    return kept("another file has come to that name meanwhile");
+  }
   // SQLite would replay an old WAL into the new file.
   removeCompanions(target_);
-  std::error_code error;
   fs::rename(current_, target_, error);
-  if (error) {
-    return failure("cannot replace " + quoted(target_) + ": " + error.message() +
-                   "; the recording is " + quoted(current_));
-  }
+  if (error) return kept(error.message());
   current_ = target_;
+  oldLock_.release();
   return {};
 }
 
+bool RecordingFile::isReplaced() const {
+  std::error_code ignored;
+  return !lock_.isAt(current_) && fs::exists(fs::symlink_status(current_, ignored));
+}
+
+Result<void> RecordingFile::checkPlace() const {
+  if (lock_.isAt(current_)) return {};
+  const std::string other = isReplaced() ? ", and another file has its name now" : "";
+  const std::string what = lock_.isDeleted()
+                               ? "deleted while it was written" + other + ": what it held is lost"
+                               : "moved while it was written" + other + ": it has another name now";
+  return Error{ErrorCode::kNotFound, "the recording " + quoted(current_) + " was " + what};
+}
+
 void RecordingFile::remove() const {
+  if (!lock_.isAt(current_)) return;
   std::error_code ignored;
   fs::remove(current_, ignored);
   removeCompanions(current_);
+}
+
+void RecordingFile::release() {
+  lock_.release();
+  oldLock_.release();
 }
 
 }  // namespace highwater::store

@@ -26,11 +26,13 @@ double busyShare(const PendingBatch& batch, std::int64_t busyNs) {
 Result<void> RecordingTables::create(Database& database) {
   const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
                             "; PRAGMA user_version = " + std::to_string(kFormatVersion) + ";";
-  for (const char* sql : {"BEGIN IMMEDIATE", marks.c_str(), kCreateBatches, kCreateSummaries,
-                          kCreateTablesForPeople, "COMMIT"}) {
+  for (const char* sql : {"BEGIN IMMEDIATE", marks.c_str()}) {
     if (auto done = database.execute(sql); !done) return done;
   }
-  return {};
+  for (const TableFormat& table : kTables) {
+    if (auto done = database.execute(table.create); !done) return done;
+  }
+  return database.execute("COMMIT");
 }
 
 Result<void> RecordingTables::prepare(Database& database) {

@@ -15,6 +15,7 @@
 #include "store/format.h"
 #include "store/pending_batch.h"
 #include "store/recording_file.h"
+#include "store/recording_reader.h"
 #include "store/recording_tables.h"
 
 namespace highwater::store {
@@ -62,9 +63,13 @@ struct RecordingWriter::Impl {
   Result<void> writeAll(const Batches& batches);
   Result<void> openTables();
   Result<void> moveIntoPlace();
+  void checkpoint();
+  void watchFile();
   Result<void> finish();
   void leaveWalAndClose();
-  void keepError(const Error& error);
+  void checkWhatWasTouched();
+  void writeFailed(const Error& error);
+  void keepError(Error error);
 
   const WriterOptions options;
   RecordingFile file;
@@ -72,7 +77,9 @@ struct RecordingWriter::Impl {
   RecordingTables tables;
   BatchPacker packer;
   bool diskFailed = false;
+  bool touched = false;  ///< somebody else wrote into the file
   std::uint64_t dropped = 0;
+  std::uint64_t framesWritten = 0;
   bool checkpointNeeded = false;
   Clock::time_point lastCheckpoint = Clock::now();
   std::thread thread;
@@ -106,6 +113,8 @@ Result<void> RecordingWriter::Impl::start() {
 
 Result<void> RecordingWriter::Impl::openTables() {
   if (auto done = enterWalMode(*database); !done) return done;
+  // From here on only a checkpoint writes into the file itself.
+  file.lock().remember();
   return tables.prepare(*database);
 }
 
@@ -167,12 +176,7 @@ void RecordingWriter::Impl::loop() {
       return;
     } else if (checkpointNeeded && Clock::now() >= lastCheckpoint + options.checkpointEvery) {
       lock.unlock();
-      // Passive: never waits for somebody who reads the file; what stays is for the next time.
-      sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
-                                nullptr);
-      lastCheckpoint = Clock::now();
-      checkpointNeeded = false;
-      bytesWritten = sizeWithWal(file.current());
+      checkpoint();
       lock.lock();
     } else if (const auto due = nextDue()) {
       wake.wait_until(lock, *due);
@@ -180,6 +184,26 @@ void RecordingWriter::Impl::loop() {
       wake.wait(lock);
     }
   }
+}
+
+void RecordingWriter::Impl::checkpoint() {
+  watchFile();
+  // Passive: never waits for somebody who reads the file; what stays is for the next time.
+  sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                            nullptr);
+  file.lock().remember();
+  lastCheckpoint = Clock::now();
+  checkpointNeeded = false;
+  bytesWritten = sizeWithWal(file.current());
+}
+
+/// A file that was moved is written to its end; of one that was deleted nothing would stay.
+void RecordingWriter::Impl::watchFile() {
+  touched = touched || file.lock().isTouched();
+  auto place = file.checkPlace();
+  if (place) return;
+  diskFailed = diskFailed || file.lock().isDeleted();
+  keepError(place.error());
 }
 
 void RecordingWriter::Impl::write(const Batches& batches) {
@@ -190,20 +214,14 @@ void RecordingWriter::Impl::write(const Batches& batches) {
   if (diskFailed) return lose();
   if (auto done = writeAll(batches); !done) {
     if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
-    keepError(done.error());
-    diskFailed = true;
-    checkpointNeeded = false;
+    writeFailed(done.error());
     return lose();
   }
   checkpointNeeded = true;
   const bool begun = std::any_of(batches.begin(), batches.end(),
                                  [](const PendingBatch& batch) { return batch.hasStepOrPhase(); });
   if (begun && !file.inPlace()) {
-    if (auto done = moveIntoPlace(); !done) {
-      keepError(done.error());
-      diskFailed = true;
-      checkpointNeeded = false;
-    }
+    if (auto done = moveIntoPlace(); !done) writeFailed(done.error());
   }
   bytesWritten = sizeWithWal(file.current());
 }
@@ -216,7 +234,9 @@ Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
     if (auto done = tables.write(batch, *packed); !done) return done;
     dropped += batch.dropped;
   }
-  return database->execute("COMMIT");
+  if (auto done = database->execute("COMMIT"); !done) return done;
+  for (const PendingBatch& batch : batches) framesWritten += batch.frameCount;
+  return {};
 }
 
 Result<void> RecordingWriter::Impl::moveIntoPlace() {
@@ -234,14 +254,40 @@ Result<void> RecordingWriter::Impl::moveIntoPlace() {
 void RecordingWriter::Impl::leaveWalAndClose() {
   tables.release();
   if (!database) return;
-  sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                            nullptr);
+  const int emptied = sqlite3_wal_checkpoint_v2(database->handle(), nullptr,
+                                                SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   // Refused while somebody reads the file: then the last reader to close it removes the WAL.
-  (void)database->execute("PRAGMA journal_mode = DELETE");
+  const bool inPlace = file.lock().isAt(file.current());
+  if (inPlace) (void)database->execute("PRAGMA journal_mode = DELETE");
   database.reset();
+  // Of a file that was moved, SQLite leaves them; where another has its name, they are that one's.
+  if (!inPlace && !file.isReplaced() && emptied == SQLITE_OK) removeCompanions(file.current());
+}
+
+/// What somebody else wrote may be harmless (a checkpoint of theirs), so the file is asked. Only
+/// then: that reads all of it.
+void RecordingWriter::Impl::checkWhatWasTouched() {
+  if (!touched || diskFailed || !file.lock().isAt(file.current())) return;
+  const auto said = [this](const std::string& why) {
+    keepError({ErrorCode::kMalformed, "the recording \"" + file.target().string() +
+                                          "\" was overwritten while it was written: " + why});
+  };
+  const auto reader = RecordingReader::open(file.current());
+  if (!reader) return said(reader.error().message);
+  if (const auto damage = reader->findDamage(); !damage.empty()) return said(damage.front());
+  std::uint64_t frames = 0;
+  const auto read = reader->forEachFrame([&](std::span<const std::uint8_t>) -> Result<void> {
+    ++frames;
+    return {};
+  });
+  if (!read) return said(read.error().message);
+  if (frames != framesWritten) {
+    said(std::to_string(frames) + " frames of " + std::to_string(framesWritten) + " are left");
+  }
 }
 
 Result<void> RecordingWriter::Impl::finish() {
+  watchFile();
   if (!diskFailed) {
     std::uint64_t lost = 0;
     {
@@ -250,7 +296,7 @@ Result<void> RecordingWriter::Impl::finish() {
     }
     const auto put = [this](std::string_view key, std::uint64_t value) {
       if (auto done = tables.setRunValue(key, std::to_string(value)); !done) {
-        keepError(done.error());
+        writeFailed(done.error());
       }
     };
     put("dropped_events", dropped);
@@ -260,7 +306,9 @@ Result<void> RecordingWriter::Impl::finish() {
   if (!diskFailed) {
     if (auto done = file.moveIntoPlace(); !done) keepError(done.error());
   }
+  checkWhatWasTouched();
   bytesWritten = sizeWithWal(file.current());
+  file.release();
   const std::lock_guard lock(mutex);
   if (firstError) return *firstError;
   return {};
@@ -288,19 +336,26 @@ void RecordingWriter::Impl::discard() {
   tables.release();
   database.reset();
   file.remove();
+  file.release();
 }
 
-void RecordingWriter::Impl::keepError(const Error& error) {
+void RecordingWriter::Impl::writeFailed(const Error& error) {
+  keepError({error.code, "the recording \"" + file.target().string() +
+                             "\" could not be written: " + error.message});
+  diskFailed = true;
+  checkpointNeeded = false;
+}
+
+void RecordingWriter::Impl::keepError(Error error) {
   const std::lock_guard lock(mutex);
-  if (firstError) return;
-  firstError = Error{error.code, "the recording \"" + file.target().string() +
-                                     "\" could not be written: " + error.message};
+  if (!firstError) firstError = std::move(error);
 }
 
 std::string RecordingWriter::Impl::errorText() const {
   const std::lock_guard lock(mutex);
   if (!firstError) return {};
-  if (lostFrames == 0) return firstError->message;
+  const bool allLost = firstError->code == ErrorCode::kNotFound;
+  if (lostFrames == 0 || allLost) return firstError->message;
   return firstError->message + " (" + std::to_string(lostFrames) + " frames lost)";
 }
 

@@ -31,9 +31,13 @@ struct WriterOptions {
 ///
 /// With `overwrite`, an old file stays as it is until the new run has begun a step (or close()
 /// comes): until then the recording is a hidden file beside it, which discard() removes.
+///
+/// Other writers are kept away by a lock (store/writer_lock.h). A file that is deleted, moved or
+/// overwritten all the same is an error, found at the next checkpoint or by close() at the latest.
 class RecordingWriter final : public MessageSink {
  public:
-  /// Creates the file. kExists where there is one and `overwrite` is off; kNoPermission, kFailed.
+  /// Creates the file. kExists where there is one and `overwrite` is off, and where a running
+  /// process writes it; kNoPermission, kFailed.
   [[nodiscard]] static Result<std::unique_ptr<RecordingWriter>> create(
       const std::filesystem::path& path, const WriterOptions& options = {});
   ~RecordingWriter() override;  ///< closes, ignoring errors
@@ -43,7 +47,7 @@ class RecordingWriter final : public MessageSink {
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
   /// Writes what is queued, and closes the file without a WAL beside it. The first error of the
-  /// writer's thread, if there was one (disk full, …).
+  /// writer's thread, if there was one (disk full, …); kNotFound where the file is gone.
   [[nodiscard]] Result<void> close();
   /// Closes and removes the file: for a run that never began.
   void discard();

@@ -21,10 +21,6 @@ class TestReport : public QObject {
  private:
   QTemporaryDir folder_;
 
-  QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
-    const QString path = folder_.filePath(name);
-    return test::writeRecording(path.toStdString(), run) ? path : QString();
-  }
   static QJsonObject json(const QStringList& arguments) {
     const auto outcome = runHighwater(arguments);
     if (outcome.exitCode != kExitDone) return {};
@@ -33,7 +29,7 @@ class TestReport : public QObject {
 
  private slots:
   void tellsProgramsWhatTheyNeed() {
-    const QString path = record("a.highwater", test::makeSampleRun());
+    const QString path = test::recordIn(folder_, "a.highwater", test::makeSampleRun());
     const QJsonObject report = json({"report", path, "--json"});
     QCOMPARE(report["schema"].toInt(), 1);
     QCOMPARE(report["device"].toString(), QString("mps"));
@@ -57,7 +53,7 @@ class TestReport : public QObject {
 
   void namesPhasesSyncPointsFallbacksAndMarkers() {
     const QJsonObject report =
-        json({"report", record("b.highwater", test::makeSampleRun()), "--json"});
+        json({"report", test::recordIn(folder_, "b.highwater", test::makeSampleRun()), "--json"});
     const QStringList phases = report["phases"].toObject().keys();
     QCOMPARE(phases, (QStringList{"backward", "batch_assembly", "device_move", "forward",
                                   "loss_read", "optimizer_step"}));
@@ -81,7 +77,7 @@ class TestReport : public QObject {
   }
 
   void beginsWithTheFindings() {
-    const QString path = record("findings.highwater", test::makeSampleRun());
+    const QString path = test::recordIn(folder_, "findings.highwater", test::makeSampleRun());
     const QJsonObject report = json({"report", path, "--json"});
     QCOMPARE(report["judged_steps"].toInt(), 59);
     QVERIFY(report["accepted_fallbacks"].toArray().isEmpty());
@@ -116,7 +112,7 @@ class TestReport : public QObject {
     options.lossEvery = 0;
     options.evaluateEvery = 0;
     options.ended = false;
-    const QString path = record("c.highwater", test::makeSampleRun(options));
+    const QString path = test::recordIn(folder_, "c.highwater", test::makeSampleRun(options));
     const auto outcome = runHighwater({"report", path, "--json"});
     QVERIFY(!outcome.out.contains("nan", Qt::CaseInsensitive));
     const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
@@ -127,7 +123,7 @@ class TestReport : public QObject {
   }
 
   void tellsHowEachStepUsedTheQueue() {
-    const QString path = record("queue.highwater", test::makeSampleRun());
+    const QString path = test::recordIn(folder_, "queue.highwater", test::makeSampleRun());
     const QJsonObject queue = json({"report", path, "--json"})["queue"].toObject();
     const QJsonArray steps = queue["steps"].toArray();
     QCOMPARE(steps.size(), 60);
@@ -155,7 +151,7 @@ class TestReport : public QObject {
       }
     };
     pressing(std::get<test::OwnedBatch>(run[5]));
-    const QString path = record("pressure.highwater", run);
+    const QString path = test::recordIn(folder_, "pressure.highwater", run);
     const QJsonObject system = json({"report", path, "--json"})["system"].toObject();
     QCOMPARE(system["pressure_highest"].toString(), QString("warning"));
     QVERIFY(system["pressure_samples"]["warning"].toInt() > 0);
@@ -169,7 +165,8 @@ class TestReport : public QObject {
 
   void tellsTheGpusUtilizationWhereItIsKnown() {
     const auto run = test::makeSampleRun({.steps = 5, .gpuPercent = 62.5f});
-    const QJsonObject report = json({"report", record("gpu.highwater", run), "--json"});
+    const QJsonObject report =
+        json({"report", test::recordIn(folder_, "gpu.highwater", run), "--json"});
     QCOMPARE(report["gpu_percent"]["p50"].toDouble(), 62.5);
     QCOMPARE(report["gpu_percent"]["max"].toDouble(), 62.5);
   }
@@ -187,7 +184,7 @@ class TestReport : public QObject {
         step.mutate_peak_current_exact(0);
       }
     }
-    const QString path = record("cpu.highwater", run);
+    const QString path = test::recordIn(folder_, "cpu.highwater", run);
     const auto outcome = runHighwater({"report", path});
     QVERIFY2(outcome.out.contains("not measured"), qPrintable(outcome.out));
     QVERIFY2(!outcome.out.contains("0 B"), qPrintable(outcome.out));
@@ -202,13 +199,15 @@ class TestReport : public QObject {
     auto run = test::makeSampleRun();
     auto& batch = std::get<test::OwnedBatch>(run[5]);
     batch.drops.emplace_back(batch.completeUpToNs, 41, events::EventKind::MemorySample);
-    const QJsonObject report = json({"report", record("d.highwater", run), "--json"});
+    const QJsonObject report =
+        json({"report", test::recordIn(folder_, "d.highwater", run), "--json"});
     QCOMPARE(report["dropped"].toInt(), 41);
     QCOMPARE(report["dropped_by_kind"]["memory_samples"].toInt(), 41);
   }
 
   void tellsPeopleTheSame() {
-    const auto outcome = runHighwater({"report", record("e.highwater", test::makeSampleRun())});
+    const auto outcome =
+        runHighwater({"report", test::recordIn(folder_, "e.highwater", test::makeSampleRun())});
     QCOMPARE(outcome.exitCode, int(kExitDone));
     for (const char* part :
          {"e.highwater", "simulated mps", "finished", "of recommended 8.00 GiB, simulated",
@@ -221,7 +220,7 @@ class TestReport : public QObject {
   void showsNamesAsPlainText() {
     auto run = test::makeSampleRun();
     std::get<Definitions>(run[2]).names[2].text = "aten::\x1b[2Jwipe";
-    const auto outcome = runHighwater({"report", record("f.highwater", run)});
+    const auto outcome = runHighwater({"report", test::recordIn(folder_, "f.highwater", run)});
     QCOMPARE(outcome.exitCode, int(kExitDone));
     QVERIFY(outcome.out.contains("wipe"));
     QVERIFY(!outcome.out.contains(u'\x1b'));

@@ -20,14 +20,9 @@ class TestReportDevice : public QObject {
   QJsonObject report_;
   QString text_;
 
-  QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
-    const QString path = folder_.filePath(name);
-    return test::writeRecording(path.toStdString(), run) ? path : QString();
-  }
-
  private slots:
   void initTestCase() {
-    const QString path = record("a.highwater", test::makeSampleRun());
+    const QString path = test::recordIn(folder_, "a.highwater", test::makeSampleRun());
     report_ =
         QJsonDocument::fromJson(runHighwater({"report", path, "--json"}).out.toUtf8()).object();
     text_ = runHighwater({"report", path}).out;
@@ -81,7 +76,7 @@ class TestReportDevice : public QObject {
     for (auto& message : run) {
       if (auto* hello = std::get_if<Hello>(&message)) hello->device.selected = "cpu";
     }
-    const QString path = record("cpu.highwater", run);
+    const QString path = test::recordIn(folder_, "cpu.highwater", run);
     const QJsonObject report =
         QJsonDocument::fromJson(runHighwater({"report", path, "--json"}).out.toUtf8()).object();
     for (const char* key : {"device_path", "execution", "idle_estimate"}) {

@@ -40,10 +40,6 @@ class TestReportOps : public QObject {
  private:
   QTemporaryDir folder_;
 
-  QString record(const QString& name, const std::vector<test::OwnedMessage>& run) {
-    const QString path = folder_.filePath(name);
-    return test::writeRecording(path.toStdString(), run) ? path : QString();
-  }
   static QJsonObject json(const QString& path) {
     return QJsonDocument::fromJson(runHighwater({"report", path, "--json"}).out.toUtf8()).object();
   }
@@ -52,7 +48,7 @@ class TestReportOps : public QObject {
   void tellsTheOpsThatWereRecorded() {
     auto run = test::makeSampleRun({.steps = 20});
     addOps(run);
-    const QString path = record("ops.highwater", run);
+    const QString path = test::recordIn(folder_, "ops.highwater", run);
     const QJsonObject ops = json(path)["ops"].toObject();
     QVERIFY(ops["steps"].toInt() > 3);
     QCOMPARE(ops["count"].toInt(), 3 * ops["steps"].toInt());
@@ -77,19 +73,21 @@ class TestReportOps : public QObject {
   }
 
   void isNullWhereNoneWere() {
-    const QString path = record("none.highwater", test::makeSampleRun({.steps = 20}));
+    const QString path =
+        test::recordIn(folder_, "none.highwater", test::makeSampleRun({.steps = 20}));
     const QJsonObject report = json(path);
     QVERIFY(report.contains("ops") && report["ops"].isNull());
     QVERIFY(!runHighwater({"report", path}).out.contains("Largest tensors"));
   }
 
   void tellsWhatAStepLeaves() {
-    const QString path = record("growth.highwater", test::makeSampleRun());
+    const QString path = test::recordIn(folder_, "growth.highwater", test::makeSampleRun());
     const QJsonObject growth = json(path)["memory_growth"].toObject();
     QCOMPARE(growth["pairs"].toInt(), 57);  // of two shapes, without the first step
     QCOMPARE(growth["median_bytes"].toInteger(-1), qint64{0});
     QVERIFY(runHighwater({"report", path}).out.contains("of equal shape"));
-    const QJsonObject one = json(record("one.highwater", test::makeSampleRun({.steps = 1})));
+    const QJsonObject one =
+        json(test::recordIn(folder_, "one.highwater", test::makeSampleRun({.steps = 1})));
     QVERIFY(one.contains("memory_growth") && one["memory_growth"].isNull());
   }
 };

@@ -66,7 +66,8 @@ class TestAppend : public QObject {
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
     const auto added = append(path);
-    QVERIFY(!added && added.error().message.find("open elsewhere") != std::string::npos);
+    QVERIFY(!added && added.error().message.find("is being written by a running process") !=
+                          std::string::npos);
     feedFrames(sampleFrames(), **writer);
     QVERIFY((*writer)->close().ok());
     QCOMPARE(readFrames(path).frames.size(), sampleFrames().size());

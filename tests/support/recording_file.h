@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QString>
+#include <QTemporaryDir>
 #include <filesystem>
 #include <vector>
 
@@ -17,6 +19,13 @@ inline bool writeRecording(const std::filesystem::path& path,
   forEachMessage(run,
                  [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
   return (*writer)->close().ok();
+}
+
+/// The path of such a recording in a test's folder, empty where it cannot be written.
+inline QString recordIn(const QTemporaryDir& folder, const QString& name,
+                        const std::vector<OwnedMessage>& run) {
+  const QString path = folder.filePath(name);
+  return writeRecording(path.toStdString(), run) ? path : QString();
 }
 
 }  // namespace highwater::test

@@ -1,0 +1,215 @@
+// A recording while it is written: who else may touch its file, and what is said when somebody did.
+#include <QDir>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "frames.h"
+#include "store/writer_lock.h"
+
+using namespace highwater;
+using namespace highwater::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Writer = std::unique_ptr<store::RecordingWriter>;
+
+Writer create(const fs::path& path, bool overwrite = false) {
+  store::WriterOptions options;
+  options.overwrite = overwrite;
+  options.commitEvery = std::chrono::milliseconds(1);
+  options.checkpointEvery = std::chrono::milliseconds(20);
+  auto writer = store::RecordingWriter::create(path, options);
+  return writer ? std::move(*writer) : nullptr;
+}
+
+/// Why a second writer is refused, empty where it is not.
+std::string refusalOf(const fs::path& path) {
+  store::WriterOptions options;
+  options.overwrite = true;
+  const auto writer = store::RecordingWriter::create(path, options);
+  return writer ? std::string() : writer.error().message;
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+QStringList filesIn(const QTemporaryDir& folder) {
+  return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden | QDir::System, QDir::Name);
+}
+
+std::vector<wire::FrameBytes> firstFrames(std::ptrdiff_t count) {
+  const auto frames = sampleFrames();
+  return {frames.begin(), frames.begin() + count};
+}
+
+std::vector<wire::FrameBytes> laterFrames(std::ptrdiff_t count) {
+  const auto frames = sampleFrames();
+  return {frames.begin() + count, frames.end()};
+}
+
+}  // namespace
+
+class TestRecordingPlace : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  [[nodiscard]] fs::path path(const char* name) const { return pathIn(folder_->path(), name); }
+
+  /// A writer of a.highwater whose first 15 frames are in the file.
+  Writer begun() {
+    Writer writer = create(path("a.highwater"));
+    if (!writer) return nullptr;
+    feedFrames(firstFrames(15), *writer);
+    const auto written = [&] { return readFrames(path("a.highwater")).frames.size() == 15; };
+    return QTest::qWaitFor(written) ? std::move(writer) : nullptr;
+  }
+
+ private slots:
+  void init() { folder_ = std::make_unique<QTemporaryDir>(); }
+
+  void anotherWriterIsRefused() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    QVERIFY(store::isBeingWritten(path("a.highwater")));
+    const std::string refusal = refusalOf(path("a.highwater"));
+    QVERIFY2(contains(refusal, "a.highwater\" is being written by a running process"),
+             refusal.c_str());
+    QVERIFY(contains(refusal, "give another name"));
+    feedFrames(laterFrames(15), *writer);
+    QVERIFY(writer->close().ok());
+    QVERIFY(readFrames(path("a.highwater")).frames == sampleFrames());
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
+    // The lock went with the end of the run.
+    QVERIFY(!store::isBeingWritten(path("a.highwater")));
+    QVERIFY(create(path("a.highwater"), true));
+  }
+
+  void theLockOfAKilledWriterGoesWithIt() {
+    QProcess child;
+    child.start(QCoreApplication::applicationDirPath() + "/recording_child",
+                {QString::fromStdString(path("a.highwater").string())});
+    const auto written = [&] { return store::isBeingWritten(path("a.highwater")); };
+    QTRY_VERIFY_WITH_TIMEOUT(written(), 20'000);
+    QTRY_VERIFY_WITH_TIMEOUT(!readFrames(path("a.highwater")).frames.empty(), 20'000);
+    QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
+    const auto reader = store::RecordingReader::open(path("a.highwater"));
+    QVERIFY(reader.ok() && reader->beingWritten());
+    child.kill();
+    QVERIFY(child.waitForFinished());
+    const auto after = store::RecordingReader::open(path("a.highwater"));
+    QVERIFY(after.ok() && !after->beingWritten());
+    QVERIFY(create(path("a.highwater"), true));
+  }
+
+  void ofTwoThatWantToOverwriteTheSecondIsRefused() {
+    QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
+    const Writer first = create(path("a.highwater"), true);
+    QVERIFY(first);
+    // Neither has begun a step: the old file is there as it was, and spoken for.
+    QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
+    QCOMPARE(bytesOf(path("a.highwater")), "somebody's work");
+    feedFrames(firstFrames(15), *first);
+    QTRY_VERIFY(bytesOf(path("a.highwater")).startsWith("SQLite"));
+    QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
+    feedFrames(laterFrames(15), *first);
+    QVERIFY(first->close().ok());
+    QVERIFY(readFrames(path("a.highwater")).frames == sampleFrames());
+  }
+
+  void anotherFileThatCameMeanwhileIsNotOverwritten() {
+    QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
+    const Writer writer = create(path("a.highwater"), true);
+    QVERIFY(writer);
+    QVERIFY(writeBytes(path("b"), "somebody else's work"));
+    fs::rename(path("b"), path("a.highwater"));
+    feedFrames(sampleFrames(), *writer);
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && contains(closed.error().message, "another file has come"));
+    QCOMPARE(bytesOf(path("a.highwater")), "somebody else's work");
+    QCOMPARE(filesIn(*folder_).size(), 2);  // what was recorded until then is beside it
+  }
+
+  void aDeletedFileIsAnError() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::remove(path("a.highwater"));
+    feedFrames(laterFrames(15), *writer);
+    QTRY_VERIFY(contains(writer->errorText(), "was deleted while it was written"));
+    QVERIFY(contains(writer->errorText(), "a.highwater"));
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && closed.error().code == ErrorCode::kNotFound);
+    QCOMPARE(filesIn(*folder_), QStringList());
+  }
+
+  void aFileDeletedAtTheEndIsAnErrorOfClose() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    feedFrames(laterFrames(15), *writer);
+    fs::remove(path("a.highwater"));
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && contains(closed.error().message, "was deleted"));
+  }
+
+  void aReplacedFileIsAnErrorAndLeftAlone() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::remove(path("a.highwater"));
+    const Writer other = create(path("a.highwater"));
+    QVERIFY(other);
+    feedFrames(firstFrames(10), *other);
+    feedFrames(laterFrames(15), *writer);
+    QTRY_VERIFY(contains(writer->errorText(), "another file has its name now"));
+    QVERIFY(!writer->close().ok());
+    QVERIFY(fs::exists(path("a.highwater-wal")));  // the other's
+    QVERIFY(other->close().ok());
+    QCOMPARE(readFrames(path("a.highwater")).frames.size(), 10u);
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
+  }
+
+  void aMovedFileIsWrittenToItsEnd() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::rename(path("a.highwater"), path("b.highwater"));
+    feedFrames(laterFrames(15), *writer);
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && contains(closed.error().message, "was moved while it was written"));
+    QCOMPARE(filesIn(*folder_), QStringList{"b.highwater"});
+    QVERIFY(readFrames(path("b.highwater")).frames == sampleFrames());
+  }
+
+  void anOverwrittenFileIsAnError() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    QTest::qWait(100);  // a checkpoint: the file has what was written
+    QVERIFY(writeBytes(path("a.highwater"), QByteArray(200'000, 'x')));
+    feedFrames(laterFrames(15), *writer);
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok());
+    QVERIFY2(contains(closed.error().message, "a.highwater"), closed.error().message.c_str());
+  }
+
+  void discardSparesWhatTookItsPlace() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::remove(path("a.highwater"));
+    QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
+    writer->discard();
+    QCOMPARE(bytesOf(path("a.highwater")), "somebody's work");
+  }
+
+  void saysWhatKeepsAFolderFromTakingIt() {
+    if (!fs::is_directory("/proc")) QSKIP("there is no /proc");
+    const auto writer = store::RecordingWriter::create("/proc/x.highwater");
+    QVERIFY(!writer.ok());
+    QVERIFY2(contains(writer.error().message, "its folder takes no files") ||
+                 writer.error().code == ErrorCode::kNoPermission,
+             writer.error().message.c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRecordingPlace)
+#include "tst_recording_place.moc"
