@@ -41,6 +41,7 @@ struct Crossing {
   ThreadId thread = 0;
   Phase phase = Phase::None;
   bool deliberate = false;
+  bool accepted = false;
 };
 
 std::optional<Crossing::What> crossingOf(events::SyncKind kind) {
@@ -88,7 +89,7 @@ class PathWalk {
     addSyncPoints(record.step(), beginNs, endNs);
     addFallbacks(record.step(), beginNs, endNs);
     if (crossings_.empty() && !sawPhases_) return std::nullopt;
-    path_ = {record.step(), 0, 0, {}};
+    path_ = {record.step(), 0, 0, 0, {}};
     const bool fromHost = movedNs_ || (!crossings_.empty() && firstIsCopy());
     path_.places.push_back({fromHost ? Kind::Host : Kind::Device});
     read_.reset();
@@ -139,13 +140,19 @@ class PathWalk {
       const events::FallbackEvent& each = store_.fallbacks()[span.payload];
       if (each.step() != step) return;
       crossings_.push_back({span.beginNs, span.endNs, Crossing::What::Fallback, each.op(),
-                            each.thread(), each.phase(), false});
+                            each.thread(), each.phase(), false, isAccepted(each.op())});
     });
     // What holds others comes before them.
     std::stable_sort(crossings_.begin(), crossings_.end(),
                      [](const Crossing& a, const Crossing& b) {
                        return a.beginNs != b.beginNs ? a.beginNs < b.beginNs : a.endNs > b.endNs;
                      });
+  }
+
+  [[nodiscard]] bool isAccepted(NameId op) {
+    const auto [known, isNew] = accepted_.try_emplace(op, false);
+    if (isNew) known->second = store_.acceptanceOf(store_.name(op)) != nullptr;
+    return known->second;
   }
 
   [[nodiscard]] bool firstIsCopy() const {
@@ -175,6 +182,7 @@ class PathWalk {
         resume();
         change({Kind::Fallback, each.op}, false);
         change({Kind::Device}, false);
+        if (each.accepted) path_.accepted += 2;
         return;
       case Crossing::What::Read:
         if (!onDevice() && !workFollowed(each)) break;
@@ -206,6 +214,7 @@ class PathWalk {
   const LiveStore& store_;
   /// Of millions of ops, so only once it is asked for.
   std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> deviceOps_;
+  std::map<NameId, bool> accepted_;
   std::vector<Crossing> crossings_;
   std::optional<std::int64_t> movedNs_;
   bool sawPhases_ = false;
@@ -268,16 +277,18 @@ PathSummary summarizePaths(const LiveStore& store) {
   PathSummary summary;
   if (!store.hasQueue()) return summary;
   PathWalk walk(store);
-  std::vector<double> changes, deliberate, unplanned;
+  std::vector<double> changes, deliberate, accepted, unplanned;
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, PathKind> kinds;
   for (std::size_t row = 0; row < store.steps().records.size(); ++row) {
     std::optional<StepPath> path = walk.of(row);
     if (!path) continue;
     changes.push_back(path->changes);
     deliberate.push_back(path->deliberate);
-    unplanned.push_back(path->changes - path->deliberate);
+    accepted.push_back(path->accepted);
+    unplanned.push_back(path->unplanned());
     std::string chain = pathText(store, path->places);
-    const PathKind fresh{chain, path->changes, path->deliberate, 0, path->step};
+    // Whether a chain's fallbacks are accepted is the same for all steps that went it.
+    const PathKind fresh{chain, path->changes, path->deliberate, path->accepted, 0, path->step};
     ++kinds.try_emplace({std::move(chain), path->changes, path->deliberate}, fresh)
           .first->second.steps;
     summary.steps.push_back(std::move(*path));
@@ -288,6 +299,7 @@ PathSummary summarizePaths(const LiveStore& store) {
   });
   summary.changesP50 = medianOf(std::move(changes));
   summary.deliberateP50 = medianOf(std::move(deliberate));
+  summary.acceptedP50 = medianOf(std::move(accepted));
   summary.unplannedP50 = medianOf(std::move(unplanned));
   return summary;
 }

@@ -40,14 +40,20 @@ struct PathPlace {
 /// the step, an evaluation say.
 ///
 /// So "host batch → mps forward → fallback op → mps classifier → host log" has 4 changes, of which
-/// 2 are deliberate: the batch's move, and the loss read.
+/// 2 are deliberate: the batch's move, and the loss read. The fallback's 2 are unplanned, or
+/// accepted where the user accepted the op's CPU path.
 struct StepPath {
   std::uint32_t step = 0;
   std::uint32_t changes = 0;
   /// Of `changes` those that the training loop means: see SyncPoint.deliberate. A fallback's never
   /// are.
   std::uint32_t deliberate = 0;
+  /// Of `changes` those of fallbacks that the user accepted, as of now.
+  std::uint32_t accepted = 0;
   std::vector<PathPlace> places;
+
+  /// What nobody meant or accepted.
+  [[nodiscard]] std::uint32_t unplanned() const { return changes - deliberate - accepted; }
 };
 
 /// Steps that went the same way.
@@ -55,6 +61,7 @@ struct PathKind {
   std::string chain;  ///< see pathText()
   std::uint32_t changes = 0;
   std::uint32_t deliberate = 0;
+  std::uint32_t accepted = 0;
   std::uint64_t steps = 0;
   std::uint32_t firstStep = 0;
 };
@@ -64,6 +71,7 @@ struct PathSummary {
   std::vector<PathKind> kinds;  ///< the most frequent first; of equals the earlier
   double changesP50 = 0;        ///< a step; 0 where there is none
   double deliberateP50 = 0;
+  double acceptedP50 = 0;
   double unplannedP50 = 0;
 };
 

@@ -31,6 +31,9 @@ void judgeGrowth(const JudgedSteps& steps, Findings& findings);
 void judgeShapes(const JudgedSteps& steps, Findings& findings);
 void judgeLimit(const JudgedSteps& steps, Findings& findings);
 
+/// "52.1 ms a step"
+[[nodiscard]] std::string costText(double ms);
+
 /// Of an even number the mean of the two in the middle; 0 without any.
 [[nodiscard]] double medianOf(std::vector<double> values);
 

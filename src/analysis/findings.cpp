@@ -46,6 +46,10 @@ std::string_view findingKey(FindingKind kind) {
   return "";
 }
 
+std::string costText(double ms) {
+  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs)) + " a step";
+}
+
 double medianOf(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

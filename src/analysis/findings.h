@@ -15,7 +15,7 @@ enum class FindingKind : std::uint8_t {
   Fallback,       ///< an op that runs on the CPU, and that nobody accepted
   ChattyLogging,  ///< values are read, to be shown, at every step
   SyncPoint,      ///< another wait for the device that nobody planned
-  HostBound,      ///< the device waits for the batch
+  HostBound,      ///< the device waits for the host: its batch, its ops, its logging
   MemoryGrowth,   ///< current memory grows from step to step
   ShapeGrowth,    ///< driver memory grows with each new shape
 };
@@ -27,7 +27,7 @@ struct Finding {
   FindingKind kind = FindingKind::SyncPoint;
   std::string title;     ///< what is wrong, in a line
   std::string evidence;  ///< where and how often
-  std::string advice;    ///< what to do
+  std::string advice;    ///< what to do; "accept it" of a fallback: who shows it says how
   /// What findings are ranked by, 0 to 1: for a time the share of the step, for memory the share of
   /// the limit that is used or, for growth, would be by kGrowthHorizonSteps.
   double weight = 0;
@@ -66,9 +66,12 @@ inline constexpr std::size_t kLeastJudgedSteps = 5;
 inline constexpr double kLeastStallShare = 0.01;
 /// The loss counts as read at every step from this share of the steps on.
 inline constexpr double kEveryStepShare = 0.9;
-/// The share of a step that the device must starve, and batch assembly take: below a fifth a loader
-/// on another thread gains little.
+/// The share of a step that the device must starve by one cause (and batch assembly take): below a
+/// fifth a loader on another thread gains little.
 inline constexpr double kLeastStarvedShare = 0.2;
+/// Below this step time a wait that counts as near zero may be a quarter of the step: whether the
+/// device kept up with the host cannot be told.
+inline constexpr double kLeastStarvedStepMs = 2;
 /// What current must grow by in a step: 16 MiB in a thousand.
 inline constexpr double kLeastGrowthBytes = 16.0 * 1024;
 /// What driver must grow by with a new shape. A compiled graph of one op is some ten KiB, and a

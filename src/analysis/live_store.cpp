@@ -245,13 +245,14 @@ std::uint8_t LiveStore::stallLook(const events::OpSpan& op) const {
   // threads could have are none to search through.
   constexpr std::size_t kMostAtOnce = 64;
   const auto here = [&op](const SpanIndex& lane, const auto& events) {
-    const std::size_t first = lane.firstFrom(op.begin_ns());
-    for (std::size_t i = first; i < std::min(lane.size(), first + kMostAtOnce); ++i) {
-      if (lane[i].beginNs != op.begin_ns()) break;
-      const auto& event = events[lane[i].payload];
-      if (event.thread() == op.thread()) return &event;
-    }
-    return decltype(events.data()){};
+    auto found = decltype(events.data()){};
+    std::size_t seen = 0;
+    lane.eachAt(op.begin_ns(), [&](const Span& span) {
+      const auto& event = events[span.payload];
+      if (event.thread() == op.thread()) found = &event;
+      return found || ++seen == kMostAtOnce;
+    });
+    return found;
   };
   if (here(fallbackLane_, fallbacks_)) return OpLook::kFallback;
   const events::SyncPoint* sync = here(syncLane_, syncPoints_);

@@ -46,12 +46,7 @@ void OpColumns::markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t lo
   for (auto lane = lanes.lower_bound({thread, 0});
        lane != lanes.end() && lane->first.first == thread && lane->first.second <= kDeepestStall;
        ++lane) {
-    SpanIndex& spans = lane->second;
-    const std::size_t i = spans.firstFrom(beginNs);
-    if (i < spans.size() && spans[i].beginNs == beginNs) {
-      spans.setCategory(i, spans[i].category | look);
-      return;  // nested ops have a begin of their own
-    }
+    if (lane->second.addCategoryBits(beginNs, look)) return;  // nested ops have their own begin
   }
 }
 

@@ -7,6 +7,8 @@
 namespace highwater::analysis {
 namespace {
 
+/// Merging fewer late spans than this while others come is not worth it.
+constexpr std::size_t kFewLate = 1024;
 /// Runs up to here are searched for their longest span; in longer ones nobody could see it.
 constexpr std::size_t kShortRun = 16;
 
@@ -32,24 +34,52 @@ std::int64_t columnBegin(std::int64_t originNs, double nsPerPixel, double column
 void SpanIndex::append(const Span& given) {
   Span span = given;
   span.endNs = std::max(span.endNs, span.beginNs);
-  const auto place =
-      std::upper_bound(spans_.begin(), spans_.end(), span.beginNs,
-                       [](std::int64_t ns, const Span& other) { return ns < other.beginNs; });
-  const auto index = static_cast<std::size_t>(place - spans_.begin());
-  spans_.insert(place, span);
+  if (spans_.empty() || span.beginNs >= spans_.back().beginNs) {
+    spans_.push_back(span);
+    recomputeFrom(spans_.size() - 1);
+    return;
+  }
+  // The hint makes reversed order cheap; of equal begins the newest stays last.
+  const bool first = late_.empty() || span.beginNs < late_.begin()->first;
+  first ? late_.emplace_hint(late_.begin(), span.beginNs, span) : late_.emplace(span.beginNs, span);
+  // As many as there are in their places: merging costs each a constant share, and memory is
+  // bounded.
+  if (late_.size() >= kFewLate && late_.size() >= spans_.size()) mergeLate();
+}
+
+void SpanIndex::mergeLate() const {
+  const std::size_t index = beginningFrom(late_.begin()->first);
+  const auto sorted = static_cast<std::ptrdiff_t>(spans_.size());
+  for (const auto& [beginNs, span] : late_) spans_.push_back(span);
+  late_.clear();
+  // Stable: what was in its place came before what was late for the same begin.
+  std::inplace_merge(spans_.begin() + static_cast<std::ptrdiff_t>(index), spans_.begin() + sorted,
+                     spans_.end(),
+                     [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; });
   recomputeFrom(index);
 }
 
-void SpanIndex::recomputeFrom(std::size_t index) {
+bool SpanIndex::addCategoryBits(std::int64_t ns, std::uint8_t bits) {
+  const std::size_t i = beginningFrom(ns);
+  Span* found = i < spans_.size() && spans_[i].beginNs == ns ? &spans_[i] : nullptr;
+  if (const auto late = late_.lower_bound(ns); !found && late != late_.end() && late->first == ns) {
+    found = &late->second;
+  }
+  if (found) found->category |= bits;
+  return found != nullptr;
+}
+
+void SpanIndex::recomputeFrom(std::size_t index) const {
   busyBefore_.resize(spans_.size());
   for (std::size_t i = index; i < spans_.size(); ++i) {
     busyBefore_[i] = i == 0 ? 0 : busyBefore_[i - 1] + length(spans_[i - 1]);
   }
   if (reach_.empty()) {
-    // Ends are sorted as long as no span lies within another one: their neighbours show it.
+    // Ends are sorted as long as no span lies within another one.
+    const auto from = static_cast<std::ptrdiff_t>(index > 0 ? index - 1 : 0);
     const bool nested =
-        (index > 0 && spans_[index - 1].endNs > spans_[index].endNs) ||
-        (index + 1 < spans_.size() && spans_[index].endNs > spans_[index + 1].endNs);
+        !std::is_sorted(spans_.begin() + from, spans_.end(),
+                        [](const Span& a, const Span& b) { return a.endNs < b.endNs; });
     if (!nested) return;
     index = 0;
   }
@@ -60,24 +90,27 @@ void SpanIndex::recomputeFrom(std::size_t index) {
 }
 
 void SpanIndex::dropFirst(std::size_t count) {
+  settled();
   spans_.erase(spans_.begin(),
                spans_.begin() + static_cast<std::ptrdiff_t>(std::min(count, size())));
   busyBefore_.clear();
   reach_.clear();
-  for (std::size_t i = 0; i + 1 < size() && reach_.empty(); ++i) {
-    if (spans_[i].endNs > spans_[i + 1].endNs) reach_.push_back(spans_[0].endNs);
-  }
   recomputeFrom(0);
 }
 
-std::size_t SpanIndex::firstFrom(std::int64_t ns) const {
+std::size_t SpanIndex::beginningFrom(std::int64_t ns) const {
   const auto found = std::partition_point(spans_.begin(), spans_.end(),
                                           [ns](const Span& span) { return span.beginNs < ns; });
   return static_cast<std::size_t>(found - spans_.begin());
 }
 
+std::size_t SpanIndex::firstFrom(std::int64_t ns) const {
+  settled();
+  return beginningFrom(ns);
+}
+
 std::int64_t SpanIndex::summedNs(std::int64_t beginNs, std::int64_t endNs) const {
-  const std::size_t first = firstFrom(beginNs), last = firstFrom(endNs);
+  const std::size_t first = firstFrom(beginNs), last = beginningFrom(endNs);
   if (first >= last) return 0;
   return busyBefore_[last - 1] + length(spans_[last - 1]) - busyBefore_[first];
 }
@@ -99,6 +132,7 @@ std::size_t SpanIndex::firstBeginningFrom(std::size_t from, std::int64_t ns) con
 
 std::pair<std::size_t, std::size_t> SpanIndex::touching(std::int64_t beginNs,
                                                         std::int64_t endNs) const {
+  settled();
   std::size_t low = 0;
   std::size_t high = spans_.size();
   while (low < high) {
@@ -152,6 +186,7 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
 }
 
 std::optional<std::size_t> SpanIndex::at(std::int64_t ns, std::int64_t toleranceNs) const {
+  settled();
   if (spans_.empty()) return std::nullopt;
   const std::size_t next = ns == std::numeric_limits<std::int64_t>::max()
                                ? spans_.size()
@@ -173,6 +208,7 @@ std::optional<std::size_t> SpanIndex::at(std::int64_t ns, std::int64_t tolerance
 }
 
 std::optional<std::size_t> SpanIndex::after(std::int64_t ns) const {
+  settled();
   const auto found =
       std::upper_bound(spans_.begin(), spans_.end(), ns,
                        [](std::int64_t t, const Span& span) { return t < span.beginNs; });
@@ -181,6 +217,7 @@ std::optional<std::size_t> SpanIndex::after(std::int64_t ns) const {
 }
 
 std::optional<std::size_t> SpanIndex::before(std::int64_t ns) const {
+  settled();
   const auto found =
       std::lower_bound(spans_.begin(), spans_.end(), ns,
                        [](const Span& span, std::int64_t t) { return span.beginNs < t; });

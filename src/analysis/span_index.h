@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,22 +32,39 @@ struct VisibleSpan {
       0;  ///< of the longest span in the run where it is short, else of its first
 };
 
-/// The spans of one lane, sorted by begin, with a prefix sum of their lengths. A query costs pixels
-/// × log N, whatever N is. Spans of a lane should not overlap; where they do, nothing is lost but
-/// busyShare counts the time twice (and stops at 1).
+/// The spans of one lane, sorted by begin (of equal ones as they came), with a prefix sum of their
+/// lengths. A query costs pixels × log N, whatever N is. Spans of a lane should not overlap; where
+/// they do, nothing is lost but busyShare counts the time twice (and stops at 1).
+///
+/// Spans that come late, before the begin of one that is there, wait beside the lane and are merged
+/// into it by the next query, all at once: N of them cost N log N, in whatever order they come.
+/// What is asked while spans come, addCategoryBits() and eachAt(), does without the merge. As a
+/// query may merge, a lane belongs to one thread.
 class SpanIndex {
  public:
-  /// Keeps the lane sorted; a span that begins before the last one is put in its place, which costs
-  /// what follows it. An end before the begin is taken as the begin.
+  /// An end before the begin is taken as the begin. Amortised log N.
   void append(const Span& span);
-  /// Gives a span another look.
-  void setCategory(std::size_t i, std::uint8_t category) { spans_[i].category = category; }
+  /// Adds bits to the look of the span that begins at `ns`, of several the first that came. False
+  /// where there is none.
+  bool addCategoryBits(std::int64_t ns, std::uint8_t bits);
+  /// Calls visit(span) for the spans that begin at `ns`, in the order they came, until it returns
+  /// true.
+  template <typename F>
+  void eachAt(std::int64_t ns, F&& visit) const {
+    for (std::size_t i = beginningFrom(ns); i < spans_.size() && spans_[i].beginNs == ns; ++i) {
+      if (visit(spans_[i])) return;
+    }
+    const auto [first, last] = late_.equal_range(ns);
+    for (auto at = first; at != last; ++at) {
+      if (visit(at->second)) return;
+    }
+  }
   /// Forgets the `count` spans that begin first. Costs what remains.
   void dropFirst(std::size_t count);
 
-  [[nodiscard]] std::size_t size() const { return spans_.size(); }
+  [[nodiscard]] std::size_t size() const { return spans_.size() + late_.size(); }
   [[nodiscard]] bool empty() const { return spans_.empty(); }
-  [[nodiscard]] const Span& operator[](std::size_t i) const { return spans_[i]; }
+  [[nodiscard]] const Span& operator[](std::size_t i) const { return settled()[i]; }
 
   /// Calls `visit` for what of [beginNs, endNs) is to be drawn, in order of time: nothing shorter
   /// than nsPerPixel comes alone, shorter spans come as one run a pixel. The first and the last may
@@ -70,16 +88,26 @@ class SpanIndex {
   [[nodiscard]] std::int64_t summedNs(std::int64_t beginNs, std::int64_t endNs) const;
 
  private:
+  /// The lane with all that came: every query that goes by place begins here.
+  const std::vector<Span>& settled() const {
+    if (!late_.empty()) mergeLate();
+    return spans_;
+  }
+  void mergeLate() const;
   /// The largest end of the spans up to and including i.
   [[nodiscard]] std::int64_t reach(std::size_t i) const {
     return reach_.empty() ? spans_[i].endNs : reach_[i];
   }
+  /// The first of spans_ that begins at or after `ns`, whatever came late.
+  [[nodiscard]] std::size_t beginningFrom(std::int64_t ns) const;
   [[nodiscard]] std::size_t firstBeginningFrom(std::size_t from, std::int64_t ns) const;
-  void recomputeFrom(std::size_t index);
+  void recomputeFrom(std::size_t index) const;
 
-  std::vector<Span> spans_;
-  std::vector<std::int64_t> busyBefore_;  ///< summed length of the spans before each
-  std::vector<std::int64_t> reach_;       ///< see reach(); empty as long as no spans overlap
+  // Mutable: a query merges late_ into the others, which changes nothing that can be seen.
+  mutable std::vector<Span> spans_;
+  mutable std::vector<std::int64_t> busyBefore_;  ///< summed length of the spans before each
+  mutable std::vector<std::int64_t> reach_;  ///< see reach(); empty as long as no spans overlap
+  mutable std::multimap<std::int64_t, Span> late_;  ///< by begin; each before the last of spans_
 };
 
 }  // namespace highwater::analysis

@@ -5,15 +5,11 @@
 
 #include "analysis/device_path.h"
 #include "analysis/finding_rules.h"
-#include "analysis/idle_estimate.h"
 #include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
 namespace {
-
-/// What a cause must be of the idle time to be named.
-constexpr double kLeastCauseShare = 0.1;
 
 /// Events of one problem, as they are counted.
 struct Stall {
@@ -63,10 +59,6 @@ struct Stall {
   }
 };
 
-std::string costText(double ms) {
-  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs)) + " a step";
-}
-
 bool readsLossEachStep(const JudgedSteps& steps) {
   const auto reads = std::count_if(steps.records.begin(), steps.records.end(),
                                    [](const auto& record) { return record.loss_read() != 0; });
@@ -98,23 +90,10 @@ void addSyncPoint(const JudgedSteps& steps, const Stall& stall, Findings& findin
 /// What the fallbacks add to a step's path, in the middle of the steps.
 std::string switchesText(const PathSummary& paths) {
   if (paths.unplannedP50 < 1) return {};
-  return "; a step switches backends " + std::to_string(std::lround(paths.changesP50)) +
-         " times, " + std::to_string(std::lround(paths.deliberateP50)) + " of them deliberate";
-}
-
-/// When the device starves and by what, as far as that is known.
-std::string starvedText(const IdleSummary& idle) {
-  if (idle.causes.empty() || idle.p50.probable <= 0) return {};
-  const auto ms = [](double value) {
-    return formatDuration(static_cast<std::int64_t>(value * kNsPerMs));
-  };
-  std::string text = "; by its waits it starves for about " + ms(idle.p50.probable) + " (" +
-                     ms(idle.p50.low) + " to " + ms(idle.p50.high) + ')';
-  for (const CauseOfIdle& each : idle.causes) {
-    if (each.p50.probable < kLeastCauseShare * idle.p50.probable) break;
-    text += ", by " + std::string(idleCauseName(each.cause)) + ' ' + ms(each.p50.probable);
-  }
-  return text;
+  const auto count = [](double median) { return std::to_string(std::lround(median)); };
+  return "; a step switches backends " + count(paths.changesP50) + " times, " +
+         count(paths.deliberateP50) + " of them deliberate" +
+         (paths.acceptedP50 > 0 ? ", " + count(paths.acceptedP50) + " accepted" : "");
 }
 
 }  // namespace
@@ -143,9 +122,7 @@ void judgeFallbacks(const JudgedSteps& steps, Findings& findings) {
                         " is waiting for the queue, with the copies" + switches;
     finding.title =
         "Fallback: " + op + " runs on the CPU and holds the host up, " + costText(costMs);
-    finding.advice =
-        "use an op that has an MPS kernel, or move it out of the step; or accept it "
-        "(highwater accept)";
+    finding.advice = "use an op that has an MPS kernel, or move it out of the step; or accept it";
     findings.found.push_back(std::move(finding));
   }
 }
@@ -166,43 +143,6 @@ void judgeSyncPoints(const JudgedSteps& steps, Findings& findings) {
   }
   if (logging.count > 0) addChattyLogging(steps, logging, findings);
   for (const auto& [key, stall] : others) addSyncPoint(steps, stall, findings);
-}
-
-void judgeHost(const JudgedSteps& steps, Findings& findings) {
-  const LiveStore& store = steps.store;
-  if (!store.hasQueue()) return;
-  std::map<std::uint32_t, double> assemblyMs;
-  for (const events::PhaseSpan& phase : store.phases()) {
-    if (phase.phase() == events::Phase::BatchAssembly) {
-      assemblyMs[phase.step()] += static_cast<double>(phase.duration_ns()) / kNsPerMs;
-    }
-  }
-  std::vector<double> assembly, starved, lost;
-  for (std::size_t i = 0; i < steps.records.size(); ++i) {
-    const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
-    if (std::isnan(deviceMs)) continue;
-    const double stepMs = static_cast<double>(steps.records[i].duration_ns()) / kNsPerMs;
-    assembly.push_back(assemblyMs[steps.records[i].step()]);
-    starved.push_back(std::max(stepMs - deviceMs, 0.0));
-    lost.push_back(std::min(assembly.back(), starved.back()));
-  }
-  if (lost.size() < kLeastJudgedSteps) return;
-  const double assemblyMedian = medianOf(assembly), starvedMedian = medianOf(starved);
-  const double least = kLeastStarvedShare * steps.medianMs;
-  if (assemblyMedian < least || starvedMedian < least) return;
-  const double costMs = medianOf(lost);
-  Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
-  finding.estimate = true;
-  finding.where = phaseName(events::Phase::BatchAssembly);
-  finding.title = "Host-bound: the device waits for batch assembly, about " + costText(costMs);
-  finding.evidence = "batch assembly takes " + costText(assemblyMedian) +
-                     ", the device has nothing to do for " + costText(starvedMedian) +
-                     " (medians of " + std::to_string(lost.size()) + " steps; an estimate: step " +
-                     "time less device span" + starvedText(estimateIdle(store)) + ')';
-  finding.advice =
-      "prepare the next batch on another thread while the device works, or prepare it once and "
-      "keep it";
-  findings.found.push_back(std::move(finding));
 }
 
 }  // namespace highwater::analysis

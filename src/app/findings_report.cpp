@@ -20,6 +20,12 @@ QJsonValue orNull(const std::optional<double>& value) {
   return value ? QJsonValue(*value) : QJsonValue();
 }
 
+/// The advice as it is followed without a window.
+std::string adviceText(const Finding& finding) {
+  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
+  return finding.advice + (acceptable ? " (highwater accept)" : "");
+}
+
 QJsonObject findingJson(const Finding& finding) {
   QJsonArray ops;
   for (const std::string& op : finding.ops) ops.append(text(op));
@@ -27,7 +33,7 @@ QJsonObject findingJson(const Finding& finding) {
   return {{"kind", text(std::string(key))},
           {"title", text(finding.title)},
           {"evidence", text(finding.evidence)},
-          {"advice", text(finding.advice)},
+          {"advice", text(adviceText(finding))},
           {"weight", finding.weight},
           {"cost_ms_per_step", orNull(finding.costMs)},
           {"cost_bytes_per_step",
@@ -62,7 +68,7 @@ std::string findingsText(const Findings& findings) {
   int number = 0;
   for (const Finding& finding : findings.found) {
     lines += "  " + std::to_string(++number) + ". " + plain(finding.title) + "\n     " +
-             plain(finding.evidence) + "\n     To do: " + plain(finding.advice) + '\n';
+             plain(finding.evidence) + "\n     To do: " + plain(adviceText(finding)) + '\n';
   }
   for (const AcceptedFallback& accepted : findings.accepted) lines += acceptedLine(accepted);
   return lines;

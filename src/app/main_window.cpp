@@ -49,6 +49,29 @@ QString text(const std::string& s) {
   return QString::fromStdString(s);
 }
 
+QString levelText(events::ProbeLevel level) {
+  const std::string_view key = probeLevelKey(level);
+  return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+}
+
+/// "monitor", or "monitor, ops" where it was changed on the way.
+QString recordedLevels(const analysis::LiveStore& store) {
+  const events::ProbeLevel first = store.run()->probeLevel;
+  QStringList levels{
+      levelText(first == events::ProbeLevel::None ? events::ProbeLevel::Monitor : first)};
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() != events::MarkerKind::ProbeLevel) {
+      continue;
+    }
+    const int value = static_cast<int>(marker.value_after());
+    const QString level = levelText(static_cast<events::ProbeLevel>(value));
+    if (!levels.contains(level)) {
+      levels << level;
+    }
+  }
+  return levels.join(QStringLiteral(", "));
+}
+
 }  // namespace
 
 MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Settings settings)
@@ -123,6 +146,7 @@ void MainWindow::connectActions() {
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->filterOps, [this] { docks_->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
   connect(actions_, &WindowActions::levelChosen, this, [this](events::ProbeLevel level, int steps) {
@@ -268,6 +292,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
     banner_->hide();
     refreshPanes();
     docks_->refresh();
+    docks_->showFilledPage();
     axis_.fit();
     if (const auto& end = run_.store().end()) {
       showEnd(*end);
@@ -337,7 +362,7 @@ void MainWindow::updateState() {
                     : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
                                                    : RecordingIndicator::Kind::kFile;
   const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
-  toolBar_->recording()->show(kind, text(formatRunTime(ns, 0)));
+  toolBar_->showRecording(kind, text(formatRunTime(ns, 0)));
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();
@@ -354,8 +379,9 @@ void MainWindow::showLevel() {
     level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
   }
   actions_->showLevel(level, changeable, training);
-  const std::string_view key = probeLevelKey(level);
-  toolBar_->showLevel(QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size())));
+  const bool ended = !run_.live() && run_.store().run();
+  toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
+                      ended ? levelText(level) : QString());
   panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps
                                                                     : nullptr);
 }

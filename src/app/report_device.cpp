@@ -48,16 +48,19 @@ QJsonObject pathJson(const PathSummary& paths) {
     chains.append(QJsonObject{{"chain", text(kind.chain)},
                               {"changes", integer(kind.changes)},
                               {"deliberate", integer(kind.deliberate)},
+                              {"accepted", integer(kind.accepted)},
                               {"steps", integer(kind.steps)},
                               {"first_step", integer(kind.firstStep)}});
   }
   for (const analysis::StepPath& step : paths.steps) {
     steps.append(QJsonObject{{"step", integer(step.step)},
                              {"changes", integer(step.changes)},
-                             {"deliberate", integer(step.deliberate)}});
+                             {"deliberate", integer(step.deliberate)},
+                             {"accepted", integer(step.accepted)}});
   }
   return {{"changes_p50", paths.changesP50},
           {"deliberate_p50", paths.deliberateP50},
+          {"accepted_p50", paths.acceptedP50},
           {"unplanned_p50", paths.unplannedP50},
           {"chains", chains},
           {"steps", steps}};
@@ -65,15 +68,19 @@ QJsonObject pathJson(const PathSummary& paths) {
 
 std::string changesText(const PathKind& kind) {
   return std::to_string(kind.changes) + (kind.changes == 1 ? " switch, " : " switches, ") +
-         std::to_string(kind.deliberate) + " deliberate";
+         std::to_string(kind.deliberate) + " deliberate" +
+         (kind.accepted > 0 ? ", " + std::to_string(kind.accepted) + " accepted" : "");
 }
 
 void addPathLines(const LiveStore& store, TextTable& head) {
   const PathSummary paths = analysis::summarizePaths(store);
   if (paths.steps.empty()) return;
-  head.add({"Switches", "backend switches a step: " + countText(paths.changesP50) +
-                            ", deliberate: " + countText(paths.deliberateP50) + " (medians of " +
-                            stepsText(paths.steps.size()) + ")"});
+  head.add({"Switches",
+            "backend switches a step: " + countText(paths.changesP50) +
+                ", deliberate: " + countText(paths.deliberateP50) +
+                (paths.acceptedP50 > 0 ? ", accepted: " + countText(paths.acceptedP50) : "") +
+                ", unplanned: " + countText(paths.unplannedP50) + " (medians of " +
+                stepsText(paths.steps.size()) + ")"});
   std::size_t shown = 0, others = 0;
   for (const PathKind& kind : paths.kinds) {
     if (shown > kMostOtherPaths) {

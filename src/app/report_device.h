@@ -10,8 +10,9 @@ namespace highwater::app {
 
 /// How host and device worked together, for programs. Adds to `report`, null for the CPU:
 ///   device_path      a step's backend switches (analysis::StepPath): changes_p50, deliberate_p50,
-///                    unplanned_p50; chains, the most frequent first: chain, changes, deliberate,
-///                    steps, first_step; steps: step, changes, deliberate
+///                    accepted_p50, unplanned_p50; chains, the most frequent first: chain, changes,
+///                    deliberate, accepted, steps, first_step; steps: step, changes, deliberate,
+///                    accepted
 ///   execution        (analysis::ExecutionSummary) steps, queued_ms, device_span_ms: medians;
 ///                    phases: phases, steps, queued_ms, and as estimates executed_low_ms and
 ///                    executed_high_ms, each null where unknown; host_ahead, null where unknown:

@@ -26,7 +26,9 @@ void addGap(QToolBar* bar, int width) {
   bar->addWidget(gap);
 }
 
-void addLine(QToolBar* bar) {
+/// What it put there.
+QList<QAction*> addLine(QToolBar* bar) {
+  const qsizetype before = bar->actions().size();
   auto* line = new QFrame(bar);
   line->setFrameShape(QFrame::NoFrame);
   line->setObjectName(QStringLiteral("toolBarLine"));
@@ -36,6 +38,7 @@ void addLine(QToolBar* bar) {
   addGap(bar, 8);
   bar->addWidget(line);
   addGap(bar, 8);
+  return bar->actions().mid(before);
 }
 
 }  // namespace
@@ -88,7 +91,10 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       recording_(new RecordingIndicator(this)),
       workload_(new QComboBox(this)),
       preset_(new QComboBox(this)),
-      level_(new QToolButton(this)) {
+      level_(new QToolButton(this)),
+      levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
+                   "%1 steps)")
+                    .arg(WindowActions::kOpSteps)) {
   setObjectName(QStringLiteral("runToolBar"));
   setWindowTitle(tr("Run"));
   setMovable(false);
@@ -129,9 +135,6 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
   level_->setAccessibleName(tr("Level of the probe"));
-  level_->setToolTip(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op "
-                        "for %1 steps)")
-                         .arg(WindowActions::kOpSteps));
   level_->setProperty("kind", "combo");
   level_->setPopupMode(QToolButton::InstantPopup);
   level_->setMenu(actions->levelMenu);
@@ -146,8 +149,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addWidget(spacer);
   shrinking_ << addButton(actions->follow);
   addWidget(shrinking_.back());
-  addLine(this);
-  addWidget(recording_);
+  recordingParts_ = addLine(this);
+  recordingParts_ << addWidget(recording_);
   connect(workload_, &QComboBox::activated, this, [this](int index) {
     const QString scenario = workload_->itemData(index).toString();
     scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
@@ -202,15 +205,29 @@ void RunToolBar::choose(const QString& workload, const QString& scenario, const 
   preset_->setCurrentIndex(preset_->findData(preset));
 }
 
+void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
+  recording_->show(kind, time);
+  for (QAction* part : recordingParts_) {
+    part->setVisible(kind != RecordingIndicator::Kind::kNone);
+  }
+}
+
 void RunToolBar::setChoosable(bool choosable) {
   workload_->setEnabled(choosable);
   preset_->setEnabled(choosable);
 }
 
-void RunToolBar::showLevel(const QString& level) {
-  if (level_->text() != level) {
-    level_->setText(level);
-    level_->setAccessibleName(tr("Level of the probe: %1").arg(level));
+void RunToolBar::showLevel(const QString& level, const QString& next) {
+  const bool differs = !next.isEmpty() && next != level;
+  const QString text = differs ? tr("%1 (next run: %2)").arg(level, next) : level;
+  const QString tip = next.isEmpty() ? levelTip_
+                                     : tr("This run was recorded at level %1. The menu chooses the "
+                                          "level of the next run: %2")
+                                           .arg(level, next);
+  if (level_->text() != text || level_->toolTip() != tip) {
+    level_->setText(text);
+    level_->setToolTip(tip);
+    level_->setAccessibleName(tr("Level of the probe: %1").arg(text));
   }
 }
 

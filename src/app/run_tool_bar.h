@@ -41,13 +41,15 @@ class RunToolBar final : public QToolBar {
   RunToolBar(WindowActions* actions, QWidget* parent);
 
   [[nodiscard]] DeviceBadge* badge() const { return badge_; }
-  [[nodiscard]] RecordingIndicator* recording() const { return recording_; }
+  /// Of kNone nothing stands there.
+  void showRecording(RecordingIndicator::Kind kind, const QString& time);
   /// For the next run; without a scenario the workload as it is; an empty preset leaves it to the
   /// worker.
   void choose(const QString& workload, const QString& scenario, const QString& preset);
   void setChoosable(bool choosable);
-  /// The probe's level that holds, or that the next run starts with.
-  void showLevel(const QString& level);
+  /// The probe's level that holds; of a run that has ended those that it was recorded at, and the
+  /// level of the next run, which is empty while one is going on.
+  void showLevel(const QString& level, const QString& next);
   /// Labels become icons with tooltips.
   void setSmall(bool small);
 
@@ -67,7 +69,8 @@ class RunToolBar final : public QToolBar {
   QComboBox* workload_;
   QComboBox* preset_;
   QToolButton* level_;
-  QList<QAction*> captions_;
+  const QString levelTip_;
+  QList<QAction*> captions_, recordingParts_;
   QList<QToolButton*> shrinking_;
 };
 

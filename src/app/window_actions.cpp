@@ -34,6 +34,7 @@ WindowActions::WindowActions(QMainWindow* window)
   follow->setCheckable(true);
   follow->setChecked(true);
   fit = make(tr("Fit whole run"), "fitAction", {}, tr("Show the whole run (F)"));
+  filterOps = make(tr("Filter ops"), "filterOpsAction", QKeySequence::Find, {});
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -82,7 +83,7 @@ void WindowActions::makeMenus() {
   connect(devices_, &QActionGroup::triggered, this,
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
-  viewMenu->addActions({follow, fit});
+  viewMenu->addActions({follow, fit, filterOps});
   QMenu* theme = viewMenu->addMenu(tr("Theme"));
   const std::pair<ThemeChoice, QString> themes[] = {{ThemeChoice::kSystem, tr("System")},
                                                     {ThemeChoice::kLight, tr("Light")},
@@ -120,6 +121,8 @@ void WindowActions::makeLevelMenu(QMenu* runMenu) {
                add(tr("Record every op for other steps…"), "recordOpsAskAction",
                    [this] { emit opStepsAsked(); })};
   levelMenu->addSeparator();
+  nextRun_ = levelMenu->addAction(tr("For the next run:"));
+  nextRun_->setEnabled(false);
   struct Level {
     events::ProbeLevel level;
     const char* name;
@@ -149,6 +152,7 @@ void WindowActions::showLevel(events::ProbeLevel level, bool changeable, bool tr
   for (QAction* action : forSteps_) {
     action->setEnabled(training);
   }
+  nextRun_->setVisible(changeable && !training);
 }
 
 void WindowActions::updateIcons() {

@@ -21,7 +21,7 @@ class WindowActions final : public QObject {
 
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *quit;
-  QAction *follow, *fit;
+  QAction *follow, *fit, *filterOps;
   QAction *keys, *about;
   /// Every op for the next kOpSteps steps, then the level as it was.
   QAction* recordOps;
@@ -56,6 +56,7 @@ class WindowActions final : public QObject {
   QActionGroup* devices_;
   QActionGroup* levels_;
   QList<QAction*> forSteps_;
+  QAction* nextRun_ = nullptr;
 };
 
 }  // namespace highwater::app

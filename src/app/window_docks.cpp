@@ -1,6 +1,9 @@
 #include "app/window_docks.h"
 
 #include <QDockWidget>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLineEdit>
 #include <QListView>
 #include <QMainWindow>
 #include <QMenu>
@@ -11,6 +14,7 @@
 #include <QTabBar>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "analysis/run_summary.h"
 #include "app/findings_dock.h"
@@ -19,6 +23,7 @@
 #include "views/dock_title.h"
 #include "views/event_panel.h"
 #include "views/event_table.h"
+#include "views/event_text.h"
 #include "views/key_value_view.h"
 #include "views/selection_panel.h"
 
@@ -34,6 +39,9 @@ using views::Lane;
 namespace {
 
 constexpr int kLazyMs = 60;
+constexpr int kDockTitle = 28;
+/// How high the numbers of the selection are: at their least, and with room.
+constexpr int kLeastNumbers = 352, kNumbers = 440;
 
 DockTitle* titleOf(QDockWidget* dock) {
   return static_cast<DockTitle*>(dock->titleBarWidget());
@@ -115,7 +123,10 @@ void WindowDocks::makeRight() {
   clearSelection_->setProperty("kind", "link");
   clearSelection_->hide();
   titleOf(selectionDock_)->addWidget(clearSelection_);
-  connect(clearSelection_, &QToolButton::clicked, axis_, &views::TimeAxis::clearSelection);
+  connect(clearSelection_, &QToolButton::clicked, this, [this] {
+    axis_->clearSelection();
+    focus_->clear();
+  });
 
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
   findings_ = new FindingsDock(findingsDock_, titleOf(findingsDock_), store_, axis_, focus_);
@@ -130,7 +141,8 @@ EventTable* WindowDocks::makeOpTable(OpTotalsModel* model, Lane lane, const char
   table->setOpLook(
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({152, 48, 68, 112, 84});
+  table->setColumnWidths({152, 60, 80, 116, 84});
+  table->sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
@@ -144,7 +156,8 @@ void WindowDocks::makeStepTable() {
   stepTable_->setObjectName(QStringLiteral("stepTable"));
   stepTable_->setAccessibleName(tr("Steps"));
   stepTable_->setModel(&steps_);
-  stepTable_->setColumnWidths({64, 72, 80, 76, 140, 84});
+  stepTable_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);  // all are numbers
+  stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
   stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
     const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
@@ -159,12 +172,27 @@ void WindowDocks::makeOpsTable() {
   opsTable_->setAccessibleName(tr("Ops"));
   opsTable_->setModel(&ops_);
   opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
-  opsTable_->setColumnWidths({156, 62, 54, 70, 68, 108, 78});
+  opsTable_->setColumnWidths({144, 54, 62, 78, 76, 108, 80});
+  opsTable_->sortByColumn(OpTimesModel::kSelfMs, Qt::DescendingOrder);
   connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
     const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
     if (!op.isEmpty()) {
       focus_->pickOp({Lane::kOps, op, {}});
     }
+  });
+  opFilter_ = new QLineEdit(eventsDock_);
+  opFilter_->setObjectName(QStringLiteral("opFilter"));
+  opFilter_->setPlaceholderText(tr("Filter by op or module"));
+  opFilter_->setToolTip(tr("Shows the ops and modules with this in their name (Ctrl+F)"));
+  opFilter_->setAccessibleName(tr("Filter of the ops"));
+  opFilter_->setClearButtonEnabled(true);
+  opFilter_->setFixedSize(168, 22);
+  opFilter_->hide();
+  opFilter_->installEventFilter(this);
+  titleOf(eventsDock_)->addWidget(opFilter_);
+  connect(opFilter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    opsTable_->setFilter(text.trimmed());
+    markPicked();
   });
   opGrouping_ = new QToolButton(eventsDock_);
   opGrouping_->setObjectName(QStringLiteral("opGroupingButton"));
@@ -178,6 +206,24 @@ void WindowDocks::makeOpsTable() {
     ops_.setGrouping(byOp ? OpTimesModel::Grouping::kByModule : OpTimesModel::Grouping::kByOp);
     opGrouping_->setText(byOp ? tr("By op") : tr("By module"));
   });
+}
+
+void WindowDocks::filterOps() {
+  eventsDock_->show();
+  tabs_->setCurrentIndex(pages_->indexOf(opsTable_));
+  opFilter_->setFocus(Qt::ShortcutFocusReason);
+  opFilter_->selectAll();
+}
+
+/// Esc leaves the field, with all ops shown again; elsewhere it is the timeline's.
+bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == opFilter_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    opFilter_->clear();
+    opsTable_->setFocus();
+    return true;
+  }
+  return QObject::eventFilter(watched, event);
 }
 
 void WindowDocks::offerAcceptance(const QPoint& position) {
@@ -204,8 +250,11 @@ void WindowDocks::makeBottom() {
   pages_ = new QStackedWidget(eventsDock_);
   eventsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
-  connect(pages_, &QStackedWidget::currentChanged, this,
-          [this] { opGrouping_->setVisible(pages_->currentWidget() == opsTable_); });
+  connect(pages_, &QStackedWidget::currentChanged, this, [this] {
+    const bool ops = pages_->currentWidget() == opsTable_;
+    opGrouping_->setVisible(ops);
+    opFilter_->setVisible(ops);
+  });
 
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable");
   fallbackTable_->setAccessibleName(tr("Fallbacks"));
@@ -251,7 +300,8 @@ void WindowDocks::addPage(QWidget* page, const QString& title, int index) {
 }
 
 void WindowDocks::setSmall(bool small) {
-  const int left = small ? 236 : 256, right = small ? 288 : 328, bottom = small ? 150 : 174;
+  const int left = small ? 236 : 256, right = small ? 288 : 328;
+  const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
   now_.setShort(small);
   if (small != small_) {
     small_ = small;
@@ -271,13 +321,32 @@ void WindowDocks::setSmall(bool small) {
   }
   window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
+  // The numbers as high as they are, the findings all the rest.
   const int tall = window_->height() - 120;
-  window_->resizeDocks({selectionDock_, findingsDock_}, {tall / 2, tall - tall / 2}, Qt::Vertical);
+  const int numbers = std::min(kDockTitle + (small ? kLeastNumbers : kNumbers), tall / 2 + 40);
+  window_->resizeDocks({selectionDock_, findingsDock_}, {numbers, tall - numbers}, Qt::Vertical);
   window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
-  const int nowHeight = 28 + now_.rowCount() * 22 + 14;
+  const int nowHeight = kDockTitle + now_.rowCount() * 22 + 14;
   window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
-    window_->resizeDocks({eventsDock_, syncDock_}, {1080, 920}, Qt::Horizontal);
+    window_->resizeDocks({eventsDock_, syncDock_}, {1120, 880}, Qt::Horizontal);
+  }
+}
+
+void WindowDocks::showFilledPage() {
+  const auto* shown = qobject_cast<QAbstractItemView*>(pages_->currentWidget());
+  if (shown && shown->model()->rowCount() > 0) {
+    return;
+  }
+  QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
+  if (small_) {
+    tables.insert(1, syncTable_);
+  }
+  for (EventTable* table : tables) {
+    if (table->model()->rowCount() > 0) {
+      tabs_->setCurrentIndex(pages_->indexOf(table));
+      return;
+    }
   }
 }
 
@@ -349,15 +418,14 @@ void WindowDocks::refresh() {
   log_.refresh(*store_);
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
-      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs);
+      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
+      selection.has_value());
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   markPicked();
 }
 
 void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
-  const bool selected = axis_->selection().has_value();
-  titleOf(selectionDock_)->setSubtitle(selected ? QString() : tr("whole run"));
-  clearSelection_->setVisible(selected);
+  refreshSelectionTitle();
   const auto& steps = store_->steps().records;
   titleOf(nowDock_)->setSubtitle(steps.empty() ? QString()
                                                : tr("step %1").arg(steps.back().step()));
@@ -379,7 +447,27 @@ void WindowDocks::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
       syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs)) : QString());
 }
 
+/// Names what the dock shows at its top: the picked event, else the range, else all.
+void WindowDocks::refreshSelectionTitle() {
+  const auto& picked = focus_->picked();
+  const auto& range = axis_->selection();
+  QString title = tr("whole run");
+  if (picked && views::exists(*store_, *picked)) {
+    title = views::eventTitle(*store_, *picked);
+  } else if (range && summary_.steps > 0) {
+    title = summary_.steps == 1 ? tr("step %1").arg(summary_.firstStep)
+                                : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
+  } else if (range) {
+    title = tr("%1 to %2")
+                .arg(QString::fromStdString(formatRunTime(range->beginNs)),
+                     QString::fromStdString(formatRunTime(range->endNs)));
+  }
+  titleOf(selectionDock_)->setSubtitle(title);
+  clearSelection_->setVisible(picked || range);
+}
+
 void WindowDocks::markPicked() {
+  refreshSelectionTitle();
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
     table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);

@@ -14,6 +14,7 @@
 #include "views/event_focus.h"
 
 class QDockWidget;
+class QLineEdit;
 class QMainWindow;
 class QMenu;
 class QStackedWidget;
@@ -49,6 +50,10 @@ class WindowDocks final : public QObject {
   /// The store holds another run: forgets what was counted of the one before.
   void startOver();
   void setSmall(bool small);
+  /// Where the table in front has nothing to show, brings one to the front that has.
+  void showFilledPage();
+  /// Shows the ops, with the cursor in their filter.
+  void filterOps();
   /// Entries that show and hide the docks.
   void addTo(QMenu* menu) const;
 
@@ -56,6 +61,9 @@ class WindowDocks final : public QObject {
   /// From the table of fallbacks: the user accepts that an op runs on the CPU, or takes it back.
   void acceptRequested(const QString& op);
   void withdrawRequested(const QString& op);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
@@ -71,6 +79,7 @@ class WindowDocks final : public QObject {
   /// The numbers of the selection, or of the whole run.
   const analysis::RunSummary& summary();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
+  void refreshSelectionTitle();
   void markPicked();
 
   QMainWindow* window_;
@@ -100,6 +109,7 @@ class WindowDocks final : public QObject {
   QTabBar* tabs_;
   QStackedWidget* pages_;
   QToolButton *clearSelection_, *opGrouping_;
+  QLineEdit* opFilter_;
   bool small_ = false;
 };
 

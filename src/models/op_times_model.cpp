@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "models/kept_rows.h"
 #include "models/op_totals_model.h"
 #include "models/plain_tip.h"
 
@@ -13,9 +14,9 @@ using analysis::OpTimes;
 
 namespace {
 
+/// With as many decimals in every row: the points stand below each other.
 QString msText(std::int64_t ns) {
-  const double ms = static_cast<double>(ns) / kNsPerMs;
-  return QString::number(ms, 'f', ms < 100 ? 2 : 1);
+  return QString::number(static_cast<double>(ns) / kNsPerMs, 'f', 2);
 }
 
 bool sameKey(const OpTime& a, const OpTime& b) {
@@ -47,17 +48,22 @@ void OpTimesModel::setGrouping(Grouping grouping) {
 }
 
 void OpTimesModel::take(std::vector<OpTime> rows) {
-  const bool sameRows = std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(), sameKey);
-  if (!sameRows) {
+  if (rows_.empty() || !keepPlaces(rows_, rows, sameKey)) {
     beginResetModel();
     rows_ = std::move(rows);
     endResetModel();
     return;
   }
-  rows_ = std::move(rows);
-  if (!rows_.empty()) {
-    emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  const int before = rowCount();
+  const bool more = rows.size() > rows_.size();
+  if (more) {
+    beginInsertRows({}, before, static_cast<int>(rows.size()) - 1);
   }
+  rows_ = std::move(rows);
+  if (more) {
+    endInsertRows();
+  }
+  emit dataChanged(index(0, 0), index(before - 1, kColumns - 1));
 }
 
 int OpTimesModel::rowOf(const QString& op) const {
@@ -110,6 +116,24 @@ QVariant OpTimesModel::text(const OpTime& time, int column) const {
   }
 }
 
+QVariant OpTimesModel::sortKey(const OpTime& time, int column) const {
+  switch (column) {
+    case kCount:
+      return qulonglong(time.count);
+    case kPerStep:
+      return qulonglong(time.inSteps);
+    case kTotalMs:
+      return qlonglong(time.totalNs);
+    case kSelfMs:
+    case kShare:
+      return qlonglong(time.selfNs);
+    case kGrown:
+      return qulonglong(time.mostGrownBytes);
+    default:
+      return text(time, column);
+  }
+}
+
 QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) {
     return {};
@@ -130,6 +154,8 @@ QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
       return QString::fromStdString(time.op);
     case OpTotalsModel::kShareRole:
       return shareOf(time);
+    case OpTotalsModel::kSortRole:
+      return sortKey(time, index.column());
     default:
       return {};
   }
@@ -145,6 +171,9 @@ QVariant OpTimesModel::headerData(int section, Qt::Orientation orientation, int 
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(
         int(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight)));
+  }
+  if (role == Qt::InitialSortOrderRole) {
+    return int(isText(section) ? Qt::AscendingOrder : Qt::DescendingOrder);
   }
   const Head heads[kColumns] = {
       {byModule() ? tr("Module") : tr("Op"), {}},

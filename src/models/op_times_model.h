@@ -8,7 +8,7 @@
 namespace highwater::models {
 
 /// The recorded ops by name, or by the module that they ran in: how often, and how long on the
-/// host. The most self time comes first. Roles are those of OpTotalsModel.
+/// host. Roles are those of OpTotalsModel.
 class OpTimesModel final : public QAbstractTableModel {
   Q_OBJECT
 
@@ -36,6 +36,7 @@ class OpTimesModel final : public QAbstractTableModel {
   void take(std::vector<analysis::OpTime> rows);
   [[nodiscard]] bool byModule() const { return grouping_ == Grouping::kByModule; }
   [[nodiscard]] QVariant text(const analysis::OpTime& time, int column) const;
+  [[nodiscard]] QVariant sortKey(const analysis::OpTime& time, int column) const;
   [[nodiscard]] double shareOf(const analysis::OpTime& time) const;
 
   analysis::OpTimes times_;

@@ -4,6 +4,7 @@
 
 #include "core/names.h"
 #include "core/units.h"
+#include "models/kept_rows.h"
 #include "models/plain_tip.h"
 
 namespace highwater::models {
@@ -25,24 +26,32 @@ QString percent(double share) {
 
 QString shortOpName(const std::string& op) {
   const QString name = QString::fromStdString(op);
+  const QLatin1String node("autograd::engine::evaluate_function: ");
+  if (name.startsWith(node)) {
+    return name.mid(node.size());
+  }
   return name.startsWith(QLatin1String("aten::")) ? name.mid(6) : name;
 }
 
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
-  const bool sameRows = totals.size() == totals_.size() &&
-                        std::equal(totals.begin(), totals.end(), totals_.begin(), sameKey);
-  if (!sameRows) {
+  std::vector<OpTotal> rows = totals;
+  stepsMs_ = stepsMs;
+  if (totals_.empty() || !keepPlaces(totals_, rows, sameKey)) {
     beginResetModel();
-    totals_ = totals;
-    stepsMs_ = stepsMs;
+    totals_ = std::move(rows);
     endResetModel();
     return;
   }
-  totals_ = totals;
-  stepsMs_ = stepsMs;
-  if (!totals_.empty()) {
-    emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  const int before = rowCount();
+  const bool more = rows.size() > totals_.size();
+  if (more) {
+    beginInsertRows({}, before, static_cast<int>(rows.size()) - 1);
   }
+  totals_ = std::move(rows);
+  if (more) {
+    endInsertRows();
+  }
+  emit dataChanged(index(0, 0), index(before - 1, kColumns - 1));
 }
 
 void OpTotalsModel::setAccepted(std::set<std::string> ops) {
@@ -98,13 +107,13 @@ QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
 QVariant OpTotalsModel::sortKey(const OpTotal& total, int column) const {
   switch (column) {
     case kCount:
-      return QVariant::fromValue(total.count);
+      return qulonglong(total.count);
     case kTotalMs:
-      return QVariant::fromValue(total.totalNs);
+      return qlonglong(total.totalNs);
     case kShare:
-      return QVariant::fromValue(total.inPhasesNs);
+      return qlonglong(total.inPhasesNs);
     case kBytes:
-      return QVariant::fromValue(total.bytes);
+      return qulonglong(total.bytes);
     default:
       return text(total, column);
   }
@@ -155,6 +164,10 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
   if (role == Qt::TextAlignmentRole) {
     const bool left = section == kOp || section == kWhere;
     return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
+  }
+  if (role == Qt::InitialSortOrderRole) {
+    const bool text = section == kOp || section == kWhere;
+    return int(text ? Qt::AscendingOrder : Qt::DescendingOrder);
   }
   if (role == Qt::ToolTipRole) {
     return section == kTotalMs ? timeToolTip()

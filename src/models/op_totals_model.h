@@ -10,7 +10,8 @@
 
 namespace highwater::models {
 
-/// "aten::nonzero" as "nonzero": the namespace that nearly all ops share says nothing in a table.
+/// "aten::nonzero" as "nonzero": the namespace that nearly all ops share says nothing in a table;
+/// of a node of backward its own name.
 [[nodiscard]] QString shortOpName(const std::string& op);
 
 /// A row an op and place: how often, how long, and its share of the steps' time. The two tables of
@@ -24,7 +25,8 @@ class OpTotalsModel : public QAbstractTableModel {
     kOpNameRole = Qt::UserRole + 1,  ///< the op's full name
     kShareRole,                      ///< double, 0..1
     kDeliberateRole,                 ///< bool: a planned sync point
-    kSortRole,                       ///< the cell as a number or text that sorts
+    kSortRole,                       ///< the cell as a number or text that sorts, in all tables;
+                                     ///< of types that QSortFilterProxyModel compares as numbers
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
   };
 

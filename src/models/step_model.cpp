@@ -1,6 +1,9 @@
 #include "models/step_model.h"
 
+#include <limits>
+
 #include "core/units.h"
+#include "models/op_totals_model.h"
 
 namespace highwater::models {
 
@@ -44,6 +47,26 @@ int StepModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : kColumns;
 }
 
+QVariant StepModel::sortKey(std::size_t record, int column) const {
+  const events::StepRecord& step = store_->steps().records[record];
+  switch (column) {
+    case kTimeMs:
+      return qlonglong(step.duration_ns());
+    case kTokensPerS:
+      return store_->steps().tokensPerS[record];
+    case kLoss:
+      return step.loss_read() ? double(step.loss()) : -std::numeric_limits<double>::infinity();
+    case kPeak:
+      return qulonglong(step.peak_current_bytes());
+    case kBatch:
+      return step.batch_size();
+    case kSequence:
+      return step.sequence_length();
+    default:
+      return step.step();
+  }
+}
+
 QVariant StepModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() ||
       recordOf(index.row()) >= store_->steps().records.size()) {
@@ -57,6 +80,9 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && index.column() == kPeak) {
     return step.peak_current_exact() ? tr("The allocator's own peak of current allocated")
                                      : tr("The largest sample of current allocated");
+  }
+  if (role == OpTotalsModel::kSortRole) {
+    return sortKey(record, index.column());
   }
   if (role != Qt::DisplayRole) {
     return {};
@@ -88,6 +114,9 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   }
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
+  }
+  if (role == Qt::InitialSortOrderRole) {
+    return int(Qt::DescendingOrder);
   }
   if (role != Qt::DisplayRole) {
     return {};

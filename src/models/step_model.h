@@ -6,7 +6,7 @@
 
 namespace highwater::models {
 
-/// A row a finished step, the newest first.
+/// A row a finished step, the newest first. Roles are those of OpTotalsModel.
 class StepModel final : public QAbstractTableModel {
   Q_OBJECT
 
@@ -28,6 +28,8 @@ class StepModel final : public QAbstractTableModel {
                       int role = Qt::DisplayRole) const override;
 
  private:
+  [[nodiscard]] QVariant sortKey(std::size_t record, int column) const;
+
   const analysis::LiveStore* store_;
   std::size_t rows_ = 0;
   std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< tell an append from anything else

@@ -9,11 +9,28 @@
 #include <QTabBar>
 #include <QToolButton>
 
+#include "models/plain_tip.h"
 #include "views/icons.h"
 #include "views/theme.h"
 
 namespace highwater::views {
 namespace {
+
+/// A label that is cut where there is no room, with all of it in the tooltip.
+class CutLabel final : public QLabel {
+ public:
+  using QLabel::QLabel;
+  [[nodiscard]] QSize minimumSizeHint() const override { return {0, 0}; }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const QString cut = fontMetrics().elidedText(text(), Qt::ElideRight, width());
+    setToolTip(cut == text() ? QString() : models::plainTip(text()));
+    painter.setPen(Theme::of(this).text2);
+    painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft, cut);
+  }
+};
 
 QToolButton* titleButton(const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
@@ -34,14 +51,14 @@ DockTitle::DockTitle(const QString& title, QDockWidget* dock) : QWidget(dock), d
   row_->setSpacing(4);
   title_ = new QLabel(title, this);
   title_->setProperty("kind", "title");
-  subtitle_ = new QLabel(this);
-  subtitle_->setProperty("kind", "quiet");
+  subtitle_ = new CutLabel(this);
+  subtitle_->setTextFormat(Qt::PlainText);
+  subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   float_ = titleButton(tr("Detach or put back"), this);
   close_ = titleButton(tr("Close (View menu brings it back)"), this);
   row_->addWidget(title_);
   row_->addSpacing(4);
-  row_->addWidget(subtitle_);
-  row_->addStretch();
+  row_->addWidget(subtitle_, 1);
   row_->addWidget(float_);
   row_->addWidget(close_);
   connect(float_, &QToolButton::clicked, dock, [dock] { dock->setFloating(!dock->isFloating()); });
@@ -51,6 +68,10 @@ DockTitle::DockTitle(const QString& title, QDockWidget* dock) : QWidget(dock), d
 
 void DockTitle::setSubtitle(const QString& text) {
   subtitle_->setText(text);
+}
+
+QString DockTitle::subtitle() const {
+  return subtitle_->text();
 }
 
 QTabBar* DockTitle::useTabs() {

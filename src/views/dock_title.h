@@ -18,6 +18,7 @@ class DockTitle final : public QWidget {
   DockTitle(const QString& title, QDockWidget* dock);
 
   void setSubtitle(const QString& text);
+  [[nodiscard]] QString subtitle() const;
   /// Shows tabs in place of the title.
   QTabBar* useTabs();
   /// Puts a widget before the buttons.

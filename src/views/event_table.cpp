@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <QStyledItemDelegate>
+#include <algorithm>
 
 #include "models/op_totals_model.h"
 #include "views/paint.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
+constexpr int kLastColumn = 200;  ///< what places need
 
 /// Paints the cells of op tables that are more than text.
 class OpDelegate final : public QStyledItemDelegate {
@@ -104,14 +106,19 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
+  setSortingEnabled(true);
 }
 
 void EventTable::setModel(QAbstractItemModel* model) {
-  QTableView::setModel(model);
+  sorted_.setSourceModel(model);
+  if (this->model() == &sorted_) {
+    return;
+  }
+  QTableView::setModel(&sorted_);
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
             if (!marking_ && current.isValid()) {
-              emit rowPicked(current.row());
+              emit rowPicked(sorted_.mapToSource(current).row());
             }
           });
 }
@@ -123,28 +130,71 @@ void EventTable::setEmptyText(const QString& text) {
   }
 }
 
+void EventTable::setNaturalOrder(int column, Qt::SortOrder order) {
+  sorted_.setNaturalOrder(column, order);
+  sortByColumn(column, order);
+}
+
+void EventTable::setFilter(const QString& text) {
+  filter_ = text;
+  sorted_.setFilter(text);
+  viewport()->update();
+}
+
 void EventTable::setColumnWidths(const QList<int>& widths) {
+  widening_ = true;
   for (int i = 0; i < widths.size(); ++i) {
     setColumnWidth(i, widths[i]);
   }
+  widening_ = false;
+  leastNameWidth_ = nameColumn_ < 0 ? 0 : columnWidth(nameColumn_);
+  widenNames();
+}
+
+void EventTable::widenNames() {
+  if (leastNameWidth_ == 0 || !model()) {
+    return;
+  }
+  int others = 0;
+  const int last = model()->columnCount() - 1;
+  for (int i = 0; i < last; ++i) {
+    others += i == nameColumn_ ? 0 : columnWidth(i);
+  }
+  widening_ = true;
+  setColumnWidth(nameColumn_, std::clamp(viewport()->width() - others - kLastColumn,
+                                         leastNameWidth_, 2 * leastNameWidth_));
+  widening_ = false;
+}
+
+void EventTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  widenNames();
 }
 
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
+  nameColumn_ = opColumn;
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+    if (column == nameColumn_ && !widening_) {
+      leastNameWidth_ = 0;  // the user's width from now on
+    }
+  });
   setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));
   setItemDelegateForColumn(shareColumn, new OpDelegate(kind, true, this));
 }
 
 void EventTable::markRow(int row) {
-  if (row == (currentIndex().isValid() ? currentIndex().row() : -1)) {
+  const QModelIndex wanted =
+      row < 0 ? QModelIndex() : sorted_.mapFromSource(sorted_.sourceModel()->index(row, 0));
+  if (wanted.row() == currentIndex().row()) {
     return;
   }
   marking_ = true;
-  if (row < 0) {
+  if (!wanted.isValid()) {
     clearSelection();
     setCurrentIndex({});
   } else {
-    selectRow(row);
-    scrollTo(model()->index(row, 0));
+    selectRow(wanted.row());
+    scrollTo(wanted);
   }
   marking_ = false;
 }
@@ -166,12 +216,15 @@ void EventTable::keyPressEvent(QKeyEvent* event) {
 
 void EventTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
-  if (model() && model()->rowCount() == 0 && !emptyText_.isEmpty()) {
+  const bool filtered = sorted_.sourceModel() && sorted_.sourceModel()->rowCount() > 0;
+  const QString text =
+      filtered ? tr("No row has \u201c%1\u201d in its name or place").arg(filter_) : emptyText_;
+  if (model() && model()->rowCount() == 0 && !text.isEmpty()) {
     QPainter painter(viewport());
     painter.setFont(textFont(kText));
     painter.setPen(Theme::of(this).text3);
     painter.drawText(viewport()->rect().adjusted(12, 8, -12, -8),
-                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, emptyText_);
+                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, text);
   }
 }
 

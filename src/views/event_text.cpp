@@ -162,6 +162,10 @@ std::vector<EventFact> fallbackFacts(const LiveStore& store,
   facts.push_back({tr("Wait in it"), text(formatDuration(fallback.wait_ns()))});
   facts.push_back({tr("To the CPU"), text(formatBytes(fallback.bytes_to_cpu()))});
   facts.push_back({tr("To the device"), text(formatBytes(fallback.bytes_to_device()))});
+  if (const FallbackAcceptance* accepted = store.acceptanceOf(store.name(fallback.op()))) {
+    facts.push_back(
+        {tr("Accepted"), accepted->reason.empty() ? tr("yes") : text(accepted->reason)});
+  }
   facts.push_back({tr("Call site"), text(store.callStack(fallback.call_site()))});
   return facts;
 }
@@ -254,6 +258,30 @@ QStringList markerForms(const LiveStore& store, const events::Marker& marker) {
     default:
       return {full};
   }
+}
+
+QString eventTitle(const LiveStore& store, const EventRef& event) {
+  const QString name = eventText(store, event).name;
+  const auto withStep = [&name](std::uint32_t step) {
+    return step > 0 ? tr("%1, step %2").arg(name).arg(step) : name;
+  };
+  if (!exists(store, event)) {
+    return name;
+  }
+  switch (event.lane) {
+    case Lane::kPhases:
+      return withStep(store.phases()[event.index].step());
+    case Lane::kSyncPoints:
+      return withStep(store.syncPoints()[event.index].step());
+    case Lane::kFallbacks:
+      return withStep(store.fallbacks()[event.index].step());
+    case Lane::kOps:
+      return withStep(store.ops().at(event.index)->step());
+    case Lane::kSteps:
+    case Lane::kMarkers:
+      break;
+  }
+  return name;
 }
 
 EventText eventText(const LiveStore& store, const EventRef& event, const Theme& theme) {

@@ -30,6 +30,9 @@ struct EventText {
 /// of backward its own name, without the engine's.
 [[nodiscard]] QStringList opForms(const std::string& name);
 
+/// An event in a few words, with the step that it is of: "copy_, step 12".
+[[nodiscard]] QString eventTitle(const analysis::LiveStore& store, const EventRef& event);
+
 /// One thing that is known of an event: "Memory after", "68.2 MiB".
 struct EventFact {
   QString name, value;

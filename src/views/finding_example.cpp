@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/names.h"
+
 namespace highwater::views {
 
 using analysis::Finding;
@@ -47,8 +49,8 @@ std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) 
                    }));
     case FindingKind::HostBound:
       return refer(Lane::kPhases,
-                   longest(store.phases(), finding, [](const events::PhaseSpan& phase) {
-                     return phase.phase() == events::Phase::BatchAssembly;
+                   longest(store.phases(), finding, [&](const events::PhaseSpan& phase) {
+                     return phaseName(phase.phase()) == finding.where;
                    }));
     case FindingKind::NearLimit: {
       const auto& steps = store.steps().records;

@@ -148,7 +148,10 @@ void FindingCard::showFinding(const Finding& finding) {
       finding.where.empty() || finding.evidence.find(finding.where) != std::string::npos;
   setWrapped(where_, told ? QString() : tr("In %1").arg(text(finding.where)));
   setWrapped(evidence_, text(finding.evidence));
-  setWrapped(advice_, tr("To do: %1").arg(text(finding.advice)));
+  // What the report names a command for has its button right below.
+  const QString advice = text(finding.advice);
+  setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
+                                   : tr("To do: %1").arg(advice));
   setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));

@@ -89,6 +89,7 @@ void PaneStack::shareHeight() {
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows = static_cast<int>(forOps / LaneRows::opRowHeight(timeline_->measures().small));
   timeline_->setMostOpRows(std::max(rows, 0));
+  layout()->activate();  // at once: a frame or a picture before the event loop would show a gap
 }
 
 void PaneStack::offerOps(QAction* action) {

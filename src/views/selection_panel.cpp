@@ -13,7 +13,8 @@
 namespace highwater::views {
 namespace {
 
-constexpr double kInset = 12, kRow = 22;
+constexpr double kInset = 12;
+constexpr int kRoomy = 420;  ///< the height from which on nothing need be tight
 
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
@@ -30,8 +31,10 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Numbers of the selection"));
 }
 
-void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs) {
+void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs,
+                                 bool selected) {
   summary_ = summary;
+  selected_ = selected;
   lengthNs_ = lengthNs;
   if (QAccessible::isActive()) {
     QStringList lines;
@@ -49,34 +52,38 @@ void SelectionPanel::paintEvent(QPaintEvent*) {
     painter.setFont(textFont(kText));
     painter.setPen(Theme::of(this).text3);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap,
-                     lengthNs_ > 0
-                         ? tr("No whole step lies in the selected range")
-                         : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
-                              "drag in the ruler, to select a range"));
+                     selected_ ? tr("No whole step lies in the selected range")
+                               : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
+                                    "drag in the ruler, to select a range"));
     return;
   }
-  double y = paintHead(painter, 10);
-  y = paintKeyNumbers(painter, y + 8);
-  y = paintRows(painter, y + 10);
-  paintPhases(painter, y + 8);
+  const double gap = measures().gap;
+  double y = paintHead(painter, gap);
+  y = paintKeyNumbers(painter, y + gap - 2);
+  y = paintRows(painter, y + gap);
+  paintPhases(painter, y + gap - 2);
+}
+
+SelectionPanel::Measures SelectionPanel::measures() const {
+  return height() < kRoomy ? Measures{18, 16, 6} : Measures{22, 18, 10};
 }
 
 double SelectionPanel::paintHead(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const QRectF line(kInset, y, width() - 2 * kInset, kRow);
-  const QString name = summary_.steps == 1
-                           ? tr("Step %1").arg(summary_.firstStep)
-                           : tr("Steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
+  const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
+  const QString steps = summary_.steps == 1
+                            ? tr("step %1").arg(summary_.firstStep)
+                            : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
+  const QString name = selected_ ? tr("Selected range") : tr("Whole run");
   painter.setFont(textFont(kText, true));
   painter.setPen(theme.text1);
   painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
   painter.setFont(textFont(kText));
   painter.setPen(theme.text2);
-  painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                   QStringLiteral("%1, %2").arg(
-                       QString::fromStdString(formatDuration(lengthNs_)),
-                       summary_.steps == 1 ? tr("1 step") : tr("%1 steps").arg(summary_.steps)));
-  return y + kRow;
+  painter.drawText(
+      line, Qt::AlignVCenter | Qt::AlignRight,
+      steps + QStringLiteral(", ") + QString::fromStdString(formatDuration(lengthNs_)));
+  return y + measures().row;
 }
 
 double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
@@ -159,10 +166,11 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
       {tr("In fallbacks"), share(summary_.fallbackMs), {}},
       {tr("In unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
   if (summary_.lossFirst && summary_.lossLast) {
-    rows.push_back(
-        {tr("Loss, first to last"),
-         tr("%1 → %2").arg(*summary_.lossFirst, 0, 'f', 3).arg(*summary_.lossLast, 0, 'f', 3),
-         {}});
+    const QString first = QString::number(*summary_.lossFirst, 'f', 3);
+    const QString last = QString::number(*summary_.lossLast, 'f', 3);
+    rows.push_back(summary_.steps == 1
+                       ? Row{tr("Loss"), last, {}}
+                       : Row{tr("Loss, first to last"), tr("%1 → %2").arg(first, last), {}});
   }
   return rows;
 }
@@ -170,7 +178,7 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
 double SelectionPanel::paintRows(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   for (const auto& [name, value, note] : rows()) {
-    const QRectF line(kInset, y, width() - 2 * kInset, kRow);
+    const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
@@ -179,7 +187,7 @@ double SelectionPanel::paintRows(QPainter& painter, double y) const {
     painter.setFont(textFont(kText, true));
     painter.setPen(theme.text1);
     painter.drawText(line.adjusted(0, 0, -noteWidth, 0), Qt::AlignVCenter | Qt::AlignRight, value);
-    y += kRow;
+    y += measures().row;
   }
   return y;
 }
@@ -208,7 +216,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   y += 15;
   for (const events::Phase phase : kPhases) {
     const double ms = summary_.phaseMs[static_cast<std::size_t>(phase)];
-    const QRectF line(kInset, y, wide, 18);
+    const QRectF line(kInset, y, wide, measures().phaseRow);
     painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), theme.phase(phase));
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
@@ -219,7 +227,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
                      QString::number(ms / static_cast<double>(summary_.steps), 'f', 1));
-    y += 18;
+    y += measures().phaseRow;
   }
 }
 

@@ -15,15 +15,21 @@ class SelectionPanel final : public QWidget {
  public:
   explicit SelectionPanel(QWidget* parent = nullptr);
 
-  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs);
+  /// `selected`: of a range of `lengthNs`, not of the whole run.
+  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs, bool selected);
 
   [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 430}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 348}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  /// Heights that shrink where the panel is low: rather tight than cut.
+  struct Measures {
+    double row, phaseRow, gap;
+  };
+  [[nodiscard]] Measures measures() const;
   struct Row {
     QString name, value, note;  ///< the note is what qualifies the value: "exact"
   };
@@ -36,6 +42,7 @@ class SelectionPanel final : public QWidget {
 
   analysis::RunSummary summary_;
   std::int64_t lengthNs_ = 0;
+  bool selected_ = false;
 };
 
 }  // namespace highwater::views

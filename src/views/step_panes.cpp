@@ -22,7 +22,7 @@ double visibleMax(const analysis::LiveStore& store, const analysis::SeriesPyrami
 }
 
 /// The largest throughput that the scale must show: one step that seems far faster than the others
-/// (its work was only queued) goes off the top rather than flattening the rest.
+/// (its work was only queued) goes off the top rather than flattening the rest; of ten one at most.
 double usualMax(const analysis::LiveStore& store, TimeRange range) {
   const auto& series = store.steps().tokensPerS;
   const auto [first, last] = store.steps().lane.touching(range.beginNs, range.endNs);
@@ -39,9 +39,9 @@ double usualMax(const analysis::LiveStore& store, TimeRange range) {
   if (sample.empty()) {
     return 0;
   }
-  const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
-  std::nth_element(sample.begin(), middle, sample.end());
-  return std::min(series.minMax(first, last).max, *middle * 3);
+  std::sort(sample.begin(), sample.end());
+  const double median = sample[sample.size() / 2], most = sample[sample.size() * 9 / 10];
+  return std::min(series.minMax(first, last).max, std::max(median * 3, most));
 }
 
 /// The ticks of a value scale, from its bottom to its top.

@@ -49,6 +49,9 @@ class ThroughputPane final : public TimePane {
   void updateScales() override;
   [[nodiscard]] QString title() const override { return tr("Throughput"); }
   [[nodiscard]] std::vector<Readout> readouts() const override;
+  [[nodiscard]] QString emptyText() const override {
+    return store_->steps().records.empty() ? tr("Tokens a second, step by step") : QString();
+  }
 
  private:
   ValueScale scale_;

@@ -352,7 +352,11 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
 void TimePane::showTip(const QPoint& position) {
   const QRect plot = plotRect();
   const bool inside = position.x() >= plot.left() && position.x() <= plot.right();
-  const QString tip = drag_ == Drag::kNone && inside ? tipAt(position) : QString();
+  const bool gutter = position.x() < plot.left();
+  const QString tip = drag_ != Drag::kNone ? QString()
+                      : inside             ? tipAt(position)
+                      : gutter             ? gutterTipAt(position)
+                                           : QString();
   if (tip.isEmpty()) {
     QToolTip::hideText();
   } else {

@@ -67,6 +67,8 @@ class TimePane : public QCustomPlot {
   /// What to say in place of data; empty where there is data.
   [[nodiscard]] virtual QString emptyText() const { return {}; }
   [[nodiscard]] virtual QString tipAt(const QPoint& position) const;
+  /// Likewise of what stands in the gutter, beside the data.
+  [[nodiscard]] virtual QString gutterTipAt(const QPoint&) const { return {}; }
   virtual void clicked(const QPoint& position);
   virtual void updateScales() {}
 

@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QToolButton>
+#include <algorithm>
 #include <cmath>
 
 #include "views/event_text.h"
@@ -121,58 +122,95 @@ void TimelinePane::paintMarks(QPainter& painter) {
   }
 }
 
+/// A name that is cut keeps its end: "pt_autograd_0" and "pt_autograd_1" differ there.
 void TimelinePane::paintOpLabel(QPainter& painter, const LaneRows::Row& row,
                                 const QRectF& box) const {
   const auto [thread, depth] = row.ops.key;
   const int below = row.ops.hiddenBelow;
+  const QString hidden = below > 0 ? tr(" +%1").arg(below) : QString();
+  const QRectF line = depth == 0 ? box : box.adjusted(12, 0, 0, 0);
   if (depth == 0) {
     painter.fillRect(QRectF(0, row.top - 1, measures().gutter, 1), theme().grid);
-    const QString name = QString::fromStdString(store_->threadName(thread));
-    const QString hidden = below > 0 ? tr(" +%1").arg(below) : QString();
-    const int room =
-        static_cast<int>(box.width()) - painter.fontMetrics().horizontalAdvance(hidden);
-    painter.setPen(theme().text2);
-    painter.drawText(
-        box, Qt::AlignVCenter,
-        painter.fontMetrics().elidedText(tr("Ops, %1").arg(name), Qt::ElideRight, room) + hidden);
-    return;
   }
-  painter.setPen(theme().text3);
-  painter.drawText(
-      box.adjusted(12, 0, 0, 0), Qt::AlignVCenter,
-      below > 0 ? tr("depth %1, +%2").arg(depth).arg(below) : tr("depth %1").arg(depth));
+  const QString text = depth == 0
+                           ? tr("Ops, %1").arg(QString::fromStdString(store_->threadName(thread)))
+                           : tr("depth %1").arg(depth);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int room = static_cast<int>(line.width()) - metrics.horizontalAdvance(hidden);
+  painter.setPen(depth == 0 ? theme().text2 : theme().text3);
+  painter.drawText(line, Qt::AlignVCenter,
+                   metrics.elidedText(text, Qt::ElideMiddle, room) + hidden);
+}
+
+const LaneRows::Row* TimelinePane::rowAt(int y) const {
+  const auto found = std::find_if(
+      rows_.rows.begin(), rows_.rows.end(),
+      [y](const LaneRows::Row& row) { return y >= row.top && y < row.top + row.height; });
+  return found == rows_.rows.end() ? nullptr : &*found;
+}
+
+QString TimelinePane::gutterTipAt(const QPoint& position) const {
+  const LaneRows::Row* row = rowAt(position.y());
+  if (!row) {
+    return {};
+  }
+  switch (row->lane) {
+    case Lane::kSteps:
+      return tr("Steps of the training");
+    case Lane::kPhases:
+      return tr("What the host does in a step: its phases");
+    case Lane::kSyncPoints:
+      return tr("Where the host waits for the device\n▽ planned, ▼ unplanned");
+    case Lane::kFallbacks:
+      return tr("◆ Ops that run on the CPU, for want of a kernel of the device");
+    case Lane::kMarkers:
+      return tr("Changes of knobs, notes, and what befell the run");
+    case Lane::kOps:
+      break;
+  }
+  const auto [thread, depth] = row->ops.key;
+  QString tip = tr("Ops of thread %1").arg(QString::fromStdString(store_->threadName(thread)));
+  if (depth > 0) {
+    tip += tr(", at depth %1: within others").arg(depth);
+  }
+  if (row->ops.hiddenBelow > 0) {
+    tip += QLatin1Char('\n') +
+           tr("%1 deeper not shown: a larger window shows more").arg(row->ops.hiddenBelow);
+  }
+  return tip;
 }
 
 std::optional<EventRef> TimelinePane::eventAt(const QPoint& position) const {
+  const LaneRows::Row* row = rowAt(position.y());
+  if (!row || position.x() < plotRect().left()) {
+    return std::nullopt;
+  }
   const TimeScale s = scale();
   const std::int64_t at = s.timeAt(position.x() + 0.5);
   const auto slack = static_cast<std::int64_t>(kSlackPixels * s.nsPerPixel());
-  for (const LaneRows::Row& row : rows_.rows) {
-    if (position.y() < row.top || position.y() >= row.top + row.height) {
-      continue;
+  if (row->lane == Lane::kMarkers) {
+    return markerAt(at, slack);
+  }
+  if (row->lane == Lane::kOps) {
+    return opAt(*row, at, slack);
+  }
+  const analysis::SpanIndex& spans = row->lane == Lane::kSteps        ? store_->steps().lane
+                                     : row->lane == Lane::kPhases     ? store_->phaseLane()
+                                     : row->lane == Lane::kSyncPoints ? store_->syncLane()
+                                                                      : store_->fallbackLane();
+  const auto found = spans.at(at, slack);
+  return found ? std::optional(EventRef{row->lane, spans[*found].payload}) : std::nullopt;
+}
+
+std::optional<EventRef> TimelinePane::markerAt(std::int64_t at, std::int64_t slack) const {
+  const auto& markers = store_->markers();
+  for (std::size_t i = 0; i < markers.size(); ++i) {
+    if (std::abs(markers[i].time_ns() - at) <= slack) {
+      return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(i)};
     }
-    if (row.lane == Lane::kMarkers) {
-      const auto& markers = store_->markers();
-      for (std::size_t i = 0; i < markers.size(); ++i) {
-        if (std::abs(markers[i].time_ns() - at) <= slack) {
-          return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(i)};
-        }
-      }
-      const std::int64_t endNs = store_->completeUpToNs();
-      if (endMark(*store_) && std::abs(endNs - at) <= 2 * slack) {
-        return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(markers.size())};
-      }
-      return std::nullopt;
-    }
-    if (row.lane == Lane::kOps) {
-      return opAt(row, at, slack);
-    }
-    const analysis::SpanIndex& spans = row.lane == Lane::kSteps        ? store_->steps().lane
-                                       : row.lane == Lane::kPhases     ? store_->phaseLane()
-                                       : row.lane == Lane::kSyncPoints ? store_->syncLane()
-                                                                       : store_->fallbackLane();
-    const auto found = spans.at(at, slack);
-    return found ? std::optional(EventRef{row.lane, spans[*found].payload}) : std::nullopt;
+  }
+  if (endMark(*store_) && std::abs(store_->completeUpToNs() - at) <= 2 * slack) {
+    return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(markers.size())};
   }
   return std::nullopt;
 }

@@ -27,6 +27,8 @@ class TimelinePane final : public TimePane {
   /// The event under a point of this widget, with a slack of a few pixels.
   [[nodiscard]] std::optional<EventRef> eventAt(const QPoint& position) const;
   [[nodiscard]] const LaneRows& rows() const { return rows_; }
+  /// What a lane shows, its label in full.
+  [[nodiscard]] QString gutterTipAt(const QPoint& position) const override;
 
  protected:
   void paintMarks(QPainter& painter) override;
@@ -40,6 +42,9 @@ class TimelinePane final : public TimePane {
   void layOut();
   [[nodiscard]] QString notRecorded() const;
   void paintOpLabel(QPainter& painter, const LaneRows::Row& row, const QRectF& box) const;
+  /// The row at a height of this widget.
+  [[nodiscard]] const LaneRows::Row* rowAt(int y) const;
+  [[nodiscard]] std::optional<EventRef> markerAt(std::int64_t at, std::int64_t slack) const;
   [[nodiscard]] std::optional<EventRef> opAt(const LaneRows::Row& row, std::int64_t at,
                                              std::int64_t slack) const;
 

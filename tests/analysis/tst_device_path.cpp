@@ -68,6 +68,28 @@ class TestDevicePath : public QObject {
     QCOMPARE(summary.unplannedP50, 2.0);
   }
 
+  void anAcceptedFallbackIsNotUnplanned() {
+    OwnedBatch batch = movedBatch();
+    batch.fallbacks = {fallbackAt(1, Phase::Forward, 10, 5, 2),
+                       fallbackAt(1, Phase::Forward, 20, 5, 2, kNonzero)};
+    addRead(batch, 30, Phase::LossRead, true);
+    LiveStore store;
+    defineNames(store);
+    store.apply(batch.view());
+    QCOMPARE(summarizePaths(store).unplannedP50, 4.0);
+    store.apply(FallbackAcceptance{"aten::embedding_renorm_", true, "rare", 1});
+    const PathSummary summary = summarizePaths(store);
+    QCOMPARE(summary.steps[0].changes, 6u);
+    QCOMPARE(summary.steps[0].deliberate, 2u);
+    QCOMPARE(summary.steps[0].accepted, 2u);
+    QCOMPARE(summary.steps[0].unplanned(), 2u);
+    QCOMPARE(summary.kinds[0].accepted, 2u);
+    QCOMPARE(summary.acceptedP50, 2.0);
+    QCOMPARE(summary.unplannedP50, 2.0);
+    store.apply(FallbackAcceptance{"aten::embedding_renorm_", false, "", 2});  // taken back
+    QCOMPARE(summarizePaths(store).steps[0].accepted, 0u);
+  }
+
   void readsCountOnceUntilDeviceWorkFollows() {
     OwnedBatch batch = movedBatch();
     addRead(batch, 30, Phase::LossRead, true);

@@ -69,6 +69,53 @@ class TestFindingEvidence : public QObject {
         findings.found[0].evidence.c_str());
   }
 
+  /// 30 ops of 200 us on the host, of 20 us on the device: it waits for each.
+  void aSlowHostIsFoundWithoutABatch() {
+    ModelStep step;
+    step.assemblyNs = kMs / 2;
+    for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
+      step.phases.push_back({phase, phase == Phase::Backward ? 20 : 5, 200'000, 20'000});
+    }
+    const QueueModel model = runOf(step);
+    const Findings findings = judge(model.batch());
+    QCOMPARE(findings.found.size(), 1u);
+    const Finding& finding = findings.found[0];
+    QCOMPARE(finding.kind, FindingKind::HostBound);
+    QVERIFY(finding.estimate);
+    QCOMPARE(finding.where, std::string("backward"));
+    const auto& steps = model.batch().steps;
+    const auto truth =
+        static_cast<double>(model.idleNs(steps[5].begin_ns(), steps[6].begin_ns())) / kMs;
+    QVERIFY2(*finding.costMs > 0.2 * truth && *finding.costMs <= truth, finding.title.c_str());
+    for (const char* word : {"half is taken", "an estimate", "backward, 4.00 ms a step"}) {
+      QVERIFY2(finding.evidence.find(word) != std::string::npos, finding.evidence.c_str());
+    }
+    // A device that has as much to do as the host keeps the host waiting: nothing to find.
+    for (ModelPhase& phase : step.phases) phase.deviceNs = 300'000;
+    QVERIFY(judge(runOf(step).batch()).found.empty());
+  }
+
+  void whatIsShownAtLengthStarvesTheDevice() {
+    ModelStep step = plainStep(300'000);
+    step.readsLoss = true;
+    step.logNs = 20 * kMs;
+    const Findings findings = judge(runOf(step).batch());
+    QVERIFY(!findings.found.empty());
+    QCOMPARE(findings.found[0].kind, FindingKind::HostBound);
+    QCOMPARE(findings.found[0].where, std::string("loss read"));
+    QCOMPARE(*findings.found[0].costMs, 20.0);
+  }
+
+  /// Of steps of a ms nobody can tell: an empty queue takes half of one to be waited for.
+  void shortStepsAreNotJudged() {
+    ModelStep step;
+    step.assemblyNs = 0;
+    for (const Phase phase : {Phase::Forward, Phase::Backward}) {
+      step.phases.push_back({phase, 10, 50'000, 5'000});
+    }
+    QVERIFY(judge(runOf(step).batch()).found.empty());
+  }
+
   void aFallbackNamesTheSwitchesOfAStep() {
     ModelStep step = plainStep(1'000'000);
     step.fallbackNs = 10 * kMs;

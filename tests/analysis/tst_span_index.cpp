@@ -1,5 +1,6 @@
 #include <QtTest>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -67,6 +68,9 @@ class TestSpanIndex : public QObject {
   void visibleIsBoundedByPixels();
   void longSpansComeAlone();
   void runTakesTheLongestCategory();
+  void anyOrderAgreesWithBruteForce_data();
+  void anyOrderAgreesWithBruteForce();
+  void aMillionReversedSpansAreQuick();
 };
 
 void TestSpanIndex::emptyLane() {
@@ -263,6 +267,75 @@ void TestSpanIndex::runTakesTheLongestCategory() {
   const auto shown = visible(index, 0, 100, 100);
   QCOMPARE(shown.size(), 1u);
   QCOMPARE(int(shown[0].category), 5);
+}
+
+/// Spans that overlap and share begins, in an order that `seed` draws; some queries in between.
+void TestSpanIndex::anyOrderAgreesWithBruteForce_data() {
+  QTest::addColumn<unsigned>("seed");
+  QTest::addColumn<int>("queryEvery");
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    QTest::addRow("seed %u", seed) << seed << std::array{1, 7, 97, 100'000}[seed % 4];
+  }
+}
+
+void TestSpanIndex::anyOrderAgreesWithBruteForce() {
+  QFETCH(unsigned, seed);
+  QFETCH(int, queryEvery);
+  std::mt19937 random(seed);
+  const auto upTo = [&random](int most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
+  };
+  SpanIndex index;
+  std::vector<Span> peer;  // sorted by begin, of equal ones as they came
+  for (int i = 0; i < 3000; ++i) {
+    const std::int64_t begin = seed < 4 ? 3000 - i + upTo(3) : seed < 8 ? upTo(500) : i + upTo(400);
+    const Span span{begin, begin + upTo(60), static_cast<std::uint32_t>(i), 0};
+    const auto later = [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; };
+    peer.insert(std::upper_bound(peer.begin(), peer.end(), span, later), span);
+    index.append(span);
+    if (i % 5 == 0) {  // a stall that is marked while spans come
+      const std::int64_t at = upTo(3500);
+      const auto first = std::lower_bound(peer.begin(), peer.end(), Span{at, 0, 0, 0}, later);
+      const bool there = first != peer.end() && first->beginNs == at;
+      if (there) first->category |= 4;
+      QCOMPARE(index.addCategoryBits(at, 4), there);
+      std::vector<std::uint32_t> seen, wanted;
+      index.eachAt(at, [&](const Span& each) { return seen.push_back(each.payload), false; });
+      for (auto each = first; each != peer.end() && each->beginNs == at; ++each) {
+        wanted.push_back(each->payload);
+      }
+      QVERIFY(seen == wanted);
+    }
+    QCOMPARE(index.size(), peer.size());
+    if (i % queryEvery != 0) continue;
+    const std::int64_t begin2 = upTo(3500), end2 = begin2 + upTo(300);
+    std::int64_t sum = 0;
+    for (const Span& each : peer) {
+      if (each.beginNs >= begin2 && each.beginNs < end2) sum += each.endNs - each.beginNs;
+    }
+    QCOMPARE(index.summedNs(begin2, end2), sum);
+  }
+  std::int64_t reach = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < peer.size(); ++i) {
+    QCOMPARE(index[i].payload, peer[i].payload);
+    QCOMPARE(index[i].category, peer[i].category);
+    reach = std::max(reach, peer[i].endNs);
+    // What reaches to here is found, however long ago it began.
+    QVERIFY(index.touching(reach - 1, reach).first <= i);
+  }
+}
+
+/// Sorted in one by one they would move 16 TB.
+void TestSpanIndex::aMillionReversedSpansAreQuick() {
+  constexpr std::int64_t kSpans = 1'000'000;
+  SpanIndex index;
+  for (std::int64_t i = kSpans; i-- > 0;) {
+    index.append({i * 10, i * 10 + 4, static_cast<std::uint32_t>(i), 0});
+    if (i % 3 == 0) QVERIFY(index.addCategoryBits(i * 10, 1));
+  }
+  QCOMPARE(index.size(), std::size_t{kSpans});
+  QCOMPARE(index[0].payload, 0u);
+  QCOMPARE(index.summedNs(0, kSpans * 10), kSpans * 4);
 }
 
 QTEST_APPLESS_MAIN(TestSpanIndex)

@@ -55,8 +55,12 @@ class TestAccept : public QObject {
     QCOMPARE(outcome.exitCode, int{kExitUsage});
     QVERIFY2(outcome.err.contains("is not accepted in this recording; nothing is"),
              qPrintable(outcome.err));
+    // The report says how, and no more of it once it is done.
+    const QString how = QStringLiteral("or accept it (highwater accept)");
+    QVERIFY(runHighwater({"report", path_}).out.contains(how));
     QCOMPARE(runHighwater(op + QStringList{"--reason", "rare"}).exitCode, int{kExitDone});
     QVERIFY(accepted());
+    QVERIFY(!runHighwater({"report", path_}).out.contains(how));
     outcome = runHighwater({"accept", path_, "--fallback", "gelu", "--withdraw"});
     QVERIFY2(outcome.err.contains("what is: aten::embedding_renorm_"), qPrintable(outcome.err));
     outcome = runHighwater(op + QStringList{"--withdraw"});

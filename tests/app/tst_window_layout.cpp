@@ -1,5 +1,6 @@
 // The window on a recording, offscreen: does it fit, and do its findings, ops and acceptances work.
 #include <QAction>
+#include <QDockWidget>
 #include <QElapsedTimer>
 #include <QLineEdit>
 #include <QPushButton>
@@ -10,10 +11,12 @@
 
 #include "app/main_window.h"
 #include "models/op_times_model.h"
+#include "models/sorted_rows.h"
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
 #include "support/sample_run.h"
 #include "views/banner.h"
+#include "views/dock_title.h"
 #include "views/event_panel.h"
 #include "views/findings_panel.h"
 #include "views/timeline_pane.h"
@@ -55,6 +58,13 @@ struct Opened {
   }
   [[nodiscard]] views::FindingsPanel* findings() const {
     return find<views::FindingsPanel>("findingsPanel");
+  }
+  /// The first of a fallback; there is one in the sample run.
+  [[nodiscard]] const views::FindingCard* fallback() const {
+    for (const auto* card : findings()->cards()) {
+      if (card->finding().kind == analysis::FindingKind::Fallback) return card;
+    }
+    return nullptr;
   }
   [[nodiscard]] const analysis::LiveStore& store() { return window.runControl().store(); }
 
@@ -102,7 +112,8 @@ class TestWindowLayout : public QObject {
     const QTemporaryDir folder;
     Opened opened(record(folder, kWithOps), {1600, 1000});
     auto* table = opened.find<QTableView>("opsTable");
-    auto* model = static_cast<OpTimesModel*>(table->model());
+    auto* shown = static_cast<models::SortedRows*>(table->model());
+    auto* model = static_cast<OpTimesModel*>(shown->sourceModel());
     const int linear = model->rowOf(QStringLiteral("aten::linear"));
     QVERIFY(linear >= 0);
     // One a phase, six phases, thirty steps.
@@ -110,13 +121,61 @@ class TestWindowLayout : public QObject {
     QCOMPARE(model->index(linear, OpTimesModel::kPerStep).data().toString(), QString("6.0"));
     QCOMPARE(model->index(linear, OpTimesModel::kGrown).data().toString(), QString("4.0 MiB"));
     // A click on the row, then the next one of its calls: its details stand in the Selection.
-    table->selectRow(linear);
+    table->selectRow(shown->mapFromSource(model->index(linear, 0)).row());
     QTest::keyClick(&opened.window, Qt::Key_Period);
     const auto& facts = opened.find<views::EventPanel>("eventPanel")->facts();
     QVERIFY(!facts.empty());
     QCOMPARE(facts.front().value, QString("aten::linear"));
     opened.find<QToolButton>("opGroupingButton")->click();
-    QCOMPARE(model->index(0, 0).data().toString(), QString("encoder.layers.1"));
+    QCOMPARE(shown->index(0, 0).data().toString(), QString("encoder.layers.1"));
+  }
+
+  void opsAreFiltered() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), {1600, 1000});
+    auto* filter = opened.find<QLineEdit>("opFilter");
+    QVERIFY(!filter->isVisible());
+    opened.find<QAction>("filterOpsAction")->trigger();
+    QVERIFY(filter->isVisible() && opened.find<QTableView>("opsTable")->isVisible());
+    const auto* rows = opened.find<QTableView>("opsTable")->model();
+    const int all = rows->rowCount();
+    QTest::keyClicks(filter, "LINEAR");
+    QCOMPARE(rows->rowCount(), 1);
+    QCOMPARE(rows->index(0, 0).data().toString(), QString("linear"));
+    QTest::keyClick(filter, Qt::Key_Escape);
+    QCOMPARE(rows->rowCount(), all);
+  }
+
+  void theSelectionSaysWhatItShows() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    const auto* dock = opened.find<QDockWidget>("selectionDock");
+    const auto title = [dock] {
+      return static_cast<views::DockTitle*>(dock->titleBarWidget())->subtitle();
+    };
+    QCOMPARE(title(), QString("whole run"));
+    opened.fallback()->findChild<QToolButton*>("showFindingButton")->click();
+    QVERIFY2(title().startsWith("embedding_renorm_, step "), qPrintable(title()));
+    auto* clear = opened.find<QToolButton>("clearSelectionButton");
+    QVERIFY(clear->isVisible());
+    clear->click();
+    QCOMPARE(title(), QString("whole run"));
+    const auto& steps = opened.store().steps().records;
+    const std::int64_t beginNs = steps[3].begin_ns();
+    opened.window.timeAxis().select(beginNs, steps[6].begin_ns());
+    QTRY_COMPARE(title(), QString("steps 4–6"));
+    opened.window.timeAxis().select(beginNs + 1, beginNs + 2'000'001);
+    QTRY_VERIFY2(title().contains(" to "), qPrintable(title()));
+  }
+
+  void theLevelIsTheRecordings() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    const auto* level = opened.find<QToolButton>("levelButton");
+    QCOMPARE(level->text(), QString("monitor"));  // as the sample run says, and the next one
+    opened.find<QAction>("levelOffAction")->trigger();
+    QCOMPARE(level->text(), QString("monitor (next run: off)"));
+    QVERIFY(level->toolTip().contains("recorded at level monitor"));
   }
 
   /// The dialog that asks for a number may outlive the run that it was opened for.
@@ -132,8 +191,8 @@ class TestWindowLayout : public QObject {
   void aFindingLeadsToItsExample() {
     const QTemporaryDir folder;
     Opened opened(record(folder, kWithOps));
-    QVERIFY(!opened.findings()->cards().empty());
-    const auto* fallback = opened.findings()->cards().front();
+    const auto* fallback = opened.fallback();
+    QVERIFY(fallback);
     QCOMPARE(fallback->finding().ops.front(), std::string("aten::embedding_renorm_"));
     opened.window.timeAxis().fit();
     const std::int64_t whole = opened.window.timeAxis().visibleNs();
@@ -149,7 +208,7 @@ class TestWindowLayout : public QObject {
     const std::string path = record(folder, kWithOps);
     Opened opened(path);
     const std::size_t before = opened.findings()->cards().size();
-    const auto* card = opened.findings()->cards().front();
+    const auto* card = opened.fallback();
     card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
     auto* accept = opened.find<QPushButton>("acceptButton");
     QVERIFY(accept && !accept->isEnabled());  // there is no reason yet

@@ -164,6 +164,8 @@ void TestScenarioFindings::keepsAnAcceptedFallback() {
   QVERIFY2(report.out.contains(": the loss is small"), qPrintable(report.out));
   QVERIFY(!report.out.contains("Fallback: aten::embedding_renorm_"));
   QVERIFY(!report.out.contains("Fallback: aten::multi_margin_loss runs"));
+  // Of each accepted op the way there and back; the loss in backward is nobody's wish.
+  QVERIFY2(report.out.contains("(7 switches, 1 deliberate, 4 accepted"), qPrintable(report.out));
   const auto none = runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
   QCOMPARE(none.exitCode, int{kExitUsage});
   QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));

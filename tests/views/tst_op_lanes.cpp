@@ -4,6 +4,7 @@
 
 #include "analysis/op_summary.h"
 #include "analysis/op_times.h"
+#include "models/op_totals_model.h"
 #include "support/sample_run.h"
 #include "views/event_panel.h"
 #include "views/event_text.h"
@@ -66,6 +67,7 @@ int countColor(const QImage& image, const LaneRows::Row& row, const QColor& colo
   return count;
 }
 
+const QString kLongName = QStringLiteral("pt_autograd_device_thread_0");
 const test::SampleRunOptions kOps{.steps = 30, .doubleBatchAtStep = 0, .opsFromStep = 5};
 
 }  // namespace
@@ -93,6 +95,23 @@ class TestOpLanes : public QObject {
     QCOMPARE(opLanes(ops, 1).size(), std::size_t{1});
     QCOMPARE(opLanes(ops, 99).size(), std::size_t{6});
     QVERIFY(opLanes({}, 9).empty());
+  }
+
+  void aLabelThatIsCutIsWholeInItsTip() {
+    Bench bench(kOps);
+    bench.store.apply(Definitions{{}, {}, {}, {{test::kTrainingThread, kLongName.toStdString()}}});
+    bench.pane.setMostOpRows(2);
+    const auto tip = [&bench](const LaneRows::Row& row) {
+      return bench.pane.gutterTipAt({20, static_cast<int>(row.top + 3)});
+    };
+    const auto rows = bench.opRows();
+    QVERIFY2(tip(rows[0]).contains(kLongName), qPrintable(tip(rows[0])));
+    QVERIFY2(tip(rows[0]).contains("1 deeper not shown"), qPrintable(tip(rows[0])));
+    QVERIFY(tip(bench.pane.rows().of(Lane::kSyncPoints)).contains("waits for the device"));
+    QVERIFY(bench.pane.gutterTipAt({20, 2}).isEmpty());
+    // And nothing is picked through a label.
+    QVERIFY(!bench.pane.eventAt({20, static_cast<int>(rows[0].top + 3)}));
+    QVERIFY(!bench.render().isNull());
   }
 
   void lanesComeWithTheOps() {
@@ -172,6 +191,8 @@ class TestOpLanes : public QObject {
 
   void nodesOfBackwardGoByTheirOwnName() {
     QCOMPARE(opForms("autograd::engine::evaluate_function: MmBackward0").back(),
+             QString("MmBackward0"));
+    QCOMPARE(models::shortOpName("autograd::engine::evaluate_function: MmBackward0"),
              QString("MmBackward0"));
     QCOMPARE(opForms("aten::mm"), (QStringList{"aten::mm", "mm"}));
     QCOMPARE(opForms("myops::foo"), QStringList{"myops::foo"});

@@ -1,0 +1,47 @@
+#include "models/sorted_rows.h"
+
+#include "models/op_totals_model.h"
+
+namespace highwater::models {
+
+SortedRows::SortedRows(QObject* parent) : QSortFilterProxyModel(parent) {
+  setSortRole(OpTotalsModel::kSortRole);
+  setSortCaseSensitivity(Qt::CaseInsensitive);
+}
+
+void SortedRows::setNaturalOrder(int column, Qt::SortOrder order) {
+  naturalColumn_ = column;
+  naturalOrder_ = order;
+}
+
+void SortedRows::setFilter(const QString& text) {
+  filter_ = text;
+  invalidateFilter();
+}
+
+void SortedRows::sort(int column, Qt::SortOrder order) {
+  const bool natural = column == naturalColumn_ && order == naturalOrder_;
+  QSortFilterProxyModel::sort(natural ? -1 : column, natural ? Qt::AscendingOrder : order);
+}
+
+bool SortedRows::filterAcceptsRow(int row, const QModelIndex& parent) const {
+  if (filter_.isEmpty()) {
+    return true;
+  }
+  const QAbstractItemModel& source = *sourceModel();
+  const auto holds = [this](const QVariant& value) {
+    return value.userType() == QMetaType::QString &&
+           value.toString().contains(filter_, Qt::CaseInsensitive);
+  };
+  for (int column = 0; column < source.columnCount(parent); ++column) {
+    const QModelIndex cell = source.index(row, column, parent);
+    // Sort keys of numbers are numbers: what is a text is a name or a place.
+    if (holds(cell.data(OpTotalsModel::kSortRole)) ||
+        holds(cell.data(OpTotalsModel::kOpNameRole))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace highwater::models

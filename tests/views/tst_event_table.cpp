@@ -1,0 +1,176 @@
+// Tables: a head sorts by what its cells stand for, and goes on doing so while a run is live.
+#include <QHeaderView>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "models/op_totals_model.h"
+#include "models/step_model.h"
+#include "support/sample_run.h"
+#include "views/event_table.h"
+
+using namespace highwater;
+using namespace highwater::views;
+using analysis::OpTotal;
+using models::OpTotalsModel;
+using models::StepModel;
+
+namespace {
+
+OpTotal total(const std::string& op, std::uint64_t count, std::int64_t ms, std::uint64_t bytes) {
+  OpTotal each;
+  each.op = "aten::" + op;
+  each.where = "forward";
+  each.count = count;
+  each.totalNs = each.inPhasesNs = ms * 1'000'000;
+  each.bytes = bytes;
+  return each;
+}
+
+/// Counts and bytes whose texts sort otherwise: "9", "100"; "1.0 MiB", "900.0 KiB".
+const std::vector<OpTotal> kTotals = {total("b", 9, 30, 1 << 20), total("a", 100, 20, 900 << 10),
+                                      total("c", 10, 10, 2 << 20)};
+
+struct Shown {
+  models::FallbackModel model;
+  EventTable table;
+
+  Shown() {
+    model.refresh(kTotals, 1000);
+    table.setModel(&model);
+    table.setColumnWidths({100, 60, 80, 80, 80});
+    table.sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
+    table.resize(500, 200);
+    table.show();
+  }
+  [[nodiscard]] QString ops() const { return column(table, OpTotalsModel::kOp); }
+  static QString column(const EventTable& table, int column) {
+    QStringList cells;
+    for (int row = 0; row < table.model()->rowCount(); ++row) {
+      cells << table.model()->index(row, column).data().toString();
+    }
+    return cells.join(QLatin1Char(' '));
+  }
+  void clickHead(int column) {
+    QHeaderView* head = table.horizontalHeader();
+    QTest::mouseClick(head->viewport(), Qt::LeftButton, {},
+                      {head->sectionViewportPosition(column) + 20, head->height() / 2});
+  }
+};
+
+}  // namespace
+
+class TestEventTable : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aHeadSortsByValue() {
+    Shown shown;
+    QCOMPARE(shown.ops(), QString("b a c"));  // the most costly first
+    shown.clickHead(OpTotalsModel::kCount);
+    QCOMPARE(shown.ops(), QString("a c b"));
+    shown.clickHead(OpTotalsModel::kCount);
+    QCOMPARE(shown.ops(), QString("b c a"));
+    shown.clickHead(OpTotalsModel::kBytes);
+    QCOMPARE(shown.ops(), QString("c b a"));
+    shown.clickHead(OpTotalsModel::kOp);
+    QCOMPARE(shown.ops(), QString("a b c"));
+    shown.clickHead(OpTotalsModel::kTotalMs);
+    QCOMPARE(shown.ops(), QString("b a c"));
+  }
+
+  void aPickedRowIsTheModels() {
+    Shown shown;
+    shown.clickHead(OpTotalsModel::kCount);
+    QSignalSpy picked(&shown.table, &EventTable::rowPicked);
+    QTest::mouseClick(shown.table.viewport(), Qt::LeftButton, {},
+                      shown.table.visualRect(shown.table.model()->index(0, 0)).center());
+    QCOMPARE(picked.count(), 1);
+    QCOMPARE(picked.first().first().toInt(), 1);  // "a"
+    shown.table.markRow(2);
+    QCOMPARE(shown.table.currentIndex().row(), 1);
+    QCOMPARE(picked.count(), 1);
+  }
+
+  void choiceAndSelectionOutliveNews() {
+    Shown shown;
+    shown.clickHead(OpTotalsModel::kCount);
+    shown.table.markRow(0);  // "b"
+    QSignalSpy reset(&shown.model, &QAbstractItemModel::modelReset);
+    // As a summary comes: by cost, with one more op.
+    shown.model.refresh({total("c", 300, 90, 1), total("d", 50, 60, 1), total("b", 200, 50, 1),
+                         total("a", 100, 40, 1)},
+                        1000);
+    QCOMPARE(shown.ops(), QString("c b a d"));
+    QCOMPARE(shown.table.currentIndex().row(), 1);
+    QCOMPARE(reset.count(), 0);
+    QCOMPARE(shown.model.index(shown.model.rowOf("aten::d", "forward"), OpTotalsModel::kCount)
+                 .data()
+                 .toString(),
+             QString("50"));
+    // Of another range, without one of them: the order stays, the row is the owner's to mark again.
+    shown.model.refresh({total("d", 5, 60, 1), total("b", 7, 50, 1)}, 1000);
+    QCOMPARE(shown.ops(), QString("b d"));
+  }
+
+  void stepsComeNewestFirst() {
+    analysis::LiveStore store;
+    const auto run = test::makeSampleRun({.steps = 30});
+    StepModel model(&store);
+    EventTable table;
+    table.setModel(&model);
+    table.setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
+    test::forEachMessage(run, [&](const Message& message) {
+      store.apply(message);
+      model.refresh();
+    });
+    const auto cell = [&table](int row, int column) {
+      return table.model()->index(row, column).data(OpTotalsModel::kSortRole).toDouble();
+    };
+    QCOMPARE(table.model()->rowCount(), 30);
+    for (int row = 0; row < 30; ++row) QCOMPARE(cell(row, StepModel::kStep), 30.0 - row);
+    table.sortByColumn(StepModel::kTimeMs, Qt::DescendingOrder);
+    for (int row = 1; row < 30; ++row) {
+      QVERIFY(cell(row, StepModel::kTimeMs) <= cell(row - 1, StepModel::kTimeMs));
+    }
+    table.sortByColumn(StepModel::kStep, Qt::AscendingOrder);
+    QCOMPARE(cell(0, StepModel::kStep), 1.0);
+    table.sortByColumn(StepModel::kLoss, Qt::AscendingOrder);  // unread ones are less than any
+    QVERIFY(cell(0, StepModel::kLoss) < cell(29, StepModel::kLoss));
+  }
+
+  void namesTakeRoomThatIsThere() {
+    models::FallbackModel model;
+    model.refresh(kTotals, 1000);
+    EventTable table;
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
+    table.setColumnWidths({150, 60, 80, 110, 80});
+    table.show();
+    table.resize(600, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 150);
+    table.resize(1000, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 300);
+    table.resize(600, 200);
+    table.setColumnWidth(OpTotalsModel::kOp, 170);  // as the user does
+    table.resize(1000, 200);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 170);
+  }
+
+  void aFilterLooksAtNamesAndPlaces() {
+    Shown shown;
+    shown.table.setFilter("ATEN::A");
+    QCOMPARE(shown.ops(), QString("a"));
+    shown.table.setFilter("forw");
+    QCOMPARE(shown.ops(), QString("b a c"));
+    shown.table.setFilter("100");  // a number is no name
+    QCOMPARE(shown.ops(), QString());
+    QVERIFY(!shown.table.grab().isNull());
+    shown.table.markRow(1);  // hidden
+    QVERIFY(!shown.table.currentIndex().isValid());
+    shown.table.setFilter({});
+    QCOMPARE(shown.ops(), QString("b a c"));
+  }
+};
+
+QTEST_MAIN(TestEventTable)
+#include "tst_event_table.moc"
