@@ -44,10 +44,10 @@ struct Share {
   [[nodiscard]] double share() const { return callMs / queueMs; }
 };
 
-enum class Expected { kQueued, kWaited };
+enum class Expected { kQueues, kWaits };
 
 bool isClear(const Share& share, Expected expected) {
-  return share.share() <= kQueued || (expected == Expected::kWaited && share.share() >= kWaited);
+  return share.share() <= kQueued || (expected == Expected::kWaits && share.share() >= kWaited);
 }
 
 Share shareOf(Call call, Expected expected) {
@@ -75,7 +75,7 @@ std::vector<Measure> measuresOf(const Share& share) {
 }
 
 CheckResult queues(Call call) {
-  const Share share = shareOf(call, Expected::kQueued);
+  const Share share = shareOf(call, Expected::kQueues);
   const auto measures = measuresOf(share);
   if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
   if (share.share() <= kQueued) return passed("was queued, and did not wait", measures);
@@ -144,7 +144,7 @@ std::string knownOpIn(Call call) {
 }
 
 CheckResult waits(const WaitingOp& op) {
-  const Share share = shareOf(op.call, Expected::kWaited);
+  const Share share = shareOf(op.call, Expected::kWaits);
   const auto measures = measuresOf(share);
   if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
   if (share.share() <= kQueued) return failed("did not wait for the queue", measures);

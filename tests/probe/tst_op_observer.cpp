@@ -116,7 +116,9 @@ void TestOpObserver::recordsOpsOfForward() {
   QCOMPARE(linear[0].depth(), std::uint16_t{0});
   QCOMPARE(linear[0].phase(), events::Phase::Forward);
   QCOMPARE(linear[0].backward(), std::uint8_t{0});
-  QCOMPARE(linear[0].grown_bytes(), std::uint64_t{256});
+  // Its 72 bytes take the smallest idle buffer: of 512 where the queue still holds those of 256.
+  QVERIFY2(linear[0].grown_bytes() == 256 || linear[0].grown_bytes() == 512,
+           qPrintable(QString::number(linear[0].grown_bytes())));
   QVERIFY(linear[0].current_bytes() > 0);
   QCOMPARE(stream_.nameOf(linear[0].shapes()), std::string("[6, 4] float32, [3, 4] float32"));
   QCOMPARE(stream_.definitions.modulePath(linear[0].module_id()), std::string("layers.0"));
