@@ -31,7 +31,9 @@ class TestOptionValues : public QObject {
   }
 
   void doesNotRepeatAWholeFile() {
-    const std::string huge = std::string(199, 'x') + "\xc3\xa4" + std::string(100'000, 'x');
+    std::string huge(199, 'x');
+    huge += "\xc3\xa4";
+    huge.append(100'000, 'x');
     const std::string said = refusedValue("--seq", huge, "a number").message;
     QVERIFY(said.size() < 300);
     QVERIFY2(said.ends_with("xxx…\"; give a number"), said.c_str());
