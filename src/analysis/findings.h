@@ -69,9 +69,9 @@ inline constexpr double kEveryStepShare = 0.9;
 /// The share of a step that the device must starve by one cause (and batch assembly take): below a
 /// fifth a loader on another thread gains little.
 inline constexpr double kLeastStarvedShare = 0.2;
-/// Below this step time a wait that counts as near zero may be a quarter of the step: whether the
-/// device kept up with the host cannot be told.
-inline constexpr double kLeastStarvedStepMs = 2;
+/// Below this step time a wait that counts as near zero may be more than a tenth of the step:
+/// whether the device kept up with the host cannot be told.
+inline constexpr double kLeastStarvedStepMs = 5;
 /// What current must grow by in a step: 16 MiB in a thousand.
 inline constexpr double kLeastGrowthBytes = 16.0 * 1024;
 /// What driver must grow by with a new shape. A compiled graph of one op is some ten KiB, and a

@@ -141,7 +141,8 @@ std::string basisText(std::size_t steps) {
 std::string queueingText(const JudgedSteps& steps, const IdleTime& idle, std::size_t counted,
                          const Queued& queued) {
   std::string text =
-      "when the host came to wait, the device had done all that was queued: it was idle for " +
+      "when the host came to wait, the device had done all that was queued: it may have been idle "
+      "for " +
       msText(idle.low) + " to " + msText(idle.high) + " a step, half is taken" + basisText(counted);
   if (queued.ms > 0) {
     text +=
@@ -155,7 +156,8 @@ void judgeCause(const JudgedSteps& steps, const CauseOfIdle& idle, std::size_t c
                 Findings& findings) {
   const auto words = std::find_if(kWords.begin(), kWords.end(),
                                   [&](const Words& each) { return each.cause == idle.cause; });
-  if (words == kWords.end()) return;  // a fallback is a finding of its own
+  // A fallback is a finding of its own, and an evaluation is no part of the steps.
+  if (words == kWords.end()) return;
   const double costMs = idle.p50.probable;
   if (costMs < kLeastStarvedShare * steps.medianMs) return;
   const bool queueing = idle.cause == IdleCause::Queueing;
@@ -175,9 +177,12 @@ void judgeCause(const JudgedSteps& steps, const CauseOfIdle& idle, std::size_t c
 
 void judgeHost(const JudgedSteps& steps, Findings& findings) {
   if (!steps.store.hasQueue()) return;
-  const IdleSummary idle = estimateIdle(steps.store);
   const Assembly assembly = assemblyOf(steps);
   const bool spans = assembly.steps >= kLeastJudgedSteps;
+  const bool assembles = assembly.assemblyMs >= kLeastStarvedShare * steps.medianMs;
+  // The estimate looks at the whole run.
+  if (steps.medianMs < kLeastStarvedStepMs && !assembles) return;
+  const IdleSummary idle = estimateIdle(steps.store);
   if (spans) judgeAssembly(steps, assembly, idle, findings);
   if (idle.steps.size() < kLeastJudgedSteps || steps.medianMs < kLeastStarvedStepMs) return;
   for (const CauseOfIdle& each : idle.causes) {

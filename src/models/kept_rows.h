@@ -1,28 +1,37 @@
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace highwater::models {
 
-/// Orders `fresh` as `shown` is: the rows that `shown` has first, then the new ones. False where a
-/// row of `shown` is gone: then the model has to start over. `same(a, b)` tells whether two rows
-/// stand for the same thing. With it a row keeps its place in a model, and so its selection in a
-/// view, whatever its numbers do; the order on screen is a proxy's. Of very many rows, which nobody
-/// reads one by one, it looks only whether they are in order.
-inline constexpr std::size_t kMostKeptRows = 2000;
-
-template <typename Row, typename Same>
-bool keepPlaces(const std::vector<Row>& shown, std::vector<Row>& fresh, Same&& same) {
+/// Orders `fresh` as `shown` is: the rows that `shown` has first, then the new ones. False, with
+/// `fresh` as it was, where a row of `shown` is gone: then the model has to start over.
+/// `keyOf(row)` tells what a row stands for, as a value that std::hash takes; no two rows have the
+/// same. With it a row keeps its place in a model, and so its selection in a view, whatever its
+/// numbers do; the order on screen is a proxy's.
+template <typename Row, typename KeyOf>
+bool keepPlaces(const std::vector<Row>& shown, std::vector<Row>& fresh, KeyOf&& keyOf) {
   if (fresh.size() < shown.size()) return false;
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (shown.size() > kMostKeptRows && !same(fresh[i], shown[i])) return false;
-    const auto from = fresh.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto found =
-        std::find_if(from, fresh.end(), [&](const Row& row) { return same(row, shown[i]); });
-    if (found == fresh.end()) return false;
-    std::rotate(from, found, found + 1);
+  std::unordered_map<decltype(keyOf(shown.front())), std::size_t> places;
+  for (std::size_t i = 0; i < fresh.size(); ++i) places.emplace(keyOf(fresh[i]), i);
+  std::vector<std::size_t> order;
+  std::vector<bool> kept(fresh.size());
+  for (const Row& row : shown) {
+    const auto found = places.find(keyOf(row));
+    if (found == places.end() || kept[found->second]) return false;
+    kept[found->second] = true;
+    order.push_back(found->second);
   }
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (!kept[i]) order.push_back(i);
+  }
+  std::vector<Row> ordered;
+  ordered.reserve(fresh.size());
+  for (const std::size_t i : order) ordered.push_back(std::move(fresh[i]));
+  fresh = std::move(ordered);
   return true;
 }
 

@@ -19,8 +19,9 @@ QString msText(std::int64_t ns) {
   return QString::number(static_cast<double>(ns) / kNsPerMs, 'f', 2);
 }
 
-bool sameKey(const OpTime& a, const OpTime& b) {
-  return a.op == b.op && (!a.op.empty() || a.module == b.module);
+/// What a row stands for: its op or, where the rows are modules, its module.
+std::string keyOf(const OpTime& time) {
+  return time.op.empty() ? '\n' + time.module : time.op;
 }
 
 /// Without a module: the loss, the optimizer, what the loop itself calls.
@@ -48,7 +49,7 @@ void OpTimesModel::setGrouping(Grouping grouping) {
 }
 
 void OpTimesModel::take(std::vector<OpTime> rows) {
-  if (rows_.empty() || !keepPlaces(rows_, rows, sameKey)) {
+  if (rows_.empty() || !keepPlaces(rows_, rows, keyOf)) {
     beginResetModel();
     rows_ = std::move(rows);
     endResetModel();

@@ -13,8 +13,9 @@ using analysis::OpTotal;
 
 namespace {
 
-bool sameKey(const OpTotal& a, const OpTotal& b) {
-  return a.op == b.op && a.where == b.where && a.kind == b.kind;
+/// What a row stands for: its op, where it ran, and what kind of wait it was.
+std::string keyOf(const OpTotal& total) {
+  return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
 }
 
 QString percent(double share) {
@@ -36,7 +37,7 @@ QString shortOpName(const std::string& op) {
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
   std::vector<OpTotal> rows = totals;
   stepsMs_ = stepsMs;
-  if (totals_.empty() || !keepPlaces(totals_, rows, sameKey)) {
+  if (totals_.empty() || !keepPlaces(totals_, rows, keyOf)) {
     beginResetModel();
     totals_ = std::move(rows);
     endResetModel();

@@ -1,6 +1,7 @@
 #include "models/sorted_rows.h"
 
 #include "models/op_totals_model.h"
+#include "models/step_model.h"
 
 namespace highwater::models {
 
@@ -22,6 +23,20 @@ void SortedRows::setFilter(const QString& text) {
 void SortedRows::sort(int column, Qt::SortOrder order) {
   const bool natural = column == naturalColumn_ && order == naturalOrder_;
   QSortFilterProxyModel::sort(natural ? -1 : column, natural ? Qt::AscendingOrder : order);
+}
+
+void SortedRows::setSourceModel(QAbstractItemModel* model) {
+  steps_ = qobject_cast<StepModel*>(model);
+  QSortFilterProxyModel::setSourceModel(model);
+}
+
+bool SortedRows::lessThan(const QModelIndex& left, const QModelIndex& right) const {
+  // Of steps there may be a million, and a QVariant for each look at one is most of a sort.
+  if (steps_) {
+    return steps_->sortKey(left.row(), left.column()) <
+           steps_->sortKey(right.row(), right.column());
+  }
+  return QSortFilterProxyModel::lessThan(left, right);
 }
 
 bool SortedRows::filterAcceptsRow(int row, const QModelIndex& parent) const {

@@ -4,6 +4,8 @@
 
 namespace highwater::models {
 
+class StepModel;
+
 /// The rows of a table in the order that the user chose, by OpTotalsModel::kSortRole; while the
 /// numbers change they stay in order. With a filter, those with its text in an op or a place.
 class SortedRows final : public QSortFilterProxyModel {
@@ -18,11 +20,14 @@ class SortedRows final : public QSortFilterProxyModel {
   void setFilter(const QString& text);
 
   void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
+  void setSourceModel(QAbstractItemModel* model) override;
 
  protected:
+  [[nodiscard]] bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
   [[nodiscard]] bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
  private:
+  const StepModel* steps_ = nullptr;  ///< the source, where it is that
   int naturalColumn_ = -1;
   Qt::SortOrder naturalOrder_ = Qt::AscendingOrder;
   QString filter_;

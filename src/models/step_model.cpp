@@ -1,5 +1,6 @@
 #include "models/step_model.h"
 
+#include <cmath>
 #include <limits>
 
 #include "core/units.h"
@@ -47,17 +48,26 @@ int StepModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : kColumns;
 }
 
-QVariant StepModel::sortKey(std::size_t record, int column) const {
+double StepModel::sortKey(int row, int column) const {
+  const std::size_t record = recordOf(row);
+  if (record >= store_->steps().records.size()) return 0;
   const events::StepRecord& step = store_->steps().records[record];
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (column) {
     case kTimeMs:
-      return qlonglong(step.duration_ns());
-    case kTokensPerS:
-      return store_->steps().tokensPerS[record];
-    case kLoss:
-      return step.loss_read() ? double(step.loss()) : -std::numeric_limits<double>::infinity();
+      return static_cast<double>(step.duration_ns());
+    case kTokensPerS: {
+      const double rate = store_->steps().tokensPerS[record];
+      return std::isnan(rate) ? -1 : rate;
+    }
+    case kLoss: {
+      if (!step.loss_read()) return -kInfinity;
+      // A NaN has no order: a training that diverged is the worst there is.
+      const double loss = step.loss();
+      return std::isnan(loss) ? kInfinity : loss;
+    }
     case kPeak:
-      return qulonglong(step.peak_current_bytes());
+      return static_cast<double>(step.peak_current_bytes());
     case kBatch:
       return step.batch_size();
     case kSequence:
@@ -82,7 +92,7 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
                                      : tr("The largest sample of current allocated");
   }
   if (role == OpTotalsModel::kSortRole) {
-    return sortKey(record, index.column());
+    return sortKey(index.row(), index.column());
   }
   if (role != Qt::DisplayRole) {
     return {};

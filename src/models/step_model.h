@@ -21,6 +21,9 @@ class StepModel final : public QAbstractTableModel {
   [[nodiscard]] std::size_t recordOf(int row) const;
   [[nodiscard]] int rowOf(std::size_t record) const;
 
+  /// What a cell sorts by: never NaN; 0 for a row that the store has dropped since.
+  [[nodiscard]] double sortKey(int row, int column) const;
+
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
@@ -28,8 +31,6 @@ class StepModel final : public QAbstractTableModel {
                       int role = Qt::DisplayRole) const override;
 
  private:
-  [[nodiscard]] QVariant sortKey(std::size_t record, int column) const;
-
   const analysis::LiveStore* store_;
   std::size_t rows_ = 0;
   std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< tell an append from anything else

@@ -12,7 +12,7 @@ enum class AutogradThread : std::uint8_t {
 };
 
 /// That of the calling thread, by the engine's function that its stack begins in; PyTorch names
-/// such threads too, but not on macOS. Some microseconds a frame.
+/// such threads too, but not on macOS. Takes some milliseconds.
 [[nodiscard]] AutogradThread autogradThread();
 
 }  // namespace highwater::probe

@@ -20,9 +20,9 @@ class BatchCollector {
 
   /// Calls `send` once or more with what was added, and forgets it. Memory samples come from more
   /// than one thread: they leave in the order of their time, and those after `completeUpToNs` wait
-  /// for the next call. So do sync points and fallbacks from the first one on whose call site
-  /// `isDefined` does not know: the batches are then complete up to that one. Does nothing where
-  /// there is nothing to say.
+  /// for the next call. So do sync points and fallbacks from the first one whose call site is not
+  /// defined yet, which `isDefined` tells: the batches are then complete up to that one. Does
+  /// nothing where there is nothing to say.
   void flush(std::int64_t completeUpToNs, const std::function<bool(CallSiteId)>& isDefined,
              const std::function<void(const EventBatch&)>& send);
 

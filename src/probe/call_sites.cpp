@@ -1,6 +1,5 @@
 #include "probe/call_sites.h"
 
-#include <dlfcn.h>
 #include <execinfo.h>
 
 #include <algorithm>
@@ -59,18 +58,6 @@ std::vector<SourcePlace> placesInProcess(const void* returnAddress) {
   return known.emplace(returnAddress, symbolizer->placesOf(returnAddress)).first->second;
 }
 
-/// The library that holds an address, as the dynamic linker knows it; its base is null where there
-/// is none.
-struct Found {
-  const void* base = nullptr;
-  std::string_view file;
-};
-Found libraryAt(const void* address) {
-  Dl_info info{};
-  if (!::dladdr(address, &info) || !info.dli_fbase || !info.dli_fname) return {};
-  return {info.dli_fbase, info.dli_fname};
-}
-
 // Unwinding takes some hundred nanoseconds a frame. The user's innermost frames are nearly always
 // among the first; where PyTorch's own fill those (dispatch, autograd, once more for each op that
 // calls another), it is worth looking further.
@@ -118,7 +105,7 @@ void CallSites::ignoreLibrary(std::string prefix) {
 }
 
 CallSites::Owner CallSites::ownerOf(const void* address) {
-  const Found library = libraryAt(address);
+  const LoadedLibrary library = libraryAt(address);
   if (!library.base) return Owner::kSystem;
   const auto known = libraries_.find(library.base);
   if (known != libraries_.end()) return known->second.owner;
@@ -128,12 +115,14 @@ CallSites::Owner CallSites::ownerOf(const void* address) {
   if (beginsWithOneOf(name, kSystemLibraries) || beginsWithOneOf(name, ignored_)) {
     owner = Owner::kSystem;
   }
-  libraries_.emplace(library.base, Library{std::string(library.file), owner});
+  libraries_.emplace(library.base, Library{library.file, owner});
   return owner;
 }
 
-bool CallSites::isInKnownLibrary(const void* address) const {
-  return libraries_.count(libraryAt(address).base) > 0;
+bool CallSites::areInKnownLibraries(const std::vector<const void*>& frames) const {
+  return std::all_of(frames.begin(), frames.end(), [this](const void* address) {
+    return libraries_.count(libraryAt(address).base) > 0;
+  });
 }
 
 void CallSites::noticeUnloads() {
@@ -141,15 +130,17 @@ void CallSites::noticeUnloads() {
   const std::lock_guard lock(mutex_);
   if (unloaded == unloaded_) return;
   unloaded_ = unloaded;
-  std::erase_if(libraries_, [](const auto& known) {
-    const Found now = libraryAt(known.first);
+  const std::size_t gone = std::erase_if(libraries_, [](const auto& known) {
+    const LoadedLibrary now = libraryAt(known.first);
     return now.base != known.first || now.file != known.second.file;
   });
-  const std::size_t forgotten = std::erase_if(ids_, [this](const auto& known) {
-    return !std::all_of(known.first.begin(), known.first.end(),
-                        [this](const void* address) { return isInKnownLibrary(address); });
-  });
-  if (forgotten > 0) generation_.fetch_add(1, std::memory_order_release);
+  if (gone == 0) return;
+  std::erase_if(ids_, [this](const auto& known) { return !areInKnownLibraries(known.first); });
+  // It is too late to learn what these were.
+  for (Pending& pending : pending_) {
+    if (!areInKnownLibraries(pending.frames)) pending.frames.clear();
+  }
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 std::vector<const void*> CallSites::usersFrames(std::span<const void* const> stack,

@@ -80,7 +80,7 @@ class CallSites {
   };
 
   [[nodiscard]] Owner ownerOf(const void* address);
-  [[nodiscard]] bool isInKnownLibrary(const void* address) const;
+  [[nodiscard]] bool areInKnownLibraries(const std::vector<const void*>& frames) const;
   [[nodiscard]] std::vector<const void*> usersFrames(std::span<const void* const> stack,
                                                      const void* from);
   [[nodiscard]] std::optional<Pending> nextPending();

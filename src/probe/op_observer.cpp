@@ -61,7 +61,7 @@ std::string engineThreadName() {
   if (owned.stack && owned.observer == observer) {
     owned.stack->forgetNameAddresses();  // ops of it may be open
   } else {
-    recorder->nameThread(engineThreadName());
+    if (!recorder->hasLane()) recorder->nameThread(engineThreadName());
     owned.stack = std::make_unique<OpStack>(*recorder, recorder->lane());
     owned.observer = observer;
   }
@@ -161,8 +161,10 @@ OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
     : recorder_(recorder), deregistrations_(std::make_unique<Deregistrations>()) {
   watchDevice(device);
   CallSiteCache::warmUp();
-  Recorder::setActive(&recorder);
+  // In this order: a callback that still runs for the last observer must not take its stack for one
+  // of this recorder.
   observers.fetch_add(1, std::memory_order_acq_rel);
+  Recorder::setActive(&recorder);
   activeGeneration.fetch_add(1, std::memory_order_acq_rel);
   const auto add = [](auto begin, auto end) {
     const auto handle = at::addGlobalCallback(

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <mach-o/dyld.h>
 #include <pthread.h>
 #include <sys/qos.h>
@@ -16,6 +17,13 @@ void countUnload(const mach_header* /*header*/, std::intptr_t /*slide*/) {
 }
 
 }  // namespace
+
+LoadedLibrary libraryAt(const void* address) {
+  // It looks for a symbol too; what would not is not public.
+  Dl_info info{};
+  if (!::dladdr(address, &info) || !info.dli_fbase || !info.dli_fname) return {};
+  return {info.dli_fbase, info.dli_fname};
+}
 
 std::uint64_t unloadedLibraries() {
   static const bool counts = (_dyld_register_func_for_remove_image(&countUnload), true);

@@ -45,12 +45,16 @@ void Recorder::lookAtClock() {
 Recorder::~Recorder() = default;
 
 ThreadLane& Recorder::lane() {
-  if (ownLane.recorder == id_) return *ownLane.lane;
+  if (hasLane()) return *ownLane.lane;
   return addLane("");
 }
 
+bool Recorder::hasLane() const {
+  return ownLane.recorder == id_;
+}
+
 void Recorder::nameThread(std::string name) {
-  if (ownLane.recorder != id_) addLane(std::move(name));
+  if (!hasLane()) addLane(std::move(name));
 }
 
 ThreadLane& Recorder::addLane(std::string name) {

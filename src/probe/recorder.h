@@ -58,6 +58,8 @@ class Recorder {
 
   /// The calling thread's lane, made at the first call.
   [[nodiscard]] ThreadLane& lane();
+  /// Whether the calling thread has a lane already, and with it a name.
+  [[nodiscard]] bool hasLane() const;
   /// Names the calling thread, where it has no lane yet.
   void nameThread(std::string name);
   /// All lanes, for the sender; empty ones of threads that ended are forgotten.

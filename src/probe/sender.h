@@ -24,9 +24,10 @@ class Sender {
     std::chrono::nanoseconds heartbeatEvery = std::chrono::milliseconds(200);
     /// A span older than this is published while it is open, as often as a heartbeat.
     std::chrono::nanoseconds openSpanAfter = std::chrono::milliseconds(100);
-    /// At the end of a run, how long the call sites that are not known yet are waited for; those
-    /// that it does not suffice for are sent as unknown.
-    std::chrono::nanoseconds lookUpFor = std::chrono::seconds(5);
+    /// At the end of a run, how long the call sites that are not known yet are waited for, and then
+    /// for the one that is being looked up; the others are sent as unknown. Well under the time
+    /// that the session gives a worker to stop (session.cpp, kStopGrace).
+    std::chrono::nanoseconds lookUpFor = std::chrono::seconds(2);
   };
 
   Sender(Recorder& recorder, FrameWriter& writer, Options options);

@@ -137,7 +137,13 @@ void EventTable::setNaturalOrder(int column, Qt::SortOrder order) {
 
 void EventTable::setFilter(const QString& text) {
   filter_ = text;
+  // Where the current row is hidden, Qt takes its neighbour: that is nobody's pick.
+  const QModelIndex current = currentIndex();
+  const int picked = current.isValid() ? sorted_.mapToSource(current).row() : -1;
+  marking_ = true;
   sorted_.setFilter(text);
+  marking_ = false;
+  markRow(picked);
   viewport()->update();
 }
 

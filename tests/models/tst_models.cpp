@@ -1,12 +1,15 @@
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
 #include <QTest>
+#include <limits>
+#include <vector>
 
 #include "analysis/run_summary.h"
 #include "models/log_model.h"
 #include "models/now_model.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
+#include "models/sorted_rows.h"
 #include "models/step_model.h"
 #include "support/sample_run.h"
 
@@ -40,6 +43,7 @@ class TestModels : public QObject {
   void opTotalsKeepRowsWhileTheOpsStayTheSame();
   void opTimesByOpAndByModule();
   void stepsComeNewestFirstAndGrow();
+  void stepsSortWithALossThatIsNone();
   void stepsResetForAnotherRun();
   void nowFillsAsTheRunGoesOn();
   void nowShowsTheGpuWhereItIsKnown();
@@ -130,6 +134,30 @@ void TestModels::opTimesByOpAndByModule() {
   QCOMPARE(model.rowOf(QStringLiteral("aten::linear")), -1);
   model.refresh({});
   QCOMPARE(model.rowCount(), 0);
+}
+
+void TestModels::stepsSortWithALossThatIsNone() {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<events::StepRecord> steps;
+  for (const float loss : {3.0F, kNan, 1.0F, kNan, 2.0F}) {
+    const auto number = static_cast<std::uint32_t>(steps.size() + 1);
+    steps.emplace_back(number * 1'000'000, 1'000'000, 0, 0, -1, number, 1, 1, 1, loss, 1, 0);
+  }
+  EventBatch batch;
+  batch.completeUpToNs = 10'000'000;
+  batch.steps = steps;
+  LiveStore store;
+  store.apply(batch);
+  StepModel model(&store);
+  SortedRows sorted;
+  sorted.setSourceModel(&model);
+  sorted.sort(StepModel::kLoss);
+  QStringList losses;
+  for (int row = 0; row < sorted.rowCount(); ++row) {
+    losses << sorted.index(row, StepModel::kLoss).data().toString();
+  }
+  QCOMPARE(losses.mid(0, 3), QStringList({"1.0000", "2.0000", "3.0000"}));
+  QCOMPARE(sorted.rowCount(), 5);
 }
 
 void TestModels::stepsComeNewestFirstAndGrow() {

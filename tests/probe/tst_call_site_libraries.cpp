@@ -3,6 +3,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <array>
 #include <string>
 
 #include "core/definition_table.h"

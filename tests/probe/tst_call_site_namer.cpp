@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "probe/sender.h"
 #include "stream_host.h"
@@ -56,6 +58,12 @@ class Gate {
   bool open_ = false;
 };
 
+/// Opens it however the test ends: a sender waits for what is looked up.
+struct OpensAtEnd {
+  Gate& gate;
+  ~OpensAtEnd() { gate.open(); }
+};
+
 constexpr Sender::Options kQuick = {1ms, 5ms, 100ms, 60s};
 
 }  // namespace
@@ -81,6 +89,7 @@ void TestCallSiteNamer::sendsOnWhileAPlaceIsLookedUp() {
   FrameWriter writer(host.theirs);
   QVERIFY(writer.send(hello(recorder.clock())).ok());
   Sender sender(recorder, writer, kQuick);
+  const OpensAtEnd opens{gate};
   sender.start();
   recordSync(recorder, kNoId);
   QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 1, 10'000);

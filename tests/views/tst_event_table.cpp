@@ -170,6 +170,21 @@ class TestEventTable : public QObject {
     shown.table.setFilter({});
     QCOMPARE(shown.ops(), QString("b a c"));
   }
+  void aFilterPicksNothing() {
+    Shown shown;
+    QSignalSpy picked(&shown.table, &EventTable::rowPicked);
+    shown.table.selectRow(1);  // a
+    QCOMPARE(picked.count(), 1);
+    shown.table.setFilter("aten::b");
+    QCOMPARE(shown.ops(), QString("b"));
+    QVERIFY(!shown.table.currentIndex().isValid());
+    shown.table.setFilter({});
+    shown.table.selectRow(0);  // b
+    QCOMPARE(picked.count(), 2);
+    shown.table.setFilter("aten::b");
+    QCOMPARE(shown.table.currentIndex().row(), 0);
+    QCOMPARE(picked.count(), 2);
+  }
 };
 
 QTEST_MAIN(TestEventTable)
