@@ -126,9 +126,8 @@ class RecordRun final : public QObject {
   }
 
   [[nodiscard]] std::string recordingLine() const {
-    std::error_code ignored;
-    const auto bytes = std::filesystem::file_size(options_.output, ignored);
-    return options_.output + (ignored ? "" : " (" + formatBytes(bytes) + ")");
+    const std::uint64_t bytes = output_.fileBytes();
+    return options_.output + (bytes == 0 ? "" : " (" + formatBytes(bytes) + ")");
   }
 
   void printEnd(const RunEnd& end) const {

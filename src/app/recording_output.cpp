@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/option_values.h"
 #include "store/writer_lock.h"
 #include "wire/codec.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostShownBytes = 200;
 // What a worker sends while it starts is a few kilobytes.
 constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
 
@@ -55,8 +55,7 @@ Result<void> checkOutput(const fs::path& path, bool force) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(path, error);
   if (error && status.type() != fs::file_type::not_found) {
-    return failure(path.string().substr(0, kMostShownBytes) +
-                   " cannot be written: " + error.message());
+    return failure(shortened(path.string()) + " cannot be written: " + error.message());
   }
   if (fs::is_directory(path, ignored)) {
     return Error{ErrorCode::kExists, path.string() + " is a folder; name a file"};

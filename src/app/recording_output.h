@@ -31,6 +31,7 @@ class RecordingOutput final : public MessageSink {
   [[nodiscard]] std::string errorText() const;
   /// Writes what is queued and closes; nothing to do where begin() was never called.
   [[nodiscard]] Result<void> close();
+  /// With the WAL, where one is left.
   [[nodiscard]] std::uint64_t fileBytes() const;
 
  private:

@@ -81,8 +81,7 @@ Result<void> RunControl::run() {
   connect(session_.get(), &Session::received, this, [this] {
     if (writer_ && !writerProblemTold_ && !writer_->errorText().empty()) {
       writerProblemTold_ = true;
-      emit problem(tr("The recording cannot be written: %1")
-                       .arg(QString::fromStdString(writer_->errorText())));
+      emit problem(QString::fromStdString(writer_->errorText()));
     }
     emit dataChanged();
   });
@@ -173,10 +172,12 @@ void RunControl::setProbeLevel(const SetProbeLevel& change) {
 
 Result<void> RunControl::acceptFallback(const std::string& op, bool accepted,
                                         const std::string& reason) {
+  FallbackAcceptance acceptance{op, accepted, reason, unixNs()};
   if (accepted) {
-    if (auto fine = checkReason(reason); !fine) return fine.error();
+    auto checked = checkReason(reason);
+    if (!checked) return checked.error();
+    acceptance.reason = std::move(*checked);
   }
-  const FallbackAcceptance acceptance{op, accepted, reason, unixNs()};
   if (live()) {
     session_->acceptFallback(acceptance);
     return {};
@@ -233,8 +234,7 @@ void RunControl::closeWriter() {
     writer_->discard();  // the worker never spoke: there is nothing to keep
     recordingPath_.clear();
   } else if (auto closed = writer_->close(); !closed && !writerProblemTold_) {
-    emit problem(tr("The recording could not be completed: %1")
-                     .arg(QString::fromStdString(closed.error().message)));
+    emit problem(QString::fromStdString(closed.error().message));
   }
   writer_.reset();
   closedBytes_ = bytesOf(recordingPath_);

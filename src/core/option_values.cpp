@@ -10,14 +10,6 @@ namespace {
 // What is shown of a value: a file may have been given in the place of a name.
 constexpr std::size_t kMostShownBytes = 200;
 
-/// Not in the middle of a character of UTF-8.
-std::string shortened(std::string_view text) {
-  if (text.size() <= kMostShownBytes) return std::string(text);
-  std::size_t end = kMostShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
-}
-
 /// How many letters must be changed, added, left out, or swapped with the next.
 std::size_t editDistance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before, above, row(to.size() + 1);
@@ -36,6 +28,17 @@ std::size_t editDistance(std::string_view from, std::string_view to) {
 }
 
 }  // namespace
+
+std::string shortened(std::string_view text) {
+  if (text.size() <= kMostShownBytes) return std::string(text);
+  return std::string(cutText(text, kMostShownBytes)) + "…";
+}
+
+std::string_view cutText(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
 
 Error refusedValue(std::string_view name, std::string_view text, std::string_view allowed) {
   return usageError(std::string(name) + " is \"" + shortened(text) + "\"; give " +

@@ -12,6 +12,11 @@
 /// What the value of an option may be, refused in one form: NAME is "TEXT"; give what is allowed.
 namespace highwater {
 
+/// The first `most` bytes of a text, or up to 3 fewer: not in the middle of a character of UTF-8.
+[[nodiscard]] std::string_view cutText(std::string_view text, std::size_t most);
+/// As much of a value as a message shows, 200 bytes: with "…" where that is not all of it.
+[[nodiscard]] std::string shortened(std::string_view text);
+
 /// kUsage: what was given, and what is allowed.
 [[nodiscard]] Error refusedValue(std::string_view name, std::string_view text,
                                  std::string_view allowed);

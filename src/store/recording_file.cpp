@@ -46,6 +46,17 @@ int createEmpty(const fs::path& path) {
   return 0;
 }
 
+/// Of the file that createEmpty() made. One that may not be locked does not stay, unless somebody
+/// else has begun to write it meanwhile.
+Result<WriterLock> lockEmpty(const fs::path& path) {
+  auto lock = WriterLock::take(path);
+  std::error_code ignored;
+  if (!lock && lock.error().code != ErrorCode::kExists && fs::file_size(path, ignored) == 0) {
+    fs::remove(path, ignored);
+  }
+  return lock;
+}
+
 }  // namespace
 
 void removeCompanions(const fs::path& database) {
@@ -55,9 +66,13 @@ void removeCompanions(const fs::path& database) {
   }
 }
 
+fs::path walOf(const fs::path& database) {
+  return withSuffix(database, "-wal");
+}
+
 std::uint64_t sizeWithWal(const fs::path& database) {
   std::uint64_t bytes = 0;
-  for (const fs::path& part : {database, withSuffix(database, "-wal")}) {
+  for (const fs::path& part : {database, walOf(database)}) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(part, error);
     if (!error) bytes += size;
@@ -90,7 +105,7 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
 
 /// The empty file is there already.
 Result<RecordingFile> RecordingFile::createNew(const fs::path& path) {
-  auto lock = WriterLock::take(path);
+  auto lock = lockEmpty(path);
   if (!lock) return lock.error();
   // Of a file that was deleted, or is being written without a name: none of it belongs to this one.
   removeCompanions(path);
@@ -109,7 +124,7 @@ Result<RecordingFile> RecordingFile::createBeside(const fs::path& path) {
                                                   std::to_string(::getpid()) + ".new");
   fs::remove(beside, error);  // of an earlier process with our number
   if (const int failed = createEmpty(beside); failed != 0) return createError(target, failed);
-  auto lock = WriterLock::take(beside);
+  auto lock = lockEmpty(beside);
   if (!lock) return lock.error();
   return RecordingFile(target, beside, std::move(*lock), std::move(*oldLock));
 }
@@ -123,6 +138,11 @@ Result<void> RecordingFile::moveIntoPlace() {
   };
   if (fs::exists(fs::symlink_status(target_, error)) && !oldLock_.isAt(target_)) {
     return kept("another file has come to that name meanwhile");
+  }
+  // Without the WAL beside it, SQLite would not find the end of the recording.
+  const std::uintmax_t left = fs::file_size(walOf(current_), error);
+  if (!error && left > 0) {
+    return kept(quoted(walOf(current_)) + " could not be written into the recording");
   }
   // SQLite would replay an old WAL into the new file.
   removeCompanions(target_);

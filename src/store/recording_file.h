@@ -10,6 +10,8 @@ namespace highwater::store {
 
 /// Removes a SQLite file's companions (-wal, -shm, -journal).
 void removeCompanions(const std::filesystem::path& database);
+/// The name of a SQLite file's WAL.
+[[nodiscard]] std::filesystem::path walOf(const std::filesystem::path& database);
 /// The size of a SQLite file and its WAL; 0 where there is none.
 [[nodiscard]] std::uint64_t sizeWithWal(const std::filesystem::path& database);
 

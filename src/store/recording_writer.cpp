@@ -65,8 +65,10 @@ struct RecordingWriter::Impl {
   Result<void> moveIntoPlace();
   void checkpoint();
   void watchFile();
+  void checkPlace();
   Result<void> finish();
   void leaveWalAndClose();
+  void sayWhatIsInTheWal();
   void checkWhatWasTouched();
   void writeFailed(const Error& error);
   void keepError(Error error);
@@ -77,7 +79,8 @@ struct RecordingWriter::Impl {
   RecordingTables tables;
   BatchPacker packer;
   bool diskFailed = false;
-  bool touched = false;  ///< somebody else wrote into the file
+  bool touched = false;   ///< somebody else wrote into the file
+  bool walStays = false;  ///< what is in the WAL could not be brought into the file
   std::uint64_t dropped = 0;
   std::uint64_t framesWritten = 0;
   bool checkpointNeeded = false;
@@ -197,13 +200,17 @@ void RecordingWriter::Impl::checkpoint() {
   bytesWritten = sizeWithWal(file.current());
 }
 
-/// A file that was moved is written to its end; of one that was deleted nothing would stay.
+/// Of a file that was deleted nothing would stay. One that was moved is written to its end and may
+/// come back until then, unless its name is taken: only finish() speaks of it.
 void RecordingWriter::Impl::watchFile() {
   touched = touched || file.lock().isTouched();
-  auto place = file.checkPlace();
-  if (place) return;
-  diskFailed = diskFailed || file.lock().isDeleted();
-  keepError(place.error());
+  const bool deleted = file.lock().isDeleted();
+  diskFailed = diskFailed || deleted;
+  if (deleted || file.isReplaced()) checkPlace();
+}
+
+void RecordingWriter::Impl::checkPlace() {
+  if (auto place = file.checkPlace(); !place) keepError(place.error());
 }
 
 void RecordingWriter::Impl::write(const Batches& batches) {
@@ -257,11 +264,28 @@ void RecordingWriter::Impl::leaveWalAndClose() {
   const int emptied = sqlite3_wal_checkpoint_v2(database->handle(), nullptr,
                                                 SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   // Refused while somebody reads the file: then the last reader to close it removes the WAL.
+  walStays = emptied != SQLITE_OK && emptied != SQLITE_BUSY;
   const bool inPlace = file.lock().isAt(file.current());
   if (inPlace) (void)database->execute("PRAGMA journal_mode = DELETE");
   database.reset();
   // Of a file that was moved, SQLite leaves them; where another has its name, they are that one's.
   if (!inPlace && !file.isReplaced() && emptied == SQLITE_OK) removeCompanions(file.current());
+}
+
+/// Where the disk refused the last checkpoint, the recording is two files.
+void RecordingWriter::Impl::sayWhatIsInTheWal() {
+  const std::filesystem::path wal = walOf(file.current());
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(wal, error);
+  if (!walStays || error || bytes == 0 || file.isReplaced()) return;
+  const std::string what = "its end is in \"" + wal.string() + "\"; keep both";
+  const std::lock_guard lock(mutex);
+  if (firstError) {
+    firstError->message += "; " + what;
+  } else {
+    firstError = failure("the recording \"" + file.current().string() +
+                         "\" could not be completed: " + what);
+  }
 }
 
 /// What somebody else wrote may be harmless (a checkpoint of theirs), so the file is asked. Only
@@ -288,6 +312,7 @@ void RecordingWriter::Impl::checkWhatWasTouched() {
 
 Result<void> RecordingWriter::Impl::finish() {
   watchFile();
+  checkPlace();
   if (!diskFailed) {
     std::uint64_t lost = 0;
     {
@@ -306,6 +331,7 @@ Result<void> RecordingWriter::Impl::finish() {
   if (!diskFailed) {
     if (auto done = file.moveIntoPlace(); !done) keepError(done.error());
   }
+  sayWhatIsInTheWal();
   checkWhatWasTouched();
   bytesWritten = sizeWithWal(file.current());
   file.release();

@@ -32,8 +32,9 @@ struct WriterOptions {
 /// With `overwrite`, an old file stays as it is until the new run has begun a step (or close()
 /// comes): until then the recording is a hidden file beside it, which discard() removes.
 ///
-/// Other writers are kept away by a lock (store/writer_lock.h). A file that is deleted, moved or
+/// Other writers are kept away by a lock (store/writer_lock.h). A file that is deleted, replaced or
 /// overwritten all the same is an error, found at the next checkpoint or by close() at the latest.
+/// One that is moved is written to its end: an error of close(), unless it is back by then.
 class RecordingWriter final : public MessageSink {
  public:
   /// Creates the file. kExists where there is one and `overwrite` is off, and where a running
@@ -47,7 +48,8 @@ class RecordingWriter final : public MessageSink {
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
   /// Writes what is queued, and closes the file without a WAL beside it. The first error of the
-  /// writer's thread, if there was one (disk full, …); kNotFound where the file is gone.
+  /// writer's thread, if there was one (disk full, …), which names a WAL that had to stay;
+  /// kNotFound where the file is gone.
   [[nodiscard]] Result<void> close();
   /// Closes and removes the file: for a run that never began.
   void discard();

@@ -44,6 +44,9 @@ Error openError(const fs::path& path, int error) {
 }  // namespace
 
 bool isBeingWritten(const fs::path& path) {
+  // To open a device or a FIFO may do something.
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return false;
   struct flock claim = wholeClaim();

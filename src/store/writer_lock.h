@@ -6,7 +6,8 @@
 
 namespace highwater::store {
 
-/// True where a running process holds a WriterLock on the file. Takes nothing and waits for nobody.
+/// True where a running process holds a WriterLock on the file. Takes nothing and waits for nobody;
+/// opens nothing but regular files.
 [[nodiscard]] bool isBeingWritten(const std::filesystem::path& path);
 
 /// What a second writer is told.

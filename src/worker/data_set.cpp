@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/option_values.h"
+#include "wire/limits.h"
 #include "worker/csv.h"
 #include "worker/shuffle.h"
 #include "worker/tokenizer.h"
@@ -15,9 +17,9 @@ namespace {
 
 constexpr std::size_t kHeldOutEvery = 5;
 constexpr std::size_t kMaxLabels = 1000;
-// Of a text only the first tokens are trained on, as many as the sequence length.
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
-constexpr std::size_t kMaxLabelBytes = 200;
+// What is kept of a text: only its first tokens are trained on, as many as the sequence length.
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxLabelBytes = wire::kMaxNameBytes;
 
 struct Row {
   std::string text;
@@ -33,13 +35,12 @@ Error malformed(const std::filesystem::path& path, std::size_t line, const std::
 
 Result<void> checkRow(const std::filesystem::path& path, std::size_t line, const std::string& text,
                       const std::string& label) {
-  const auto tooLong = [&](const char* what, std::size_t bytes, std::size_t most) {
+  if (label.size() > kMaxLabelBytes) {
     return malformed(path, line,
-                     std::string(what) + " has " + std::to_string(bytes) +
-                         " bytes; allowed are at most " + std::to_string(most));
-  };
-  if (text.size() > kMaxTextBytes) return tooLong("the text", text.size(), kMaxTextBytes);
-  if (label.size() > kMaxLabelBytes) return tooLong("the label", label.size(), kMaxLabelBytes);
+                     "the label has " + std::to_string(label.size()) +
+                         " bytes; allowed are at most " + std::to_string(kMaxLabelBytes) +
+                         "; is a quote left open above it?");
+  }
   if (splitTokens(text).empty()) return malformed(path, line, "the text is empty");
   if (label.empty()) return malformed(path, line, "the label is empty");
   return {};
@@ -59,7 +60,7 @@ Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
     std::string found;
     for (const std::string& name : header) found += (found.empty() ? "" : ",") + name;
     return malformed(path, csv->front().line,
-                     "the columns are \"" + found.substr(0, 200) +
+                     "the columns are \"" + shortened(found) +
                          "\"; the first line must be the header text,label");
   }
   std::vector<Row> rows;
@@ -70,6 +71,9 @@ Result<std::vector<Row>> readRows(const std::filesystem::path& path) {
                        std::to_string(row.fields.size()) + " fields where the header has " +
                            std::to_string(header.size()) +
                            "; a text with a comma needs quotes around it");
+    }
+    if (row.fields[text].size() > kMostTextBytes) {
+      row.fields[text] = std::string(cutText(row.fields[text], kMostTextBytes));
     }
     if (auto fine = checkRow(path, row.line, row.fields[text], row.fields[label]); !fine) {
       return fine.error();
@@ -90,7 +94,7 @@ Result<std::vector<std::string>> labelsOf(const std::filesystem::path& path,
   for (const Row& row : rows) labels.insert(row.label);
   if (labels.size() < 2) {
     return malformed(path, 0,
-                     "all rows have the label \"" + *labels.begin() +
+                     "all rows have the label \"" + shortened(*labels.begin()) +
                          "\"; a classifier needs at least two classes");
   }
   if (labels.size() > kMaxLabels) {
@@ -118,11 +122,11 @@ Result<void> split(const std::filesystem::path& path, std::vector<Row> rows, std
   for (std::size_t label = 0; label < byLabel.size(); ++label) {
     std::vector<std::size_t>& ofLabel = byLabel[label];
     if (ofLabel.size() < kHeldOutEvery) {
-      return malformed(
-          path, 0,
-          "the label \"" + data.labelNames[label] + "\" has " + std::to_string(ofLabel.size()) +
-              (ofLabel.size() == 1 ? " row" : " rows") + "; give at least " +
-              std::to_string(kHeldOutEvery) + ", or a held-out file with --data-held-out");
+      return malformed(path, 0,
+                       "the label \"" + shortened(data.labelNames[label]) + "\" has " +
+                           std::to_string(ofLabel.size()) +
+                           (ofLabel.size() == 1 ? " row" : " rows") + "; give at least " +
+                           std::to_string(kHeldOutEvery) + ": a fifth is held out to evaluate on");
     }
     shuffle(ofLabel, random);
     for (std::size_t k = 0; k < ofLabel.size() / kHeldOutEvery; ++k) held[ofLabel[k]] = true;
@@ -160,8 +164,9 @@ Result<DataSet> loadDataSet(const std::filesystem::path& train,
   for (Row& row : *others) {
     const auto& names = data.labelNames;
     if (!std::binary_search(names.begin(), names.end(), row.label)) {
-      return malformed(*heldOut, row.line,
-                       "the label \"" + row.label + "\" does not occur in " + train.string());
+      return malformed(
+          *heldOut, row.line,
+          "the label \"" + shortened(row.label) + "\" does not occur in " + train.string());
     }
     const std::int64_t label = indexOf(names, row.label);
     add(data.heldOut, std::move(row), label);

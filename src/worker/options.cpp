@@ -61,17 +61,21 @@ Result<void> checkDtype(const std::string& dtype) {
 /// CLI11 puts the option's name before what a validator says; ours has it already.
 std::string wordsOf(const CLI::ParseError& error) {
   const std::string words = error.what();
+  if (dynamic_cast<const CLI::ValidationError*>(&error) == nullptr) return words;
   const auto own = words.find(": --");
   return own == std::string::npos ? words : words.substr(own + 2);
 }
 
-/// In the words of highwater's own options.
+/// In the words of highwater's own options. The number is written back without leading zeros: with
+/// them, CLI11 takes it for an octal one.
 template <typename T>
 CLI::Validator wholeNumber(const char* name, T least, T most) {
   return CLI::Validator(
-      [=](const std::string& text) -> std::string {
+      [=](std::string& text) -> std::string {
         const auto number = parseWhole<T>(name, text, least, most);
-        return number ? std::string() : number.error().message;
+        if (!number) return number.error().message;
+        text = std::to_string(*number);
+        return {};
       },
       std::to_string(least) + " to " + std::to_string(most));
 }
@@ -91,12 +95,13 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
       ->capture_default_str();
   app.add_option("--preset", o.preset, "Size of the model: small, base")
       ->check(oneOf("--preset", {"small", "base"}));
-  app.add_option("--width", o.width, "Width of the model")->check(wholeNumber("--width", 8, 8192));
-  app.add_option("--layers", o.layers, "Encoder layers")->check(wholeNumber("--layers", 1, 64));
+  app.add_option("--width", o.width, "Width of the model")
+      ->transform(wholeNumber("--width", 8, 8192));
+  app.add_option("--layers", o.layers, "Encoder layers")->transform(wholeNumber("--layers", 1, 64));
   app.add_option("--heads", o.heads, "Attention heads; the width is a multiple of it")
-      ->check(wholeNumber("--heads", 1, 128));
+      ->transform(wholeNumber("--heads", 1, 128));
   app.add_option("--max-seq", o.maxSequenceLength, "Length of the position table")
-      ->check(wholeNumber("--max-seq", 8u, kLongestPositionTable))
+      ->transform(wholeNumber("--max-seq", 8u, kLongestPositionTable))
       ->capture_default_str();
   app.add_option("--dtype", dtype, "Type of the parameters: float32")->capture_default_str();
   app.add_option("--data", o.data, "CSV with the header text,label (default: the sample texts)");
@@ -111,23 +116,23 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
       ->check(oneOf("--device", {"auto", "mps", "sim", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--steps", o.steps, "Steps to train; 0: until stopped")
-      ->check(wholeNumber("--steps", 0u, kMostRunSteps))
+      ->transform(wholeNumber("--steps", 0u, kMostRunSteps))
       ->capture_default_str();
   app.add_option("--batch", o.batchSize, "Batch size")
-      ->check(wholeNumber("--batch", 1u, kMostBatchSize));
+      ->transform(wholeNumber("--batch", 1u, kMostBatchSize));
   app.add_option("--seq", o.sequenceLength, "Sequence length, up to --max-seq")
-      ->check(wholeNumber("--seq", 1u, kLongestPositionTable));
+      ->transform(wholeNumber("--seq", 1u, kLongestPositionTable));
   app.add_option("--loss-every", o.lossEvery, "Read the loss every N steps")
-      ->check(wholeNumber("--loss-every", 1u, kMostLossInterval))
+      ->transform(wholeNumber("--loss-every", 1u, kMostLossInterval))
       ->capture_default_str();
   app.add_option("--eval-every", o.evalEvery, "Evaluate every N steps; 0: at the end only")
-      ->check(wholeNumber("--eval-every", 0u, kMostRunSteps))
+      ->transform(wholeNumber("--eval-every", 0u, kMostRunSteps))
       ->capture_default_str();
   app.add_option("--lr", o.learningRate, "Learning rate of AdamW")->check(CLI::Range(1e-9, 10.0));
   app.add_option("--seed", o.seed, "Seed of the model and of the order of rows")
       ->capture_default_str();
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
-      ->check(wholeNumber("--sampling-hz", 1u, kMostSamplingHz))
+      ->transform(wholeNumber("--sampling-hz", 1u, kMostSamplingHz))
       ->capture_default_str();
   app.add_option("--level", level, "How closely to look: off, monitor, ops (every op)")
       ->check(oneOf("--level", {"off", "monitor", "ops"}))
@@ -160,7 +165,7 @@ Result<void> applyScenario(const CLI::App& app, Options& options) {
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
   app.add_flag("--stdio", raw.stdio, "Frames on stdin and stdout");
   app.add_option("--fd", raw.fd, "Frames on an inherited socket")
-      ->check(wholeNumber("--fd", 0, 1 << 20));
+      ->transform(wholeNumber("--fd", 0, 1 << 20));
   app.add_option("--connect", raw.socket, "Frames on a local socket, with --token-file");
   app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
   app.add_flag("--autostart", o.autostart, "Begin without a host; the end of stdin means nothing");

@@ -109,6 +109,20 @@ class TestRecordingInUse : public QObject {
     QCOMPARE(files(), QStringList());
   }
 
+  void aMovedRecordingIsWrittenToTheEndOfItsRun() {
+    const auto run = startLongRun();
+    QVERIFY(run);
+    const QString other = folder_->filePath("b.highwater");
+    QVERIFY(QFile::rename(path_, other));
+    QVERIFY(!run->waitForFinished(3'000));  // longer than it takes to look at the file again
+    QVERIFY(interrupt(*run));
+    QCOMPARE(run->exitCode(), int(kExitFailed));
+    const QByteArray said = run->readAllStandardError();
+    QVERIFY2(said.contains("a.highwater\" was moved while it was written"), said.constData());
+    QCOMPARE(files(), QStringList{"b.highwater"});
+    QCOMPARE(runHighwater({"report", other}).exitCode, int(kExitDone));
+  }
+
   void aReplacedRecordingEndsItsRun() {
     const auto run = startLongRun();
     QVERIFY(run);

@@ -67,6 +67,13 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(banner(), QString());
   }
 
+  void keepsAReasonWithoutTheSpacesAroundIt() {
+    QVERIFY(window_->openRecording(record()).ok());
+    app::RunControl& control = window_->runControl();
+    QVERIFY(control.acceptFallback("aten::gelu", true, "  rare \n").ok());
+    QCOMPARE(control.store().acceptanceOf("aten::gelu")->reason, std::string("rare"));
+  }
+
   void saysThatOneIsBeingWritten() {
     const auto path = folder_->filePath("b.highwater").toStdString();
     auto writer = store::RecordingWriter::create(path);

@@ -205,10 +205,10 @@ class TestRecord : public QObject {
   void endsAStalledRun() {
     const Outcome run = runHighwater({"record", "--device", "sim", "--steps", "9", "--sim-hang-at",
                                       "300", "--end-stalled", "-o", path("a.highwater")},
-                                     {"HIGHWATER_HANG_TIMEOUT_MS=2000"}, kRunTimeoutMs);
+                                     {"HIGHWATER_HANG_TIMEOUT_MS=5000"}, kRunTimeoutMs);
     QCOMPARE(run.exitCode, int(kExitEndedEarly));
     for (const QString& part :
-         {QString(" has stood in "), QString(" after 2000 ms without progress"),
+         {QString(" has stood in "), QString(" after 5000 ms without progress"),
           "'highwater report " + path("a.highwater"),
           QString("HIGHWATER_HANG_TIMEOUT_MS higher")}) {
       QVERIFY2(run.err.contains(part), qPrintable(run.err));

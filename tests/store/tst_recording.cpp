@@ -84,6 +84,7 @@ class TestRecording : public QObject {
   void survivesAKill();
   void aFullQueueIsAnError();
   void aFullDiskIsAnError();
+  void aWalThatHasToStayIsNamed();
   void aBrokenFrameIsAnError();
 
  private:
@@ -422,6 +423,31 @@ void TestRecording::aFullDiskIsAnError() {
   QVERIFY(back.result.ok());
   QVERIFY(back.frames.size() >= begin.size());
   QVERIFY(std::equal(back.frames.begin(), back.frames.end(), frames.begin()));
+}
+
+void TestRecording::aWalThatHasToStayIsNamed() {
+  QTemporaryDir folder;
+  const fs::path path = pathIn(folder.path(), "a.highwater");
+  const auto frames = sampleFrames();
+  store::WriterOptions options;
+  options.commitEvery = std::chrono::milliseconds(1);
+  options.checkpointEvery = std::chrono::hours(1);
+  auto writer = create(path, options);
+  QVERIFY(writer);
+  feedFrames(frames, *writer);
+  QTRY_VERIFY(readFrames(path).frames.size() == frames.size());
+  const auto closed = [&] {
+    const FileSizeLimit limit(fs::file_size(path));
+    return writer->close();
+  }();
+  QVERIFY(!closed.ok());
+  QVERIFY2(
+      QString::fromStdString(closed.error().message)
+          .endsWith("; its end is in \"" + folder.filePath("a.highwater-wal") + "\"; keep both"),
+      closed.error().message.c_str());
+  QVERIFY(fs::file_size(path.string() + "-wal") > 0);
+  QCOMPARE(writer->bytesWritten(), fs::file_size(path) + fs::file_size(path.string() + "-wal"));
+  QVERIFY(readFrames(path).frames == frames);
 }
 
 void TestRecording::aBrokenFrameIsAnError() {

@@ -1,8 +1,13 @@
 // A recording while it is written: who else may touch its file, and what is said when somebody did.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <future>
 
 #include "frames.h"
 #include "store/writer_lock.h"
@@ -181,6 +186,54 @@ class TestRecordingPlace : public QObject {
     QVERIFY(readFrames(path("b.highwater")).frames == sampleFrames());
   }
 
+  void aMoveIsSaidAtTheEndOnly() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::rename(path("a.highwater"), path("b.highwater"));
+    feedFrames(laterFrames(15), *writer);
+    QTest::qWait(100);  // several checkpoints
+    QCOMPARE(writer->errorText(), std::string());
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && contains(closed.error().message, "it has another name now"));
+    QVERIFY(readFrames(path("b.highwater")).frames == sampleFrames());
+  }
+
+  void aFileThatCameBackIsComplete() {
+    const Writer writer = begun();
+    QVERIFY(writer);
+    fs::rename(path("a.highwater"), path("b.highwater"));
+    feedFrames(laterFrames(15), *writer);
+    QTest::qWait(100);  // several checkpoints
+    fs::rename(path("b.highwater"), path("a.highwater"));
+    const auto closed = writer->close();
+    QVERIFY2(closed.ok(), closed.ok() ? "" : closed.error().message.c_str());
+    QVERIFY(readFrames(path("a.highwater")).frames == sampleFrames());
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
+  }
+
+  void aMovedFolderIsSaidAtTheEndOnly() {
+    fs::create_directory(path("runs"));
+    const Writer writer = create(path("runs") / "a.highwater");
+    QVERIFY(writer);
+    feedFrames(firstFrames(15), *writer);
+    fs::rename(path("runs"), path("kept"));
+    feedFrames(laterFrames(15), *writer);
+    QTest::qWait(100);  // several checkpoints
+    QCOMPARE(writer->errorText(), std::string());
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok() && contains(closed.error().message, "was moved while it was written"));
+    QVERIFY(readFrames(path("kept") / "a.highwater").frames == sampleFrames());
+  }
+
+  void aFileThatMayNotBeLockedLeavesNothing() {
+    if (::geteuid() == 0) QSKIP("root may open every file");
+    const mode_t before = ::umask(0777);
+    const auto writer = store::RecordingWriter::create(path("a.highwater"));
+    ::umask(before);
+    QVERIFY(!writer.ok() && writer.error().code == ErrorCode::kNoPermission);
+    QCOMPARE(filesIn(*folder_), QStringList());
+  }
+
   void anOverwrittenFileIsAnError() {
     const Writer writer = begun();
     QVERIFY(writer);
@@ -199,6 +252,20 @@ class TestRecordingPlace : public QObject {
     QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
     writer->discard();
     QCOMPARE(bytesOf(path("a.highwater")), "somebody's work");
+  }
+
+  void aFifoIsNotOpened() {
+    QCOMPARE(::mkfifo(path("fifo").c_str(), 0600), 0);
+    // Who writes into a FIFO waits until somebody opens it for reading.
+    auto writer = std::async(std::launch::async,
+                             [&] { return ::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC); });
+    QTest::qWait(100);
+    QVERIFY(!store::isBeingWritten(path("fifo")));
+    const bool waits = writer.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready;
+    const int reader = ::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ::close(writer.get());
+    ::close(reader);
+    QVERIFY(waits);
   }
 
   void saysWhatKeepsAFolderFromTakingIt() {

@@ -442,17 +442,17 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("batch -1") << QStringList{"--batch", "-1"} << "--batch";
   QTest::newRow("batch 1e9") << QStringList{"--batch", "1000000000"} << "1 to 4096";
   QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
+  QTest::newRow("zero-padded") << QStringList{"--max-seq", "0600", "--seq", "0601"} << "1 to 600";
   QTest::newRow("seq of a change") << QStringList{"--set", "2:seq=513"} << "1 to 512";
   QTest::newRow("change past the end")
       << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
   QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:batch=N";
   QTest::newRow("workload") << QStringList{"--workload", "foo"}
                             << "--workload is \"foo\"; give issue-classifier";
-  QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"}
-                               << "aten::gelu";
+  QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"} << "aten::gelu";
   QTest::newRow("dtype") << QStringList{"--dtype", "float16"} << "float16";
   QTest::newRow("width and heads") << QStringList{"--width", "100", "--heads", "3"} << "multiple";
-  QTest::newRow("unknown option") << QStringList{"--nope"} << "--nope";
+  QTest::newRow("unknown option") << QStringList{"--nope"} << "argument was not expected: --nope";
   QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
   QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
   QTest::newRow("recommended") << QStringList{"--recommended-max", "lots"} << "--recommended-max";
