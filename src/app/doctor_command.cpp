@@ -1,5 +1,7 @@
 #include "app/doctor_command.h"
 
+#include <QFile>
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QSaveFile>
 
@@ -20,10 +22,23 @@ Error notWritten(const QSaveFile& file) {
                  file.errorString().toStdString() + "; name another file after --json");
 }
 
+/// An answer may take the place of an older one, but not of a recording that was named by mistake.
+Result<void> checkReplaced(const QString& path) {
+  QFile old(path);
+  if (!QFileInfo(path).isFile() || !old.open(QIODevice::ReadOnly)) return {};
+  const QByteArray begin = old.read(1);
+  if (begin.isEmpty() || begin == "{") return {};
+  return Error{ErrorCode::kExists, path.toStdString() +
+                                       " exists and is not JSON, and is not overwritten; name "
+                                       "another file after --json"};
+}
+
 /// Before the answer, which may take minutes. What the file holds stays as it is.
 Result<void> checkJsonFile(const DoctorOptions& options) {
   if (!options.json || options.json == "-") return {};
-  QSaveFile file(QString::fromStdString(*options.json));
+  const QString path = QString::fromStdString(*options.json);
+  if (auto replaced = checkReplaced(path); !replaced) return replaced;
+  QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
   file.cancelWriting();
   return {};
@@ -76,7 +91,9 @@ Result<void> tell(const DoctorOptions& options, const QJsonObject& json, const s
   print(text);
   if (!options.json) return {};
   QSaveFile file(QString::fromStdString(*options.json));
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) {
+  // flush(): commit() alone may not notice that the disk is full.
+  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
+      file.commit()) {
     return {};
   }
   return notWritten(file);

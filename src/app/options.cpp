@@ -78,7 +78,8 @@ class CommandLine {
     recordTexts_.steps = std::to_string(kDefaultSteps);
     record_
         ->add_option("--steps", recordTexts_.steps,
-                     "Steps to train, 1 to " + std::to_string(kMostRunSteps))
+                     "Steps to train, 1 to " + std::to_string(kMostRunSteps) +
+                         "; a scenario has a number of its own")
         ->type_name("N")
         ->capture_default_str();
     record_

@@ -204,6 +204,7 @@ void addHello(const Hello& hello, QJsonObject& report) {
 
 QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
                        const session::RecordingCondition& condition) {
+  const bool unobserved = analysis::isUnobserved(store);
   QJsonArray damage;
   for (const std::string& each : condition.damage) damage.append(text(each));
   QJsonObject report{
@@ -223,8 +224,8 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"phases", phasesJson(s)},
       {"sync_points", opsJson(s.syncPoints, true)},
       {"fallbacks", opsJson(s.fallbacks, false)},
-      {"fallback_ms", real(s.fallbackMs)},
-      {"unplanned_sync_ms", real(s.unplannedSyncMs)},
+      {"fallback_ms", unobserved ? QJsonValue() : real(s.fallbackMs)},
+      {"unplanned_sync_ms", unobserved ? QJsonValue() : real(s.unplannedSyncMs)},
       {"markers", markersJson(store)},
       {"events", integer(store.eventCount())},
       {"dropped", integer(store.dropped())},

@@ -239,12 +239,17 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
   }
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
+  emptyTitle_->setText(findings.unobserved ? tr("No findings of memory") : tr("No findings"));
   if (!begun) {
     empty_->setText(
         tr("What costs time or memory appears here, the worst first, once a run has a "
            "few steps"));
   } else if (findings.steps == 0) {
     empty_->setText(tr("Too few steps to judge: the first ones are unlike the rest"));
+  } else if (findings.unobserved) {
+    empty_->setText(tr("In %1 steps memory did not grow. Waits and fallbacks were not looked for: "
+                       "the level was off")
+                        .arg(findings.steps));
   } else {
     empty_->setText(tr("In %1 steps no fallback, unplanned sync point, starved device "
                        "or growing memory costs enough to be worth a change")

@@ -51,7 +51,7 @@ class TestDoctor : public QObject {
     const QTemporaryDir folder;
     const QString kept = folder.filePath("kept.json");
     QFile file(kept);
-    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("kept") == 4);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("{\"a\": 1}") == 8);
     file.close();
     // A worker that is not there would be complained of, if anybody asked for it.
     const QStringList none = {"HIGHWATER_WORKER=/nowhere/highwater-worker"};
@@ -68,8 +68,21 @@ class TestDoctor : public QObject {
     const auto failed = runHighwater({"doctor", "--selftest", "--json", kept}, none);
     QVERIFY2(failed.err.contains("/nowhere"), qPrintable(failed.err));
     QVERIFY(file.open(QIODevice::ReadOnly));
-    QCOMPARE(file.readAll(), QByteArray("kept"));
+    QCOMPARE(file.readAll(), QByteArray("{\"a\": 1}"));
     QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"kept.json"});
+  }
+
+  void overwritesOnlyJson() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("run.highwater");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("SQLite format 3") == 15);
+    file.close();
+    const auto refused = runHighwater({"doctor", "--json", path}, {});
+    QCOMPARE(refused.exitCode, int(kExitFailed));
+    QVERIFY2(refused.err.contains("run.highwater exists and is not JSON"), qPrintable(refused.err));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("SQLite format 3"));
   }
 
   void worksWithoutAWorker() {

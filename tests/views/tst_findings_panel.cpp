@@ -102,6 +102,11 @@ class TestFindingsPanel : public QObject {
     panel.showFindings(findings, true);
     QVERIFY(textsOf(panel).contains("No findings"));
     QVERIFY(empty->text().contains("In 40 steps"));
+    findings.unobserved = true;
+    panel.showFindings(findings, true);
+    QVERIFY(empty->text().contains("not looked for"));
+    QVERIFY(!empty->text().contains("no fallback"));
+    findings.unobserved = false;
     findings.found = {fallback(0.3)};
     panel.showFindings(findings, true);
     QVERIFY(!empty->isVisibleTo(&panel));
