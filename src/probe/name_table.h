@@ -110,12 +110,13 @@ class NameCache {
     Entry* entry = nullptr;
   };
 
+  // First: each op looks here.
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent, Recent{nullptr, &passing_});
   NameTable& table_;
   Classify classify_;
   std::size_t used_ = 0;
   Entry passing_;
   std::vector<Entry> slots_ = std::vector<Entry>(kSlots);
-  std::vector<Recent> recent_ = std::vector<Recent>(kRecent, Recent{nullptr, &passing_});
 };
 
 }  // namespace highwater::probe

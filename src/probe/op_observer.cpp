@@ -94,6 +94,24 @@ std::string engineThreadName() {
   return {isNode, isNode ? function.forwardThreadId() : function.threadId(), function.seqNr()};
 }
 
+/// The calling thread's stack, and the name of an op that is an ordinary one whose name was seen
+/// before, as nearly all are; a null name: it needs more than a quick look.
+struct Ordinary {
+  OpStack* stack;
+  NameCache::Entry* name = nullptr;
+};
+[[gnu::always_inline]] inline Ordinary ordinary(const at::RecordFunction& function) {
+  const char* text = function.name();
+  OpStack* stack = known.stack;
+  if (known.generation != activeGeneration.load(std::memory_order_acquire) || !stack ||
+      function.scope() != at::RecordScope::FUNCTION) [[unlikely]] {
+    return {stack};
+  }
+  NameCache::Entry* name = stack->lastingName(text);
+  return {stack, name && OpStack::isOrdinary(*name) ? name : nullptr};
+}
+
+// Out of line, as their registers would be saved at each op.
 [[gnu::noinline]] void beginJudged(const at::RecordFunction& function) {
   if (OpStack* stack = threadStack()) {
     NameCache::Entry& name = nameOf(*stack, function);
@@ -101,21 +119,22 @@ std::string engineThreadName() {
   }
 }
 
-// Async functions, which may end on another thread, have scopes that we do not ask for.
-//
-// Nearly all ops are ordinary ones whose name was seen before. What the others need is out of line:
-// its registers would be saved at each op.
-std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
-  const char* text = function.name();
-  if (known.generation == activeGeneration.load(std::memory_order_acquire) && known.stack &&
-      function.scope() == at::RecordScope::FUNCTION) [[likely]] {
-    NameCache::Entry* name = known.stack->lastingName(text);
-    if (name && OpStack::isOrdinary(*name)) [[likely]] {
-      known.stack->beginOrdinary(*name, function.threadId(), function.seqNr());
-      return nullptr;
-    }
+[[gnu::noinline]] void beginJudgedOp(const at::RecordFunction& function) {
+  if (OpStack* stack = threadStack()) {
+    const auto inputs = function.inputs();
+    NameCache::Entry& name = nameOf(*stack, function);
+    const OpDetail detail = detailOf(inputs, stack->shapeTexts());
+    stack->begin(name, waitOf(name, inputs), linkOf(function), detail);
   }
-  beginJudged(function);
+}
+
+// Async functions, which may end on another thread, have scopes that we do not ask for.
+std::unique_ptr<at::ObserverContext> onBegin(const at::RecordFunction& function) {
+  if (const Ordinary op = ordinary(function); op.name) [[likely]] {
+    op.stack->beginOrdinary(*op.name, function.threadId(), function.seqNr());
+  } else {
+    beginJudged(function);
+  }
   return nullptr;
 }
 
@@ -124,11 +143,11 @@ void onEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*contex
 }
 
 std::unique_ptr<at::ObserverContext> onOpBegin(const at::RecordFunction& function) {
-  if (OpStack* stack = threadStack()) {
-    const auto inputs = function.inputs();
-    NameCache::Entry& name = nameOf(*stack, function);
-    const OpDetail detail = detailOf(inputs, stack->shapeTexts());
-    stack->begin(name, waitOf(name, inputs), linkOf(function), detail);
+  if (const Ordinary op = ordinary(function); op.name) [[likely]] {
+    const OpDetail detail = detailOf(function.inputs(), op.stack->shapeTexts());
+    op.stack->beginOrdinary(*op.name, function.threadId(), function.seqNr(), detail);
+  } else {
+    beginJudgedOp(function);
   }
   return nullptr;
 }

@@ -59,6 +59,10 @@ OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
       shapeTexts_(recorder.names()),
       callSites_(recorder.callSites()) {}
 
+void OpStack::findRing(std::uint64_t thread) {
+  sequences_ = recorder_.sequenceModules().ring(thread);
+}
+
 void OpStack::judge(const OpWait& wait) {
   const std::uint32_t depth = depth_ - 1;
   Frame& frame = frames_[depth];

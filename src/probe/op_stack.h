@@ -103,6 +103,15 @@ class OpStack {
       frame->module = enterModule({false, thread, sequence});
     }
   }
+  /// The same of one that is to be recorded.
+  void beginOrdinary(NameCache::Entry& name, std::uint64_t thread, std::int64_t sequence,
+                     const OpDetail& detail) {
+    const std::int64_t beginNs = recorder_.now();
+    if (Frame* frame = push(name, beginNs, beginNs)) {
+      frame->module = enterModule({false, thread, sequence});
+      frame->detail = detail;
+    }
+  }
   /// The same as begin() of an op that is to be recorded.
   void begin(NameCache::Entry& name, const OpWait& wait, const OpLink& link,
              const OpDetail& detail) {
@@ -141,7 +150,7 @@ class OpStack {
     kBackwardNode = 16,
   };
 
-  struct Frame {
+  struct alignas(64) Frame {
     NameCache::Entry* name = nullptr;
     std::int64_t beginNs = 0;  // of an op that is neither judged nor recorded: kNotTimed
     ModuleId module = kNoId;
@@ -166,6 +175,7 @@ class OpStack {
   /// The same of any op.
   Frame* open(NameCache::Entry& name, const OpLink& link, bool recorded);
   [[nodiscard]] ModuleId enterModule(const OpLink& link);
+  void findRing(std::uint64_t thread);
   /// The op that ends, off the stack; nullptr where there is none, or none that was kept.
   [[nodiscard]] const Frame* close() {
     // Began before we looked: the innermost open span is then not an op's but a phase's.
@@ -194,15 +204,16 @@ class OpStack {
   void pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site);
   void recordOp(const Frame& frame, std::int64_t currentBytes);
 
-  Recorder& recorder_;
+  // What each op looks at comes first, in one cache line with the begin of the names.
+  alignas(64) Recorder& recorder_;
   ThreadLane& lane_;
+  SequenceModules::Ring* sequences_ = nullptr;  // from the first op in a module on
+  std::uint32_t depth_ = 0;
+  std::uint32_t backwardNodes_ = 0;  // of the frames
   NameCache cache_;
+  std::array<Frame, kMaxDepth> frames_{};
   ShapeTexts shapeTexts_;
   CallSiteCache callSites_;
-  std::array<Frame, kMaxDepth> frames_{};
-  std::uint32_t depth_ = 0;
-  std::uint32_t backwardNodes_ = 0;             // of the frames
-  SequenceModules::Ring* sequences_ = nullptr;  // from the first op in a module on
 };
 
 // What runs at every op is here, for the compiler to put in line.
@@ -215,8 +226,8 @@ inline ModuleId OpStack::enterModule(const OpLink& link) {
   }
   const ModuleId module = modules.current();
   if (link.sequence < 0) return module;
-  if (!sequences_ && module != kNoId) {
-    sequences_ = recorder_.sequenceModules().ring(link.forwardThread);
+  if (!sequences_ && module != kNoId) [[unlikely]] {
+    findRing(link.forwardThread);
   }
   // Outside of any module too: a number may have been seen in one that made no node.
   if (sequences_) sequences_->note(link.sequence, module);
