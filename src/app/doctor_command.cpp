@@ -24,8 +24,13 @@ Error notWritten(const QSaveFile& file) {
 
 /// An answer may take the place of an older one, but not of a recording that was named by mistake.
 Result<void> checkReplaced(const QString& path) {
+  const QFileInfo info(path);
+  // QSaveFile would put a file in the place of a device.
+  if (info.exists() && !info.isFile()) {
+    return failure(path.toStdString() + " is not a regular file; name another file after --json");
+  }
   QFile old(path);
-  if (!QFileInfo(path).isFile() || !old.open(QIODevice::ReadOnly)) return {};
+  if (!info.exists() || !old.open(QIODevice::ReadOnly)) return {};
   const QByteArray begin = old.read(1);
   if (begin.isEmpty() || begin == "{") return {};
   return Error{ErrorCode::kExists, path.toStdString() +

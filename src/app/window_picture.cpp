@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QBuffer>
+#include <QFileInfo>
 #include <QImageWriter>
 #include <QPixmap>
 #include <QSaveFile>
@@ -76,6 +77,10 @@ Result<void> exportWindowPicture(const std::filesystem::path& recording,
   QImageWriter writer(&buffer, format);
   if (!writer.write(picture)) {
     return failure(image.string() + " cannot be written: " + writer.errorString().toStdString());
+  }
+  // QSaveFile would put the picture in the place of a device.
+  if (QFileInfo(path).exists() && !QFileInfo(path).isFile()) {
+    return failure(image.string() + " is not a regular file; name another output");
   }
   QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) {

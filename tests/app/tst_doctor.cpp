@@ -1,5 +1,8 @@
+#include <sys/stat.h>
+
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -83,6 +86,16 @@ class TestDoctor : public QObject {
     QVERIFY2(refused.err.contains("run.highwater exists and is not JSON"), qPrintable(refused.err));
     QVERIFY(file.open(QIODevice::ReadOnly));
     QCOMPARE(file.readAll(), QByteArray("SQLite format 3"));
+  }
+
+  void replacesNoDevice() {
+    const QTemporaryDir folder;
+    const QString pipe = folder.filePath("pipe");
+    QCOMPARE(::mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+    const auto refused = runHighwater({"doctor", "--json", pipe}, {});
+    QCOMPARE(refused.exitCode, int(kExitFailed));
+    QVERIFY2(refused.err.contains("pipe is not a regular file"), qPrintable(refused.err));
+    QVERIFY(!QFileInfo(pipe).isFile());
   }
 
   void worksWithoutAWorker() {

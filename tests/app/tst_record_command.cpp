@@ -95,7 +95,7 @@ class TestRecordCommand : public QObject {
     row("batch 1e9", {"--batch", "1000000000"}, good, kExitUsage, "--batch is \"1000000000\"");
     row("bad data", {}, fake("failure"), kExitUsage, "data.csv has no column \"label\"");
     row("refused by the worker", {}, fake("usage"), kExitUsage, "--preset is \"huge\"");
-    row("past the position table", {"--set", "9:seq=5000"}, fake("train"), kExitUsage,
+    row("past the position table", {"--set", "9:seq=500"}, fake("train"), kExitUsage,
         "the position table ends at 256");
     row("another version", {}, fake("version"), kExitFailed, "speaks version 2, this program");
     row("not a worker", {}, fake("garbage"), kExitFailed, "not a stream of frames");
