@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QAbstractTableModel>
 #include <cstddef>
 #include <unordered_map>
 #include <utility>
@@ -34,5 +35,29 @@ bool keepPlaces(const std::vector<Row>& shown, std::vector<Row>& fresh, KeyOf&& 
   fresh = std::move(ordered);
   return true;
 }
+
+/// A table whose rows keep their places while their numbers change.
+class KeptRowsModel : public QAbstractTableModel {
+ public:
+  using QAbstractTableModel::QAbstractTableModel;
+
+ protected:
+  /// Shows `fresh` in the place of `shown`, of which rowCount() is the size; see keepPlaces().
+  template <typename Row, typename KeyOf>
+  void replaceRows(std::vector<Row>& shown, std::vector<Row> fresh, KeyOf&& keyOf) {
+    if (shown.empty() || !keepPlaces(shown, fresh, keyOf)) {
+      beginResetModel();
+      shown = std::move(fresh);
+      endResetModel();
+      return;
+    }
+    const auto before = static_cast<int>(shown.size());
+    const auto after = static_cast<int>(fresh.size());
+    if (after > before) beginInsertRows({}, before, after - 1);
+    shown = std::move(fresh);
+    if (after > before) endInsertRows();
+    emit dataChanged(index(0, 0), index(before - 1, columnCount() - 1));
+  }
+};
 
 }  // namespace highwater::models

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "models/kept_rows.h"
 #include "models/op_totals_model.h"
 #include "models/plain_tip.h"
 
@@ -49,22 +48,7 @@ void OpTimesModel::setGrouping(Grouping grouping) {
 }
 
 void OpTimesModel::take(std::vector<OpTime> rows) {
-  if (rows_.empty() || !keepPlaces(rows_, rows, keyOf)) {
-    beginResetModel();
-    rows_ = std::move(rows);
-    endResetModel();
-    return;
-  }
-  const int before = rowCount();
-  const bool more = rows.size() > rows_.size();
-  if (more) {
-    beginInsertRows({}, before, static_cast<int>(rows.size()) - 1);
-  }
-  rows_ = std::move(rows);
-  if (more) {
-    endInsertRows();
-  }
-  emit dataChanged(index(0, 0), index(before - 1, kColumns - 1));
+  replaceRows(rows_, std::move(rows), keyOf);
 }
 
 int OpTimesModel::rowOf(const QString& op) const {

@@ -1,22 +1,22 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <vector>
 
 #include "analysis/op_times.h"
+#include "models/kept_rows.h"
 
 namespace highwater::models {
 
 /// The recorded ops by name, or by the module that they ran in: how often, and how long on the
 /// host. Roles are those of OpTotalsModel.
-class OpTimesModel final : public QAbstractTableModel {
+class OpTimesModel final : public KeptRowsModel {
   Q_OBJECT
 
  public:
   enum Column { kName, kCount, kPerStep, kTotalMs, kSelfMs, kShare, kGrown, kWhere, kColumns };
   enum class Grouping { kByOp, kByModule };
 
-  using QAbstractTableModel::QAbstractTableModel;
+  using KeptRowsModel::KeptRowsModel;
 
   void refresh(const analysis::OpTimes& times);
   void setGrouping(Grouping grouping);

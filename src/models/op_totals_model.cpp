@@ -4,7 +4,6 @@
 
 #include "core/names.h"
 #include "core/units.h"
-#include "models/kept_rows.h"
 #include "models/plain_tip.h"
 
 namespace highwater::models {
@@ -35,24 +34,8 @@ QString shortOpName(const std::string& op) {
 }
 
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
-  std::vector<OpTotal> rows = totals;
   stepsMs_ = stepsMs;
-  if (totals_.empty() || !keepPlaces(totals_, rows, keyOf)) {
-    beginResetModel();
-    totals_ = std::move(rows);
-    endResetModel();
-    return;
-  }
-  const int before = rowCount();
-  const bool more = rows.size() > totals_.size();
-  if (more) {
-    beginInsertRows({}, before, static_cast<int>(rows.size()) - 1);
-  }
-  totals_ = std::move(rows);
-  if (more) {
-    endInsertRows();
-  }
-  emit dataChanged(index(0, 0), index(before - 1, kColumns - 1));
+  replaceRows(totals_, totals, keyOf);
 }
 
 void OpTotalsModel::setAccepted(std::set<std::string> ops) {

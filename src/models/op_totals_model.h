@@ -1,12 +1,12 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QString>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/run_summary.h"
+#include "models/kept_rows.h"
 
 namespace highwater::models {
 
@@ -16,7 +16,7 @@ namespace highwater::models {
 
 /// A row an op and place: how often, how long, and its share of the steps' time. The two tables of
 /// what a step lost differ only in their words.
-class OpTotalsModel : public QAbstractTableModel {
+class OpTotalsModel : public KeptRowsModel {
   Q_OBJECT
 
  public:
@@ -30,7 +30,7 @@ class OpTotalsModel : public QAbstractTableModel {
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
   };
 
-  using QAbstractTableModel::QAbstractTableModel;
+  using KeptRowsModel::KeptRowsModel;
 
   /// Shows the totals of a summary whose steps took `stepsMs` together.
   void refresh(const std::vector<analysis::OpTotal>& totals, double stepsMs);
