@@ -1,10 +1,10 @@
-# find_package(HighwaterQCustomPlot): the target highwater_qcustomplot, after Qt6 Widgets and
-# PrintSupport. In this order:
-#   1. HIGHWATER_QCUSTOMPLOT_SOURCE=<folder with qcustomplot.h and .cpp>: built from there;
-#   2. the package QCustomPlotQt6 (Debian, Ubuntu: libqcustomplot-dev);
-#   3. the released source, fetched from the author's site into the build tree and checked by its
-#      SHA-256 (macOS: Homebrew has no QCustomPlot).
-# QCUSTOMPLOT_USE_OPENGL stays undefined everywhere: the widgets draw with QPainter, offscreen too.
+# find_package(HighwaterQCustomPlot) defines the target highwater_qcustomplot. Needs Qt6 Widgets and
+# PrintSupport first. Uses, in this order:
+#   1. HIGHWATER_QCUSTOMPLOT_SOURCE=<folder with qcustomplot.h and .cpp>
+#   2. the package QCustomPlotQt6 (Debian, Ubuntu: libqcustomplot-dev)
+#   3. the released source, fetched from the author's site and checked by its SHA-256 (macOS: Homebrew has
+#      no QCustomPlot)
+# QCUSTOMPLOT_USE_OPENGL stays undefined: the widgets draw with QPainter, so that they also draw offscreen.
 
 set(HIGHWATER_QCUSTOMPLOT_SOURCE "" CACHE PATH
   "Folder with qcustomplot.h and qcustomplot.cpp to build, instead of a package or the released source")
@@ -18,7 +18,7 @@ function(_highwater_build_qcustomplot folder)
   add_library(highwater_qcustomplot_static STATIC "${folder}/qcustomplot.cpp" "${folder}/qcustomplot.h")
   set_target_properties(highwater_qcustomplot_static PROPERTIES AUTOMOC ON CXX_CLANG_TIDY "")
   target_include_directories(highwater_qcustomplot_static SYSTEM PUBLIC "${folder}")
-  # not our code: its warnings are not ours to mend, and must not stop a build with -Werror
+  # Third-party code: its warnings must not stop a build with -Werror.
   target_compile_options(highwater_qcustomplot_static PRIVATE -w)
   target_link_libraries(highwater_qcustomplot_static PUBLIC Qt6::Widgets Qt6::PrintSupport)
   target_link_libraries(highwater_qcustomplot INTERFACE highwater_qcustomplot_static)

@@ -1,8 +1,9 @@
-# The small libraries under one name each, wherever they come from: Debian, Ubuntu, Homebrew, or the
-# stub libraries of packaging/macos/cross-link.
-#   highwater_zstd, highwater_sqlite: library and headers
-#   highwater_flatbuffers_headers: headers only (generated code needs no library)
-#   highwater_elfutils: library and headers, on Linux, where it was found
+# One interface target for each small library, whether it comes from Debian, Ubuntu, Homebrew or the
+# stub libraries of packaging/macos/cross-link:
+#   highwater_flatbuffers_headers  headers only: generated code needs no library
+#   highwater_zstd, highwater_sqlite  for recordings, so only with HIGHWATER_GUI
+#   highwater_json  headers only, for the worker
+#   highwater_elfutils  for call sites; only on Linux, and optional
 include_guard(GLOBAL)
 
 # highwater_interface(<target> <library or target> [<include folder>])
@@ -14,8 +15,8 @@ function(highwater_interface target library)
   endif()
 endfunction()
 
-# Debian 12's package file knows only libzstd_shared and libzstd_static, newer ones libzstd too; the
-# cross build has no package file at all.
+# Debian 12's zstd package defines only the targets libzstd_shared and libzstd_static, later versions
+# also libzstd. The macOS cross build has no zstd package, only the library.
 function(highwater_find_zstd)
   find_package(zstd CONFIG QUIET)
   foreach(candidate zstd::libzstd zstd::libzstd_shared zstd::libzstd_static)
@@ -46,7 +47,7 @@ function(highwater_find_sqlite)
   endif()
 endfunction()
 
-# The headers that belong to the flatc found: generated code refuses those of another version.
+# The headers must be of the same version as flatc: generated code rejects any other.
 function(highwater_find_flatbuffers)
   find_program(FLATC flatc)
   if(FLATC)
@@ -63,7 +64,17 @@ function(highwater_find_flatbuffers)
     "${HIGHWATER_FLATBUFFERS_INCLUDE_DIR}")
 endfunction()
 
-# elfutils names call sites by file and line; without it they have function names at best.
+function(highwater_find_json)
+  find_path(HIGHWATER_JSON_INCLUDE_DIR nlohmann/json.hpp)
+  if(NOT HIGHWATER_JSON_INCLUDE_DIR)
+    message(FATAL_ERROR "nlohmann-json was not found: install nlohmann-json3-dev "
+      "(Homebrew: nlohmann-json), or run packaging/setup")
+  endif()
+  add_library(highwater_json INTERFACE)
+  target_include_directories(highwater_json SYSTEM INTERFACE "${HIGHWATER_JSON_INCLUDE_DIR}")
+endfunction()
+
+# With elfutils a call site has file and line, without it a function name at best.
 function(highwater_find_elfutils)
   find_path(HIGHWATER_ELFUTILS_INCLUDE_DIR elfutils/libdwfl.h)
   find_library(HIGHWATER_ELFUTILS_LIBRARY dw)
@@ -76,9 +87,14 @@ function(highwater_find_elfutils)
   endif()
 endfunction()
 
+highwater_find_flatbuffers()
+if(HIGHWATER_GUI)
+  highwater_find_zstd()
+  highwater_find_sqlite()
+endif()
+if(HIGHWATER_WORKER)
+  highwater_find_json()
+endif()
 if(NOT APPLE)
   highwater_find_elfutils()
 endif()
-highwater_find_zstd()
-highwater_find_sqlite()
-highwater_find_flatbuffers()

@@ -1,18 +1,17 @@
-# The Python that belongs to the libtorch being built against: tests of the simulated device use it.
-# Sets
-#   HIGHWATER_PYTHON          an interpreter whose torch is that libtorch; empty where there is none
-#   HIGHWATER_PYTHON_TESTING  true where it also has what PyTorch's own testing modules import
-#   HIGHWATER_TORCH_FOLDER    of the libtorch: the wheel's package torch, or the archive's folder
-# Include after HighwaterTorch. A libtorch without Python (libtorch.zip, Debian's libtorch-dev) is fine:
-# the tests that need it are left out, and configuring says so.
+# Finds the Python whose torch is the libtorch of this build: tests of the simulated device use it. Sets
+#   HIGHWATER_PYTHON          the interpreter; empty if there is none
+#   HIGHWATER_PYTHON_TESTING  true if it also has what PyTorch's own testing modules import
+#   HIGHWATER_TORCH_FOLDER    the folder of the libtorch: of the wheel's package torch, or of the archive
+# Include after HighwaterTorch. With a libtorch without Python (libtorch.zip, Debian's libtorch-dev) the tests
+# that need it are left out, and configuring says so.
 set(HIGHWATER_TORCH_PYTHON "" CACHE FILEPATH
     "Python whose torch is the libtorch of Torch_DIR; empty: found from Torch_DIR")
 
 cmake_path(SET HIGHWATER_TORCH_FOLDER NORMALIZE "${Torch_DIR}/../../..")
 string(REGEX REPLACE "/$" "" HIGHWATER_TORCH_FOLDER "${HIGHWATER_TORCH_FOLDER}")
 
-# Sets `result` to why `python` will not do, or to nothing. Importing torch would take seconds, so it is
-# only located.
+# Sets `result` to the reason why `python` cannot be used; empty if it can. Only locates torch, because
+# importing it would take seconds.
 function(highwater_check_python python result)
   execute_process(
     COMMAND "${python}" -c
@@ -76,10 +75,10 @@ endif()
 set(HIGHWATER_PYTHON_TESTING FALSE)
 if(HIGHWATER_PYTHON)
   message(STATUS "Python of this libtorch: ${HIGHWATER_PYTHON}")
-  # Configures again after something was installed there.
+  # So that installing a package there configures again.
   cmake_path(GET HIGHWATER_TORCH_FOLDER PARENT_PATH packages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${packages}")
-  # numpy and expecttest are all that torch.testing._internal wants beyond torch's own requirements.
+  # torch.testing._internal needs only these two beyond torch's own requirements.
   execute_process(COMMAND "${HIGHWATER_PYTHON}" -c "import numpy, expecttest"
     RESULT_VARIABLE status ERROR_QUIET)
   if(status EQUAL 0)

@@ -1,6 +1,6 @@
-# highwater_scenarios(<target>): the files of resources/scenarios as one C++ table, included as
-# "core/scenario_table.inc". Both programs are built from it, so neither has to find or read a file.
-# A key that is missing, unknown or of the wrong type ends the configuration.
+# highwater_scenarios(<target>): generates a C++ table from the files of resources/scenarios, included as
+# "core/scenario_table.inc". It is part of both programs, so neither has to find or read a file. Configuring
+# fails if a key is missing, unknown or of the wrong type.
 
 function(_highwater_check_keys json where)
   string(JSON count LENGTH "${json}")
@@ -58,7 +58,7 @@ endfunction()
 function(highwater_scenarios target)
   file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/resources/scenarios/*.json")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
-  set(table "// Made of resources/scenarios/*.json.\n")
+  set(table "// Generated from resources/scenarios/*.json.\n")
   foreach(file IN LISTS files)
     _highwater_scenario("${file}" row)
     string(APPEND table "${row}")

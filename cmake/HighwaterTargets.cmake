@@ -1,5 +1,5 @@
-# One target a folder of src/: highwater_library(<folder> [SOURCES ...] [LINK ...]) makes the static
-# library highwater_<folder>, included as "<folder>/header.h".
+# highwater_library(<folder> [SOURCES ...] [LINK ...]): the static library highwater_<folder> of a folder of
+# src/. Its headers are included as "<folder>/header.h".
 
 function(highwater_compile_options target)
   target_compile_options(${target} PRIVATE
@@ -19,11 +19,11 @@ function(highwater_library folder)
   highwater_compile_options(highwater_${folder})
 endfunction()
 
-# Precompiled headers. What a file includes it still names itself: they only save time, and fit only
-# the flags and macros that they were made with.
-#   highwater_precompile(<target> <header>...)  makes one of the headers, for the target
-#   highwater_reuse_pch(<target> <other>)       the target takes the other's
-#   highwater_pch_source(<variable> <name>)     a source for a target that is there to carry one
+# Precompiled headers. They only save time: a file still includes what it uses. One is only valid for the
+# flags and macros that it was made with.
+#   highwater_precompile(<target> <header>...)  makes one of these headers, for the target
+#   highwater_reuse_pch(<target> <other>)       the target uses the other target's
+#   highwater_pch_source(<variable> <name>)     writes a source for a target that only carries one
 function(highwater_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   highwater_pch_ccache(${target})
@@ -42,7 +42,7 @@ function(highwater_pch_source variable name)
   set(${variable} "${source}" PARENT_SCOPE)
 endfunction()
 
-# ccache refuses precompiled headers unless told that their time stamps do not matter.
+# ccache only caches precompiled headers if it may ignore their time stamps.
 function(highwater_pch_ccache target)
   if(CCACHE)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
@@ -50,8 +50,8 @@ function(highwater_pch_ccache target)
   endif()
 endfunction()
 
-# highwater_flatbuffers(<target> <schema.fbs> [INCLUDE dir...]): C++ made by flatc next to the build,
-# included as "<folder>/<schema>_generated.h".
+# highwater_flatbuffers(<target> <schema.fbs> [INCLUDE dir...] [DEPENDS file...]): generates C++ with flatc
+# in the build folder, included as "<folder>/<schema>_generated.h".
 function(highwater_flatbuffers target schema)
   cmake_parse_arguments(arg "" "" "INCLUDE;DEPENDS" ${ARGN})
   find_program(FLATC flatc REQUIRED)

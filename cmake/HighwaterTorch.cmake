@@ -1,22 +1,23 @@
-# libtorch, and precompiled headers for the files that include it: <ATen/ATen.h> costs 6 s a file
-# without one, <torch/torch.h> 15 s.
+# libtorch, and a precompiled header for the simulated device, most of whose files include <ATen/ATen.h>:
+# that takes 6 s a file without one. A precompiled <torch/torch.h> does not pay: a file that includes little
+# of libtorch compiles in 4 s, and in 13 s with that header (GCC 12).
 find_package(Torch 2.6 REQUIRED)
 
-# highwater_torch(<target> [PCH ATen|torch]): links libtorch. NDEBUG always: in a debug build
-# RecordFunction::inputs() would assert against a release libtorch, and its exception is swallowed
-# with the event. PCH: the target's files share one precompiled <ATen/ATen.h> (with
-# <torch/library.h>) or <torch/torch.h>; call highwater_compile_options() on the target too, for a
-# precompiled header fits only the flags that it was made with. Libraries only: programs compile
-# with -fPIE. A file still includes what it uses.
+# highwater_torch(<target> [PCH]) links a target to libtorch.
+# It defines NDEBUG even in a debug build: RecordFunction::inputs() would otherwise assert against a
+# release libtorch, and PyTorch swallows that exception together with the event.
+# PCH, for a library: its files share one precompiled <ATen/ATen.h> (with <torch/library.h>); each file
+# still includes what it uses. The target also needs highwater_compile_options(), because a precompiled
+# header is only valid for the flags that it was made with.
 function(highwater_torch target)
-  cmake_parse_arguments(arg "" "PCH" "" ${ARGN})
+  cmake_parse_arguments(arg "PCH" "" "" ${ARGN})
   highwater_torch_flags(${target})
   target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
   if(arg_PCH)
-    highwater_torch_pch(${arg_PCH})
+    highwater_torch_pch()
     # The macro that CMake defines for a shared library would make the flags differ.
     set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
-    highwater_reuse_pch(${target} highwater_torch_pch_${arg_PCH})
+    highwater_reuse_pch(${target} highwater_torch_pch)
   endif()
 endfunction()
 
@@ -27,23 +28,15 @@ function(highwater_torch_flags target)
   target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
 endfunction()
 
-# One target for each precompiled header, made at its first use.
-function(highwater_torch_pch which)
-  set(name highwater_torch_pch_${which})
-  if(TARGET ${name})
+# Makes the target that carries the precompiled header, at its first use.
+function(highwater_torch_pch)
+  if(TARGET highwater_torch_pch)
     return()
   endif()
-  if(which STREQUAL "ATen")
-    set(headers "<ATen/ATen.h>" "<ATen/record_function.h>" "<torch/library.h>")
-  elseif(which STREQUAL "torch")
-    set(headers "<torch/torch.h>")
-  else()
-    message(FATAL_ERROR "highwater_torch(PCH ${which}): only ATen and torch exist")
-  endif()
-  highwater_pch_source(source ${name})
-  add_library(${name} OBJECT "${source}")
-  highwater_torch_flags(${name})
-  target_link_libraries(${name} PRIVATE ${TORCH_LIBRARIES})
-  highwater_compile_options(${name})
-  highwater_precompile(${name} ${headers})
+  highwater_pch_source(source highwater_torch_pch)
+  add_library(highwater_torch_pch OBJECT "${source}")
+  highwater_torch_flags(highwater_torch_pch)
+  target_link_libraries(highwater_torch_pch PRIVATE ${TORCH_LIBRARIES})
+  highwater_compile_options(highwater_torch_pch)
+  highwater_precompile(highwater_torch_pch <ATen/ATen.h> <ATen/record_function.h> <torch/library.h>)
 endfunction()

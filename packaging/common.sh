@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # Sourced by packaging/setup, packaging/run and tests/run. Must work with macOS's bash 3.2.
-# Everything it says goes to stderr: stdout belongs to the program or to ctest.
+# Messages go to stderr: stdout belongs to the program or to ctest.
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$checkout/build
 torch_minimum=2.6
 torch_reference=2.13.0
-libtorch_record=$build/libtorch # one line: the folder of TorchConfig.cmake that the builds use
+libtorch_record=$build/libtorch # holds the folder of the TorchConfig.cmake that the builds use
 
 say() { printf '%s: %s\n' "${me:-highwater}" "$*" >&2; }
 
-# fail SENTENCE [MORE LINES...]
+# fail SENTENCE [LINE...]: prints them and exits with 1
 fail() {
   say "$1"
   shift
@@ -18,7 +18,7 @@ fail() {
   exit 1
 }
 
-# at_least VERSION MINIMUM; compares the first two numbers
+# at_least VERSION MINIMUM: compares the first two numbers
 at_least() {
   local have_major=${1%%.*} need_major=${2%%.*} have need
   have=${1#*.} need=${2#*.}
@@ -28,7 +28,7 @@ at_least() {
     { [ "${have_major:-0}" -eq "$need_major" ] && [ "${have:-0}" -ge "$need" ]; }
 }
 
-# Files that include libtorch's headers need 1.5 GB each to compile.
+# Prints how many files to compile at the same time: one that includes libtorch's headers takes 1.5 GB.
 build_jobs() {
   local cores memory_mib by_memory
   if [ "$(uname -s)" = Darwin ]; then
@@ -43,10 +43,10 @@ build_jobs() {
   echo "$((cores < by_memory ? cores : by_memory))"
 }
 
-# One value out of a CMake cache: cached FOLDER NAME
+# cached FOLDER NAME: prints one value of a CMake cache
 cached() { [ ! -e "$1/CMakeCache.txt" ] || sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt"; }
 
-# configure PRESET: only where something changed that ninja would not notice by itself.
+# configure PRESET: only if something changed that ninja would not notice by itself
 configure() {
   local preset=$1 folder=$build/$1 torch_dir werror
   torch_dir=$(cat "$libtorch_record") || fail "no libtorch is recorded; run packaging/setup"
@@ -62,7 +62,7 @@ configure() {
     return 0
   fi
   local fresh=
-  # libtorch's package file caches the libraries of the first libtorch that it saw
+  # libtorch's CMake package caches the libraries of the first libtorch that it saw.
   if [ -e "$folder/CMakeCache.txt" ] && [ "$(cached "$folder" Torch_DIR)" != "$torch_dir" ]; then
     fresh=--fresh
   fi
@@ -72,11 +72,11 @@ configure() {
     "-DHIGHWATER_WERROR=$werror") \
     >"$folder/configure.log" 2>&1 || {
     tail -25 "$folder/configure.log" >&2
-    fail "configuring build/$preset failed; all of it is in build/$preset/configure.log"
+    fail "configuring build/$preset failed; the whole log is build/$preset/configure.log"
   }
 }
 
-# compile PRESET [TARGET...]: those targets that exist, or all
+# compile PRESET [TARGET...]: builds those of the targets that exist; without targets, everything
 compile() {
   local preset=$1 folder=$build/$1 target targets=
   shift

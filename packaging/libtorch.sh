@@ -1,17 +1,18 @@
 # shellcheck shell=bash
-# Sourced by packaging/setup: which libtorch the build uses. In this order:
-#   1. Torch_DIR, or a Torch package under CMAKE_PREFIX_PATH, as the environment gives them
+# Sourced by packaging/setup. Chooses the libtorch that the build uses, in this order:
+#   1. the environment's Torch_DIR, or a Torch package under its CMAKE_PREFIX_PATH
 #   2. the torch of the user's python3
-#   3. Debian 13 and later: the distribution's libtorch-dev
-#   4. a virtual environment in the checkout, .venv, with the reference version
-# Debian 12's own libtorch (1.13) is older than the minimum and is never taken.
+#   3. Debian 13 and later: the package libtorch-dev
+#   4. PyTorch's reference version in a virtual environment in the checkout, .venv
+# Debian 12's libtorch (1.13) is older than the minimum and is never used.
 #
 # find_libtorch sets torch_dir (the folder of TorchConfig.cmake), torch_version and torch_from, or leaves
-# torch_dir empty. It installs nothing.
+# them empty if there is none. It installs nothing.
 
 torch_dir='' torch_version='' torch_from=''
+readonly from_debian="Debian's libtorch-dev"
 
-# Why a folder will not do, in torch_refused; otherwise sets torch_version.
+# torch_usable DIR: sets torch_version, or fails and says why in torch_refused.
 torch_usable() {
   local dir=$1 version_file=$1/TorchConfigVersion.cmake python_version
   torch_refused=
@@ -25,7 +26,7 @@ torch_usable() {
     torch_refused="is version ${torch_version:-unknown}, and Highwater needs $torch_minimum or newer"
     return 1
   fi
-  # its package file stops the configuration where the CUDA toolkit is not installed
+  # The CMake package of a CUDA build stops the configuration if the CUDA toolkit is not installed.
   python_version=$(cd "$dir/../../.." 2>/dev/null && pwd)/version.py
   if grep -Eq "^cuda.*= *'" "$python_version" 2>/dev/null && ! command -v nvcc >/dev/null; then
     torch_refused="is built for CUDA, and the CUDA toolkit (nvcc) is not installed"
@@ -33,7 +34,7 @@ torch_usable() {
   fi
 }
 
-# take DIR WHERE: true if it is taken, otherwise says why not
+# take DIR WHERE: chooses that libtorch if it is usable, otherwise fails and says why
 take() {
   if torch_usable "$1"; then
     torch_dir=$1 torch_from=$2
@@ -62,7 +63,7 @@ torch_from_environment() {
   return 1
 }
 
-# Importing it takes seconds, so that is done only while it is not the recorded one.
+# Importing torch takes seconds, so it is tried only where that torch is not the one that is recorded.
 torch_from_python() {
   local dir
   dir=$(python3 -c '
@@ -82,7 +83,7 @@ torch_from_distribution() {
   [ "$system" = debian ] && [ "$debian_version" -ge 13 ] || return 1
   local config
   config=$(dpkg -L libtorch-dev 2>/dev/null | grep '/TorchConfig\.cmake$' | head -1)
-  [ -n "$config" ] && take "$(dirname "$config")" "Debian's libtorch-dev"
+  [ -n "$config" ] && take "$(dirname "$config")" "$from_debian"
 }
 
 torch_from_venv() {
@@ -98,7 +99,7 @@ find_libtorch() {
   torch_from_environment || torch_from_python || torch_from_distribution || torch_from_venv || true
 }
 
-# A Python that PyTorch's reference version has wheels for, and that can make virtual environments.
+# Prints a Python that PyTorch's reference version has wheels for and that can make virtual environments.
 python_for_venv() {
   local python
   for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10 python3.14; do
@@ -112,11 +113,11 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
   return 1
 }
 
-# What the tests of the simulated device want in Python beside torch: PyTorch's own testing modules
-# import these. Building and running need neither, so a failure is only told.
+# PyTorch's own testing modules import these; some tests of the simulated device use those modules.
+# Building and running need neither, so failing to install them is no error.
 readonly test_packages="numpy expecttest"
 
-# True where .venv is in use and lacks one of them. Other people's Pythons are left alone.
+# True if .venv is in use and lacks one of them. Nothing is ever installed into the user's own Python.
 test_packages_missing() {
   [ "$torch_from" = "the checkout's .venv" ] || return 1
   local name
@@ -138,7 +139,7 @@ install_test_packages() {
 
 torch_cpu_index=https://download.pytorch.org/whl/cpu
 
-# reaches PYTHON ADDRESS
+# reaches PYTHON URL: true if the URL can be opened
 reaches() {
   "$1" -c 'import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=10).close()' "$2" 2>/dev/null
 }
@@ -157,10 +158,10 @@ install_libtorch() {
     "Debian and Ubuntu: apt-get install python3-venv" "$way_out"
   set -- --disable-pip-version-check
   if [ "$(uname -s)" = Linux ]; then
-    # PyPI's builds for Linux are for CUDA: gigabytes, and useless here. None of them is named +cpu.
+    # PyPI's builds for Linux are for CUDA: gigabytes that Highwater cannot use. None is named +cpu.
     requirement="$requirement+cpu"
     source_of_it="It comes from $torch_cpu_index (PyPI's builds for Linux are for CUDA, and not taken):"
-    # a wheel in one of pip's find-links needs no index, and one that is not reached only costs time
+    # With a wheel in one of pip's find-links no index is needed; an unreachable one would cost time.
     if ! "$venv/bin/python" -m pip install -q --no-index --no-deps --dry-run "$@" "$requirement" \
       >/dev/null 2>&1 && reaches "$python" "$torch_cpu_index/torch/"; then
       set -- "$@" --extra-index-url "$torch_cpu_index"

@@ -10,13 +10,6 @@ namespace highwater::analysis {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-/// Open spans are published several times a second: one that was not for so long is closed.
-constexpr std::int64_t kOpenSpanFreshNs = 1'000'000'000;
-constexpr std::uint8_t kDeliberateBit = 0x80;
-
-double toMs(std::int64_t ns) {
-  return static_cast<double>(ns) / kNsPerMs;
-}
 
 Span spanOf(std::int64_t beginNs, std::int64_t durationNs, std::size_t payload,
             std::uint8_t category) {
@@ -26,8 +19,7 @@ Span spanOf(std::int64_t beginNs, std::int64_t durationNs, std::size_t payload,
   return {beginNs, endNs, static_cast<std::uint32_t>(payload), category};
 }
 
-/// Where a row with this time belongs. Rows of two threads interleave, so the place is near the
-/// end.
+/// The row for a new time. Events of two threads interleave, so it is near the end.
 std::size_t placeFor(const std::vector<std::int64_t>& timesNs, std::int64_t timeNs) {
   if (timesNs.empty() || timesNs.back() <= timeNs) return timesNs.size();
   return static_cast<std::size_t>(std::upper_bound(timesNs.begin(), timesNs.end(), timeNs) -
@@ -47,7 +39,7 @@ std::uint8_t lookOf(const events::SyncPoint& sync) {
   return isUnplanned(sync) ? OpLook::kUnplannedWait : OpLook::kPlannedWait;
 }
 
-/// A marker's value as a knob; what is no such number leaves the knob as it was.
+/// Sets a knob from a marker's value, unless the value is out of range.
 void setKnob(std::uint32_t& knob, double value) {
   if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
     knob = static_cast<std::uint32_t>(value);
@@ -93,7 +85,7 @@ void LiveStore::apply(const Message& message) {
 }
 
 void LiveStore::clear() {
-  // Views compare revisions: an empty store must not look like an older state of this one.
+  // Views compare revisions, so the empty store needs one that they have not seen.
   const std::uint64_t revision = revision_ + 1;
   *this = LiveStore();
   revision_ = revision;
@@ -111,7 +103,7 @@ void LiveStore::addBatch(const EventBatch& batch) {
   evaluations_.insert(evaluations_.end(), batch.evaluations.begin(), batch.evaluations.end());
   phaseMemory_.insert(phaseMemory_.end(), batch.phaseMemory.begin(), batch.phaseMemory.end());
   for (const auto& op : batch.ops) addOp(op);
-  addOpenSpans(batch.openSpans);
+  openSpans_.add(batch);
   for (const auto& heartbeat : batch.heartbeats) addHeartbeat(heartbeat);
   for (const auto& drop : batch.drops) addDrop(drop);
   completeUpToNs_ = std::max(completeUpToNs_, batch.completeUpToNs);
@@ -154,7 +146,6 @@ void LiveStore::addStep(const events::StepRecord& step) {
   steps_.fallbackMs.append(takePending(pendingFallbackNs_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));
   stepReached(step.step());
-  if (openSpan_ && openSpan_->step() != 0 && openSpan_->step() <= step.step()) openSpan_.reset();
 }
 
 void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {
@@ -174,7 +165,7 @@ void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
       static_cast<std::uint8_t>(sync.deliberate() != 0 ? kind | kDeliberateBit : kind);
   syncLane_.append(spanOf(sync.begin_ns(), sync.duration_ns(), syncPoints_.size(), category));
   syncPoints_.push_back(sync);
-  if (!ops_.empty()) ops_.markStall(sync.thread(), sync.begin_ns(), lookOf(sync));
+  if (!ops_.empty()) ops_.markLostTime(sync.thread(), sync.begin_ns(), lookOf(sync));
   if (isUnplanned(sync)) {
     addLostTime(sync.step(), sync.duration_ns(), steps_.unplannedSyncMs, pendingSyncNs_);
   }
@@ -185,7 +176,7 @@ void LiveStore::addFallback(const events::FallbackEvent& fallback) {
                               static_cast<std::uint8_t>(fallback.phase())));
   fallbacks_.push_back(fallback);
   if (!ops_.empty()) {
-    ops_.markStall(fallback.thread(), fallback.begin_ns(), OpLook::kFallback);
+    ops_.markLostTime(fallback.thread(), fallback.begin_ns(), OpLook::kFallback);
   }
   addLostTime(fallback.step(), fallback.duration_ns(), steps_.fallbackMs, pendingFallbackNs_);
 }
@@ -237,12 +228,12 @@ void LiveStore::addMarker(const events::Marker& marker) {
 }
 
 void LiveStore::addOp(const events::OpSpan& op) {
-  ops_.add(op, stallLook(op));
+  ops_.add(op, lostTimeLook(op));
 }
 
-std::uint8_t LiveStore::stallLook(const events::OpSpan& op) const {
-  // The probe stamps an op and the stall that it is with one time. More stalls at one time than
-  // threads could have are none to search through.
+std::uint8_t LiveStore::lostTimeLook(const events::OpSpan& op) const {
+  // The probe gives an op and its wait or fallback the same begin. Stops after more events with one
+  // begin than threads could produce: a recording may claim any number.
   constexpr std::size_t kMostAtOnce = 64;
   const auto here = [&op](const SpanIndex& lane, const auto& events) {
     auto found = decltype(events.data()){};
@@ -270,25 +261,9 @@ const FallbackAcceptance* LiveStore::acceptanceOf(const std::string& op) const {
   return found != acceptances_.end() && found->second.accepted ? &found->second : nullptr;
 }
 
-void LiveStore::addOpenSpans(std::span<const events::OpenSpan> spans) {
-  // One batch is one report of the open stacks: of it, the innermost span counts.
-  const events::OpenSpan* innermost = nullptr;
-  for (const auto& span : spans) {
-    if (!innermost || span.depth() > innermost->depth() ||
-        (span.depth() == innermost->depth() && span.begin_ns() >= innermost->begin_ns())) {
-      innermost = &span;
-    }
-  }
-  if (innermost) openSpan_ = *innermost;
-}
-
 void LiveStore::addHeartbeat(const events::Heartbeat& heartbeat) {
   stepReached(heartbeat.step());
   setPaused(heartbeat.paused() != 0, heartbeat.time_ns());
-  const bool stepIsDone = openSpan_ && openSpan_->step() != 0 &&
-                          heartbeat.step() > openSpan_->step() &&
-                          heartbeat.time_ns() >= openSpan_->seen_ns();
-  if (stepIsDone) openSpan_.reset();
 }
 
 void LiveStore::addDrop(const events::DropRecord& drop) {
@@ -306,11 +281,6 @@ std::uint64_t LiveStore::dropped() const {
   std::uint64_t sum = 0;
   for (const auto& [kind, count] : droppedByKind_) sum += count;
   return sum;
-}
-
-std::optional<OpenSpanState> LiveStore::openSpan() const {
-  if (!openSpan_ || openSpan_->seen_ns() < completeUpToNs_ - kOpenSpanFreshNs) return std::nullopt;
-  return OpenSpanState{*openSpan_, name(openSpan_->name())};
 }
 
 }  // namespace highwater::analysis

@@ -14,26 +14,27 @@
 #include "core/definition_table.h"
 #include "core/message_sink.h"
 #include "core/messages.h"
+#include "core/open_span_tracker.h"
 
 namespace highwater::analysis {
 
-/// The memory counters, a row a sample, sorted by time.
+/// The memory counters of PyTorch and the driver in bytes, one row per sample, sorted by time.
 struct MemoryColumns {
   std::vector<std::int64_t> timesNs;
   SeriesPyramid current, driver, recommended;
 };
 
-/// The system's readings; NaN where a reading is not to be had.
+/// Readings of the process and its machine, sorted by time: memory in bytes, and the load of the
+/// GPU in percent. NaN stands for an unknown reading.
 struct SystemColumns {
   std::vector<std::int64_t> timesNs;
   SeriesPyramid footprint, available, swapUsed, gpuPercent;
   std::vector<events::Pressure> pressure;
 };
 
-/// Steps, a row a finished step. `fallbackMs` and `unplannedSyncMs` are the parts of a step that
-/// were lost to them (the wait inside a fallback counts with the fallback only); `tokensPerS` is
-/// NaN for a step without duration, `deviceMs` where the device span is unknown; `lane` has the
-/// records' indices as payload.
+/// One row per finished step. `fallbackMs` and `unplannedSyncMs` are the step's lost time; the wait
+/// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration,
+/// `deviceMs` if the device span is unknown. The payload of `lane` is the row.
 struct StepColumns {
   std::vector<events::StepRecord> records;
   SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
@@ -41,90 +42,123 @@ struct StepColumns {
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
-/// The innermost span that was open when the worker last reported one.
-struct OpenSpanState {
-  events::OpenSpan span;
-  std::string name;
-};
-
-/// True for what delays a step without being meant to: not deliberate, and not the wait of a
-/// fallback, which is part of the fallback's own time.
+/// Whether a wait for the device counts as lost time of its own. False if the training loop intends
+/// the wait, and for the wait of a fallback, which counts as part of the fallback.
 [[nodiscard]] bool isUnplanned(const events::SyncPoint& sync);
 
-/// The whole run in columns: what the window draws and the report counts. It takes a validated
-/// stream, live or from a recording, and never looks at a file. Not thread-safe: one thread owns
-/// it.
+/// The bit that marks a wait as intended by the training loop, in the category of a span of
+/// LiveStore::syncLane(). The other bits are the SyncKind.
+inline constexpr std::uint8_t kDeliberateBit = 0x80;
+static_assert(static_cast<std::uint8_t>(events::SyncKind::MAX) < kDeliberateBit);
+
+/// The whole run in columns, for the window and the report. It is filled from a validated stream,
+/// live or replayed from a recording. Not thread-safe: one thread owns it.
 class LiveStore final : public MessageSink {
  public:
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
+  /// Adds the content of one message to the store. Never fails, but requires a validated message.
   void apply(const Message& message);
-  /// Forgets everything, for a new run.
+  /// Removes everything, for a new run.
   void clear();
 
-  /// Grows with each message that changed something: views redraw when it differs from theirs.
+  /// A counter that grows with every change of the store. A view is up to date if it was drawn at
+  /// this revision.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
+  /// The worker's first message: its versions and its device. Empty before it arrives.
   [[nodiscard]] const std::optional<Hello>& hello() const { return hello_; }
+  /// The description of the run: model, data and limits. Empty before it arrives.
   [[nodiscard]] const std::optional<RunDescription>& run() const { return run_; }
+  /// How the run ended. Empty while it goes on.
   [[nodiscard]] const std::optional<RunEnd>& end() const { return end_; }
+  /// Whether the device is simulated; false as long as it is unknown.
   [[nodiscard]] bool simulated() const { return hello_ && hello_->device.simulated; }
-  /// False where the device is known to have none: the CPU.
+  /// Whether the device has memory counters. False for the CPU; true as long as the device is
+  /// unknown.
   [[nodiscard]] bool hasMemoryCounters() const { return !hello_ || !isCpu(*hello_); }
+  /// Whether the device has a queue that the host can wait for. False for the CPU; true as long as
+  /// the device is unknown.
   [[nodiscard]] bool hasQueue() const { return !hello_ || !isCpu(*hello_); }
 
+  /// The samples of the memory counters, in columns.
   [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
+  /// The readings of the process and its machine, in columns.
   [[nodiscard]] const SystemColumns& system() const { return system_; }
+  /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
+  /// The recorded ops, without old ones that were dropped.
   [[nodiscard]] const OpColumns& ops() const { return ops_; }
 
-  /// These are in the order they came; the lanes below are in order of time.
+  /// The phases of steps, in order of arrival; phaseLane() has them in order of time.
   [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
+  /// The waits of the host for the device, in order of arrival; syncLane() has them in order of
+  /// time.
   [[nodiscard]] const std::vector<events::SyncPoint>& syncPoints() const { return syncPoints_; }
+  /// The ops that ran on the CPU instead of the device, in order of arrival; fallbackLane() has
+  /// them in order of time.
   [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
+  /// The markers of the run (knob changes, pauses, notes and so on), in order of arrival.
   [[nodiscard]] const std::vector<events::Marker>& markers() const { return markers_; }
+  /// The evaluations on held-out data, in order of arrival.
   [[nodiscard]] const std::vector<events::Evaluation>& evaluations() const { return evaluations_; }
+  /// The memory readings at the ends of phases, in order of arrival.
   [[nodiscard]] const std::vector<events::PhaseMemory>& phaseMemory() const { return phaseMemory_; }
 
-  /// The last word on an op: nullptr where nobody accepted that it runs on the CPU.
+  /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
+  /// was never given or was withdrawn.
   [[nodiscard]] const FallbackAcceptance* acceptanceOf(const std::string& op) const;
 
-  /// Lanes: payload is the index into the vector of the same kind; category is the phase, the sync
-  /// kind (bit 7: deliberate), the phase of the fallback.
+  /// The phases in order of time. A span's payload is its index in phases(), its category the
+  /// events::Phase.
   [[nodiscard]] const SpanIndex& phaseLane() const { return phaseLane_; }
+  /// The waits for the device in order of time. A span's payload is its index in syncPoints(), its
+  /// category the events::SyncKind together with kDeliberateBit.
   [[nodiscard]] const SpanIndex& syncLane() const { return syncLane_; }
+  /// The fallbacks in order of time. A span's payload is its index in fallbacks(), its category the
+  /// events::Phase.
   [[nodiscard]] const SpanIndex& fallbackLane() const { return fallbackLane_; }
 
-  /// The words of the run's definitions: see DefinitionTable.
+  /// The name that an id of the run stands for, such as an op's: see DefinitionTable.
   [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
+  /// The path of a module, such as "encoder.layers.1": see DefinitionTable.
   [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
+  /// The line of the user's code that an id stands for: see DefinitionTable.
   [[nodiscard]] std::string callSite(CallSiteId id) const { return definitions_.callSite(id); }
+  /// The call stack that belongs to a call site: see DefinitionTable.
   [[nodiscard]] std::string callStack(CallSiteId id) const { return definitions_.callStack(id); }
-  /// The thread's own name, "thread 3" where it has none.
+  /// The thread's name, or "thread 3" if it has none.
   [[nodiscard]] std::string threadName(ThreadId id) const;
+  /// The text of a marker for people.
   [[nodiscard]] std::string markerText(const events::Marker& marker) const {
     return definitions_.markerText(marker);
   }
 
-  /// The knobs that the next step will run with, as far as the stream told.
+  /// The settings (batch size, sequence length, loss interval) of the next step, as far as the
+  /// stream has reported them.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
-  /// The span that is (or was, when the run ended) open: reported within the last second before
-  /// completeUpToNs(), and no later event says that its step is done.
-  [[nodiscard]] std::optional<OpenSpanState> openSpan() const;
-  /// The step that runs, as of the last heartbeat or event of a step; 0 before the first.
+  /// The innermost span (a wait, an op or a phase) that has begun and not ended, or that was open
+  /// when the stream ended. Empty if none is open.
+  [[nodiscard]] std::optional<OpenSpanState> openSpan() const { return openSpans_.innermost(); }
+  /// The number of the running step, as of the last heartbeat or event; 0 before the first.
   [[nodiscard]] std::uint32_t runningStep() const { return runningStep_; }
+  /// Whether the training is paused, as of the newest heartbeat or marker.
   [[nodiscard]] bool paused() const { return paused_; }
-  /// How closely the probe looks, as far as the stream told.
+  /// How much the probe records, as far as the stream has reported it.
   [[nodiscard]] events::ProbeLevel probeLevel() const { return probeLevel_; }
 
-  /// Events that say something about the run: not heartbeats, open spans and drop records.
+  /// The number of events received, without heartbeats, open spans and drop records.
   [[nodiscard]] std::uint64_t eventCount() const { return eventCount_; }
+  /// The number of events that were lost before they reached the stream, of all kinds.
   [[nodiscard]] std::uint64_t dropped() const;
+  /// The number of lost events of each kind; kinds without losses are missing.
   [[nodiscard]] const std::map<events::EventKind, std::uint64_t>& droppedByKind() const {
     return droppedByKind_;
   }
+  /// The reports of lost events, in order of arrival.
   [[nodiscard]] const std::vector<events::DropRecord>& drops() const { return drops_; }
 
-  /// Everything up to here has arrived; the right edge of the time axis.
+  /// The time up to which all events have arrived, in ns since the start of the run. It is the
+  /// right edge of the time axis.
   [[nodiscard]] std::int64_t completeUpToNs() const { return completeUpToNs_; }
 
  private:
@@ -139,14 +173,13 @@ class LiveStore final : public MessageSink {
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
   void addOp(const events::OpSpan& op);
-  /// The OpLook bits of an op that is a stall, 0 for any other.
-  [[nodiscard]] std::uint8_t stallLook(const events::OpSpan& op) const;
-  void addOpenSpans(std::span<const events::OpenSpan> spans);
+  /// The OpLook bits of an op that waits or falls back, 0 for any other.
+  [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
-  /// The row of a finished step.
+  /// The row of a finished step; std::nullopt if there is no such step.
   [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
-  /// Adds lost time to its step, or keeps it until the step is finished.
+  /// Adds lost time to its step, or to `pending` until the step has finished.
   void addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
                    std::map<std::uint32_t, std::int64_t>& pending);
   void setPaused(bool paused, std::int64_t timeNs);
@@ -173,12 +206,12 @@ class LiveStore final : public MessageSink {
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
-  std::optional<events::OpenSpan> openSpan_;
+  OpenSpanTracker openSpans_;
   Knobs knobs_;
   std::uint32_t runningStep_ = 0;
   bool paused_ = false;
   events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;
-  std::int64_t pausedAsOfNs_ = 0;  ///< the time of the event that paused_ is from
+  std::int64_t pausedAsOfNs_ = 0;  ///< time of the event that set paused_
   std::map<events::EventKind, std::uint64_t> droppedByKind_;
   std::vector<events::DropRecord> drops_;
 };

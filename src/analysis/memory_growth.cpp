@@ -5,13 +5,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/finding_rules.h"
+#include "analysis/statistics.h"
 
 namespace highwater::analysis {
 namespace {
 
-constexpr std::size_t kMostPoints = 1000;        // of all shapes together: 500 000 pairs
-constexpr std::size_t kLeastPointsOfAShape = 8;  // even where there are many
+constexpr std::size_t kMostPoints = 1000;        // over all shapes: 500,000 pairs
+constexpr std::size_t kLeastPointsOfAShape = 8;  // for each shape, however many there are
 
 /// The latest reading of each step.
 std::unordered_map<std::uint32_t, events::PhaseMemory> lastReadings(const LiveStore& store) {

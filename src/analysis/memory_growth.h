@@ -8,27 +8,28 @@
 
 namespace highwater::analysis {
 
-/// Current allocated when a step had ended.
+/// The allocated memory in bytes at the end of one step, with the shape of its batch.
 struct StepEnd {
   std::uint32_t step = 0;
   std::uint32_t batchSize = 0, sequenceLength = 0;
   double bytes = 0;
 };
 
-/// By the allocator's own reading at the end of the step's last phase, else by the last sample of
-/// the step; steps without either are left out.
+/// Returns the allocated memory at the end of each step, in order of the steps. It is the reading
+/// at the end of the step's last phase, or else the step's last sample. Steps with neither are left
+/// out.
 [[nodiscard]] std::vector<StepEnd> currentAtStepEnds(const LiveStore& store);
 
-/// What a step leaves allocated. What lives at the end of a step depends on the batch's shape (its
-/// loss, its logits), so only ends of steps with the same shape are compared.
+/// By how many bytes the allocated memory grows per step. What is allocated at the end of a step
+/// depends on the batch's shape (loss, logits), so only steps of the same shape are compared.
 struct MemoryGrowth {
-  std::uint64_t pairs = 0;  ///< of a step and the next one with its shape
-  double medianBytes = 0;   ///< a step, of those pairs: what most steps leave
-  double slopeBytes = 0;    ///< a step, by all pairs of one shape (Theil and Sen): the long run
+  std::uint64_t pairs = 0;  ///< pairs of a step and the next one with the same shape
+  double medianBytes = 0;   ///< per step, median of those pairs
+  double slopeBytes = 0;    ///< per step over the whole run, by robustSlope() within each shape
 };
 
-/// Of all steps but the first, in which the optimizer makes its state. Nothing where no two of them
-/// have the same shape.
+/// Computes how the allocated memory grows per step. Leaves out the first step, which allocates the
+/// optimizer's state. std::nullopt if no two of the other steps have the same shape.
 [[nodiscard]] std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store);
 
 }  // namespace highwater::analysis

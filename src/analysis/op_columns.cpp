@@ -36,17 +36,17 @@ std::int64_t OpColumns::selfNs(const events::OpSpan& op) const {
 }
 
 void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
-  // A quarter at a time: forgetting costs what remains.
+  // A quarter at a time, because dropping costs time for all that remain.
   if (records.size() >= kMostOps) forgetDownTo(kMostOps / 4 * 3);
   lanes[{op.thread(), op.depth()}].append(spanOf(op, endRow(), look));
   records.push_back(op);
 }
 
-void OpColumns::markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t look) {
+void OpColumns::markLostTime(ThreadId thread, std::int64_t beginNs, std::uint8_t look) {
   for (auto lane = lanes.lower_bound({thread, 0});
-       lane != lanes.end() && lane->first.first == thread && lane->first.second <= kDeepestStall;
+       lane != lanes.end() && lane->first.first == thread && lane->first.second <= kDeepestMarked;
        ++lane) {
-    if (lane->second.addCategoryBits(beginNs, look)) return;  // nested ops have their own begin
+    if (lane->second.addCategoryBits(beginNs, look)) return;  // a nested op begins later
   }
 }
 

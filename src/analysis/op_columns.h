@@ -11,44 +11,53 @@
 
 namespace highwater::analysis {
 
-/// What the category of an op's span says: the phase in the low bits, and whether the op is a
-/// stall.
+/// The category of an op's span: its phase in the low bits, and whether the op loses time.
 struct OpLook {
+  /// The bits that hold the events::Phase of the op.
   static constexpr std::uint8_t kPhaseMask = 0x07;
+  /// The bit of an op that ran on the CPU instead of the device.
   static constexpr std::uint8_t kFallback = 0x08;
+  /// The bit of an op that waited for the device without being meant to.
   static constexpr std::uint8_t kUnplannedWait = 0x10;
-  static constexpr std::uint8_t kPlannedWait = 0x20;  ///< of a fallback too
+  /// The bit of an op that waited for the device as intended by the training loop.
+  static constexpr std::uint8_t kPlannedWait = 0x20;  ///< also the wait of a fallback
 };
 
-/// Ops at ProbeLevel Ops, in the order in which they ended; a lane for each thread and depth, whose
-/// payload is the row. An op takes some 90 bytes: beyond kMostOps the oldest are forgotten (the
-/// recording keeps them), and rows stay what they were.
+/// The ops recorded at ProbeLevel Ops, in the order in which they ended, with a lane for each
+/// thread and depth. The payload of a lane is the row. An op takes some 90 bytes, so beyond
+/// kMostOps the oldest are dropped (the recording keeps them); the rows of the others do not
+/// change.
 struct OpColumns {
+  /// The key of a lane of ops: the thread, and the nesting depth of the ops in it.
   using LaneKey = std::pair<ThreadId, std::uint16_t>;
+  /// The most ops that are kept; beyond it the oldest are dropped.
   static constexpr std::size_t kMostOps = std::size_t{4} << 20;
-  /// The probe follows ops no deeper; a recording may claim 65535 depths, and each stall would
-  /// search them all.
-  static constexpr std::uint16_t kDeepestStall = 64;
+  /// The deepest nesting that markLostTime() searches. The probe does not record deeper ops, but a
+  /// recording may claim 65,535 depths.
+  static constexpr std::uint16_t kDeepestMarked = 64;
 
-  std::vector<events::OpSpan> records;  ///< the first one is of row `firstRow`
+  std::vector<events::OpSpan> records;  ///< records[0] is row `firstRow`
   std::map<LaneKey, SpanIndex> lanes;
   std::size_t firstRow = 0;
-  std::int64_t forgottenUpToNs = 0;  ///< ops that ended before may be missing; 0: none is
+  std::int64_t forgottenUpToNs = 0;  ///< ops that ended before this time may be missing; 0: none is
 
   [[nodiscard]] bool empty() const { return records.empty(); }
-  /// One past the newest row.
+  /// The number one past that of the newest op.
   [[nodiscard]] std::size_t endRow() const { return firstRow + records.size(); }
-  /// nullptr where the row is forgotten, or not there yet.
+  /// Returns the op with the row number `row`; nullptr if it was dropped or does not exist yet.
   [[nodiscard]] const events::OpSpan* at(std::size_t row) const;
+  /// Returns the lane of the op's thread and depth; an empty one if no such op was added.
   [[nodiscard]] const SpanIndex& laneOf(const events::OpSpan& op) const;
-  /// The op's duration less that of the ops right within it. Right once the op is in.
+  /// The op's duration without that of its direct children, in ns. Final once the op has arrived.
   [[nodiscard]] std::int64_t selfNs(const events::OpSpan& op) const;
 
+  /// Adds an op as the newest row. `look` holds bits of OpLook for lost time. At kMostOps it first
+  /// drops the oldest quarter.
   void add(const events::OpSpan& op, std::uint8_t look);
-  /// A stall that came after its op: the op of `thread` that began at `beginNs` gets its look. One
-  /// deeper than kDeepestStall keeps its own.
-  void markStall(ThreadId thread, std::int64_t beginNs, std::uint8_t look);
-  /// Forgets ops from the oldest on until there are at most `most`.
+  /// Adds the bits `look` to the op of `thread` that began at `beginNs`, for a wait or fallback
+  /// that arrives after its op. Ignores ops deeper than kDeepestMarked.
+  void markLostTime(ThreadId thread, std::int64_t beginNs, std::uint8_t look);
+  /// Drops the oldest ops until at most `most` are left.
   void forgetDownTo(std::size_t most);
 };
 

@@ -40,7 +40,7 @@ class CountedSteps {
   [[nodiscard]] bool hold(const OpSpan& op) const { return op.step() != leftOut_ && find(op); }
   [[nodiscard]] bool hold(std::uint32_t step) const { return step != leftOut_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Some of which no step holds.
+  /// Includes ops that lie in no counted step.
   [[nodiscard]] std::span<const OpSpan> ops() const { return ops_; }
 
  private:
@@ -60,7 +60,7 @@ class CountedSteps {
   std::uint64_t count_ = 0;
 };
 
-/// Current allocated at one moment, and who saw it: an op's end, or a phase's.
+/// Current allocated at the end of an op or of a phase.
 struct Reading {
   std::int64_t timeNs = 0;
   std::int64_t bytes = 0;
@@ -82,7 +82,7 @@ std::vector<Reading> readingsOf(const LiveStore& store, const CountedSteps& coun
     readings.push_back({each.time_ns(), static_cast<std::int64_t>(each.current_bytes()), nullptr,
                         each.phase(), each.step()});
   }
-  // Of what ends together the inner op ended first, the phase last.
+  // If several end at the same time, the innermost op ended first and the phase last.
   const auto depth = [](const Reading& each) { return each.op ? int{each.op->depth()} : -1; };
   std::stable_sort(readings.begin(), readings.end(), [&](const Reading& a, const Reading& b) {
     return a.timeNs != b.timeNs ? a.timeNs < b.timeNs : depth(a) > depth(b);
@@ -115,11 +115,11 @@ Net netOf(const std::vector<Reading>& readings) {
   return net;
 }
 
-/// Finds the tensors that ops allocated: what current grew by in an op and not in the ops within
-/// it.
+/// Finds the tensors that ops allocated: growth of current allocated in an op but not in its nested
+/// ops.
 class Tensors {
  public:
-  /// In the order in which the ops ended on their thread.
+  /// Takes ops in the order in which they ended on their thread.
   void add(const OpSpan& op) {
     std::vector<Made>& made = byThread_[op.thread()];
     const auto inside = std::stable_partition(made.begin(), made.end(), [&op](const Made& each) {
@@ -128,7 +128,7 @@ class Tensors {
     std::uint64_t insideBytes = 0;
     for (auto each = inside; each != made.end(); ++each) insideBytes += each->bytes;
     if (made.end() - inside == 1 && insideBytes == op.grown_bytes()) {
-      inside->op = &op;  // the op that the user called, for the one in it that allocates
+      inside->op = &op;  // name the op that the user called, not the nested one that allocates
     } else if (op.grown_bytes() > insideBytes) {
       made.push_back({&op, op.grown_bytes() - insideBytes});
     }
@@ -166,7 +166,7 @@ class Tensors {
     if (!isNew && made.bytes > found->second.bytes) found->second = made;
   }
 
-  /// Of ops whose outermost one has not ended.
+  /// Tensors of ops whose outermost op has not ended yet.
   std::unordered_map<ThreadId, std::vector<Made>> byThread_;
   std::map<std::tuple<ModuleId, NameId, NameId, std::uint8_t>, Made> kept_;
 };

@@ -11,39 +11,43 @@
 
 namespace highwater::analysis {
 
-/// What all calls of one op took, or what all ops of one module did.
+/// The time of all calls of one op, or of all ops of one module.
 struct OpTime {
   std::string op;      ///< with namespace; empty in totals by module
-  std::string module;  ///< its path; of an op the module with most of its self time; may be empty
+  std::string module;  ///< its path; for an op the module with most of its self time; may be empty
   std::uint64_t count = 0;
-  /// Of them those of steps: in a phase, so none of an evaluation; all where nothing has a phase.
+  /// The part of `count` in the phases of steps, so without evaluations. All if the run has no
+  /// phases.
   std::uint64_t inSteps = 0;
-  /// Host time, that of nested ops included; 0 in totals by module, where it would count twice.
+  /// Host time with that of nested ops. 0 for a module, where nested ops would count twice.
   std::int64_t totalNs = 0;
-  std::int64_t selfNs = 0;           ///< host time less that of nested ops
-  std::uint64_t mostGrownBytes = 0;  ///< that one call left current allocated larger by
+  std::int64_t selfNs = 0;           ///< host time without that of nested ops
+  std::uint64_t mostGrownBytes = 0;  ///< largest growth of current allocated by one call
 };
 
-/// The recorded ops of a range.
+/// Host times of the ops recorded in a range of time, by op and by module.
 struct OpTimes {
-  std::uint64_t steps = 0;             ///< that ops were recorded in
-  std::int64_t selfNs = 0;             ///< of all ops together
-  bool partial = false;                ///< the store forgot ops of the range before they counted
+  std::uint64_t steps = 0;  ///< steps with recorded ops
+  std::int64_t selfNs = 0;  ///< of all ops together
+  bool partial = false;     ///< the store dropped ops of the range before they were counted
   std::vector<OpTime> byOp, byModule;  ///< by self time, longest first
 };
 
-/// Counts the ops that begin in the range. One that the store has forgotten is not counted.
+/// Counts the ops that begin in the range [beginNs, endNs). Ops that the store has dropped are
+/// missing; then the result is `partial`.
 [[nodiscard]] OpTimes opTimesIn(const LiveStore& store, const TimeRange& range);
 
-/// The totals of a whole run that still grows: asking again costs what came since the last time.
+/// The times of a run that still grows: each update() only counts the ops added since the last.
 class RunningOpTimes {
  public:
+  /// Counts the ops of `store`, which is not owned and must outlive this object.
   explicit RunningOpTimes(const LiveStore* store);
   ~RunningOpTimes();
 
-  /// Of every op, also of those that the store has forgotten since.
+  /// Counts the new ops and returns the times of the whole run. Includes ops that the store has
+  /// dropped after they were counted.
   [[nodiscard]] OpTimes update();
-  /// The store holds another run.
+  /// Forgets all counts. Call it when the store holds another run.
   void reset();
 
  private:

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/ranked_values.h"
+#include "analysis/statistics.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -15,21 +16,6 @@ namespace {
 
 constexpr TimeRange kWholeRun{std::numeric_limits<std::int64_t>::min(),
                               std::numeric_limits<std::int64_t>::max()};
-
-double toMs(std::int64_t ns) {
-  return static_cast<double>(ns) / kNsPerMs;
-}
-
-/// The smallest value that at least `percent` % of the values do not exceed. Reorders `values`.
-template <typename T>
-T nearestRank(std::vector<T>& values, std::size_t percent) {
-  if (values.empty()) return 0;
-  const std::size_t rank = (values.size() * percent + 99) / 100;
-  const auto place =
-      values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
-}
 
 /// The rows of sorted `timesNs` that lie in the range.
 std::pair<std::size_t, std::size_t> rowsIn(const std::vector<std::int64_t>& timesNs,
@@ -48,7 +34,7 @@ void forEachBeginningIn(const SpanIndex& lane, const TimeRange& range, F&& f) {
   }
 }
 
-/// What is one line of the totals: op, kind of sync, phase, module.
+/// What tells two totals apart: op, kind of sync, phase, module.
 using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId>;
 using OpTotals = std::map<OpKey, OpTotal>;
 
@@ -97,9 +83,9 @@ StepHistogram histogramOf(const RankedValues& durationsNs) {
   return histogram;
 }
 
-/// Counts events one by one, in the order of their column.
+/// Adds up events one by one.
 struct Counts {
-  RunSummary summary;  ///< what is a sum, a first or a last
+  RunSummary summary;  ///< only sums, firsts and lasts; finish() adds the rest
   RankedValues durationsNs;
   std::uint64_t tokens = 0;
   std::int64_t stepsNs = 0;
@@ -150,7 +136,7 @@ struct Counts {
   [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range) const;
 };
 
-/// A sample may lie above every step's peak, outside of the steps.
+/// A sample between two steps may exceed the peak of every step.
 void addMemory(const LiveStore& store, const TimeRange& range, RunSummary& summary) {
   const MemoryColumns& memory = store.memory();
   if (store.hello()) summary.recommendedBytes = store.hello()->limits.recommendedBytes;
@@ -176,7 +162,7 @@ void addGpu(const LiveStore& store, const TimeRange& range, RunSummary& summary)
     if (!std::isnan(system.gpuPercent[row])) known.push_back(system.gpuPercent[row]);
   }
   if (known.empty()) return;
-  summary.gpuPercentP50 = nearestRank(known, 50);
+  summary.gpuPercentP50 = percentileOf(known, 50);
   summary.gpuPercentMax = *std::max_element(known.begin(), known.end());
 }
 
@@ -219,7 +205,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const 
   return done;
 }
 
-/// Counts the events of an append-only column that came since the last time.
+/// Counts the events that were added to a vector since the last call.
 template <typename Event>
 void addNew(Counts& counts, const std::vector<Event>& column, std::size_t& seen) {
   for (; seen < column.size(); ++seen) counts.add(column[seen]);

@@ -11,27 +11,29 @@
 
 namespace highwater::analysis {
 
+/// The range of time [beginNs, endNs), in ns since the start of the run.
 struct TimeRange {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
 };
 
-/// One op of the sync points or fallbacks of a range.
+/// All sync points of one kind, or all fallbacks, of one op at one place within a range.
 struct OpTotal {
   std::string op;
-  std::string where;  ///< "loss read", "forward, encoder.layers.1": phase, and module where known
+  std::string where;  ///< phase and module: "loss read", "forward, encoder.layers.1"
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
-  std::int64_t inPhasesNs = 0;  ///< of it within a phase of a step: evaluation, say, lies outside
-  std::uint64_t bytes = 0;      ///< there and back
-  bool deliberate = false;      ///< sync points only: all of them deliberate
-  std::uint64_t unplannedCount = 0;  ///< of sync points see isUnplanned(); all fallbacks
+  std::int64_t inPhasesNs = 0;       ///< the part within phases of steps, so without evaluations
+  std::uint64_t bytes = 0;           ///< to the CPU and back
+  bool deliberate = false;           ///< only for sync points: all of them are deliberate
+  std::uint64_t unplannedCount = 0;  ///< sync points that isUnplanned(); all fallbacks
   std::int64_t unplannedNs = 0;
   events::SyncKind kind = events::SyncKind::None;
 };
 
-/// How the durations of steps spread: bins of equal width from `lowMs` to `highMs`.
+/// A histogram of step durations, with bins of equal width from `lowMs` to `highMs`.
 struct StepHistogram {
+  /// The number of bins.
   static constexpr std::size_t kBins = 14;
   double lowMs = 0;
   double highMs = 0;
@@ -40,55 +42,60 @@ struct StepHistogram {
   bool operator==(const StepHistogram&) const = default;
 };
 
-/// The process and the machine around it, from the samples of a range.
+/// Readings of the process and its machine in a range; empty where unknown.
 struct SystemSummary {
   std::optional<std::uint64_t> footprintPeakBytes, availableLowBytes, swapUsedPeakBytes;
-  std::array<std::uint64_t, 4> pressureSamples{};  ///< by events::Pressure
+  std::array<std::uint64_t, 4> pressureSamples{};  ///< indexed by events::Pressure
 
-  /// The highest level that was seen; Unknown where none was.
+  /// The highest level in the samples; Unknown if there is none.
   [[nodiscard]] events::Pressure highestPressure() const;
-  /// The share (0..1) of the samples with a level that were of `level` or a higher one.
+  /// The share (0 to 1) of `level` or higher among the samples whose level is known.
   [[nodiscard]] double shareFrom(events::Pressure level) const;
 };
 
-/// A range of a run in numbers: what the report prints and the side panel shows.
+/// Key figures of a run or of a range of it, for the report and the Selection panel: steps,
+/// throughput, memory, phases and lost time.
 struct RunSummary {
   std::uint64_t steps = 0;
   std::uint32_t firstStep = 0;
   std::uint32_t lastStep = 0;
-  double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 where there is no step
+  double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 without steps
   double stepMsP95 = 0;
-  double stepsMs = 0;  ///< the durations of the steps together
+  double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
-  double tokensPerS = 0;  ///< tokens of the steps over the sum of their durations
+  double tokensPerS = 0;  ///< tokens of all steps divided by stepsMs
   std::optional<double> lossFirst, lossLast;
-  std::optional<double> heldOutAccuracy;  ///< of the last evaluation, 0..1
-  bool memoryCounted = false;             ///< the device has counters, and something was read
+  std::optional<double> heldOutAccuracy;  ///< of the last evaluation, 0 to 1
+  bool memoryCounted = false;             ///< memory counters were read
   std::uint64_t currentPeakBytes = 0;
   bool currentPeakExact = false;
   std::uint64_t driverPeakBytes = 0;
   std::uint64_t recommendedBytes = 0;
-  std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes; where it is known
+  std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes
   SystemSummary system;
-  std::array<double, 7> phaseMs{};  ///< by events::Phase
+  std::array<double, 7> phaseMs{};  ///< indexed by events::Phase
   double fallbackMs = 0;
   double unplannedSyncMs = 0;
   std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first
 };
 
-/// Counts the steps that lie in the range (all of them without one), and what happened in it.
+/// Computes the key figures of a range of time: counts the steps that lie wholly in the range, and
+/// the events that begin in it. Without a range it covers the whole run.
 [[nodiscard]] RunSummary summarize(const LiveStore& store,
                                    std::optional<TimeRange> range = std::nullopt);
 
-/// The summary of a whole run that still grows: asking again costs what came since the last time.
+/// The summary of a run that still grows: each update() only counts the events added since the
+/// last.
 class RunningSummary {
  public:
+  /// Summarizes `store`, which is not owned and must outlive this object.
   explicit RunningSummary(const LiveStore* store);
   ~RunningSummary();
 
-  /// As summarize() without a range.
+  /// Counts the new events and returns the summary of the whole run, the same as summarize()
+  /// without a range.
   [[nodiscard]] RunSummary update();
-  /// The store holds another run.
+  /// Forgets all counts. Call it when the store holds another run.
   void reset();
 
  private:

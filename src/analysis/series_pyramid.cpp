@@ -62,7 +62,7 @@ void SeriesPyramid::insert(std::size_t index, double value) {
     append(value);
     return;
   }
-  // The last value moves on by one: appending it lets every level grow as it must.
+  // Append a copy of the last value, so that every level grows; then shift the others by one.
   append(values_.back());
   std::copy_backward(values_.begin() + static_cast<std::ptrdiff_t>(index), values_.end() - 2,
                      values_.end() - 1);

@@ -6,22 +6,23 @@
 
 namespace highwater::analysis {
 
-/// Both are NaN where there is no number.
+/// The smallest and the largest value of a range. Both are NaN if the range has no number.
 struct MinMax {
   double min = 0;
   double max = 0;
 };
 
-/// A column of numbers with the minimum and maximum of each 16, 256, 4096 … of them, so that a
-/// range of any length costs O(16 log N). Indices are the caller's: it keeps the column of times.
-/// NaN stands for "no reading": minMax() passes over it.
+/// A column of numbers with a pyramid of minima and maxima over groups of 16, 256, 4096 …, so that
+/// minMax() of any range costs O(16 log N). The caller keeps the column of times. NaN stands for
+/// "no reading" and is ignored by minMax().
 class SeriesPyramid {
  public:
+  /// The number of entries of one level that one entry of the next level covers.
   static constexpr std::size_t kFactor = 16;
 
   void append(double value);
-  /// Puts `value` before `index`; costs what follows it, so it is for late events near the end.
-  /// Precondition: index <= size().
+  /// Inserts `value` before `index`. The cost is linear in the number of values after it, so this
+  /// is only for late events near the end. Precondition: index <= size().
   void insert(std::size_t index, double value);
   /// Replaces the value at `index`. Precondition: index < size().
   void set(std::size_t index, double value);
@@ -31,19 +32,19 @@ class SeriesPyramid {
   [[nodiscard]] double operator[](std::size_t index) const { return values_[index]; }
   [[nodiscard]] std::span<const double> values() const { return values_; }
 
-  /// Of the values [begin, end); NaN where all of them are. Precondition: begin < end <= size().
+  /// The extremes of the values [begin, end). Precondition: begin < end <= size().
   [[nodiscard]] MinMax minMax(std::size_t begin, std::size_t end) const;
 
  private:
-  /// The entry of `level` (0: the values themselves) at `index`.
+  /// The entry of `level` at `index`. Level 0 is the values themselves.
   [[nodiscard]] MinMax entry(std::size_t level, std::size_t index) const;
   [[nodiscard]] std::size_t entries(std::size_t level) const;
-  /// What the entry of `level` >= 1 at `index` should be, from the level below.
+  /// Computes the entry of `level` >= 1 at `index` from the level below.
   [[nodiscard]] MinMax group(std::size_t level, std::size_t index) const;
   void rebuildFrom(std::size_t index);
 
   std::vector<double> values_;
-  /// levels_[k] has an entry for each kFactor^(k+1) values, the last one perhaps for fewer. A level
+  /// levels_[k] has one entry per kFactor^(k+1) values; the last one may cover fewer. A level
   /// exists once the one below has more than kFactor entries.
   std::vector<std::vector<MinMax>> levels_;
 };

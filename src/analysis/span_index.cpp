@@ -7,9 +7,9 @@
 namespace highwater::analysis {
 namespace {
 
-/// Merging fewer late spans than this while others come is not worth it.
+/// Fewer late spans than this are merged by the next query only.
 constexpr std::size_t kFewLate = 1024;
-/// Runs up to here are searched for their longest span; in longer ones nobody could see it.
+/// Runs up to this length are searched for their longest span; in longer ones it would not be seen.
 constexpr std::size_t kShortRun = 16;
 
 std::int64_t length(const Span& span) {
@@ -22,7 +22,7 @@ std::uint8_t categoryOfLongest(const Span* begin, const Span* end) {
       ->category;
 }
 
-/// Where the pixel column with number `column` begins.
+/// The time at which pixel column `column` begins.
 std::int64_t columnBegin(std::int64_t originNs, double nsPerPixel, double column) {
   const double offset = std::ceil(column * nsPerPixel);
   constexpr double kLimit = 4e18;
@@ -39,11 +39,11 @@ void SpanIndex::append(const Span& given) {
     recomputeFrom(spans_.size() - 1);
     return;
   }
-  // The hint makes reversed order cheap; of equal begins the newest stays last.
+  // The hint makes descending order cheap. Spans with equal begins keep their order.
   const bool first = late_.empty() || span.beginNs < late_.begin()->first;
   first ? late_.emplace_hint(late_.begin(), span.beginNs, span) : late_.emplace(span.beginNs, span);
-  // As many as there are in their places: merging costs each a constant share, and memory is
-  // bounded.
+  // Merging when there are as many late spans as others costs amortized constant time for each and
+  // bounds the memory.
   if (late_.size() >= kFewLate && late_.size() >= spans_.size()) mergeLate();
 }
 
@@ -52,7 +52,7 @@ void SpanIndex::mergeLate() const {
   const auto sorted = static_cast<std::ptrdiff_t>(spans_.size());
   for (const auto& [beginNs, span] : late_) spans_.push_back(span);
   late_.clear();
-  // Stable: what was in its place came before what was late for the same begin.
+  // Stable: of spans with equal begins the late ones come last.
   std::inplace_merge(spans_.begin() + static_cast<std::ptrdiff_t>(index), spans_.begin() + sorted,
                      spans_.end(),
                      [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; });
@@ -75,7 +75,7 @@ void SpanIndex::recomputeFrom(std::size_t index) const {
     busyBefore_[i] = i == 0 ? 0 : busyBefore_[i - 1] + length(spans_[i - 1]);
   }
   if (reach_.empty()) {
-    // Ends are sorted as long as no span lies within another one.
+    // Ends are sorted as long as no span contains another.
     const auto from = static_cast<std::ptrdiff_t>(index > 0 ? index - 1 : 0);
     const bool nested =
         !std::is_sorted(spans_.begin() + from, spans_.end(),
@@ -116,7 +116,7 @@ std::int64_t SpanIndex::summedNs(std::int64_t beginNs, std::int64_t endNs) const
 }
 
 std::size_t SpanIndex::firstBeginningFrom(std::size_t from, std::int64_t ns) const {
-  // Gallop first: the next pixel is near in a sparse lane, far in a dense one.
+  // Exponential search: the next pixel is near in a sparse lane, far in a dense one.
   std::size_t low = from;
   std::size_t step = 1;
   while (low + step < spans_.size() && spans_[low + step].beginNs < ns) {
@@ -164,11 +164,11 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
       continue;
     }
     const double column = std::floor(static_cast<double>(span.beginNs - beginNs) / nsPerPixel);
-    // Rounding to whole nanoseconds must not leave the span outside of its own column.
+    // Rounding to nanoseconds must not move the span out of its column.
     std::int64_t runBegin = std::min(columnBegin(beginNs, nsPerPixel, column), span.beginNs);
     std::int64_t runEnd = std::max(columnBegin(beginNs, nsPerPixel, column + 1), span.beginNs + 1);
     std::size_t next = std::clamp(firstBeginningFrom(i, runEnd), i + 1, last);
-    // A long span can only be the last to begin in a column; it comes alone.
+    // A long span can only be the last to begin in a column, and is visited alone.
     if (next - i > 1 && isLong(next - 1)) runEnd = spans_[--next].beginNs;
     runBegin = std::min(std::max(runBegin, drawnUpToNs), span.beginNs);
     runEnd = std::max({runEnd, spans_[next - 1].endNs, runBegin + 1});

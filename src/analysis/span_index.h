@@ -10,8 +10,8 @@
 
 namespace highwater::analysis {
 
-/// A span of a lane: [beginNs, endNs), a category that chooses its look, and the index of the event
-/// it stands for in its column.
+/// A span of a lane: [beginNs, endNs), the index of its event in the store, and a category that
+/// decides how it is drawn.
 struct Span {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
@@ -19,35 +19,35 @@ struct Span {
   std::uint8_t category = 0;
 };
 
-/// What one lane shows at one zoom: a span of a pixel or more, or a run of shorter ones. A run
-/// covers the pixel column that its spans begin in, less what a longer neighbour takes of it, and
-/// reaches past it where its last span does; so what is visited never overlaps.
+/// What a lane shows at a zoom level: one span of at least a pixel, or a run of shorter ones. A run
+/// covers the pixel column in which its spans begin, minus the part that a longer neighbour covers;
+/// it extends past the column if its last span does. Visible spans never overlap.
 struct VisibleSpan {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
-  double busyShare = 1;  ///< of [beginNs, endNs), 1 for a single span
+  double busyShare = 1;  ///< the part of [beginNs, endNs) that spans cover; 1 for a single span
   std::uint32_t firstPayload = 0;
-  std::uint32_t count = 1;  ///< spans in the run
-  std::uint8_t category =
-      0;  ///< of the longest span in the run where it is short, else of its first
+  std::uint32_t count = 1;    ///< number of spans in the run
+  std::uint8_t category = 0;  ///< of the longest span in a short run, of the first in a long one
 };
 
-/// The spans of one lane, sorted by begin (of equal ones as they came), with a prefix sum of their
-/// lengths. A query costs pixels × log N, whatever N is. Spans of a lane should not overlap; where
-/// they do, nothing is lost but busyShare counts the time twice (and stops at 1).
+/// The spans of one lane, sorted by begin and then by arrival, with a prefix sum of their lengths.
+/// visible() costs pixels × log N. Spans of a lane should not overlap; if they do, busyShare counts
+/// the overlap twice, up to 1.
 ///
-/// Spans that come late, before the begin of one that is there, wait beside the lane and are merged
-/// into it by the next query, all at once: N of them cost N log N, in whatever order they come.
-/// What is asked while spans come, addCategoryBits() and eachAt(), does without the merge. As a
-/// query may merge, a lane belongs to one thread.
+/// A span that arrives late, with an earlier begin than the last one, is set aside; the next query
+/// merges all such spans at once. So N spans cost N log N in any order of arrival.
+/// addCategoryBits() and eachAt(), which are used while spans arrive, need no merge. Not
+/// thread-safe, because const queries may merge.
 class SpanIndex {
  public:
-  /// An end before the begin is taken as the begin. Amortised log N.
+  /// Adds a span in amortized O(log N), in any order of time. An end before the begin is replaced
+  /// by the begin.
   void append(const Span& span);
-  /// Adds bits to the look of the span that begins at `ns`, of several the first that came. False
-  /// where there is none.
+  /// Adds bits to the category of the span that begins at `ns`; if there are several, to the first
+  /// that arrived. Returns false if there is none.
   bool addCategoryBits(std::int64_t ns, std::uint8_t bits);
-  /// Calls visit(span) for the spans that begin at `ns`, in the order they came, until it returns
+  /// Calls visit(span) for the spans that begin at `ns`, in order of arrival, until it returns
   /// true.
   template <typename F>
   void eachAt(std::int64_t ns, F&& visit) const {
@@ -59,36 +59,37 @@ class SpanIndex {
       if (visit(at->second)) return;
     }
   }
-  /// Forgets the `count` spans that begin first. Costs what remains.
+  /// Removes the `count` earliest spans. Linear in what remains.
   void dropFirst(std::size_t count);
 
   [[nodiscard]] std::size_t size() const { return spans_.size() + late_.size(); }
   [[nodiscard]] bool empty() const { return spans_.empty(); }
   [[nodiscard]] const Span& operator[](std::size_t i) const { return settled()[i]; }
 
-  /// Calls `visit` for what of [beginNs, endNs) is to be drawn, in order of time: nothing shorter
-  /// than nsPerPixel comes alone, shorter spans come as one run a pixel. The first and the last may
-  /// reach past the range. Pixel columns are counted from beginNs. Precondition: nsPerPixel > 0.
+  /// Calls visit() for everything to draw in [beginNs, endNs), in order of time. Spans shorter than
+  /// nsPerPixel are merged into one run per pixel column, counted from beginNs. The first and the
+  /// last may extend past the range. Precondition: nsPerPixel > 0.
   void visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPixel,
                const std::function<void(const VisibleSpan&)>& visit) const;
 
-  /// The span at `ns`, or the nearest one within `toleranceNs` of it; of spans that overlap, the
-  /// one that began last.
+  /// Returns the index of the span at time `ns`, or else of the nearest one within `toleranceNs`;
+  /// std::nullopt if there is none. Of overlapping spans it is the one that began last.
   [[nodiscard]] std::optional<std::size_t> at(std::int64_t ns, std::int64_t toleranceNs) const;
-  /// The first span that begins after `ns`; the last that begins before it.
+  /// Returns the index of the first span that begins after `ns`; std::nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> after(std::int64_t ns) const;
+  /// Returns the index of the last span that begins before `ns`; std::nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> before(std::int64_t ns) const;
-  /// [first, last) of the spans that touch [beginNs, endNs). A span without length touches where it
-  /// begins.
+  /// The indices [first, last) of the spans that touch [beginNs, endNs). A span without length
+  /// touches the range that contains its begin.
   [[nodiscard]] std::pair<std::size_t, std::size_t> touching(std::int64_t beginNs,
                                                              std::int64_t endNs) const;
-  /// The first span that begins at or after `ns`; size() where there is none.
+  /// Returns the index of the first span that begins at or after `ns`; size() if there is none.
   [[nodiscard]] std::size_t firstFrom(std::int64_t ns) const;
-  /// The summed length of the spans that begin in [beginNs, endNs).
+  /// Returns the summed length, in ns, of the spans that begin in [beginNs, endNs).
   [[nodiscard]] std::int64_t summedNs(std::int64_t beginNs, std::int64_t endNs) const;
 
  private:
-  /// The lane with all that came: every query that goes by place begins here.
+  /// All spans, late ones merged. Every query by index starts here.
   const std::vector<Span>& settled() const {
     if (!late_.empty()) mergeLate();
     return spans_;
@@ -98,16 +99,17 @@ class SpanIndex {
   [[nodiscard]] std::int64_t reach(std::size_t i) const {
     return reach_.empty() ? spans_[i].endNs : reach_[i];
   }
-  /// The first of spans_ that begins at or after `ns`, whatever came late.
+  /// The first of spans_ that begins at or after `ns`, ignoring late_.
   [[nodiscard]] std::size_t beginningFrom(std::int64_t ns) const;
   [[nodiscard]] std::size_t firstBeginningFrom(std::size_t from, std::int64_t ns) const;
   void recomputeFrom(std::size_t index) const;
 
-  // Mutable: a query merges late_ into the others, which changes nothing that can be seen.
+  // Mutable: merging late_ has no visible effect.
   mutable std::vector<Span> spans_;
   mutable std::vector<std::int64_t> busyBefore_;  ///< summed length of the spans before each
-  mutable std::vector<std::int64_t> reach_;  ///< see reach(); empty as long as no spans overlap
-  mutable std::multimap<std::int64_t, Span> late_;  ///< by begin; each before the last of spans_
+  mutable std::vector<std::int64_t> reach_;       ///< see reach(); empty while no spans overlap
+  mutable std::multimap<std::int64_t, Span>
+      late_;  ///< by begin; each begins before the last of spans_
 };
 
 }  // namespace highwater::analysis

@@ -9,12 +9,12 @@
 namespace highwater {
 namespace {
 
-/// Longer chains of parents are nonsense, or a loop.
+/// Stops loops of parents; real models are not that deep.
 constexpr int kMaxModuleDepth = 64;
-// More than the probe sends; the rest would not be read.
+// Nobody reads a longer chain.
 constexpr int kMaxCallers = 8;
 
-/// Counts print as counts, whatever else as briefly as it can be said.
+/// Whole numbers without decimals, others with three digits; "?" from 1e15 on.
 std::string numberText(double value) {
   char text[32];
   std::snprintf(text, sizeof text, std::floor(value) == value ? "%.0f" : "%.3g", value);
@@ -58,7 +58,7 @@ std::string DefinitionTable::modulePath(ModuleId id) const {
   for (int depth = 0; depth < kMaxModuleDepth && id != kNoId; ++depth) {
     const auto found = modules_.find(id);
     const std::string part = found == modules_.end() ? "unknown" : found->second.name;
-    // The root of a model has no name of its own.
+    // A model's root has an empty name.
     if (!part.empty()) path = path.empty() ? part : part + '.' + path;
     if (found == modules_.end()) break;
     id = found->second.parent;

@@ -9,22 +9,28 @@
 
 namespace highwater {
 
-/// The definitions of a run by their ids, and the words they make. Ids that were never defined are
-/// "unknown": nothing that a stream says makes a lookup fail.
+/// Turns the ids that events use (core/ids.h) into texts, by the definitions that a run has sent.
+/// No lookup fails: the text of an id that was never defined is "unknown", that of kNoId is empty
+/// and that of kOtherId is "other".
 class DefinitionTable {
  public:
-  /// The first definition of an id counts; past the caps of core/ids.h the rest is ignored.
+  /// Adds definitions. Ignores ids that it has already, and definitions beyond the limits of
+  /// core/ids.h.
   void add(const Definitions& definitions);
 
-  /// "" for kNoId, "other" for kOtherId, "unknown" for what was never defined.
+  /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id.
   [[nodiscard]] std::string name(NameId id) const;
-  /// "encoder.layers.1.attn"; "" for kNoId.
+  /// The path of a module from the model's root: "encoder.layers.1.attn". Parts that were not
+  /// defined are "unknown".
   [[nodiscard]] std::string modulePath(ModuleId id) const;
-  /// The innermost frame: "train.cpp:41 (trainStep)"; "" for kNoId.
+  /// The source line of a call site, without its callers: "train.cpp:41 (trainStep)". "unknown" for
+  /// an undefined id.
   [[nodiscard]] std::string callSite(CallSiteId id) const;
-  /// The same with its callers: "train.cpp:41 (trainStep) ← train.cpp:20 (train)"
+  /// The source line of a call site with at most eight callers: "train.cpp:41 (trainStep) ←
+  /// train.cpp:20 (train)"
   [[nodiscard]] std::string callStack(CallSiteId id) const;
-  /// A marker in words: "batch 16 → 32".
+  /// The label that users see for a marker, which is a change or incident in the timeline:
+  /// "batch 16 → 32".
   [[nodiscard]] std::string markerText(const events::Marker& marker) const;
 
  private:

@@ -4,10 +4,10 @@ namespace highwater {
 
 /// Exit codes of `highwater` and `highwater-worker`.
 enum ExitCode : int {
-  kExitDone = 0,
-  kExitFailed = 1,
-  kExitUsage = 2,
-  kExitEndedEarly = 3,  ///< killed, hung, or out of memory without recovery
+  kExitDone = 0,        ///< success
+  kExitFailed = 1,      ///< any other error
+  kExitUsage = 2,       ///< wrong arguments, options or environment variables
+  kExitEndedEarly = 3,  ///< the run was stopped, killed or aborted, hung, or ran out of memory
 };
 
 }  // namespace highwater

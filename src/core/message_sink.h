@@ -7,11 +7,13 @@
 
 namespace highwater {
 
-/// Takes a validated stream, one message at a time. `frame` is the whole frame that `message` was
-/// decoded from; both are valid during the call only.
+/// Interface for a receiver of a run's messages, live or from a recording. The messages are valid
+/// and come one at a time, in order.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
+  /// Receives the next message. `frame` is the whole encoded frame that `message` was decoded from.
+  /// Both are valid only during the call.
   virtual void take(std::span<const std::uint8_t> frame, const Message& message) = 0;
 };
 

@@ -2,30 +2,31 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/clock.h"
-#include "core/events_generated.h"
+#include "core/event_kinds.h"
 #include "core/ids.h"
 
-/// What the two processes say to each other, as plain values. `wire/` turns them into frames and
-/// back; the other modules never see a FlatBuffers table.
+/// The messages between worker and host as plain structs. `wire/` encodes and decodes them; no
+/// other module uses FlatBuffers tables.
 namespace highwater {
 
-/// How the worker came to its device. "Built" is libtorch's, "available" the machine's.
+/// The worker's device and why it was chosen.
 struct DeviceReport {
   std::string requested;  ///< what --device said: auto, mps, sim or cpu
   std::string selected;   ///< PyTorch's device type: "mps" or "cpu"
   bool simulated = false;
-  bool mpsBuilt = false;      ///< libtorch has the MPS backend
-  bool mpsAvailable = false;  ///< and this machine can use it
+  bool mpsBuilt = false;      ///< libtorch was built with the MPS backend
+  bool mpsAvailable = false;  ///< this machine can use MPS
   std::string reason;         ///< why this device, in one sentence without a full stop
 };
 
-/// The limits of the device's memory. Ratios are multiples of recommended; 0 means no limit.
+/// The limits of the device's memory. A watermark is given as a multiple of recommendedBytes, the
+/// device's recommended maximum; 0 means no limit. Beyond the low one PyTorch releases cached
+/// memory, beyond the high one allocations fail.
 struct MemoryLimits {
   std::uint64_t recommendedBytes = 0;
   double lowWatermarkRatio = 0;
@@ -33,19 +34,21 @@ struct MemoryLimits {
   std::uint64_t systemBytes = 0;  ///< physical memory of the machine, 0 where unknown
 };
 
-/// An environment variable that matters, as the worker found it. `value` is absent where it is
-/// unset.
+/// An environment variable that affects the run, as the worker found it. `value` is empty
+/// (std::nullopt) if the variable is not set.
 struct EnvironmentEntry {
   std::string name;
   std::optional<std::string> value;
 };
 
-/// The worker's first frame.
+/// The worker's first message: its versions, process, device and environment.
 struct Hello {
   std::uint32_t protocolVersion = 0;
-  std::string token;  ///< proves an attached process to be ours; empty where launched
+  std::string token;  ///< of an attached worker: given to it by the host; empty if launched
   std::string workerVersion;
   std::string torchVersion;
+  /// The BLAS of the CPU kernels: "OpenBLAS (/usr/lib/.../libopenblas.so.0)"; empty: not known.
+  std::string blas;
   std::string platform;  ///< "Linux x86_64", "macOS 14.5 arm64"
   std::uint64_t processId = 0;
   RunClock clock;
@@ -54,21 +57,21 @@ struct Hello {
   std::vector<EnvironmentEntry> environment;
 };
 
-/// What the user may change while a run goes on.
+/// The training settings that the user may change during a run.
 struct Knobs {
   std::uint32_t batchSize = 0;
   std::uint32_t sequenceLength = 0;
-  std::uint32_t lossEvery = 0;
+  std::uint32_t lossEvery = 0;  ///< reads the loss at every so many steps
 
   bool operator==(const Knobs&) const = default;
 };
 
-/// What will be trained, sent once before the first step.
+/// The model, data and settings of the run. Sent once, before the first step.
 struct RunDescription {
   std::string workload;
   std::string preset;
   std::string dtype;
-  std::string dataset;  ///< file name, without its folder
+  std::string dataset;  ///< file name without its folder
   std::uint32_t trainRows = 0;
   std::uint32_t heldOutRows = 0;
   std::vector<std::string> labels;
@@ -81,20 +84,24 @@ struct RunDescription {
   std::uint32_t maxBatchSize = 0;
   std::uint32_t maxSequenceLength = 0;  ///< the length of the position table
   std::uint32_t plannedSteps = 0;       ///< 0: until stopped
-  std::string scenario;                 ///< empty where the workload runs as it is
+  std::string scenario;                 ///< empty for the plain workload
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< at step 1
 };
 
+/// Defines the text of a NameId: the name of an op, a note, or the shapes of an op's arguments.
 struct NameDefinition {
   NameId id = kNoId;
   std::string text;
 };
-/// A module of the model: the path is the parents' names joined by dots.
+/// Defines a ModuleId, a module of the model. The module's path is the names of its parents and its
+/// own, joined by dots.
 struct ModuleDefinition {
   ModuleId id = kNoId;
   ModuleId parent = kNoId;
   std::string name;
 };
+/// Defines a CallSiteId, a line of source code. `parent` is the call site that called its function,
+/// or kNoId.
 struct CallSiteDefinition {
   CallSiteId id = kNoId;
   CallSiteId parent = kNoId;
@@ -102,114 +109,88 @@ struct CallSiteDefinition {
   std::string file;
   std::uint32_t line = 0;
 };
+/// Defines a ThreadId, a thread of the worker. Its name is "training" or like "thread 3".
 struct ThreadDefinition {
   ThreadId id = 0;
   std::string name;
 };
 
-/// Sent before the first event that uses them, never dropped.
+/// Tells the host what the ids in events stand for. The worker sends a definition before the first
+/// event that uses its id, and never drops one.
 struct Definitions {
   std::vector<NameDefinition> names;
   std::vector<ModuleDefinition> modules;
   std::vector<CallSiteDefinition> callSites;
   std::vector<ThreadDefinition> threads;
 
+  /// True if there is no definition of any kind.
   [[nodiscard]] bool empty() const {
     return names.empty() && modules.empty() && callSites.empty() && threads.empty();
   }
 };
 
-/// A batch of events. The spans point into the frame (or into the sender's buffers) that the batch
-/// was made from and live as long as that. Everything that happened before completeUpToNs has been
-/// sent with this batch or before it, but for what `drops` says.
-struct EventBatch {
+/// A message with events: one std::span for each kind. The spans do not own the events: they point
+/// into the decoded frame or the sender's buffers, and are valid as long as those are. Every event
+/// that ended before completeUpToNs (nanoseconds since the start of the run's clock) is in this
+/// batch or an earlier one, except for those that `drops` counts as lost.
+struct EventBatch : PerEventKind<EventSpan> {
   std::int64_t completeUpToNs = 0;
-  std::span<const events::MemorySample> memorySamples;
-  std::span<const events::SystemSample> systemSamples;
-  std::span<const events::StepRecord> steps;
-  std::span<const events::PhaseSpan> phases;
-  std::span<const events::SyncPoint> syncPoints;
-  std::span<const events::FallbackEvent> fallbacks;
-  std::span<const events::Marker> markers;
-  std::span<const events::Evaluation> evaluations;
-  std::span<const events::OpenSpan> openSpans;
-  std::span<const events::Heartbeat> heartbeats;
-  std::span<const events::DropRecord> drops;
-  std::span<const events::DeviceSpan> deviceSpans;
-  std::span<const events::OpSpan> ops;
-  std::span<const events::PhaseMemory> phaseMemory;
-
-  /// Calls f(span) for each of the spans above, in that order.
-  template <typename F>
-  void forEachKind(F&& f) const {
-    f(memorySamples);
-    f(systemSamples);
-    f(steps);
-    f(phases);
-    f(syncPoints);
-    f(fallbacks);
-    f(markers);
-    f(evaluations);
-    f(openSpans);
-    f(heartbeats);
-    f(drops);
-    f(deviceSpans);
-    f(ops);
-    f(phaseMemory);
-  }
-  [[nodiscard]] std::size_t size() const {
-    std::size_t n = 0;
-    forEachKind([&n](auto events) { n += events.size(); });
-    return n;
-  }
 };
 
 /// The worker's answer to a Command.
 struct CommandResult {
   std::uint32_t commandId = 0;
   bool accepted = false;
-  std::string message;              ///< why not, where refused
-  std::uint32_t effectiveStep = 0;  ///< the first step the command holds for, 0 where not of a step
+  std::string message;              ///< the reason of a refusal
+  std::uint32_t effectiveStep = 0;  ///< the first step that it applies to; 0: not tied to a step
 };
 
-/// The worker cannot go on: said just before it ends.
+/// The worker's last message before it ends with an error.
 struct Failure {
+  /// The kind of error. kDeviceContract: a batch was on another device than the model.
   enum class Kind : std::uint8_t { kFailed = 1, kUsage = 2, kDeviceContract = 3, kOutOfMemory = 4 };
   Kind kind = Kind::kFailed;
   std::string message;
 };
 
-/// The worker's last frame after a run that ended as planned or on request.
+/// The worker's last message of a run without error: all planned steps are done, or StopTraining
+/// ended it.
 struct Goodbye {
   std::uint32_t stepsDone = 0;
   bool stoppedOnRequest = false;
 };
 
-/// The host's answer to Hello: the connection is accepted.
+/// The host's answer to Hello: it accepts the connection.
 struct Welcome {
   std::uint32_t protocolVersion = 0;
 };
 
-/// Changes of the knobs. `atStep` 0: from the next step; a step that has begun is refused.
+/// Command: changes the training settings that have a value here. `atStep` is the first step with
+/// the new values, 0 for the next step; the worker refuses a step that has begun.
 struct SetKnobs {
   std::optional<std::uint32_t> batchSize;
   std::optional<std::uint32_t> sequenceLength;
   std::optional<std::uint32_t> lossEvery;
   std::uint32_t atStep = 0;
 };
-/// How closely the probe looks from the next step on. `steps` > 0: for so many steps, then as
-/// before.
+/// Command: sets how much the probe in the worker records, from the next step on: for `steps`
+/// steps, or until changed if `steps` is 0.
 struct SetProbeLevel {
   events::ProbeLevel level = events::ProbeLevel::Monitor;
   std::uint32_t steps = 0;
 };
+/// Command: starts the training. The session sends it when the worker is ready.
 struct StartTraining {};
+/// Command: pauses the training between two steps, until ResumeTraining.
 struct PauseTraining {};
+/// Command: continues a paused training.
 struct ResumeTraining {};
+/// Command: releases the device memory that PyTorch's allocator keeps cached.
 struct EmptyCache {};
+/// Command: ends the training after its current step. The worker then sends Goodbye.
 struct StopTraining {};
 
-/// From the host to the worker. Each is answered by one CommandResult with its id.
+/// A request of the host to the worker, which answers with one CommandResult of the same id.
 struct Command {
   std::uint32_t id = 0;
   std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
@@ -217,37 +198,38 @@ struct Command {
       action;
 };
 
-/// How a run ended, as the session saw it. Written by the session into the recording, never sent by
-/// a worker.
+/// How a run ended. The session writes it into the recording; a worker never sends it.
 struct RunEnd {
+  /// Why a run ended. The numbers are part of the recording's format.
   enum class Reason : std::uint8_t {
-    kFinished = 1,  ///< all planned steps done
-    kStopped = 2,   ///< on request
-    kFailed = 3,    ///< the worker said why: `message`
-    kCrashed = 4,   ///< ended by a signal that nobody of us sent
-    kExited = 5,    ///< ended without a word, with `exitCode`
-    kHung = 6,      ///< no heartbeat; ended by us
-    kNonsense = 7,  ///< a violation of the protocol; ended by us
-    kAborted = 8,   ///< the session itself was ended (window closed, Ctrl+C)
+    kFinished = 1,           ///< all planned steps done
+    kStopped = 2,            ///< on request
+    kFailed = 3,             ///< the worker sent Failure; `message` is its text
+    kCrashed = 4,            ///< ended by a signal that Highwater did not send
+    kExited = 5,             ///< ended without Goodbye or Failure, with `exitCode`
+    kHung = 6,               ///< sent no heartbeat; the session ended it
+    kProtocolViolation = 7,  ///< the worker broke the protocol; the session ended it
+    kAborted = 8,            ///< the host was ended (window closed, Ctrl+C)
   };
   Reason reason = Reason::kFinished;
   std::int32_t exitCode = 0;
   std::int32_t signal = 0;
-  std::string message;    ///< one sentence for people
-  std::string openOp;     ///< the innermost span that was open, empty where none
-  std::string lastLines;  ///< the last lines that the worker printed
+  std::string message;    ///< one sentence for the user
+  std::string openOp;     ///< name of the innermost open span; empty if none was open
+  std::string lastLines;  ///< the last lines of the worker's output
 };
 
-/// The user takes it that an op runs on the CPU ("accept the CPU path"), or takes that back.
-/// Written by the host into the recording, also after its RunEnd; the last word on an op counts.
+/// The user's decision that an op may run on the CPU because the device has no kernel for it, or
+/// the withdrawal of that decision. The host writes it into the recording, also after RunEnd. Of
+/// several for one op the latest counts.
 struct FallbackAcceptance {
   std::string op;  ///< its name with namespace: "aten::kthvalue"
   bool accepted = true;
-  std::string reason;  ///< the user's words, may be empty
+  std::string reason;  ///< as the user wrote it, may be empty
   std::int64_t unixTimeNs = 0;
 };
 
-/// Any one thing that a frame can hold.
+/// Any message between worker and host. One encoded message is a frame.
 using Message = std::variant<Hello, RunDescription, Definitions, EventBatch, CommandResult, Failure,
                              Goodbye, Welcome, Command, RunEnd, FallbackAcceptance>;
 

@@ -10,7 +10,7 @@ struct Words {
   std::string_view key;   ///< for programs
 };
 
-// One row a value, in the order of events.fbs.
+// One row for each value, in the order of events.fbs.
 constexpr std::array<Words, 7> kPhaseWords = {{
     {"outside a phase", "none"},
     {"batch assembly", "batch_assembly"},
@@ -39,36 +39,18 @@ constexpr std::array<std::string_view, 11> kMarkerKeys = {
     "recovered", "paused",     "resumed",         "note",       "probe_level"};
 constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
                                                             "critical"};
-constexpr std::array<Words, 15> kEventWords = {{
-    {"events of no kind", "none"},
-    {"memory samples", "memory_samples"},
-    {"system samples", "system_samples"},
-    {"steps", "steps"},
-    {"phases", "phases"},
-    {"sync points", "sync_points"},
-    {"fallbacks", "fallbacks"},
-    {"markers", "markers"},
-    {"evaluations", "evaluations"},
-    {"open spans", "open_spans"},
-    {"heartbeats", "heartbeats"},
-    {"drop records", "drop_records"},
-    {"device spans", "device_spans"},
-    {"ops", "ops"},
-    {"phase memory readings", "phase_memory"},
-}};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
 
-// A value without a row would read past its table.
+// Every value needs a row.
 static_assert(kPhaseWords.size() == static_cast<std::size_t>(events::Phase::MAX) + 1);
 static_assert(kSyncWords.size() == static_cast<std::size_t>(events::SyncKind::MAX) + 1);
 static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind::MAX) + 1);
 static_assert(kProbeLevelKeys.size() == static_cast<std::size_t>(events::ProbeLevel::MAX) + 1);
 static_assert(kPressureNames.size() == static_cast<std::size_t>(events::Pressure::MAX) + 1);
-static_assert(kEventWords.size() == static_cast<std::size_t>(events::EventKind::MAX) + 1);
 static_assert(kRunEndKeys.size() == static_cast<std::size_t>(RunEnd::Reason::kAborted) + 1);
 
-/// The row of a value, or nullptr for a value that no peer of this version sends.
+/// nullptr for a value that this version does not know.
 template <typename Row, std::size_t n, typename E>
 const Row* row(const std::array<Row, n>& table, E value) {
   const auto index = static_cast<std::size_t>(value);
@@ -125,10 +107,17 @@ std::string_view pressureName(events::Pressure pressure) {
   return wordIn(kPressureNames, pressure);
 }
 std::string_view eventKindName(events::EventKind kind) {
-  return nameIn(kEventWords, kind);
+  std::string_view name = kUnknown;
+  withEventType(kind, [&name]<typename Event>(std::type_identity<Event>) {
+    name = EventTraits<Event>::kName;
+  });
+  return name;
 }
 std::string_view eventKindKey(events::EventKind kind) {
-  return keyIn(kEventWords, kind);
+  std::string_view key = kUnknown;
+  withEventType(
+      kind, [&key]<typename Event>(std::type_identity<Event>) { key = EventTraits<Event>::kKey; });
+  return key;
 }
 std::string_view runEndKey(RunEnd::Reason reason) {
   return wordIn(kRunEndKeys, reason);

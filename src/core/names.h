@@ -6,32 +6,54 @@
 #include "core/events_generated.h"
 #include "core/messages.h"
 
-/// The words for our enums: on screen, and in JSON.
+/// The texts of enum values: names for the screen, keys for JSON and command lines. A value that
+/// this version does not know has the text "unknown".
 namespace highwater {
 
+/// All phases of a training step in their order, without None.
 inline constexpr std::array<events::Phase, 6> kPhases = {
     events::Phase::BatchAssembly, events::Phase::DeviceMove, events::Phase::Forward,
     events::Phase::LossRead,      events::Phase::Backward,   events::Phase::OptimizerStep};
 
-/// "batch assembly"; "outside a phase" for None.
+/// The name of a phase on the screen: "batch assembly". "outside a phase" for None, "unknown" for a
+/// value outside of the enum.
 [[nodiscard]] std::string_view phaseName(events::Phase phase);
-/// "batch_assembly", for programs.
+/// The key of a phase in JSON and recordings: "batch_assembly". "unknown" for a value outside of
+/// the enum.
 [[nodiscard]] std::string_view phaseKey(events::Phase phase);
 
+/// The name on the screen of what made the host wait for the device: "scalar read". "unknown" for a
+/// value outside of the enum.
 [[nodiscard]] std::string_view syncKindName(events::SyncKind kind);
+/// The key in JSON and recordings of what made the host wait for the device: "scalar_read".
+/// "unknown" for a value outside of the enum.
 [[nodiscard]] std::string_view syncKindKey(events::SyncKind kind);
+/// The key of a marker's kind in JSON and recordings: "batch_size", "out_of_memory". "unknown" for
+/// a value outside of the enum.
 [[nodiscard]] std::string_view markerKindKey(events::MarkerKind kind);
-/// "off", "monitor" or "ops": on screen, on command lines and for programs.
+/// The word for a probe level on screen, in JSON and on command lines: "off", "monitor" or "ops".
+/// "none" for None, "unknown" for a value outside of the enum.
 [[nodiscard]] std::string_view probeLevelKey(events::ProbeLevel level);
-/// ProbeLevel::None for another word.
+/// The probe level that "off", "monitor" or "ops" stands for. ProbeLevel::None for any other text.
 [[nodiscard]] events::ProbeLevel probeLevelFromKey(std::string_view key);
+/// The word for a level of the system's memory pressure: "normal", "warning", "critical" or
+/// "unknown".
 [[nodiscard]] std::string_view pressureName(events::Pressure pressure);
-/// "memory samples": what a drop or a violation is about.
+/// The plural that users see for a kind of events: "memory samples". "unknown" for None or a value
+/// outside of the enum.
 [[nodiscard]] std::string_view eventKindName(events::EventKind kind);
+/// The key of a kind of events in JSON: "memory_samples". "unknown" for None or a value outside of
+/// the enum.
 [[nodiscard]] std::string_view eventKindKey(events::EventKind kind);
+/// The key in JSON and recordings of the reason why a run ended: "finished", "crashed", and
+/// "nonsense" for kProtocolViolation. "unknown" for a value outside of the enum.
 [[nodiscard]] std::string_view runEndKey(RunEnd::Reason reason);
 
-/// "mps", "simulated mps" or "cpu": what the badge says.
+/// The short name of the run's device for the screen: "mps", "simulated mps", "cpu", or "unknown
+/// device".
 [[nodiscard]] std::string_view deviceLabel(const DeviceReport& device);
+
+/// The name of the span around an evaluation, which runs between two steps and may take long.
+inline constexpr char kEvaluationSpan[] = "evaluation";
 
 }  // namespace highwater

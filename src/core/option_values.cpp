@@ -7,15 +7,17 @@
 namespace highwater {
 namespace {
 
-// What is shown of a value: a file may have been given in the place of a name.
+// A whole file may have been given in place of a name.
 constexpr std::size_t kMostShownBytes = 200;
 
-/// How many letters must be changed, added, left out, or swapped with the next.
+}  // namespace
+
 std::size_t editDistance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> before, above, row(to.size() + 1);
+  std::vector<std::size_t> before(to.size() + 1), above = before, row = before;
   std::iota(row.begin(), row.end(), std::size_t(0));
   for (std::size_t i = 0; i < from.size(); ++i) {
-    before = std::exchange(above, row);
+    std::swap(before, above);
+    std::swap(above, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < to.size(); ++j) {
       const std::size_t changed = above[j] + (from[i] == to[j] ? 0 : 1);
@@ -26,8 +28,6 @@ std::size_t editDistance(std::string_view from, std::string_view to) {
   }
   return row.back();
 }
-
-}  // namespace
 
 std::string shortened(std::string_view text) {
   if (text.size() <= kMostShownBytes) return std::string(text);
@@ -66,7 +66,7 @@ std::vector<std::string> nearestWords(std::string_view word, std::span<const std
   near.erase(std::unique(near.begin(), near.end()), near.end());
   std::vector<std::string> words;
   for (const auto& [distance, each] : near) {
-    // Beside a slip of a finger the more distant ones only confuse.
+    // Next to a plain typing error, more distant suggestions only confuse.
     if (words.size() == most || distance > near.front().first + 1) break;
     words.push_back(each);
   }

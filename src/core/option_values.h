@@ -9,19 +9,21 @@
 
 #include "core/result.h"
 
-/// What the value of an option may be, refused in one form: NAME is "TEXT"; give what is allowed.
+/// Checks of option values. All refuse in one form: NAME is "TEXT"; give WHAT IS ALLOWED.
 namespace highwater {
 
-/// The first `most` bytes of a text, or up to 3 fewer: not in the middle of a character of UTF-8.
+/// The first `most` bytes of a UTF-8 text, or up to 3 fewer so that no character is split.
 [[nodiscard]] std::string_view cutText(std::string_view text, std::size_t most);
-/// As much of a value as a message shows, 200 bytes: with "…" where that is not all of it.
+/// Cuts `text` (UTF-8) to at most 200 bytes for use in a message, and appends "…" if it was longer.
 [[nodiscard]] std::string shortened(std::string_view text);
 
-/// kUsage: what was given, and what is allowed.
+/// Makes a kUsage error for a wrong value of the option or variable `name`. Its message reads:
+/// `name` is "`text`"; give `allowed`.
 [[nodiscard]] Error refusedValue(std::string_view name, std::string_view text,
                                  std::string_view allowed);
 
-/// A whole number from `least` to `most`, without sign or exponent.
+/// Parses `text` as a whole number from `least` to `most`, without plus sign, spaces or exponent.
+/// Fails with kUsage if it is something else; `name` is the option or variable in the message.
 template <typename T>
 [[nodiscard]] Result<T> parseWhole(std::string_view name, std::string_view text, T least,
                                    T most = std::numeric_limits<T>::max()) {
@@ -33,17 +35,23 @@ template <typename T>
       name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-/// One of `choices`, spelled as they are.
+/// Checks that `text` is exactly one of `choices`. Fails with kUsage otherwise; the message lists
+/// the choices and begins with `name`, the option or variable.
 [[nodiscard]] Result<void> checkChoice(std::string_view name, std::string_view text,
                                        std::span<const std::string_view> choices);
 
-/// The words of `known` that are spelled most like `word`, the nearest first: at most `most`, and
-/// none of which more than a third of the letters would have to change.
+/// The number of edits that turn one word into the other. An edit changes, adds or removes a byte,
+/// or swaps it with the next one (optimal string alignment).
+[[nodiscard]] std::size_t editDistance(std::string_view from, std::string_view to);
+
+/// Suggests spellings: at most `most` of the words in `known`, the nearest to `word` first. Leaves
+/// out words that need more edits than a third of the length of `word` (at least 1), or more than
+/// one edit beyond the nearest.
 [[nodiscard]] std::vector<std::string> nearestWords(std::string_view word,
                                                     std::span<const std::string> known,
                                                     std::size_t most = 3);
 
-/// "a", "a or b", "a, b or c".
+/// Joins words for a message: "a", "a or b", "a, b or c". Empty if there are none.
 [[nodiscard]] std::string alternatives(std::span<const std::string> words);
 
 }  // namespace highwater

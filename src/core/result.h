@@ -7,26 +7,29 @@
 
 namespace highwater {
 
-/// What a caller may want to tell apart; the message is for people.
+/// The kinds of errors that callers distinguish. Function comments name them as the reason of a
+/// failure.
 enum class ErrorCode {
-  kFailed,           ///< anything without a code of its own
+  kFailed,           ///< any other error
   kUsage,            ///< an argument, option or environment variable is wrong (exit code 2)
   kNotFound,         ///< a file or program does not exist
-  kExists,           ///< would overwrite
-  kNoPermission,     ///< may not be read or written
-  kMalformed,        ///< bytes that are not what they claim to be
-  kVersionMismatch,  ///< another protocol or format version
-  kEnded,            ///< the other side is gone
-  kOutOfMemory,      ///< the device's or the host's memory is used up
+  kExists,           ///< the file exists and must not be overwritten
+  kNoPermission,     ///< the file must not be read or written
+  kMalformed,        ///< the bytes are not in the expected format
+  kVersionMismatch,  ///< unsupported version of the protocol or format
+  kEnded,            ///< the other process is gone
+  kOutOfMemory,      ///< of the device or the host
 };
 
-/// An error as a value. `message` says what was wrong and what to do, without a full stop.
+/// An error as a value. `message` tells the user what went wrong and what to do, without a full
+/// stop.
 struct Error {
   ErrorCode code = ErrorCode::kFailed;
   std::string message;
 };
 
-/// A value or an Error. The compiler refuses to let one be ignored.
+/// The result of a function that may fail: a value, or an Error. It converts from both. Callers
+/// must check it before they use the value.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -36,7 +39,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  /// Precondition of value() and the operators: ok(). Of error(): !ok().
+  /// The value; the operators * and -> give it too. Precondition: ok().
   [[nodiscard]] T& value() & { return std::get<0>(state_); }
   [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
   [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
@@ -45,6 +48,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
   [[nodiscard]] T* operator->() { return &value(); }
   [[nodiscard]] const T* operator->() const { return &value(); }
+  /// The error. Precondition: !ok().
   [[nodiscard]] const Error& error() const& { return std::get<1>(state_); }
   [[nodiscard]] Error&& error() && { return std::get<1>(std::move(state_)); }
 
@@ -52,6 +56,8 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+/// The result of a function that returns nothing but may fail: success, or an Error. It converts
+/// from Error.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -60,6 +66,7 @@ class [[nodiscard]] Result<void> {
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
+  /// The error. Precondition: !ok().
   [[nodiscard]] const Error& error() const& { return *error_; }
   [[nodiscard]] Error&& error() && { return *std::move(error_); }
 
@@ -67,9 +74,11 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
+/// Makes an Error of code kFailed.
 [[nodiscard]] inline Error failure(std::string message) {
   return {ErrorCode::kFailed, std::move(message)};
 }
+/// Makes an Error of code kUsage.
 [[nodiscard]] inline Error usageError(std::string message) {
   return {ErrorCode::kUsage, std::move(message)};
 }

@@ -2,14 +2,19 @@
 
 #include <cstdint>
 
-/// What a run of our own worker takes at most: the command line refuses more, and the worker too.
+/// The largest settings of a run, enforced by the command line and by the worker.
 namespace highwater {
 
+/// The largest number of steps that a run may plan.
 inline constexpr std::uint32_t kMostRunSteps = 100'000'000;
+/// The largest batch size of a run, in rows of the data set.
 inline constexpr std::uint32_t kMostBatchSize = 4096;
-/// Length of the position table, and so of the longest sequence, unless the worker is told another.
+/// Default length of the model's table of position embeddings, in tokens. No sequence of a run can
+/// be longer than the table.
 inline constexpr std::uint32_t kPositionTableLength = 512;
+/// The largest value of the setting lossEvery: the loss is read once in so many steps.
 inline constexpr std::uint32_t kMostLossInterval = 1'000'000;
+/// The highest rate at which the worker samples memory, in samples per second.
 inline constexpr std::uint32_t kMostSamplingHz = 1000;
 
 }  // namespace highwater

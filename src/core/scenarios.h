@@ -8,31 +8,32 @@
 
 namespace highwater {
 
-/// An environment variable that a scenario sets for the worker, where the user has not.
+/// An environment variable that a scenario sets for the worker unless the user has set it.
 struct ScenarioSetting {
-  const char* variable = nullptr;  ///< nullptr: none
+  const char* variable = nullptr;  ///< nullptr: unused entry
   const char* value = nullptr;
 };
 
-/// A small training program with one known problem, to learn from and to test with: one file of
-/// resources/scenarios. What the command line says wins over it.
+/// A small training program with one known problem, for learning and testing; generated from a file
+/// in resources/scenarios. Options on the command line override its settings.
 struct Scenario {
   const char* name;
-  const char* description;  ///< what it does, one sentence
-  const char* shows;        ///< what is seen, one sentence
-  const char* problem;      ///< the key of the finding that comes first; empty: there is none
-  const char* program;      ///< what the worker's training loop does differently; "plain": nothing
+  const char* description;  ///< what the program does, one sentence
+  const char* shows;        ///< what the user sees, one sentence
+  const char* problem;      ///< key of the first finding; empty if there is none
+  const char* program;      ///< variant of the worker's training loop; "plain" for none
   std::uint32_t steps, batchSize, sequenceLength, lossEvery;
   ScenarioSetting environment[4];
 };
 
-/// All of them, by name.
+/// All scenarios, sorted by name.
 [[nodiscard]] std::span<const Scenario> scenarios();
 
-/// "chatty-logging, clean, ...".
+/// The names of all scenarios in one text, for messages: "chatty-logging, clean, ..."
 [[nodiscard]] std::string scenarioNames();
 
-/// kUsage, with the list, where there is none of that name.
+/// Finds the scenario called `name`; the pointer is never null. Fails with kUsage if there is none;
+/// the message lists all names.
 [[nodiscard]] Result<const Scenario*> findScenario(const std::string& name);
 
 }  // namespace highwater

@@ -6,74 +6,106 @@
 
 namespace highwater {
 
+/// Environment variable that sets the simulated device's recommended maximum of memory, in
+/// bytes.
 inline constexpr char kSimRecommendedVariable[] = "HIGHWATER_SIM_RECOMMENDED_MAX";
+/// Environment variable that sets the memory of the simulated machine, in bytes.
 inline constexpr char kSimSystemVariable[] = "HIGHWATER_SIM_SYSTEM_MEMORY";
+/// Environment variable that sets the memory that other applications of the simulated machine
+/// use, in bytes, fixed or changing with time.
 inline constexpr char kSimOtherVariable[] = "HIGHWATER_SIM_OTHER_MEMORY";
+/// Environment variable that sets the memory, in bytes, that the process gains in each step
+/// outside of what the simulated driver counts.
 inline constexpr char kSimHiddenGrowthVariable[] = "HIGHWATER_SIM_HIDDEN_GROWTH";
+/// Environment variable that sets the driver memory, in bytes, that the simulated device gains for
+/// each new combination of op and shapes.
 inline constexpr char kSimGraphCacheVariable[] = "HIGHWATER_SIM_GRAPH_CACHE";
+/// Environment variable that sets the delay before each kernel of the simulated device, in
+/// microseconds unless it has a unit.
 inline constexpr char kSimLaunchDelayVariable[] = "HIGHWATER_SIM_LAUNCH_DELAY";
+/// Environment variable that sets how many times as long a kernel of the simulated device takes.
 inline constexpr char kSimSlowdownVariable[] = "HIGHWATER_SIM_SLOWDOWN";
+/// Environment variable that lists ops for which the simulated device has no kernel, beside those
+/// that MPS lacks.
 inline constexpr char kSimMissingOpsVariable[] = "HIGHWATER_SIM_MISSING_OPS";
+/// Environment variable that sets the number N of the allocation that the simulated device
+/// refuses, counted from 1.
 inline constexpr char kSimOutOfMemoryAtVariable[] = "HIGHWATER_SIM_OOM_AT";
+/// Environment variable that sets the number N of the kernel before which the simulated device's
+/// queue stops for ever, counted from 1.
 inline constexpr char kSimHangAtVariable[] = "HIGHWATER_SIM_HANG_AT";
+/// Environment variable that sets the number N of the kernel before which the simulated device
+/// aborts the process, counted from 1.
 inline constexpr char kSimCrashAtVariable[] = "HIGHWATER_SIM_CRASH_AT";
+/// Environment variable that sets whether the simulated device runs ops asynchronously ("async") or
+/// each op waits until it is done ("sync").
 inline constexpr char kSimQueueVariable[] = "HIGHWATER_SIM_QUEUE";
+/// Environment variable that sets the file into which the simulated device writes a log of what it
+/// really did (its ledger), as JSON Lines.
 inline constexpr char kSimLedgerVariable[] = "HIGHWATER_SIM_LEDGER";
-/// Every variable of the simulated device begins so.
+/// The prefix of all environment variables of the simulated device.
 inline constexpr std::string_view kSimPrefix = "HIGHWATER_SIM_";
 
+/// PyTorch's environment variable that makes ops without an MPS kernel run on the CPU.
 inline constexpr char kMpsFallbackVariable[] = "PYTORCH_ENABLE_MPS_FALLBACK";
+/// PyTorch's environment variable for the memory limit of MPS, as a multiple of the recommended
+/// maximum: allocations beyond it fail.
 inline constexpr char kMpsHighWatermarkVariable[] = "PYTORCH_MPS_HIGH_WATERMARK_RATIO";
+/// PyTorch's environment variable for the multiple of the recommended maximum beyond which MPS
+/// releases cached memory.
 inline constexpr char kMpsLowWatermarkVariable[] = "PYTORCH_MPS_LOW_WATERMARK_RATIO";
+/// PyTorch's environment variable that makes the MPS allocator print what it does. Its value is a
+/// sum of bits.
 inline constexpr char kMpsDebugVariable[] = "PYTORCH_DEBUG_MPS_ALLOCATOR";
 
-/// A setting of the device: the environment variable that the worker's process reads, and the
-/// option of `highwater` that sets it. One table for the command line, the device and
-/// docs/simulated-mps.md.
+/// Describes a setting of the device: the environment variable that the worker process reads, and
+/// the option of `highwater` that sets it.
 struct SimKnob {
+  /// Which devices read the setting.
   enum class Scope : std::uint8_t {
-    Simulated,  ///< of the simulated device only
-    PyTorch     ///< PyTorch's own: real MPS reads it too
+    Simulated,  ///< only the simulated device reads it
+    PyTorch     ///< PyTorch defines it: real MPS reads it too
   };
   const char* variable;
-  const char* option;    ///< empty where there is none
-  const char* metavar;   ///< empty: a flag, which sets the variable to 1
-  const char* fallback;  ///< what holds where it is not set, in words
+  const char* option;        ///< empty: only the variable sets it
+  const char* metavar;       ///< the value's name in the help; empty: a flag, which sets 1
+  const char* defaultValue;  ///< in words, for the help
   const char* help;
   Scope scope = Scope::Simulated;
 };
 
+/// All settings of the simulated device and of MPS that the environment makes. The command line's
+/// options, the simulated device and the table in docs/simulated-mps.md are made from this list.
 inline constexpr std::array kSimKnobs = {
     SimKnob{kSimRecommendedVariable, "--sim-recommended-max", "BYTES", "75 % of the system memory",
             "Recommended max working set, 16MiB to 1024GiB"},
     SimKnob{kSimSystemVariable, "--sim-system-memory", "BYTES", "this machine's",
             "Memory of the simulated machine, 32MiB to 1024GiB"},
-    SimKnob{
-        kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
-        "Memory that other applications use; or a script of it by seconds since the start, as in "
-        "0s:2GiB,30s:10GiB; or file:PATH of a file with a size, which may change"},
+    SimKnob{kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
+            "Memory that other applications use; or a script of it by seconds since the start, for "
+            "example 0s:2GiB,30s:10GiB; or file:PATH, a file that holds a size and may change"},
     SimKnob{kSimHiddenGrowthVariable, "--sim-hidden-growth", "BYTES", "0",
-            "What the process grows by each step outside of driver memory, up to 1024GiB"},
+            "Memory outside of driver memory that the process gains each step, up to 1024GiB"},
     SimKnob{kSimGraphCacheVariable, "--sim-graph-cache", "BYTES", "0",
-            "What driver memory grows by for each new combination of op and shapes, up to 1024GiB"},
+            "Driver memory gained for each new combination of op and shapes, up to 1024GiB"},
     SimKnob{kSimLaunchDelayVariable, "--sim-launch-delay", "TIME", "0",
-            "Delay before each kernel in microseconds, or with us or ms, up to 1000ms"},
+            "Delay before each kernel: microseconds, or a number with us or ms; up to 1000ms"},
     SimKnob{kSimSlowdownVariable, "--sim-slowdown", "FACTOR", "1",
             "A kernel takes this many times as long, 1 to 1000"},
     SimKnob{kSimMissingOpsVariable, "--sim-missing-ops", "OP,...", "none",
-            "Ops that lack an MPS kernel besides those that really do, as in gelu,aten::cumsum"},
+            "More ops without an MPS kernel, for example gelu,aten::cumsum"},
     SimKnob{kSimOutOfMemoryAtVariable, "--sim-oom-at", "N", "never",
-            "The N-th allocation of the device is refused"},
+            "Refuse the N-th allocation of the device"},
     SimKnob{kSimHangAtVariable, "--sim-hang-at", "N", "never",
-            "The queue stops for ever before its N-th kernel"},
+            "Stop the queue for ever before its N-th kernel"},
     SimKnob{kSimCrashAtVariable, "--sim-crash-at", "N", "never",
-            "The process aborts before the N-th kernel"},
+            "Abort the process before its N-th kernel"},
     SimKnob{kSimQueueVariable, "--sim-queue", "MODE", "async",
-            "async, or sync: each op waits until the device has run it"},
+            "async, or sync: each op waits until the device has finished it"},
     SimKnob{kSimLedgerVariable, "--sim-ledger", "FILE", "none",
-            "Write the device's own account, JSON Lines; %p in the name is the process's id"},
+            "Write the device's ledger as JSON Lines; %p in the name becomes the process id"},
     SimKnob{kMpsFallbackVariable, "--fallback", "", "off",
-            "Run ops without an MPS kernel on the CPU; else they are an error",
+            "Run ops without an MPS kernel on the CPU; without it they are an error",
             SimKnob::Scope::PyTorch},
     SimKnob{kMpsHighWatermarkVariable, "--high-watermark", "RATIO", "1.7",
             "Allocations past this multiple of recommended fail, 0 (no limit) to 2",
@@ -82,10 +114,11 @@ inline constexpr std::array kSimKnobs = {
             "Past this multiple of recommended cached memory is collected, 0 (off) to the high "
             "watermark",
             SimKnob::Scope::PyTorch},
-    SimKnob{kMpsDebugVariable, "", "BITS", "0",
-            "What the allocator prints: 1 profile, 2 allocations, 4 recycling, 8 releases, 16 "
-            "large blocks only",
-            SimKnob::Scope::PyTorch},
+    SimKnob{
+        kMpsDebugVariable, "", "BITS", "0",
+        "Sum of what the allocator prints: 1 profile, 2 allocations, 4 recycling, 8 releases; 16: "
+        "large blocks only",
+        SimKnob::Scope::PyTorch},
 };
 
 }  // namespace highwater

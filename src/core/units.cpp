@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <limits>
+#include <locale>
+#include <sstream>
+
+#include "core/option_values.h"
 
 namespace highwater {
 namespace {
-
-template <typename... Args>
-std::string print(const char* format, Args... args) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, args...);
-  return buffer.data();
-}
 
 struct Suffix {
   std::string_view text;
@@ -24,29 +20,55 @@ struct Suffix {
 constexpr std::array<Suffix, 5> kSuffixes = {
     {{"", 1}, {"B", 1}, {"KiB", kKiB}, {"MiB", kMiB}, {"GiB", kGiB}}};
 
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string twoDigits(long long value) {
+  return (value < 10 ? "0" : "") + std::to_string(value);
+}
+
 }  // namespace
+
+std::string_view withoutBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::string formatDecimals(double value, int decimals) {
+  std::array<char, 400> buffer{};  // the largest double has 309 digits
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                          std::chars_format::fixed, std::clamp(decimals, 0, 9));
+  return error == std::errc() ? std::string(buffer.data(), end) : std::string();
+}
 
 std::string formatBytes(std::uint64_t bytes) {
   const auto value = static_cast<double>(bytes);
-  if (bytes >= kGiB) return print("%.2f GiB", value / static_cast<double>(kGiB));
-  if (bytes >= kMiB) return print("%.1f MiB", value / static_cast<double>(kMiB));
-  if (bytes >= kKiB) return print("%.1f KiB", value / static_cast<double>(kKiB));
-  return print("%llu B", static_cast<unsigned long long>(bytes));
+  if (bytes >= kGiB) return formatDecimals(value / static_cast<double>(kGiB), 2) + " GiB";
+  if (bytes >= kMiB) return formatDecimals(value / static_cast<double>(kMiB), 1) + " MiB";
+  if (bytes >= kKiB) return formatDecimals(value / static_cast<double>(kKiB), 1) + " KiB";
+  return std::to_string(bytes) + " B";
 }
 
 std::string formatDuration(std::int64_t ns) {
-  const double ms = static_cast<double>(ns) / kNsPerMs;
-  if (std::abs(ms) >= 999.5) return print("%.2f s", ms / 1000);
-  if (std::abs(ms) >= 99.95) return print("%.0f ms", ms);
-  if (std::abs(ms) >= 9.995) return print("%.1f ms", ms);
-  return print("%.2f ms", ms);
+  const double ms = toMs(ns);
+  if (std::abs(ms) >= 999.5) return formatDecimals(ms / 1000, 2) + " s";
+  if (std::abs(ms) >= 99.95) return formatDecimals(ms, 0) + " ms";
+  if (std::abs(ms) >= 9.995) return formatDecimals(ms, 1) + " ms";
+  return formatDecimals(ms, 2) + " ms";
+}
+
+std::string formatMs(double ms) {
+  return formatDuration(static_cast<std::int64_t>(ms * kNsPerMs));
 }
 
 std::string formatRate(double perSecond) {
   if (std::isnan(perSecond)) return "\u2013";
-  if (perSecond >= 999'500) return print("%.2fM", perSecond / 1e6);
-  if (perSecond >= 999.5) return print("%.1fk", perSecond / 1e3);
-  return print("%.0f", perSecond);
+  if (perSecond >= 999'500) return formatDecimals(perSecond / 1e6, 2) + "M";
+  if (perSecond >= 999.5) return formatDecimals(perSecond / 1e3, 1) + "k";
+  return formatDecimals(perSecond, 0);
 }
 
 std::string formatRunTime(std::int64_t ns, int decimals) {
@@ -62,8 +84,9 @@ std::string formatRunTime(std::int64_t ns, int decimals) {
   const auto seconds = static_cast<long long>(ticks / scale);
   const long long hours = seconds / 3600;
   std::string text = negative ? "-" : "";
-  text += hours > 0 ? print("%lld:%02lld:%02lld", hours, seconds / 60 % 60, seconds % 60)
-                    : print("%lld:%02lld", seconds / 60, seconds % 60);
+  text += hours > 0 ? std::to_string(hours) + ':' + twoDigits(seconds / 60 % 60)
+                    : std::to_string(seconds / 60);
+  text += ':' + twoDigits(seconds % 60);
   if (decimals > 0) {
     const std::string fraction = std::to_string(ticks % scale);
     text += '.' + std::string(static_cast<std::size_t>(decimals) - fraction.size(), '0') + fraction;
@@ -71,25 +94,50 @@ std::string formatRunTime(std::int64_t ns, int decimals) {
   return text;
 }
 
+std::optional<LeadingNumber> parseNumber(std::string_view text) {
+  std::size_t end = text.starts_with('-') ? 1 : 0;
+  bool hasDigits = false;
+  const auto skipDigits = [&] {
+    for (; end < text.size() && isDigit(text[end]); ++end) hasDigits = true;
+  };
+  skipDigits();
+  if (end < text.size() && text[end] == '.') {
+    ++end;
+    skipDigits();
+  }
+  if (!hasDigits) return std::nullopt;
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    std::size_t exponent = end + 1;
+    if (exponent < text.size() && (text[exponent] == '-' || text[exponent] == '+')) ++exponent;
+    if (exponent < text.size() && isDigit(text[exponent])) {
+      end = exponent;
+      skipDigits();
+    }
+  }
+  // Not std::from_chars: the C++ library of macOS 14 and 15 lacks it for double.
+  std::istringstream stream{std::string(text.substr(0, end))};
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  if (!(stream >> value) || !std::isfinite(value)) return std::nullopt;
+  return LeadingNumber{value, text.substr(end)};
+}
+
 Result<std::uint64_t> parseBytes(std::string_view text, std::string_view name) {
-  const std::string copy(text);
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  std::string_view suffix(end);
-  while (!suffix.empty() && suffix.front() == ' ') suffix.remove_prefix(1);
-  const auto wrong = [&](std::string_view why) {
-    return usageError(std::string(name) + " is \"" + copy + "\", " + std::string(why) +
+  const auto refused = [&](std::string_view why) {
+    return usageError(std::string(name) + " is \"" + shortened(text) + "\", " + std::string(why) +
                       "; give bytes, or a number with KiB, MiB or GiB");
   };
-  if (end == copy.c_str() || !std::isfinite(value)) return wrong("which is not a size");
-  if (value < 0) return wrong("which is negative");
+  const auto number = parseNumber(text);
+  if (!number) return refused("which is not a size");
+  if (number->value < 0) return refused("which is negative");
+  const std::string_view unit = withoutBlanks(number->rest);
   for (const Suffix& known : kSuffixes) {
-    if (suffix != known.text) continue;
-    const double bytes = value * static_cast<double>(known.factor);
-    if (bytes >= 9.2e18) return wrong("which is larger than any memory");
+    if (unit != known.text) continue;
+    const double bytes = number->value * static_cast<double>(known.factor);
+    if (bytes >= 9.2e18) return refused("which is larger than any memory");
     return static_cast<std::uint64_t>(bytes);
   }
-  return wrong("whose unit is not known");
+  return refused("whose unit is not known");
 }
 
 }  // namespace highwater

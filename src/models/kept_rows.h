@@ -8,11 +8,11 @@
 
 namespace highwater::models {
 
-/// Orders `fresh` as `shown` is: the rows that `shown` has first, then the new ones. False, with
-/// `fresh` as it was, where a row of `shown` is gone: then the model has to start over.
-/// `keyOf(row)` tells what a row stands for, as a value that std::hash takes; no two rows have the
-/// same. With it a row keeps its place in a model, and so its selection in a view, whatever its
-/// numbers do; the order on screen is a proxy's.
+/// Reorders `fresh` like `shown`: first the rows of `shown`, then the new ones. Returns false and
+/// leaves `fresh` unchanged if a row of `shown` is missing; then the model must be reset.
+/// `keyOf(row)` identifies a row by a unique value that std::hash accepts. So a row keeps its place
+/// in the model, and its selection in a view, while its numbers change; a proxy sorts the rows on
+/// screen.
 template <typename Row, typename KeyOf>
 bool keepPlaces(const std::vector<Row>& shown, std::vector<Row>& fresh, KeyOf&& keyOf) {
   if (fresh.size() < shown.size()) return false;
@@ -36,13 +36,13 @@ bool keepPlaces(const std::vector<Row>& shown, std::vector<Row>& fresh, KeyOf&& 
   return true;
 }
 
-/// A table whose rows keep their places while their numbers change.
+/// A table model whose rows keep their places while their numbers change.
 class KeptRowsModel : public QAbstractTableModel {
  public:
   using QAbstractTableModel::QAbstractTableModel;
 
  protected:
-  /// Shows `fresh` in the place of `shown`, of which rowCount() is the size; see keepPlaces().
+  /// Replaces `shown`, the rows of this model, by `fresh`; see keepPlaces().
   template <typename Row, typename KeyOf>
   void replaceRows(std::vector<Row>& shown, std::vector<Row> fresh, KeyOf&& keyOf) {
     if (shown.empty() || !keepPlaces(shown, fresh, keyOf)) {

@@ -8,21 +8,27 @@
 
 namespace highwater::models {
 
-/// The lines that the worker printed, the markers of the run and what we have to say, in the order
-/// they came. Bounded: the oldest lines go first.
+/// The log: lines that the worker printed, markers of the run and messages of the window, in order
+/// of arrival. Keeps the newest kMostLines.
 class LogModel final : public QAbstractListModel {
   Q_OBJECT
 
  public:
+  /// The most lines kept; beyond it the oldest is removed.
   static constexpr int kMostLines = 5000;
+  /// Where a line comes from: printed by the worker, a marker of the run, or a message of the
+  /// window (a notice or a problem).
   enum class Kind { kPrinted, kMarker, kNotice, kProblem };
+  /// The extra role of the model's data: a line's Kind as an int.
   enum Role { kKindRole = Qt::UserRole + 1 };
 
   using QAbstractListModel::QAbstractListModel;
 
+  /// Adds a line at the end, and removes the oldest one if there are kMostLines.
   void append(const QString& line, Kind kind);
-  /// Appends the markers that the store has got since the last call.
+  /// Appends the markers that the store received since the last call.
   void refresh(const analysis::LiveStore& store);
+  /// Removes all lines, for a new run.
   void clear();
 
   int rowCount(const QModelIndex& parent = {}) const override;

@@ -5,15 +5,12 @@
 #include "analysis/run_summary.h"
 #include "core/names.h"
 #include "core/units.h"
+#include "models/qt_text.h"
 
 namespace highwater::models {
 namespace {
 
 const QString kUnknown = QStringLiteral("–");
-
-QString bytesText(double bytes) {
-  return QString::fromStdString(formatBytes(static_cast<std::uint64_t>(bytes)));
-}
 
 }  // namespace
 
@@ -49,10 +46,12 @@ std::vector<NowModel::Row> NowModel::rows() const {
 void NowModel::addMemory(std::vector<Row>& rows) const {
   const auto& memory = store_->memory();
   Row current{tr("Current allocated"), kUnknown, tr("Memory of live tensors")};
-  Row driver{tr("Driver allocated"), kUnknown, tr("What the Metal driver holds, caches included")};
+  Row driver{tr("Driver allocated"), kUnknown,
+             tr("Memory that the Metal driver holds, including caches")};
   Row recommended{tr("Recommended max"), kUnknown,
                   tr("The working set that the device recommends")};
-  Row share{tr("Of recommended"), kUnknown, tr("Driver allocated, of the recommended max")};
+  Row share{tr("Of recommended"), kUnknown,
+            tr("Driver allocated as a share of the recommended max")};
   if (!memory.timesNs.empty()) {
     const std::size_t last = memory.timesNs.size() - 1;
     current.value = bytesText(memory.current[last]);
@@ -76,7 +75,7 @@ void NowModel::addMemory(std::vector<Row>& rows) const {
   rows.push_back(share);
 }
 
-/// No row where it is not known: only macOS tells.
+/// No row if it is unknown: only macOS reports it.
 void NowModel::addGpu(std::vector<Row>& rows) const {
   const auto& gpu = store_->system().gpuPercent;
   if (gpu.empty() || std::isnan(gpu[gpu.size() - 1])) return;
@@ -84,7 +83,7 @@ void NowModel::addGpu(std::vector<Row>& rows) const {
                   tr("Of all processes, as the driver reports it")});
 }
 
-/// Rows for what is known and worth a look: a system at rest is not.
+/// Only rows that are known and not at their normal value.
 void NowModel::addSystem(std::vector<Row>& rows) const {
   const auto& system = store_->system();
   if (system.timesNs.empty()) return;
@@ -94,10 +93,10 @@ void NowModel::addSystem(std::vector<Row>& rows) const {
     const std::string_view word = pressureName(pressure);
     rows.push_back({tr("Memory pressure"),
                     QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
-                    tr("The system's: other applications count as well")});
+                    tr("Of the whole system, including other applications")});
   }
   if (system.swapUsed[last] > 0) {
-    rows.push_back({tr("Swap used"), bytesText(system.swapUsed[last]), tr("By the whole system")});
+    rows.push_back({tr("Swap used"), bytesText(system.swapUsed[last]), tr("Of the whole system")});
   }
 }
 
@@ -106,7 +105,7 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
   Row peak{tr("Peak of last step"), kUnknown, {}};
   Row time{tr("Step time p50 / p95"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
   Row rate{tr("Throughput"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
-  Row loss{tr("Loss"), kUnknown, tr("As last read")};
+  Row loss{tr("Loss"), kUnknown, tr("Last value read")};
   Row accuracy{tr("Held-out accuracy"), kUnknown, tr("Of the last evaluation")};
   if (!records.empty()) {
     const auto& last = records.back();

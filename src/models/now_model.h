@@ -8,18 +8,22 @@
 
 namespace highwater::models {
 
-/// The current numbers, a row each: name and value.
+/// A table model of the run's current values: memory, GPU, system and steps. It has one row per
+/// value, with columns for name and value.
 class NowModel final : public QAbstractTableModel {
   Q_OBJECT
 
  public:
+  /// The columns of the table; kColumns is their number.
   enum Column { kName, kValue, kColumns };
-  /// Step time and throughput are those of the last so many steps.
+  /// The number of newest steps that step time and throughput are computed from.
   static constexpr std::size_t kRecentSteps = 50;
 
+  /// Shows the values of `store`, which is not owned and must outlive the model.
   explicit NowModel(const analysis::LiveStore* store, QObject* parent = nullptr);
+  /// Reads the current values from the store.
   void refresh();
-  /// Leaves out what can be read elsewhere: for small windows.
+  /// Leaves out the rows that are shown elsewhere too (`on` true), for small windows.
   void setShort(bool on);
 
   int rowCount(const QModelIndex& parent = {}) const override;

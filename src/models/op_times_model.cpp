@@ -13,17 +13,17 @@ using analysis::OpTimes;
 
 namespace {
 
-/// With as many decimals in every row: the points stand below each other.
+/// The same number of decimals in every row, so that decimal points align.
 QString msText(std::int64_t ns) {
-  return QString::number(static_cast<double>(ns) / kNsPerMs, 'f', 2);
+  return QString::number(toMs(ns), 'f', 2);
 }
 
-/// What a row stands for: its op or, where the rows are modules, its module.
+/// Identifies a row: by its op, or by its module if the rows are modules.
 std::string keyOf(const OpTime& time) {
   return time.op.empty() ? '\n' + time.module : time.op;
 }
 
-/// Without a module: the loss, the optimizer, what the loop itself calls.
+/// Outside of modules run the loss, the optimizer and the training loop itself.
 QString moduleText(const std::string& path) {
   return path.empty() ? OpTimesModel::tr("outside of a module") : QString::fromStdString(path);
 }
@@ -163,14 +163,12 @@ QVariant OpTimesModel::headerData(int section, Qt::Orientation orientation, int 
   const Head heads[kColumns] = {
       {byModule() ? tr("Module") : tr("Op"), {}},
       {byModule() ? tr("Ops") : tr("Calls"), {}},
-      {tr("A step"),
-       tr("Calls in a phase, of the steps that ops were recorded in: without an evaluation's")},
-      {tr("Total ms"), tr("Host time, that of the ops within included")},
-      {tr("Self ms"), tr("Host time less that of the ops within")},
-      {tr("Share of self"), tr("Of the self time of all ops shown")},
-      {tr("Allocated"), tr("The most that one call left current allocated larger by")},
-      {byModule() ? QString() : tr("Most in"),
-       tr("The module that most of the self time fell in")}};
+      {tr("A step"), tr("Calls per step whose ops were recorded, without evaluations")},
+      {tr("Total ms"), tr("Host time, including nested ops")},
+      {tr("Self ms"), tr("Host time without nested ops")},
+      {tr("Share of self"), tr("Share of the self time of all ops shown")},
+      {tr("Allocated"), tr("Largest growth of current allocated by one call")},
+      {byModule() ? QString() : tr("Most in"), tr("The module with most of the self time")}};
   return role == Qt::DisplayRole   ? QVariant(heads[section].text)
          : role == Qt::ToolTipRole ? QVariant(heads[section].tip)
                                    : QVariant();

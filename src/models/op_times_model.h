@@ -7,23 +7,27 @@
 
 namespace highwater::models {
 
-/// The recorded ops by name, or by the module that they ran in: how often, and how long on the
-/// host. Roles are those of OpTotalsModel.
+/// A table model of the recorded ops: call counts and host times, one row per op or per module. Its
+/// data uses the roles of OpTotalsModel.
 class OpTimesModel final : public KeptRowsModel {
   Q_OBJECT
 
  public:
+  /// The columns of the table; kColumns is their number.
   enum Column { kName, kCount, kPerStep, kTotalMs, kSelfMs, kShare, kGrown, kWhere, kColumns };
+  /// What a row stands for: an op or a module.
   enum class Grouping { kByOp, kByModule };
 
   using KeptRowsModel::KeptRowsModel;
 
+  /// Replaces the shown times by `times`, and keeps the grouping.
   void refresh(const analysis::OpTimes& times);
+  /// Chooses whether a row stands for an op or for a module.
   void setGrouping(Grouping grouping);
   [[nodiscard]] Grouping grouping() const { return grouping_; }
-  /// Whether ops of the range are missing: the store keeps the newest only.
+  /// Whether ops of the shown range are missing, because the store dropped the oldest.
   [[nodiscard]] bool partial() const { return times_.partial; }
-  /// The row of an op; -1 where there is none, or the rows are modules.
+  /// Returns the row of an op, given its full name; -1 if there is none or the rows are modules.
   [[nodiscard]] int rowOf(const QString& op) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;

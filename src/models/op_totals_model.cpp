@@ -5,6 +5,7 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/plain_tip.h"
+#include "models/qt_text.h"
 
 namespace highwater::models {
 
@@ -12,14 +13,9 @@ using analysis::OpTotal;
 
 namespace {
 
-/// What a row stands for: its op, where it ran, and what kind of wait it was.
+/// Identifies a row: by its op, its place and its kind of wait.
 std::string keyOf(const OpTotal& total) {
   return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
-}
-
-QString percent(double share) {
-  const double value = share * 100;
-  return OpTotalsModel::tr("%1 %").arg(value, 0, 'f', value > 0 && value < 1 ? 1 : 0);
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ int OpTotalsModel::columnCount(const QModelIndex& parent) const {
 }
 
 double OpTotalsModel::shareOf(const OpTotal& total) const {
-  return stepsMs_ > 0 ? static_cast<double>(total.inPhasesNs) / kNsPerMs / stepsMs_ : 0;
+  return stepsMs_ > 0 ? toMs(total.inPhasesNs) / stepsMs_ : 0;
 }
 
 QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
@@ -75,10 +71,10 @@ QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
     case kCount:
       return QString::number(total.count);
     case kTotalMs:
-      return QString::number(static_cast<double>(total.totalNs) / kNsPerMs, 'f', 1);
+      return QString::number(toMs(total.totalNs), 'f', 1);
     case kShare:
-      // What lies outside of the phases takes no time of a step.
-      return total.inPhasesNs > 0 || total.totalNs == 0 ? percent(shareOf(total)) : tr("–");
+      // Time outside of all phases is no part of a step.
+      return total.inPhasesNs > 0 || total.totalNs == 0 ? percentText(shareOf(total)) : tr("–");
     case kBytes:
       return QString::fromStdString(formatBytes(total.bytes));
     case kWhere:
@@ -156,8 +152,8 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
   if (role == Qt::ToolTipRole) {
     return section == kTotalMs ? timeToolTip()
            : section == kShare
-               ? tr("Of the time of the steps shown; waits outside of a step have none")
-           : section == kBytes ? tr("Moved to the CPU and back")
+               ? tr("Share of the time of the steps shown; waits outside of steps have none")
+           : section == kBytes ? tr("Bytes copied to the CPU and back")
                                : QVariant();
   }
   if (role != Qt::DisplayRole) {

@@ -10,33 +10,36 @@
 
 namespace highwater::models {
 
-/// "aten::nonzero" as "nonzero": the namespace that nearly all ops share says nothing in a table;
-/// of a node of backward its own name.
+/// Shortens an op's name for tables: "aten::nonzero" becomes "nonzero", and a node of backward
+/// loses the engine's prefix.
 [[nodiscard]] QString shortOpName(const std::string& op);
 
-/// A row an op and place: how often, how long, and its share of the steps' time. The two tables of
-/// what a step lost differ only in their words.
+/// A table model of lost time with one row per op and place: count, time, and share of the steps'
+/// time. Base of the models for fallbacks and for waits, which differ only in their texts.
 class OpTotalsModel : public KeptRowsModel {
   Q_OBJECT
 
  public:
+  /// The columns of the table; kColumns is their number.
   enum Column { kOp, kCount, kTotalMs, kShare, kBytes, kWhere, kColumns };
+  /// The extra roles of the data of all tables of ops and steps.
   enum Role {
     kOpNameRole = Qt::UserRole + 1,  ///< the op's full name
-    kShareRole,                      ///< double, 0..1
+    kShareRole,                      ///< double, 0 to 1
     kDeliberateRole,                 ///< bool: a planned sync point
-    kSortRole,                       ///< the cell as a number or text that sorts, in all tables;
-                                     ///< of types that QSortFilterProxyModel compares as numbers
+    kSortRole,                       ///< in all tables: the cell as a text, or as a number of a
+                                     ///< type that QSortFilterProxyModel compares as such
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
   };
 
   using KeptRowsModel::KeptRowsModel;
 
-  /// Shows the totals of a summary whose steps took `stepsMs` together.
+  /// Replaces the rows by `totals`. `stepsMs` is the summed duration of the steps in milliseconds,
+  /// which the shares refer to.
   void refresh(const std::vector<analysis::OpTotal>& totals, double stepsMs);
-  /// The ops whose fallbacks the user accepted, by full name.
+  /// Sets the ops, by full name, whose fallbacks the user accepted. Their rows are marked.
   void setAccepted(std::set<std::string> ops);
-  /// The row of an op at a place, -1 where there is none.
+  /// Returns the row of an op at a place; -1 if there is none. `where` is as in analysis::OpTotal.
   [[nodiscard]] int rowOf(const QString& op, const QString& where) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -59,7 +62,7 @@ class OpTotalsModel : public KeptRowsModel {
   double stepsMs_ = 0;
 };
 
-/// Ops that ran on the CPU.
+/// A table model of the ops that ran on the CPU instead of the device.
 class FallbackModel final : public OpTotalsModel {
   Q_OBJECT
 
@@ -69,11 +72,11 @@ class FallbackModel final : public OpTotalsModel {
  protected:
   [[nodiscard]] QString timeHeader() const override { return tr("Total ms"); }
   [[nodiscard]] QString timeToolTip() const override {
-    return tr("Milliseconds in the fallback, the wait for the queue included");
+    return tr("Milliseconds in the fallback, including its wait for the device");
   }
 };
 
-/// Places where the host waited for the device.
+/// A table model of the waits of the host for the device.
 class SyncPointModel final : public OpTotalsModel {
   Q_OBJECT
 

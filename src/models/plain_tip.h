@@ -4,8 +4,8 @@
 
 namespace highwater::models {
 
-/// A tooltip that shows `text` as it is. Tooltips take for rich text whatever looks like it, and a
-/// name from a recording may.
+/// Makes a tooltip that shows `text` literally. Qt renders tooltips that look like markup as rich
+/// text, and names from a recording are not trusted.
 [[nodiscard]] inline QString plainTip(const QString& text) {
   if (!text.contains(QLatin1Char('<')) && !text.contains(QLatin1Char('&'))) {
     return text;

@@ -31,7 +31,7 @@ void SortedRows::setSourceModel(QAbstractItemModel* model) {
 }
 
 bool SortedRows::lessThan(const QModelIndex& left, const QModelIndex& right) const {
-  // Of steps there may be a million, and a QVariant for each look at one is most of a sort.
+  // A run may have a million steps, and QVariants would take most of the time of a sort.
   if (steps_) {
     return steps_->sortKey(left.row(), left.column()) <
            steps_->sortKey(right.row(), right.column());
@@ -50,7 +50,7 @@ bool SortedRows::filterAcceptsRow(int row, const QModelIndex& parent) const {
   };
   for (int column = 0; column < source.columnCount(parent); ++column) {
     const QModelIndex cell = source.index(row, column, parent);
-    // Sort keys of numbers are numbers: what is a text is a name or a place.
+    // Numbers have numeric sort keys, so a text is a name or a place.
     if (holds(cell.data(OpTotalsModel::kSortRole)) ||
         holds(cell.data(OpTotalsModel::kOpNameRole))) {
       return true;

@@ -6,17 +6,18 @@ namespace highwater::models {
 
 class StepModel;
 
-/// The rows of a table in the order that the user chose, by OpTotalsModel::kSortRole; while the
-/// numbers change they stay in order. With a filter, those with its text in an op or a place.
+/// A proxy model that sorts a table by OpTotalsModel::kSortRole, also while its values change, and
+/// filters it by the names of ops and places.
 class SortedRows final : public QSortFilterProxyModel {
   Q_OBJECT
 
  public:
   explicit SortedRows(QObject* parent = nullptr);
 
-  /// The order that the rows have by themselves: it costs nothing to show them so.
+  /// Declares by which column, and in which order, the rows of the source are already sorted.
+  /// Showing them in that order then needs no sorting.
   void setNaturalOrder(int column, Qt::SortOrder order);
-  /// Upper and lower case are the same; an empty one lets all through.
+  /// Shows only rows that contain `text`, ignoring case. An empty text shows all.
   void setFilter(const QString& text);
 
   void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
@@ -27,7 +28,7 @@ class SortedRows final : public QSortFilterProxyModel {
   [[nodiscard]] bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
  private:
-  const StepModel* steps_ = nullptr;  ///< the source, where it is that
+  const StepModel* steps_ = nullptr;  ///< the source model if it is one, else nullptr
   int naturalColumn_ = -1;
   Qt::SortOrder naturalOrder_ = Qt::AscendingOrder;
   QString filter_;

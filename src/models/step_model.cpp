@@ -62,7 +62,7 @@ double StepModel::sortKey(int row, int column) const {
     }
     case kLoss: {
       if (!step.loss_read()) return -kInfinity;
-      // A NaN has no order: a training that diverged is the worst there is.
+      // NaN has no order. A diverged training sorts as the largest loss.
       const double loss = step.loss();
       return std::isnan(loss) ? kInfinity : loss;
     }
@@ -101,7 +101,7 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     case kStep:
       return QString::number(step.step());
     case kTimeMs:
-      return QString::number(static_cast<double>(step.duration_ns()) / kNsPerMs, 'f', 1);
+      return QString::number(toMs(step.duration_ns()), 'f', 1);
     case kTokensPerS:
       return QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
     case kLoss:

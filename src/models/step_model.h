@@ -6,22 +6,27 @@
 
 namespace highwater::models {
 
-/// A row a finished step, the newest first. Roles are those of OpTotalsModel.
+/// A table model with one row per finished step, newest first. Its data uses the roles of
+/// OpTotalsModel.
 class StepModel final : public QAbstractTableModel {
   Q_OBJECT
 
  public:
+  /// The columns of the table; kColumns is their number.
   enum Column { kStep, kTimeMs, kTokensPerS, kLoss, kPeak, kBatch, kSequence, kColumns };
 
+  /// Shows the steps of `store`, which is not owned and must outlive the model.
   explicit StepModel(const analysis::LiveStore* store, QObject* parent = nullptr);
 
-  /// Takes over what the store has by now.
+  /// Adds rows for the steps that the store has received since the last call.
   void refresh();
-  /// Between rows and the indices of the store's step records.
+  /// Returns the index of a row's step in the store's step records. Precondition: the row exists.
   [[nodiscard]] std::size_t recordOf(int row) const;
+  /// Returns the row that shows a step, given its index in the store's step records; -1 if no row
+  /// does.
   [[nodiscard]] int rowOf(std::size_t record) const;
 
-  /// What a cell sorts by: never NaN; 0 for a row that the store has dropped since.
+  /// Returns the number that a cell sorts by; never NaN. 0 if the store no longer has the row.
   [[nodiscard]] double sortKey(int row, int column) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -33,7 +38,7 @@ class StepModel final : public QAbstractTableModel {
  private:
   const analysis::LiveStore* store_;
   std::size_t rows_ = 0;
-  std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< tell an append from anything else
+  std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< to detect whether steps were only appended
 };
 
 }  // namespace highwater::models

@@ -10,16 +10,18 @@
 
 namespace highwater::session {
 
-/// What a worker that was asked a question, instead of being told to train, left behind.
+/// The output and exit of a worker that was started only to answer a question, not to train.
 struct WorkerAnswer {
-  QByteArray out;           ///< its standard output
-  QStringList lastLines;    ///< of what it printed beside it
-  ProcessExit exit;         ///< where it ended by itself
-  bool isTimedOut = false;  ///< it was killed after the time limit
+  QByteArray out;           ///< stdout
+  QStringList lastLines;    ///< of stderr
+  ProcessExit exit;         ///< meaningless if isTimedOut
+  bool isTimedOut = false;  ///< it was killed at the time limit
 };
 
-/// Runs `program arguments…` to its end, but no longer than `limit`; waits for it. `environment`:
-/// NAME=VALUE to add, NAME alone to take away. The error is why it could not be started.
+/// Runs `program arguments…` until it ends or `limit` has passed, and blocks meanwhile.
+/// An entry of `environment` adds a variable (NAME=VALUE) or removes one (NAME). Kills the program
+/// at the limit; that is no error, but sets isTimedOut. Fails with kFailed if the program cannot be
+/// started.
 [[nodiscard]] Result<WorkerAnswer> askWorker(const QString& program, const QStringList& arguments,
                                              const QStringList& environment,
                                              std::chrono::milliseconds limit);

@@ -45,8 +45,13 @@ QString text(const SetProbeLevel& change) {
 
 }  // namespace
 
-QString commandText(const CommandAction& action) {
-  return std::visit([](const auto& a) { return text(a); }, action);
+QString commandText(const CommandAction& command) {
+  return std::visit([](const auto& c) { return text(c); }, command);
+}
+
+QString refusalText(const CommandAnswer& answer) {
+  return QStringLiteral("\"%1\" was refused: %2")
+      .arg(commandText(answer.command), QString::fromStdString(answer.reason));
 }
 
 }  // namespace highwater::session

@@ -5,7 +5,7 @@
 
 #include "core/exit_codes.h"
 #include "session/frame_channel.h"
-#include "session/run_verdict.h"
+#include "session/run_end.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 
@@ -56,7 +56,7 @@ Result<Hello> describeWorker(const LaunchOptions& options) {
 
   if (hello && !facts.violation && !facts.failure) return *hello;
   facts.lastLines = process.lastLines();
-  const RunEnd end = judge(facts);
+  const RunEnd end = runEndFrom(facts);
   return Error{exitCodeFor(end) == kExitUsage ? ErrorCode::kUsage : ErrorCode::kFailed,
                end.message};
 }

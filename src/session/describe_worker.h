@@ -6,8 +6,10 @@
 
 namespace highwater::session {
 
-/// Asks a worker (`--describe`) what it is and which device it would take, without a run. Waits for
-/// it, with an event loop of its own. The error is how the worker failed to answer.
+/// Starts a worker with `--describe`, which reports its versions and the device that it would use
+/// but does not train. Blocks in an event loop of its own, for the start timeout at most
+/// ($HIGHWATER_START_TIMEOUT_MS). Fails with kUsage if the worker refuses its options, with
+/// kNotFound if there is no worker program, and with kFailed if the worker does not answer.
 [[nodiscard]] Result<Hello> describeWorker(const LaunchOptions& options);
 
 }  // namespace highwater::session

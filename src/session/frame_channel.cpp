@@ -11,7 +11,7 @@ namespace highwater::session {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-// A flood must not keep the event loop from its other work.
+// A flood of frames must not starve the rest of the event loop.
 constexpr int kReadsPerTurn = 4;
 
 #ifdef MSG_NOSIGNAL
@@ -78,7 +78,7 @@ void FrameChannel::writeSome() {
       writeNotifier_->setEnabled(true);
       return;
     } else {
-      // The worker is gone or going. Why, it may have said: reading goes on to the end.
+      // The worker has closed its end. Keep reading: it may have sent the reason before.
       writable_ = false;
       break;
     }
@@ -89,32 +89,33 @@ void FrameChannel::writeSome() {
 }
 
 void FrameChannel::readSome() {
-  const QPointer<FrameChannel> alive(this);
   for (int turn = 0; turn < kReadsPerTurn && isOpen(); ++turn) {
     const ssize_t n = ::recv(socket_.get(), chunk_.data(), chunk_.size(), 0);
     if (n < 0 && isRetry(errno)) return;
     if (n <= 0) {
-      // 0 is the regular end. An error (ECONNRESET: it left commands unread) is an end as well.
+      // 0 is the regular end. ECONNRESET is an end as well: the worker left commands unread.
       close();
       emit ended();
       return;
     }
     reader_.append({chunk_.data(), static_cast<std::size_t>(n)});
     if (!handleFrames()) return;
-    emit received();
-    if (!alive) return;
   }
 }
 
 bool FrameChannel::handleFrames() {
   const QPointer<FrameChannel> alive(this);
+  bool isComplete = false;
   while (isOpen()) {
     auto frame = reader_.next();
     if (!frame) {
       breakOff(frame.error());
       return false;
     }
-    if (!frame->has_value()) return true;
+    if (!frame->has_value()) {
+      if (isComplete) emit received();
+      return !alive.isNull();
+    }
     const std::span<const std::uint8_t> bytes = **frame;
     auto message = wire::decode(bytes);
     if (!message) {
@@ -127,6 +128,7 @@ bool FrameChannel::handleFrames() {
     }
     handler_(bytes, *message);
     if (!alive) return false;
+    isComplete = true;
   }
   return false;
 }

@@ -17,23 +17,26 @@
 
 namespace highwater::session {
 
-/// Our end of a connection to a worker: reads bytes, hands on valid messages, writes frames. What
-/// the worker sent before it closed its end is still handed on when writing has begun to fail.
+/// The host's end of a connection to a worker: reads bytes, decodes and validates messages, writes
+/// frames. If writing fails, reading continues until the worker's end of the stream.
 class FrameChannel final : public QObject {
   Q_OBJECT
 
  public:
+  /// Receives a valid message. Both arguments are valid only during the call.
   using Handler = std::function<void(std::span<const std::uint8_t> frame, const Message& message)>;
 
-  /// Bytes that may wait to be written; a command past that is refused.
+  /// The most bytes that may wait to be written to the worker; send() fails beyond.
   static constexpr std::size_t kMaxQueuedBytes = std::size_t{1} << 20;
 
-  /// Takes a connected stream socket. `token`: what Hello must carry, empty for a launched worker.
-  /// `handler` gets each valid message in order; it may call close().
+  /// Starts to read from `socket`, a connected stream socket. The worker's Hello must carry
+  /// `token`, which is empty for a launched worker. `handler` gets each valid message in order; it
+  /// may call close().
   FrameChannel(UniqueFd socket, std::string token, Handler handler, QObject* parent = nullptr);
   ~FrameChannel() override;
 
-  /// Queues a frame. An error where the other side is gone or does not read.
+  /// Queues a message for the worker and returns at once. Fails with kEnded if the connection is
+  /// closed, and with kFailed if kMaxQueuedBytes wait already.
   [[nodiscard]] Result<void> send(const Message& message);
 
   /// Ends the connection at once; no signal follows.
@@ -41,15 +44,18 @@ class FrameChannel final : public QObject {
   [[nodiscard]] bool isOpen() const { return socket_.valid(); }
 
  signals:
-  /// Messages were handed on; comes once a read.
+  /// The handler got at least one message. Emitted once for each read; bytes of a frame that is
+  /// not complete yet do not count.
   void received();
-  /// The stream broke a rule; the connection is closed. `what` begins with the rule's name.
+  /// The stream broke a rule, and the connection is closed. `what` begins with the rule's name.
   void violated(const QString& what);
-  /// The other side closed the connection and everything it sent has been handed on.
+  /// The worker closed the connection, and the handler got everything that it had sent.
   void ended();
 
  private:
   void readSome();
+  /// Handles the complete frames of the buffer. False if reading must stop, because a handler
+  /// closed or deleted the channel.
   [[nodiscard]] bool handleFrames();
   void writeSome();
   void breakOff(const Error& error);
@@ -65,7 +71,8 @@ class FrameChannel final : public QObject {
   std::unique_ptr<QSocketNotifier> readNotifier_, writeNotifier_;
 };
 
-/// A connected pair of stream sockets, both closed on exec. kFailed with the system's reason.
+/// Creates a connected pair of stream sockets, which programs started later do not inherit
+/// (close-on-exec). Fails with kFailed and the system's reason.
 [[nodiscard]] Result<std::pair<UniqueFd, UniqueFd>> socketPair();
 
 }  // namespace highwater::session

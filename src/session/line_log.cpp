@@ -2,20 +2,12 @@
 
 #include <algorithm>
 
+#include "core/plain_text.h"
+
 namespace highwater::session {
 
 QString plainText(const QString& text) {
-  QString plain = text;
-  for (QChar& c : plain) {
-    if (c == u'\t') {
-      c = u' ';
-    } else if (c.category() == QChar::Other_Control || c.category() == QChar::Other_Format ||
-               c.category() == QChar::Separator_Line ||
-               c.category() == QChar::Separator_Paragraph) {
-      c = QChar(QChar::ReplacementCharacter);
-    }
-  }
-  return plain;
+  return QString::fromStdString(highwater::plainText(text.toStdString()));
 }
 
 void LineLog::append(const QByteArray& bytes, const std::function<void(const QString&)>& onLine) {

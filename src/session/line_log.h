@@ -7,19 +7,19 @@
 
 namespace highwater::session {
 
-/// Cuts what a foreign process prints into lines that are safe to show: limited in length and
+/// Splits the output of another process into lines that are safe to show: limited in length and
 /// number, without control characters.
 class LineLog {
  public:
-  static constexpr int kMaxLineBytes = 4096;  ///< the rest of a longer line is left out
-  static constexpr int kMaxLines = 200;       ///< older lines are forgotten
+  static constexpr int kMaxLineBytes = 4096;  ///< longer lines are cut
+  static constexpr int kMaxLines = 200;       ///< older lines are dropped
 
-  /// Adds output as it came and calls `onLine` for each line that it completed.
+  /// Appends output and calls `onLine` for each line that it completes.
   void append(const QByteArray& bytes, const std::function<void(const QString&)>& onLine);
-  /// Ends a last line that has no newline.
+  /// Ends the output: a last line without newline counts as complete, and `onLine` gets it.
   void finish(const std::function<void(const QString&)>& onLine);
 
-  /// Newest last.
+  /// The last lines, at most kMaxLines, newest last.
   [[nodiscard]] const QStringList& lines() const { return lines_; }
 
  private:
@@ -30,8 +30,8 @@ class LineLog {
   QStringList lines_;
 };
 
-/// `text` on one line: tabs become a space, other control characters (terminal escapes among them)
-/// the replacement character.
+/// Makes a text a single line that is safe to print: a tab becomes a space, other control and
+/// invisible characters become U+FFFD. Like highwater::plainText(), for Qt's strings.
 [[nodiscard]] QString plainText(const QString& text);
 
 }  // namespace highwater::session

@@ -31,13 +31,14 @@ std::string randomToken() {
       .toStdString();
 }
 
-/// A new folder of mode 0700 where a socket's address is short enough.
+/// A new folder of mode 0700 whose path is short enough for a socket address; null if there is
+/// none.
 std::unique_ptr<QTemporaryDir> makeFolder() {
   const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"), QDir::tempPath(),
                               QStringLiteral("/tmp")};
   for (const QString& place : places) {
     if (place.isEmpty()) continue;
-    // QTemporaryDir is mkdtemp: unpredictable, and 0700 from the start.
+    // QTemporaryDir uses mkdtemp: an unpredictable name, and mode 0700 from the start.
     auto folder = std::make_unique<QTemporaryDir>(place + QStringLiteral("/highwater-XXXXXX"));
     if (!folder->isValid()) continue;
     if (QFile::encodeName(folder->filePath(QStringLiteral("socket"))).size() <=
@@ -74,7 +75,7 @@ Result<UniqueFd> listenAt(const QString& path) {
   return listener;
 }
 
-/// The user at the other end, as the system knows it.
+/// The user of the process at the other end.
 std::optional<uid_t> peerUser(int socket) {
 #ifdef __linux__
   ucred peer{};

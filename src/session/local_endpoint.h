@@ -13,37 +13,42 @@
 
 namespace highwater::session {
 
-/// A process that connected, before it said Hello.
+/// The connection of a process that has connected to a LocalEndpoint and not yet sent its Hello.
 struct AttachedConnection {
   UniqueFd socket;
   std::string token;  ///< what its Hello must carry
 };
 
-/// A named local socket for one process that was started elsewhere
-/// (`highwater-worker --connect SOCKET --token-file FILE`). Its folder may be entered by this user
-/// alone (0700), the token is random and in a file of mode 0600, and the system vouches for the
-/// peer's user. All of it is gone when the object is.
+/// A named local socket to which one process that was started elsewhere can connect
+/// (`highwater-worker --connect SOCKET --token-file FILE`). Only this user can enter its folder
+/// (0700) and read the random token (a file of mode 0600), and the kernel tells the user of the
+/// connecting process. The destructor removes socket, token and folder.
 class LocalEndpoint final : public QObject {
   Q_OBJECT
 
  public:
-  /// A socket's address holds 104 bytes on macOS and 108 on Linux.
+  /// The longest path of the socket, in bytes. A socket address holds 104 bytes on macOS and 108 on
+  /// Linux.
   static constexpr qsizetype kMaxPathBytes = 99;
 
+  /// Creates the folder, the token and the socket, and waits for a connection in the background.
+  /// Fails with kFailed and the system's reason.
   [[nodiscard]] static Result<std::unique_ptr<LocalEndpoint>> listen();
   ~LocalEndpoint() override;
 
+  /// The path of the socket, for the option --connect of highwater-worker.
   [[nodiscard]] QString socketPath() const;
+  /// The path of the file with the token, for the option --token-file of highwater-worker.
   [[nodiscard]] QString tokenFile() const;
 
-  /// The connection, once; nothing before connected().
+  /// Hands over the connection. Returns it once, after the signal connected(); otherwise nothing.
   [[nodiscard]] std::optional<AttachedConnection> take();
 
  signals:
-  /// A process of this user has connected; nobody else can any more.
+  /// A process of this user has connected. The socket accepts no second connection.
   void connected();
-  /// Somebody was turned away.
-  void refused(const QString& why);
+  /// A process of another user tried to connect and was disconnected. The socket stays open.
+  void refused(const QString& reason);
 
  private:
   LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd listener, std::string token);

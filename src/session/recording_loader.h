@@ -2,28 +2,24 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "core/message_sink.h"
+#include "core/recording_condition.h"
 #include "core/result.h"
 
 namespace highwater::session {
 
-/// What is to be known of a recording beside its stream.
-struct RecordingCondition {
-  bool beingWritten = false;        ///< by a running process, when it was opened
-  std::vector<std::string> damage;  ///< what is wrong with its tables, as of RecordingReader
-};
-
-/// "\"run.highwater\" is damaged: its table …; its table …". Precondition: there is damage.
+/// Describes a recording's damage in one line for the user: "run.highwater" is damaged: …; …
+/// Precondition: `condition.damage` is not empty.
 [[nodiscard]] std::string damageText(const std::filesystem::path& path,
                                      const RecordingCondition& condition);
 
-/// Replays a recording into a sink through the same decoder and validator as a live stream. A
-/// recording whose run was killed before it could say so has no RunEnd: none is invented.
+/// Replays a recording into a sink through the same decoder and validator as a live stream. The
+/// sink gets no RunEnd if the recording process was killed before it wrote one.
 ///
-/// Where it returns an error (kMalformed: the stream is damaged), the sink has what came before.
-/// `damage` does not touch the stream: all of it was replayed.
+/// Fails as store::RecordingReader::open() does, and with kMalformed or kVersionMismatch if a
+/// message is damaged or invalid; the sink has then got the messages before it. If it succeeds, all
+/// messages were replayed, and damage in the returned condition concerns other parts of the file.
 [[nodiscard]] Result<RecordingCondition> loadRecording(const std::filesystem::path& path,
                                                        MessageSink& sink);
 

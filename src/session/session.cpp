@@ -3,11 +3,12 @@
 #include <QTimer>
 #include <algorithm>
 
+#include "core/plain_text.h"
 #include "session/command_text.h"
 #include "session/frame_channel.h"
 #include "session/local_endpoint.h"
+#include "session/run_end.h"
 #include "session/run_state_machine.h"
-#include "session/run_verdict.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 #include "wire/codec.h"
@@ -19,10 +20,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds kTick{250};
+constexpr milliseconds kWatchInterval{250};
+/// From StopTraining to the kill.
 constexpr milliseconds kStopGrace{5000};
-/// From a worker's last word (or its end) to the end of its process (or of its connection).
-constexpr milliseconds kLeaveGrace{5000};
+/// From the worker's last message to the end of its process and connection.
+constexpr milliseconds kExitGrace{5000};
 constexpr std::size_t kMaxUnanswered = 256;
 
 }  // namespace
@@ -31,39 +33,41 @@ class Session::Private final : public QObject {
  public:
   Private(Session* session, LaunchOptions launchOptions)
       : q(session), options(std::move(launchOptions)) {
-    ticker.setInterval(kTick);
-    connect(&ticker, &QTimer::timeout, this, [this] { tick(); });
-    for (QTimer* timer : {&stopTimer, &leaveTimer}) timer->setSingleShot(true);
+    watchTimer.setInterval(kWatchInterval);
+    connect(&watchTimer, &QTimer::timeout, this, [this] { watch(); });
+    for (QTimer* timer : {&stopTimer, &exitTimer}) timer->setSingleShot(true);
     stopTimer.setInterval(kStopGrace);
-    leaveTimer.setInterval(kLeaveGrace);
+    exitTimer.setInterval(kExitGrace);
     connect(&stopTimer, &QTimer::timeout, this, [this] { forceEnd(); });
-    connect(&leaveTimer, &QTimer::timeout, this, [this] { stayed(); });
+    connect(&exitTimer, &QTimer::timeout, this, [this] { onExitTimeout(); });
   }
 
   void start();
   void launch();
-  void greet(UniqueFd socket, std::string token);
-  void take(std::span<const std::uint8_t> frame, const Message& message);
-  void takeHello(const Hello& hello);
-  void takeResult(const CommandResult& result);
-  void sendCommand(CommandAction action, bool announced);
-  void request(CommandAction action);
-  void startedIfReady();
-  void refuse(const QString& what, const std::string& why);
-  void moved(bool changed);
-  void tick();
+  void connectTo(UniqueFd socket, std::string token);
+  void onMessage(std::span<const std::uint8_t> frame, const Message& message);
+  void onHello(const Hello& greeting);
+  void onResult(const CommandResult& result);
+  void request(const CommandAction& action);
+  void requestStop();
+  void send(const CommandAction& action, bool isRequested);
+  void refuse(const CommandAction& action, const std::string& reason);
+  void startTrainingIfReady();
+  void emitStateIf(bool changed);
+  void watch();
   void watchStall();
   void endStall();
-  void lastWord();
-  void stayed();
+  void awaitExit();
+  void onExitTimeout();
   void forceEnd();
   void concludeIfOver();
   void conclude();
+  void concludeLater();
 
-  struct Pending {
+  struct Unanswered {
     std::uint32_t id = 0;
     CommandAction action;
-    bool announced = false;  ///< asked for from outside: answered by commandAnswered()
+    bool isRequested = false;  ///< by a caller, who gets commandAnswered()
   };
 
   Session* q;
@@ -76,14 +80,14 @@ class Session::Private final : public QObject {
   std::optional<Hello> hello;
   std::unique_ptr<WorkerProcess> process;
   std::unique_ptr<FrameChannel> channel;
-  std::vector<Pending> pending;
-  std::uint32_t nextCommand = 1;
+  std::vector<Unanswered> unanswered;
+  std::uint32_t nextCommandId = 1;
   bool described = false;
   bool startAccepted = false;
   bool connectionOver = false;
   bool isStalled = false;
   milliseconds silence{0};
-  QTimer ticker, stopTimer, leaveTimer;
+  QTimer watchTimer, stopTimer, exitTimer;
 };
 
 void Session::Private::start() {
@@ -91,8 +95,7 @@ void Session::Private::start() {
   auto read = readSupervisionLimits();
   if (!read) {
     facts.notStarted = read.error();
-    // The window connects and shows the end like any other: not from inside of start().
-    QTimer::singleShot(0, this, [this] { conclude(); });
+    concludeLater();
     emit q->stateChanged(machine.state());
     return;
   }
@@ -100,8 +103,7 @@ void Session::Private::start() {
   emit q->stateChanged(machine.state());
   if (attached) {
     facts.program = QStringLiteral("the attached process");
-    ticker.start();
-    greet(std::move(attached->socket), std::move(attached->token));
+    connectTo(std::move(attached->socket), std::move(attached->token));
   } else {
     launch();
   }
@@ -115,32 +117,32 @@ void Session::Private::launch() {
   connect(process.get(), &WorkerProcess::linePrinted, q, &Session::linePrinted);
   connect(process.get(), &WorkerProcess::finished, this, [this](ProcessExit exit) {
     facts.exit = exit;
-    lastWord();
+    awaitExit();
     concludeIfOver();
   });
   auto socket = program ? process->start(*program, workerArguments(options), options.environment)
                         : Result<UniqueFd>(program.error());
   if (!socket) {
     facts.notStarted = socket.error();
-    QTimer::singleShot(0, this, [this] { conclude(); });
+    concludeLater();
     return;
   }
-  ticker.start();
-  greet(std::move(*socket), {});
+  connectTo(std::move(*socket), {});
 }
 
-void Session::Private::greet(UniqueFd socket, std::string token) {
+void Session::Private::connectTo(UniqueFd socket, std::string token) {
+  watchTimer.start();
   channel =
       std::make_unique<FrameChannel>(std::move(socket), std::move(token),
                                      [this](std::span<const std::uint8_t> frame,
-                                            const Message& message) { take(frame, message); });
+                                            const Message& message) { onMessage(frame, message); });
   connect(channel.get(), &FrameChannel::received, this, [this] {
     silence = milliseconds{0};
     emit q->received();
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
     connectionOver = true;
-    lastWord();
+    awaitExit();
     concludeIfOver();
   });
   connect(channel.get(), &FrameChannel::violated, this, [this](const QString& what) {
@@ -149,96 +151,107 @@ void Session::Private::greet(UniqueFd socket, std::string token) {
   });
 }
 
-void Session::Private::take(std::span<const std::uint8_t> frame, const Message& message) {
-  facts.lastSeen.take(message);
+void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Message& message) {
+  facts.position.take(message);
   for (MessageSink* sink : sinks) sink->take(frame, message);
   if (const auto* greeting = std::get_if<Hello>(&message)) {
-    takeHello(*greeting);
+    onHello(*greeting);
   } else if (std::holds_alternative<RunDescription>(message)) {
     described = true;
-    startedIfReady();
+    startTrainingIfReady();
   } else if (const auto* result = std::get_if<CommandResult>(&message)) {
-    takeResult(*result);
+    onResult(*result);
   } else if (const auto* failed = std::get_if<Failure>(&message)) {
     facts.failure = *failed;
-    lastWord();
+    awaitExit();
   } else if (const auto* goodbye = std::get_if<Goodbye>(&message)) {
     facts.goodbye = *goodbye;
-    lastWord();
+    awaitExit();
   }
 }
 
-void Session::Private::takeHello(const Hello& greeting) {
+void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
   if (!process) facts.program = QStringLiteral("process %1").arg(greeting.processId);
-  // What cannot be sent is not looked at: the end of the connection tells more.
+  // If this cannot be sent, the connection ends, and its end tells more than the error.
   (void)channel->send(Welcome{wire::kProtocolVersion});
-  for (const SetKnobs& knobs : options.scheduledKnobs) sendCommand(knobs, false);
-  sendCommand(StartTraining{}, false);
+  for (const SetKnobs& knobs : options.scheduledKnobs) send(knobs, false);
+  send(StartTraining{}, false);
 }
 
-void Session::Private::takeResult(const CommandResult& result) {
-  const auto asked = std::find_if(pending.begin(), pending.end(),
-                                  [&](const Pending& p) { return p.id == result.commandId; });
-  if (asked == pending.end()) return;
-  const Pending command = *asked;
-  pending.erase(asked);
-  const QString message = plainText(QString::fromStdString(result.message));
-  const CommandAction& action = command.action;
-  if (command.announced) emit q->commandAnswered(commandText(action), result.accepted, message);
-  if (result.accepted) {
-    if (std::holds_alternative<StartTraining>(action)) startAccepted = true;
-    startedIfReady();
-    if (std::holds_alternative<PauseTraining>(action)) moved(machine.paused());
-    if (std::holds_alternative<ResumeTraining>(action)) moved(machine.resumed());
-  } else if (!command.announced) {
-    facts.refusedKnobs =
-        QStringLiteral("the worker refused \"%1\": %2").arg(commandText(action), message);
+void Session::Private::onResult(const CommandResult& result) {
+  const auto asked = std::find_if(unanswered.begin(), unanswered.end(),
+                                  [&](const Unanswered& u) { return u.id == result.commandId; });
+  if (asked == unanswered.end()) return;
+  const bool isRequested = asked->isRequested;
+  const CommandAnswer answer{std::move(asked->action), result.accepted,
+                             highwater::plainText(result.message), result.effectiveStep};
+  unanswered.erase(asked);
+  if (isRequested) emit q->commandAnswered(answer);
+  if (answer.accepted) {
+    if (std::holds_alternative<StartTraining>(answer.command)) startAccepted = true;
+    startTrainingIfReady();
+    if (std::holds_alternative<PauseTraining>(answer.command)) emitStateIf(machine.paused());
+    if (std::holds_alternative<ResumeTraining>(answer.command)) emitStateIf(machine.resumed());
+  } else if (!isRequested) {
+    facts.refusedKnobs = refusalText(answer);
     forceEnd();
   }
 }
 
-/// A worker answers its commands while it still loads its data: only what it will train and that it
-/// was told to make a run.
-void Session::Private::startedIfReady() {
-  if (described && startAccepted) moved(machine.trainingStarted());
+/// The worker answers commands while it still loads its data. Training has started once the worker
+/// has accepted StartTraining and has described the run.
+void Session::Private::startTrainingIfReady() {
+  if (described && startAccepted) emitStateIf(machine.trainingStarted());
 }
 
-void Session::Private::sendCommand(CommandAction action, bool announced) {
-  const QString what = commandText(action);
-  if (pending.size() >= kMaxUnanswered) {
-    if (announced) refuse(what, "too many commands wait for their answer");
-    return;
-  }
-  const std::uint32_t id = nextCommand++;
-  pending.push_back({id, action, announced});
-  if (auto sent = channel->send(Command{id, std::move(action)}); !sent) {
-    pending.pop_back();
-    if (announced) refuse(what, sent.error().message);
-  }
-}
-
-void Session::Private::request(CommandAction action) {
+void Session::Private::request(const CommandAction& action) {
   if (auto permitted = machine.permits(action); !permitted) {
-    refuse(commandText(action), permitted.error().message);
+    refuse(action, permitted.error().message);
+  } else if (std::holds_alternative<StopTraining>(action)) {
+    requestStop();
+  } else {
+    send(action, true);
+  }
+}
+
+void Session::Private::requestStop() {
+  facts.stopRequested = true;
+  emitStateIf(machine.stopRequested());
+  if (facts.greeted) {
+    send(StopTraining{}, true);
+    stopTimer.start();
+  } else {
+    forceEnd();
+  }
+}
+
+void Session::Private::send(const CommandAction& action, bool isRequested) {
+  if (unanswered.size() >= kMaxUnanswered) {
+    if (isRequested) refuse(action, "too many commands wait for their answer");
     return;
   }
-  sendCommand(std::move(action), true);
+  const std::uint32_t id = nextCommandId++;
+  if (auto sent = channel->send(Command{id, action}); sent) {
+    unanswered.push_back({id, action, isRequested});
+  } else if (isRequested) {
+    refuse(action, sent.error().message);
+  }
 }
 
-void Session::Private::refuse(const QString& what, const std::string& why) {
-  emit q->commandAnswered(what, false, QString::fromStdString(why));
+void Session::Private::refuse(const CommandAction& action, const std::string& reason) {
+  emit q->commandAnswered({action, false, reason, 0});
 }
 
-void Session::Private::moved(bool changed) {
+void Session::Private::emitStateIf(bool changed) {
   if (changed) emit q->stateChanged(machine.state());
 }
 
-/// Counts silence in ticks and not by the clock: after this process was suspended, one tick comes
-/// and then what the worker sent meanwhile.
-void Session::Private::tick() {
-  silence += kTick;
+/// Counts silence in timer intervals instead of reading a clock: when this process has been
+/// suspended, the timer fires once, and then the messages of the meantime are read.
+void Session::Private::watch() {
+  silence += kWatchInterval;
   watchStall();
   const bool starting = machine.state() == State::kStarting;
   if (silence < (starting ? limits.start : limits.silence)) return;
@@ -246,15 +259,15 @@ void Session::Private::tick() {
   forceEnd();
 }
 
-/// The worker's threads that speak live on while the one that trains may stand for ever: in a read
-/// that the device does not answer, in a lock.
+/// The worker's heartbeats come from another thread than its training, which can hang by itself: in
+/// a read that the device never completes, or in a lock.
 void Session::Private::watchStall() {
   if (machine.state() == State::kStarting) return;
-  const auto standing = facts.lastSeen.standing();
-  if (!standing || standing->age < limits.silence) return endStall();
+  const auto stall = facts.position.stall();
+  if (!stall || stall->duration < limits.silence) return endStall();
   if (isStalled) return;
   isStalled = true;
-  emit q->stalled(stallText(*standing));
+  emit q->stalled(stallText(*stall));
 }
 
 void Session::Private::endStall() {
@@ -263,35 +276,30 @@ void Session::Private::endStall() {
   emit q->stallEnded();
 }
 
-/// The worker has said all it will say: what remains is that its process ends.
-void Session::Private::lastWord() {
-  ticker.stop();
+/// The worker has sent its last message: its process must end within kExitGrace.
+void Session::Private::awaitExit() {
+  watchTimer.stop();
   stopTimer.stop();
-  leaveTimer.start();
+  exitTimer.start();
 }
 
-/// The worker's process should be gone by now, or its connection closed.
-void Session::Private::stayed() {
+void Session::Private::onExitTimeout() {
   const bool said = facts.goodbye || facts.failure;
   if (!said && process && process->isRunning()) {
-    facts.violation = QStringLiteral("connection closed: it went on without us");
+    facts.violation = QStringLiteral("connection closed: the process went on without it");
   }
   forceEnd();
 }
 
 void Session::Private::forceEnd() {
-  ticker.stop();
-  stopTimer.stop();
-  leaveTimer.stop();
+  for (QTimer* timer : {&watchTimer, &stopTimer, &exitTimer}) timer->stop();
   const bool running = process && process->isRunning();
-  // First: a worker that finds its connection closed would end by itself, and hide what we did.
+  // Kill before closing: a worker that sees its connection close may exit by itself, and its exit
+  // code would hide that it was killed.
   if (running) process->kill();
   if (channel) channel->close();
   connectionOver = true;
-  if (!running) {
-    // Not from inside of a handler: the channel that called it may be at work.
-    QTimer::singleShot(0, this, [this] { conclude(); });
-  }
+  if (!running) concludeLater();
 }
 
 void Session::Private::concludeIfOver() {
@@ -299,17 +307,22 @@ void Session::Private::concludeIfOver() {
   if (processOver && connectionOver) conclude();
 }
 
+/// From the event loop, because start() or a handler of the channel may be on the stack.
+void Session::Private::concludeLater() {
+  QTimer::singleShot(0, this, [this] { conclude(); });
+}
+
 void Session::Private::conclude() {
   if (machine.state() == State::kEnded) return;
-  for (QTimer* timer : {&ticker, &stopTimer, &leaveTimer}) timer->stop();
+  for (QTimer* timer : {&watchTimer, &stopTimer, &exitTimer}) timer->stop();
   if (channel) channel->close();
   endStall();
   facts.lastLines = q->lastLines();
-  const RunEnd end = judge(facts);
+  const RunEnd end = runEndFrom(facts);
   const Message message = end;
   const wire::FrameBytes frame = wire::encode(message);
   for (MessageSink* sink : sinks) sink->take(frame, message);
-  moved(machine.finish(end));
+  emitStateIf(machine.finish(end));
   emit q->ended(end);
 }
 
@@ -331,37 +344,13 @@ void Session::addSink(MessageSink* sink) {
 void Session::start() {
   d_->start();
 }
-void Session::pause() {
-  d_->request(PauseTraining{});
+void Session::request(const CommandAction& command) {
+  d_->request(command);
 }
-void Session::resume() {
-  d_->request(ResumeTraining{});
-}
-void Session::emptyCache() {
-  d_->request(EmptyCache{});
-}
-void Session::setKnobs(const SetKnobs& knobs) {
-  d_->request(knobs);
-}
-
 void Session::stop() {
-  if (auto permitted = d_->machine.permits(StopTraining{}); !permitted) {
-    d_->refuse(commandText(StopTraining{}), permitted.error().message);
-    return;
-  }
-  d_->facts.stopRequested = true;
-  d_->moved(d_->machine.stopRequested());
-  if (d_->facts.greeted) {
-    d_->sendCommand(StopTraining{}, true);
-    d_->stopTimer.start();
-  } else {
-    d_->forceEnd();
-  }
+  d_->request(StopTraining{});
 }
 
-void Session::setProbeLevel(const SetProbeLevel& change) {
-  d_->request(change);
-}
 void Session::acceptFallback(const FallbackAcceptance& acceptance) {
   const Message message = acceptance;
   const auto frame = wire::encode(message);

@@ -8,13 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "core/command_answer.h"
 #include "core/message_sink.h"
 #include "core/messages.h"
 #include "core/result.h"
 
 namespace highwater::session {
 
-/// How to start a worker. An empty string or 0 leaves the worker's own default.
+/// The options of a worker and its run. For an empty string or 0 the worker takes its own default.
 struct LaunchOptions {
   QString workerProgram;  ///< empty: highwater-worker beside this program, or $HIGHWATER_WORKER
   QString device = QStringLiteral("auto");
@@ -28,77 +29,87 @@ struct LaunchOptions {
   std::uint32_t lossEvery = 0;
   int samplingHz = 0;
   QString probeLevel;  ///< off, monitor or ops
-  QString scenario;    ///< of core/scenarios.h
+  QString scenario;    ///< a name in core/scenarios.h
   std::optional<std::uint64_t> seed;
-  std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step
-  QStringList acceptedOps;               ///< names that the worker checks before it trains
-  QStringList environment;               ///< NAME=VALUE, added to the worker's
+  std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step; a refusal ends the run
+  QStringList acceptedOps;               ///< op names that the worker checks before it trains
+  QStringList environment;               ///< NAME=VALUE, added to this process's environment
 };
 
 struct AttachedConnection;
 
-/// Starts and supervises one worker, validates its stream once and fans it out to sinks. One run a
-/// Session: make a new one for the next. All on the thread that made it (its event loop must run).
+/// Starts and supervises one worker, validates its stream and hands each valid message to the
+/// sinks. A Session is one run: make a new one for the next. Not thread-safe: use it on the thread
+/// that made it, which must run an event loop.
 ///
-/// $HIGHWATER_HANG_TIMEOUT_MS (default 10000) is how long a worker may send nothing before it is
-/// taken to hang, and how long its training may stand in one op before stalled() says so.
-/// $HIGHWATER_START_TIMEOUT_MS (default 60000) is the silence allowed before its training has
-/// started: libtorch loads slowly.
+/// $HIGHWATER_HANG_TIMEOUT_MS (default 10000): the run ends as hung if the worker completes no
+/// message for this long, and training that stands still in one op for this long is a stall.
+/// $HIGHWATER_START_TIMEOUT_MS (default 60000) is the limit for messages until training starts:
+/// libtorch loads slowly.
 class Session final : public QObject {
   Q_OBJECT
 
  public:
+  /// The states of a run, from kIdle before start() to kEnded. kStarting lasts until training
+  /// starts.
   enum class State { kIdle, kStarting, kRunning, kPaused, kStopping, kEnded };
   Q_ENUM(State)
 
+  /// Makes a session that will launch its own worker. start() launches it.
   explicit Session(LaunchOptions options, QObject* parent = nullptr);
-  /// For a process that was started elsewhere and connected to a LocalEndpoint. Of the options only
-  /// the scheduled knobs hold. Its end is not ours to force: stop() asks, abort() disconnects.
+  /// Makes a session for a worker that was started elsewhere and connected to a LocalEndpoint. Only
+  /// `options.scheduledKnobs` is used. The process is never killed: stop() asks it to stop, abort()
+  /// disconnects.
   Session(AttachedConnection connection, LaunchOptions options, QObject* parent = nullptr);
-  ~Session() override;  ///< ends the worker if it still runs
+  ~Session() override;  ///< abort()
 
-  /// Not owned; must outlive the run. Sinks take every valid message in order, and RunEnd last.
+  /// Adds a receiver for the run's messages. It gets every valid message in order, and RunEnd last.
+  /// The session does not own it; it must outlive the run.
   void addSink(MessageSink* sink);
 
-  /// Starts the worker (or greets the attached one): Idle → Starting. Failure to start ends the
-  /// run, see ended().
+  /// Starts the worker, or begins to talk to an attached one. The state becomes kStarting. If that
+  /// fails, the run ends and ended() follows.
   void start();
-  /// Commands. Each is answered by commandAnswered(); a command that the state does not allow is
-  /// not sent and is answered as refused at once.
-  void pause();
-  void resume();
-  void emptyCache();
-  void setKnobs(const SetKnobs& knobs);
-  void setProbeLevel(const SetProbeLevel& change);
-  /// Writes the user's word on an op that falls back into the stream, as if the worker had sent it.
-  /// Nothing after the end of the run: see store/ for a recording that is closed.
+  /// Sends a command to the worker. The signal commandAnswered() says whether it was accepted. A
+  /// command that the state does not permit is refused without being sent. StopTraining does what
+  /// stop() does.
+  void request(const CommandAction& command);
+  /// Passes the user's acceptance of a fallback (an op that runs on the CPU) to the sinks, like a
+  /// message of the worker. Does nothing before the worker's RunDescription and after the end of
+  /// the run. For a closed recording use appendAcceptance().
   void acceptFallback(const FallbackAcceptance& acceptance);
-  /// Asks the worker to stop after its step; kills it after a grace of 5 s.
+  /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
+  /// at once if it has not sent its Hello. An attached worker is never killed.
   void stop();
-  /// Kills at once: the window is closing.
+  /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
+  /// disconnects from an attached worker. Does nothing before start().
   void abort();
 
   [[nodiscard]] State state() const;
-  /// How the run ended; set when the state is Ended.
+  /// How the run ended; set only in the state kEnded.
   [[nodiscard]] const std::optional<RunEnd>& end() const;
+  /// The worker's first message; nullopt until it has arrived.
   [[nodiscard]] const std::optional<Hello>& hello() const;
-  /// The last lines that the worker printed, newest last (200 at most, control characters removed).
+  /// The last lines that the worker printed, newest last, at most LineLog::kMaxLines. Empty for an
+  /// attached worker.
   [[nodiscard]] QStringList lastLines() const;
-  /// 0 where there is none.
+  /// The process id of the worker. 0 before it has started; for an attached worker, before its
+  /// Hello.
   [[nodiscard]] qint64 workerProcessId() const;
 
  signals:
+  /// The state of the run has changed to `state`.
   void stateChanged(highwater::session::Session::State state);
-  /// Messages were handed to the sinks; comes once a read from the socket, not once a message.
+  /// The sinks got new messages. Emitted at most once for each read from the socket.
   void received();
-  void commandAnswered(const QString& what, bool accepted, const QString& message);
-  /// The worker still speaks, and its training stands in one span for longer than the hang
-  /// timeout: "step 31 has stood in loss read for 12 s, in aten::_local_scalar_dense". Comes once,
-  /// until stallEnded(); nothing is ended by it.
+  /// A requested command was accepted or refused.
+  void commandAnswered(const highwater::CommandAnswer& answer);
+  /// The worker still sends heartbeats, but its training stands still for longer than the hang
+  /// timeout. `message` is stallText(). Emitted once until stallEnded(); the run goes on.
   void stalled(const QString& message);
-  /// That span was closed, or the run is over.
+  /// Training moves again, or the run is over.
   void stallEnded();
-  /// A line that the worker printed.
+  /// The worker printed a line.
   void linePrinted(const QString& line);
   /// The last signal of a run.
   void ended(const highwater::RunEnd& end);
@@ -108,14 +119,15 @@ class Session final : public QObject {
   std::unique_ptr<Private> d_;
 };
 
-/// Where the worker is: $HIGHWATER_WORKER, else beside the running program. kNotFound says where it
-/// was looked for.
+/// Finds the worker program and returns its path: $HIGHWATER_WORKER if that is set, otherwise
+/// highwater-worker beside this program. Fails with kNotFound if there is no such file.
 [[nodiscard]] Result<QString> findWorker();
 
-/// What `highwater-worker` is started with for these options, the connection left out.
+/// Makes the command-line arguments that start a worker with these options. The arguments for the
+/// connection are not among them.
 [[nodiscard]] QStringList workerArguments(const LaunchOptions& options);
 
-/// The exit code of a command line whose run ended so.
+/// The exit code (core/exit_codes.h) of a `highwater` command whose run ended with `end`.
 [[nodiscard]] int exitCodeFor(const RunEnd& end);
 
 }  // namespace highwater::session

@@ -37,7 +37,7 @@ Result<QString> findWorker() {
   if (!named.isEmpty()) {
     if (QFileInfo::exists(named)) return named;
     return Error{ErrorCode::kNotFound,
-                 "HIGHWATER_WORKER says " + named.toStdString() + ", and there is nothing there"};
+                 "HIGHWATER_WORKER names " + named.toStdString() + ", which does not exist"};
   }
   const QString beside =
       QCoreApplication::applicationDirPath() + QStringLiteral("/highwater-worker");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -11,19 +12,27 @@
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QThread>
+#include <QUuid>
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "session/frame_channel.h"
+#include "session/process_search.h"
 
 namespace highwater::session {
 namespace {
 
-// Above the standard descriptors and those that QProcess puts in their place.
+/// Above the standard descriptors and those that QProcess puts in their place.
 constexpr int kLowestInheritedFd = 10;
 constexpr int kHighestCheckedFd = 4096;
+/// Pipes and socket pair for one start take 9; the rest is slack.
+constexpr int kDescriptorsForStart = 16;
+constexpr int kMostSearches = 100;
 
-/// Runs in the child between fork and exec: async-signal-safe calls only.
+/// Runs in the child between fork and exec: only async-signal-safe calls are allowed.
 void prepareChild(int inheritedFd, bool dieWithParent) {
   ::setpgid(0, 0);
   const long limit = ::sysconf(_SC_OPEN_MAX);
@@ -35,8 +44,8 @@ void prepareChild(int inheritedFd, bool dieWithParent) {
   }
   ::fcntl(inheritedFd, F_SETFD, 0);
 #ifdef __linux__
-  // Beside the end of the connection, which a stopped worker would not notice. Linux sends this
-  // when the thread that forked ends, so it is for the main thread only.
+  // A worker that is stopped (SIGSTOP) does not read the end of its connection. Linux sends this
+  // signal when the thread that forked ends, so only the main thread may ask for it.
   if (dieWithParent) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #else
   (void)dieWithParent;
@@ -50,6 +59,23 @@ Result<void> checkProgram(const QString& program) {
   if (!file.isFile()) return Error{ErrorCode::kNotFound, path + " is not a program"};
   if (!file.isExecutable()) {
     return Error{ErrorCode::kNoPermission, path + " may not be executed"};
+  }
+  return {};
+}
+
+/// kFailed with advice if the process may not open as many descriptors as a start takes.
+Result<void> checkDescriptors() {
+  std::vector<UniqueFd> opened;
+  for (int i = 0; i < kDescriptorsForStart; ++i) {
+    opened.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (opened.back().valid()) continue;
+    rlimit limit{};
+    if (errno != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+      return failure(std::string("/dev/null cannot be opened: ") + std::strerror(errno));
+    }
+    return failure("too few file descriptors to start a worker: this process may open " +
+                   std::to_string(limit.rlim_cur) +
+                   "; raise the limit, for example with 'ulimit -n 1024'");
   }
   return {};
 }
@@ -80,6 +106,7 @@ WorkerProcess::~WorkerProcess() {
 Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList& arguments,
                                       const QStringList& environment) {
   if (auto usable = checkProgram(program); !usable) return usable.error();
+  if (auto enough = checkDescriptors(); !enough) return enough.error();
   auto pair = socketPair();
   if (!pair) return pair.error();
   auto [ours, theirs] = std::move(*pair);
@@ -89,25 +116,48 @@ Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList&
   const int fd = inherited.get();
   const bool mainThread = QThread::currentThread() == QCoreApplication::instance()->thread();
   process_.setChildProcessModifier([fd, mainThread] { prepareChild(fd, mainThread); });
-  process_.setProcessEnvironment(environmentWith(environment));
+  const QString launchEntry =
+      QStringLiteral("HIGHWATER_LAUNCH_ID=") + QUuid::createUuid().toString(QUuid::WithoutBraces);
+  process_.setProcessEnvironment(environmentWith(environment + QStringList{launchEntry}));
   process_.start(program, arguments + QStringList{QStringLiteral("--fd"), QString::number(fd)});
-  // QProcess has forked by now; the exec is reported through a pipe of its own.
+  // QProcess has forked, and waits on a pipe for the success of exec.
   if (!process_.waitForStarted()) {
     return failure(program.toStdString() +
                    " could not be started: " + process_.errorString().toStdString());
   }
   processId_ = process_.processId();
+  launchEntry_ = launchEntry.toStdString();
   return std::move(ours);
 }
 
 void WorkerProcess::kill() {
-  process_.kill();
+  if (!isRunning()) return;
+  ::kill(static_cast<pid_t>(-processId_), SIGKILL);
+  process_.kill();  // in case it left its group
 }
 
 void WorkerProcess::killAndWait() {
-  if (process_.state() == QProcess::NotRunning) return;
-  process_.kill();
-  process_.waitForFinished(5000);
+  if (isRunning()) {
+    kill();
+    process_.waitForFinished(5000);
+  }
+  killDescendants();
+}
+
+void WorkerProcess::killDescendants() {
+  if (launchEntry_.empty()) return;
+  // A process can fork between the search and its kill: search until nothing new turns up.
+  std::set<pid_t> killed;
+  bool isNew = true;
+  for (int round = 0; isNew && round < kMostSearches; ++round) {
+    isNew = false;
+    for (const pid_t id : processesWithEnvironment(launchEntry_)) {
+      if (!killed.insert(id).second) continue;
+      ::kill(id, SIGKILL);
+      isNew = true;
+    }
+  }
+  launchEntry_.clear();
 }
 
 bool WorkerProcess::isRunning() const {
@@ -120,9 +170,10 @@ void WorkerProcess::readOutput() {
 }
 
 void WorkerProcess::onFinished(int code, QProcess::ExitStatus status) {
+  killDescendants();
   readOutput();
   lines_.finish([this](const QString& line) { emit linePrinted(line); });
-  // On Unix QProcess gives the signal's number where the process crashed.
+  // On Unix the exit code of a crashed QProcess is the number of the signal.
   emit finished(status == QProcess::CrashExit ? ProcessExit{0, code} : ProcessExit{code, 0});
 }
 

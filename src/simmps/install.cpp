@@ -5,28 +5,31 @@
 #include <filesystem>
 #include <string>
 
-#include "simmps/device_install.h"
+#include "core/version.h"
+#include "simmps/device/device_install.h"
 #include "simmps/running_torch.h"
 #include "simmps/simmps.h"
 #include "simmps/torch_version.h"
 
-// This library links no libtorch, so it loads into any process, looks at the libtorch there, and
-// only then opens the device, which lies beside it and needs exactly the libtorch it was made for.
+// This library links no libtorch, so any process can load it. It checks the libtorch in the
+// process, and only then opens the device library beside it, which needs exactly the libtorch that
+// it was built for.
 namespace highwater::simmps {
 namespace {
 
 std::filesystem::path deviceLibrary() {
   Dl_info own{};
-  // Not an exported function: of two copies in a process both would find the first one's.
+  // An internal function: with two copies of the library in a process, an exported one would
+  // resolve to the first copy's.
   ::dladdr(reinterpret_cast<const void*>(&deviceLibrary), &own);
   return std::filesystem::canonical(own.dli_fname).parent_path() / kDeviceLibraryName;
 }
 
-/// How loading went; `error` is empty where the device is there.
+/// Result of the installation; `error` is empty on success.
 struct Outcome {
   std::string error;
-  bool isUsage = false;            ///< a setting in the environment is to blame
-  DeviceInstallation device = {};  ///< what it can be asked, while `error` is empty
+  bool isUsage = false;            ///< a setting in the environment is invalid
+  DeviceInstallation device = {};  ///< valid on success only
 };
 
 Outcome install() {
@@ -43,7 +46,7 @@ Outcome install() {
   return {done.error ? done.error : "", done.isUsage, done};
 }
 
-/// Installs once; the result is kept.
+/// Installs at the first call; returns the result.
 const Outcome& outcome() {
   static const Outcome result = [] {
     try {
@@ -59,12 +62,12 @@ const Outcome& outcome() {
 int installOnLoad() {
   const std::string& error = outcome().error;
   if (error.empty()) return 0;
-  // From Python nobody asks highwater_simmps_error().
+  // Python programs do not call highwater_simmps_error().
   std::fprintf(stderr, "highwater: no simulated mps device: %s\n", error.c_str());
   return 1;
 }
 
-// torch.ops.load_library() and dlopen() call nothing: loading is installing.
+// torch.ops.load_library() and dlopen() call no function, so loading must install.
 [[maybe_unused]] const int kInstalledOnLoad = installOnLoad();
 
 }  // namespace
@@ -101,7 +104,9 @@ void highwater_simmps_end_step() {
 }
 
 const char* highwater_simmps_version() {
-  return "highwater-simmps " HIGHWATER_VERSION " for libtorch " HIGHWATER_TORCH_VERSION
-         ", ops of " HIGHWATER_OP_TABLE;
+  static const std::string version = std::string("highwater-simmps ") + highwater::kVersion +
+                                     " for libtorch " HIGHWATER_TORCH_VERSION
+                                     ", ops of " HIGHWATER_OP_TABLE;
+  return version.c_str();
 }
 }

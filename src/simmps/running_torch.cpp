@@ -3,11 +3,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <cctype>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+
+#include "core/torch_build.h"
 
 namespace highwater::simmps {
 namespace {
@@ -21,7 +22,7 @@ int findLibrary(dl_phdr_info* info, std::size_t, void* found) {
   return 1;
 }
 
-/// From `__version__ = '2.13.0+cpu'`, or the first line of a file that holds nothing else.
+/// Reads the version from `__version__ = '2.13.0+cpu'`, or from the first line if `key` is empty.
 std::string versionIn(const fs::path& file, std::string_view key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -40,8 +41,8 @@ std::string versionBeside(const std::string& library) {
   return version;
 }
 
-/// The library's own word. The name is that of std::string's current ABI, so a libtorch made with
-/// the old one has no such symbol.
+/// Asks at::show_config(). The mangled name is that of std::string's current ABI; a libtorch with
+/// the old ABI has no such symbol.
 std::string versionFromSettings(const std::string& library) {
   void* handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) return {};
@@ -49,18 +50,7 @@ std::string versionFromSettings(const std::string& library) {
       reinterpret_cast<std::string (*)()>(::dlsym(handle, "_ZN2at11show_configB5cxx11Ev"));
   const std::string settings = showConfig ? showConfig() : std::string();
   ::dlclose(handle);
-  constexpr std::string_view kKey = "TORCH_VERSION=";
-  const auto start = settings.find(kKey);
-  if (start == std::string::npos) return {};
-  const auto from = start + kKey.size();
-  return settings.substr(from, settings.find_first_of(", \n", from) - from);
-}
-
-bool isRelease(const std::string& running, const std::string& builtFor) {
-  if (running.rfind(builtFor, 0) != 0) return false;
-  if (running.size() == builtFor.size()) return true;
-  const char next = running[builtFor.size()];
-  return next != '.' && std::isdigit(static_cast<unsigned char>(next)) == 0;
+  return buildSetting(settings, "TORCH_VERSION");
 }
 
 }  // namespace
@@ -89,9 +79,9 @@ std::string versionObstacle(const std::optional<RunningTorch>& running,
   const std::string from = " (" + running->library + ")";
   if (running->version.empty()) {
     return "the simulated mps device was built for libtorch " + builtFor +
-           ", and the version of the libtorch in this process" + from + " cannot be told";
+           ", and the version of the libtorch in this process" + from + " is unknown";
   }
-  if (isRelease(running->version, builtFor)) return {};
+  if (isBuildOf(running->version, builtFor)) return {};
   return "the simulated mps device was built for libtorch " + builtFor +
          " and cannot run in libtorch " + running->version + from +
          "; build Highwater against that libtorch (Torch_DIR=... packaging/setup)";

@@ -5,20 +5,21 @@
 
 namespace highwater::simmps {
 
-/// The libtorch that is loaded in this process.
+/// Path and version of the libtorch that is loaded in this process.
 struct RunningTorch {
-  std::string library;  ///< file name of its libtorch_cpu
-  std::string version;  ///< as it names itself, 2.13.0+cpu; empty where that cannot be told
+  std::string library;  ///< path of its libtorch_cpu
+  std::string version;  ///< as it names itself: 2.13.0+cpu; empty if unknown
 };
 
-/// Finds it without a symbol of it: the loaded objects name the file, and version.py (Python's
-/// packages) or build-version (libtorch's archives) in the folder above says the version. Only
-/// where neither file is there, as in a distribution's package, at::show_config() is asked.
-/// nullopt where no libtorch is loaded.
+/// Finds the loaded libtorch without using its symbols: the list of loaded objects gives its path;
+/// version.py (Python packages) or build-version (libtorch archives) in the folder above gives its
+/// version. Calls at::show_config() only if neither file exists, as in a distribution's package.
+/// Returns nullopt if no libtorch is loaded.
 std::optional<RunningTorch> findRunningTorch();
 
-/// Empty, or why a library compiled against `builtFor` (MAJOR.MINOR.PATCH) must not be loaded into
-/// that libtorch. A nightly's 2.13.0a0+git... and a build's 2.13.0+cpu are both 2.13.0.
+/// Checks that a library compiled for `builtFor` (MAJOR.MINOR.PATCH) fits the running libtorch;
+/// returns the reason if not, else an empty string. 2.13.0a0+git... (a nightly) and 2.13.0+cpu both
+/// count as 2.13.0.
 std::string versionObstacle(const std::optional<RunningTorch>& running,
                             const std::string& builtFor);
 

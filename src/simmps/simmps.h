@@ -2,51 +2,53 @@
 
 #include <stdint.h>
 
-/// What libhighwater_simmps.so exports. Loading the library installs the simulated device, so these
-/// are for asking how that went; find them with dlsym. Plain C: no torch header needed.
+/// Interface of libhighwater_simmps.so. Loading the library installs the simulated device; these
+/// functions tell how that went and control the device. Find them with dlsym. Plain C: no torch
+/// header needed.
 extern "C" {
 
-/// What highwater_simmps_install() returns.
+/// Result of highwater_simmps_install().
 enum highwater_simmps_outcome {
   highwater_simmps_installed = 0,
   highwater_simmps_failed = 1,
-  highwater_simmps_setting_refused = 2  ///< a setting in the environment is not allowed
+  highwater_simmps_setting_refused = 2  ///< a setting in the environment is invalid
 };
 
-/// Installs the device under PyTorch's name "mps"; already called when the library is loaded, and
-/// idempotent. Returns a highwater_simmps_outcome: where it is not 0 nothing was registered, and
-/// highwater_simmps_error() says why.
+/// Installs the device under PyTorch's name "mps". Loading the library has already called it;
+/// calling it again changes nothing. Returns a highwater_simmps_outcome; on failure nothing was
+/// registered, and highwater_simmps_error() tells why.
 __attribute__((visibility("default"))) int highwater_simmps_install();
 
-/// nullptr where the device is installed; else one line for the user: a setting out of range, MPS
-/// hooks that exist already, another libtorch than the one compiled against.
+/// Returns nullptr if the device is installed, else the reason in one line for the user: an invalid
+/// setting, MPS hooks that exist already, or a libtorch of another version than the device was
+/// built for.
 __attribute__((visibility("default"))) const char* highwater_simmps_error();
 
-/// Runs what is pending, ends the device and completes its ledger. A process that ends by exit()
-/// need not call it; one that ends by _exit() must, or loses what the ledger holds back.
+/// Runs all pending jobs, stops the device and completes its ledger. exit() does this too; a
+/// process that ends with _exit() must call it, or the ledger's last entries are lost. The ledger
+/// is the file named by HIGHWATER_SIM_LEDGER. Does nothing without a device.
 __attribute__((visibility("default"))) void highwater_simmps_finish();
 
-/// The machine around the device, as its operating system would tell it; sizes in bytes.
+/// The simulated machine's memory as its operating system would report it, in bytes.
 struct highwater_simmps_system {
-  uint64_t system_bytes;     ///< the machine's memory
-  uint64_t footprint_bytes;  ///< this process: resident size, the device's memory as driver memory,
-                             ///< and the hidden growth so far
-  uint64_t other_bytes;      ///< other applications
-  uint64_t available_bytes;  ///< what can be had without compressing or swapping
+  uint64_t system_bytes;     ///< physical memory of the machine
+  uint64_t footprint_bytes;  ///< of this process: host, driver and hidden growth
+  uint64_t other_bytes;      ///< memory of other applications
+  uint64_t available_bytes;  ///< memory available without compressing or swapping
   uint64_t swap_used_bytes;
-  int pressure_level;  ///< 1 normal, 2 warning, 4 critical: kern.memorystatus_vm_pressure_level
+  int pressure_level;  ///< as kern.memorystatus_vm_pressure_level: 1 normal, 2 warning, 4 critical
 };
-/// Any thread. Returns 0, or 1 where there is no device.
+/// Reads the simulated machine's memory into `readings`. Returns 0, or 1 if no device is installed;
+/// `readings` is unchanged then. Any thread.
 __attribute__((visibility("default"))) int highwater_simmps_read_system(
     highwater_simmps_system* readings);
 
-/// A training step is over: the device cannot see steps, and HIGHWATER_SIM_HIDDEN_GROWTH counts by
-/// them. Highwater's worker calls it; a training loop of your own does so where it wants the
-/// growth, from Python as ctypes.CDLL(path).highwater_simmps_end_step(). Any thread; nothing
-/// without a device.
+/// Tells the device that a training step has ended; HIGHWATER_SIM_HIDDEN_GROWTH grows with each.
+/// The device cannot see steps itself. Highwater's worker calls this; a Python training loop may,
+/// as ctypes.CDLL(path).highwater_simmps_end_step(). Does nothing without a device. Any thread.
 __attribute__((visibility("default"))) void highwater_simmps_end_step();
 
-/// "highwater-simmps <version> for libtorch <version>, ops of <where the table of ops without an
-/// MPS kernel comes from>". Marks the device as simulated.
+/// Returns "highwater-simmps VERSION for libtorch VERSION, ops of SOURCE", where SOURCE is the
+/// origin of the table of ops without an MPS kernel. Identifies the device as simulated.
 __attribute__((visibility("default"))) const char* highwater_simmps_version();
 }

@@ -2,12 +2,10 @@
 
 #include <torch/version.h>
 
-/// True where the libtorch that we compile against is at least MAJOR.MINOR.
-#define HIGHWATER_TORCH_AT_LEAST(MAJOR, MINOR) \
-  (TORCH_VERSION_MAJOR > (MAJOR) ||            \
-   (TORCH_VERSION_MAJOR == (MAJOR) && TORCH_VERSION_MINOR >= (MINOR)))
+#include "core/torch_version.h"
 
-/// "2.13.0": the libtorch that we compile against.
+/// HIGHWATER_TORCH_VERSION is the version of the libtorch that this file is compiled against, as
+/// text: "2.13.0". The other macros are its parts.
 #define HIGHWATER_TEXT_OF(X) #X
 #define HIGHWATER_TEXT(X) HIGHWATER_TEXT_OF(X)
 #define HIGHWATER_TORCH_VERSION       \

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/frame_header.h"
 #include "store/batch_codec.h"
+#include "store/checksums.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/pending_batch.h"
@@ -18,7 +20,7 @@ Error cannotWrite(const std::filesystem::path& path, const Error& error) {
   return {error.code, "cannot write \"" + path.string() + "\": " + error.message};
 }
 
-/// Nothing is written into a file that is damaged: SQLite could spoil what can still be read.
+/// A damaged file is refused: SQLite could spoil what can still be read.
 Result<void> checkSound(const std::filesystem::path& path) {
   auto reader = RecordingReader::open(path);
   if (!reader) return reader.error();
@@ -34,11 +36,11 @@ Result<void> checkSound(const std::filesystem::path& path) {
                                           damage.front()};
 }
 
-/// Refused while another process has the file open: SQLite then keeps the WAL.
+/// Leaves WAL mode, which SQLite refuses while another process has the file open.
 Result<void> takeForWriting(Database& database) {
   const auto mode = database.value("PRAGMA journal_mode = DELETE");
   if (mode && *mode == "delete") return {};
-  return failure("it is open elsewhere; close what reads it");
+  return failure("another program has it open; close that first");
 }
 
 Result<void> insert(Database& database, const PendingBatch& batch,
@@ -59,8 +61,8 @@ Result<void> insert(Database& database, const PendingBatch& batch,
                         std::string_view(acceptance.reason), acceptance.unixTimeNs);
 }
 
-Result<void> insertAtOnce(Database& database, const PendingBatch& batch,
-                          const FallbackAcceptance& acceptance) {
+Result<void> insertInOneTransaction(Database& database, const PendingBatch& batch,
+                                    const FallbackAcceptance& acceptance) {
   if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
   // A recording of format 1 has no such table yet.
   const auto has = database.value("SELECT 1 FROM sqlite_schema WHERE name = 'accepted_fallbacks'");
@@ -69,6 +71,7 @@ Result<void> insertAtOnce(Database& database, const PendingBatch& batch,
     if (auto done = database.execute(kCreateAcceptedFallbacks); !done) return done;
   }
   if (auto done = insert(database, batch, acceptance); !done) return done;
+  if (auto done = writeChecksums(database); !done) return done;
   return database.execute("COMMIT");
 }
 
@@ -88,7 +91,7 @@ Result<void> appendAcceptance(const std::filesystem::path& path,
   if (auto taken = takeForWriting(*database); !taken) return cannotWrite(path, taken.error());
   PendingBatch batch;
   batch.add(frame, acceptance);
-  if (auto done = insertAtOnce(*database, batch, acceptance); !done) {
+  if (auto done = insertInOneTransaction(*database, batch, acceptance); !done) {
     if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
     return cannotWrite(path, done.error());
   }

@@ -9,11 +9,11 @@
 
 namespace highwater::store {
 
-/// Adds the user's word on a fallback to a recording whose run is over: one more frame behind the
-/// others, and its row in the table for people. `frame` is the encoded message. What
-/// RecordingReader::open() refuses is refused, and what findDamage() finds something in
-/// (kMalformed: the whole file is read); kNoPermission where the file may not be written; kFailed
-/// where a run still writes it or somebody reads it.
+/// Appends the user's acceptance of a fallback (an op that runs on the CPU) to a recording whose
+/// run has ended. Writes `frame`, which is the encoded `acceptance`, and a row of the table
+/// accepted_fallbacks. Reads the whole file first. Fails as RecordingReader::open() does, with
+/// kMalformed if the file is damaged, kNoPermission if it may not be written, and kFailed if it is
+/// being written or is open elsewhere.
 [[nodiscard]] Result<void> appendAcceptance(const std::filesystem::path& path,
                                             std::span<const std::uint8_t> frame,
                                             const FallbackAcceptance& acceptance);

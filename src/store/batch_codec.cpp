@@ -56,12 +56,4 @@ Result<std::span<const std::uint8_t>> BatchUnpacker::unpack(std::span<const std:
   return std::span<const std::uint8_t>(raw_);
 }
 
-std::size_t frameSize(std::span<const std::uint8_t> bytes) {
-  if (bytes.size() < kMinFrameBytes) return 0;
-  std::uint64_t size = 4;
-  for (unsigned i = 0; i < 4; ++i) size += std::uint64_t{bytes[i]} << (8 * i);
-  if (size < kMinFrameBytes || size > kMaxFrameBytes || size > bytes.size()) return 0;
-  return static_cast<std::size_t>(size);
-}
-
 }  // namespace highwater::store

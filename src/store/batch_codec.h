@@ -10,19 +10,22 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-/// Batches of frames to compressed bytes and back. For the sources of store/ only.
+/// Compresses and decompresses batches of frames. For the sources of store/ only.
 namespace highwater::store {
 
+/// Deleter of zstd's contexts for std::unique_ptr.
 struct FreeZstd {
   void operator()(ZSTD_CCtx_s* context) const;
   void operator()(ZSTD_DCtx_s* context) const;
 };
 
-/// zstd level 1 with content size and checksum: the fastest that still packs events well.
+/// Compresses batches of frames with zstd at level 1. The result holds the size of the content and
+/// a checksum.
 class BatchPacker {
  public:
   BatchPacker();
-  /// Valid until the next call.
+  /// Compresses `frames`. The returned bytes are valid until the next call. Fails with kFailed if
+  /// zstd fails.
   [[nodiscard]] Result<std::span<const std::uint8_t>> pack(std::span<const std::uint8_t> frames);
 
  private:
@@ -30,11 +33,13 @@ class BatchPacker {
   std::vector<std::uint8_t> packed_;
 };
 
+/// Decompresses batches of frames, which may be damaged or hostile.
 class BatchUnpacker {
  public:
   BatchUnpacker();
-  /// Allocates only what both `rawBytes` and the packed bytes claim, kMaxBatchBytes at most;
-  /// kMalformed where they disagree or the bytes are damaged. Valid until the next call.
+  /// Decompresses `packed`, whose content should have `rawBytes` bytes. The returned bytes are
+  /// valid until the next call. Fails with kMalformed if `rawBytes` is above kMaxBatchBytes, or if
+  /// the packed bytes state another size or are damaged.
   [[nodiscard]] Result<std::span<const std::uint8_t>> unpack(std::span<const std::uint8_t> packed,
                                                              std::int64_t rawBytes);
 
@@ -42,9 +47,5 @@ class BatchUnpacker {
   std::unique_ptr<ZSTD_DCtx_s, FreeZstd> context_;
   std::vector<std::uint8_t> raw_;
 };
-
-/// The size of the frame that `bytes` begin with, prefix included, or 0 where they begin with none:
-/// the prefix is out of limits or says more than there is.
-[[nodiscard]] std::size_t frameSize(std::span<const std::uint8_t> bytes);
 
 }  // namespace highwater::store

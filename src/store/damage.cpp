@@ -1,5 +1,6 @@
 #include "store/damage.h"
 
+#include "store/checksums.h"
 #include "store/format.h"
 
 namespace highwater::store {
@@ -9,7 +10,7 @@ std::string named(const TableFormat& table) {
   return std::string("its table \"") + table.name + '"';
 }
 
-/// quick_check begins with a line of its own, and gives several to one row.
+/// The first line of a row of quick_check, which may begin with a title.
 std::string firstFinding(const std::string& said) {
   constexpr std::string_view kTitle = "*** in database main ***\n";
   const std::string text = said.starts_with(kTitle) ? said.substr(kTitle.size()) : said;
@@ -20,7 +21,6 @@ std::string unsound(const TableFormat& table, const std::string& why) {
   return named(table) + " fails SQLite's check: " + why;
 }
 
-/// Empty where nothing was found.
 std::string checkStructure(Database& database, const TableFormat& table) {
   auto rows = database.prepare(std::string("PRAGMA quick_check('") + table.name + "')");
   if (!rows) return unsound(table, rows.error().message);
@@ -35,7 +35,7 @@ std::string checkTable(Database& database, const TableFormat& table, std::int32_
       database.value("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = '" +
                      std::string(table.name) + "'");
   if (!create) return unsound(table, create.error().message);
-  const bool expected = formatVersion >= table.since;
+  const bool expected = formatVersion >= table.since && formatVersion <= table.until;
   if (create->empty()) return expected ? named(table) + " is missing" : std::string();
   if (!expected && !table.laterInOlder) {
     return "its header says format " + std::to_string(formatVersion) + ", which has no table \"" +
@@ -53,6 +53,7 @@ std::vector<std::string> findDamage(Database& database, std::int32_t formatVersi
     std::string found = checkTable(database, table, formatVersion);
     if (!found.empty()) damage.push_back(std::move(found));
   }
+  if (damage.empty() && formatVersion >= 3) damage = findChangedTables(database);
   return damage;
 }
 

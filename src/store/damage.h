@@ -9,9 +9,10 @@
 /// For the sources of store/ only.
 namespace highwater::store {
 
-/// What is wrong with the tables of a recording of this format, a line each: missing, of another
-/// form, or of a structure that SQLite's quick_check rejects. Reads every page once; values that
-/// are wrong but well formed are not seen, those of the frames are by their checksum.
+/// Finds the damaged tables of a recording whose format has the version `formatVersion`, and
+/// returns one message for each. A table is damaged if it is missing, has another schema, fails
+/// SQLite's quick_check, or differs from its stored checksum. Reads every page of the file, but
+/// does not decode the frames, which have checksums of their own.
 [[nodiscard]] std::vector<std::string> findDamage(Database& database, std::int32_t formatVersion);
 
 }  // namespace highwater::store

@@ -1,6 +1,6 @@
 #include "store/database.h"
 
-#include <cmath>
+#include <sys/resource.h>
 
 #include "store/format.h"
 
@@ -26,8 +26,8 @@ ErrorCode codeFor(int sqliteCode) {
   }
 }
 
-/// A file name as SQLite's URI: what has a meaning there is escaped.
-std::string uriFor(const std::filesystem::path& path) {
+/// A file name as SQLite's URI, with the characters escaped that have a meaning in one.
+std::string uriFor(const std::filesystem::path& path, const char* parameter) {
   std::string uri = "file:";
   for (const char c : path.string()) {
     if (c == '%' || c == '?' || c == '#') {
@@ -38,12 +38,19 @@ std::string uriFor(const std::filesystem::path& path) {
       uri += c;
     }
   }
-  return uri + "?immutable=1";
+  return uri + '?' + parameter;
 }
 
 }  // namespace
 
 Error databaseError(sqlite3* db) {
+  // SQLite has no name for EFBIG (ENOSPC it calls "database or disk is full"), and has lost the
+  // errno by now where it has cleaned up after the error.
+  rlimit limit{};
+  if ((sqlite3_extended_errcode(db) & 0xff) == SQLITE_IOERR &&
+      ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    return failure("the file may not grow beyond the limit of a file's size (ulimit -f)");
+  }
   return {codeFor(sqlite3_extended_errcode(db)), sqlite3_errmsg(db)};
 }
 
@@ -84,9 +91,10 @@ void Statement::bind(int index, std::span<const std::uint8_t> value) {
   sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_STATIC);
 }
 
-Result<Database> Database::open(const std::filesystem::path& path, int flags, bool immutable) {
-  const std::string name = immutable ? uriFor(path) : path.string();
-  if (immutable) flags |= SQLITE_OPEN_URI;
+Result<Database> Database::open(const std::filesystem::path& path, int flags,
+                                const char* uriParameter) {
+  const std::string name = uriParameter ? uriFor(path, uriParameter) : path.string();
+  if (uriParameter) flags |= SQLITE_OPEN_URI;
   sqlite3* db = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &db, flags, nullptr);
   Database database(db);

@@ -12,23 +12,28 @@
 
 #include "core/result.h"
 
-/// SQLite's C interface with our errors and lifetimes. For the sources of store/ only.
+/// SQLite's C interface with Result and RAII. For the sources of store/ only.
 namespace highwater::store {
 
+/// Deleter of a SQLite connection for std::unique_ptr.
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 };
+/// Deleter of a SQLite statement for std::unique_ptr.
 struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-/// A prepared statement. Rows: while step() is true, read columns. Values for one execution: run().
+/// A prepared SQL statement. To read rows, call step() and read the columns while it returns true.
+/// To write, call run() with the values.
 class Statement {
  public:
   Statement() = default;
+  /// Takes ownership of `statement`.
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
 
-  /// Binds the values in order, runs to the end, and is ready for the next.
+  /// Binds the values to the statement's parameters in order, executes it and resets it. For
+  /// statements that return no rows. Fails with the errors of databaseError().
   template <typename... Values>
   [[nodiscard]] Result<void> run(const Values&... values) {
     int index = 0;
@@ -39,15 +44,23 @@ class Statement {
     return {};
   }
 
-  /// True where there is a row.
+  /// Moves to the next row. Returns false if there is none. The row's columns are valid until the
+  /// next step(). Fails with the errors of databaseError().
   [[nodiscard]] Result<bool> step();
 
+  [[nodiscard]] int columnCount() { return sqlite3_column_count(statement_.get()); }
+  /// SQLite's type of a column of the current row: SQLITE_INTEGER, SQLITE_NULL and so on.
   [[nodiscard]] int columnType(int column) { return sqlite3_column_type(statement_.get(), column); }
+  /// A column of the current row as an integer, 0 if it is null. Columns count from 0.
   [[nodiscard]] std::int64_t integer(int column) {
     return sqlite3_column_int64(statement_.get(), column);
   }
+  /// A column of the current row as a real number, 0 if it is null. Columns count from 0.
+  [[nodiscard]] double real(int column) { return sqlite3_column_double(statement_.get(), column); }
+  /// A column of the current row as text, empty if it is null. Columns count from 0.
   [[nodiscard]] std::string text(int column);
-  /// Valid until the next step().
+  /// A column of the current row as bytes, empty if it is null. They are valid until the next
+  /// step(). Columns count from 0.
   [[nodiscard]] std::span<const std::uint8_t> blob(int column);
 
  private:
@@ -71,15 +84,23 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;
 };
 
+/// A connection to a SQLite file. Its methods fail with the errors of databaseError().
 class Database {
  public:
-  /// `flags` and `uri` as in sqlite3_open_v2.
+  /// Opens a SQLite file. `flags` are those of sqlite3_open_v2(). `uriParameter` is a parameter of
+  /// https://www.sqlite.org/uri.html, such as "immutable=1", or null. Fails with the errors of
+  /// databaseError().
   [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, int flags,
-                                             bool immutable = false);
+                                             const char* uriParameter = nullptr);
 
+  /// Runs one or more SQL statements and ignores their rows. Fails with the errors of
+  /// databaseError().
   [[nodiscard]] Result<void> execute(const char* sql);
+  /// Prepares one SQL statement. It must not outlive the connection. Fails with the errors of
+  /// databaseError().
   [[nodiscard]] Result<Statement> prepare(std::string_view sql);
-  /// The first column of the first row, as text; "" without a row.
+  /// Runs a query and returns the first column of its first row as text. Empty if there is no row.
+  /// Fails with the errors of databaseError().
   [[nodiscard]] Result<std::string> value(std::string_view sql);
   [[nodiscard]] sqlite3* handle() const { return db_.get(); }
 
@@ -88,10 +109,13 @@ class Database {
   std::unique_ptr<sqlite3, CloseDatabase> db_;
 };
 
-/// For a file that is hostile until shown otherwise: https://www.sqlite.org/security.html
+/// Protects a connection against a file that may be hostile: sets SQLite's defensive mode,
+/// distrusts the schema, turns triggers and views off, and lowers the limits of sizes. See
+/// https://www.sqlite.org/security.html.
 void harden(sqlite3* db);
 
-/// The last error of the connection, with a code for callers.
+/// Converts the connection's last SQLite error. The code is kMalformed, kNoPermission, kOutOfMemory
+/// or kFailed.
 [[nodiscard]] Error databaseError(sqlite3* db);
 
 }  // namespace highwater::store

@@ -3,80 +3,105 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The form of a recording: a SQLite file. `batches` is the recording; every other table is made
-/// from it, for overviews and for people, and is never read back.
+/// The format of a recording: a SQLite file. The table `batches` is the recording. The other tables
+/// are made from it for people who read the file with other tools; Highwater never reads them back.
 namespace highwater::store {
 
-/// "HWRC", in the file's header where `file` and SQLite look for it.
+/// The number that marks a SQLite file as a recording: "HWRC" in the field application_id of the
+/// file's header. The command `file` can show it.
 inline constexpr std::int32_t kApplicationId = 0x48575243;
-/// Raised when an older reader could misread a newer file. Readers take every version up to theirs.
-inline constexpr std::int32_t kFormatVersion = 2;
+/// The version of the recording format that this program writes. A reader opens every version up to
+/// its own. It rises when an older reader would misread a newer file.
+inline constexpr std::int32_t kFormatVersion = 3;
 
-/// A frame's limits, its four bytes of prefix included; those of the wire.
-inline constexpr std::size_t kMinFrameBytes = 12;
-inline constexpr std::size_t kMaxFrameBytes = 4u << 20;
-/// The writer closes a batch once it has this much; a reader refuses to unpack more than the
-/// maximum.
+/// The size in bytes, uncompressed, at which the writer ends a batch of frames.
 inline constexpr std::size_t kFullBatchBytes = 4u << 20;
+/// The largest size of a batch of frames in bytes, uncompressed. A reader refuses a larger one.
 inline constexpr std::size_t kMaxBatchBytes = 64u << 20;
 
-/// Frames as they came, one after the other (each begins with its own size), as one zstd frame with
-/// its content size and checksum. `kinds`: bit k for events of EventKind k, bit 16 + i for messages
-/// of the alternative i of Message. Times are null where no event has one.
+/// SQL of the table `batches`, which holds the recording itself. Each row is a batch of frames
+/// (encoded messages) in the order of the stream. `data` holds them one after the other, compressed
+/// with zstd; each begins with its own size. `kinds`: bit k for events of EventKind k, bit
+/// 16 + i for messages of the alternative i of Message. Times are null where no event has one.
 inline constexpr const char* kCreateBatches =
     "CREATE TABLE batches (id INTEGER PRIMARY KEY, first_ns INTEGER, last_ns INTEGER, "
     "kinds INTEGER NOT NULL, frames INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, "
     "data BLOB NOT NULL)";
 
-/// Series: current_bytes, driver_bytes, recommended_bytes, footprint_bytes, step_ms, tokens_per_s;
-/// and per lane phases_busy, sync_busy, fallback_busy: the share (0..1) of the time that the batch
-/// completes.
+/// SQL of the table `summaries`: statistics of each batch, which nothing reads. Only files of
+/// formats 1 and 2 have this table.
 inline constexpr const char* kCreateSummaries =
     "CREATE TABLE summaries (batch_id INTEGER NOT NULL, series TEXT NOT NULL, min REAL, max REAL, "
     "last REAL, PRIMARY KEY (batch_id, series)) WITHOUT ROWID";
 
-/// The tables for people.
+/// SQL of the table `run`: facts about the run as text, by key. For other tools; Highwater does not
+/// read it.
 inline constexpr const char* kCreateRun =
     "CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+/// SQL of the table `steps`: one row per training step. For other tools; Highwater does not read
+/// it.
 inline constexpr const char* kCreateSteps =
     "CREATE TABLE steps (step INTEGER PRIMARY KEY, begin_ms REAL, duration_ms REAL, device_ms REAL,"
     " batch_size INTEGER, sequence_length INTEGER, tokens INTEGER, loss REAL,"
     " peak_current_bytes INTEGER, peak_current_exact INTEGER, peak_driver_bytes INTEGER)";
+/// SQL of the table `markers`: changes and incidents of the run. For other tools; Highwater does
+/// not read it.
 inline constexpr const char* kCreateMarkers =
     "CREATE TABLE markers (time_ms REAL, step INTEGER, kind TEXT, value_before REAL,"
     " value_after REAL, text TEXT)";
+/// SQL of the table `fallbacks`: ops that ran on the CPU because the device has no kernel for them.
+/// For other tools; Highwater does not read it.
 inline constexpr const char* kCreateFallbacks =
     "CREATE TABLE fallbacks (begin_ms REAL, duration_ms REAL, wait_ms REAL, step INTEGER,"
     " phase TEXT, op TEXT, module TEXT, call_site TEXT, bytes_to_cpu INTEGER,"
     " bytes_to_device INTEGER)";
+/// SQL of the table `sync_points`: places where the host waited for the device. For other tools;
+/// Highwater does not read it.
 inline constexpr const char* kCreateSyncPoints =
     "CREATE TABLE sync_points (begin_ms REAL, duration_ms REAL, step INTEGER, phase TEXT,"
     " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER)";
+/// SQL of the table `phase_memory`: memory of each phase of each step, in bytes. For other tools;
+/// Highwater does not read it.
 inline constexpr const char* kCreatePhaseMemory =
     "CREATE TABLE phase_memory (step INTEGER, phase TEXT, peak_current_bytes INTEGER,"
     " peak_reserved_bytes INTEGER, current_bytes INTEGER)";
-/// A row an op, with the last word on it; accepted 0: withdrawn, and then without a reason.
+/// SQL of the table `accepted_fallbacks`: one row per op that the user allowed to run on the CPU. A
+/// withdrawal has `accepted` 0 and no reason. For other tools; Highwater does not read it.
 inline constexpr const char* kCreateAcceptedFallbacks =
     "CREATE TABLE accepted_fallbacks (op TEXT PRIMARY KEY, accepted INTEGER, reason TEXT,"
     " unix_time_ns INTEGER) WITHOUT ROWID";
 
+/// SQL of the table `checksums`: an FNV-1a checksum of each table that is made for other tools.
+/// Empty until the recording is closed. See store/checksums.h.
+inline constexpr const char* kCreateChecksums =
+    "CREATE TABLE checksums (name TEXT PRIMARY KEY, fnv1a TEXT) WITHOUT ROWID";
+
+/// A table of a recording: the SQL that creates it, and the versions of the file format that have
+/// it.
 struct TableFormat {
   const char* name;
   const char* create;
-  std::int32_t since;  ///< the first format that has it
-  bool laterInOlder;   ///< a file of an older format may have got it since
+  std::int32_t since;                   ///< the first format that has it
+  std::int32_t until = kFormatVersion;  ///< the last format that has it
+  bool laterInOlder = false;            ///< appendAcceptance() adds it to files of older formats
+  bool forPeople = true;                ///< has a row in `checksums`
 };
 
+/// All tables of a recording, in all versions of the format.
 inline constexpr TableFormat kTables[] = {
-    {"batches", kCreateBatches, 1, false},
-    {"summaries", kCreateSummaries, 1, false},
-    {"run", kCreateRun, 1, false},
-    {"steps", kCreateSteps, 1, false},
-    {"markers", kCreateMarkers, 1, false},
-    {"fallbacks", kCreateFallbacks, 1, false},
-    {"sync_points", kCreateSyncPoints, 1, false},
-    {"phase_memory", kCreatePhaseMemory, 2, false},
-    {"accepted_fallbacks", kCreateAcceptedFallbacks, 2, true},
+    {.name = "batches", .create = kCreateBatches, .since = 1, .forPeople = false},
+    {.name = "summaries", .create = kCreateSummaries, .since = 1, .until = 2, .forPeople = false},
+    {.name = "run", .create = kCreateRun, .since = 1},
+    {.name = "steps", .create = kCreateSteps, .since = 1},
+    {.name = "markers", .create = kCreateMarkers, .since = 1},
+    {.name = "fallbacks", .create = kCreateFallbacks, .since = 1},
+    {.name = "sync_points", .create = kCreateSyncPoints, .since = 1},
+    {.name = "phase_memory", .create = kCreatePhaseMemory, .since = 2},
+    {.name = "accepted_fallbacks",
+     .create = kCreateAcceptedFallbacks,
+     .since = 2,
+     .laterInOlder = true},
+    {.name = "checksums", .create = kCreateChecksums, .since = 3, .forPeople = false},
 };
 
 }  // namespace highwater::store

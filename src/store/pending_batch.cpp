@@ -1,10 +1,12 @@
 #include "store/pending_batch.h"
 
+#include <algorithm>
 #include <ctime>
+#include <locale>
+#include <sstream>
 #include <type_traits>
 
 #include "core/names.h"
-#include "core/units.h"
 
 namespace highwater::store {
 namespace {
@@ -21,6 +23,14 @@ std::string utcText(std::int64_t unixEpochNs) {
   char text[32] = "";
   if (gmtime_r(&seconds, &parts)) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+/// std::to_string(), which writes the decimal comma of some locales, with a point.
+std::string fixedText(double value) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << std::fixed << value;
+  return text.str();
 }
 
 template <typename T>
@@ -60,70 +70,24 @@ void PendingBatch::add(std::span<const std::uint8_t> frame, const Message& messa
 }
 
 bool PendingBatch::hasStepOrPhase() const {
-  return (kinds & (bit(events::EventKind::StepRecord) | bit(events::EventKind::PhaseSpan))) != 0;
+  return (kinds & kStepOrPhaseKinds) != 0;
 }
 
 void PendingBatch::addEvents(const EventBatch& batch) {
-  using events::EventKind;
-  const auto happened = [this](EventKind kind, std::int64_t beginNs, std::int64_t endNs) {
-    kinds |= bit(kind);
-    firstNs = std::min(firstNs.value_or(beginNs), beginNs);
-    lastNs = std::max(lastNs.value_or(endNs), endNs);
-  };
-  const auto moment = [&](EventKind kind, const auto& e) {
-    happened(kind, e.time_ns(), e.time_ns());
-  };
-  const auto lasted = [&](EventKind kind, const auto& e) {
-    happened(kind, e.begin_ns(), e.begin_ns() + e.duration_ns());
-  };
-
-  for (const auto& e : batch.memorySamples) {
-    moment(EventKind::MemorySample, e);
-    current.add(static_cast<double>(e.current_bytes()));
-    driver.add(static_cast<double>(e.driver_bytes()));
-    recommended.add(static_cast<double>(e.recommended_bytes()));
-  }
-  for (const auto& e : batch.systemSamples) {
-    moment(EventKind::SystemSample, e);
-    if (e.footprint_bytes() >= 0) footprint.add(static_cast<double>(e.footprint_bytes()));
-  }
-  for (const auto& e : batch.steps) {
-    lasted(EventKind::StepRecord, e);
-    stepMs.add(static_cast<double>(e.duration_ns()) / kNsPerMs);
-    if (e.duration_ns() > 0) {
-      tokensPerS.add(e.tokens() * kNsPerS / static_cast<double>(e.duration_ns()));
+  batch.forEachKind([this]<typename Event>(std::span<const Event> events) {
+    for (const Event& e : events) {
+      kinds |= bit(EventTraits<Event>::kKind);
+      firstNs = std::min(firstNs.value_or(beginNsOf(e)), beginNsOf(e));
+      lastNs = std::max(lastNs.value_or(endNsOf(e)), endNsOf(e));
     }
-  }
-  for (const auto& e : batch.phases) {
-    lasted(EventKind::PhaseSpan, e);
-    phasesNs += e.duration_ns();
-  }
-  for (const auto& e : batch.syncPoints) {
-    lasted(EventKind::SyncPoint, e);
-    syncNs += e.duration_ns();
-  }
-  for (const auto& e : batch.fallbacks) {
-    lasted(EventKind::FallbackEvent, e);
-    fallbackNs += e.duration_ns();
-  }
-  for (const auto& e : batch.markers) moment(EventKind::Marker, e);
-  for (const auto& e : batch.evaluations) moment(EventKind::Evaluation, e);
-  for (const auto& e : batch.openSpans) happened(EventKind::OpenSpan, e.begin_ns(), e.seen_ns());
-  for (const auto& e : batch.heartbeats) moment(EventKind::Heartbeat, e);
-  for (const auto& e : batch.drops) {
-    moment(EventKind::DropRecord, e);
-    dropped += e.count();
-  }
-  for (const auto& e : batch.deviceSpans) moment(EventKind::DeviceSpan, e);
-  for (const auto& e : batch.ops) lasted(EventKind::OpSpan, e);
-  for (const auto& e : batch.phaseMemory) moment(EventKind::PhaseMemory, e);
+  });
+  for (const auto& e : batch.drops) dropped += e.count();
   append(phaseMemory, batch.phaseMemory);
   append(steps, batch.steps);
   append(deviceSpans, batch.deviceSpans);
   append(markers, batch.markers);
   append(fallbacks, batch.fallbacks);
   append(syncPoints, batch.syncPoints);
-  completeUpToNs = std::max(completeUpToNs, batch.completeUpToNs);
 }
 
 void PendingBatch::addDefinitions(const Definitions& more) {
@@ -146,8 +110,8 @@ void PendingBatch::addHello(const Hello& hello) {
   put("platform", hello.platform);
   put("process_id", std::to_string(hello.processId));
   put("recommended_bytes", std::to_string(hello.limits.recommendedBytes));
-  put("low_watermark_ratio", std::to_string(hello.limits.lowWatermarkRatio));
-  put("high_watermark_ratio", std::to_string(hello.limits.highWatermarkRatio));
+  put("low_watermark_ratio", fixedText(hello.limits.lowWatermarkRatio));
+  put("high_watermark_ratio", fixedText(hello.limits.highWatermarkRatio));
   put("system_bytes", std::to_string(hello.limits.systemBytes));
   for (const EnvironmentEntry& entry : hello.environment) {
     if (entry.value) put("environment." + entry.name, *entry.value);

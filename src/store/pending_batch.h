@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,33 +11,21 @@
 
 namespace highwater::store {
 
-/// Minimum, maximum and last of a series within a batch.
-struct SeriesSummary {
-  double min = std::numeric_limits<double>::infinity();
-  double max = -std::numeric_limits<double>::infinity();
-  double last = 0;
-
-  [[nodiscard]] bool empty() const { return min > max; }
-  void add(double value) {
-    min = std::min(min, value);
-    max = std::max(max, value);
-    last = value;
-  }
-};
-
-/// Frames on their way to the file, with what their row, its summaries and the tables for people
-/// will say. Filled on the stream's thread, written on the writer's.
+/// Frames (encoded messages) that wait to be written to the recording, with the values for the
+/// columns of `batches` and for the other tables. The thread that receives messages fills it; the
+/// writer's thread writes it.
 struct PendingBatch {
+  /// The bits of `kinds` that hasStepOrPhase() looks for.
+  static constexpr std::uint64_t kStepOrPhaseKinds =
+      std::uint64_t{1} << static_cast<unsigned>(events::EventKind::StepRecord) |
+      std::uint64_t{1} << static_cast<unsigned>(events::EventKind::PhaseSpan);
+
   std::vector<std::uint8_t> frames;
   std::uint32_t frameCount = 0;
   std::uint64_t kinds = 0;  ///< see kCreateBatches
   std::optional<std::int64_t> firstNs, lastNs;
 
-  SeriesSummary current, driver, recommended, footprint, stepMs, tokensPerS;
-  std::int64_t phasesNs = 0, syncNs = 0, fallbackNs = 0;  ///< busy time of the lanes
-  std::int64_t fromNs = 0;  ///< what the batch before was complete up to
-  std::int64_t completeUpToNs = 0;
-  std::uint64_t dropped = 0;
+  std::uint64_t dropped = 0;  ///< events that the probe dropped
 
   Definitions definitions;
   std::vector<events::StepRecord> steps;
@@ -51,8 +37,10 @@ struct PendingBatch {
   std::vector<events::SyncPoint> syncPoints;
   std::vector<std::pair<std::string, std::string>> runValues;  ///< for the table `run`
 
+  /// Appends a frame and keeps what the tables need of it. `message` is the decoded frame.
   void add(std::span<const std::uint8_t> frame, const Message& message);
-  /// True where a step has begun: the run is more than an attempt.
+  /// True if the batch holds a step or a phase, which shows that training has begun. Until then a
+  /// run may still fail to start.
   [[nodiscard]] bool hasStepOrPhase() const;
 
  private:

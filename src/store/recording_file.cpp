@@ -1,22 +1,26 @@
 #include "store/recording_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <charconv>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
+
+#include "core/option_values.h"
+#include "store/database.h"
+#include "store/pending_batch.h"
+#include "store/recording_header.h"
 
 namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path withSuffix(const fs::path& path, const char* suffix) {
-  fs::path result = path;
-  result += suffix;
-  return result;
-}
+constexpr std::string_view kLongestSuffix = "-journal";
 
 std::string quoted(const fs::path& path) {
   return '"' + path.string() + '"';
@@ -31,14 +35,14 @@ Error createError(const fs::path& path, int error) {
   if (!fs::is_directory(folder, ignored)) {
     return failure("cannot create " + quoted(path) + ": its folder does not exist");
   }
-  // /proc and its kind answer so.
+  // The folder is there: "no such file" is how /proc refuses.
   if (error == ENOENT) {
     return failure("cannot create " + quoted(path) + ": its folder takes no files");
   }
   return failure("cannot create " + quoted(path) + ": " + std::generic_category().message(error));
 }
 
-/// 0, or errno.
+/// Returns 0 or errno.
 int createEmpty(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor < 0) return errno;
@@ -46,8 +50,8 @@ int createEmpty(const fs::path& path) {
   return 0;
 }
 
-/// Of the file that createEmpty() made. One that may not be locked does not stay, unless somebody
-/// else has begun to write it meanwhile.
+/// Locks the file that createEmpty() made. Removes it if it cannot be locked, unless somebody else
+/// has begun to write it.
 Result<WriterLock> lockEmpty(const fs::path& path) {
   auto lock = WriterLock::take(path);
   std::error_code ignored;
@@ -57,17 +61,83 @@ Result<WriterLock> lockEmpty(const fs::path& path) {
   return lock;
 }
 
-}  // namespace
+/// The hidden name of a recording that will replace `target` is this, the process id and ".new".
+/// Long names are cut so that SQLite's companions fit.
+std::string hiddenPrefix(const fs::path& target) {
+  constexpr std::size_t kMostOfName = 200;
+  return '.' + std::string(cutText(target.filename().string(), kMostOfName)) + '.';
+}
 
-void removeCompanions(const fs::path& database) {
-  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
-    std::error_code ignored;
-    fs::remove(withSuffix(database, suffix), ignored);
+/// The process id in such a name, also in that of a companion; 0 if it is another name.
+pid_t processOf(const std::string& name, const std::string& prefix) {
+  if (!name.starts_with(prefix)) return 0;
+  const char* end = name.data() + name.size();
+  pid_t process = 0;
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, process);
+  const bool hidden = error == std::errc() && std::string_view(rest, end).starts_with(".new");
+  return hidden && process > 0 ? process : 0;
+}
+
+bool isRunning(pid_t process) {
+  return ::kill(process, 0) == 0 || errno == EPERM;
+}
+
+/// True also if it cannot be read: then it is kept.
+bool mayHoldSteps(const fs::path& recording) {
+  std::error_code missing;
+  if (fs::file_size(recording, missing) == 0 || missing) return false;
+  // With a journal, the writer was killed while it created the tables, or while it closed the file.
+  if (fs::exists(recording.string() + "-journal", missing)) return readHeader(recording).ok();
+  auto database = Database::open(recording, SQLITE_OPEN_READONLY);
+  if (!database) return true;
+  harden(database->handle());
+  const auto begun = database->value("SELECT 1 FROM batches WHERE kinds & " +
+                                     std::to_string(PendingBatch::kStepOrPhaseKinds) + " LIMIT 1");
+  return !begun || !begun->empty();
+}
+
+/// Removes the hidden files of killed writers of the same name. One that holds steps stays: it
+/// could not be moved into place.
+void removeAbandoned(const fs::path& target) {
+  const std::string prefix = hiddenPrefix(target);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::set<fs::path> abandoned;
+  std::error_code error;
+  for (fs::directory_iterator each(folder, error), end; !error && each != end;
+       each.increment(error)) {
+    const pid_t process = processOf(each->path().filename().string(), prefix);
+    if (process == 0 || isRunning(process)) continue;
+    abandoned.insert(folder / (prefix + std::to_string(process) + ".new"));
+  }
+  for (const fs::path& recording : abandoned) {
+    if (isBeingWritten(recording) || mayHoldSteps(recording)) continue;
+    fs::remove(recording, error);
+    removeCompanions(recording);
   }
 }
 
-fs::path walOf(const fs::path& database) {
-  return withSuffix(database, "-wal");
+}  // namespace
+
+Result<void> checkNameLength(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const long most = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  const auto name = path.filename().string().size();
+  const auto longest = most <= 0 ? name : static_cast<std::size_t>(most) - kLongestSuffix.size();
+  if (name <= longest) return {};
+  return failure("the name of the recording is too long: it has " + std::to_string(name) +
+                 " bytes, and its folder takes names of at most " + std::to_string(longest) +
+                 " (SQLite needs " + std::to_string(kLongestSuffix.size()) +
+                 " more for the files beside it); give a shorter name");
+}
+
+void removeCompanions(const fs::path& database) {
+  for (const std::string_view suffix :
+       {std::string_view("-wal"), std::string_view("-shm"), kLongestSuffix}) {
+    std::error_code ignored;
+    fs::path companion = database;
+    companion += suffix;
+    fs::remove(companion, ignored);
+  }
 }
 
 std::uint64_t sizeWithWal(const fs::path& database) {
@@ -80,7 +150,25 @@ std::uint64_t sizeWithWal(const fs::path& database) {
   return bytes;
 }
 
+Result<void> copyRecording(const fs::path& from, const fs::path& to) {
+  const auto failed = [&to](const std::error_code& error) {
+    return failure(to.string() + " cannot be written: " + error.message());
+  };
+  std::error_code error;
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (error) return failed(error);
+  // SQLite would replay the WAL of the file that was overwritten.
+  removeCompanions(to);
+  if (hasWal(from)) {
+    fs::copy_file(walOf(from), walOf(to), error);
+    if (error) return failed(error);
+  }
+  return {};
+}
+
 Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite) {
+  if (auto fits = checkNameLength(path); !fits) return fits.error();
+  removeAbandoned(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) {
@@ -90,7 +178,7 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
     return failure(quoted(path) + " is not a regular file; a recording cannot be written to it");
   }
   if (!fs::exists(status)) {
-    // O_EXCL: of two writers that ask for one name, the second is refused.
+    // O_EXCL: of two writers that ask for the same name, the second is refused.
     const int failed = createEmpty(path);
     if (failed == 0) return createNew(path);
     if (failed != EEXIST) return createError(path, failed);
@@ -103,11 +191,11 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
   return createBeside(path);
 }
 
-/// The empty file is there already.
+/// Precondition: the empty file exists.
 Result<RecordingFile> RecordingFile::createNew(const fs::path& path) {
   auto lock = lockEmpty(path);
   if (!lock) return lock.error();
-  // Of a file that was deleted, or is being written without a name: none of it belongs to this one.
+  // They belong to another file, which was deleted or lost its name.
   removeCompanions(path);
   return RecordingFile(path, path, std::move(*lock), {});
 }
@@ -120,9 +208,16 @@ Result<RecordingFile> RecordingFile::createBeside(const fs::path& path) {
   if (error) return createError(path, error.value());
   auto oldLock = WriterLock::take(target);
   if (!oldLock) return oldLock.error();
-  const fs::path beside = target.parent_path() / ('.' + target.filename().string() + '.' +
-                                                  std::to_string(::getpid()) + ".new");
-  fs::remove(beside, error);  // of an earlier process with our number
+  if (auto fits = checkNameLength(target); !fits) return fits.error();
+  removeAbandoned(target);
+  const std::string name = hiddenPrefix(target) + std::to_string(::getpid()) + ".new";
+  fs::path beside = target.parent_path() / name;
+  // Left by an earlier process with the same id, as is usual in containers.
+  for (int i = 2; fs::exists(beside, error) && mayHoldSteps(beside); ++i) {
+    beside = target.parent_path() / (name + std::to_string(i));
+  }
+  fs::remove(beside, error);
+  removeCompanions(beside);
   if (const int failed = createEmpty(beside); failed != 0) return createError(target, failed);
   auto lock = lockEmpty(beside);
   if (!lock) return lock.error();

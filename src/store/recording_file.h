@@ -4,47 +4,64 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "store/recording_wal.h"
 #include "store/writer_lock.h"
 
 namespace highwater::store {
 
-/// Removes a SQLite file's companions (-wal, -shm, -journal).
+/// Removes the files that SQLite keeps beside a database (-wal, -shm, -journal). Ignores errors.
 void removeCompanions(const std::filesystem::path& database);
-/// The name of a SQLite file's WAL.
-[[nodiscard]] std::filesystem::path walOf(const std::filesystem::path& database);
-/// The size of a SQLite file and its WAL; 0 where there is none.
+/// The size of a SQLite file and its write-ahead log (WAL), in bytes. A file that does not exist
+/// counts 0.
 [[nodiscard]] std::uint64_t sizeWithWal(const std::filesystem::path& database);
 
-/// The place of a recording while it is written, and the lock that says so. A new name is taken at
-/// once. Where a file is to be overwritten, the recording begins as a hidden file beside it,
-/// `.NAME.PID.new`, and takes the name in moveIntoPlace(): so the old file is lost only to a
-/// recording that holds something. Until then the old file is locked as well, so that no other
-/// writer takes its place.
+/// Copies a recording that nobody writes, with its WAL if it has one, over `to`. Fails with kFailed
+/// and the system's reason.
+[[nodiscard]] Result<void> copyRecording(const std::filesystem::path& from,
+                                         const std::filesystem::path& to);
+
+/// Checks the length of a recording's file name. Fails with kFailed if it is too long for the files
+/// that SQLite keeps beside it, whose names are longer.
+[[nodiscard]] Result<void> checkNameLength(const std::filesystem::path& path);
+
+/// The file of a recording while it is written, and the lock on it. If no file has the name, the
+/// recording has it from the start. If a file is to be overwritten, the recording begins as a
+/// hidden file beside it, `.NAME.PID.new`, and moveIntoPlace() gives it the name, so that a run
+/// which fails to start does not cost the old file. Until then the old file is locked too, so that
+/// no other writer takes its place.
 class RecordingFile {
  public:
-  /// Creates the empty file. kExists (also where it is being written), kNoPermission, or kFailed
-  /// with the reason.
+  /// Creates the empty file and locks it. Removes hidden files that killed writers of the same name
+  /// left behind. Fails with kExists if the file exists and `overwrite` is false, or if a process
+  /// writes it; with kNoPermission or kFailed if it cannot be created.
   [[nodiscard]] static Result<RecordingFile> create(const std::filesystem::path& path,
                                                     bool overwrite);
 
-  /// The name that was asked for; where the file is now.
+  /// The path that the caller of create() asked for.
   [[nodiscard]] const std::filesystem::path& target() const { return target_; }
+  /// The path of the file now: target(), or the hidden file before moveIntoPlace().
   [[nodiscard]] const std::filesystem::path& current() const { return current_; }
+  /// True if the file has the name that the caller of create() asked for.
   [[nodiscard]] bool inPlace() const { return target_ == current_; }
 
-  /// Replaces the old file. Precondition: no connection is open. Does nothing where in place.
-  /// kFailed, with where the recording is, where another file has come to the name meanwhile.
+  /// Gives the hidden file its name, and so replaces the old file. Does nothing if inPlace(). Fails
+  /// with kFailed if the name belongs to another file by now, if the write-ahead log is not empty,
+  /// or if the system refuses; the message names the hidden file. Precondition: no SQLite
+  /// connection to the file is open.
   [[nodiscard]] Result<void> moveIntoPlace();
-  /// Whether somebody deleted, moved or replaced the file: kNotFound with what happened to it.
+  /// Checks that the file still has its name. Fails with kNotFound if somebody deleted, moved or
+  /// replaced it; the message says which.
   [[nodiscard]] Result<void> checkPlace() const;
-  /// Whether what its name names now, if anything, is another file.
+  /// True if current() names another file by now.
   [[nodiscard]] bool isReplaced() const;
+  /// The lock that keeps other writers away from the file.
   [[nodiscard]] WriterLock& lock() { return lock_; }
   [[nodiscard]] const WriterLock& lock() const { return lock_; }
 
-  /// Removes the new file (never the old one, nor one that took its place) and its companions.
+  /// Removes the new file and its companions, but no other file that took its place.
   void remove() const;
-  /// Precondition: no connection is open.
+  /// Releases the locks on the new and the old file. Precondition: no SQLite connection to the file
+  /// is open.
   void release();
 
  private:

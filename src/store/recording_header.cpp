@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "store/format.h"
-#include "store/recording_file.h"
+#include "store/recording_wal.h"
 
 namespace highwater::store {
 namespace fs = std::filesystem;
@@ -17,8 +17,9 @@ namespace {
 // Offsets in the file's header: https://www.sqlite.org/fileformat.html
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeaderBytes = 100;
-constexpr std::size_t kPageSizeAt = 16, kPageCountAt = 28, kVersionAt = 60, kApplicationIdAt = 68;
-/// The writer's pages, the first of which has the text of its tables.
+constexpr std::size_t kPageSizeAt = 16, kReadVersionAt = 19, kPageCountAt = 28, kVersionAt = 60,
+                      kApplicationIdAt = 68;
+/// The size of the writer's pages. The first one holds the schema.
 constexpr std::size_t kFirstPageBytes = 4096;
 
 std::string quoted(const fs::path& path) {
@@ -77,14 +78,14 @@ std::string firstPage(const fs::path& path) {
   return bytes;
 }
 
-/// By the mark in the header, or by our own words behind it where the header is overwritten.
+/// True by the application id in the header or, if that is overwritten, by the schema behind it.
 bool isOurs(std::string_view page) {
   const bool marked = page.size() >= kApplicationIdAt + 4 &&
                       bigEndian(page, kApplicationIdAt) == std::uint32_t{kApplicationId};
   return marked || page.find(kCreateBatches) != std::string_view::npos;
 }
 
-/// The bytes that the header speaks of; 0 where it does not say.
+/// The size of the file by its header; 0 if the header is cut short.
 std::uint64_t promisedBytes(std::string_view page) {
   if (page.size() < kPageCountAt + 4) return 0;
   std::uint64_t pageSize = bigEndian(page, kPageSizeAt, 2);
@@ -125,13 +126,13 @@ Result<RecordingHeader> readHeader(const fs::path& path) {
     return damaged(path, "its header says format " + std::to_string(version) + ", there is 1 to " +
                              std::to_string(kFormatVersion));
   }
-  return RecordingHeader{version};
+  return RecordingHeader{version, page[kReadVersionAt] == 2};
 }
 
 std::string missingEnd(const fs::path& path) {
   std::error_code error;
   const std::uint64_t there = fs::file_size(path, error);
-  if (error || sizeWithWal(path) > there) return {};
+  if (error || hasWal(path)) return {};
   const std::uint64_t promised = promisedBytes(firstPage(path));
   return there < promised ? cutShort(there, promised) : std::string();
 }

@@ -6,23 +6,26 @@
 
 #include "core/result.h"
 
-/// What a recording says of itself before SQLite sees it. For the sources of store/ only.
+/// The header of a recording, read without SQLite. For the sources of store/ only.
 namespace highwater::store {
 
+/// What the SQLite header of a recording says.
 struct RecordingHeader {
   std::int32_t formatVersion = 0;  ///< 1 to kFormatVersion
+  bool inWalMode = false;          ///< it is being written, or its writer never closed it
 };
 
-/// Reads the first page. kNotFound, kNoPermission, kVersionMismatch, kMalformed: that tells what is
-/// no recording from one whose beginning is damaged or cut off.
+/// Reads the header of a recording. Fails with kNotFound or kNoPermission, with kVersionMismatch if
+/// the format is newer than this program, and with kMalformed if the file is no recording, or its
+/// beginning is damaged or cut off; the message says which.
 [[nodiscard]] Result<RecordingHeader> readHeader(const std::filesystem::path& path);
 
-/// Says how much of a file that is a recording by its header is missing at its end; empty where
-/// nothing is, and where there is a WAL, which may hold the rest.
+/// Describes how many bytes a recording lacks at its end, compared with the size in its header.
+/// Empty if it lacks none, or if it has a write-ahead log (WAL), which may hold them.
 [[nodiscard]] std::string missingEnd(const std::filesystem::path& path);
 
-/// What SQLite's "malformed" means for a file that is a recording by its header: that it is cut
-/// short, or the message itself.
+/// Makes the kMalformed error for a recording that SQLite could not read. Its text is missingEnd(),
+/// or `message` if the end is not missing.
 [[nodiscard]] Error damagedRecording(const std::filesystem::path& path, const std::string& message);
 
 }  // namespace highwater::store

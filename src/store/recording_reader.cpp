@@ -1,15 +1,16 @@
 #include "store/recording_reader.h"
 
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "core/frame_header.h"
 #include "store/batch_codec.h"
 #include "store/damage.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/recording_file.h"
 #include "store/recording_header.h"
+#include "store/recording_wal.h"
 #include "store/writer_lock.h"
 
 namespace highwater::store {
@@ -22,15 +23,28 @@ std::string quoted(const fs::path& path) {
 
 enum class As {
   kWhole,
+  kWithWalInMemory,  ///< the WAL's index in memory instead of in a -shm beside it; without locks
   kWithoutWal,
   kCutShort,  ///< SQLite refuses a file that lacks pages unless the schema counts as writable
 };
 
-/// Opens and reads the schema, which is where SQLite first looks at the file.
+const char* uriParameterOf(As as) {
+  if (as == As::kWithWalInMemory) return "vfs=unix-none";
+  return as == As::kWithoutWal ? "immutable=1" : nullptr;
+}
+
+/// Opens the file and reads its schema, which is where SQLite first looks at it.
 Result<Database> openHardened(const fs::path& path, As as) {
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, as == As::kWithoutWal);
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, uriParameterOf(as));
   if (!database) return database;
   harden(database->handle());
+  // A reader that believes to be alone would write the WAL into the file, and remove it.
+  sqlite3_db_config(database->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (as == As::kWithWalInMemory) {
+    if (auto done = database->execute("PRAGMA locking_mode = EXCLUSIVE"); !done) {
+      return done.error();
+    }
+  }
   if (as == As::kCutShort) {
     // Nothing can be written all the same: the file is open for reading only.
     sqlite3_db_config(database->handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
@@ -43,12 +57,30 @@ Result<Database> openHardened(const fs::path& path, As as) {
   const Result<std::string> schema =
       database->value("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'batches'");
   if (!schema) return schema.error();
-  // Nothing but our own table: no view, no virtual table, no computed column.
+  // Exactly our schema: no view, no virtual table, no computed column.
   if (schema->empty()) return Error{ErrorCode::kMalformed, "its table \"batches\" is missing"};
   if (*schema != kCreateBatches) {
     return Error{ErrorCode::kMalformed, "its table \"batches\" is of another form"};
   }
   return database;
+}
+
+/// Whether the end of the stream is in the file: this row is committed together with its frame.
+bool hasRunEnd(Database& database) {
+  const auto ended = database.value("SELECT 1 FROM run WHERE key = 'ended'");
+  return ended && !ended->empty();
+}
+
+std::string walUnread(const fs::path& path, const Error& error) {
+  return "its WAL \"" + walOf(path).string() + "\" could not be read (" + error.message +
+         "): the end of the recording, which is in it, is missing";
+}
+
+std::string walGone(const fs::path& path) {
+  return "it was not closed after its run, and its WAL is not beside it: the end of the recording "
+         "may be missing, unless another program has written it into the file; if the file was "
+         "moved, move \"" +
+         walOf(path).filename().string() + "\" as well";
 }
 
 }  // namespace
@@ -63,27 +95,49 @@ struct RecordingReader::Impl {
   Database database;
   std::int32_t formatVersion;
   bool beingWritten;
-  bool withoutWal;
+  bool walUnread;
+  std::vector<std::string> lostEnd;  ///< what is missing with the WAL, one message each
 };
 
 Result<RecordingReader> RecordingReader::open(const fs::path& path) {
   const auto header = readHeader(path);
   if (!header) return header.error();
-  // Before anything is read: a run that ends meanwhile is not taken for one that was killed.
+  // Before anything is read: a run that ends meanwhile must not look like one that was killed.
   const bool beingWritten = isBeingWritten(path);
+  // Before SQLite opens the file, for it creates an empty WAL.
+  const bool withWal = hasWal(path);
+  std::vector<std::string> lostEnd;
+  if (header->inWalMode && !beingWritten) {
+    if (std::string damage = findWalDamage(path); !damage.empty()) {
+      lostEnd.push_back(std::move(damage));
+    }
+  }
   Result<Database> database = openHardened(path, As::kWhole);
-  // The WAL that a killed run left needs a -shm beside it, which a read-only folder does not allow:
-  // then what was checkpointed is what can be read.
-  const bool withoutWal = !database && database.error().code != ErrorCode::kMalformed;
-  if (withoutWal) database = openHardened(path, As::kWithoutWal);
+  const auto cannotMakeShm = [&] {
+    return !database && database.error().code != ErrorCode::kMalformed;
+  };
+  // SQLite keeps the index of a WAL in a -shm file, which neither a read-only folder nor a full
+  // disk allows. Without locks only where nobody writes.
+  if (cannotMakeShm() && withWal && !beingWritten) {
+    database = openHardened(path, As::kWithWalInMemory);
+  }
+  const bool immutable = cannotMakeShm();
+  if (immutable) {
+    if (withWal) lostEnd.push_back(walUnread(path, database.error()));
+    database = openHardened(path, As::kWithoutWal);
+  }
   if (!database && !missingEnd(path).empty()) database = openHardened(path, As::kCutShort);
   if (!database) {
     const Error& error = database.error();
     if (error.code == ErrorCode::kMalformed) return damagedRecording(path, error.message);
     return Error{error.code, "cannot open " + quoted(path) + ": " + error.message};
   }
-  return RecordingReader(std::make_unique<Impl>(
-      Impl{path, std::move(*database), header->formatVersion, beingWritten, withoutWal}));
+  if (header->inWalMode && !beingWritten && !withWal && !hasRunEnd(*database)) {
+    lostEnd.push_back(walGone(path));
+  }
+  return RecordingReader(
+      std::make_unique<Impl>(Impl{path, std::move(*database), header->formatVersion, beingWritten,
+                                  immutable && withWal, std::move(lostEnd)}));
 }
 
 RecordingReader::RecordingReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -132,14 +186,14 @@ bool RecordingReader::beingWritten() const {
 }
 
 std::vector<std::string> RecordingReader::findDamage() const {
-  // A file whose newest pages are in a WAL that cannot be read need not be whole.
-  std::error_code ignored;
-  if (impl_->withoutWal && sizeWithWal(impl_->path) > fs::file_size(impl_->path, ignored)) {
-    return {};
-  }
-  std::vector<std::string> damage = store::findDamage(impl_->database, impl_->formatVersion);
+  std::vector<std::string> damage = impl_->lostEnd;
+  // A file whose newest pages are in a WAL that was not read need not be whole.
+  if (impl_->walUnread) return damage;
   if (std::string missing = missingEnd(impl_->path); !missing.empty()) {
-    damage.insert(damage.begin(), std::move(missing));
+    damage.push_back(std::move(missing));
+  }
+  for (std::string& each : store::findDamage(impl_->database, impl_->formatVersion)) {
+    damage.push_back(std::move(each));
   }
   return damage;
 }

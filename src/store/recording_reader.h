@@ -12,28 +12,34 @@
 
 namespace highwater::store {
 
-/// Reads a recording. It treats the file as hostile: defensive mode, no trusted schema, limits on
-/// every size. What the frames say is judged by wire/, not here.
+/// Reads a recording. The file may be hostile: SQLite runs in defensive mode, does not trust the
+/// schema, and every size has a limit. The frames' contents are not checked here but in wire/.
 class RecordingReader {
  public:
-  /// kNotFound, kNoPermission, kMalformed (not a recording, or one that is damaged from its
-  /// beginning on), kVersionMismatch (a newer format). A file that a killed run left behind opens,
-  /// with everything that was committed; one that is cut short, with what is there.
+  /// Opens a recording. Also opens what can still be read of a damaged one: the file of a killed
+  /// run with its write-ahead log (WAL), also in a read-only folder, and the beginning of a file
+  /// that is cut short. Fails with kNotFound or kNoPermission, with kVersionMismatch if the format
+  /// is newer than this program, and with kMalformed if the file is no recording or its beginning
+  /// is damaged.
   [[nodiscard]] static Result<RecordingReader> open(const std::filesystem::path& path);
   RecordingReader(RecordingReader&&) noexcept;
   RecordingReader& operator=(RecordingReader&&) noexcept;
   ~RecordingReader();
 
-  /// Calls `visit` for each frame in the order they came, until one returns an error, which is
-  /// returned. The frame is aligned to 8 bytes and valid during the call.
+  /// Calls `visit` for each frame (encoded message), in the order of the stream. Ends at the first
+  /// error that `visit` returns, and returns it. A frame is aligned to 8 bytes and valid only
+  /// during the call. Fails with kMalformed if a batch of frames is damaged.
   [[nodiscard]] Result<void> forEachFrame(
       const std::function<Result<void>(std::span<const std::uint8_t>)>& visit) const;
 
-  /// Whether a running process wrote it when it was opened.
+  /// True if a running process was writing the recording when it was opened.
   [[nodiscard]] bool beingWritten() const;
-  /// What is wrong with its tables, a line each: see store/damage.h. Reads the whole file.
+  /// Finds what is missing or damaged, and returns one message for each: the recording's end is in
+  /// a write-ahead log (WAL) that is absent, damaged or unreadable; the file is cut short; a table
+  /// is damaged. Empty if the recording is sound. Reads the whole file.
   [[nodiscard]] std::vector<std::string> findDamage() const;
 
+  /// The size of the file and its write-ahead log (WAL), in bytes.
   [[nodiscard]] std::uint64_t fileBytes() const;
 
  private:

@@ -1,7 +1,6 @@
 #include "store/recording_tables.h"
 
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <string>
 
 #include "core/names.h"
@@ -9,19 +8,6 @@
 #include "store/format.h"
 
 namespace highwater::store {
-namespace {
-
-double toMs(std::int64_t ns) {
-  return static_cast<double>(ns) / kNsPerMs;
-}
-
-double busyShare(const PendingBatch& batch, std::int64_t busyNs) {
-  const std::int64_t lengthNs = batch.completeUpToNs - batch.fromNs;
-  if (lengthNs <= 0) return std::numeric_limits<double>::quiet_NaN();
-  return std::min(static_cast<double>(busyNs) / static_cast<double>(lengthNs), 1.0);
-}
-
-}  // namespace
 
 Result<void> RecordingTables::create(Database& database) {
   const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
@@ -30,18 +16,17 @@ Result<void> RecordingTables::create(Database& database) {
     if (auto done = database.execute(sql); !done) return done;
   }
   for (const TableFormat& table : kTables) {
+    if (table.until < kFormatVersion) continue;
     if (auto done = database.execute(table.create); !done) return done;
   }
   return database.execute("COMMIT");
 }
 
 Result<void> RecordingTables::prepare(Database& database) {
-  db_ = database.handle();
   const std::pair<Statement*, const char*> statements[] = {
       {&batch_,
        "INSERT INTO batches (first_ns, last_ns, kinds, frames, raw_bytes, data)"
        " VALUES (?, ?, ?, ?, ?, ?)"},
-      {&summary_, "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)"},
       {&run_, "INSERT OR REPLACE INTO run VALUES (?, ?)"},
       {&step_, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&deviceSpan_, "UPDATE steps SET device_ms = ? WHERE step = ?"},
@@ -60,11 +45,10 @@ Result<void> RecordingTables::prepare(Database& database) {
 }
 
 void RecordingTables::release() {
-  for (Statement* statement : {&batch_, &summary_, &run_, &step_, &deviceSpan_, &marker_,
-                               &fallback_, &syncPoint_, &phaseMemory_, &acceptance_}) {
+  for (Statement* statement : {&batch_, &run_, &step_, &deviceSpan_, &marker_, &fallback_,
+                               &syncPoint_, &phaseMemory_, &acceptance_}) {
     *statement = Statement();
   }
-  db_ = nullptr;
 }
 
 Result<void> RecordingTables::setRunValue(std::string_view key, std::string_view value) {
@@ -78,31 +62,7 @@ Result<void> RecordingTables::write(const PendingBatch& batch,
       !done) {
     return done;
   }
-  if (auto done = writeSummaries(batch, sqlite3_last_insert_rowid(db_)); !done) return done;
   return writeRows(batch);
-}
-
-Result<void> RecordingTables::writeSummaries(const PendingBatch& batch, std::int64_t batchId) {
-  const std::pair<std::string_view, const SeriesSummary*> series[] = {
-      {"current_bytes", &batch.current},
-      {"driver_bytes", &batch.driver},
-      {"recommended_bytes", &batch.recommended},
-      {"footprint_bytes", &batch.footprint},
-      {"step_ms", &batch.stepMs},
-      {"tokens_per_s", &batch.tokensPerS}};
-  for (const auto& [name, s] : series) {
-    if (s->empty()) continue;
-    if (auto done = summary_.run(batchId, name, s->min, s->max, s->last); !done) return done;
-  }
-  const std::pair<std::string_view, std::int64_t> lanes[] = {{"phases_busy", batch.phasesNs},
-                                                             {"sync_busy", batch.syncNs},
-                                                             {"fallback_busy", batch.fallbackNs}};
-  for (const auto& [name, busyNs] : lanes) {
-    const double share = busyShare(batch, busyNs);
-    if (std::isnan(share)) continue;
-    if (auto done = summary_.run(batchId, name, share, share, share); !done) return done;
-  }
-  return {};
 }
 
 Result<void> RecordingTables::writeRows(const PendingBatch& batch) {

@@ -8,29 +8,35 @@
 
 namespace highwater::store {
 
-/// Puts batches into the tables of a recording.
+/// Writes batches of messages into the tables of a recording. Its methods fail with the errors of
+/// databaseError().
 class RecordingTables {
  public:
-  /// Creates them in an empty database, with the marks of a recording in its header.
+  /// Creates the tables in an empty database, and marks the file as a recording in its header.
+  /// Fails with the errors of databaseError().
   [[nodiscard]] static Result<void> create(Database& database);
 
-  /// Prepares for `database`, which must stay open until the next prepare() or release().
+  /// Prepares the SQL statements that the other methods use. `database` must stay open until the
+  /// next prepare() or release(). Fails with the errors of databaseError().
   [[nodiscard]] Result<void> prepare(Database& database);
+  /// Frees the SQL statements, so that the database can be closed.
   void release();
 
-  /// One row in `batches`, with the rows made from it. Within the caller's transaction.
+  /// Inserts a row into the table `batches` and the batch's events into the other tables.
+  /// `packedFrames` are the batch's frames, compressed. Fails with the errors of databaseError().
+  /// Precondition: prepare() has succeeded and a transaction has begun.
   [[nodiscard]] Result<void> write(const PendingBatch& batch,
                                    std::span<const std::uint8_t> packedFrames);
+  /// Writes a row of the table `run`, in place of a row with the same key. Fails with the errors of
+  /// databaseError().
   [[nodiscard]] Result<void> setRunValue(std::string_view key, std::string_view value);
 
  private:
-  [[nodiscard]] Result<void> writeSummaries(const PendingBatch& batch, std::int64_t batchId);
   [[nodiscard]] Result<void> writeRows(const PendingBatch& batch);
 
-  sqlite3* db_ = nullptr;
   DefinitionTable definitions_;
-  Statement batch_, summary_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_,
-      phaseMemory_, acceptance_;
+  Statement batch_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_, phaseMemory_,
+      acceptance_;
 };
 
 }  // namespace highwater::store

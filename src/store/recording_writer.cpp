@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "core/frame_header.h"
 #include "core/units.h"
+#include "core/version.h"
 #include "store/batch_codec.h"
+#include "store/checksums.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/pending_batch.h"
@@ -30,7 +34,7 @@ std::size_t bytesOf(const Batches& batches) {
   return sum;
 }
 
-/// The WAL lets a commit cost no wait for the disk, and people read the file meanwhile.
+/// With a WAL a commit does not wait for the disk, and the file can be read while it is written.
 Result<void> enterWalMode(Database& database) {
   return database.execute(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
@@ -49,24 +53,26 @@ struct RecordingWriter::Impl {
   Impl(RecordingFile recordingFile, const WriterOptions& writerOptions)
       : options(writerOptions), file(std::move(recordingFile)) {}
 
-  // Called by the owner.
+  // Called on the owner's thread.
   Result<void> start();
   void take(std::span<const std::uint8_t> frame, const Message& message);
   Result<void> close();
   void discard();
   std::string errorText() const;
 
-  // Called by the writer's thread; afterwards, by the owner.
+  // Called on the writer's thread, and on the owner's once that has ended.
   void loop();
   std::optional<Clock::time_point> nextDue() const;  ///< with the mutex held
   void write(const Batches& batches);
   Result<void> writeAll(const Batches& batches);
+  void rollBack();
   Result<void> openTables();
   Result<void> moveIntoPlace();
   void checkpoint();
   void watchFile();
   void checkPlace();
   Result<void> finish();
+  Result<void> writeEnd();
   void leaveWalAndClose();
   void sayWhatIsInTheWal();
   void checkWhatWasTouched();
@@ -80,7 +86,7 @@ struct RecordingWriter::Impl {
   BatchPacker packer;
   bool diskFailed = false;
   bool touched = false;   ///< somebody else wrote into the file
-  bool walStays = false;  ///< what is in the WAL could not be brought into the file
+  bool walStays = false;  ///< the last checkpoint failed: the end of the recording is in the WAL
   std::uint64_t dropped = 0;
   std::uint64_t framesWritten = 0;
   bool checkpointNeeded = false;
@@ -88,13 +94,12 @@ struct RecordingWriter::Impl {
   std::thread thread;
   std::atomic<std::uint64_t> bytesWritten{0};
 
-  mutable std::mutex mutex;  ///< of what follows
+  mutable std::mutex mutex;  ///< protects all members below
   std::condition_variable wake;
   Batches queue;
-  std::size_t queuedBytes = 0;  ///< also those that are being written
-  Clock::time_point oldest;     ///< when the first frame of the queue came
-  std::int64_t completeUpToNs = 0;
-  bool cut = false;  ///< frames were lost: only the end of the run is still taken
+  std::size_t queuedBytes = 0;  ///< with those that are being written
+  Clock::time_point oldest;     ///< when the first frame of the queue was taken
+  bool cut = false;             ///< frames were lost: only the end of the run is still taken
   std::uint64_t lostFrames = 0;
   bool closing = false;
   bool closed = false;
@@ -105,10 +110,11 @@ Result<void> RecordingWriter::Impl::start() {
   Result<Database> opened = openForWriting(file.current());
   if (!opened) return opened.error();
   database.emplace(std::move(*opened));
-  // Before the WAL: the header must say what the file is from the first moment on.
+  // Before WAL mode, so that the header in the file itself says what it is from the beginning.
   if (auto done = RecordingTables::create(*database); !done) return done;
   if (auto done = openTables(); !done) return done;
-  if (auto done = tables.setRunValue("highwater_version", HIGHWATER_VERSION); !done) return done;
+  if (auto done = tables.setRunValue("highwater_version", std::string_view(kVersion)); !done)
+    return done;
   bytesWritten = sizeWithWal(file.current());
   thread = std::thread([this] { loop(); });
   return {};
@@ -133,7 +139,7 @@ void RecordingWriter::Impl::take(std::span<const std::uint8_t> frame, const Mess
     cut = true;
     if (!firstError) {
       firstError = failure("the disk is too slow: " + formatBytes(queuedBytes) +
-                           " wait for it, and what follows is not recorded");
+                           " wait to be written, and the rest of the run is not recorded");
     }
   }
   if (cut && (!isEnd || frameSize(frame) != frame.size())) {
@@ -144,19 +150,16 @@ void RecordingWriter::Impl::take(std::span<const std::uint8_t> frame, const Mess
   if (first) oldest = Clock::now();
   if (first || queue.back().frames.size() >= kFullBatchBytes) {
     queue.emplace_back();
-    queue.back().fromNs = queue.back().completeUpToNs = completeUpToNs;
   }
   PendingBatch& batch = queue.back();
   batch.add(frame, message);
-  completeUpToNs = batch.completeUpToNs;
   queuedBytes += frame.size();
   if (first || batch.frames.size() >= kFullBatchBytes) wake.notify_one();
 }
 
 std::optional<Clock::time_point> RecordingWriter::Impl::nextDue() const {
-  // Half of the time that may be lost to a kill is for waiting, half for the writing itself.
   std::optional<Clock::time_point> due;
-  if (!queue.empty()) due = oldest + options.commitEvery / 2;
+  if (!queue.empty()) due = oldest + options.commitEvery;
   if (checkpointNeeded) {
     const auto checkpoint = lastCheckpoint + options.checkpointEvery;
     due = std::min(due.value_or(checkpoint), checkpoint);
@@ -168,7 +171,7 @@ void RecordingWriter::Impl::loop() {
   std::unique_lock lock(mutex);
   for (;;) {
     const bool full = !queue.empty() && queue.front().frames.size() >= kFullBatchBytes;
-    const bool late = !queue.empty() && Clock::now() >= oldest + options.commitEvery / 2;
+    const bool late = !queue.empty() && Clock::now() >= oldest + options.commitEvery;
     if (!queue.empty() && (closing || full || late)) {
       const Batches batches = std::exchange(queue, {});
       lock.unlock();
@@ -191,7 +194,7 @@ void RecordingWriter::Impl::loop() {
 
 void RecordingWriter::Impl::checkpoint() {
   watchFile();
-  // Passive: never waits for somebody who reads the file; what stays is for the next time.
+  // Passive: does not wait for readers; what they still need is left to the next checkpoint.
   sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
   file.lock().remember();
@@ -200,8 +203,8 @@ void RecordingWriter::Impl::checkpoint() {
   bytesWritten = sizeWithWal(file.current());
 }
 
-/// Of a file that was deleted nothing would stay. One that was moved is written to its end and may
-/// come back until then, unless its name is taken: only finish() speaks of it.
+/// A deleted file is an error at once, for nothing of it would stay. A moved one is written to its
+/// end and may come back until then, unless its name is taken: finish() reports it.
 void RecordingWriter::Impl::watchFile() {
   touched = touched || file.lock().isTouched();
   const bool deleted = file.lock().isDeleted();
@@ -220,7 +223,7 @@ void RecordingWriter::Impl::write(const Batches& batches) {
   };
   if (diskFailed) return lose();
   if (auto done = writeAll(batches); !done) {
-    if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
+    rollBack();
     writeFailed(done.error());
     return lose();
   }
@@ -231,6 +234,10 @@ void RecordingWriter::Impl::write(const Batches& batches) {
     if (auto done = moveIntoPlace(); !done) writeFailed(done.error());
   }
   bytesWritten = sizeWithWal(file.current());
+}
+
+void RecordingWriter::Impl::rollBack() {
+  if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
 }
 
 Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
@@ -263,22 +270,23 @@ void RecordingWriter::Impl::leaveWalAndClose() {
   if (!database) return;
   const int emptied = sqlite3_wal_checkpoint_v2(database->handle(), nullptr,
                                                 SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-  // Refused while somebody reads the file: then the last reader to close it removes the WAL.
+  // Busy while somebody reads the file: then the WAL stays, and is read with it.
   walStays = emptied != SQLITE_OK && emptied != SQLITE_BUSY;
   const bool inPlace = file.lock().isAt(file.current());
   if (inPlace) (void)database->execute("PRAGMA journal_mode = DELETE");
   database.reset();
-  // Of a file that was moved, SQLite leaves them; where another has its name, they are that one's.
+  // SQLite leaves those of a file that was moved. If its name is taken, they belong to the new
+  // file.
   if (!inPlace && !file.isReplaced() && emptied == SQLITE_OK) removeCompanions(file.current());
 }
 
-/// Where the disk refused the last checkpoint, the recording is two files.
+/// If the last checkpoint failed, the recording is two files.
 void RecordingWriter::Impl::sayWhatIsInTheWal() {
   const std::filesystem::path wal = walOf(file.current());
   std::error_code error;
   const auto bytes = std::filesystem::file_size(wal, error);
   if (!walStays || error || bytes == 0 || file.isReplaced()) return;
-  const std::string what = "its end is in \"" + wal.string() + "\"; keep both";
+  const std::string what = "its end is in \"" + wal.string() + "\"; keep both files";
   const std::lock_guard lock(mutex);
   if (firstError) {
     firstError->message += "; " + what;
@@ -288,8 +296,7 @@ void RecordingWriter::Impl::sayWhatIsInTheWal() {
   }
 }
 
-/// What somebody else wrote may be harmless (a checkpoint of theirs), so the file is asked. Only
-/// then: that reads all of it.
+/// Reads the file back if another process wrote into it, which may be harmless (a checkpoint).
 void RecordingWriter::Impl::checkWhatWasTouched() {
   if (!touched || diskFailed || !file.lock().isAt(file.current())) return;
   const auto said = [this](const std::string& why) {
@@ -310,22 +317,27 @@ void RecordingWriter::Impl::checkWhatWasTouched() {
   }
 }
 
+Result<void> RecordingWriter::Impl::writeEnd() {
+  std::uint64_t lost = 0;
+  {
+    const std::lock_guard lock(mutex);
+    lost = lostFrames;
+  }
+  if (auto done = database->execute("BEGIN IMMEDIATE"); !done) return done;
+  if (auto done = tables.setRunValue("dropped_events", std::to_string(dropped)); !done) return done;
+  if (auto done = tables.setRunValue("lost_frames", std::to_string(lost)); !done) return done;
+  if (auto done = writeChecksums(*database); !done) return done;
+  return database->execute("COMMIT");
+}
+
 Result<void> RecordingWriter::Impl::finish() {
   watchFile();
   checkPlace();
   if (!diskFailed) {
-    std::uint64_t lost = 0;
-    {
-      const std::lock_guard lock(mutex);
-      lost = lostFrames;
+    if (auto done = writeEnd(); !done) {
+      rollBack();
+      writeFailed(done.error());
     }
-    const auto put = [this](std::string_view key, std::uint64_t value) {
-      if (auto done = tables.setRunValue(key, std::to_string(value)); !done) {
-        writeFailed(done.error());
-      }
-    };
-    put("dropped_events", dropped);
-    put("lost_frames", lost);
   }
   leaveWalAndClose();
   if (!diskFailed) {
@@ -387,6 +399,8 @@ std::string RecordingWriter::Impl::errorText() const {
 
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::filesystem::path& path,
                                                                  const WriterOptions& options) {
+  // The default action ends the process: https://man7.org/linux/man-pages/man2/setrlimit.2.html
+  std::signal(SIGXFSZ, SIG_IGN);
   Result<RecordingFile> file = RecordingFile::create(path, options.overwrite);
   if (!file) return file.error();
   auto impl = std::make_unique<Impl>(std::move(*file), options);

@@ -13,51 +13,59 @@
 
 namespace highwater::store {
 
+/// Settings of a RecordingWriter.
 struct WriterOptions {
   bool overwrite = false;
-  std::chrono::milliseconds commitEvery{250};
-  std::chrono::milliseconds checkpointEvery{2000};
-  std::size_t maxQueuedBytes = 256u << 20;  ///< a disk that falls behind by more loses the rest
+  std::chrono::milliseconds commitEvery{50};  ///< how long a frame waits for others before a commit
+  std::chrono::milliseconds checkpointEvery{2000};  ///< how often the WAL goes into the file
+  std::size_t maxQueuedBytes = 256u << 20;          ///< of frames that wait for the disk
 };
 
-/// Writes a recording: a SQLite file with the validated frames as they came, in zstd batches, and
-/// small tables for people (store/format.h). A thread of its own does the work; take() only queues,
-/// and never blocks on the disk. Whatever was taken more than `commitEvery` ago survives a kill of
-/// this process.
+/// Writes a recording (store/format.h) on a thread of its own. take() only queues and never waits
+/// for the disk. Frames taken more than 250 ms ago survive a kill of this process
+/// (tests/reliability).
 ///
-/// After an error of the disk nothing more is written, and once the queue was full nothing but the
-/// end of the run: a stream with a hole in it could not be read. What is lost is counted in
-/// errorText().
+/// A disk error ends the recording. If the queue exceeds `maxQueuedBytes`, only the end of the run
+/// is still recorded, since a stream with a hole in it could not be read. errorText() counts the
+/// frames that were lost. The writer ignores SIGXFSZ, so that the limit of a file's size is an
+/// error as well.
 ///
-/// With `overwrite`, an old file stays as it is until the new run has begun a step (or close()
-/// comes): until then the recording is a hidden file beside it, which discard() removes.
+/// With `overwrite`, an existing file stays as it is until the new run has begun a step, or until
+/// close(). Until then the recording is a hidden file beside it, which discard() removes.
 ///
-/// Other writers are kept away by a lock (store/writer_lock.h). A file that is deleted, replaced or
-/// overwritten all the same is an error, found at the next checkpoint or by close() at the latest.
-/// One that is moved is written to its end: an error of close(), unless it is back by then.
+/// A lock (store/writer_lock.h) keeps other writers away. If the file is nevertheless deleted,
+/// replaced or overwritten, that is an error, found at the next checkpoint or by close() at the
+/// latest. A file that is moved is written to its end; unless it is back in its place by then,
+/// close() returns an error.
 class RecordingWriter final : public MessageSink {
  public:
-  /// Creates the file. kExists where there is one and `overwrite` is off, and where a running
-  /// process writes it; kNoPermission, kFailed.
+  /// Creates the file and starts the writer's thread. Fails with kExists if the file exists and
+  /// `overwrite` is false, or if a process writes it; with kNoPermission or kFailed if it cannot be
+  /// created.
   [[nodiscard]] static Result<std::unique_ptr<RecordingWriter>> create(
       const std::filesystem::path& path, const WriterOptions& options = {});
   ~RecordingWriter() override;  ///< closes, ignoring errors
 
-  /// A frame that is none (its prefix disagrees with its size) is an error, and ends the recording
-  /// as a full queue does.
+  /// Queues a message's frame for writing; never waits for the disk. Errors appear in errorText()
+  /// and in the result of close(). A frame whose prefix disagrees with its size is an error that
+  /// ends the recording.
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
-  /// Writes what is queued, and closes the file without a WAL beside it. The first error of the
-  /// writer's thread, if there was one (disk full, …), which names a WAL that had to stay;
-  /// kNotFound where the file is gone.
+  /// Writes all queued frames and closes the file; the write-ahead log (WAL) beside it is then
+  /// gone. Waits for the disk. Fails with the first error of the whole recording, if there was one;
+  /// the message names a WAL that had to stay. Fails with kNotFound if the file is gone.
   [[nodiscard]] Result<void> close();
-  /// Closes and removes the file: for a run that never began.
+  /// Closes and removes the file, for a run that never began. An old file that was to be
+  /// overwritten stays.
   void discard();
 
-  /// Size of the file and its WAL, as of the last commit.
+  /// The size of the file and its write-ahead log (WAL) in bytes, as of the last commit.
   [[nodiscard]] std::uint64_t bytesWritten() const;
-  /// The first error so far, empty where none: shown while the run goes on.
+  /// The message of the first error so far, with the number of frames lost; empty if there is none.
+  /// Any thread may call it.
   [[nodiscard]] std::string errorText() const;
+  /// The path that was given to create(). A recording that overwrites a file has it only after the
+  /// run's first step.
   [[nodiscard]] const std::filesystem::path& path() const;
 
  private:

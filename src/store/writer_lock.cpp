@@ -13,8 +13,8 @@ namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
 
-// Of the open file and not of the process where there is such a lock: then no other descriptor that
-// this process closes takes it away.
+// A lock of the open file where there is one: a lock of the process is dropped when the process
+// closes any descriptor of the file.
 #ifdef F_OFD_SETLK
 constexpr int kSetLock = F_OFD_SETLK;
 constexpr int kGetLock = F_OFD_GETLK;
@@ -44,7 +44,7 @@ Error openError(const fs::path& path, int error) {
 }  // namespace
 
 bool isBeingWritten(const fs::path& path) {
-  // To open a device or a FIFO may do something.
+  // Opening a device or a FIFO can have effects.
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -82,7 +82,7 @@ Result<WriterLock> WriterLock::take(const fs::path& path) {
   struct flock claim = wholeClaim();
   const bool refused = ::fcntl(lock.descriptor_, kSetLock, &claim) != 0;
   if (refused && (errno == EAGAIN || errno == EACCES)) return beingWritten(path);
-  // Whoever held it until now may have put another file here.
+  // Its last holder may have put another file here.
   if (!lock.isAt(path)) return beingWritten(path);
   return lock;
 }

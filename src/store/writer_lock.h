@@ -6,19 +6,19 @@
 
 namespace highwater::store {
 
-/// True where a running process holds a WriterLock on the file. Takes nothing and waits for nobody;
-/// opens nothing but regular files.
+/// True if a running process is writing the recording `path`, that is, holds a WriterLock on it.
+/// Does not wait. False if the file cannot be opened or is no regular file.
 [[nodiscard]] bool isBeingWritten(const std::filesystem::path& path);
 
-/// What a second writer is told.
+/// Makes the kExists error that says that another process is writing the recording `path`.
 [[nodiscard]] Error beingWritten(const std::filesystem::path& path);
 
-/// Says to every process that a file is being written: a lock on one byte of it, beyond those that
-/// SQLite uses (https://www.sqlite.org/src/file/src/os.h, PENDING_BYTE), which the system takes
-/// back when the process ends, however it ends. Also knows the file itself, whatever happens to its
-/// name.
+/// Tells every process that a file is being written: a lock on one byte of it, beyond those that
+/// SQLite uses (https://www.sqlite.org/src/file/src/os.h, PENDING_BYTE). The system releases it
+/// when the process ends, however it ends. Also identifies the file by itself when its name
+/// changes.
 ///
-/// Closing any descriptor of a file drops SQLite's own locks of this process on it: release this
+/// Closing any descriptor of a file drops SQLite's own locks of this process on it, so release this
 /// after the connection is closed.
 class WriterLock {
  public:
@@ -27,20 +27,22 @@ class WriterLock {
   WriterLock& operator=(WriterLock&& other) noexcept;
   ~WriterLock();
 
-  /// kExists (see beingWritten()) where somebody has it, also within this process; kFailed and
-  /// kNoPermission where the file cannot be opened. On a file system without locks nobody has it.
+  /// Locks an existing file. Does not wait. Fails with kExists if it is locked already, also by
+  /// this process; with kFailed or kNoPermission if the file cannot be opened. Succeeds without a
+  /// lock on a file system that has none.
   [[nodiscard]] static Result<WriterLock> take(const std::filesystem::path& path);
+  /// Releases the lock. Does nothing if there is none.
   void release();
 
-  /// Whether `path` names the locked file; false where nothing is locked. Where the folder may not
-  /// be looked into, it is taken to.
+  /// True if `path` names the locked file, or if its folder may not be searched. False if nothing
+  /// is locked.
   [[nodiscard]] bool isAt(const std::filesystem::path& path) const;
-  /// Whether the locked file has no name any more.
+  /// True if the locked file has no name any more.
   [[nodiscard]] bool isDeleted() const;
 
-  /// Keeps time of change and size of the file, for isTouched().
+  /// Remembers the file's modification time and size, with which isTouched() compares.
   void remember();
-  /// Whether the file was written since remember().
+  /// True if the file's modification time or size has changed since remember().
   [[nodiscard]] bool isTouched() const;
 
  private:

@@ -5,6 +5,7 @@
 
 namespace highwater::views {
 
+/// The line icons of buttons and actions.
 enum class Icon {
   kRun,
   kPause,
@@ -17,7 +18,7 @@ enum class Icon {
   kDropDown,
 };
 
-/// The program's own: memory as a wave under its high-water line.
+/// The icon of the program: memory as a wave under its high-water line.
 [[nodiscard]] QIcon applicationIcon();
 
 /// A line icon of 16 × 16 in one colour, drawn at any resolution.

@@ -4,7 +4,7 @@
 #include <QFile>
 #include <QWidget>
 
-/// A static library's resources must be asked for; the macro wants the global namespace.
+/// Registers the resources of this static library. The macro requires the global namespace.
 static void initResources() {
   Q_INIT_RESOURCE(highwater);
 }

@@ -10,7 +10,7 @@ class QWidget;
 
 namespace highwater::views {
 
-/// The colours of the window. Data keeps its hue in both themes; what lies around it does not.
+/// The colours of the window. The colours of data have the same hue in both themes.
 struct Theme {
   bool isDark = true;
 
@@ -27,23 +27,33 @@ struct Theme {
   QColor blue, sky, green, yellow, orange, vermillion, purple, grey;
   QColor orangeText, vermillionText;
 
+  /// The dark theme.
   [[nodiscard]] static const Theme& dark();
+  /// The light theme.
   [[nodiscard]] static const Theme& light();
-  /// The theme that a widget's palette belongs to, told by the lightness of its window colour. A
-  /// widget that asks while painting follows a change of the application's palette by itself.
+  /// Returns the theme of a widget's palette, by the lightness of its text; that of the application
+  /// for nullptr. A widget that calls this while painting follows changes of the application's
+  /// palette.
   [[nodiscard]] static const Theme& of(const QWidget* widget);
 
+  /// The colour of a phase of a training step.
   [[nodiscard]] QColor phase(events::Phase phase) const;
+  /// The application's palette in the colours of this theme.
   [[nodiscard]] QPalette palette() const;
-  /// The application's style sheet: what a palette cannot say (borders, heights, radii).
+  /// The application's style sheet, for what a palette does not cover: borders, heights, radii.
+  /// Empty if the resource is missing.
   [[nodiscard]] QString styleSheet() const;
 };
 
-/// The application's font at a size in logical pixels.
+/// Returns the application's font at a size in logical pixels, with digits of equal width from Qt
+/// 6.7 on.
 [[nodiscard]] QFont textFont(int pixels, bool semibold = false);
 
+/// The font size of captions and labels, in logical pixels.
 inline constexpr int kSmallText = 11;
+/// The normal font size of the window, in logical pixels.
 inline constexpr int kText = 12;
+/// The font size of the most important values, in logical pixels.
 inline constexpr int kKeyText = 18;
 
 }  // namespace highwater::views

@@ -7,20 +7,21 @@
 #include "core/messages.h"
 #include "core/result.h"
 
-/// Messages to frames and back. Decoding verifies a frame's bounds and form; whether it makes sense
-/// is the Validator's question.
+/// Messages to frames and back. Decoding checks the bounds and the form of a frame; the Validator
+/// checks what it says.
 namespace highwater::wire {
 
-/// One whole frame, prefix included. The storage is aligned for the structs inside.
+/// The bytes of one frame (an encoded message), with the prefix that holds its size. A vector's
+/// storage is aligned as the structs in a frame need it.
 using FrameBytes = std::vector<std::uint8_t>;
 
-/// Encodes one message. An EventBatch larger than kMaxFrameBytes is the caller's mistake (see
-/// splitBatch); texts are cut to kMaxTextBytes.
+/// Encodes one message as a frame. Cuts each text to kMaxTextBytes. Cannot fail. Precondition: an
+/// EventBatch fits into kMaxFrameBytes.
 [[nodiscard]] FrameBytes encode(const Message& message);
 
-/// Decodes one whole frame. The spans of an EventBatch point into `frame`, which must be aligned to
-/// 8 bytes (as the storage of a vector or of FrameReader is) and outlive them. kMalformed, with the
-/// reason, where the bytes are not a well-formed frame.
+/// Decodes one whole frame. Fails with kMalformed if the frame is not well-formed. The spans of a
+/// decoded EventBatch point into `frame`, which must outlive them and be aligned to 8 bytes, as
+/// FrameBytes and the frames of FrameReader are.
 [[nodiscard]] Result<Message> decode(std::span<const std::uint8_t> frame);
 
 }  // namespace highwater::wire

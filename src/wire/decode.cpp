@@ -1,9 +1,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/frame_header.h"
 #include "wire/codec.h"
 #include "wire/frames_generated.h"
-#include "wire/limits.h"
 
 namespace highwater::wire {
 namespace {
@@ -38,6 +38,7 @@ Result<Message> decodeBody(const fb::Hello& t) {
   m.token = text(t.token());
   m.workerVersion = text(t.worker_version());
   m.torchVersion = text(t.torch_version());
+  m.blas = text(t.blas());
   m.platform = text(t.platform());
   m.processId = t.process_id();
   if (t.clock()) m.clock = {t.clock()->monotonic_epoch_ns(), t.clock()->unix_epoch_ns()};
@@ -100,20 +101,9 @@ Result<Message> decodeBody(const fb::Definitions& t) {
 Result<Message> decodeBody(const fb::EventBatch& t) {
   EventBatch m;
   m.completeUpToNs = t.complete_up_to_ns();
-  m.memorySamples = structs(t.memory_samples());
-  m.systemSamples = structs(t.system_samples());
-  m.steps = structs(t.steps());
-  m.phases = structs(t.phases());
-  m.syncPoints = structs(t.sync_points());
-  m.fallbacks = structs(t.fallbacks());
-  m.markers = structs(t.markers());
-  m.evaluations = structs(t.evaluations());
-  m.openSpans = structs(t.open_spans());
-  m.heartbeats = structs(t.heartbeats());
-  m.drops = structs(t.drops());
-  m.deviceSpans = structs(t.device_spans());
-  m.ops = structs(t.ops());
-  m.phaseMemory = structs(t.phase_memory());
+#define HIGHWATER_READ(Event, member, field, loss, name) m.member = structs(t.field());
+  HIGHWATER_EVENT_KINDS(HIGHWATER_READ)
+#undef HIGHWATER_READ
   return Message(m);
 }
 
@@ -196,7 +186,7 @@ Result<Message> decodeAs(const fb::Frame& frame) {
 }  // namespace
 
 Result<Message> decode(std::span<const std::uint8_t> frame) {
-  if (frame.size() < kMinFrameBytes || frame.size() > kMaxFrameBytes) {
+  if (!isFrameSize(frame.size())) {
     return malformed(std::to_string(frame.size()) + " bytes");
   }
   if (reinterpret_cast<std::uintptr_t>(frame.data()) % 8 != 0) return malformed("not aligned");

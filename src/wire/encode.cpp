@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/option_values.h"
 #include "wire/codec.h"
 #include "wire/frames_generated.h"
 #include "wire/limits.h"
@@ -13,16 +14,8 @@ template <typename T>
 using Offset = flatbuffers::Offset<T>;
 using Text = Offset<flatbuffers::String>;
 
-/// Cuts at kMaxTextBytes, and never inside of a UTF-8 sequence.
-std::string_view cut(std::string_view text) {
-  if (text.size() <= kMaxTextBytes) return text;
-  std::size_t end = kMaxTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end);
-}
-
 Text text(Builder& b, std::string_view value) {
-  const std::string_view kept = cut(value);
+  const std::string_view kept = cutText(value, kMaxTextBytes);
   return b.CreateString(kept.data(), kept.size());
 }
 
@@ -59,8 +52,9 @@ Encoded<fb::Hello> encodeBody(Builder& b, const Hello& m) {
   const auto worker = text(b, m.workerVersion);
   const auto torch = text(b, m.torchVersion);
   const auto platform = text(b, m.platform);
+  const auto blas = text(b, m.blas);
   return {fb::Body::Hello, fb::CreateHello(b, m.protocolVersion, token, worker, torch, platform,
-                                           m.processId, clock, device, limits, environment)};
+                                           m.processId, clock, device, limits, environment, blas)};
 }
 
 Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
@@ -107,25 +101,20 @@ Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
           fb::CreateDefinitions(b, nameVector, moduleVector, siteVector, threadVector)};
 }
 
+template <typename Event>
+using StructVector = Offset<flatbuffers::Vector<const Event*>>;
+
 Encoded<fb::EventBatch> encodeBody(Builder& b, const EventBatch& m) {
-  const auto memory = structs(b, m.memorySamples);
-  const auto system = structs(b, m.systemSamples);
-  const auto steps = structs(b, m.steps);
-  const auto phases = structs(b, m.phases);
-  const auto syncs = structs(b, m.syncPoints);
-  const auto fallbacks = structs(b, m.fallbacks);
-  const auto markers = structs(b, m.markers);
-  const auto evaluations = structs(b, m.evaluations);
-  const auto open = structs(b, m.openSpans);
-  const auto heartbeats = structs(b, m.heartbeats);
-  const auto drops = structs(b, m.drops);
-  const auto deviceSpans = structs(b, m.deviceSpans);
-  const auto ops = structs(b, m.ops);
-  const auto phaseMemory = structs(b, m.phaseMemory);
-  return {fb::Body::EventBatch,
-          fb::CreateEventBatch(b, m.completeUpToNs, memory, system, steps, phases, syncs, fallbacks,
-                               markers, evaluations, open, heartbeats, drops, deviceSpans, ops,
-                               phaseMemory)};
+  PerEventKind<StructVector> vectors;
+  forEachEventType([&]<typename Event>(std::type_identity<Event>) {
+    vectors.of<Event>() = structs(b, m.of<Event>());
+  });
+  fb::EventBatchBuilder table(b);
+  table.add_complete_up_to_ns(m.completeUpToNs);
+#define HIGHWATER_ADD(Event, member, field, loss, name) table.add_##field(vectors.member);
+  HIGHWATER_EVENT_KINDS(HIGHWATER_ADD)
+#undef HIGHWATER_ADD
+  return {fb::Body::EventBatch, table.Finish()};
 }
 
 Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {

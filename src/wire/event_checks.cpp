@@ -8,70 +8,73 @@
 namespace highwater::wire {
 namespace {
 
-// An event may be drained a moment after its batch's completeUpToNs was read.
+// An event may be later than its batch's completeUpToNs, which the sender reads before it drains
+// the rings, and which waits for call sites.
 constexpr std::int64_t kSlackNs = std::int64_t{60} * 1'000'000'000;
 
-/// Collects the first complaint about one event.
-class Judge {
+/// Checks the fields of one event and keeps the first rule that it breaks.
+class EventCheck {
  public:
-  Judge(const char* event, const EventContext& context) : event_(event), context_(context) {}
+  EventCheck(const char* event, const EventContext& context) : event_(event), context_(context) {}
 
-  Judge& time(std::int64_t ns) { return when(isTime(ns), Violation::kTimeOutOfRange, "time"); }
-  Judge& span(std::int64_t beginNs, std::int64_t durationNs) {
-    return when(isTime(beginNs) && durationNs >= 0 && durationNs <= kMaxRunNs &&
-                    isTime(beginNs + durationNs),
-                Violation::kTimeOutOfRange, "begin or duration");
+  EventCheck& time(std::int64_t ns) {
+    return require(isTime(ns), Violation::kTimeOutOfRange, "time");
   }
-  Judge& bytes(std::uint64_t value, const char* field) {
-    return when(value <= kMaxPlausibleBytes, Violation::kNumberOutOfRange, field);
+  EventCheck& span(std::int64_t beginNs, std::int64_t durationNs) {
+    return require(isTime(beginNs) && durationNs >= 0 && durationNs <= kMaxRunNs &&
+                       isTime(beginNs + durationNs),
+                   Violation::kTimeOutOfRange, "begin or duration");
   }
-  Judge& optionalBytes(std::int64_t value, const char* field) {
-    return when(value >= -1 && value <= static_cast<std::int64_t>(kMaxPlausibleBytes),
-                Violation::kNumberOutOfRange, field);
+  EventCheck& bytes(std::uint64_t value, const char* field) {
+    return require(value <= kMaxPlausibleBytes, Violation::kNumberOutOfRange, field);
   }
-  Judge& number(bool inRange, const char* field) {
-    return when(inRange, Violation::kNumberOutOfRange, field);
+  EventCheck& optionalBytes(std::int64_t value, const char* field) {
+    return require(value >= -1 && value <= static_cast<std::int64_t>(kMaxPlausibleBytes),
+                   Violation::kNumberOutOfRange, field);
   }
-  Judge& flag(std::uint8_t value, const char* field) {
-    return when(value <= 1, Violation::kNumberOutOfRange, field);
+  EventCheck& number(bool inRange, const char* field) {
+    return require(inRange, Violation::kNumberOutOfRange, field);
   }
-  Judge& name(std::uint32_t id) {
-    return when(isDefined(context_.names, id), Violation::kUndefinedId, "name");
+  EventCheck& flag(std::uint8_t value, const char* field) {
+    return require(value <= 1, Violation::kNumberOutOfRange, field);
   }
-  Judge& module(std::uint32_t id) {
-    return when(isDefined(context_.modules, id), Violation::kUndefinedId, "module");
+  EventCheck& name(std::uint32_t id) {
+    return require(isDefined(context_.names, id), Violation::kUndefinedId, "name");
   }
-  Judge& callSite(std::uint32_t id) {
-    return when(isDefined(context_.callSites, id), Violation::kUndefinedId, "call site");
+  EventCheck& module(std::uint32_t id) {
+    return require(isDefined(context_.modules, id), Violation::kUndefinedId, "module");
   }
-  Judge& thread(std::uint16_t id) {
+  EventCheck& callSite(std::uint32_t id) {
+    return require(isDefined(context_.callSites, id), Violation::kUndefinedId, "call site");
+  }
+  EventCheck& thread(std::uint16_t id) {
     const bool known = id == 0 || (id < context_.threads.size() && context_.threads[id]);
-    return when(known, Violation::kUndefinedId, "thread");
+    return require(known, Violation::kUndefinedId, "thread");
   }
-  /// An enum's value; `allowNone` where 0 is one of its meanings.
+  /// An enum's value; `allowNone` where 0 is valid.
   template <typename E>
-  Judge& value(E e, bool allowNone, const char* field) {
+  EventCheck& value(E e, bool allowNone, const char* field) {
     const auto raw = static_cast<int>(e);
-    return when(raw >= (allowNone ? 0 : 1) && raw <= static_cast<int>(E::MAX),
-                Violation::kUnknownEnum, field);
+    return require(raw >= (allowNone ? 0 : 1) && raw <= static_cast<int>(E::MAX),
+                   Violation::kUnknownEnum, field);
   }
 
-  [[nodiscard]] Complaint verdict() { return std::move(complaint_); }
+  [[nodiscard]] BrokenRule result() { return std::move(broken_); }
 
  private:
   bool isTime(std::int64_t ns) const {
     return ns >= 0 && ns <= kMaxRunNs && ns <= context_.completeUpToNs + kSlackNs;
   }
-  Judge& when(bool fine, Violation violation, const char* field) {
-    if (!fine && complaint_.violation == Violation::kNone) {
-      complaint_ = {violation, std::string("the ") + field + " of a " + event_};
+  EventCheck& require(bool fine, Violation violation, const char* field) {
+    if (!fine && broken_.violation == Violation::kNone) {
+      broken_ = {violation, std::string("the ") + field + " of a " + event_};
     }
     return *this;
   }
 
   const char* event_;
   const EventContext& context_;
-  Complaint complaint_;
+  BrokenRule broken_;
 };
 
 bool isLevel(double value) {
@@ -85,18 +88,18 @@ bool isDefined(const std::vector<bool>& known, std::uint32_t id) {
   return id <= kOtherId || (id < known.size() && known[id]);
 }
 
-Complaint checkEvent(const events::MemorySample& e, const EventContext& context) {
-  return Judge("memory sample", context)
+BrokenRule checkEvent(const events::MemorySample& e, const EventContext& context) {
+  return EventCheck("memory sample", context)
       .time(e.time_ns())
       .bytes(e.current_bytes(), "current")
       .bytes(e.driver_bytes(), "driver")
       .bytes(e.recommended_bytes(), "recommended")
       .value(e.origin(), false, "origin")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::SystemSample& e, const EventContext& context) {
-  return Judge("system sample", context)
+BrokenRule checkEvent(const events::SystemSample& e, const EventContext& context) {
+  return EventCheck("system sample", context)
       .time(e.time_ns())
       .optionalBytes(e.footprint_bytes(), "footprint")
       .optionalBytes(e.available_bytes(), "available memory")
@@ -104,11 +107,11 @@ Complaint checkEvent(const events::SystemSample& e, const EventContext& context)
       .number(e.gpu_percent() == -1 || (e.gpu_percent() >= 0 && e.gpu_percent() <= 100),
               "GPU utilization")
       .value(e.pressure(), true, "pressure")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::StepRecord& e, const EventContext& context) {
-  return Judge("step", context)
+BrokenRule checkEvent(const events::StepRecord& e, const EventContext& context) {
+  return EventCheck("step", context)
       .span(e.begin_ns(), e.duration_ns())
       .bytes(e.peak_current_bytes(), "peak of current")
       .bytes(e.peak_driver_bytes(), "peak of driver")
@@ -119,19 +122,19 @@ Complaint checkEvent(const events::StepRecord& e, const EventContext& context) {
               "sequence length")
       .flag(e.loss_read(), "loss flag")
       .flag(e.peak_current_exact(), "flag of the peak")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::PhaseSpan& e, const EventContext& context) {
-  return Judge("phase", context)
+BrokenRule checkEvent(const events::PhaseSpan& e, const EventContext& context) {
+  return EventCheck("phase", context)
       .span(e.begin_ns(), e.duration_ns())
       .value(e.phase(), false, "phase")
       .thread(e.thread())
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::SyncPoint& e, const EventContext& context) {
-  return Judge("sync point", context)
+BrokenRule checkEvent(const events::SyncPoint& e, const EventContext& context) {
+  return EventCheck("sync point", context)
       .span(e.begin_ns(), e.duration_ns())
       .bytes(e.bytes(), "size")
       .name(e.op())
@@ -141,11 +144,11 @@ Complaint checkEvent(const events::SyncPoint& e, const EventContext& context) {
       .value(e.kind(), false, "kind")
       .value(e.phase(), true, "phase")
       .flag(e.deliberate(), "deliberate flag")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::FallbackEvent& e, const EventContext& context) {
-  return Judge("fallback", context)
+BrokenRule checkEvent(const events::FallbackEvent& e, const EventContext& context) {
+  return EventCheck("fallback", context)
       .span(e.begin_ns(), e.duration_ns())
       .number(e.wait_ns() >= 0 && e.wait_ns() <= e.duration_ns(), "wait")
       .bytes(e.bytes_to_cpu(), "size to the CPU")
@@ -155,11 +158,11 @@ Complaint checkEvent(const events::FallbackEvent& e, const EventContext& context
       .callSite(e.call_site())
       .thread(e.thread())
       .value(e.phase(), true, "phase")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::Marker& e, const EventContext& context) {
-  return Judge("marker", context)
+BrokenRule checkEvent(const events::Marker& e, const EventContext& context) {
+  return EventCheck("marker", context)
       .time(e.time_ns())
       .number(std::isfinite(e.value_before()) && std::isfinite(e.value_after()), "value")
       .number(e.kind() != events::MarkerKind::ProbeLevel ||
@@ -167,50 +170,53 @@ Complaint checkEvent(const events::Marker& e, const EventContext& context) {
               "probe level")
       .name(e.text())
       .value(e.kind(), false, "kind")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::Evaluation& e, const EventContext& context) {
-  return Judge("evaluation", context)
+BrokenRule checkEvent(const events::Evaluation& e, const EventContext& context) {
+  return EventCheck("evaluation", context)
       .time(e.time_ns())
       .number(e.accuracy() >= 0 && e.accuracy() <= 1, "accuracy")
       .number(e.samples() >= 1, "number of samples")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::OpenSpan& e, const EventContext& context) {
-  return Judge("open span", context)
+BrokenRule checkEvent(const events::OpenSpan& e, const EventContext& context) {
+  return EventCheck("open span", context)
       .time(e.begin_ns())
       .time(e.seen_ns())
       .number(e.seen_ns() >= e.begin_ns(), "time")
       .name(e.name())
       .thread(e.thread())
       .value(e.phase(), true, "phase")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::Heartbeat& e, const EventContext& context) {
-  return Judge("heartbeat", context).time(e.time_ns()).flag(e.paused(), "paused flag").verdict();
+BrokenRule checkEvent(const events::Heartbeat& e, const EventContext& context) {
+  return EventCheck("heartbeat", context)
+      .time(e.time_ns())
+      .flag(e.paused(), "paused flag")
+      .result();
 }
 
-Complaint checkEvent(const events::DropRecord& e, const EventContext& context) {
-  return Judge("drop record", context)
+BrokenRule checkEvent(const events::DropRecord& e, const EventContext& context) {
+  return EventCheck("drop record", context)
       .time(e.time_ns())
       .number(e.count() >= 1, "count")
       .value(e.kind(), false, "kind")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context) {
-  return Judge("device span", context)
+BrokenRule checkEvent(const events::DeviceSpan& e, const EventContext& context) {
+  return EventCheck("device span", context)
       .time(e.time_ns())
       .number(e.device_ns() >= 0 && e.device_ns() <= e.time_ns(), "length")
       .number(e.step() >= 1, "step")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::OpSpan& e, const EventContext& context) {
-  return Judge("op", context)
+BrokenRule checkEvent(const events::OpSpan& e, const EventContext& context) {
+  return EventCheck("op", context)
       .span(e.begin_ns(), e.duration_ns())
       .optionalBytes(e.current_bytes(), "current")
       .bytes(e.grown_bytes(), "growth of current")
@@ -220,18 +226,18 @@ Complaint checkEvent(const events::OpSpan& e, const EventContext& context) {
       .thread(e.thread())
       .value(e.phase(), true, "phase")
       .flag(e.backward(), "backward flag")
-      .verdict();
+      .result();
 }
 
-Complaint checkEvent(const events::PhaseMemory& e, const EventContext& context) {
-  return Judge("phase's memory", context)
+BrokenRule checkEvent(const events::PhaseMemory& e, const EventContext& context) {
+  return EventCheck("phase's memory", context)
       .time(e.time_ns())
       .bytes(e.peak_current_bytes(), "peak of current")
       .bytes(e.peak_reserved_bytes(), "peak of reserved")
       .bytes(e.current_bytes(), "current")
       .number(e.step() >= 1, "step")
       .value(e.phase(), false, "phase")
-      .verdict();
+      .result();
 }
 
 }  // namespace highwater::wire

@@ -6,11 +6,12 @@
 #include "core/messages.h"
 #include "wire/validator.h"
 
-/// The rules of single events, apart from the validator's memory of the stream.
+/// The rules for single events. Rules that need more of the stream are in validator.cpp.
 namespace highwater::wire {
 
-/// What is known when an event arrives.
+/// What the messages before an event have said, as far as the check of the event needs it.
 struct EventContext {
+  // By id: whether it is defined.
   const std::vector<bool>& names;
   const std::vector<bool>& modules;
   const std::vector<bool>& callSites;
@@ -18,28 +19,22 @@ struct EventContext {
   std::int64_t completeUpToNs;
 };
 
-/// The rule that an event breaks, and on which field; kNone where it breaks none.
-struct Complaint {
+/// The result of checkEvent(): the first rule that an event breaks and the field that breaks it.
+/// kNone if it breaks none.
+struct BrokenRule {
   Violation violation = Violation::kNone;
   std::string detail;
 };
 
-/// kNoId and kOtherId need no definition.
+/// True if an event may use `id`: the id is defined, by `known[id]`, or it is kNoId or kOtherId,
+/// which need no definition.
 [[nodiscard]] bool isDefined(const std::vector<bool>& known, std::uint32_t id);
 
-[[nodiscard]] Complaint checkEvent(const events::MemorySample& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::SystemSample& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::StepRecord& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::PhaseSpan& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::SyncPoint& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::FallbackEvent& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::Marker& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::Evaluation& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::OpenSpan& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::Heartbeat& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::DropRecord& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::DeviceSpan& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::OpSpan& e, const EventContext& context);
-[[nodiscard]] Complaint checkEvent(const events::PhaseMemory& e, const EventContext& context);
+/// Declares checkEvent(event, context) for each kind of event. It checks one event against the
+/// protocol's rules and what the stream has said before.
+#define HIGHWATER_CHECK(Event, member, field, loss, name) \
+  [[nodiscard]] BrokenRule checkEvent(const events::Event& e, const EventContext& context);
+HIGHWATER_EVENT_KINDS(HIGHWATER_CHECK)
+#undef HIGHWATER_CHECK
 
 }  // namespace highwater::wire

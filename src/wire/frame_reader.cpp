@@ -1,20 +1,10 @@
 #include "wire/frame_reader.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 
-#include "core/events_generated.h"
-#include "wire/limits.h"
+#include "core/frame_header.h"
 
 namespace highwater::wire {
-namespace {
-
-constexpr std::string_view kIdentifier = "HWTR";
-constexpr std::size_t kPrefixBytes = 4;
-constexpr std::size_t kIdentifierOffset = 8;
-
-}  // namespace
 
 void FrameReader::append(std::span<const std::uint8_t> bytes) {
   if (begin_ > 0 && begin_ == buffer_.size()) {
@@ -26,27 +16,24 @@ void FrameReader::append(std::span<const std::uint8_t> bytes) {
 
 Result<std::optional<std::span<const std::uint8_t>>> FrameReader::next() {
   using Frame = std::optional<std::span<const std::uint8_t>>;
-  const std::size_t available = pendingBytes();
-  if (available < kPrefixBytes) return Frame{};
-  const std::uint8_t* start = buffer_.data() + begin_;
-  const auto size =
-      std::size_t{flatbuffers::ReadScalar<flatbuffers::uoffset_t>(start)} + kPrefixBytes;
-  if (size < kMinFrameBytes || size > kMaxFrameBytes) {
+  const auto pending = std::span<const std::uint8_t>(buffer_).subspan(begin_);
+  if (pending.size() < kFramePrefixBytes) return Frame{};
+  const std::uint64_t size = claimedFrameSize(pending);
+  if (!isFrameSize(size)) {
     return Error{ErrorCode::kMalformed, "not a stream of frames: a frame claims " +
                                             std::to_string(size) + " bytes, allowed are " +
                                             std::to_string(kMinFrameBytes) + " to " +
                                             std::to_string(kMaxFrameBytes)};
   }
-  if (available >= kMinFrameBytes &&
-      std::memcmp(start + kIdentifierOffset, kIdentifier.data(), kIdentifier.size()) != 0) {
-    return Error{ErrorCode::kMalformed,
-                 "not a stream of frames: a frame lacks the identifier HWTR"};
+  if (pending.size() >= kMinFrameBytes && !hasFrameIdentifier(pending)) {
+    return Error{ErrorCode::kMalformed, "not a stream of frames: a frame lacks the identifier " +
+                                            std::string(kFrameIdentifier)};
   }
-  if (available < size) return Frame{};
+  if (pending.size() < size) return Frame{};
 
-  frame_.assign(start, start + size);
-  begin_ += size;
-  // Moving the rest to the front once a megabyte is spent keeps appending linear.
+  frame_.assign(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(size));
+  begin_ += static_cast<std::size_t>(size);
+  // Moving the rest to the front only once a megabyte was read keeps the total cost linear.
   if (begin_ > (std::size_t{1} << 20)) {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(begin_));
     begin_ = 0;

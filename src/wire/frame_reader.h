@@ -9,20 +9,20 @@
 
 namespace highwater::wire {
 
-/// Cuts a stream of bytes into frames. Nothing is allocated for a size that the stream claims
-/// before that size was checked.
+/// Splits a stream of bytes into frames (encoded messages). Checks the size that a frame claims
+/// before it allocates memory for it.
 class FrameReader {
  public:
-  /// Adds bytes as they arrived.
+  /// Appends bytes that were received. Invalidates the frame that next() returned.
   void append(std::span<const std::uint8_t> bytes);
 
-  /// The next whole frame, prefix included, or nothing until more bytes arrive. It stays valid
-  /// until the next call of any method and is aligned to 8 bytes. kMalformed where the stream is
-  /// not one of frames: the prefix is out of limits or the identifier is wrong. After an error the
-  /// stream is unusable: nothing says where the next frame begins.
+  /// Returns the next whole frame, prefix included, or nothing if more bytes are needed. The frame
+  /// is aligned to 8 bytes and valid until the next call of append() or next(). Fails with
+  /// kMalformed if the frame's size is out of the limits or its identifier is wrong. The stream is
+  /// then unusable, because nothing says where the next frame begins.
   [[nodiscard]] Result<std::optional<std::span<const std::uint8_t>>> next();
 
-  /// Bytes that belong to a frame which is not complete yet.
+  /// The number of bytes that append() has got and next() has not returned yet.
   [[nodiscard]] std::size_t pendingBytes() const { return buffer_.size() - begin_; }
 
  private:

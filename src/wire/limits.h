@@ -3,24 +3,40 @@
 #include <cstddef>
 #include <cstdint>
 
+/// Limits that senders keep and the validator enforces. Limits of a frame's size are in
+/// core/frame_header.h.
 namespace highwater::wire {
 
-/// Raised when a peer that knows only the old frames could misread the new ones.
+/// The version of the protocol between worker and host. A peer with another version is refused. It
+/// rises when a peer that knows only the old frames could misread the new ones.
 inline constexpr std::uint32_t kProtocolVersion = 1;
 
-/// A frame's largest size, its four bytes of prefix included. The sender splits what is larger.
-inline constexpr std::size_t kMaxFrameBytes = 4u << 20;
-/// The shortest thing that can be a frame: prefix, root offset, identifier.
-inline constexpr std::size_t kMinFrameBytes = 12;
-
-/// The longest text in a frame, in bytes of UTF-8; the sender cuts what is longer.
-inline constexpr std::size_t kMaxTextBytes = 64u << 10;
+/// The longest text in a frame, in bytes of UTF-8. encode() cuts longer ones.
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10;
+/// The longest name of a module, thread, op or field of the run's description, in bytes.
 inline constexpr std::size_t kMaxNameBytes = 1024;
 
-/// Bounds of plausibility that the validator holds every event to.
+/// The most text that all definitions of a run may have together, in bytes: names, module paths,
+/// and call sites with their callers. A module or call site counts with its parents, because a
+/// reader joins them; a long chain of modules would otherwise make gigabytes of a small file. Real
+/// runs stay below 20 MB; a run with the largest number of call sites (core/ids.h) at 2 KB each
+/// still fits.
+inline constexpr std::uint64_t kMaxDefinitionBytes = std::uint64_t{256} << 20;
+
+/// The most newer samples that may come before a memory or system sample in the stream. The worker
+/// sends samples in the order of their times, and the clocks of two cores may disagree by a
+/// microsecond, a sample or two. Each later row has to be moved to insert a late one, so the limit
+/// is in samples and not in time: without it 100,000 samples in descending order took 93 s.
+inline constexpr std::size_t kMaxNewerSamples = 256;
+
+/// The latest plausible time of an event, and the longest duration, in nanoseconds: 366 days.
 inline constexpr std::int64_t kMaxRunNs = std::int64_t{366} * 24 * 3600 * 1'000'000'000;
+/// The largest plausible amount of memory, in bytes.
 inline constexpr std::uint64_t kMaxPlausibleBytes = std::uint64_t{1} << 50;  // 1 PiB
+/// The largest plausible batch size, in rows of the data set. Runs have the lower limit
+/// kMostBatchSize.
 inline constexpr std::uint32_t kMaxBatchSize = 1u << 20;
+/// The largest plausible sequence length, in tokens.
 inline constexpr std::uint32_t kMaxSequenceLength = 1u << 20;
 
 }  // namespace highwater::wire

@@ -1,19 +1,14 @@
 #include "wire/validator.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "core/names.h"
+#include "core/overloaded.h"
 #include "wire/event_checks.h"
 #include "wire/limits.h"
 
 namespace highwater::wire {
 namespace {
-
-template <typename... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
 
 bool isRatio(double value) {
   return std::isfinite(value) && value >= 0 && value <= 1000;
@@ -49,12 +44,16 @@ std::string_view violationName(Violation violation) {
       return "time out of range";
     case Violation::kTimeWentBack:
       return "time went back";
+    case Violation::kSampleTooLate:
+      return "sample too late";
     case Violation::kStepWentBack:
       return "step went back";
     case Violation::kNumberOutOfRange:
       return "number out of range";
     case Violation::kTextTooLong:
       return "text too long";
+    case Violation::kDefinitionsTooLarge:
+      return "definitions too large";
   }
   return "unknown violation";
 }
@@ -71,7 +70,7 @@ Result<void> Validator::check(const Message& message) {
     return refuse(Violation::kAfterEnd, "a frame follows the end of the run");
   }
   const bool isHello = std::holds_alternative<Hello>(message);
-  // A worker that never came up leaves a recording with nothing but its end.
+  // A recording of a worker that failed to start holds only RunEnd.
   const bool isEnd = std::holds_alternative<RunEnd>(message);
   if (!greeted_ && !isHello && !(isEnd && source_ == StreamSource::kRecording)) {
     return refuse(Violation::kHelloMissing, "the stream does not begin with Hello");
@@ -118,7 +117,7 @@ Result<void> Validator::checkHello(const Hello& hello) {
                       "; build both from the same sources");
   }
   if (source_ == StreamSource::kWorker && hello.token != token_) {
-    return refuse(Violation::kToken, "the process that connected does not know the token");
+    return refuse(Violation::kToken, "the process that connected lacks the token of this run");
   }
   const std::string& device = hello.device.selected;
   if (device != "mps" && device != "cpu" && device != "cuda") {
@@ -162,37 +161,51 @@ Result<void> Validator::checkDescription(const RunDescription& run) {
   return {};
 }
 
-Result<void> Validator::checkDefinitions(const Definitions& definitions) {
-  const auto define = [this](std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
-                             std::uint32_t cap, std::string_view what) -> Result<void> {
-    if (id < first || id >= cap) {
-      return refuse(Violation::kIdOutOfRange, std::string(what) + " " + std::to_string(id) +
-                                                  ", allowed are " + std::to_string(first) +
-                                                  " to " + std::to_string(cap - 1));
-    }
-    if (id < known.size() && known[id]) {
-      return refuse(Violation::kRedefinedId, std::string(what) + " " + std::to_string(id));
-    }
-    if (id >= known.size()) known.resize(id + 1, false);
-    known[id] = true;
-    return {};
-  };
-  const auto nameFits = [this](const std::string& name) -> Result<void> {
-    if (name.size() > kMaxNameBytes) return refuse(Violation::kTextTooLong, "a name");
-    return {};
-  };
+Result<void> Validator::define(std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
+                               std::uint32_t cap, std::string_view what) {
+  if (id < first || id >= cap) {
+    return refuse(Violation::kIdOutOfRange, std::string(what) + " " + std::to_string(id) +
+                                                ", allowed are " + std::to_string(first) + " to " +
+                                                std::to_string(cap - 1));
+  }
+  if (id < known.size() && known[id]) {
+    return refuse(Violation::kRedefinedId, std::string(what) + " " + std::to_string(id));
+  }
+  if (id >= known.size()) known.resize(id + 1, false);
+  known[id] = true;
+  return {};
+}
 
+Result<void> Validator::countText(std::uint64_t bytes) {
+  definitionBytes_ += bytes;
+  if (definitionBytes_ <= kMaxDefinitionBytes) return {};
+  return refuse(Violation::kDefinitionsTooLarge,
+                "names, module paths and call sites of more than " +
+                    std::to_string(kMaxDefinitionBytes) + " bytes");
+}
+
+Result<void> Validator::countChain(std::vector<std::uint64_t>& chainBytes, std::uint32_t id,
+                                   std::uint32_t parent, std::uint64_t bytes) {
+  if (parent < chainBytes.size()) bytes += chainBytes[parent];
+  if (id >= chainBytes.size()) chainBytes.resize(id + 1, 0);
+  chainBytes[id] = bytes;
+  return countText(bytes);
+}
+
+Result<void> Validator::checkDefinitions(const Definitions& definitions) {
   for (const NameDefinition& d : definitions.names) {
-    // A name may be a note's text, which has the limit of texts.
+    // A name may be the text of a note, which has the limit of texts.
     if (d.text.size() > kMaxTextBytes) return refuse(Violation::kTextTooLong, "a name");
     if (auto r = define(names_, d.id, kOtherId + 1, kMaxNames, "name"); !r) return r;
+    if (auto r = countText(d.text.size()); !r) return r;
   }
   for (const ModuleDefinition& d : definitions.modules) {
-    if (auto r = nameFits(d.name); !r) return r;
+    if (d.name.size() > kMaxNameBytes) return refuse(Violation::kTextTooLong, "a module's name");
     if (!isDefined(modules_, d.parent)) {
       return refuse(Violation::kUndefinedId, "parent module " + std::to_string(d.parent));
     }
     if (auto r = define(modules_, d.id, kOtherId + 1, kMaxModules, "module"); !r) return r;
+    if (auto r = countChain(modulePathBytes_, d.id, d.parent, d.name.size() + 1); !r) return r;
   }
   for (const CallSiteDefinition& d : definitions.callSites) {
     if (d.function.size() > kMaxTextBytes || d.file.size() > kMaxTextBytes) {
@@ -202,12 +215,23 @@ Result<void> Validator::checkDefinitions(const Definitions& definitions) {
       return refuse(Violation::kUndefinedId, "parent call site " + std::to_string(d.parent));
     }
     if (auto r = define(callSites_, d.id, kOtherId + 1, kMaxCallSites, "call site"); !r) return r;
+    const std::uint64_t bytes = d.function.size() + d.file.size();
+    if (auto r = countChain(callStackBytes_, d.id, d.parent, bytes); !r) return r;
   }
   for (const ThreadDefinition& d : definitions.threads) {
-    if (auto r = nameFits(d.name); !r) return r;
+    if (d.name.size() > kMaxNameBytes) return refuse(Violation::kTextTooLong, "a thread's name");
     if (auto r = define(threads_, d.id, 1, kMaxThreads, "thread"); !r) return r;
   }
   return {};
+}
+
+bool Validator::NewestTimes::add(std::int64_t ns) {
+  if (times_.size() == kMaxNewerSamples) {
+    if (ns < times_.front()) return false;
+    times_.pop_front();
+  }
+  times_.insert(std::upper_bound(times_.begin(), times_.end(), ns), ns);
+  return true;
 }
 
 Result<void> Validator::checkBatch(const EventBatch& batch) {
@@ -220,16 +244,30 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
   completeUpToNs_ = batch.completeUpToNs;
 
   const EventContext context{names_, modules_, callSites_, threads_, completeUpToNs_};
-  Complaint complaint;
-  batch.forEachKind([&](auto events) {
+  BrokenRule broken;
+  batch.forEachKind([&](const auto& events) {
     for (const auto& event : events) {
-      if (complaint.violation != Violation::kNone) return;
-      complaint = checkEvent(event, context);
+      if (broken.violation != Violation::kNone) return;
+      broken = checkEvent(event, context);
     }
   });
-  if (complaint.violation != Violation::kNone) {
-    return refuse(complaint.violation, std::move(complaint.detail));
+  if (broken.violation != Violation::kNone) {
+    return refuse(broken.violation, std::move(broken.detail));
   }
+  for (const auto& sample : batch.memorySamples) {
+    if (!memoryTimes_.add(sample.time_ns())) {
+      return refuse(Violation::kSampleTooLate, "a memory sample out of the order of time");
+    }
+  }
+  for (const auto& sample : batch.systemSamples) {
+    if (!systemTimes_.add(sample.time_ns())) {
+      return refuse(Violation::kSampleTooLate, "a system sample out of the order of time");
+    }
+  }
+  return checkSteps(batch);
+}
+
+Result<void> Validator::checkSteps(const EventBatch& batch) {
   for (const events::StepRecord& step : batch.steps) {
     if (step.step() <= lastStep_) {
       return refuse(Violation::kStepWentBack,
@@ -242,15 +280,13 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
     lastStepBeginNs_ = step.begin_ns();
   }
   for (const events::DeviceSpan& span : batch.deviceSpans) {
+    const std::string what = "the device span of step " + std::to_string(span.step());
     if (span.step() <= lastDeviceSpanStep_) {
-      return refuse(Violation::kStepWentBack, "the device span of step " +
-                                                  std::to_string(span.step()) + " after that of " +
-                                                  std::to_string(lastDeviceSpanStep_));
+      return refuse(Violation::kStepWentBack,
+                    what + " after that of " + std::to_string(lastDeviceSpanStep_));
     }
     if (span.step() > lastStep_) {
-      return refuse(
-          Violation::kUndefinedId,
-          "the device span of step " + std::to_string(span.step()) + ", which has not ended");
+      return refuse(Violation::kUndefinedId, what + ", which has not ended");
     }
     lastDeviceSpanStep_ = span.step();
   }

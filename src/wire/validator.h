@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/messages.h"
@@ -10,54 +12,79 @@
 
 namespace highwater::wire {
 
-/// What a stream can do wrong. Each has a name that the user sees.
+/// The ways in which a stream of messages can break the protocol's rules.
 enum class Violation {
   kNone,
   kHelloMissing,  ///< the first frame is not Hello
   kHelloRepeated,
-  kVersion,      ///< the peer speaks another version
-  kToken,        ///< the token is not the one that was handed out
-  kDirection,    ///< a frame that this side never sends
-  kAfterEnd,     ///< a frame after RunEnd
+  kVersion,      ///< the peer uses another protocol version
+  kToken,        ///< Hello lacks the token that this program issued
+  kDirection,    ///< a message that only the other side may send
+  kAfterEnd,     ///< a message after RunEnd
   kUnknownEnum,  ///< an enum's value outside of its definition
-  kUndefinedId,  ///< an id that no definition came before
+  kUndefinedId,  ///< an id that was not defined before its use
   kRedefinedId,
   kIdOutOfRange,
   kTimeOutOfRange,    ///< before the run, or well past its batch's completeUpToNs
-  kTimeWentBack,      ///< completeUpToNs or a step's begin before the previous one
-  kStepWentBack,      ///< a step's number, or a device span's, is not larger than the previous one
-  kNumberOutOfRange,  ///< a size, count or ratio that cannot be
+  kTimeWentBack,      ///< completeUpToNs or a step's begin earlier than the previous one
+  kSampleTooLate,     ///< a sample after more than kMaxNewerSamples newer ones
+  kStepWentBack,      ///< a step's number, or a device span's, not above the previous one
+  kNumberOutOfRange,  ///< an impossible size, count or ratio
   kTextTooLong,
+  kDefinitionsTooLarge,  ///< definitions beyond kMaxDefinitionBytes
 };
+/// The name of a violation as users see it: "undefined id".
 [[nodiscard]] std::string_view violationName(Violation violation);
 
-/// Where a stream comes from: a recording may also hold the RunEnd that the session wrote.
+/// Where a stream of messages comes from: from a running worker, or from a recording. A recording
+/// may also hold RunEnd and FallbackAcceptance, which the host wrote.
 enum class StreamSource { kWorker, kRecording };
 
-/// Judges one worker's stream, message by message, live or from a recording.
+/// Checks the messages of one run, live or recorded, against the protocol's rules. Not thread-safe.
 class Validator {
  public:
-  /// `token`: what Hello must carry; empty for a launched worker. A recording's token is not
-  /// judged.
+  /// `token` is the secret that a worker's Hello must carry; empty for a worker that the host
+  /// launched. The token in a recording is not checked.
   explicit Validator(StreamSource source, std::string token = {})
       : source_(source), token_(std::move(token)) {}
 
-  /// Accepts the message or says which rule it breaks. kVersionMismatch for another protocol
-  /// version, else kMalformed; the text begins with the violation's name.
+  /// Checks the next message. Fails with kVersionMismatch for another protocol version and with
+  /// kMalformed for any other violation; the error's text begins with the violation's name. After
+  /// an error the stream must not be continued.
   [[nodiscard]] Result<void> check(const Message& message);
 
-  /// The rule that the last refused message broke.
+  /// What was wrong with the message that check() refused; kNone if it has refused none.
   [[nodiscard]] Violation violation() const { return violation_; }
 
  private:
+  /// The times of the kMaxNewerSamples newest samples of one kind, sorted.
+  class NewestTimes {
+   public:
+    /// False where that many samples are newer than `ns`; it is then not added.
+    [[nodiscard]] bool add(std::int64_t ns);
+
+   private:
+    std::deque<std::int64_t> times_;
+  };
+
   [[nodiscard]] Result<void> refuse(Violation violation, std::string detail);
   [[nodiscard]] Result<void> checkHello(const Hello& hello);
   [[nodiscard]] Result<void> checkDescription(const RunDescription& run);
   [[nodiscard]] Result<void> checkDefinitions(const Definitions& definitions);
   [[nodiscard]] Result<void> checkBatch(const EventBatch& batch);
-
+  [[nodiscard]] Result<void> checkSteps(const EventBatch& batch);
   [[nodiscard]] Result<void> checkEnd(const RunEnd& end);
   [[nodiscard]] Result<void> checkAcceptance(const FallbackAcceptance& acceptance);
+
+  /// Marks `id` as defined; fails where it is defined already or not in [first, cap).
+  [[nodiscard]] Result<void> define(std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
+                                    std::uint32_t cap, std::string_view what);
+  /// Adds to the size of all definitions; fails beyond kMaxDefinitionBytes.
+  [[nodiscard]] Result<void> countText(std::uint64_t bytes);
+  /// The same for a definition with a parent. `chainBytes` holds, by id, the length of each
+  /// definition's text with that of its parents.
+  [[nodiscard]] Result<void> countChain(std::vector<std::uint64_t>& chainBytes, std::uint32_t id,
+                                        std::uint32_t parent, std::uint64_t bytes);
 
   StreamSource source_;
   std::string token_;
@@ -65,6 +92,9 @@ class Validator {
   bool greeted_ = false;
   bool ended_ = false;
   std::vector<bool> names_, modules_, callSites_, threads_;
+  std::vector<std::uint64_t> modulePathBytes_, callStackBytes_;
+  std::uint64_t definitionBytes_ = 0;
+  NewestTimes memoryTimes_, systemTimes_;
   std::int64_t completeUpToNs_ = 0;
   std::uint32_t lastStep_ = 0;
   std::int64_t lastStepBeginNs_ = 0;

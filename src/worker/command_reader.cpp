@@ -40,13 +40,13 @@ bool CommandReader::take(std::span<const std::uint8_t> bytes) {
   while (true) {
     const auto frame = frames_.next();
     if (!frame) {
-      callbacks_.nonsense(frame.error().message);
+      callbacks_.protocolViolation(frame.error().message);
       return false;
     }
     if (!frame->has_value()) return true;
     const Result<Message> message = wire::decode(**frame);
     if (!message) {
-      callbacks_.nonsense(message.error().message);
+      callbacks_.protocolViolation(message.error().message);
       return false;
     }
     if (!handle(*message)) return false;
@@ -56,10 +56,10 @@ bool CommandReader::take(std::span<const std::uint8_t> bytes) {
 bool CommandReader::handle(const Message& message) {
   if (const auto* welcome = std::get_if<Welcome>(&message)) {
     if (welcome->protocolVersion != wire::kProtocolVersion) {
-      callbacks_.nonsense("the host speaks protocol version " +
-                          std::to_string(welcome->protocolVersion) + ", this worker version " +
-                          std::to_string(wire::kProtocolVersion) +
-                          "; build both from the same sources");
+      callbacks_.protocolViolation(
+          "the host speaks protocol version " + std::to_string(welcome->protocolVersion) +
+          ", this worker version " + std::to_string(wire::kProtocolVersion) +
+          "; build both from the same sources");
       return false;
     }
     welcomed_ = true;
@@ -74,7 +74,7 @@ bool CommandReader::handle(const Message& message) {
     callbacks_.answer(control_.obey(*command));
     return true;
   }
-  callbacks_.nonsense("the host sent a frame that only a worker sends");
+  callbacks_.protocolViolation("the host sent a frame that only a worker sends");
   return false;
 }
 

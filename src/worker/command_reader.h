@@ -11,23 +11,28 @@
 
 namespace highwater::worker {
 
-/// The thread that reads what the host says. It may sit in a read for ever, so it is never joined:
-/// what it is given must live as long as the process.
+/// The thread that reads the host's frames and passes their commands to RunControl. It may block in
+/// a read for ever and is never joined: the reader, `control` and everything the callbacks use must
+/// live as long as the process.
 class CommandReader {
  public:
+  /// The functions that the reader calls, on its own thread.
   struct Callbacks {
     std::function<void(const CommandResult&)> answer;
-    std::function<void()> hostGone;                    ///< end of file, or an error
-    std::function<void(const std::string&)> nonsense;  ///< the host broke the protocol
+    std::function<void()> hostGone;  ///< end of file or a read error; nothing is read any more
+    /// The host broke the protocol, and how; nothing is read any more.
+    std::function<void(const std::string&)> protocolViolation;
   };
 
-  /// `welcomed`: commands are obeyed without a Welcome first.
+  /// Starts no thread yet. Reads from `fd`. `welcomed`: accept commands before the host has sent
+  /// Welcome.
   CommandReader(int fd, RunControl& control, bool welcomed, Callbacks callbacks);
+  /// Starts the reading thread.
   void start();
 
  private:
   void run();
-  /// False where nothing more is to be read.
+  /// False: stop reading.
   [[nodiscard]] bool take(std::span<const std::uint8_t> bytes);
   [[nodiscard]] bool handle(const Message& message);
 

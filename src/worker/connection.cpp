@@ -46,12 +46,12 @@ Result<Connection> connectTo(const SocketConnection& to) {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  if (fd < 0) return failure("a socket cannot be made: " + why());
+  if (fd < 0) return failure("a socket cannot be created: " + why());
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     const std::string reason = why();
     ::close(fd);
-    return Error{ErrorCode::kNotFound, "nobody listens on " + path + ": " + reason};
+    return Error{ErrorCode::kNotFound, "no process listens on " + path + ": " + reason};
   }
   return Connection{fd, fd, std::move(*token)};
 }
@@ -62,7 +62,7 @@ Result<int> takeStdoutForFrames() {
   const int fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) return failure("stdout is not open: " + why());
   if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    // Without a stderr a print must still not land among the frames.
+    // stderr is closed, but prints must still stay out of the frames.
     const int nowhere = ::open("/dev/null", O_WRONLY);
     if (nowhere < 0 || ::dup2(nowhere, STDOUT_FILENO) < 0) {
       return failure("stdout cannot be set aside: " + why());

@@ -7,19 +7,23 @@
 
 namespace highwater::worker {
 
-/// The descriptors that frames are read from and written to (the same one for a socket), and the
-/// token that proves us to a socket's owner.
+/// A connection to the host: the file descriptors that frames are read from and written to (the
+/// same one for a socket), and the token that proves to the owner of a local socket who connects.
 struct Connection {
   int readFd = -1;
   int writeFd = -1;
   std::string token;
 };
 
-/// Keeps stdout's descriptor for frames and points descriptor 1 at stderr, so that no print can
-/// break a frame. To be called before anything else of the program runs. Returns the kept one.
+/// Reserves stdout for protocol frames: duplicates it, returns the duplicate, and points descriptor
+/// 1 at stderr, so that a print cannot break a frame. Call it before anything can print. Returns
+/// kFailed where stdout is closed.
 [[nodiscard]] Result<int> takeStdoutForFrames();
 
-/// `framesFd` is what takeStdoutForFrames() returned, where that was asked for.
+/// Opens the connection that the options name. `framesFd` is the result of takeStdoutForFrames(),
+/// used with --stdio only. Returns kUsage for a descriptor that is not open or a path that is too
+/// long; kNotFound where nothing listens on the socket or the token file is missing; kNoPermission
+/// where others can read the token file; kMalformed where it is empty.
 [[nodiscard]] Result<Connection> openConnection(const Options& options, int framesFd);
 
 }  // namespace highwater::worker

@@ -1,13 +1,12 @@
 #include "worker/device.h"
 
 #include <dlfcn.h>
-#include <torch/version.h>
 
 #include <filesystem>
 #include <optional>
 
-#include "probe/cuda_device.h"
-#include "probe/mps_device.h"
+#include "probe/readings/cuda_device.h"
+#include "probe/readings/mps_device.h"
 #include "simmps/simmps.h"
 #include "worker/environment.h"
 #include "worker/platform.h"
@@ -22,7 +21,7 @@ constexpr bool kMpsBuilt =
     false;
 #endif
 
-// What the library exports, once it is loaded: see simmps/simmps.h.
+// The exports of the loaded library, see simmps/simmps.h.
 struct SimulatedDevice {
   decltype(&highwater_simmps_error) error = nullptr;
   decltype(&highwater_simmps_install) install = nullptr;
@@ -38,7 +37,7 @@ bool find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Nothing where the library lacks one of them.
+/// nullopt where the library lacks one of them.
 std::optional<SimulatedDevice> findFunctions(void* library) {
   SimulatedDevice found;
   const bool hasAll = find(library, "highwater_simmps_error", found.error) &&
@@ -49,7 +48,7 @@ std::optional<SimulatedDevice> findFunctions(void* library) {
   return hasAll ? std::optional(found) : std::nullopt;
 }
 
-/// The simulated machine, in the place of the one that this process runs on.
+/// Reads the simulated machine instead of the one that this process runs on.
 class SimulatedSystemReader : public probe::SystemReader {
  public:
   probe::SystemReadings read() override {
@@ -70,7 +69,7 @@ std::uint64_t systemMemoryBytes(const DeviceReport& device) {
   return probe::physicalMemoryBytes();
 }
 
-/// Loads the simulated device. An error says which file, and why not.
+/// Loads the simulated device. The error names the file and the reason.
 Result<void> loadSimulatedDevice() {
   const std::filesystem::path file = "libhighwater_simmps.so";
   const std::filesystem::path beside = programFolder() / ".." / "lib" / file;
@@ -86,7 +85,7 @@ Result<void> loadSimulatedDevice() {
   const auto found = findFunctions(library);
   if (!found) return failure(path + " is not a simulated device of this Highwater");
   gSimulated = *found;
-  // It has installed itself; this asks how that went.
+  // Loading has installed it; this asks for the outcome.
   const int outcome = gSimulated.install();
   if (outcome == highwater_simmps_installed) return {};
   const std::string problem = "the simulated device refuses: " + std::string(gSimulated.error());
@@ -99,15 +98,16 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "--device sim does not exist on macOS, where MPS hooks exist already; "
         "use mps or cpu");
   }
-  // Else it says "Cannot have both MPS and cuda" at the first use of either, with a GPU or without.
+  // PyTorch would refuse the first use of either with "Cannot have both MPS and cuda", even without
+  // a GPU.
   if (probe::torchHasCuda()) {
     return usageError(
-        "this PyTorch is built for CUDA, and PyTorch allows one accelerator in a process: no "
-        "device "
-        "can be simulated beside it; use one for the CPU only, as torch==2.13.0+cpu");
+        "this PyTorch is built for CUDA, and PyTorch allows only one accelerator in a process: MPS "
+        "cannot be simulated; use a PyTorch for the CPU only, for example torch==2.13.0+cpu");
   }
   if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
-  if (!probe::mpsAvailable()) return failure("the simulated device loaded, but does not answer");
+  if (!probe::mpsAvailable())
+    return failure("the simulated device was loaded, but PyTorch does not find it");
   report.selected = "mps";
   report.simulated = true;
   report.reason = reason;
@@ -140,8 +140,8 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
     report.reason = "CUDA was asked for";
     return report;
   }
-  // Where a device can be simulated there is no real one, and asking for hooks would keep the
-  // simulated one out.
+  // Where MPS can be simulated there is no real MPS, and asking PyTorch for its hooks would keep
+  // the simulated device out.
   report.mpsAvailable = !canSimulateMps() && probe::mpsAvailable();
   if (report.mpsAvailable) {
     report.selected = "mps";
@@ -187,10 +187,6 @@ MemoryLimits readMemoryLimits(const DeviceReport& device) {
     limits.recommendedBytes = counters->recommendedBytes;
   }
   return limits;
-}
-
-std::string torchVersion() {
-  return TORCH_VERSION;
 }
 
 }  // namespace highwater::worker

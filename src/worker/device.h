@@ -6,34 +6,35 @@
 
 #include "core/messages.h"
 #include "core/result.h"
-#include "probe/op_observer.h"
-#include "probe/system_readings.h"
+#include "probe/observer/op_observer.h"
+#include "probe/readings/system_readings.h"
 
 namespace highwater::worker {
 
-/// Chooses the device for --device, and loads the simulated one where it is meant: before anything
-/// asks PyTorch for MPS hooks, as it keeps the first answer for ever. The report tells built,
-/// available and selected apart. kUsage where the device does not exist on this system, or one of
-/// the simulated device's settings in the environment is not allowed.
+/// Chooses the device that --device names and, where that is the simulated one, loads it. Call it
+/// before anything asks PyTorch for its MPS hooks: PyTorch keeps the first answer. Returns kUsage
+/// where the device does not exist on this system or the environment sets the simulated device to a
+/// value that is not allowed; kFailed where the simulated device cannot be loaded.
 [[nodiscard]] Result<DeviceReport> chooseDevice(const std::string& requested);
 
-/// Lets a simulated device end what it does and complete its ledger; for a process that does not
-/// end by exit().
+/// Lets a simulated device finish its work and complete the file in which it records its true
+/// values. Call it in a process that ends with _Exit(). Does nothing without a simulated device.
 void finishSimulatedDevice();
 
-/// The system that the device is in: for a simulated one the simulated machine. Precondition:
-/// chooseDevice() returned `device`.
+/// Makes a reader of the system memory of the machine that the device is in: the simulated machine
+/// or this one. `device` must be the result of chooseDevice().
 [[nodiscard]] std::unique_ptr<probe::SystemReader> makeSystemReader(const DeviceReport& device);
 
-/// The device as the probe's observer knows it.
+/// Returns the kind of device for the probe's OpObserver: kCuda for CUDA, else kMps.
 [[nodiscard]] probe::DeviceKind kindOf(const DeviceReport& device);
 
-/// What a device wants to be told after each step; empty for one that is real. Likewise.
+/// Returns the function to call after each training step; empty for a device that is not simulated.
+/// `device` must be the result of chooseDevice().
 [[nodiscard]] std::function<void()> stepEndOf(const DeviceReport& device);
 
-/// What the device and the environment say about memory.
+/// Returns the memory of the machine in bytes and, on MPS, the recommended maximum and the
+/// watermark ratios of the environment. What cannot be read keeps its default. `device` must be the
+/// result of chooseDevice().
 [[nodiscard]] MemoryLimits readMemoryLimits(const DeviceReport& device);
-
-[[nodiscard]] std::string torchVersion();
 
 }  // namespace highwater::worker

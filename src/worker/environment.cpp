@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "core/scenarios.h"
 #include "core/sim_knobs.h"
+#include "core/units.h"
 
 extern char** environ;
 
@@ -30,18 +30,17 @@ constexpr std::array<const char*, 10> kVariables = {
 constexpr std::string_view kOwnPrefix = "HIGHWATER_";
 constexpr double kHighestRatio = 2.0;  // PyTorch's default_high_watermark_upper_bound
 
-double ratio(const char* name, double otherwise) {
+double ratio(const char* name, double defaultValue) {
   const char* text = std::getenv(name);
-  if (!text || !*text) return otherwise;
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  const bool fine = end != text && std::isfinite(value) && value >= 0 && value <= kHighestRatio;
-  return fine ? value : otherwise;
+  if (!text || !*text) return defaultValue;
+  const auto number = parseNumber(text);
+  const bool isRatio = number && number->value >= 0 && number->value <= kHighestRatio;
+  return isRatio ? number->value : defaultValue;
 }
 
 }  // namespace
 
-std::vector<EnvironmentEntry> environmentThatMatters() {
+std::vector<EnvironmentEntry> relevantEnvironment() {
   std::vector<EnvironmentEntry> entries;
   for (const char* name : kVariables) {
     const char* value = std::getenv(name);

@@ -6,21 +6,23 @@
 
 namespace highwater::worker {
 
-/// The variables that matter to a run and their values, absent ones too; then whatever else begins
-/// with HIGHWATER_.
-[[nodiscard]] std::vector<EnvironmentEntry> environmentThatMatters();
+/// Returns the environment variables that influence a run, with their values; unset ones too. After
+/// them come all others that begin with HIGHWATER_.
+[[nodiscard]] std::vector<EnvironmentEntry> relevantEnvironment();
 
-/// Sets what the scenario of the command line wants of the environment, where a variable is unset.
-/// True where that changed something: libtorch reads some of it while it is loaded. An unknown
-/// scenario is for parseOptions() to refuse.
+/// Sets the environment variables that the --scenario of the command line asks for, where they are
+/// unset. Returns whether one was set: the program must then be restarted, because libtorch reads
+/// some of them while it is loaded. Ignores an unknown scenario, which parseOptions() refuses.
 bool setScenarioEnvironment(int argc, const char* const* argv);
 
-/// Watermark ratios as PyTorch's MPSAllocator reads them: PYTORCH_MPS_HIGH_WATERMARK_RATIO, default
-/// 1.7, and PYTORCH_MPS_LOW_WATERMARK_RATIO, default 1.4 (unified memory).
+/// The memory limits of PyTorch's MPSAllocator, as multiples of the recommended maximum. The
+/// defaults are PyTorch's on unified memory.
 struct WatermarkRatios {
   double low = 1.4;
   double high = 1.7;
 };
+/// Reads PYTORCH_MPS_LOW_WATERMARK_RATIO and PYTORCH_MPS_HIGH_WATERMARK_RATIO. A value that is
+/// unset or outside 0 to 2 gives the default.
 [[nodiscard]] WatermarkRatios watermarkRatios();
 
 }  // namespace highwater::worker

@@ -11,14 +11,16 @@
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
+#include "worker/checks/dry_check.h"
+#include "worker/checks/json_line.h"
+#include "worker/checks/op_table.h"
+#include "worker/checks/self_test.h"
 #include "worker/connection.h"
 #include "worker/device.h"
-#include "worker/dry_check.h"
 #include "worker/environment.h"
-#include "worker/op_table.h"
 #include "worker/options.h"
 #include "worker/platform.h"
-#include "worker/self_test.h"
+#include "worker/running_torch.h"
 #include "worker/worker.h"
 
 namespace {
@@ -26,17 +28,18 @@ namespace {
 using namespace highwater;
 using namespace highwater::worker;
 
-// Who asks ends us after a limit of its own; where that one is gone, what hangs would stay for
-// ever. Seconds, more than those limits (a check of the self-test, a dry check).
+// Seconds after which SIGALRM ends a check that hangs. `highwater` ends it earlier, unless it is
+// gone itself.
 constexpr unsigned kLongestCheck = 180;
 constexpr unsigned kLongestDryCheck = 660;
 
+/// Prints the error and returns its exit code.
 int complain(const Error& error) {
   std::fprintf(stderr, "highwater-worker: %s\n", error.message.c_str());
   return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
 }
 
-/// Whether stdout is for frames or an answer, and so for nothing that is printed.
+/// Whether stdout carries frames or an answer, so that nothing else may be printed there.
 bool keepsStdout(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -47,8 +50,9 @@ bool keepsStdout(int argc, char** argv) {
   return false;
 }
 
-int answer(int fd, const std::string& json, int code) {
-  const std::string line = json + '\n';
+/// Writes one line of JSON. Returns `code`, or the exit code of the failure to write.
+int answer(int fd, const nlohmann::ordered_json& json, int code) {
+  const std::string line = jsonLine(json) + '\n';
   std::FILE* out = ::fdopen(fd, "w");
   const bool written =
       out && std::fwrite(line.data(), 1, line.size(), out) == line.size() && std::fflush(out) == 0;
@@ -57,8 +61,8 @@ int answer(int fd, const std::string& json, int code) {
 
 int runDryCheck(const Options& options, Sizes sizes, DeviceReport device, int fd) {
   if (device.selected != "mps") {
-    const std::string why = "which ops would run on mps cannot be asked here: ";
-    if (options.device == "cpu") return complain(usageError(why + "--device cpu has none of it"));
+    const std::string why = "there is no mps to ask which ops it has: ";
+    if (options.device == "cpu") return complain(usageError(why + "--device is cpu"));
     return complain(failure(why + device.reason));
   }
   ::alarm(kLongestDryCheck);
@@ -78,7 +82,7 @@ int runSelfTest(const Options& options, int fd) {
   });
   if (check == checks.end()) {
     return complain(usageError("--self-test " + options.selfTest +
-                               ": no check has that id; --self-test list says which there are"));
+                               ": no check has that id; --self-test list prints all ids"));
   }
   ::alarm(kLongestCheck);
   const auto device = chooseDevice(options.device);
@@ -97,23 +101,16 @@ int runWorker(int argc, char** argv, int outFd) {
   auto* options = std::get_if<Options>(&*parsed);
   if (!options) return kExitDone;
 
-  if (!options->recommendedMax.empty()) {
-    ::setenv(kSimRecommendedVariable, options->recommendedMax.c_str(), 1);
-  }
+  if (auto fits = checkTorchVersion(); !fits) return complain(fits.error());
   for (const std::string& op : options->acceptedOps) {
     if (auto known = checkOpName(op); !known) return complain(known.error());
   }
-  // A question must not empty the ledger of a run.
+  // A question must not overwrite the ledger of a run.
   const bool isQuestion = options->describe || options->dryCheck || !options->selfTest.empty();
   if (isQuestion) ::unsetenv(kSimLedgerVariable);
   if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
   auto device = chooseDevice(options->device);
   if (!device) return complain(device.error());
-  if (!options->recommendedMax.empty() && !device->simulated) {
-    return complain(
-        usageError("--recommended-max is for the simulated device; leave it out for --device " +
-                   options->device));
-  }
   auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
   if (options->dryCheck) return runDryCheck(*options, std::move(*sizes), std::move(*device), outFd);
@@ -147,7 +144,7 @@ int main(int argc, char** argv) {
   }
   finishSimulatedDevice();
   std::fflush(nullptr);
-  // Not return: the thread that reads commands and libtorch's own threads are still there, and
-  // must not meet half-destroyed globals.
+  // Not return: the thread that reads commands and libtorch's threads still run and must not use
+  // destroyed globals.
   std::_Exit(code);
 }

@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
 #include "core/scenarios.h"
-#include "core/units.h"
-#include "worker/knobs.h"
+#include "core/version.h"
 
 namespace highwater::worker {
 namespace {
@@ -23,7 +23,7 @@ struct Preset {
 constexpr Preset kSmall{"small", 128, 2, 4, 16, 64, 1e-3};
 constexpr Preset kBase{"base", 768, 4, 12, 32, 128, 1e-4};
 
-/// The text of an option as it stands on the command line, before it becomes a value.
+/// The connection options as given, before their combination is checked.
 struct RawConnection {
   bool stdio = false;
   int fd = -1;
@@ -32,11 +32,12 @@ struct RawConnection {
 };
 
 Result<void> resolveConnection(const RawConnection& raw, Options& options) {
-  // There is no host: the answer is a line on stdout.
+  // These answer on stdout and have no host.
   if (options.dryCheck || !options.selfTest.empty()) return {};
   const int ways = int{raw.stdio} + int{raw.fd >= 0} + int{!raw.socket.empty()};
   if (ways != 1) {
-    return usageError("say where the frames go, with one of --stdio, --fd N and --connect SOCKET");
+    return usageError(
+        "give one of --stdio, --fd N and --connect SOCKET, which say where the frames go");
   }
   if (!raw.socket.empty()) {
     if (raw.tokenFile.empty()) return usageError("--connect needs --token-file FILE");
@@ -58,16 +59,16 @@ Result<void> checkDtype(const std::string& dtype) {
   return usageError("--dtype " + dtype + " is unknown; use float32");
 }
 
-/// CLI11 puts the option's name before what a validator says; ours has it already.
-std::string wordsOf(const CLI::ParseError& error) {
-  const std::string words = error.what();
-  if (dynamic_cast<const CLI::ValidationError*>(&error) == nullptr) return words;
-  const auto own = words.find(": --");
-  return own == std::string::npos ? words : words.substr(own + 2);
+/// CLI11 prefixes a validator's message with the option's name, which our validators name already.
+std::string messageOf(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ValidationError*>(&error) == nullptr) return text;
+  const auto ours = text.find(": --");
+  return ours == std::string::npos ? text : text.substr(ours + 2);
 }
 
-/// In the words of highwater's own options. The number is written back without leading zeros: with
-/// them, CLI11 takes it for an octal one.
+/// Refuses like the options of `highwater`. It also removes leading zeros, with which CLI11 would
+/// read the number as octal.
 template <typename T>
 CLI::Validator wholeNumber(const char* name, T least, T most) {
   return CLI::Validator(
@@ -100,19 +101,22 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
   app.add_option("--layers", o.layers, "Encoder layers")->transform(wholeNumber("--layers", 1, 64));
   app.add_option("--heads", o.heads, "Attention heads; the width is a multiple of it")
       ->transform(wholeNumber("--heads", 1, 128));
-  app.add_option("--max-seq", o.maxSequenceLength, "Length of the position table")
+  app.add_option("--max-seq", o.maxSequenceLength,
+                 "Longest sequence: rows of the position embedding")
       ->transform(wholeNumber("--max-seq", 8u, kLongestPositionTable))
       ->capture_default_str();
   app.add_option("--dtype", dtype, "Type of the parameters: float32")->capture_default_str();
-  app.add_option("--data", o.data, "CSV with the header text,label (default: the sample texts)");
-  app.add_option("--data-held-out", o.heldOut, "CSV to evaluate on (default: a fifth of --data)")
+  app.add_option("--data", o.data,
+                 "CSV file with the header text,label (default: the sample data set)");
+  app.add_option("--data-held-out", o.heldOut,
+                 "CSV file to evaluate on (default: a fifth of --data)")
       ->needs("--data");
 }
 
 void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes,
                         std::string& level) {
   app.add_option("--device", o.device,
-                 "auto, mps, sim (simulated MPS), cpu, or cuda (to check the probe, not for use)")
+                 "auto, mps, sim (simulated MPS), cpu, or cuda (only for tests of the probe)")
       ->check(oneOf("--device", {"auto", "mps", "sim", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--steps", o.steps, "Steps to train; 0: until stopped")
@@ -129,27 +133,26 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
       ->transform(wholeNumber("--eval-every", 0u, kMostRunSteps))
       ->capture_default_str();
   app.add_option("--lr", o.learningRate, "Learning rate of AdamW")->check(CLI::Range(1e-9, 10.0));
-  app.add_option("--seed", o.seed, "Seed of the model and of the order of rows")
+  app.add_option("--seed", o.seed, "Seed of the weights and of the order of rows")
       ->capture_default_str();
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
       ->transform(wholeNumber("--sampling-hz", 1u, kMostSamplingHz))
       ->capture_default_str();
-  app.add_option("--level", level, "How closely to look: off, monitor, ops (every op)")
+  app.add_option("--level", level, "Detail of the measurement: off, monitor, or ops (every op)")
       ->check(oneOf("--level", {"off", "monitor", "ops"}))
       ->capture_default_str();
-  app.add_option("--set", changes, "Change a knob: STEP:batch=N, STEP:seq=N, STEP:loss-every=N")
+  app.add_option("--set", changes,
+                 "Change knobs (batch, seq, loss-every) at a step, for example 20:batch=32,seq=128")
       ->take_all()
       ->expected(1);
   app.add_option("--accepted-op", o.acceptedOps,
-                 "An op that may fall back: refused where this PyTorch has none of that name")
+                 "An op whose fallback is accepted; refused where this PyTorch has no such op")
       ->take_all()
       ->expected(1);
-  app.add_option("--scenario", o.scenario, "A training program with one known problem, by name");
-  app.add_option("--recommended-max", o.recommendedMax,
-                 "Recommended max of the simulated device, as in 2GiB");
+  app.add_option("--scenario", o.scenario, "Name of a training program with one known problem");
 }
 
-/// A scenario's sizes hold where the command line has none.
+/// Takes the scenario's sizes where the command line gives none.
 Result<void> applyScenario(const CLI::App& app, Options& options) {
   if (options.scenario.empty()) return {};
   const auto found = findScenario(options.scenario);
@@ -164,26 +167,26 @@ Result<void> applyScenario(const CLI::App& app, Options& options) {
 
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
   app.add_flag("--stdio", raw.stdio, "Frames on stdin and stdout");
-  app.add_option("--fd", raw.fd, "Frames on an inherited socket")
+  app.add_option("--fd", raw.fd, "Frames on an inherited socket, its file descriptor")
       ->transform(wholeNumber("--fd", 0, 1 << 20));
   app.add_option("--connect", raw.socket, "Frames on a local socket, with --token-file");
   app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
-  app.add_flag("--autostart", o.autostart, "Begin without a host; the end of stdin means nothing");
-  app.add_flag("--describe", o.describe, "Say what this is (one frame), then end");
+  app.add_flag("--autostart", o.autostart,
+               "Train without waiting for a host; ignore the end of stdin");
+  app.add_flag("--describe", o.describe,
+               "Send one frame that describes the worker and its device, then end");
   app.add_flag("--dry-check", o.dryCheck,
-               "Run two steps on the CPU, ask the device which of their ops it has, print JSON");
-  app.add_option(
-      "--self-test", o.selfTest,
-      "Make one check of the self-test, by its id, and print JSON; list: say which there are");
+               "Run two steps on the CPU and print as JSON which of their ops MPS lacks");
+  app.add_option("--self-test", o.selfTest,
+                 "Run one check of the self-test and print JSON; list: print all checks");
   app.add_flag("--break-contract", o.breakContract)->group("");
 }
 
 }  // namespace
 
 Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const* argv) {
-  CLI::App app("Trains, measures itself and obeys; usually started by highwater",
-               "highwater-worker");
-  app.set_version_flag("--version", "highwater-worker " HIGHWATER_VERSION);
+  CLI::App app("Trains and measures itself; usually started by highwater", "highwater-worker");
+  app.set_version_flag("--version", std::string("highwater-worker ") + kVersion);
   Options options;
   RawConnection connection;
   std::string dtype = "float32";
@@ -198,20 +201,15 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
     app.exit(question, std::cout, std::cerr);
     return std::variant<Options, Answered>(Answered{});
   } catch (const CLI::ParseError& error) {
-    return usageError(wordsOf(error));
+    return usageError(messageOf(error));
   }
   options.probeLevel = probeLevelFromKey(level);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
   if (auto fine = applyScenario(app, options); !fine) return fine.error();
-  if (!options.recommendedMax.empty()) {
-    const auto bytes = parseBytes(options.recommendedMax, "--recommended-max");
-    if (!bytes) return bytes.error();
-    // The device reads it from its environment and knows fewer suffixes.
-    options.recommendedMax = std::to_string(*bytes);
-  }
+  const KnobLimits limits{.sequenceLength = options.maxSequenceLength};
   for (const std::string& text : changes) {
-    auto change = parseKnobChange(text);
+    auto change = parseKnobChange(text, limits);
     if (!change) return std::move(change).error();
     options.changes.push_back(*change);
   }

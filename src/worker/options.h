@@ -13,29 +13,34 @@
 
 namespace highwater::worker {
 
-/// The sizes of the model.
+/// The dimensions of the model, and the preset that they come from.
 struct ModelSize {
   std::string preset;
   std::uint32_t width = 0;
   std::uint32_t layers = 0;
   std::uint32_t heads = 0;
-  std::uint32_t maxSequenceLength = 0;  ///< length of the position table
+  std::uint32_t maxSequenceLength = 0;  ///< rows of the position embedding
 };
 
-/// Where the frames go.
+/// Connect to the host by frames on stdin and stdout.
 struct StdioConnection {};
+/// Connect to the host by frames on an inherited socket.
 struct FdConnection {
   int fd = -1;
 };
+/// Connect to the host through a local socket that it listens on; the token file proves who
+/// connects.
 struct SocketConnection {
   std::filesystem::path socket;
   std::filesystem::path tokenFile;
 };
 
+/// The worker's command line, checked. What is absent is left to the scenario, the preset or the
+/// device.
 struct Options {
   std::string device = "auto";
   std::string workload = "issue-classifier";
-  /// Absent: small on the CPU and a simulated device, base on real MPS.
+  /// Absent: base on real MPS, small on everything else.
   std::optional<std::string> preset;
   std::optional<std::uint32_t> width, layers, heads;
   std::uint32_t maxSequenceLength = kPositionTableLength;
@@ -43,38 +48,41 @@ struct Options {
   std::uint32_t steps = 0;  ///< 0: until stopped
   std::optional<std::uint32_t> batchSize, sequenceLength;
   std::uint32_t lossEvery = 10;
-  std::uint32_t evalEvery = 0;  ///< 0: at the end only
+  std::uint32_t evalEvery = 0;  ///< in steps; 0: only at the end
   std::optional<double> learningRate;
   std::uint64_t seed = 1;
   std::uint32_t samplingHz = 50;
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
-  /// Ops of which the user says beforehand that their fallback is fine; checked, not obeyed.
+  /// Ops whose fallback the user accepts. The worker only checks that they exist.
   std::vector<std::string> acceptedOps;
-  std::string scenario;        ///< of core/scenarios.h; empty: the workload as it is
-  std::string recommendedMax;  ///< for the simulated device; empty: its own default
+  std::string scenario;  ///< see core/scenarios.h; empty: none
   std::variant<StdioConnection, FdConnection, SocketConnection> connection;
-  bool autostart = false;
-  bool describe = false;
-  bool dryCheck = false;       ///< see dry_check.h: one JSON object on stdout instead of frames
-  std::string selfTest;        ///< see self_test.h: a check's id, or "list"; answers as dryCheck
-  bool breakContract = false;  ///< leaves the first batch on the CPU, to show the contract's check
+  bool autostart = false;      ///< train without waiting for a host
+  bool describe = false;       ///< send Hello, then end
+  bool dryCheck = false;       ///< see dry_check.h: print one JSON object instead of frames
+  std::string selfTest;        ///< see self_test.h: the id of a check, or "list"; prints JSON
+  bool breakContract = false;  ///< for tests: leave batches on the CPU
 };
 
-/// The command line was a question that has been answered (--help, --version).
+/// Says that the command line was --help or --version, which has been answered on stdout.
 struct Answered {};
 
-/// Reads the command line. kUsage: the message names the option and what is allowed.
+/// Reads the command line. Returns Answered for --help and --version. Returns kUsage, which names
+/// the option and what it allows, for a wrong one.
 [[nodiscard]] Result<std::variant<Options, Answered>> parseOptions(int argc,
                                                                    const char* const* argv);
 
-/// What the options leave open, for a device that is real MPS or not. kUsage where sizes and knobs
-/// do not fit together.
+/// The model size, the knobs (settings that can change during a run, such as the batch size) and
+/// the learning rate that a run starts with, defaults filled in.
 struct Sizes {
   ModelSize model;
   Knobs knobs;
   double learningRate = 0;
 };
+/// Fills in the sizes that the options leave open; the defaults depend on whether the device is
+/// real MPS. Returns kUsage where the width is not a multiple of the heads, or the sequence length
+/// is beyond the position table.
 [[nodiscard]] Result<Sizes> resolveSizes(const Options& options, bool realMps);
 
 }  // namespace highwater::worker

@@ -1,3 +1,4 @@
+#include <link.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -7,6 +8,17 @@
 #include "worker/platform.h"
 
 namespace highwater::worker {
+namespace {
+
+int addLibrary(dl_phdr_info* info, std::size_t, void* libraries) {
+  std::error_code error;
+  const auto path = std::filesystem::canonical(info->dlpi_name, error);
+  // The program itself has no name, the kernel's vdso no file.
+  if (!error) static_cast<std::vector<std::string>*>(libraries)->push_back(path.string());
+  return 0;
+}
+
+}  // namespace
 
 std::string platformName() {
   utsname name{};
@@ -17,6 +29,12 @@ std::string platformName() {
 std::filesystem::path programFolder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+std::vector<std::string> loadedLibraries() {
+  std::vector<std::string> libraries;
+  ::dl_iterate_phdr(&addLibrary, &libraries);
+  return libraries;
 }
 
 std::string whyNoMetal() {

@@ -37,7 +37,7 @@ std::string architecture() {
 #endif
 }
 
-/// As the system started it, empty where unknown.
+/// The path the system started the program with; empty where unknown.
 std::string programPath() {
   std::uint32_t size = 0;
   ::_NSGetExecutablePath(nullptr, &size);
@@ -59,6 +59,14 @@ std::filesystem::path programFolder() {
   std::error_code error;
   const auto resolved = std::filesystem::canonical(path, error);
   return (error ? std::filesystem::path(path) : resolved).parent_path();
+}
+
+std::vector<std::string> loadedLibraries() {
+  std::vector<std::string> libraries;
+  for (std::uint32_t i = 0; i < ::_dyld_image_count(); ++i) {
+    if (const char* path = ::_dyld_get_image_name(i)) libraries.emplace_back(path);
+  }
+  return libraries;
 }
 
 std::string whyNoMetal() {

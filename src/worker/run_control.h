@@ -5,51 +5,63 @@
 #include <mutex>
 #include <vector>
 
+#include "core/knobs.h"
 #include "core/messages.h"
-#include "worker/knobs.h"
+#include "worker/knob_schedule.h"
 
 namespace highwater::worker {
 
-/// What the training loop does next, at the boundary between two steps.
+/// What the training loop has to do next, decided between two steps.
 struct NextAction {
+  /// What the training loop has to do.
   enum class Kind {
-    kStep,        ///< train `step` with `knobs`; `changes` became effective with it
-    kPaused,      ///< the run pauses now, before `step`
-    kResumed,     ///< and goes on now
-    kEmptyCache,  ///< give cached memory back
-    kStop,        ///< no more steps
+    kStep,        ///< train `step` with `knobs`; `changes` take effect with it
+    kPaused,      ///< the run has paused before `step`: record that, then ask again
+    kResumed,     ///< the run has resumed: record that, then ask again
+    kEmptyCache,  ///< release the device's cached memory
+    kStop,        ///< end the training
   };
   Kind kind = Kind::kStop;
   std::uint32_t step = 0;
   Knobs knobs;
   std::vector<KnobChange> changes;
-  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< of the step
+  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< during `step`
 };
 
-/// What the host asked for and where the training loop is. The command thread and the training
-/// thread meet here.
+/// Carries the host's commands from the thread that reads them to the training thread.
 class RunControl {
  public:
+  /// Makes the control of a run that starts with `knobs`. Changes must stay within `limits`.
+  /// `plannedSteps` 0: train until stopped.
   RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps,
              events::ProbeLevel probeLevel = events::ProbeLevel::Monitor);
 
-  /// Command thread: the host said Welcome; obeys a command and says what became of it.
+  /// Notes that the host has sent Welcome. Command thread only.
   void welcome();
+  /// Carries out a command, or says in the result why not. Command thread only.
   [[nodiscard]] CommandResult obey(const Command& command);
-  /// Any thread: nobody is left to train for.
+  /// Notes that the host has closed the connection, and stops the run. Any thread.
   void hostGone();
+  /// Returns true once hostGone() was called. Any thread.
   [[nodiscard]] bool isHostGone() const;
 
-  /// Training thread. False where the host went instead.
+  /// Blocks until the host has sent Welcome. Returns false where the host is gone. Training thread
+  /// only.
   [[nodiscard]] bool waitForWelcome();
-  /// False where the run is to stop before it starts.
+  /// Blocks until the host starts the run. Returns false where it is stopped before. Training
+  /// thread only.
   [[nodiscard]] bool waitForStart();
-  /// Waits while the run is paused.
+  /// Returns what the training loop has to do next. Blocks while the run is paused. Training thread
+  /// only.
   [[nodiscard]] NextAction next();
+  /// Returns true once the host has stopped the run or is gone. Any thread.
   [[nodiscard]] bool stopRequested() const;
 
-  /// A change from the command line. Before the start only.
+  /// Schedules a change of the command line; call it only before the start. Returns kUsage where
+  /// checkKnobs() refuses the change, or where its step is past the last one.
   [[nodiscard]] Result<void> schedule(const SetKnobs& change);
+  /// Returns the knobs (training settings such as the batch size) of the latest step that has
+  /// begun. Any thread.
   [[nodiscard]] Knobs knobs() const;
 
  private:
@@ -63,7 +75,7 @@ class RunControl {
   KnobLimits limits_;
   std::uint32_t plannedSteps_;
   KnobSchedule schedule_;
-  std::uint32_t currentStep_ = 0;  // the last one that began
+  std::uint32_t currentStep_ = 0;  // the last one that has begun
   bool welcomed_ = false;
   bool started_ = false;
   bool stopRequested_ = false;
@@ -73,7 +85,7 @@ class RunControl {
   bool emptyCacheRequested_ = false;
   events::ProbeLevel level_;
   events::ProbeLevel briefLevel_ = events::ProbeLevel::None;
-  std::uint32_t briefSteps_ = 0;  // that briefLevel_ still holds for
+  std::uint32_t briefSteps_ = 0;  // steps left with briefLevel_; then level_ applies again
 };
 
 }  // namespace highwater::worker

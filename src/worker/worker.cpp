@@ -8,23 +8,25 @@
 #include <thread>
 #include <utility>
 
-#include "probe/cuda_device.h"
-#include "probe/mps_device.h"
-#include "probe/op_observer.h"
-#include "probe/sampler.h"
+#include "core/version.h"
+#include "probe/observer/op_observer.h"
+#include "probe/readings/cuda_device.h"
+#include "probe/readings/mps_device.h"
+#include "probe/readings/sampler.h"
 #include "wire/limits.h"
 #include "worker/device.h"
 #include "worker/environment.h"
 #include "worker/platform.h"
-#include "worker/training.h"
+#include "worker/running_torch.h"
+#include "worker/training/training.h"
 
 namespace highwater::worker {
 namespace {
 
-// A worker must be gone 2 s after its host; a step or an evaluation may take longer than that.
+// A worker must end within 2 s of its host, and a step or an evaluation may take longer than that.
 constexpr auto kGraceAfterHost = std::chrono::milliseconds(1500);
 
-void endSoonWhateverHappens() {
+void endAfterGrace() {
   std::thread([] {
     std::this_thread::sleep_for(kGraceAfterHost);
     ::_exit(kExitEndedEarly);
@@ -46,7 +48,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
       sizes_(std::move(sizes)),
       device_(std::move(device)),
       connection_(std::move(connection)),
-      control_(sizes_.knobs, {kMostBatchSize, sizes_.model.maxSequenceLength}, options_.steps,
+      control_(sizes_.knobs, {.sequenceLength = sizes_.model.maxSequenceLength}, options_.steps,
                options_.probeLevel),
       recorder_(clock),
       writer_(connection_.writeFd, [this] { onHostGone(); }) {
@@ -57,7 +59,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection con
     counters_ = probe::makeCudaCounters();
     events_ = probe::makeCudaEvents();
   }
-  // The simulated device's frames are its own, as Metal's are.
+  // Stack frames inside the simulated device are hidden, as Metal's would be.
   recorder_.callSites().ignoreLibrary("libhighwater_simmps");
 }
 
@@ -75,8 +77,8 @@ ExitCode Worker::run() {
   if (options_.describe) return kExitDone;
   startReading();
   if (!options_.autostart && !control_.waitForWelcome()) {
-    const std::lock_guard lock(nonsenseMutex_);
-    return nonsense_.empty() ? kExitEndedEarly : fail(Failure::Kind::kFailed, nonsense_);
+    const std::lock_guard lock(violationMutex_);
+    return violation_.empty() ? kExitEndedEarly : fail(Failure::Kind::kFailed, violation_);
   }
   return train();
 }
@@ -85,14 +87,15 @@ bool Worker::sendHello() {
   Hello hello;
   hello.protocolVersion = wire::kProtocolVersion;
   hello.token = connection_.token;
-  hello.workerVersion = HIGHWATER_VERSION;
+  hello.workerVersion = kVersion;
   hello.torchVersion = torchVersion();
+  hello.blas = torchBlas();
   hello.platform = platformName();
   hello.processId = static_cast<std::uint64_t>(::getpid());
   hello.clock = recorder_.clock();
   hello.device = device_;
   hello.limits = readMemoryLimits(device_);
-  hello.environment = environmentThatMatters();
+  hello.environment = relevantEnvironment();
   return writer_.send(hello).ok();
 }
 
@@ -102,10 +105,10 @@ void Worker::startReading() {
     if (!writer_.send(result)) onHostGone();
   };
   callbacks.hostGone = [this] {
-    // Without a host stdin may be /dev/null.
+    // With --autostart stdin may be /dev/null.
     if (!options_.autostart) onHostGone();
   };
-  callbacks.nonsense = [this](const std::string& what) { onNonsense(what); };
+  callbacks.protocolViolation = [this](const std::string& what) { onProtocolViolation(what); };
   reader_ = std::make_unique<CommandReader>(connection_.readFd, control_, options_.autostart,
                                             std::move(callbacks));
   reader_->start();
@@ -113,15 +116,15 @@ void Worker::startReading() {
 
 void Worker::onHostGone() {
   control_.hostGone();
-  endSoonWhateverHappens();
+  endAfterGrace();
 }
 
-void Worker::onNonsense(const std::string& what) {
+void Worker::onProtocolViolation(const std::string& what) {
   {
-    const std::lock_guard lock(nonsenseMutex_);
-    nonsense_ = what;
+    const std::lock_guard lock(violationMutex_);
+    violation_ = what;
   }
-  // A host that cannot be understood is as good as none.
+  // Without a common protocol there is no host to train for.
   onHostGone();
 }
 
@@ -132,8 +135,7 @@ ExitCode Worker::train() {
     return fail(usage ? Failure::Kind::kUsage : Failure::Kind::kFailed, data.error().message);
   }
   recorder_.nameThread("training");
-  // Declared in the order of their start; they end in the opposite one, so that the sender sees
-  // what the others did last.
+  // The sender starts first and stops last, so that it sends the last events of the others.
   probe::Sender sender(recorder_, writer_);
   sender.start();
   std::optional<probe::Sampler> sampler;
@@ -167,7 +169,7 @@ ExitCode Worker::train() {
 
 ExitCode Worker::fail(Failure::Kind kind, const std::string& message) {
   std::fprintf(stderr, "highwater-worker: %s\n", message.c_str());
-  // Whether anybody still listens changes nothing about the exit code.
+  // The exit code is the same whether or not the host still listens.
   (void)writer_.send(Failure{kind, message}).ok();
   switch (kind) {
     case Failure::Kind::kUsage:
@@ -181,8 +183,8 @@ ExitCode Worker::fail(Failure::Kind kind, const std::string& message) {
 
 ExitCode Worker::end(std::uint32_t stepsDone, bool stoppedOnRequest) {
   if (control_.isHostGone()) {
-    const std::lock_guard lock(nonsenseMutex_);
-    if (!nonsense_.empty()) return fail(Failure::Kind::kFailed, nonsense_);
+    const std::lock_guard lock(violationMutex_);
+    if (!violation_.empty()) return fail(Failure::Kind::kFailed, violation_);
     return kExitEndedEarly;
   }
   return writer_.send(Goodbye{stepsDone, stoppedOnRequest}) ? kExitDone : kExitEndedEarly;

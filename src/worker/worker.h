@@ -5,36 +5,40 @@
 #include <string>
 
 #include "core/exit_codes.h"
-#include "probe/device_counters.h"
-#include "probe/event_source.h"
-#include "probe/frame_writer.h"
-#include "probe/recorder.h"
-#include "probe/sender.h"
+#include "probe/readings/device_counters.h"
+#include "probe/stream/event_source.h"
+#include "probe/stream/frame_writer.h"
+#include "probe/stream/recorder.h"
+#include "probe/stream/sender.h"
 #include "worker/command_reader.h"
 #include "worker/connection.h"
-#include "worker/data_set.h"
+#include "worker/data/data_set.h"
 #include "worker/options.h"
 #include "worker/run_control.h"
 
 namespace highwater::worker {
 
-/// The data that the options name: --data, or the sample data set.
+/// Loads the data set that --data names or, without it, the sample data set. Returns the errors of
+/// loadDataSet() and findSampleData().
 [[nodiscard]] Result<DataSet> loadData(const Options& options);
 
-/// One run of the worker, from Hello to its last frame. It is never destroyed: the thread that
-/// reads commands may use it until the process ends.
+/// One run of the worker, from Hello to the last frame. Never destroy it: the thread that reads
+/// commands uses it until the process ends.
 class Worker {
  public:
+  /// Prepares a run; sends nothing yet.
   Worker(Options options, Sizes sizes, DeviceReport device, Connection connection, RunClock clock);
 
-  /// kUsage where a --set is out of range.
+  /// Schedules the knob changes that --set asks for. Returns kUsage where one is out of range or
+  /// past the last step.
   [[nodiscard]] Result<void> scheduleChanges();
-  /// Says Hello, trains, says what came of it.
+  /// Sends Hello, trains as the host directs, and sends Goodbye or a Failure. Blocks until then.
+  /// Returns the exit code of the process.
   [[nodiscard]] ExitCode run();
 
  private:
   void onHostGone();
-  void onNonsense(const std::string& what);
+  void onProtocolViolation(const std::string& what);
   [[nodiscard]] bool sendHello();
   void startReading();
   [[nodiscard]] ExitCode train();
@@ -51,8 +55,8 @@ class Worker {
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<probe::EventSource> events_;
   std::unique_ptr<CommandReader> reader_;
-  std::mutex nonsenseMutex_;
-  std::string nonsense_;
+  std::mutex violationMutex_;
+  std::string violation_;  ///< how the host broke the protocol; empty: it did not
 };
 
 }  // namespace highwater::worker

@@ -5,7 +5,7 @@
 
 #include "step_events.h"
 
-/// A host and a device with one queue, step by step: the events that a probe would record, and what
+/// A model of a host and a device with one queue: the events that a probe would record, and what
 /// the device really did.
 namespace highwater::test {
 
@@ -63,7 +63,7 @@ class QueueModel {
 
   [[nodiscard]] const OwnedBatch& batch() const { return batch_; }
 
-  /// Of [beginNs, endNs) the time in which the device had nothing to do.
+  /// The idle time of the device within [beginNs, endNs).
   [[nodiscard]] std::int64_t idleNs(std::int64_t beginNs, std::int64_t endNs) const {
     std::int64_t idle = endNs - beginNs;
     for (const Busy& each : busy_) {

@@ -3,7 +3,7 @@
 #include "analysis/live_store.h"
 #include "support/sample_run.h"
 
-/// Events of hand-made steps, in whole ms, on the training thread unless said otherwise.
+/// Makes events of steps, with times in whole ms, on the training thread by default.
 namespace highwater::test {
 
 inline constexpr std::int64_t kMs = 1'000'000;
@@ -42,7 +42,7 @@ inline events::FallbackEvent fallbackAt(std::uint32_t step, events::Phase phase,
           kNoId,         kNoId,    kTrainingThread, phase};
 }
 
-/// The words of the sample run, so that names are known.
+/// Adds the definitions of the sample run, so that names are known.
 inline void defineNames(analysis::LiveStore& store) {
   for (const OwnedMessage& message : makeSampleRun({.steps = 1})) {
     if (const auto* definitions = std::get_if<Definitions>(&message)) store.apply(*definitions);

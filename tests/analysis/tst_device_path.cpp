@@ -1,7 +1,7 @@
 #include <QtTest>
 #include <random>
 
-#include "analysis/device_path.h"
+#include "analysis/device/device_path.h"
 #include "step_events.h"
 
 using namespace highwater;
@@ -86,7 +86,7 @@ class TestDevicePath : public QObject {
     QCOMPARE(summary.kinds[0].accepted, 2u);
     QCOMPARE(summary.acceptedP50, 2.0);
     QCOMPARE(summary.unplannedP50, 2.0);
-    store.apply(FallbackAcceptance{"aten::embedding_renorm_", false, "", 2});  // taken back
+    store.apply(FallbackAcceptance{"aten::embedding_renorm_", false, "", 2});  // withdrawn
     QCOMPARE(summarizePaths(store).steps[0].accepted, 0u);
   }
 
@@ -126,7 +126,7 @@ class TestDevicePath : public QObject {
                        fallbackAt(1, Phase::Forward, 12, 3, 1)};
     addRead(batch, 13, Phase::Forward);
     QCOMPARE(pathsOf(batch).steps[0].changes, 3u);
-    // On another thread it is nested in nothing.
+    // On another thread it is not nested.
     batch.syncPoints.back() =
         syncAt(1, SyncKind::ScalarRead, Phase::Forward, 13, 1, false, kAutogradThread);
     QCOMPARE(pathsOf(batch).steps[0].changes, 4u);
@@ -146,7 +146,7 @@ class TestDevicePath : public QObject {
     QCOMPARE(pathsOf(batch).steps[0].deliberate, 1u);
     batch.fallbacks = {fallbackAt(1, Phase::Forward, 10, 5, 2)};
     QCOMPARE(pathsOf(batch).steps[0].changes, 3u);
-    batch.phases.clear();  // the batch was there already
+    batch.phases.clear();  // the batch is already on the device
     QCOMPARE(onlyChain(batch), std::string("mps \u2192 cpu: aten::embedding_renorm_ \u2192 mps"));
   }
 
@@ -194,8 +194,8 @@ class TestDevicePath : public QObject {
     QVERIFY(pathsOf(batch).steps.empty() && pathsOf(batch).kinds.empty());
   }
 
-  /// Random crossings, in any order of arrival: changes are the arrows of the chain, and a step's
-  /// fallbacks count two each.
+  /// Random events in any order of arrival: the switches are the arrows of the chain, and a
+  /// fallback counts two.
   void changesAreTheArrows() {
     std::mt19937 random(7);
     for (int round = 0; round < 300; ++round) {

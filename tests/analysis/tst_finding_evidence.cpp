@@ -1,7 +1,7 @@
-// What findings say beyond their number: the cause of an idle device, the module that keeps memory.
+// The evidence of findings: the cause of an idle device, the module that keeps memory.
 #include <QtTest>
 
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 #include "queue_model.h"
 
 using namespace highwater;
@@ -11,7 +11,7 @@ using events::Phase;
 
 namespace {
 
-Findings judge(const OwnedBatch& batch) {
+Findings findingsOf(const OwnedBatch& batch) {
   LiveStore store;
   defineNames(store);
   store.apply(batch.view());
@@ -60,16 +60,16 @@ class TestFindingEvidence : public QObject {
     step.assemblyNs = 40 * kMs;
     QueueModel model;
     for (int i = 0; i < 12; ++i) model.run(step);
-    const Findings findings = judge(model.batch());
+    const Findings findings = findingsOf(model.batch());
     QCOMPARE(findings.found.size(), 1u);
     QCOMPARE(findings.found[0].kind, FindingKind::HostBound);
     QVERIFY2(
-        findings.found[0].evidence.find("by its waits it starves for about") != std::string::npos &&
+        findings.found[0].evidence.find("by the waits it is idle for about") != std::string::npos &&
             findings.found[0].evidence.find(", by batch assembly 3") != std::string::npos,
         findings.found[0].evidence.c_str());
   }
 
-  /// 30 ops of 200 us on the host, of 20 us on the device: it waits for each.
+  /// 30 ops of 200 us on the host and 20 us on the device: the device waits for each.
   void aSlowHostIsFoundWithoutABatch() {
     ModelStep step;
     step.assemblyNs = kMs / 2;
@@ -77,7 +77,7 @@ class TestFindingEvidence : public QObject {
       step.phases.push_back({phase, phase == Phase::Backward ? 20 : 5, 200'000, 20'000});
     }
     const QueueModel model = runOf(step);
-    const Findings findings = judge(model.batch());
+    const Findings findings = findingsOf(model.batch());
     QCOMPARE(findings.found.size(), 1u);
     const Finding& finding = findings.found[0];
     QCOMPARE(finding.kind, FindingKind::HostBound);
@@ -87,33 +87,33 @@ class TestFindingEvidence : public QObject {
     const auto truth =
         static_cast<double>(model.idleNs(steps[5].begin_ns(), steps[6].begin_ns())) / kMs;
     QVERIFY2(*finding.costMs > 0.2 * truth && *finding.costMs <= truth, finding.title.c_str());
-    for (const char* word : {"half is taken", "an estimate", "backward, 4.00 ms a step"}) {
+    for (const char* word : {"half is assumed", "an estimate", "backward, 4.00 ms a step"}) {
       QVERIFY2(finding.evidence.find(word) != std::string::npos, finding.evidence.c_str());
     }
-    // A device that has as much to do as the host keeps the host waiting: nothing to find.
+    // A device that is slower than the host is never idle.
     for (ModelPhase& phase : step.phases) phase.deviceNs = 300'000;
-    QVERIFY(judge(runOf(step).batch()).found.empty());
+    QVERIFY(findingsOf(runOf(step).batch()).found.empty());
   }
 
-  void whatIsShownAtLengthStarvesTheDevice() {
+  void slowLoggingMakesTheDeviceIdle() {
     ModelStep step = plainStep(300'000);
     step.readsLoss = true;
     step.logNs = 20 * kMs;
-    const Findings findings = judge(runOf(step).batch());
+    const Findings findings = findingsOf(runOf(step).batch());
     QVERIFY(!findings.found.empty());
     QCOMPARE(findings.found[0].kind, FindingKind::HostBound);
     QCOMPARE(findings.found[0].where, std::string("loss read"));
     QCOMPARE(*findings.found[0].costMs, 20.0);
   }
 
-  /// Of steps of a ms nobody can tell: an empty queue takes half of one to be waited for.
-  void shortStepsAreNotJudged() {
+  /// In steps of a millisecond the near-zero wait is half of the step.
+  void shortStepsGiveNoFinding() {
     ModelStep step;
     step.assemblyNs = 0;
     for (const Phase phase : {Phase::Forward, Phase::Backward}) {
       step.phases.push_back({phase, 10, 50'000, 5'000});
     }
-    QVERIFY(judge(runOf(step).batch()).found.empty());
+    QVERIFY(findingsOf(runOf(step).batch()).found.empty());
   }
 
   void aFallbackNamesTheSwitchesOfAStep() {
@@ -121,7 +121,7 @@ class TestFindingEvidence : public QObject {
     step.fallbackNs = 10 * kMs;
     QueueModel model;
     for (int i = 0; i < 12; ++i) model.run(step);
-    const Findings findings = judge(model.batch());
+    const Findings findings = findingsOf(model.batch());
     QCOMPARE(findings.found[0].kind, FindingKind::Fallback);
     QVERIFY2(findings.found[0].evidence.find("a step switches backends 3 times, 1 of them") !=
                  std::string::npos,
@@ -130,18 +130,18 @@ class TestFindingEvidence : public QObject {
 
   void growthNamesTheModuleThatKeepsIt() {
     OwnedBatch batch = growingRun(same);
-    QVERIFY(judge(batch).found.at(0).where.empty());
+    QVERIFY(findingsOf(batch).found.at(0).where.empty());
     for (std::uint32_t step = 2; step <= 20; ++step) {
       const std::uint64_t before = std::uint64_t{step + 9} << 20;
       addOp(batch, step, 1, kEmbedding, before);
       addOp(batch, step, 3, kLayer1, before + (1 << 20));
       addOp(batch, step, 5, kEmbedding, before + (1 << 20) + 1000);
     }
-    const Finding finding = judge(batch).found.at(0);
+    const Finding finding = findingsOf(batch).found.at(0);
     QCOMPARE(finding.kind, FindingKind::MemoryGrowth);
     QCOMPARE(finding.where, std::string("encoder.layers.1"));
     QCOMPARE(*finding.costBytes, static_cast<double>(1 << 20));
-    QVERIFY2(finding.evidence.find("the median step leaves 1.0 MiB") != std::string::npos,
+    QVERIFY2(finding.evidence.find("the median step adds 1.0 MiB") != std::string::npos,
              finding.evidence.c_str());
   }
 
@@ -152,7 +152,7 @@ class TestFindingEvidence : public QObject {
       batch.memorySamples[i].mutate_current_bytes(
           batch.memorySamples[std::min(i + 1, batch.memorySamples.size() - 1)].current_bytes());
     }
-    QVERIFY(judge(batch).found.empty());
+    QVERIFY(findingsOf(batch).found.empty());
   }
 };
 

@@ -3,7 +3,8 @@
 #include <functional>
 #include <set>
 
-#include "analysis/finding_rules.h"
+#include "analysis/findings/finding_rules.h"
+#include "analysis/statistics.h"
 #include "core/scenarios.h"
 #include "support/sample_run.h"
 
@@ -170,7 +171,7 @@ class TestFindings : public QObject {
     QCOMPARE(kindsOf(run.judge()), (Kinds{FindingKind::Fallback, FindingKind::ChattyLogging}));
   }
 
-  void aStarvingDeviceIsHostBound() {
+  void anIdleDeviceIsHostBound() {
     Run run;
     run.assemblyMs = 30;
     run.deviceMs = 18;
@@ -178,10 +179,10 @@ class TestFindings : public QObject {
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::HostBound});
     QVERIFY(findings.found[0].estimate);
     QCOMPARE(*findings.found[0].costMs, 30.0);
-    run.deviceMs = 45;  // busy all the same: prepared ahead
+    run.deviceMs = 45;  // still busy: batches are prepared ahead
     QVERIFY(run.judge().found.empty());
     run.deviceMs = 18;
-    run.assemblyMs = 1;  // starved, but not by the batch
+    run.assemblyMs = 1;  // idle, but not because of the batch
     QVERIFY(run.judge().found.empty());
   }
 
@@ -191,7 +192,7 @@ class TestFindings : public QObject {
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::MemoryGrowth});
     QCOMPARE(*findings.found[0].costBytes, static_cast<double>(kMiB));
-    // Once more memory, for a larger batch say, is no growth; neither is what goes up and down.
+    // A single increase, as for a larger batch, is no growth; nor is memory that goes up and down.
     run.current = [](std::uint32_t step) { return step < 15 ? 100 * kMiB : 400 * kMiB; };
     QVERIFY(run.judge().found.empty());
     run.current = [](std::uint32_t step) { return (100 + step * 7 % 5) * kMiB; };

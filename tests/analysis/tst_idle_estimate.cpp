@@ -1,7 +1,7 @@
 #include <QtTest>
 #include <random>
 
-#include "analysis/idle_estimate.h"
+#include "analysis/device/idle_estimate.h"
 #include "queue_model.h"
 
 using namespace highwater;
@@ -98,7 +98,7 @@ class TestIdleEstimate : public QObject {
     const IdleSummary idle = idleOf(runOf(step).batch());
     QCOMPARE(idle.causes[0].cause, IdleCause::Reading);
     QCOMPARE(idle.causes[0].p50.probable, 4.0);
-    QCOMPARE(idle.causes[0].p50.low, 0.0);  // it may have been given work there
+    QCOMPARE(idle.causes[0].p50.low, 0.0);  // the host may have queued work there
   }
 
   void opsThatComeTooSlowlyStarveIt() {
@@ -113,7 +113,7 @@ class TestIdleEstimate : public QObject {
     constexpr std::int64_t shiftNs = 100 * kMs;
     OwnedBatch more = runOf(stepOf(1000), 6).batch();
     const std::int64_t fromNs = more.steps.back().begin_ns() + more.steps.back().duration_ns();
-    // The next step comes 100 ms later; in between the held-out set is evaluated.
+    // The next step begins 100 ms later; the held-out set is evaluated in between.
     more.evaluations.emplace_back(fromNs + shiftNs, 6, 10, 0.5F, 1.0F);
     more.syncPoints.push_back(
         syncAt(6, events::SyncKind::CopyToDevice, Phase::None, fromNs / kMs + 40, 1, true));
@@ -138,7 +138,7 @@ class TestIdleEstimate : public QObject {
     QVERIFY(estimateIdle(store).steps.empty());
   }
 
-  /// What is sure is true, and nothing is idle for longer than the most.
+  /// The true idle time lies between the bounds.
   void theBoundsHoldTheTruth() {
     std::mt19937 random(11);
     for (int round = 0; round < 500; ++round) {

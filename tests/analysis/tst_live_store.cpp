@@ -172,7 +172,7 @@ void TestLiveStore::missingReadingsAreNaN() {
 
 void TestLiveStore::lostTimeOfAStep() {
   LiveStore store;
-  OwnedBatch before;  // what comes before its step's record
+  OwnedBatch before;  // arrives before its step's record
   before.fallbacks = {fallback(1, 10, 3), fallback(0, 12, 100)};
   before.syncPoints = {sync(1, 20, 2, false), sync(1, 23, 50, true),
                        sync(1, 24, 60, false, events::SyncKind::Fallback), sync(2, 120, 7, false)};
@@ -205,7 +205,7 @@ void TestLiveStore::deviceSpansJoinTheirSteps() {
   apply(store, batch);
   OwnedBatch later;
   later.deviceSpans.emplace_back(35 * kMs, 8 * kMs, 4);
-  later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that nobody knows
+  later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that does not exist
   apply(store, later);
   QCOMPARE(store.steps().deviceMs.size(), 3u);
   QCOMPARE(store.steps().deviceMs[0], 9.0);
@@ -323,8 +323,8 @@ void TestLiveStore::openSpanIsTheInnermost() {
   batch.heartbeats.emplace_back(now, 61, 0);
   apply(store, batch);
   QVERIFY(store.openSpan());
-  QCOMPARE(store.openSpan()->name, "aten::embedding_renorm_");
-  // How the run ended does not close it.
+  QCOMPARE(store.name(store.openSpan()->span.name()), "aten::embedding_renorm_");
+  // The end of the run does not close it.
   store.apply(RunEnd{RunEnd::Reason::kHung, 0, 9, "no heartbeat", "", ""});
   QVERIFY(store.openSpan());
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr NameId kLinearOp = 100, kAddmmOp = 101, kViewOp = 102, kNodeOp = 103, kShapeText = 104;
 
-/// An op as it is written down; what it misses is made up by span().
+/// A short notation for an op; span() fills in the rest.
 struct Op {
   NameId op = kLinearOp;
   std::int64_t beginMs = 0, ms = 1;
@@ -180,7 +180,7 @@ class TestOpSummary : public QObject {
                   batch);
     QCOMPARE(findModule(summary, "encoder.layers.1")->net.forward, 2000);
     QCOMPARE(findModule(summary, "embedding")->net.forward, 1000);
-    // Before the node of the layer ended, the embedding's gave back what it had.
+    // The embedding's node freed its memory before the layer's node ended.
     QCOMPARE(findModule(summary, "embedding")->net.backward, 2000 - 2500);
     QCOMPARE(findModule(summary, "encoder.layers.1")->net.backward, 0);
     QCOMPARE(findModule(summary, "embedding")->net.kept(), 500);
@@ -190,15 +190,15 @@ class TestOpSummary : public QObject {
   }
 
   void largeTensorsAreThoseThatWereAllocated() {
-    const OpSummary summary = summaryOf(
-        {{kViewOp, 101, 1, 0, 1000},
-         {kAddmmOp, 110, 1, 1, 9000, 8000, kLayer1},
-         {kLinearOp, 109, 3, 0, 9000, 8000, kLayer1},  // returns what the op in it allocated
-         {kViewOp, 115, 1, 0, 9000, 0, kLayer1},       // shows the same
-         {kAddmmOp, 120, 1, 0, 12000, 3000, kEmbedding},
-         {kAddmmOp, 125, 1, 0, 14000, 2000, kEmbedding},
-         {kAddmmOp, 131, 1, 1, 14100, 100, kEmbedding},
-         {kNodeOp, 130, 4, 0, 15600, 1600, kEmbedding}});  // 1500 of it its own
+    const OpSummary summary =
+        summaryOf({{kViewOp, 101, 1, 0, 1000},
+                   {kAddmmOp, 110, 1, 1, 9000, 8000, kLayer1},
+                   {kLinearOp, 109, 3, 0, 9000, 8000, kLayer1},  // allocated by its nested op
+                   {kViewOp, 115, 1, 0, 9000, 0, kLayer1},       // shows the same
+                   {kAddmmOp, 120, 1, 0, 12000, 3000, kEmbedding},
+                   {kAddmmOp, 125, 1, 0, 14000, 2000, kEmbedding},
+                   {kAddmmOp, 131, 1, 1, 14100, 100, kEmbedding},
+                   {kNodeOp, 130, 4, 0, 15600, 1600, kEmbedding}});  // 1500 of it its own
     QCOMPARE(summary.largest.size(), 3u);
     QCOMPARE(summary.largest[0].op, std::string("aten::linear"));
     QCOMPARE(summary.largest[0].bytes, std::uint64_t{8000});

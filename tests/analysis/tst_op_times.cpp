@@ -44,7 +44,7 @@ class TestOpTimes : public QObject {
   void selfTimeIsLessWhatLiesWithin() {
     Named named;
     test::OwnedBatch batch;
-    // Two calls within, one of which holds a third; another thread does not count.
+    // Two nested calls, one of which contains a third; another thread does not count.
     batch.ops = {op(test::kMm, 120, 10, 2), op(test::kMm, 110, 30, 1), op(test::kMm, 150, 20, 1),
                  op(test::kMm, 110, 90, 1, 1, 2), op(test::kLinear, 100, 100, 0)};
     apply(named.store, batch);
@@ -69,7 +69,7 @@ class TestOpTimes : public QObject {
     QCOMPARE(times.byOp[0].count, std::uint64_t{7});
     QCOMPARE(times.byOp[0].inSteps, std::uint64_t{2});
     QCOMPARE(times.byModule[0].inSteps, std::uint64_t{2});
-    // A program without phases: nothing else is known than the step's number.
+    // A program without phases: only the step number is known.
     QCOMPARE(opTimesIn(named.store, {3000, 4000}).byOp[0].inSteps, std::uint64_t{5});
   }
 
@@ -124,25 +124,25 @@ class TestOpTimes : public QObject {
     QVERIFY(running.update().byOp.empty());
   }
 
-  void stallsKeepTheirLook_data() {
-    QTest::addColumn<bool>("stallFirst");
-    QTest::newRow("the stall comes first") << true;
+  void lostTimeKeepsItsLook_data() {
+    QTest::addColumn<bool>("lostTimeFirst");
+    QTest::newRow("the wait comes first") << true;
     QTest::newRow("the op comes first") << false;
   }
-  void stallsKeepTheirLook() {
-    QFETCH(bool, stallFirst);
+  void lostTimeKeepsItsLook() {
+    QFETCH(bool, lostTimeFirst);
     Named named;
-    test::OwnedBatch stalls, ops;
-    stalls.fallbacks.emplace_back(100, 50, 0, 1, 1, 1, test::kRenorm, kNoId, kNoId, 1,
-                                  events::Phase::Forward);
-    stalls.syncPoints.emplace_back(200, 50, 4, 1, test::kNonzero, kNoId, kNoId, 1,
-                                   events::SyncKind::Nonzero, events::Phase::Forward, 0);
-    stalls.syncPoints.emplace_back(300, 50, 4, 1, test::kCopy, kNoId, kNoId, 1,
-                                   events::SyncKind::CopyToDevice, events::Phase::Forward, 1);
+    test::OwnedBatch lost, ops;
+    lost.fallbacks.emplace_back(100, 50, 0, 1, 1, 1, test::kRenorm, kNoId, kNoId, 1,
+                                events::Phase::Forward);
+    lost.syncPoints.emplace_back(200, 50, 4, 1, test::kNonzero, kNoId, kNoId, 1,
+                                 events::SyncKind::Nonzero, events::Phase::Forward, 0);
+    lost.syncPoints.emplace_back(300, 50, 4, 1, test::kCopy, kNoId, kNoId, 1,
+                                 events::SyncKind::CopyToDevice, events::Phase::Forward, 1);
     ops.ops = {op(test::kRenorm, 100, 50, 1), op(test::kNonzero, 200, 50, 1),
                op(test::kCopy, 300, 50, 1), op(test::kMm, 100, 50, 0, 1, 2)};
-    apply(named.store, stallFirst ? stalls : ops);
-    apply(named.store, stallFirst ? ops : stalls);
+    apply(named.store, lostTimeFirst ? lost : ops);
+    apply(named.store, lostTimeFirst ? ops : lost);
     const auto look = [&](ThreadId thread, std::uint16_t depth, std::size_t i) {
       return int(named.store.ops().lanes.at({thread, depth})[i].category & ~OpLook::kPhaseMask);
     };

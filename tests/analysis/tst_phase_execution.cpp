@@ -1,7 +1,7 @@
 #include <QtTest>
 #include <random>
 
-#include "analysis/phase_execution.h"
+#include "analysis/device/phase_execution.h"
 #include "queue_model.h"
 
 using namespace highwater;
@@ -60,7 +60,7 @@ class TestPhaseExecution : public QObject {
     QCOMPARE(*forward->highMs, 35.3);
     QCOMPARE(forward->steps, std::uint64_t{11});
     QCOMPARE(trueMs(model, Phase::Forward), 35.0);
-    // No wait parts the other two.
+    // No wait separates the other two.
     QVERIFY(!find(summary, {Phase::Backward})->lowMs && !find(summary, {Phase::Backward})->highMs);
     const PhaseExecution* rest = find(summary, {Phase::Backward, Phase::OptimizerStep});
     QVERIFY(rest &&

@@ -114,7 +114,7 @@ void TestRunSummary::peaks() {
   QCOMPARE(summarize(store).driverPeakBytes, 5000u);
   QCOMPARE(summarize(store).recommendedBytes, 8000u);
 
-  OwnedBatch between;  // a sample outside of the steps that saw more: no allocator vouches for it
+  OwnedBatch between;  // a higher sample between steps, which is not exact
   between.memorySamples.emplace_back(1500 * kMs, 1200, 6000, 8000, events::SampleOrigin::Timer);
   store.apply(between.view());
   QCOMPARE(summarize(store).currentPeakBytes, 1200u);
@@ -218,7 +218,7 @@ void TestRunSummary::totalsByOpAndPlace() {
   QCOMPARE(loss.where, "loss read");
   QVERIFY(loss.deliberate);
   QVERIFY(loss.kind == SyncKind::ScalarRead);
-  QCOMPARE(summary.unplannedSyncMs, 10.0);  // the fallback's wait is the fallback's
+  QCOMPARE(summary.unplannedSyncMs, 10.0);  // the wait of a fallback counts as fallback
 }
 
 void TestRunSummary::runningSummaryIsTheSummary() {

@@ -100,7 +100,7 @@ void TestSpanIndex::sumsAgreeWithBruteForce() {
 
 void TestSpanIndex::forgetsItsFirstSpans() {
   SpanIndex lane;
-  // The first span holds the two behind it: what it reaches must be forgotten with it.
+  // The first span contains the next two: its reach must be dropped with it.
   for (const Span& span :
        {Span{0, 100, 0, 0}, Span{10, 20, 1, 0}, Span{30, 40, 2, 0}, Span{200, 210, 3, 0}}) {
     lane.append(span);
@@ -217,8 +217,8 @@ void TestSpanIndex::visibleShowsEverySpanOnce() {
       }
       QVERIFY(std::abs(v.busyShare * static_cast<double>(v.endNs - v.beginNs) - busy) < 1e-3);
       QVERIFY(v.beginNs >= drawnUpTo);
-      // Nothing shorter than a pixel comes alone: a run is about a pixel wide unless it is squeezed
-      // between long spans.
+      // No span shorter than a pixel is visited alone: a run is about a pixel wide unless long
+      // spans leave it less room.
       if (v.count > 1) QVERIFY(static_cast<double>(v.endNs - v.beginNs) <= 2 * nsPerPixel + 2);
       drawnUpTo = v.endNs;
       next += v.count;
@@ -293,7 +293,7 @@ void TestSpanIndex::anyOrderAgreesWithBruteForce() {
     const auto later = [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; };
     peer.insert(std::upper_bound(peer.begin(), peer.end(), span, later), span);
     index.append(span);
-    if (i % 5 == 0) {  // a stall that is marked while spans come
+    if (i % 5 == 0) {  // marked while spans arrive
       const std::int64_t at = upTo(3500);
       const auto first = std::lower_bound(peer.begin(), peer.end(), Span{at, 0, 0, 0}, later);
       const bool there = first != peer.end() && first->beginNs == at;
@@ -320,12 +320,12 @@ void TestSpanIndex::anyOrderAgreesWithBruteForce() {
     QCOMPARE(index[i].payload, peer[i].payload);
     QCOMPARE(index[i].category, peer[i].category);
     reach = std::max(reach, peer[i].endNs);
-    // What reaches to here is found, however long ago it began.
+    // A span that reaches to here is found, however early it began.
     QVERIFY(index.touching(reach - 1, reach).first <= i);
   }
 }
 
-/// Sorted in one by one they would move 16 TB.
+/// Inserted one by one they would move 16 TB.
 void TestSpanIndex::aMillionReversedSpansAreQuick() {
   constexpr std::int64_t kSpans = 1'000'000;
   SpanIndex index;

@@ -1,6 +1,6 @@
 #include <QtTest>
 
-#include "analysis/step_queue.h"
+#include "analysis/device/step_queue.h"
 #include "support/sample_run.h"
 
 using namespace highwater;
@@ -75,7 +75,7 @@ void TestStepQueue::waitsAndHostTimeMakeTheStep() {
 void TestStepQueue::overlappingWaitsCountOnce() {
   OwnedBatch batch;
   batch.steps = {step(1, 0, 100)};
-  // One within another, one that overlaps the end of it, on two threads; and one of no length.
+  // A nested wait, an overlapping one, waits on two threads, and one without length.
   batch.syncPoints = {sync(1, 10, 40), sync(1, 20, 10, 2), sync(1, 45, 10, 2), sync(1, 80, 0)};
   QCOMPARE(summaryOf(batch).steps[0].waitMs, 45.0);
 }
@@ -84,7 +84,7 @@ void TestStepQueue::aFallbackCountsItsWaitOnly() {
   OwnedBatch batch;
   batch.steps = {step(1, 0, 100)};
   batch.fallbacks = {fallback(10, 30, 12)};
-  batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, seen once more
+  batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, reported again
   QCOMPARE(summaryOf(batch).steps[0].waitMs, 12.0);
   QCOMPARE(summaryOf(batch).steps[0].enqueueMs, 88.0);
 }
@@ -92,7 +92,7 @@ void TestStepQueue::aFallbackCountsItsWaitOnly() {
 void TestStepQueue::waitsOutsideOfStepsAreNotTheirs() {
   OwnedBatch batch;
   batch.steps = {step(1, 100, 50)};
-  // Those of an evaluation carry the number of the step before it.
+  // Waits of an evaluation have the number of the step before it.
   batch.syncPoints = {sync(1, 90, 20), sync(1, 145, 30), sync(1, 200, 70)};
   QCOMPARE(summaryOf(batch).steps[0].waitMs, 15.0);
 }

@@ -1,9 +1,9 @@
-// What the probe says of a real asynchronous accelerator, beside PyTorch's own profiler (kineto) in
-// the same steps: the worker's training step, its loss read in each step, on the device that
-// --device names. Compared for each step: the device span by the probe's pair of events with the
-// time from the end of kineto's copy of the batch to the end of its last kernel; and the wait of
-// the loss read with kineto's op of the same name. The device is idle between the steps, so that a
-// step's kernels are known by their time.
+// Compares the probe with PyTorch's own profiler (kineto) on a real asynchronous accelerator, in
+// the same steps: the worker's training step with its loss read in each step, on the device of
+// --device. For each step it compares the probe's device span (a pair of events) with the time from
+// the end of kineto's copy of the batch to the end of its last kernel, and the wait of the loss
+// read with kineto's op of the same name. The device is idle between steps, so that a kernel's time
+// tells its step.
 
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -38,14 +38,14 @@ struct Choices {
   std::string json = "accelerator.json";
 };
 
-/// What one observer says of one step, in ms; below 0 where it says nothing.
+/// One observer's figures for one step, in ms; negative if unknown.
 struct StepTimes {
   double spanMs = -1;
   double waitMs = -1;
 };
 using Steps = std::map<std::uint32_t, StepTimes>;
 
-/// The probe's, from its frames.
+/// The probe's figures, from its frames.
 class ProbeTimes {
  public:
   void operator()(const EventBatch& batch) {
@@ -66,7 +66,8 @@ class ProbeTimes {
 /// The name of the scope around a step.
 const std::string kStepScope = "highwater bench step";
 
-/// Kineto's: the device's activities and the reads, by the step within whose scope they began.
+/// Kineto's figures: the device's activities and the reads, each assigned to the step in whose
+/// scope it began.
 Steps kinetoTimes(const torch::autograd::profiler::ProfilerResult& result) {
   std::map<std::int64_t, std::uint32_t> stepAt;  // by the begin of its scope
   std::uint32_t step = 0;

@@ -8,20 +8,20 @@
 
 namespace highwater::bench {
 
-/// One line of a bench's table.
+/// One row of a bench's table.
 struct Finding {
   std::string name;     ///< snake_case, for the JSON: "enqueue_over_execution"
   std::string setting;  ///< "small, 1 thread"
   std::string unit;     ///< "×", "ms"
   Estimate estimate;
-  std::optional<double> goal;  ///< the most that is allowed; nothing where it is only reported
+  std::optional<double> goal;  ///< upper limit; none if the value is only reported
 };
 
-/// What a bench found, and where.
+/// The results of a bench, and where they were measured.
 struct Findings {
   std::string bench;
   std::string command;
-  std::string peer;  ///< what ran beside it
+  std::string peer;  ///< what it is compared with
   std::vector<Finding> rows;
 };
 
@@ -29,7 +29,7 @@ struct Findings {
 /// With the machine's processor, cores and load; `schema` 1.
 [[nodiscard]] std::string asJson(const Findings& findings);
 
-/// Prints the table and writes the JSON. False, with a line on stderr, where that cannot be
+/// Prints the table and writes the JSON. False, with a message on stderr, if the JSON cannot be
 /// written.
 [[nodiscard]] bool publish(const Findings& findings, const std::string& jsonFile);
 

@@ -1,8 +1,8 @@
-// What an observer adds to the cheapest op: add_ of one tensor of one element to another on the
-// CPU. Beside each other in one run, in rotated order within each round: nothing, an empty
-// RecordFunction callback, the probe at monitor and at ops, torch's profiler (kineto) without
-// shapes and with. A sample is one round's added cost over the same round's kineto without shapes,
-// the cheaper peer. Times are CPU times of the thread that runs the ops.
+// What an observer adds to the cheapest op, add_ of two tensors of one element on the CPU. One run
+// compares, in rotated order within each round: no observer, an empty RecordFunction callback, the
+// probe at monitor and at ops, and torch's profiler (kineto) without and with shapes. A sample is
+// one round's added cost over that of kineto without shapes, the cheaper peer, in the same round.
+// Times are CPU times of the thread that runs the ops.
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -23,9 +23,9 @@
 #include "bench/findings.h"
 #include "bench/program.h"
 #include "core/clock.h"
-#include "probe/frame_writer.h"
-#include "probe/op_observer.h"
-#include "probe/sender.h"
+#include "probe/observer/op_observer.h"
+#include "probe/stream/frame_writer.h"
+#include "probe/stream/sender.h"
 
 namespace {
 
@@ -55,15 +55,15 @@ enum Way {
 constexpr std::array<const char*, kWays> kWayNames = {
     "nothing", "empty", "inputs", "outputs", "monitor", "ops", "kineto", "kineto-shapes"};
 
-/// The calling thread's CPU time: what others do on its core does not count.
+/// The calling thread's CPU time, so that other work on its core does not count.
 double threadNs() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// ns for each op: the median over batches, so that a batch which an interrupt hit does not count.
-/// What an observer pays once in a while, as kineto for its next block, does not count either.
+/// ns for each op: the median over batches, so that neither interrupts count nor an observer's
+/// occasional costs, such as kineto's next block.
 double timeOps(const at::Tensor& tensor, int count) {
   constexpr int kBatches = 20;
   at::Tensor target = tensor;
@@ -94,7 +94,7 @@ double underEmptyCallback(Way way, const std::function<double()>& time) {
   return result;
 }
 
-/// The probe as the worker has it, but for the samplers; what it sends goes nowhere.
+/// The probe as in the worker, without the sampler. Its frames are discarded.
 double underProbe(events::ProbeLevel level, const std::function<double()>& time) {
   probe::Recorder recorder(RunClock::startingNow());
   recorder.setLevel(level);
@@ -151,7 +151,7 @@ Round measureRound(const at::Tensor& tensor, int ops, int first) {
   return round;
 }
 
-/// One way alone, for a profiler to look at.
+/// Runs one observer alone, for a profiler.
 void runOnly(const Choices& choices) {
   const auto at = std::find(kWayNames.begin(), kWayNames.end(), choices.only);
   const auto way = static_cast<Way>(at - kWayNames.begin());

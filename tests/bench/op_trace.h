@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// What an observer saw of one thread's ops, and how two observers of the same ops are compared.
+// One observer's trace of a thread's ops, and the comparison of two observers of the same ops.
 namespace highwater::bench {
 
 struct TracedOp {
@@ -15,15 +15,14 @@ struct TracedOp {
   std::uint32_t depth = 0;
   std::uint32_t children = 0;  ///< directly in it
 };
-/// Of one thread, in the order of their begin.
+/// The ops of one thread, by begin.
 using OpTrace = std::vector<TracedOp>;
 
-/// Puts the ops into their order; gives each the depth that its times say (it lies in what began
-/// before it and has not ended) and its children.
+/// Sorts the ops by begin and computes depth and number of children of each from its times: an op
+/// lies in the ops that began before it and have not ended.
 void nestByTime(OpTrace& trace);
 
-/// The first place where the traces differ in an op's name or depth, as a line for people; empty
-/// where they are the same.
+/// Describes the first op whose name or depth differs between the traces. Empty if none does.
 [[nodiscard]] std::string firstDifference(const OpTrace& probe, const OpTrace& kineto);
 
 /// Medians over all calls of one op, in ns, by two observers of the same calls.
@@ -37,13 +36,15 @@ struct OpMedians {
   double beginApartNs = 0;  ///< kineto's begin of a call less the probe's, by two clocks
 
   [[nodiscard]] bool isLong() const { return kinetoNs >= 20'000; }
-  /// How far they may lie apart: 5 % for an op of 20 us and more, else 0.5 us × (1 + children).
+  /// How far the durations may differ: 5 % for an op of 20 us and more, otherwise 0.5 us × (1 +
+  /// children).
   [[nodiscard]] double boundNs() const;
-  /// apartNs over that bound, with its sign: within it from -1 to 1.
+  /// apartNs over that bound, signed: from -1 to 1 if within it.
   [[nodiscard]] double excess() const;
 };
 
-/// By name, over all threads. Precondition: no firstDifference() of any pair.
+/// Compares the ops by name, over all threads. Precondition: firstDifference() of each pair is
+/// empty.
 [[nodiscard]] std::vector<OpMedians> mediansByName(const std::vector<OpTrace>& probe,
                                                    const std::vector<OpTrace>& kineto);
 

@@ -1,10 +1,9 @@
-// The times of an op-level recording against kineto's own trace of the same steps: both watch the
-// same 20 steps of the classifier in one process. Each op's calls, by name, may have a median
-// distance of 5 % for ops of 20 us and more, of 0.5 us × (1 + children) for shorter ones. A sample
-// is one recording; the farthest op is the one whose median over the recordings is.
-//
-// What the observers do themselves lies between their looks at the clock: the probe's span holds
-// kineto's begin, kineto's the probe's end. That is part of the distance.
+// Compares the times of an op-level recording with kineto's own trace of the same 20 steps of the
+// classifier, in one process. The median difference over the calls of an op, by name, may be 5 %
+// for ops of 20 us and more, and 0.5 us × (1 + children) for shorter ones. A sample is one
+// recording; the farthest op is the one with the largest median over the recordings.
+// The observers' own work is part of the difference: the probe's span contains kineto's begin
+// callback, and kineto's span the probe's end callback.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,7 +35,7 @@ constexpr bench::BatchShape kShape{16, 64};
 constexpr int kWarmUpSteps = 5;
 constexpr int kListed = 8;
 
-/// What the recordings say of one op, a value each.
+/// One value of each recording for one op.
 struct OpDistances {
   std::vector<double> excess, probeNs, kinetoNs, children, apartNs, beginApartNs;
 
@@ -54,7 +53,7 @@ double medianOf(std::vector<double> values) {
   return bench::medianOf(values);
 }
 
-/// An op by its medians over the recordings.
+/// An op with its medians over the recordings.
 struct Op {
   bench::OpMedians medians;
   double excess = 0;
@@ -65,7 +64,7 @@ class Distances {
  public:
   void add(const bench::BothTraces& traces) {
     auto medians = bench::mediansByName(traces.probe, traces.kineto);
-    // The clocks begin at different times: the median op says by how much.
+    // The two clocks have different epochs: the median op gives the offset.
     std::vector<double> begins;
     for (const bench::OpMedians& op : medians) begins.push_back(op.beginApartNs);
     const double usual = medianOf(begins);
@@ -122,7 +121,7 @@ bench::Finding share(const std::vector<Op>& ops, const std::string& setting) {
   return {"ops_within", setting, "%", {percent, percent, percent, ops.size()}, {}};
 }
 
-/// What lies between the observers' looks at the clock, in an op without children.
+/// The difference of the durations in an op without children: the observers' own work.
 bench::Finding leaves(const std::vector<Op>& ops, const std::string& setting) {
   std::vector<double> ns;
   for (const Op& op : ops) {
@@ -131,7 +130,7 @@ bench::Finding leaves(const std::vector<Op>& ops, const std::string& setting) {
   return {"leaf_op_probe_less_kineto", setting, "ns", bench::estimate(ns), {}};
 }
 
-/// kFailed where the traces cannot be compared.
+/// kFailed if the traces cannot be compared.
 Result<std::vector<Op>> compare(const Choices& choices, const DeviceReport& device,
                                 const worker::ModelSize& size) {
   bench::ClassifierStep step(size, kShape, bench::torchDevice(device));

@@ -1,6 +1,7 @@
-// Trains the classifier on the simulated device for 20 steps under the probe at level ops and under
-// kineto: both must have seen the same ops, in the same order and nested alike, on each thread.
-// Times are compared by tests/bench/run ops_trace. A process of its own: no torch header meets Qt.
+// Trains the classifier on the simulated device for 20 steps, observed by the probe at level ops
+// and by kineto. Both must see the same ops on each thread, in the same order and nesting.
+// tests/bench/run ops_trace compares the times. A process of its own, because torch's headers do
+// not compile together with Qt's.
 
 #include <cstdio>
 

@@ -5,48 +5,46 @@
 #include <string>
 #include <vector>
 
-// How a bench compares two programs of work on a noisy machine: in blocks A B B A, so that a drift
-// of the machine falls on both alike, by the ratio of each quad, and with the two B blocks of the
-// same quad as the A/A control.
+// Compares two workloads on a noisy machine. They run in blocks A B B A, so that a drift of the
+// machine affects both alike. Each quad gives one ratio; its two B blocks are the A/A control.
 namespace highwater::bench {
 
-/// What one block cost, in seconds.
+/// The cost of one block, in seconds.
 struct Cost {
   double wall = 0;
   double cpu = 0;  ///< of the whole process, all threads
 };
 
-/// One A B B A.
+/// The four blocks A B B A.
 struct Quad {
   Cost a1, b1, b2, a2;
 };
 
-/// Runs `quads` times A B B A, after one warm-up of each that is not counted.
+/// Runs A B B A `quads` times, after one uncounted block of each as a warm-up.
 [[nodiscard]] std::vector<Quad> runQuads(int quads, const std::function<void()>& a,
                                          const std::function<void()>& b);
 
 [[nodiscard]] std::vector<double> wallRatios(const std::vector<Quad>& quads);
 [[nodiscard]] std::vector<double> cpuRatios(const std::vector<Quad>& quads);
-/// B against B of the same quad: what the machine's noise alone makes of a ratio of 1.
+/// B against B of the same quad: a ratio of 1 that differs only by the machine's noise.
 [[nodiscard]] std::vector<double> controlRatios(const std::vector<Quad>& quads);
 
-/// Of at least one value, which come out in another order.
+/// The median of at least one value. Reorders `values`.
 [[nodiscard]] double medianOf(std::vector<double>& values);
 
-/// A median and the bootstrap interval that holds it with 95 % (percentile method, 10 000 draws).
+/// A median with its 95 % bootstrap interval (percentile method, 10 000 draws).
 struct Estimate {
   double median = 0;
   double low = 0;
   double high = 0;
   std::size_t samples = 0;
 };
-/// NaN throughout where `values` is empty.
+/// All NaN if `values` is empty.
 [[nodiscard]] Estimate estimate(std::vector<double> values, std::uint64_t seed = 1);
 
-/// The estimate against the most that the goal allows.
+/// Compares the estimate with the goal, an upper limit.
 enum class Verdict { Met, Missed, Inconclusive };
-/// Inconclusive where the goal lies inside the interval, or where there are too few samples for an
-/// interval to mean anything (under 5).
+/// Inconclusive if the goal lies inside the interval, or if there are fewer than 5 samples.
 [[nodiscard]] Verdict judge(const Estimate& estimate, double goal);
 [[nodiscard]] std::string nameOf(Verdict verdict);
 

@@ -7,7 +7,7 @@
 namespace highwater::bench {
 
 /// The main() of a bench whose options are in `app`: parses them, runs, and returns the exit code.
-/// What is thrown ends as a line on stderr and code 1.
+/// An exception ends the program with its message on stderr and code 1.
 template <typename F>
 int runProgram(CLI::App& app, int argc, char** argv, F&& run) {
   CLI11_PARSE(app, argc, argv);

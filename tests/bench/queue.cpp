@@ -1,6 +1,6 @@
-// Host enqueue time of a step against its execution on the simulated device, and its wall time
-// against the same step on the plain CPU. Both in one process, in blocks A B B A; one thread count
-// for the device's OpenMP team and the CPU's.
+// Compares a step's enqueue time on the host with its execution time on the simulated device, and
+// its wall time with that of the same step on the plain CPU. Both run in one process, in blocks A B
+// B A, with the same number of OpenMP threads.
 
 #include <fcntl.h>
 #include <torch/torch.h>
@@ -34,15 +34,15 @@ constexpr bench::BatchShape kBatch{32, 128};
 constexpr double kEnqueueGoal = 0.1;
 constexpr double kWallGoal = 1.1;
 
-/// Blocks of steps on the simulated device: of each block the host's time to enqueue and the time
-/// until all was done.
+/// Runs blocks of steps on the simulated device. Measures for each block the host's time to enqueue
+/// and the time until all jobs are done.
 class DeviceBlocks {
  public:
   DeviceBlocks(bench::ClassifierStep& step, const DeviceReport& device, int steps)
       : step_(step), device_(device), steps_(steps) {}
 
   void run() {
-    // Only while the device's blocks run: the probe must not weigh on its peer.
+    // Only while the device's blocks run: the probe must not slow down the peer.
     bench::WorkerProbe probe(device_, nowhere_, events::ProbeLevel::Monitor);
     std::int64_t enqueueNs = 0, executionNs = 0;
     for (int i = 0; i < steps_; ++i) {

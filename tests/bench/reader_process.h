@@ -4,18 +4,18 @@
 
 namespace highwater::bench {
 
-/// Another process that reads what is written to a pipe and forgets it: what a window costs the
-/// worker that it watches, less the window.
+/// Another process that reads from a pipe and discards the data: what a window costs the worker,
+/// without the window's own work.
 class ReaderProcess {
  public:
-  /// Before the process has more than one thread. A write fails where no process could be made.
+  /// Call before the process has a second thread. If fork fails, writes fail.
   ReaderProcess();
-  /// Hangs up and waits for its end.
+  /// Closes the pipe and waits for the process to end.
   ~ReaderProcess();
   ReaderProcess(const ReaderProcess&) = delete;
   ReaderProcess& operator=(const ReaderProcess&) = delete;
 
-  /// The end to write to; -1 where there is none.
+  /// The write end of the pipe; -1 if there is none.
   [[nodiscard]] int fd() const { return writeEnd_; }
 
  private:

@@ -19,12 +19,12 @@ struct FileCloser {
 };
 using TemporaryFile = std::unique_ptr<std::FILE, FileCloser>;
 
-/// A file without a name, that is gone when it is closed; nullptr where none can be made.
+/// A file without a name, deleted when it is closed; nullptr if it cannot be created.
 [[nodiscard]] inline TemporaryFile makeTemporaryFile() {
   return TemporaryFile(std::tmpfile());
 }
 
-/// Calls f(message), with the message's own type, for each frame that was written to `fd`.
+/// Calls f(message), with the message's own type, for each frame in `fd`.
 template <typename F>
 void forEachMessage(int fd, F&& f) {
   wire::FrameReader frames;

@@ -1,7 +1,7 @@
-// What the sampler's thread costs: its own CPU time at 1 kHz over that of the same wake-up loop
-// with an empty body (probe::WakeUps on a grid of deadlines), in blocks A B B A; its share of a
-// core at 50 Hz; and how late it wakes, alone and beside a training. The counters are the simulated
-// device's, the sender drains the samples into nothing.
+// The cost of the sampler's thread: its CPU time at 1 kHz over that of the same wake-up loop with
+// an empty body (probe::WakeUps on a grid of deadlines), in blocks A B B A; its share of a core at
+// 50 Hz; and how late it wakes, alone and during a training. The counters are the simulated
+// device's; the sender discards the samples.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,10 +22,10 @@
 #include "bench/program.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
-#include "probe/frame_writer.h"
-#include "probe/mps_device.h"
-#include "probe/sampler.h"
-#include "probe/sender.h"
+#include "probe/readings/mps_device.h"
+#include "probe/readings/sampler.h"
+#include "probe/stream/frame_writer.h"
+#include "probe/stream/sender.h"
 #include "worker/device.h"
 #include "worker/options.h"
 
@@ -47,16 +47,16 @@ void sleepFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// The CPU time of another thread, once that has said who it is.
+/// The CPU time of another thread, which identifies itself.
 class ThreadTime {
  public:
-  /// By the thread that is meant, as often as it likes.
+  /// Called by the measured thread, any number of times.
   void isThisThread() {
     if (known_.load(std::memory_order_relaxed)) return;
     ::pthread_getcpuclockid(::pthread_self(), &clock_);
     known_.store(true, std::memory_order_release);
   }
-  /// Nanoseconds; waits for the thread to say who it is.
+  /// Nanoseconds. Waits until the thread has identified itself.
   [[nodiscard]] double ns() const {
     while (!known_.load(std::memory_order_acquire)) sleepFor(0.001);
     timespec now{};
@@ -69,7 +69,7 @@ class ThreadTime {
   clockid_t clock_{};
 };
 
-/// The device's counters, by way of the bench: they are read on the sampler's thread.
+/// Forwards to the device's counters and identifies the sampler's thread, on which they are read.
 class WatchedCounters : public probe::CounterSource {
  public:
   std::optional<probe::DeviceCounters> read() override {

@@ -1,12 +1,12 @@
-// What observing costs a training: the median step time under the probe at monitor and at ops and
-// under PyTorch's own profiler (kineto, CPU activities), each over that of the same steps under
-// nothing; beside them an empty RecordFunction callback. All in one process and one run: a round
-// has two blocks of each, mirrored (A B C N N C B A), so that a drift of the machine falls on all
-// alike; who is where changes from round to round.
+// What observing costs a training: the median step time with the probe at monitor and at ops, with
+// PyTorch's own profiler (kineto, CPU activities) and with an empty RecordFunction callback, each
+// over that of the same steps without an observer. All in one process and one run. A round has two
+// blocks of each, mirrored (A B C N N C B A), so that a drift of the machine affects all alike; the
+// order changes from round to round.
 //
-// Under the probe: all of it as the worker has it, with the sampler at 50 Hz and the sender writing
-// frames into a pipe that another process reads. Under nothing: none of its threads or callbacks.
-// kineto's own work at the end of a block is not counted.
+// The probe is complete, as in the worker: the sampler runs at 50 Hz, and the sender writes
+// frames into a pipe that another process reads. Without an observer none of its threads or
+// callbacks exist. kineto's own work at the end of a block is not counted.
 
 #include <ATen/record_function.h>
 #include <time.h>
@@ -64,7 +64,7 @@ struct Block {
   double stepMs = 0;  ///< median
   double cpuMs = 0;   ///< of the whole process, a step
 };
-/// Two blocks of each way.
+/// Two blocks of each observer.
 using Round = std::array<std::array<Block, 2>, kWays>;
 
 double processMs() {
@@ -73,7 +73,8 @@ double processMs() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-/// kineto on the calling thread, and what it starts, from construction to destruction.
+/// Runs kineto on the calling thread and the threads that it starts, from construction to
+/// destruction.
 class KinetoScope {
  public:
   KinetoScope() {
@@ -88,7 +89,7 @@ class KinetoScope {
   KinetoScope& operator=(const KinetoScope&) = delete;
 };
 
-/// How many ops and nodes of backward, nested ones too, `work` makes on all threads.
+/// Counts the ops and nodes of backward, nested ones included, that `work` runs on all threads.
 template <typename F>
 double countOps(F&& work) {
   static std::atomic<int> count;
@@ -104,8 +105,8 @@ double countOps(F&& work) {
   return count;
 }
 
-/// A callback that does nothing, asked for as the probe's at monitor is: what any observer of ops
-/// costs.
+/// A callback that does nothing, registered like the probe's at monitor: the cost of any observer
+/// of ops.
 class EmptyCallback {
  public:
   EmptyCallback()

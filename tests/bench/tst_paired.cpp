@@ -7,7 +7,7 @@
 
 using namespace highwater::bench;
 
-/// The arithmetic of the benches, on figures whose answer is known.
+/// The statistics of the benches, on values with known results.
 class Paired : public QObject {
   Q_OBJECT
 

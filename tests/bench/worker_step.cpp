@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "core/clock.h"
-#include "probe/cuda_device.h"
-#include "probe/mps_device.h"
+#include "probe/readings/cuda_device.h"
+#include "probe/readings/mps_device.h"
 #include "worker/device.h"
 
 namespace highwater::bench {

@@ -7,24 +7,24 @@
 #include <optional>
 
 #include "core/messages.h"
-#include "probe/device_span_meter.h"
-#include "probe/frame_writer.h"
-#include "probe/op_observer.h"
-#include "probe/peak_meter.h"
-#include "probe/phase_scope.h"
-#include "probe/sampler.h"
-#include "probe/sender.h"
-#include "worker/model.h"
+#include "probe/observer/op_observer.h"
+#include "probe/readings/device_span_meter.h"
+#include "probe/readings/peak_meter.h"
+#include "probe/readings/phase_scope.h"
+#include "probe/readings/sampler.h"
+#include "probe/stream/frame_writer.h"
+#include "probe/stream/sender.h"
+#include "worker/training/model.h"
 
-// The worker's training step and its probe, to be started and stopped as a bench needs them.
+// The worker's training step and its probe, which a bench starts and stops separately.
 namespace highwater::bench {
 
-/// All of the probe as the worker has it, from construction to destruction: the sampler at its
+/// The whole probe as in the worker, running from construction to destruction: the sampler at its
 /// default rate, the observer, the sender.
 class WorkerProbe {
  public:
-  /// Writes frames to `fd`, which stays the caller's. Of `device` counters, peaks and events are
-  /// read where it has any.
+  /// Writes frames to `fd`, which the caller keeps. Reads counters, peaks and events of `device` if
+  /// it has them.
   WorkerProbe(const DeviceReport& device, int fd, events::ProbeLevel level);
   ~WorkerProbe();
   WorkerProbe(const WorkerProbe&) = delete;
@@ -33,7 +33,7 @@ class WorkerProbe {
   [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
 
   void beginStep(std::uint32_t step);
-  /// The batch is on the device.
+  /// Call when the batch is on the device.
   void batchIsThere(std::uint32_t step);
   void endStep(std::uint32_t step, std::uint32_t batch, std::uint32_t length);
   [[nodiscard]] probe::PhaseScope phase(events::Phase which) {
@@ -54,21 +54,21 @@ class WorkerProbe {
   std::int64_t stepBeginNs_ = 0;
 };
 
-/// What a step trains on.
+/// The workload of a step.
 struct BatchShape {
   std::int64_t batch = 0;
   std::int64_t length = 0;
 };
 
-/// The classifier's training step on one device: what the worker does, with a batch that lies ready
-/// on the host.
+/// The classifier's training step on one device, as in the worker but with a batch that is ready on
+/// the host.
 class ClassifierStep {
  public:
   ClassifierStep(const worker::ModelSize& size, BatchShape shape, torch::Device device);
 
-  /// Under `probe` where it is given, as step number `step`.
+  /// Runs step number `step`, observed by `probe` unless that is null.
   void run(WorkerProbe* probe, std::uint32_t step);
-  /// Reads the loss in each step too, before backward.
+  /// Also reads the loss in each step, before backward.
   void readLoss(bool read) { readsLoss_ = read; }
   /// Waits for the device.
   void finish() const;
@@ -82,7 +82,7 @@ class ClassifierStep {
   torch::Tensor ids_, labels_;
 };
 
-/// PyTorch's device of a report.
+/// The torch::Device for a device report.
 [[nodiscard]] torch::Device torchDevice(const DeviceReport& device);
 
 }  // namespace highwater::bench

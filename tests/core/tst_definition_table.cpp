@@ -8,11 +8,14 @@ using namespace highwater;
 class TestDefinitionTable : public QObject {
   Q_OBJECT
  private slots:
-  void saysWhereACallSiteIs_data();
-  void saysWhereACallSiteIs();
-  void saysWhoCalled();
-  void endsALoopOfCallers();
-  void knowsWhatWasNeverDefined();
+  void formatsACallSite_data();
+  void formatsACallSite();
+  void formatsTheCallers();
+  void stopsAtALoopOfCallers();
+  void hasATextForEveryId();
+  void joinsAModuleWithItsParents();
+  void keepsTheFirstDefinitionOfAnId();
+  void describesMarkers();
 };
 
 namespace {
@@ -29,7 +32,7 @@ DefinitionTable tableOf(std::vector<CallSiteDefinition> sites) {
 
 }  // namespace
 
-void TestDefinitionTable::saysWhereACallSiteIs_data() {
+void TestDefinitionTable::formatsACallSite_data() {
   QTest::addColumn<QString>("function");
   QTest::addColumn<QString>("file");
   QTest::addColumn<std::uint32_t>("line");
@@ -45,7 +48,7 @@ void TestDefinitionTable::saysWhereACallSiteIs_data() {
   row("step", "step", "", 41);
 }
 
-void TestDefinitionTable::saysWhereACallSiteIs() {
+void TestDefinitionTable::formatsACallSite() {
   QFETCH(QString, function);
   QFETCH(QString, file);
   QFETCH(std::uint32_t, line);
@@ -53,22 +56,51 @@ void TestDefinitionTable::saysWhereACallSiteIs() {
   QTEST(QString::fromStdString(table.callSite(kSite)), "text");
 }
 
-void TestDefinitionTable::saysWhoCalled() {
+void TestDefinitionTable::formatsTheCallers() {
   const auto table =
       tableOf({{4, kNoId, "train", "train.cpp", 20}, {kSite, 4, "step", "train.cpp", 41}});
   QCOMPARE(table.callStack(kSite), std::string("train.cpp:41 (step) \u2190 train.cpp:20 (train)"));
 }
 
-void TestDefinitionTable::endsALoopOfCallers() {
+void TestDefinitionTable::stopsAtALoopOfCallers() {
   const auto table = tableOf({{4, kSite, "a", "", 0}, {kSite, 4, "b", "", 0}});
   QVERIFY(table.callStack(kSite).size() < 200);
 }
 
-void TestDefinitionTable::knowsWhatWasNeverDefined() {
+void TestDefinitionTable::hasATextForEveryId() {
   const DefinitionTable table;
   QCOMPARE(table.callSite(kNoId), std::string());
   QCOMPARE(table.callSite(kOtherId), std::string("other"));
   QCOMPARE(table.callSite(kSite), std::string("unknown"));
+}
+
+void TestDefinitionTable::joinsAModuleWithItsParents() {
+  Definitions definitions;
+  definitions.modules = {{2, kNoId, ""}, {3, 2, "encoder"}, {4, 3, "1"}, {5, 99, "orphan"}};
+  DefinitionTable table;
+  table.add(definitions);
+  QCOMPARE(table.modulePath(4), std::string("encoder.1"));  // the root has no name
+  QCOMPARE(table.modulePath(5), std::string("unknown.orphan"));
+  QCOMPARE(table.modulePath(kNoId), std::string());
+}
+
+void TestDefinitionTable::keepsTheFirstDefinitionOfAnId() {
+  Definitions definitions;
+  definitions.names = {{2, "aten::mm"}, {2, "aten::add"}};
+  DefinitionTable table;
+  table.add(definitions);
+  QCOMPARE(table.name(2), std::string("aten::mm"));
+}
+
+void TestDefinitionTable::describesMarkers() {
+  using events::MarkerKind;
+  const auto table = tableOf({});
+  const auto text = [&table](MarkerKind kind, double before, double after) {
+    return table.markerText(events::Marker(0, before, after, 1, kNoId, kind));
+  };
+  QCOMPARE(text(MarkerKind::BatchSize, 16, 32), std::string("batch 16 \u2192 32"));
+  QCOMPARE(text(MarkerKind::CacheEmptied, 0, 0), std::string("cache emptied"));
+  QCOMPARE(text(MarkerKind::ProbeLevel, 2, 3), std::string("probe level ops"));
 }
 
 QTEST_GUILESS_MAIN(TestDefinitionTable)

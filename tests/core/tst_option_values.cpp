@@ -50,6 +50,15 @@ class TestOptionValues : public QObject {
     }
   }
 
+  void countsEdits() {
+    QCOMPARE(editDistance("queue", "queue"), 0u);
+    QCOMPARE(editDistance("kitten", "sitting"), 3u);
+    QCOMPARE(editDistance("", "abc"), 3u);
+    QCOMPARE(editDistance("abc", ""), 3u);
+    QCOMPARE(editDistance("gleu", "gelu"), 1u);
+    QCOMPARE(editDistance("abcd", "badc"), 2u);
+  }
+
   void findsTheNearestWords() {
     const std::string known[] = {"aten::embedding", "aten::embedding_renorm",
                                  "aten::gelu",      "aten::embedding_renorm_",

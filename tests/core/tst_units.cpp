@@ -58,6 +58,32 @@ class TestUnits : public QObject {
     QCOMPARE(parseBytes("4096", "x").value(), 4096u);
     QCOMPARE(parseBytes("64 MiB", "x").value(), 64 * kMiB);
     QCOMPARE(parseBytes("2.5GiB", "x").value(), 5 * kGiB / 2);
+    QCOMPARE(parseBytes("512B", "x").value(), 512u);
+    QCOMPARE(parseBytes("1e3 KiB ", "x").value(), 1000 * kKiB);
+  }
+
+  void readsLeadingNumbers() {
+    const auto check = [](std::string_view text, double value, std::string_view rest) {
+      const auto number = parseNumber(text);
+      return number && number->value == value && number->rest == rest;
+    };
+    QVERIFY(check("1.5 GiB", 1.5, " GiB"));
+    QVERIFY(check("-3", -3, ""));
+    QVERIFY(check(".5e1s:", 5, "s:"));
+    QVERIFY(check("12e", 12, "e"));
+    QVERIFY(check("4096B", 4096, "B"));
+    QVERIFY(check("0x10", 0, "x10"));
+    for (const char* text : {"", "-", ".", "+1", "e5", "nan", "inf", " 1", "1e999", ",5"}) {
+      QVERIFY2(!parseNumber(text), text);
+    }
+  }
+
+  void formatsDecimals() {
+    QCOMPARE(formatDecimals(1.005, 1), std::string("1.0"));
+    QCOMPARE(formatDecimals(-0.5, 2), std::string("-0.50"));
+    QCOMPARE(formatDecimals(1e300, 0).size(), std::size_t{301});
+    QCOMPARE(formatMs(9.996), std::string("10.0 ms"));
+    QCOMPARE(toMs(1'500'000), 1.5);
   }
 
   void refusesWhatIsNoSize_data() {

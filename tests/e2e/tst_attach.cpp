@@ -33,7 +33,7 @@ class TestAttach : public QObject {
     QCOMPARE(session.workerProcessId(), worker.processId());
     QVERIFY(session.hello()->token.size() == 64);
     QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() >= 3, 60'000);
-    session.setKnobs({8, {}, {}, 0});
+    session.request(SetKnobs{8, {}, {}, 0});
     QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.back().batch_size() == 8, 60'000);
     session.stop();
     QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, 60'000);

@@ -1,4 +1,4 @@
-// What `doctor --workload` foretells, and what the run on the simulated device then does.
+// `doctor --workload` predicts what the run on the simulated device then does.
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -148,13 +148,13 @@ void TestDryCheck::refusesWhatMakesNoSense_data() {
     QTest::newRow(qPrintable(arguments.join(u' ')))
         << QStringList{"doctor"} + arguments << QString::fromUtf8(says);
   };
-  row({"--workload", "--device", "cpu"}, "--device cpu has no mps to ask");
+  row({"--workload", "--device", "cpu"}, "give --device mps, sim or auto");
   row({"--workload", "--scenario", "nope"}, "clean, hidden-fallback");
   row({"--workload", "--batch", "0"}, "--batch");
   row({"--workload", "novels"}, "novels");
   row({"--scenario", "clean"}, "--workload");
   row({"--workload", "--selftest"}, "--workload");
-  row({"--selftest", "--device", "cpu"}, "--device cpu has no mps to ask");
+  row({"--selftest", "--device", "cpu"}, "give --device mps, sim or auto");
 }
 
 void TestDryCheck::refusesWhatMakesNoSense() {

@@ -1,6 +1,6 @@
-// When the simulated device starved, as the report estimates it, against the device's own account:
-// what lies between its kernels. The ledger knows nothing of the host's work, so the causes of its
-// gaps are read off the recording's phases, as the estimate's are; the gaps are its own.
+// Compares the report's estimate of the device's idle time with the gaps between kernels in the
+// simulated device's ledger. The ledger does not know the host's work, so the causes of its gaps
+// come from the recording's phases, like those of the estimate.
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -11,7 +11,7 @@
 #include <map>
 #include <optional>
 
-#include "analysis/idle_estimate.h"
+#include "analysis/device/idle_estimate.h"
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
@@ -29,7 +29,7 @@ struct Interval {
   std::int64_t beginNs = 0, endNs = 0;
 };
 
-/// When the device had nothing to run, in the run's time; sorted.
+/// Times in which the device had nothing to run, in ns since the run's epoch; sorted.
 std::vector<Interval> gapsOf(const QString& path, std::int64_t epochNs) {
   std::vector<Interval> kernels, gaps;
   QFile file(path);
@@ -61,7 +61,7 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-/// Medians of the steps that the estimate is of.
+/// Medians over the steps of the estimate.
 struct Truth {
   double idleMs = 0;
   std::map<HostWork, double> byWork;
@@ -88,7 +88,7 @@ Truth truthOf(const LiveStore& store, const std::vector<Interval>& gaps) {
   return truth;
 }
 
-/// What the scenario's problem makes the device wait for.
+/// The cause of idle time that the scenario provokes.
 struct Expected {
   QString scenario;
   std::optional<IdleCause> cause;
@@ -102,7 +102,7 @@ const std::vector<Expected> kExpected = {
     {"chatty-logging", IdleCause::Reading, HostWork::Reading},
 };
 
-/// An estimate beside the truth: a fifth, and what a busy machine adds to short times.
+/// The estimate may differ by a fifth, and by what a busy machine adds to short times.
 bool isClose(double estimateMs, double truthMs) {
   return std::fabs(estimateMs - truthMs) <= std::max(0.2 * truthMs, 0.3);
 }

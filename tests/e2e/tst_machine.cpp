@@ -1,5 +1,5 @@
-// The machine around the simulated device, as a recording shows it: other applications' memory that
-// rises, and a process that grows outside of driver memory.
+// The simulated machine in a recording: rising memory of other applications, and a process that
+// grows outside of driver memory.
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
@@ -66,7 +66,7 @@ class TestMachine : public QObject {
 };
 
 void TestMachine::pressureAndSwapRiseWithOtherMemory() {
-  // Of 4 GiB, some 0.4 are the process's: 6.2 GiB more are 1.7 times what is left, 12 are 3 times.
+  // Of 4 GiB the process uses some 0.4: 6.2 GiB for others are 1.7 times the rest, 12 GiB 3 times.
   const Outcome run = record(80, {"HIGHWATER_SIM_SYSTEM_MEMORY=4GiB",
                                   "HIGHWATER_SIM_OTHER_MEMORY=0s:1GiB,1.5s:6.2GiB,3s:12GiB"});
   QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
@@ -117,7 +117,7 @@ void TestMachine::hiddenGrowthShowsInTheFootprint() {
     const double grown = row.hiddenBytes - rows.front().hiddenBytes;
     const double expected = kGrowth * (row.steps - rows.front().steps);
     // A step may end between a sample's time and its reading, at either end of the difference: one
-    // step's growth. And the host's heap, with the graph of a step or without: under 48 MiB.
+    // step's growth. The host's heap, with or without the graph of a step, adds under 48 MiB.
     QVERIFY2(std::fabs(grown - expected) <= kGrowth + 48.0 * kMiB,
              qPrintable(QString("after %1 steps: %2 MiB, expected %3 MiB")
                             .arg(row.steps)

@@ -45,7 +45,7 @@ class TestRecord : public QObject {
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
     return file.fileName();
   }
-  /// A long run that has said `lines` times where it is; the second time comes after 5 s.
+  /// A long run that has printed `lines` lines of progress; the second comes after 5 s.
   std::unique_ptr<QProcess> startLongRun(int lines) const {
     auto process = std::make_unique<QProcess>();
     process->setProcessChannelMode(QProcess::MergedChannels);
@@ -142,7 +142,7 @@ class TestRecord : public QObject {
     QCOMPARE(store.end()->signal, 9);
     const std::int64_t lastNs = store.hello()->clock.unixEpochNs + store.completeUpToNs();
     qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
-    // 250 ms on a machine that has time; this only catches a recording that lost its end.
+    // At most 250 ms on an idle machine. This limit only detects a recording without its end.
     QVERIFY(killedAtNs - lastNs < 5'000'000'000);
   }
 
@@ -180,7 +180,7 @@ class TestRecord : public QObject {
     QVERIFY2(typo.err.contains("has no op \"aten::embeding_renorm_\"; did you mean "
                                "aten::embedding_renorm_"),
              qPrintable(typo.err));
-    // As doctor names it, with its overload.
+    // With its overload, as doctor prints it.
     QVERIFY(record("linalg_svd.U").err.contains("did you mean aten::linalg_svd"));
     QVERIFY(record("quite::another").err.contains("has no op \"quite::another\""));
     QVERIFY(files().isEmpty());
@@ -209,8 +209,7 @@ class TestRecord : public QObject {
     QCOMPARE(run.exitCode, int(kExitEndedEarly));
     for (const QString& part :
          {QString(" has stood in "), QString(" after 5000 ms without progress"),
-          "'highwater report " + path("a.highwater"),
-          QString("HIGHWATER_HANG_TIMEOUT_MS higher")}) {
+          "'highwater report " + path("a.highwater"), QString("raise HIGHWATER_HANG_TIMEOUT_MS")}) {
       QVERIFY2(run.err.contains(part), qPrintable(run.err));
     }
     QCOMPARE(runHighwater({"report", path("a.highwater")}).exitCode, int(kExitDone));

@@ -1,6 +1,6 @@
-// Every scenario of resources/scenarios with the real worker on the simulated device: the report
-// names its problem first, and what the probe says of waits and fallbacks is what the device's own
-// account, the ledger, says: no more, no less.
+// Every scenario of resources/scenarios with the real worker on the simulated device. The report's
+// first finding is the scenario's problem, and the probe's waits and fallbacks equal those in the
+// device's ledger.
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -165,7 +165,7 @@ void TestScenarioFindings::keepsAnAcceptedFallback() {
   QVERIFY(!report.out.contains("Fallback: aten::embedding_renorm_"));
   QVERIFY(!report.out.contains("Fallback: aten::multi_margin_loss runs"));
   // Of each accepted op the way there and back; the loss in backward is nobody's wish.
-  QVERIFY2(report.out.contains("(7 switches, 1 deliberate, 4 accepted"), qPrintable(report.out));
+  QVERIFY2(report.out.contains("(7 switches, 1 planned, 4 accepted"), qPrintable(report.out));
   const auto none = runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
   QCOMPARE(none.exitCode, int{kExitUsage});
   QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));

@@ -1,5 +1,5 @@
-// `doctor --selftest` on the simulated device: all of it holds there, and where the device is made
-// to do something else, the check that is about it says so and the others go on.
+// `doctor --selftest` on the simulated device: all checks pass. If a knob changes the device's
+// behaviour, the check of that behaviour fails and the others still run.
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -53,7 +53,7 @@ class TestSelfTest : public QObject {
 
 void TestSelfTest::holdsOnTheSimulatedDevice() {
   const QString path = folder_.filePath("report.json");
-  // Variables of a run that would change what is tested are no part of it.
+  // The self-test ignores variables that would change what it tests.
   const auto run = selfTest(
       {"--json", path}, {"PYTORCH_ENABLE_MPS_FALLBACK=1", "PYTORCH_MPS_HIGH_WATERMARK_RATIO=1.8"});
   QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
@@ -79,7 +79,7 @@ void TestSelfTest::holdsOnTheSimulatedDevice() {
       QVERIFY2(!each[QLatin1String(member)].toString().isEmpty(), qPrintable(id));
     }
     const QString outcome = each["outcome"].toString();
-    // A busy machine may make a wait hard to tell; a failure it may not make.
+    // On a busy machine a wait may be uncertain, but no check may fail.
     QVERIFY2(
         outcome == "pass" || outcome == "skipped" || id.startsWith("wait-") || id.startsWith("e"),
         qPrintable(id + ": " + outcome));
@@ -122,7 +122,7 @@ void TestSelfTest::saysWhichCheckDeviates() {
   const QJsonObject check = checkOf(report, deviates);
   QVERIFY2(check["outcome"] == outcome, qPrintable(run.out));
   QVERIFY2(check["detail"].toString().contains(says), qPrintable(check["detail"].toString()));
-  // Whatever happened, the others were made.
+  // The other checks ran nevertheless.
   QCOMPARE(checkOf(report, "buffer-size")["outcome"].toString(), QString("pass"));
   QVERIFY(report["counts"]["pass"].toInt() >= 2);
 }

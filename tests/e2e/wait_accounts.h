@@ -7,56 +7,60 @@
 
 #include "analysis/live_store.h"
 
-// What the probe and the simulated device's ledger say of waits and fallbacks from the first step
-// on, evaluations included.
+// Compares the probe's waits and fallbacks with those of the simulated device's ledger, from the
+// first step on, evaluations included.
 namespace highwater::test {
 
-/// Times are the run's, in ns since its epoch.
+/// Times are in ns since the run's epoch.
 struct Span {
   std::int64_t beginNs = 0, endNs = 0;
   [[nodiscard]] bool holds(std::int64_t ns) const { return ns >= beginNs && ns < endNs; }
-  /// `slackNs`: how far the other may reach out.
+  /// True where `other` reaches out of this span by `slackNs` at most.
   [[nodiscard]] bool holds(const Span& other, std::int64_t slackNs) const {
     return other.beginNs >= beginNs - slackNs && other.endNs <= endNs + slackNs;
   }
   [[nodiscard]] double ms() const { return static_cast<double>(endNs - beginNs) / 1e6; }
 };
 
-/// How long the host was held up, once. An observer sees the op that waits from its begin to its
-/// end; the ledger the call into the device that the op makes, by the clock of the calling thread
-/// too, and the wait in that. Of a fallback all its waits together.
+/// One wait of the host, or one fallback with all its waits. The probe times the op that waits; the
+/// ledger times the call into the device that the op makes, and the wait inside that call.
 struct Wait {
-  Span span;          ///< the probe's op; the ledger's wait; a fallback's own
-  double heldMs = 0;  ///< what is compared: of the op, of the call
-  double waitMs = 0;  ///< of the ledger: of that, waiting
+  Span span;          ///< the probe's op; the ledger's wait; a fallback: the whole fallback
+  double heldMs = 0;  ///< compared between the two: length of the op, or of the call
+  double waitMs = 0;  ///< ledger only: the part of heldMs that was spent waiting
+  Span calls = {};    ///< ledger's fallbacks only: from the first call into the device to the last
+  /// Probe's fallbacks only: the first one of this op on its thread. The probe does not know yet
+  /// that the op falls back, so its span begins with the copies to the CPU
+  /// (probe/observer/op_stack).
+  bool beginsWithCopies = false;
 };
-using Waits = std::vector<Wait>;  ///< by begin
+using Waits = std::vector<Wait>;  ///< ordered by begin
 
 struct Account {
   std::map<QString, Waits> waits;    ///< by kind, outside of fallbacks
-  Waits ofFallbacks;                 ///< one for each
+  Waits ofFallbacks;                 ///< one for each fallback
   std::map<QString, int> fallbacks;  ///< by op
 };
 
 [[nodiscard]] Account byProbe(const analysis::LiveStore& store);
-/// Empty where the file cannot be read. Waits for events are left out: the probe itself asks for
-/// the time between two that have passed (tst_queue holds that it waits for none).
+/// Empty if the file cannot be read. Waits for events are left out: the probe itself asks for the
+/// time between two that have passed (tst_queue checks that it waits for none).
 [[nodiscard]] Account byLedger(const QString& file, const analysis::LiveStore& store);
 
-/// For people: each kind with count and ms.
+/// A text for messages: each kind with count and ms.
 [[nodiscard]] QByteArray text(const Account& account);
 
-/// Single waits beside each other, over all runs that were added.
+/// Compares single waits, over all runs that were added.
 class WaitComparison {
  public:
-  /// What differs in kind or number, or a wait of the ledger's that lies in no op of the probe's;
-  /// empty where all fit. `run` names it among the outliers.
+  /// Describes the first difference in kind or number, or a wait of the ledger that lies outside of
+  /// the probe's op; empty where the accounts agree. `run` names the run in outliers().
   [[nodiscard]] QByteArray add(const QString& run, const Account& probe, const Account& ledger);
 
   struct Totals {
     int count = 0;
     double probeMs = 0, ledgerMs = 0, waitMs = 0;
-    /// Within 2 %, or 50 us a wait where they are so short.
+    /// Waits within 2 %, or within 50 us if that is more.
     [[nodiscard]] bool agree() const;
   };
   [[nodiscard]] const std::map<QString, Totals>& totals() const { return totals_; }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the tests of the scripts: a scratch checkout in $scratch, stand-ins for tools in $tools (first
-# on the PATH), and a few assertions. usage: . asserts.sh SOURCE_DIR
+# Sourced by the tests of the scripts: copies the scripts into a scratch checkout, $scratch, puts $tools, a
+# folder for stand-ins, first on the PATH, and defines assertions. usage: . asserts.sh SOURCE_DIR
 source_dir=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

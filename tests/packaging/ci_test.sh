@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# .ci/run: both parts run after the set-up, the last lines are ctest's, the status is not zero if either failed.
+# .ci/run: tests and link run after the set-up; ctest's closing lines come last; the status is not zero
+# if either failed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
 
@@ -8,7 +9,7 @@ closing='100% tests passed, 0 tests failed out of 3
 Total Test time (real) =   0.10 sec'
 cat >tests/run <<S
 #!/usr/bin/env bash
-echo "werror \$HIGHWATER_WERROR, arguments \$*"
+echo "preset \$HIGHWATER_PRESET, werror \$HIGHWATER_WERROR, arguments \$*"
 [ -e no-ctest ] && exit 1
 echo "$closing"
 exit \$(cat tests-status)
@@ -29,7 +30,7 @@ outcome() {
   echo "$1" >tests-status
   echo "$2" >link-status
   attempt .ci/run -R wire
-  [[ $out == *"werror 1, arguments -R wire"* ]] || broken "the tests were not called so"
+  [[ $out == *"preset ci, werror 1, arguments -R wire"* ]] || broken "tests/run was not called with that preset and those arguments"
   [[ $out == *linked* ]] || broken "the link was not called"
 }
 
@@ -46,7 +47,7 @@ expect_status 5
 touch no-ctest
 outcome 0 0
 expect_status 1
-[[ $out == *"ctest did not come to its end"* ]] || broken "should say that there is no result"
+[[ $out == *"ctest did not finish"* ]] || broken "should say that there is no result"
 
 touch no-setup
 attempt .ci/run

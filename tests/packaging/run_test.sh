@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# packaging/run and tests/run: what they configure, build and start.
+# packaging/run and tests/run: what they configure, build and start. Nothing is really built.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
 
-# Stand-ins: cmake leaves what a build leaves, highwater prints its arguments.
+# The stand-in for cmake leaves the files of a build; the one for highwater prints its arguments.
 cat >packaging/setup <<'S'
 #!/usr/bin/env bash
 mkdir -p build && echo "$PWD/torch" >build/libtorch
@@ -38,7 +38,7 @@ touch -d '2020-01-01' CMakePresets.json
 export HIGHWATER_JOBS=1
 unset DISPLAY WAYLAND_DISPLAY
 
-# With arguments: they are the program's, its status is the status, and stdout is its own.
+# Arguments go to the program; the status and stdout are the program's.
 attempt packaging/run report 'a b.highwater' --json
 expect_status 0
 expect_out "highwater report a b.highwater --json"
@@ -46,12 +46,12 @@ expect_said "[1/1] Linking"
 attempt packaging/run fail
 expect_status 3
 
-# What it configured and built; and no second configuration while nothing has changed.
+# It configured and built the right targets, and did not configure again while nothing had changed.
 [ "$(grep -c -- '--preset release' calls)" = 1 ] || broken "configured more than once"
 grep -q -- "--preset release -DTorch_DIR=$scratch/torch -DHIGHWATER_WERROR=OFF" calls || broken "options"
 grep -q -- "--target highwater highwater-worker$" calls || broken "targets"
 
-# Without a display: the main job, and where the picture is.
+# Without a display: the headless main job. The last line names the picture.
 attempt packaging/run
 expect_status 0
 expect_out "highwater record --steps 200 -o $scratch/build/demo/demo.highwater --force

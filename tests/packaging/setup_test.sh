@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# packaging/setup: installs only what is missing, takes the right libtorch, says why it cannot go on.
+# packaging/setup installs only missing packages, chooses the right libtorch, and explains its errors.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
 
-# make_torch FOLDER VERSION [CUDA]: what setup looks at in a libtorch
+# make_torch FOLDER VERSION [CUDA]: makes the files of a libtorch that setup reads
 make_torch() {
   mkdir -p "$1/share/cmake/Torch"
   touch "$1/share/cmake/Torch/TorchConfig.cmake" "$1/__init__.py"
@@ -20,8 +20,8 @@ export HIGHWATER_OS_RELEASE=$scratch/os-release
 debian12() { system_is ID=debian VERSION_ID=12; }
 debian13() { system_is ID=debian VERSION_ID=13; }
 
-# The package tools: $scratch/installed lists packages, $scratch/calls what was asked to install.
-# python3 sees a torch only where $scratch/python-torch is.
+# Stand-ins for the package tools: $scratch/installed lists the installed packages, $scratch/calls the calls.
+# python3 has a torch only if $scratch/python-torch exists.
 reset() {
   rm -rf "$scratch/build" "$scratch/.venv" "$scratch/calls" "$scratch/python-torch"
   : >"$scratch/calls"
@@ -35,7 +35,7 @@ for name in \$(cat "$scratch/installed"); do printf 'installed:%s ' "\$name"; do
 E2
 stand_in apt-get <<E2
 echo "apt-get \$*" >>"$scratch/calls"
-case " \$* " in *" install "*) echo "$every_package libtorch-dev" >"$scratch/installed" ;; esac
+case " \$* " in *" install "*) echo "$every_package libtorch-dev libopenblas0-pthread" >"$scratch/installed" ;; esac
 E2
 stand_in apt-cache <<<'exit 0'
 stand_in sudo <<<'exec "$@"'
@@ -54,7 +54,7 @@ E2
 reference=$scratch/reference
 make_torch "$reference" 2.13.0
 
-# Nothing is missing: nothing is installed, twice.
+# Nothing is missing: nothing is installed, also at the second time.
 reset && debian12
 for round in 1 2; do
   Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup
@@ -96,7 +96,8 @@ expect_said "libtorch 2.7.1 of your python3"
 CMAKE_PREFIX_PATH=/nowhere:$reference attempt packaging/setup
 expect_said "libtorch 2.13.0 of the environment's CMAKE_PREFIX_PATH"
 
-# Too old or for CUDA without its toolkit: passed over where found, an error where asked for.
+# A libtorch that is too old, or for CUDA without its toolkit: skipped if it was found, an error if the
+# environment names it.
 make_torch "$scratch/old" 1.13.1
 CMAKE_PREFIX_PATH=$scratch/old attempt packaging/setup
 expect_status 0
@@ -122,14 +123,23 @@ reset && debian13
 attempt packaging/setup
 expect_status 0
 expect_said "libtorch 2.6.0 of Debian's libtorch-dev"
-grep -q "install .* libtorch-dev$" "$scratch/calls" || broken "libtorch-dev was not installed"
+grep -q "install .* libtorch-dev libopenblas0-pthread$" "$scratch/calls" || broken "libtorch-dev was not installed"
+# Its BLAS is installed also where libtorch-dev is there already, and only with Debian's libtorch.
+reset && debian13
+echo "$every_package libtorch-dev" >"$scratch/installed"
+attempt packaging/setup
+expect_status 0
+grep -q "install .* libopenblas0-pthread$" "$scratch/calls" || broken "the BLAS was not installed"
+reset
+Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup
+[ ! -s "$scratch/calls" ] || broken "a libtorch of one's own needs no BLAS from Debian"
 reset && debian12
 echo "$every_package libtorch-dev" >"$scratch/installed"
 attempt packaging/setup --check
 expect_status 1
 expect_said "missing: a libtorch"
 
-# A wheel in pip's find-links: no index is looked for, and only the build for the CPU will do.
+# With a wheel in pip's find-links no index is used, and only the CPU build is accepted.
 mkdir -p "$scratch/links"
 make_torch "$scratch/wheel/torch" 2.13.0
 mkdir "$scratch/wheel/torch-2.13.0+cpu.dist-info"
@@ -145,7 +155,7 @@ expect_status 0
 expect_said "libtorch 2.13.0 of the checkout's .venv"
 [ ! -s "$scratch/calls" ] || broken "an index was looked for"
 
-# What the tests want in Python: its lack is told and stops nothing; it is installed once it is there.
+# The Python packages of the tests: missing ones are mentioned, and installed once they are available.
 expect_said "could not install numpy expecttest into .venv; the tests that need them are left out"
 PIP_CONFIG_FILE=/dev/null attempt packaging/setup --check
 expect_status 0
@@ -169,7 +179,7 @@ for round in 1 2; do
 done
 mv "$scratch/links/torch-2.13.0+cpu-py3-none-any.whl" "$scratch/links/torch-2.13.0-py3-none-any.whl"
 
-# Without a way to fetch PyTorch the error says where it comes from and what else can be done.
+# If PyTorch cannot be fetched, the error says where it comes from and what else to do.
 reset
 PIP_NO_INDEX=1 PIP_FIND_LINKS=$scratch/links PIP_CONFIG_FILE=/dev/null attempt packaging/setup
 expect_status 1
@@ -179,7 +189,7 @@ expect_said "are for CUDA, and not taken"
 grep -q "^asked https://download.pytorch.org/" "$scratch/calls" || broken "PyTorch's index was not looked for"
 expect_said "Torch_DIR"
 
-# Systems it does not know: the list of what to install by hand, and a way on.
+# On unknown systems it lists what to install by hand, and HIGHWATER_SKIP_PACKAGES goes on.
 for unknown in "ID=ubuntu VERSION_ID=22.04" "ID=debian VERSION_ID=11" "ID=fedora PRETTY_NAME=Fedora"; do
   # shellcheck disable=SC2086
   reset && system_is $unknown
@@ -190,6 +200,20 @@ done
 Torch_DIR=$reference/share/cmake/Torch HIGHWATER_SKIP_PACKAGES=1 attempt packaging/setup
 expect_status 0
 [ ! -s "$scratch/calls" ] || broken "a package tool was called on an unknown system"
+
+# A Mac without the command line tools: python3 is a stub that opens a dialog, and is not called.
+stand_in uname <<<'case $1 in -sm) echo Darwin arm64 ;; *) echo Darwin ;; esac'
+stand_in sw_vers <<<'echo 14.5'
+stand_in xcode-select <<<'exit 2'
+mv "$tools/python3" "$tools/python3.kept"
+stand_in python3 <<<"echo called >>'$scratch/calls'"
+reset
+attempt packaging/setup --check
+expect_status 1
+expect_said "xcode-select --install"
+[ ! -s "$scratch/calls" ] || broken "python3 was called before the command line tools were looked for"
+mv "$tools/python3.kept" "$tools/python3"
+rm "$tools/uname"
 
 attempt packaging/setup --nonsense
 expect_status 2

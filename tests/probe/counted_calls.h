@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <new>
 
-// Counts the allocations of a program and, where the system lets a program stand in for
-// pthread_mutex_lock(), its locks, while `counting` is set on the thread. It defines the program's
-// operator new: for one file of a program only.
+// Counts allocations and, on systems where a program can replace pthread_mutex_lock(), locks, on
+// threads that have set `counting`. Defines operator new, so include it in one file of a program
+// only.
 
 namespace {
 

@@ -1,11 +1,11 @@
-// Counts what the observer's own callbacks allocate and lock while real ops run: two more
-// callbacks, one registered before the observer and one after, mark when its begin and end run.
-// RecordFunction calls them in the order of their registration. A process of its own: no torch
-// header meets Qt.
+// Counts the allocations and locks of the observer's callbacks while real ops run. Two more
+// callbacks, registered before and after the observer, mark when its begin and end run:
+// RecordFunction calls them in the order of registration. A separate process, since torch and Qt
+// headers do not mix.
 //
-// That no lock is taken follows from the code: names, shapes and modules are found in tables of the
-// thread, events go into rings with one writer, the level is a callback that is enabled or not. The
-// count holds it to that, also where a library below would lock.
+// By design no lock is taken: names, shapes and modules are in per-thread tables, events go into
+// single-writer rings, and the level enables or disables callbacks. The count also catches a lock
+// in a library below.
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -14,8 +14,8 @@
 #include <cstdio>
 
 #include "counted_calls.h"
-#include "probe/module_scope.h"
-#include "probe/op_observer.h"
+#include "probe/observer/module_scope.h"
+#include "probe/observer/op_observer.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -51,7 +51,7 @@ Counts take() {
   return {allocations.exchange(0), locks.exchange(0), windows.exchange(0)};
 }
 
-/// Forward in a module and backward, some hundred times; what was recorded is drained meanwhile.
+/// Runs forward in a module and backward, some hundred times; drains the recorder meanwhile.
 void train(Recorder& recorder, int times) {
   const at::Tensor input = at::ones({8, 4});
   const at::Tensor weight = at::ones({3, 4}).set_requires_grad(true);
@@ -79,7 +79,7 @@ bool checkLevel(Recorder& recorder, events::ProbeLevel level, const char* name) 
   const Counts steady = take();
   std::printf("%s: at first %d allocations, %d locks; then %d and %d in %d callbacks\n", name,
               first.allocations, first.locks, steady.allocations, steady.locks, steady.windows);
-  // That the first ops are counted at all shows that the marks enclose the observer.
+  // Proves that the marks enclose the observer: the first ops do allocate.
   return check(first.allocations > 0, "the marks miss the observer", first) &&
          check(steady.windows > 2000, "too few callbacks", steady) &&
          check(steady.allocations == 0 && steady.locks == 0, name, steady);

@@ -1,5 +1,5 @@
-// Runs a few ops on the device whose library is the first argument, under the observer, and sends
-// what the probe makes of them to stdout. A process of its own: no torch header meets Qt.
+// Runs a few ops, under the observer, on the device whose library is the first argument, and sends
+// the probe's stream to stdout. A separate process, since torch and Qt headers do not mix.
 
 #include <ATen/ATen.h>
 #include <dlfcn.h>
@@ -7,23 +7,23 @@
 
 #include <cstdio>
 
-#include "probe/frame_writer.h"
-#include "probe/module_scope.h"
-#include "probe/mps_device.h"
-#include "probe/op_observer.h"
-#include "probe/sender.h"
+#include "probe/observer/module_scope.h"
+#include "probe/observer/op_observer.h"
+#include "probe/readings/mps_device.h"
+#include "probe/stream/frame_writer.h"
+#include "probe/stream/sender.h"
 #include "wire/limits.h"
 
 using namespace highwater;
 using namespace highwater::probe;
 
-// Exported and not in line: without debug information the linker knows no other functions.
+// Exported and not inlined: without debug information only such functions can be symbolized.
 #define PLACE [[gnu::noinline, gnu::visibility("default")]]
 
 namespace places {
 
-/// Steps 9 to 12: every op of a forward and backward in a module, the ops of a fallback; then a
-/// wait that nobody looks at, and one that somebody does.
+/// Steps 9 to 12: all ops of a forward and backward in a module; the ops of a fallback; then a wait
+/// at level off, and one at level monitor.
 PLACE void runAtOtherLevels(Recorder& recorder, const at::Tensor& onDevice) {
   recorder.setStep(9);
   const at::Tensor weight = at::randn({3, 4}).to(onDevice.device()).set_requires_grad(true);
@@ -71,7 +71,7 @@ PLACE void runOpsThatReadValues(Recorder& recorder, const at::Tensor& onDevice) 
   (void)at::where(mask);
   recorder.setStep(27);
   (void)at::allclose(onDevice, onDevice);
-  recorder.setStep(28);  // indices that are no masks: nothing of this waits
+  recorder.setStep(28);  // integer indices: nothing here waits
   (void)onDevice.index({whole});
   target.index_put_({whole}, onDevice.select(0, 0));
 }
@@ -84,7 +84,7 @@ PLACE void runOps(Recorder& recorder) {
 
   recorder.setStep(1);  // a fallback with three results
   (void)at::linalg_svd(onDevice, /*full_matrices=*/false);
-  recorder.setStep(2);  // a fallback that changes its argument
+  recorder.setStep(2);  // an in-place fallback
   at::Tensor weights = at::randn({10, 4}).to(mps);
   const at::Tensor tokens = at::tensor({1, 3, 3, 7}, at::kLong).to(mps);
   recorder.setStep(3);
@@ -97,7 +97,7 @@ PLACE void runOps(Recorder& recorder) {
   (void)onDevice.gt(0).nonzero();
   recorder.setStep(7);
   synchronizeDevice(recorder);
-  recorder.setStep(8);  // nothing of this waits for the device
+  recorder.setStep(8);  // nothing here waits for the device
   (void)host.sum().item<float>();
   (void)host.gt(0).nonzero();
   (void)onDevice.mul(2).add(onDevice);

@@ -1,6 +1,6 @@
-// Operators that come and go under the observer: another one's name at the address of one that is
-// gone must not be taken for it, also while ops are open. A process of its own: no torch header
-// meets Qt.
+// Registers and deregisters operators under the observer: a new name at a freed name's address must
+// not be mistaken for the old one, also while ops are open. A separate process, since torch and Qt
+// headers do not mix.
 
 #include <ATen/ATen.h>
 #include <torch/library.h>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "probe/op_observer.h"
+#include "probe/observer/op_observer.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -28,10 +28,10 @@ using namespace highwater::probe;
 namespace {
 
 constexpr int kOperators = 20;
-// Their names are the only texts of this size.
+// Length of the operators' names; no other text has it.
 constexpr std::size_t kNameLength = 300, kSlotBytes = 320;
 
-/// Memory for the names alone: what is freed is used again as it was.
+/// Memory for the names only, so that a freed block is reused at once.
 class Slots {
  public:
   static bool fits(std::size_t bytes) { return bytes > kNameLength && bytes <= kSlotBytes; }
@@ -79,7 +79,7 @@ void operator delete(void* memory, std::size_t) noexcept {
 
 namespace {
 
-/// What the kernels of this program's operators do before they return.
+/// Called by the operators' kernels before they return.
 std::function<void()> inside;
 
 at::Tensor kernel(const at::Tensor& tensor) {
@@ -87,7 +87,7 @@ at::Tensor kernel(const at::Tensor& tensor) {
   return tensor.clone();
 }
 
-/// An operator as long as this lives.
+/// Registers an operator for the life of this object.
 class Operator {
  public:
   explicit Operator(std::string name)
@@ -118,7 +118,7 @@ class Operator {
   torch::Library library_;
 };
 
-/// The names of this program's operators that were recorded since the last call, with their depth.
+/// Takes the operators recorded since the last call, with their depth.
 class Recorded {
  public:
   explicit Recorded(Recorder& recorder) : recorder_(recorder) {}
@@ -164,7 +164,7 @@ std::vector<std::unique_ptr<Operator>> makeOperators(const std::string& prefix) 
   return made;
 }
 
-/// Operators go, and others come, of which some have their names where those had theirs.
+/// Replaces operators, so that some new names lie where old ones were.
 bool checkAddresses(Recorded& recorded) {
   auto operators = makeOperators("goes_again_");
   if (!check(callAll(operators, recorded), "the first operators")) return false;
@@ -179,7 +179,7 @@ bool checkAddresses(Recorded& recorded) {
   return check(same, "no name is where one was before");
 }
 
-/// An operator goes while another one is open.
+/// Deregisters an operator while another one is open.
 bool checkOpenOps(Recorder& recorder, Recorded& recorded) {
   auto gone = std::make_unique<Operator>("goes_inside");
   const Operator outer("outer_operator"), inner("inner_operator");

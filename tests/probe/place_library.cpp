@@ -1,6 +1,6 @@
 #include "place_library.h"
 
-// Not inlined into each other, and never the last call: each has a frame of its own.
+// Neither inlined nor tail calls, so that each has its own frame.
 
 namespace {
 

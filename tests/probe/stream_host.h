@@ -20,7 +20,7 @@
 
 namespace highwater::probe::test {
 
-/// The host's end of a socket pair: reads, decodes and validates all that arrives on a thread.
+/// The host's end of a socket pair: a thread reads, decodes and validates everything.
 class Host {
  public:
   Host() {
@@ -36,7 +36,7 @@ class Host {
   void start() {
     thread_ = std::thread([this] { read(); });
   }
-  /// Ends the worker's side and waits until everything was read.
+  /// Shuts down the worker's end and waits until everything was read.
   void finish() {
     ::shutdown(theirs, SHUT_WR);
     if (thread_.joinable()) thread_.join();
@@ -48,7 +48,7 @@ class Host {
     ours_ = -1;
   }
 
-  /// What lies in the socket, while nobody reads.
+  /// Bytes waiting in the socket.
   [[nodiscard]] int unreadBytes() const {
     int bytes = 0;
     return ::ioctl(ours_, FIONREAD, &bytes) == 0 ? bytes : -1;
@@ -96,7 +96,7 @@ class Host {
     return true;
   }
   void takeBatch(const EventBatch& batch) {
-    // What comes after a batch must not be older than what the batch called complete.
+    // Events after a batch must not be older than its completeUpToNs.
     for (const auto& sample : batch.memorySamples) {
       if (!completeUpTo.empty() && sample.time_ns() < completeUpTo.back()) {
         complaint = "a sample came late";

@@ -8,16 +8,16 @@
 
 #include "core/definition_table.h"
 #include "place_library.h"
-#include "probe/call_sites.h"
+#include "probe/call_sites/call_sites.h"
 
-// Call sites in libraries that come and go, and behind more of a library's frames than usual.
+// Call sites in libraries that are loaded and unloaded, and behind many frames of a library.
 
 using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
 
-/// A library that is loaded as long as this lives.
+/// Loads a library for the life of this object.
 class Library {
  public:
   Library(const QString& path, const char* function)
@@ -56,9 +56,9 @@ class TestCallSiteLibraries : public QObject {
   Q_OBJECT
  private slots:
   void findsTheUserBehindManyFrames();
-  void tellsALibraryFromTheOneBefore();
-  void keepsTheIdsOfWhatIsStillThere();
-  void namesWhatWasDeleted();
+  void distinguishesALibraryFromItsPredecessor();
+  void keepsIdsOfLoadedLibraries();
+  void symbolizesDeletedLibraries();
 };
 
 void TestCallSiteLibraries::findsTheUserBehindManyFrames() {
@@ -72,7 +72,7 @@ void TestCallSiteLibraries::findsTheUserBehindManyFrames() {
   }
 }
 
-void TestCallSiteLibraries::tellsALibraryFromTheOneBefore() {
+void TestCallSiteLibraries::distinguishesALibraryFromItsPredecessor() {
   struct {
     const char *path, *function;
     Visit visit = nullptr;
@@ -81,7 +81,7 @@ void TestCallSiteLibraries::tellsALibraryFromTheOneBefore() {
   } libraries[] = {{PLACE_LIBRARY_FIRST, "firstVisit"}, {PLACE_LIBRARY_OTHER, "otherVisit"}};
   CallSites sites;
   CallSiteCache cache(sites);
-  for (auto& each : libraries) {  // one place calls both: their stacks are the same
+  for (auto& each : libraries) {  // called from one place, so that both stacks are the same
     const Library library(each.path, each.function);
     sites.noticeUnloads();
     each.visit = library.visit;
@@ -95,7 +95,7 @@ void TestCallSiteLibraries::tellsALibraryFromTheOneBefore() {
   }
 }
 
-void TestCallSiteLibraries::keepsTheIdsOfWhatIsStillThere() {
+void TestCallSiteLibraries::keepsIdsOfLoadedLibraries() {
   CallSites sites;
   CallSiteCache cache(sites);
   const Library stays(PLACE_LIBRARY_FIRST, "firstVisit");
@@ -109,7 +109,7 @@ void TestCallSiteLibraries::keepsTheIdsOfWhatIsStillThere() {
   QCOMPARE(ids[1], ids[0]);
 }
 
-void TestCallSiteLibraries::namesWhatWasDeleted() {
+void TestCallSiteLibraries::symbolizesDeletedLibraries() {
   const QTemporaryDir folder;
   const QString copy = folder.filePath("libdeleted.so");
   QVERIFY(QFile::copy(PLACE_LIBRARY_FIRST, copy));

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "probe/sender.h"
+#include "probe/stream/sender.h"
 #include "stream_host.h"
 
-// Call sites are looked up beside the sender: what needs them waits, and nothing else does.
+// Symbolization runs beside the sender and delays only the events that need its results.
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Places of this program, as return addresses.
+// Addresses that stand for return addresses.
 const std::array<char, 64> code = {1};
 
 CallSiteId siteAt(Recorder& recorder, std::size_t place) {
@@ -39,7 +39,7 @@ void recordSync(Recorder& recorder, CallSiteId site) {
   });
 }
 
-/// Lets nobody through until it is opened.
+/// Blocks pass() until it is opened.
 class Gate {
  public:
   void open() {
@@ -58,7 +58,7 @@ class Gate {
   bool open_ = false;
 };
 
-/// Opens it however the test ends: a sender waits for what is looked up.
+/// Opens the gate at the end of the test, since the sender waits for symbolization.
 struct OpensAtEnd {
   Gate& gate;
   ~OpensAtEnd() { gate.open(); }
@@ -71,13 +71,13 @@ constexpr Sender::Options kQuick = {1ms, 5ms, 100ms, 60s};
 class TestCallSiteNamer : public QObject {
   Q_OBJECT
  private slots:
-  void sendsOnWhileAPlaceIsLookedUp();
-  void waitsForPlacesAtTheEnd();
-  void endsWithUnknownPlaces();
-  void namesWhatComesAfterItsEndUnknown();
+  void sendsWhileSymbolizing();
+  void symbolizesAllBeforeTheEnd();
+  void givesUpAfterTheTimeLimit();
+  void placesAfterFinishAreUnknown();
 };
 
-void TestCallSiteNamer::sendsOnWhileAPlaceIsLookedUp() {
+void TestCallSiteNamer::sendsWhileSymbolizing() {
   Host host;
   host.start();
   Recorder recorder(RunClock::startingNow());
@@ -106,48 +106,38 @@ void TestCallSiteNamer::sendsOnWhileAPlaceIsLookedUp() {
   QCOMPARE(host.definitions.callSite(host.syncPoints[1].call_site()), std::string("place 2"));
 }
 
-void TestCallSiteNamer::waitsForPlacesAtTheEnd() {
+/// Records five waits, whose places take `eachTakes` to symbolize, stops a sender with `options`
+/// and returns the name of the last place.
+static std::string lastPlaceOfFive(std::chrono::milliseconds eachTakes,
+                                   const Sender::Options& options) {
   Host host;
   host.start();
   Recorder recorder(RunClock::startingNow());
-  recorder.callSites().lookUpWith([](const void* address) {
-    std::this_thread::sleep_for(20ms);
+  recorder.callSites().lookUpWith([eachTakes](const void* address) {
+    std::this_thread::sleep_for(eachTakes);
     return placeNamed(address);
   });
   FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer, kQuick);
+  if (!writer.send(hello(recorder.clock())).ok()) return "not sent";
+  Sender sender(recorder, writer, options);
   for (std::size_t i = 1; i <= 5; ++i) recordSync(recorder, siteAt(recorder, i));
   sender.start();
   sender.stop();
   host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.syncPoints.size(), std::size_t{5});
-  QCOMPARE(host.definitions.callSite(host.syncPoints[4].call_site()), std::string("place 5"));
+  if (!host.complaint.empty()) return host.complaint;
+  if (host.syncPoints.size() != 5) return "events are missing";
+  return host.definitions.callSite(host.syncPoints[4].call_site());
 }
 
-void TestCallSiteNamer::endsWithUnknownPlaces() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  recorder.callSites().lookUpWith([](const void* address) {
-    std::this_thread::sleep_for(500ms);
-    return placeNamed(address);
-  });
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer, {1ms, 5ms, 100ms, 50ms});
-  for (std::size_t i = 1; i <= 5; ++i) recordSync(recorder, siteAt(recorder, i));
-  sender.start();
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.syncPoints.size(), std::size_t{5});
-  QCOMPARE(host.definitions.callSite(host.syncPoints[4].call_site()),
-           std::string("unknown function"));
+void TestCallSiteNamer::symbolizesAllBeforeTheEnd() {
+  QCOMPARE(lastPlaceOfFive(20ms, kQuick), std::string("place 5"));
 }
 
-void TestCallSiteNamer::namesWhatComesAfterItsEndUnknown() {
+void TestCallSiteNamer::givesUpAfterTheTimeLimit() {
+  QCOMPARE(lastPlaceOfFive(500ms, {1ms, 5ms, 100ms, 50ms}), std::string("unknown function"));
+}
+
+void TestCallSiteNamer::placesAfterFinishAreUnknown() {
   Recorder recorder(RunClock::startingNow());
   recorder.callSites().lookUpWith(&placeNamed);
   CallSiteNamer namer(recorder.callSites());

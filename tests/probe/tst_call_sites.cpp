@@ -6,13 +6,13 @@
 
 #include "core/definition_table.h"
 #include "counted_calls.h"
-#include "probe/call_sites.h"
+#include "probe/call_sites/call_sites.h"
 
 using namespace highwater;
 using namespace highwater::probe;
 
-// Not in line, and not the last call of the caller: its frame must be there. Exported: without
-// debug information the linker knows no others.
+// Not inlined and not a tail call, so that it has a frame. Exported: without debug information only
+// such functions can be symbolized.
 #define FRAME [[gnu::noinline, gnu::visibility("default")]]
 
 namespace places {
@@ -43,12 +43,12 @@ class TestCallSites : public QObject {
   Q_OBJECT
  private slots:
   void namesFunctionFileAndLine();
-  void tellsCallersApart();
+  void distinguishesCallers();
   void definesEachPlaceOnce();
-  void sharesAFrame();
-  void knowsLibrariesThatCameLater();
+  void sharesOuterFrames();
+  void symbolizesLibrariesLoadedLater();
   void ignoresLibraries();
-  void neitherAllocatesNorLocksAgain();
+  void hitsNeitherAllocateNorLock();
   void cutsNames_data();
   void cutsNames();
 };
@@ -73,7 +73,7 @@ void TestCallSites::namesFunctionFileAndLine() {
 #endif
 }
 
-void TestCallSites::tellsCallersApart() {
+void TestCallSites::distinguishesCallers() {
   CallSites sites;
   CallSiteCache cache(sites);
   const CallSiteId one = outerFunction(cache, false);
@@ -81,7 +81,7 @@ void TestCallSites::tellsCallersApart() {
   QVERIFY(one != other);
   Definitions definitions;
   sites.takeNew(definitions);
-  // A parent comes before its child, and no id twice.
+  // A parent comes before its child, and each id is defined once.
   std::vector<CallSiteId> known = {kNoId};
   for (const CallSiteDefinition& each : definitions.callSites) {
     QVERIFY(std::find(known.begin(), known.end(), each.parent) != known.end());
@@ -103,7 +103,7 @@ void TestCallSites::definesEachPlaceOnce() {
   QVERIFY(none.empty());
 }
 
-void TestCallSites::sharesAFrame() {
+void TestCallSites::sharesOuterFrames() {
   CallSites sites;
   CallSiteCache cache(sites);
   const CallSiteId one = outerFunction(cache, false);
@@ -115,11 +115,11 @@ void TestCallSites::sharesAFrame() {
   QCOMPARE(second.callSites.back().id, other);
 }
 
-void TestCallSites::knowsLibrariesThatCameLater() {
+void TestCallSites::symbolizesLibrariesLoadedLater() {
 #if defined(__linux__)
   const auto symbolizer = makeSymbolizer();
   (void)symbolizer->placesOf(reinterpret_cast<const void*>(&std::strlen));
-  // Of the C library, and not among those that a program is linked with.
+  // A library of the C library's package that programs are not linked with.
   void* library = ::dlopen("libthread_db.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!library) QSKIP("there is no libthread_db.so.1 to load");
   const auto* function = static_cast<const char*>(::dlsym(library, "td_init"));
@@ -141,10 +141,10 @@ void TestCallSites::ignoresLibraries() {
   }
 }
 
-void TestCallSites::neitherAllocatesNorLocksAgain() {
+void TestCallSites::hitsNeitherAllocateNorLock() {
   CallSites sites;
   CallSiteCache cache(sites);
-  // From one place: the first time it is new.
+  // From one place; the first time it is new.
   for (int i = 0; i < 100; ++i) {
     if (i == 1) allocations = locks = 0;
     counting = i > 0;

@@ -1,12 +1,13 @@
-// The meter against events that behave as those of real MPS: elapsed() waits for the whole stream,
-// takes a notice that comes once a recording, and keeps old times until an event was given back.
+// Tests the meter with events that behave like real MPS's: elapsed() waits for the whole stream and
+// consumes a notification that comes once per recording, and an event keeps its old time until it
+// is released.
 #include <QTest>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <vector>
 
-#include "probe/device_span_meter.h"
+#include "probe/readings/device_span_meter.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -17,11 +18,11 @@ namespace {
 class FakeMps : public EventSource {
  public:
   double hostMs = 0;    ///< the host's clock
-  double deviceMs = 0;  ///< when the device is done with what was queued
+  double deviceMs = 0;  ///< when the device finishes what is queued
   bool hung = false;
   double stalledMs = 0;
-  int failing = 0;         ///< so many calls to come throw
-  int failingElapsed = 0;  ///< so many calls of elapsedMs()
+  int failing = 0;         ///< number of calls that will throw
+  int failingElapsed = 0;  ///< number of calls of elapsedMs() that will throw
   bool neverCompletes = false;
   bool startIsLate = false;  ///< callbacks of start events come last
 
@@ -98,7 +99,7 @@ struct Spans {
   void operator()(const T&) {}
 };
 
-/// A training loop: each step moves its batch (which waits for the device), then queues its work.
+/// A training loop: each step moves its batch, which waits for the device, then queues its work.
 struct Loop {
   Recorder recorder{RunClock::startingNow()};
   FakeMps mps;
@@ -140,7 +141,7 @@ class TestDeviceSpanMeter : public QObject {
   void aQueueThatHangsStaysPending();
   void aStepWithoutEndIsUnknown();
   void failuresToRecordAreUnknown();
-  void eventsAreGivenBack();
+  void eventsAreReleased();
 };
 
 void TestDeviceSpanMeter::measuresEachStepInTheNextOne() {
@@ -161,7 +162,7 @@ void TestDeviceSpanMeter::measuresEachStepInTheNextOne() {
 }
 
 void TestDeviceSpanMeter::neverWaits() {
-  // Batches that are moved without waiting, on a device that gets further and further behind.
+  // Batches are moved without waiting, so the device falls behind more and more.
   Loop loop;
   for (int i = 0; i < 20; ++i) loop.run(false);
   QVERIFY(loop.spans().empty());
@@ -197,7 +198,7 @@ void TestDeviceSpanMeter::lateCallbacksAreUnknown() {
   loop.run();
   QVERIFY(!loop.spans().contains(1));
   QVERIFY(loop.spans().contains(2));
-  QVERIFY(!loop.mps.hung);  // an unlucky pair is not asked again
+  QVERIFY(!loop.mps.hung);  // a pair whose reading failed is not read again
 }
 
 void TestDeviceSpanMeter::aQueueThatHangsStaysPending() {
@@ -206,7 +207,7 @@ void TestDeviceSpanMeter::aQueueThatHangsStaysPending() {
   for (int i = 0; i < 10; ++i) loop.run();
   QVERIFY(loop.spans().empty());
   QVERIFY(!loop.mps.hung);
-  QCOMPARE(loop.mps.made(), std::size_t{8});  // four pairs, not a pair a step
+  QCOMPARE(loop.mps.made(), std::size_t{8});  // four pairs, not one per step
 }
 
 void TestDeviceSpanMeter::aStepWithoutEndIsUnknown() {
@@ -225,12 +226,12 @@ void TestDeviceSpanMeter::aStepWithoutEndIsUnknown() {
 void TestDeviceSpanMeter::failuresToRecordAreUnknown() {
   Loop loop;
   loop.mps.failing = 1;
-  loop.meter.beginStep(1);  // no event is to be had
+  loop.meter.beginStep(1);  // acquiring an event fails
   loop.meter.endStep();
   loop.meter.beginStep(2);
   loop.mps.queueWork(10);
   loop.mps.failing = 1;
-  loop.meter.endStep();  // the end cannot be marked
+  loop.meter.endStep();  // recording the end event fails
   loop.mps.wait();
   loop.meter.readWhereIdle();
   loop.run();
@@ -240,7 +241,7 @@ void TestDeviceSpanMeter::failuresToRecordAreUnknown() {
   QVERIFY(!loop.mps.hung);
 }
 
-void TestDeviceSpanMeter::eventsAreGivenBack() {
+void TestDeviceSpanMeter::eventsAreReleased() {
   FakeMps mps;
   Recorder recorder(RunClock::startingNow());
   {

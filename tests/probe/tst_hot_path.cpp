@@ -2,11 +2,11 @@
 
 #include "core/names.h"
 #include "counted_calls.h"
-#include "probe/op_stack.h"
-#include "probe/phase_scope.h"
+#include "probe/observer/op_stack.h"
+#include "probe/readings/phase_scope.h"
 
-// What the measured thread pays for an event: this program counts its allocations and, where the
-// system lets a program stand in for pthread_mutex_lock(), its locks.
+// Cost of an event on the measured thread: counts allocations and, on systems where a program can
+// replace pthread_mutex_lock(), locks.
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -18,7 +18,7 @@ class FakeCounters : public CounterSource {
   std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
 };
 
-/// One step as the worker and its op observer record it: phases, samples, ops, waits, a fallback.
+/// Records one step as the worker and its observer do: phases, samples, ops, waits, a fallback.
 void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::uint32_t step) {
   const auto op = [&ops](const char* name, OpWait wait = {}) {
     ops.begin(ops.name(name), wait);
@@ -65,7 +65,7 @@ void TestHotPath::recordsWithoutAllocationsOrLocks() {
   OpStack ops(recorder, recorder.lane());
   int events = 0;
   for (std::uint32_t step = 1; events < 10'000; step += 50) {
-    // The first steps' names meet their ids, and the places that they are recorded from theirs.
+    // The first steps fill the caches of names and call sites.
     counting = step > 1;
     for (std::uint32_t i = 0; i < 50; ++i) recordStep(recorder, ops, counters, step + i);
     counting = false;

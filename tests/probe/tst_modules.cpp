@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "core/definition_table.h"
-#include "probe/module_scope.h"
-#include "probe/op_stack.h"
+#include "probe/observer/module_scope.h"
+#include "probe/observer/op_stack.h"
 
 using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
 
-/// What one recorder says of modules, in words.
+/// Reads modules back from a recorder, as text.
 class Words {
  public:
   explicit Words(Recorder& recorder) : recorder_(recorder) {}
@@ -22,7 +22,7 @@ class Words {
     table_.add(definitions);
     return table_.modulePath(id);
   }
-  /// Of the one sync point that was recorded since the last call.
+  /// The module of the one sync point recorded since the last call.
   std::string pathOfSync() {
     std::vector<events::SyncPoint> found;
     recorder_.lane().drain([&found](const EventRecord& record) {
@@ -59,7 +59,7 @@ class TestModules : public QObject {
   void capsModules();
   void scopesNestAndEnd();
   void keepsDepthBounded();
-  void doesNothingWhereNobodyObserves();
+  void doesNothingWithoutARecorder();
   void findsTheModuleOfANode();
   void forgetsOldSequenceNumbers();
   void namesTheModuleOfWaitsInForwardAndBackward();
@@ -124,7 +124,7 @@ void TestModules::keepsDepthBounded() {
   QCOMPARE(stack.current(), kNoId);
 }
 
-void TestModules::doesNothingWhereNobodyObserves() {
+void TestModules::doesNothingWithoutARecorder() {
   Recorder recorder(RunClock::startingNow());
   const ModuleScope nobody("layers");
   QCOMPARE(recorder.lane().modules().current(), kNoId);
@@ -142,7 +142,7 @@ void TestModules::findsTheModuleOfANode() {
   sequences.ring(kForwardThread)->note(0, 5);
   sequences.ring(kForwardThread)->note(1, 6);
   sequences.ring(kForwardThread)->note(1, 8);
-  sequences.ring(kForwardThread + 64)->note(0, 9);  // the same slot first
+  sequences.ring(kForwardThread + 64)->note(0, 9);  // occupies the same slot
   QCOMPARE(sequences.find(kForwardThread, 0), ModuleId{5});
   QCOMPARE(sequences.find(kForwardThread, 1), ModuleId{8});
   QCOMPARE(sequences.find(kForwardThread, 2), kNoId);
@@ -179,7 +179,7 @@ void TestModules::namesTheModuleOfWaitsInForwardAndBackward() {
     op("aten::_local_scalar_dense", kScalar, forwardOp(4));
     QCOMPARE(words.pathOfSync(), std::string("head"));
   }
-  op("aten::sum", {}, forwardOp(4));  // takes the number that the read only saw
+  op("aten::sum", {}, forwardOp(4));  // uses the number that the read had only seen
   const auto waitInNode = [&](std::int64_t sequence) {
     ops.begin(ops.name("Node"), {}, node(sequence));
     op("aten::_local_scalar_dense", kScalar, {});

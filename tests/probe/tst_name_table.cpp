@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
-#include "probe/name_table.h"
-#include "probe/op_stack.h"
-#include "probe/shape_texts.h"
+#include "probe/observer/name_table.h"
+#include "probe/observer/op_stack.h"
+#include "probe/observer/shape_texts.h"
 #include "wire/limits.h"
 
 using namespace highwater;
@@ -15,20 +15,20 @@ using namespace highwater::probe;
 class TestNameTable : public QObject {
   Q_OBJECT
  private slots:
-  void knowsTextsByTheirContent();
+  void internsByContent();
   void definesEachTextOnce();
-  void agreesBetweenThreads();
-  void givesOtherPastItsCap();
+  void sharesIdsBetweenThreads();
+  void returnsOtherIdPastTheCap();
   void cutsLongTexts();
-  void cacheKnowsTagsAndSurvivesManyNames();
-  void cacheGoesByContentAtOneAddress();
-  void cacheAsksOnceWhetherATextLasts();
+  void cacheKeepsTagsWhenFull();
+  void cacheComparesContentAtAnAddress();
+  void cacheAsksOnceWhetherATextIsPermanent();
   void cacheForgetsAddresses();
-  void keepsRoomForNamesBesideShapes();
-  void knowsShapesByTheirHash();
+  void reservesIdsForNames();
+  void cachesShapesByHash();
 };
 
-void TestNameTable::cacheGoesByContentAtOneAddress() {
+void TestNameTable::cacheComparesContentAtAnAddress() {
   NameTable table;
   NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
   const auto find = [&](const char* text) { return cache.find(text, [] { return false; }).id; };
@@ -42,7 +42,7 @@ void TestNameTable::cacheGoesByContentAtOneAddress() {
   QCOMPARE(find(text), inPlace);
 }
 
-void TestNameTable::cacheAsksOnceWhetherATextLasts() {
+void TestNameTable::cacheAsksOnceWhetherATextIsPermanent() {
   NameTable table;
   NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
   int asked = 0;
@@ -61,15 +61,15 @@ void TestNameTable::cacheForgetsAddresses() {
   NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
   char text[] = "aten::add_";
   NameCache::Entry& entry = cache.find(text, [] { return true; });
-  QCOMPARE(cache.findLasting(text), &entry);
+  QCOMPARE(cache.findByAddress(text), &entry);
   text[9] = '\0';  // another operator's name, where the first one's was
   cache.forgetAddresses();
-  QCOMPARE(cache.findLasting(text), nullptr);
+  QCOMPARE(cache.findByAddress(text), nullptr);
   QCOMPARE(cache.find(text, [] { return true; }).id, table.intern("aten::add").id);
   QCOMPARE(entry.text, std::string_view("aten::add_"));
 }
 
-void TestNameTable::keepsRoomForNamesBesideShapes() {
+void TestNameTable::reservesIdsForNames() {
   NameTable table;
   NameId last = kNoId;
   for (std::uint32_t i = 0; i < kMaxNames; ++i) {
@@ -79,7 +79,7 @@ void TestNameTable::keepsRoomForNamesBesideShapes() {
   QVERIFY(table.intern("aten::add").id > kOtherId);
 }
 
-void TestNameTable::knowsShapesByTheirHash() {
+void TestNameTable::cachesShapesByHash() {
   NameTable table;
   ShapeTexts texts(table);
   using Sizes = std::vector<std::int64_t>;
@@ -112,7 +112,7 @@ void TestNameTable::knowsShapesByTheirHash() {
   QCOMPARE(others.size(), std::size_t{6});
 }
 
-void TestNameTable::knowsTextsByTheirContent() {
+void TestNameTable::internsByContent() {
   NameTable table;
   const std::string one = "aten::sum", two = "aten::sum";
   QCOMPARE(table.intern(one).id, table.intern(two).id);
@@ -137,7 +137,7 @@ void TestNameTable::definesEachTextOnce() {
   QCOMPARE(second.threads.size(), std::size_t{1});
 }
 
-void TestNameTable::agreesBetweenThreads() {
+void TestNameTable::sharesIdsBetweenThreads() {
   NameTable table;
   std::vector<std::vector<NameId>> ids(4);
   std::vector<std::thread> threads;
@@ -155,7 +155,7 @@ void TestNameTable::agreesBetweenThreads() {
   QCOMPARE(std::set<NameId>(ids[0].begin(), ids[0].end()).size(), std::size_t{500});
 }
 
-void TestNameTable::givesOtherPastItsCap() {
+void TestNameTable::returnsOtherIdPastTheCap() {
   NameTable table;
   for (NameId i = kOtherId + 1; i < kMaxNames; ++i) {
     QVERIFY(table.intern(std::to_string(i)).id != kOtherId);
@@ -174,7 +174,7 @@ void TestNameTable::cutsLongTexts() {
   QCOMPARE(definitions.names[0].text.size(), wire::kMaxTextBytes);
 }
 
-void TestNameTable::cacheKnowsTagsAndSurvivesManyNames() {
+void TestNameTable::cacheKeepsTagsWhenFull() {
   NameTable table;
   NameCache cache(table, [](std::string_view text) { return static_cast<std::uint8_t>(text[0]); });
   for (int round = 0; round < 2; ++round) {

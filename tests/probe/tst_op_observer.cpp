@@ -8,7 +8,7 @@ using namespace highwater;
 using worker::test::Stream;
 using worker::test::WorkerProcess;
 
-/// The observer on real ops of a device, in a process that has libtorch.
+/// Tests the observer on real ops of a device, in a process with libtorch.
 class TestOpObserver : public QObject {
   Q_OBJECT
  private slots:
@@ -23,10 +23,10 @@ class TestOpObserver : public QObject {
   void followsTheLevel();
   void namesOpsThatReadValues_data();
   void namesOpsThatReadValues();
-  void countsNoIndicesAsMasks();
+  void integerIndicesDoNotWait();
 
  private:
-  /// The ops of one step by name, in the order of their begin.
+  /// The names of one step's ops, ordered by begin.
   std::vector<events::OpSpan> opsOf(std::uint32_t step, const std::string& name = {}) const {
     std::vector<events::OpSpan> found;
     for (const auto& op : stream_.ops) {
@@ -70,7 +70,7 @@ void TestOpObserver::reportsFallbacks() {
 void TestOpObserver::reportsSyncPoints() {
   std::map<std::uint32_t, std::vector<events::SyncPoint>> byStep;
   for (const auto& sync : stream_.syncPoints) byStep[sync.step()].push_back(sync);
-  // A fallback's own waits are a part of it.
+  // A fallback's waits are part of it.
   QVERIFY(byStep[1].empty());
   QVERIFY(byStep[3].empty());
   const auto only = [&byStep](std::uint32_t step) {
@@ -116,7 +116,8 @@ void TestOpObserver::recordsOpsOfForward() {
   QCOMPARE(linear[0].depth(), std::uint16_t{0});
   QCOMPARE(linear[0].phase(), events::Phase::Forward);
   QCOMPARE(linear[0].backward(), std::uint8_t{0});
-  // Its 72 bytes take the smallest idle buffer: of 512 where the queue still holds those of 256.
+  // Its 72 bytes use the smallest idle buffer: 512 bytes if the queue still holds the 256-byte
+  // ones.
   QVERIFY2(linear[0].grown_bytes() == 256 || linear[0].grown_bytes() == 512,
            qPrintable(QString::number(linear[0].grown_bytes())));
   QVERIFY(linear[0].current_bytes() > 0);
@@ -221,7 +222,7 @@ void TestOpObserver::namesOpsThatReadValues() {
   QVERIFY(found[0].bytes() > 0);
 }
 
-void TestOpObserver::countsNoIndicesAsMasks() {
+void TestOpObserver::integerIndicesDoNotWait() {
   for (const auto& sync : stream_.syncPoints) QVERIFY(sync.step() != 28);
 }
 

@@ -1,8 +1,8 @@
 #include <QTest>
 #include <vector>
 
-#include "probe/deliberate_scope.h"
-#include "probe/op_stack.h"
+#include "probe/observer/deliberate_scope.h"
+#include "probe/observer/op_stack.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -10,7 +10,7 @@ using events::SyncKind;
 
 namespace {
 
-/// Ops by name, as a RecordFunction callback would tell them.
+/// Begins and ends ops by name, as a RecordFunction callback does.
 class Ops {
  public:
   Ops() : recorder_(RunClock::startingNow()), stack_(recorder_, recorder_.lane()) {}
@@ -68,13 +68,13 @@ class TestOpStack : public QObject {
  private slots:
   void reportsTheOutermostOpThatWaits();
   void ignoresCopiesThatDoNotBlock();
-  void knowsWhatIsDeliberate();
-  void takesWaitsOfADeliberateScopeAsMeant();
+  void marksDeliberateWaits();
+  void waitsInADeliberateScopeAreDeliberate();
   void mergesAFallback();
   void keepsTwoFallbacksApart();
   void namesTheFunctionalFormOnce();
   void reportsAFallbackInsteadOfItsWaits();
-  void timesAFallbackThatItKnowsFromItsBegin();
+  void timesAKnownFallbackFromItsBegin();
   void survivesDepthAndOddEnds();
   void namesTheOpThatReadsValues();
   void mergesReadsOfAnOpThatIsKnownToWait();
@@ -123,7 +123,7 @@ void TestOpStack::reportsTheOutermostOpThatWaits() {
 void TestOpStack::ignoresCopiesThatDoNotBlock() {
   Ops ops;
   ops.op("aten::copy_", {SyncKind::CopyToHost, 4, false});
-  // What is inside of it may still wait.
+  // An op inside it may still wait.
   ops.begin("aten::copy_", {SyncKind::CopyToHost, 4, false})
       .op("aten::nonzero", {SyncKind::Nonzero, 8});
   ops.end();
@@ -132,7 +132,7 @@ void TestOpStack::ignoresCopiesThatDoNotBlock() {
   QCOMPARE(ops.syncs[0].kind(), SyncKind::Nonzero);
 }
 
-void TestOpStack::knowsWhatIsDeliberate() {
+void TestOpStack::marksDeliberateWaits() {
   Ops ops;
   ops.recorder().setPhase(events::Phase::LossRead);
   ops.op("aten::_local_scalar_dense", kScalar).op("aten::copy_", kToDevice);
@@ -144,7 +144,7 @@ void TestOpStack::knowsWhatIsDeliberate() {
   QCOMPARE(deliberate, (std::vector<int>{1, 0, 1, 0}));
 }
 
-void TestOpStack::takesWaitsOfADeliberateScopeAsMeant() {
+void TestOpStack::waitsInADeliberateScopeAreDeliberate() {
   Ops ops;
   {
     const DeliberateScope evaluation(ops.recorder(), "evaluation");
@@ -191,7 +191,7 @@ void TestOpStack::namesTheFunctionalFormOnce() {
   ops.begin("aten::index_put_").begin("aten::erfinv_").begin("aten::erfinv");
   ops.op("aten::_to_cpu", kToCpu);
   ops.op("aten::_copy_from_and_resize", {SyncKind::CopyToDevice, 8}).end();
-  // Back in the outer form of the op that fell back: still a part of it.
+  // In the outer form of the op that fell back: still part of the fallback.
   ops.op("aten::copy_", kToDevice).end(2);
   ops.drain();
   QVERIFY(ops.syncs.empty());
@@ -210,7 +210,7 @@ void TestOpStack::reportsAFallbackInsteadOfItsWaits() {
   QCOMPARE(ops.syncs[0].kind(), SyncKind::ScalarRead);
 }
 
-void TestOpStack::timesAFallbackThatItKnowsFromItsBegin() {
+void TestOpStack::timesAKnownFallbackFromItsBegin() {
   constexpr std::int64_t kBeforeNs = 2'000'000;  // in the op, before it goes to the CPU
   Ops ops;
   for (int i = 0; i < 2; ++i) {
@@ -223,7 +223,7 @@ void TestOpStack::timesAFallbackThatItKnowsFromItsBegin() {
   const std::int64_t endNs = ops.recorder().now();
   ops.drain();
   QCOMPARE(ops.fallbacks.size(), std::size_t{2});
-  // The first time its begin was not looked at.
+  // The first time, its begin was not read.
   QVERIFY(ops.fallbacks[0].begin_ns() > kBeforeNs / 10 * 9);
   QVERIFY(ops.fallbacks[0].begin_ns() + ops.fallbacks[0].duration_ns() <=
           ops.fallbacks[1].begin_ns());
@@ -234,7 +234,7 @@ void TestOpStack::timesAFallbackThatItKnowsFromItsBegin() {
 void TestOpStack::survivesDepthAndOddEnds() {
   Ops ops;
   ops.recorder().lane().openSpans().push(0, kNoId);
-  ops.end();  // began before we looked; the phase stays open
+  ops.end();  // began before observation; the phase stays open
   QCOMPARE(ops.recorder().lane().openSpans().depth(), 1u);
   for (int i = 0; i < 200; ++i) ops.begin("aten::add");
   ops.op("aten::_to_cpu", kToCpu).op("aten::_local_scalar_dense", kScalar).end(200);

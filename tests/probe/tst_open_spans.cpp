@@ -3,7 +3,7 @@
 #include <random>
 #include <thread>
 
-#include "probe/open_spans.h"
+#include "probe/stream/open_spans.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -11,13 +11,13 @@ using namespace highwater::probe;
 class TestOpenSpans : public QObject {
   Q_OBJECT
  private slots:
-  void showsWhatIsOpen();
+  void readsOpenSpans();
   void takesAnEarlyBeginForItsParents();
   void survivesMoreThanItsDepth();
   void showsOnlyWholeSpansToAnotherThread();
 };
 
-void TestOpenSpans::showsWhatIsOpen() {
+void TestOpenSpans::readsOpenSpans() {
   OpenSpanStack stack;
   OpenSpanStack::Views views;
   QCOMPARE(stack.read(views, 100), 0u);
@@ -34,7 +34,7 @@ void TestOpenSpans::showsWhatIsOpen() {
   QCOMPARE(views[1].name, 4u);
   stack.pop();
   stack.pop();
-  stack.pop();  // one too many: an op that began before anybody looked
+  stack.pop();  // one too many: an op that began before observation
   QCOMPARE(stack.depth(), 0u);
 }
 
@@ -59,10 +59,10 @@ void TestOpenSpans::survivesMoreThanItsDepth() {
 }
 
 void TestOpenSpans::showsOnlyWholeSpansToAnotherThread() {
-  // Name and begin say the same number, so that a mixture of two spans would show.
+  // Name and begin hold the same number, so that a mix of two spans would be detected.
   OpenSpanStack stack;
   std::atomic<bool> done{false};
-  std::atomic<std::int64_t> past{0};  // nothing that begins up to here is pushed any more
+  std::atomic<std::int64_t> past{0};  // later spans begin after this
   std::thread owner([&] {
     std::mt19937 random(5);
     std::int64_t now = 0;

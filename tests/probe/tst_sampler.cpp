@@ -2,9 +2,9 @@
 #include <atomic>
 #include <vector>
 
-#include "probe/phase_scope.h"
-#include "probe/sampler.h"
-#include "probe/system_readings.h"
+#include "probe/readings/phase_scope.h"
+#include "probe/readings/sampler.h"
+#include "probe/readings/system_readings.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -44,10 +44,10 @@ class TestSampler : public QObject {
   Q_OBJECT
  private slots:
   void deadlinesDoNotDrift();
-  void wakesAtDeadlinesUntilItIsEnded();
+  void wakesAtDeadlinesUntilEnd();
   void samplesCountersAndSystem();
   void samplesTheSystemAlone();
-  void readsTheSystemThatItWasGiven();
+  void usesTheGivenSystemReader();
   void phasesSampleAtBothBoundaries();
   void systemReadingsArePlausible();
 };
@@ -64,7 +64,7 @@ void TestSampler::deadlinesDoNotDrift() {
   QCOMPARE(grid.nextNs(), std::int64_t{1600});
 }
 
-void TestSampler::wakesAtDeadlinesUntilItIsEnded() {
+void TestSampler::wakesAtDeadlinesUntilEnd() {
   constexpr std::int64_t kPeriodNs = 2'000'000;
   const RunClock clock = RunClock::startingNow();
   WakeUps wakeUps;
@@ -81,7 +81,7 @@ void TestSampler::wakesAtDeadlinesUntilItIsEnded() {
     wakes.push_back(0);
     return 0;
   });
-  QCOMPARE(wakes.size(), std::size_t{5});  // it had been ended before
+  QCOMPARE(wakes.size(), std::size_t{5});  // end() was called before
 }
 
 void TestSampler::samplesCountersAndSystem() {
@@ -114,7 +114,7 @@ void TestSampler::samplesTheSystemAlone() {
   QVERIFY(drained.memory.empty());
 }
 
-void TestSampler::readsTheSystemThatItWasGiven() {
+void TestSampler::usesTheGivenSystemReader() {
   struct FakeSystem : SystemReader {
     SystemReadings read() override { return {5000, 4000, 300, -1, events::Pressure::Critical}; }
   };
@@ -158,7 +158,7 @@ void TestSampler::systemReadingsArePlausible() {
   QVERIFY(before.footprintBytes > (1 << 20) && before.footprintBytes < physical);
   QVERIFY(before.availableBytes > 0 && before.availableBytes <= physical);
   QVERIFY(before.swapUsedBytes >= 0);
-  // Memory that this process touches shows.
+  // Memory that this process touches is counted.
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   std::vector<char> touched(kBytes, 1);
   const SystemReadings after = reader->read();

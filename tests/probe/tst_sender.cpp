@@ -3,8 +3,9 @@
 #include <thread>
 #include <vector>
 
-#include "probe/sampler.h"
-#include "probe/sender.h"
+#include "core/frame_header.h"
+#include "probe/readings/sampler.h"
+#include "probe/stream/sender.h"
 #include "stream_host.h"
 
 using namespace highwater;
@@ -35,7 +36,7 @@ class TestSender : public QObject {
   Q_OBJECT
  private slots:
   void sendsAValidStreamFromManyThreads();
-  void splitsWhatIsLargerThanAFrame();
+  void splitsBatchesLargerThanAFrame();
   void splitsDefinitionsToo();
   void reportsDropsOfASlowHost();
   void recordsOnWhileTheHostDoesNotRead();
@@ -79,7 +80,7 @@ void TestSender::sendsAValidStreamFromManyThreads() {
   }
 }
 
-void TestSender::splitsWhatIsLargerThanAFrame() {
+void TestSender::splitsBatchesLargerThanAFrame() {
   Host host;
   host.start();
   Recorder recorder(RunClock::startingNow());
@@ -93,7 +94,7 @@ void TestSender::splitsWhatIsLargerThanAFrame() {
   host.finish();
   QCOMPARE(host.complaint, std::string());
   QCOMPARE(host.steps.size(), std::size_t{kSteps});
-  QVERIFY(host.largestFrame < wire::kMaxFrameBytes);
+  QVERIFY(host.largestFrame < kMaxFrameBytes);
 }
 
 void TestSender::splitsDefinitionsToo() {
@@ -113,10 +114,10 @@ void TestSender::splitsDefinitionsToo() {
   host.finish();
   QCOMPARE(host.complaint, std::string());
   QCOMPARE(host.names.size(), std::size_t{kMaxNames - kOtherId - 1});
-  QVERIFY(host.largestFrame < wire::kMaxFrameBytes);
+  QVERIFY(host.largestFrame < kMaxFrameBytes);
 }
 
-/// The sender sits in write(): neither the training thread nor the end of the run may wait for it
+/// The sender blocks in write(); the training thread and the end of the run must not wait for it
 /// any longer than the host lives.
 void TestSender::recordsOnWhileTheHostDoesNotRead() {
   Host host;

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "probe/spsc_ring.h"
+#include "probe/stream/spsc_ring.h"
 
 using highwater::probe::SpscRing;
 
@@ -37,7 +37,7 @@ void TestSpscRing::keepsEveryValueInOrderBetweenTwoThreads_data() {
 
 void TestSpscRing::keepsEveryValueInOrderBetweenTwoThreads() {
   QFETCH(int, capacity);
-  // A value that is larger than one store, so that a torn one would show.
+  // A value larger than one store, so that a torn one would be detected.
   struct Value {
     std::uint64_t number, square;
   };

@@ -2,7 +2,7 @@
 #include <thread>
 #include <vector>
 
-#include "probe/thread_lane.h"
+#include "probe/stream/thread_lane.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -21,13 +21,13 @@ EventRecord sample(std::int64_t timeNs) {
 class TestThreadLane : public QObject {
   Q_OBJECT
  private slots:
-  void countsWhatItDrops();
-  void losesOpsBeforeSamples();
+  void countsDrops();
+  void dropsOpsBeforeSamples();
   void neverDropsNorReordersVitalEvents();
-  void saysUpToWhenItIsComplete();
+  void reportsItsCompleteTime();
 };
 
-void TestThreadLane::countsWhatItDrops() {
+void TestThreadLane::countsDrops() {
   ThreadLane lane(1, {4, 4});
   for (int i = 0; i < 10; ++i) lane.push(sample(i));
   int seen = 0;
@@ -38,8 +38,8 @@ void TestThreadLane::countsWhatItDrops() {
   QCOMPARE(lane.takeDrops(events::EventKind::SyncPoint), std::uint64_t{0});
 }
 
-void TestThreadLane::losesOpsBeforeSamples() {
-  ThreadLane lane(1, {.vital = 4, .bulk = 4, .ops = 4});
+void TestThreadLane::dropsOpsBeforeSamples() {
+  ThreadLane lane(1, {.kept = 4, .droppable = 4, .ops = 4});
   for (std::uint32_t i = 0; i < 10; ++i) {
     lane.pushOp(i, 1, -1, 0u, 1u, kNoId, kNoId, kNoId, ThreadId{1}, std::uint16_t{0},
                 events::Phase::None, std::uint8_t{0});
@@ -81,7 +81,7 @@ void TestThreadLane::neverDropsNorReordersVitalEvents() {
   QCOMPARE(last, kSteps);
 }
 
-void TestThreadLane::saysUpToWhenItIsComplete() {
+void TestThreadLane::reportsItsCompleteTime() {
   ThreadLane lane(1);
   QCOMPARE(lane.completeUpTo(100), std::int64_t{100});
   lane.beginWrite(90);

@@ -5,14 +5,14 @@
 #include <thread>
 #include <vector>
 
-#include "probe/tick_clock.h"
+#include "probe/stream/tick_clock.h"
 
 using namespace highwater;
 using namespace highwater::probe;
 
 namespace {
 
-/// Adjusts until the clock goes by ticks; false where it never does.
+/// Adjusts until the clock uses ticks; false if it never does.
 bool untilTicks(TickClock& clock) {
   for (int i = 0; i < 200 && !clock.usesTicks(); ++i) {
     clock.adjust();
@@ -21,8 +21,8 @@ bool untilTicks(TickClock& clock) {
   return clock.usesTicks();
 }
 
-/// How far now() is from the system's clock: the least of many tries, since between the two looks
-/// the thread may lose its core.
+/// Distance of now() from the system's clock: the smallest of many tries, since the thread may be
+/// preempted between the two readings.
 std::int64_t leastDifference(const TickClock& clock) {
   std::int64_t least = INT64_MAX;
   for (int i = 0; i < 1000; ++i) {
@@ -46,9 +46,9 @@ class TestTickClock : public QObject {
   Q_OBJECT
  private slots:
   void isTheSystemsClockWithoutTicks();
-  void staysWithTheSystemsClock();
+  void followsTheSystemsClock();
   void neverJumpsBack();
-  void goesForwardOnAllThreads();
+  void isMonotonicAcrossThreads();
 };
 
 void TestTickClock::isTheSystemsClockWithoutTicks() {
@@ -61,20 +61,29 @@ void TestTickClock::isTheSystemsClockWithoutTicks() {
   QCOMPARE(leastDifference(clock), std::int64_t{0});
 }
 
-void TestTickClock::staysWithTheSystemsClock() {
+void TestTickClock::followsTheSystemsClock() {
   TickClock clock;
   QCOMPARE(leastDifference(clock), std::int64_t{0});
   if (!untilTicks(clock)) QSKIP("the ticks of this machine's processor are not steady");
-  // Over more than two corrections: the first pace was measured over some ms only.
-  const std::int64_t until = monotonicNs() + 3 * TickClock::kAdjustEveryNs;
+  // The first pace is measured over kFirstBaseNs and used for kAdjustEveryNs. With 10 us of error
+  // in each of the two readings that is 1 ms; later paces are measured over longer times.
+  constexpr std::int64_t kReadingErrorNs = 10'000;
+  constexpr std::int64_t kMostNs =
+      2 * kReadingErrorNs * (TickClock::kAdjustEveryNs / TickClock::kFirstBaseNs);
   std::int64_t worst = 0;
-  while (monotonicNs() < until) {
+  const auto isClose = [&] {
     clock.adjust();
-    worst = std::max(worst, leastDifference(clock));
+    const std::int64_t difference = leastDifference(clock);
+    worst = std::max(worst, difference);
+    return difference < 5'000;
+  };
+  const std::int64_t until = monotonicNs() + 3 * TickClock::kAdjustEveryNs;
+  while (monotonicNs() < until) {
+    (void)isClose();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  QVERIFY2(worst < 100'000, qPrintable(QString::number(worst)));
-  QVERIFY2(leastDifference(clock) < 5'000, qPrintable(QString::number(leastDifference(clock))));
+  QTRY_VERIFY_WITH_TIMEOUT(isClose(), 10'000);
+  QVERIFY2(worst < kMostNs, qPrintable(QString::number(worst)));
 }
 
 void TestTickClock::neverJumpsBack() {
@@ -84,11 +93,11 @@ void TestTickClock::neverJumpsBack() {
   const auto after = [&](std::int64_t systemNs, double slope) {
     return TickClock::corrected(old, {pair.ticks, systemNs}, slope);
   };
-  // The system's clock is 4 s behind, as after a sleep in which the ticks went on.
+  // The system's clock is 4 s behind, as after a sleep during which the ticks went on.
   const TickClock::Line ahead = after(1'000'000'000, 1.0);
   QVERIFY(ahead.at(readTicks()) >= old.at(pair.ticks));
   QVERIFY(ahead.slope < kNsATick && ahead.slope > kNsATick / 100 * 99);
-  // And 4 s ahead, as after one in which they stood still.
+  // 4 s ahead, as after a sleep during which they stood still.
   QCOMPARE(after(9'000'000'000, 1.0).at(pair.ticks), std::int64_t{9'000'000'000});
   QCOMPARE(after(9'000'000'000, 1.0).slope, kNsATick);
   // A little behind: continuous, and a little slower.
@@ -97,12 +106,16 @@ void TestTickClock::neverJumpsBack() {
   QVERIFY(slower.slope < kNsATick);
 }
 
-void TestTickClock::goesForwardOnAllThreads() {
+void TestTickClock::isMonotonicAcrossThreads() {
   TickClock clock;
   if (!untilTicks(clock)) QSKIP("the ticks of this machine's processor are not steady");
-  // What one thread saw and handed on, no other sees later as the future.
+  // A time that one thread has published is never ahead of a time that another reads later, except
+  // for a thread that was preempted while it adjusted, or after it had read the line: for as long
+  // as that took, two lines diverge by twice the correction that tick_clock.cpp allows.
+  constexpr double kMostDivergence = 2e-3;
   std::atomic<std::int64_t> handed{0};
   std::atomic<std::int64_t> furthest{0};  // back
+  std::atomic<std::int64_t> longestReadNs{0};
   std::atomic<bool> done{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
@@ -110,21 +123,27 @@ void TestTickClock::goesForwardOnAllThreads() {
       while (!done) {
         const std::int64_t before = handed.load();
         orderTicks();
+        const std::int64_t beganNs = monotonicNs();
         const std::int64_t now = clock.now();
+        raise(longestReadNs, monotonicNs() - beganNs);
         raise(furthest, before - now);
         raise(handed, now);
       }
     });
   }
   const std::int64_t until = monotonicNs() + 3 * TickClock::kAdjustEveryNs;
+  std::int64_t longestAdjustNs = 0;
   while (monotonicNs() < until) {
+    const std::int64_t beganNs = monotonicNs();
     clock.adjust();
+    longestAdjustNs = std::max(longestAdjustNs, monotonicNs() - beganNs);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   done = true;
   for (std::thread& thread : threads) thread.join();
-  // Who adjusts, or who has a line and looks at the counter next, may lose its core in between.
-  QVERIFY2(furthest < 2'000, qPrintable(QString::number(furthest)));
+  const double preemptedNs = static_cast<double>(longestAdjustNs + longestReadNs);
+  QVERIFY2(static_cast<double>(furthest) < 2'000 + kMostDivergence * preemptedNs,
+           qPrintable(QString::number(furthest)));
 }
 
 QTEST_GUILESS_MAIN(TestTickClock)

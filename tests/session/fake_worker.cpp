@@ -1,10 +1,11 @@
-// A worker without torch: it speaks the wire, and misbehaves as $FAKE_WORKER says. For tests of
-// what supervises a worker, with real processes.
+// A worker without libtorch: it speaks the protocol, and misbehaves as $FAKE_WORKER says. Tests of
+// the session start it as a real process.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ class FakeWorker {
   int run() {
     if (mode_ == "silent") return sleepForEver();
     if (mode_ == "garbage") {
-      sendBytes("this is not a frame, whatever it is");
+      sendBytes("this is not a frame, but long enough for a header");
       return sleepForEver();
     }
     test::SampleRunOptions sample;
@@ -63,6 +64,7 @@ class FakeWorker {
     hello.token = token_;
     hello.processId = static_cast<std::uint64_t>(::getpid());
     if (mode_ == "version") hello.protocolVersion = wire::kProtocolVersion + 1;
+    if (mode_ == "drip") drip(hello);
     send(hello);
     if (mode_ == "describe") return 0;
     if (mode_ == "failure") {
@@ -82,6 +84,7 @@ class FakeWorker {
       send(Failure{Failure::Kind::kOutOfMemory, "MPS backend out of memory"});
       return 3;
     }
+    if (mode_ == "daemon" || mode_ == "daemonkill") startDaemon();
     for (step_ = 1; steps_ == 0 || step_ <= steps_; ++step_) {
       beat();
       if (step_ == 5) misbehave();
@@ -95,7 +98,7 @@ class FakeWorker {
     return 0;
   }
 
-  /// The whole sample run, RunEnd left out: that is the session's to write.
+  /// The whole sample run except RunEnd, which the session writes.
   int playSample() {
     std::vector<test::OwnedMessage> events(sample_.begin() + 3, sample_.end() - 2);
     test::forEachMessage(events, [this](const Message& message) {
@@ -113,6 +116,7 @@ class FakeWorker {
       std::fprintf(stderr, "last words");
       std::_Exit(7);
     }
+    if (mode_ == "daemonkill") ::raise(SIGKILL);
     if (mode_ == "kill") openSpanThen([] { ::raise(SIGKILL); });
     if (mode_ == "abort") openSpanThen([] { std::abort(); });
     if (mode_ == "stop") openSpanThen([] { ::raise(SIGSTOP); });
@@ -130,7 +134,29 @@ class FakeWorker {
     }
   }
 
-  /// The training stands in a loss read; what speaks for the worker goes on, and answers commands.
+  /// A process in a session of its own whose parent has exited. It prints its id.
+  static void startDaemon() {
+    const pid_t parent = ::fork();
+    if (parent != 0) {
+      ::waitpid(parent, nullptr, 0);
+      return;
+    }
+    ::setsid();
+    if (::fork() != 0) std::_Exit(0);
+    std::printf("daemon %d\n", static_cast<int>(::getpid()));
+    std::fflush(stdout);
+    sleepForEver();
+  }
+
+  /// Sends a message so slowly, a byte every 100 ms, that it takes longer than any test waits.
+  void drip(const Message& message) {
+    for (const std::uint8_t byte : wire::encode(message)) {
+      sendBytes({reinterpret_cast<const char*>(&byte), 1});
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+
+  /// Training stands in a loss read; heartbeats and answers to commands go on.
   void standInOneOp(std::chrono::nanoseconds limit) {
     const std::int64_t begin = now_, from = monotonicNs();
     while (monotonicNs() - from < limit.count()) {

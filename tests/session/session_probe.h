@@ -9,7 +9,7 @@
 
 namespace highwater::test {
 
-/// Counts what a session hands to its sinks, and checks that frame and message agree.
+/// Counts the messages that a session hands to its sinks, and checks them against their frames.
 class CountingSink final : public MessageSink {
  public:
   void take(std::span<const std::uint8_t> frame, const Message& message) override {
@@ -27,10 +27,10 @@ class CountingSink final : public MessageSink {
   int mismatches = 0;
   int afterEnd = 0;
   std::vector<RunEnd> ends;
-  std::vector<std::uint32_t> batchSizes;  ///< of the steps in their order
+  std::vector<std::uint32_t> batchSizes;  ///< of each step, in their order
 };
 
-/// Options for the fake worker in one of its modes.
+/// Options that start the fake worker in one of its modes.
 inline session::LaunchOptions fakeWorker(const char* mode, std::uint32_t steps = 0) {
   session::LaunchOptions options;
   options.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);

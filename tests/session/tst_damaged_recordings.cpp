@@ -1,4 +1,4 @@
-// Whatever happened to the bytes of a recording: it ends, and nothing that is missing goes unsaid.
+// However a recording is damaged, reading it ends, and missing frames are reported.
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
@@ -13,7 +13,7 @@ using namespace highwater::session;
 
 namespace {
 
-/// As the program that reports does it, with a count of what came.
+/// Replays into a live store, as `highwater report` does, and keeps the frames.
 class Replay final : public MessageSink {
  public:
   void take(std::span<const std::uint8_t> frame, const Message& message) override {
@@ -42,8 +42,8 @@ class TestDamagedRecordings : public QObject {
     QFile file(folder_.filePath("copy.highwater"));
     return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
   }
-  /// What was wrong with the answer, empty where nothing was.
-  QString judge() {
+  /// Loads the copy. What is wrong with the result, empty if it is correct.
+  QString check() {
     Replay replay;
     const auto loaded = loadRecording(path(), replay);
     const bool isBeginning =
@@ -57,7 +57,7 @@ class TestDamagedRecordings : public QObject {
     }
     ++(loaded->damage.empty() ? whole_ : told_);
     const bool whole = replay.frames.size() == frames_.size();
-    return whole || !loaded->damage.empty() ? QString() : "frames are missing, and nobody says so";
+    return whole || !loaded->damage.empty() ? QString() : "frames are missing without a word";
   }
 
  private slots:
@@ -69,7 +69,7 @@ class TestDamagedRecordings : public QObject {
     QFile file(folder_.filePath("copy.highwater"));
     QVERIFY(file.open(QIODevice::ReadOnly));
     bytes_ = file.readAll();
-    QCOMPARE(judge(), QString());
+    QCOMPARE(check(), QString());
     QCOMPARE(whole_, 1);
   }
   void init() { refused_ = told_ = whole_ = 0; }
@@ -83,10 +83,10 @@ class TestDamagedRecordings : public QObject {
             static_cast<char>(random());
       }
       QVERIFY(write(bytes));
-      const QString wrong = judge();
+      const QString wrong = check();
       QVERIFY2(wrong.isEmpty(), qPrintable(QString("round %1: %2").arg(round).arg(wrong)));
     }
-    // The bytes hit something of each kind.
+    // The flips caused each of the three outcomes.
     QVERIFY2(refused_ > 30 && told_ > 3 && whole_ > 3,
              qPrintable(QString("%1 %2 %3").arg(refused_).arg(told_).arg(whole_)));
   }
@@ -97,7 +97,7 @@ class TestDamagedRecordings : public QObject {
         QByteArray bytes = bytes_;
         bytes.replace(page * 4096, 4096, QByteArray(4096, fill));
         QVERIFY(write(bytes));
-        const QString wrong = judge();
+        const QString wrong = check();
         QVERIFY2(wrong.isEmpty(), qPrintable(QString("page %1: %2").arg(page).arg(wrong)));
       }
     }
@@ -108,7 +108,7 @@ class TestDamagedRecordings : public QObject {
     std::mt19937 random(12);
     for (int round = 0; round < 100; ++round) {
       QVERIFY(write(bytes_.left(static_cast<qsizetype>(random() % bytes_.size()))));
-      const QString wrong = judge();
+      const QString wrong = check();
       QVERIFY2(wrong.isEmpty(), qPrintable(QString("round %1: %2").arg(round).arg(wrong)));
     }
     QCOMPARE(whole_, 0);

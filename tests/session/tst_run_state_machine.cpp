@@ -20,7 +20,7 @@ class TestRunStateMachine : public QObject {
   Q_OBJECT
 
  private:
-  /// A machine in `state`, by the shortest way.
+  /// A machine that was brought to `state`.
   static RunStateMachine in(State state) {
     RunStateMachine machine;
     if (state == State::kIdle) return machine;
@@ -51,7 +51,7 @@ class TestRunStateMachine : public QObject {
 
   void refusesWhatAStateDoesNotAllow_data() {
     QTest::addColumn<State>("state");
-    QTest::addColumn<QString>("transitions");  // those that are allowed
+    QTest::addColumn<QString>("transitions");  // that are allowed
     QTest::newRow("idle") << State::kIdle << "start finish";
     QTest::newRow("starting") << State::kStarting << "started stop finish";
     QTest::newRow("running") << State::kRunning << "pause stop finish";

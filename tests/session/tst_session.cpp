@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <QRegularExpression>
 #include <QSignalSpy>
@@ -7,6 +8,7 @@
 #include "core/exit_codes.h"
 #include "session/session.h"
 #include "session_probe.h"
+#include "support/processes.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -31,7 +33,7 @@ class TestSession : public QObject {
   Q_OBJECT
 
  private:
-  /// Runs a worker to its end; null where it did not end in time.
+  /// Runs a worker to its end; null if it does not end in time.
   static std::unique_ptr<Session> runToEnd(LaunchOptions options, CountingSink& sink) {
     auto session = std::make_unique<Session>(std::move(options));
     session->addSink(&sink);
@@ -89,11 +91,11 @@ class TestSession : public QObject {
     row("usage", Reason::kFailed, kExitUsage, "--preset is \"huge\"; give small or base");
     row("failure", Reason::kFailed, kExitUsage, "data.csv has no column \"label\"");
     row("outofmemory", Reason::kFailed, kExitEndedEarly, "MPS backend out of memory");
-    row("version", Reason::kNonsense, kExitFailed,
+    row("version", Reason::kProtocolViolation, kExitFailed,
         "highwater-worker broke the protocol (protocol version: the worker speaks version 2, this "
         "program version 1; build both from the same sources)");
-    row("garbage", Reason::kNonsense, kExitFailed, nullptr);
-    row("undefined", Reason::kNonsense, kExitFailed, nullptr);
+    row("garbage", Reason::kProtocolViolation, kExitFailed, nullptr);
+    row("undefined", Reason::kProtocolViolation, kExitFailed, nullptr);
   }
   void saysHowAWorkerEnded() {
     QFETCH(QByteArray, mode);
@@ -156,7 +158,7 @@ class TestSession : public QObject {
                  .match(said)
                  .hasMatch(),
              qPrintable(said));
-    QCOMPARE(session.state(), State::kRunning);  // it is told, not ended
+    QCOMPARE(session.state(), State::kRunning);  // the run goes on
     session.stop();
     QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 15'000);
     QVERIFY(session.end()->reason == Reason::kStopped);
@@ -193,11 +195,67 @@ class TestSession : public QObject {
     QVERIFY(!session->hello());
   }
 
+  void killsAWorkerThatDripsBytes() {
+    qputenv("HIGHWATER_START_TIMEOUT_MS", "700");
+    CountingSink sink;
+    const auto session = runToEnd(fakeWorker("drip"), sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kHung);
+    QVERIFY(!session->hello());
+    QVERIFY(!processLives(session->workerProcessId()));
+  }
+
+  void killsWhatAWorkerLeavesBehind_data() {
+    QTest::addColumn<QByteArray>("mode");
+    QTest::addColumn<bool>("isAborted");
+    QTest::newRow("worker aborted") << QByteArray("daemon") << true;
+    QTest::newRow("worker stopped") << QByteArray("daemon") << false;
+    QTest::newRow("worker crashed") << QByteArray("daemonkill") << false;
+  }
+  void killsWhatAWorkerLeavesBehind() {
+    QFETCH(QByteArray, mode);
+    QFETCH(bool, isAborted);
+    CountingSink sink;
+    Session session(fakeWorker(mode.constData()));
+    session.addSink(&sink);
+    qint64 daemon = 0;
+    connect(&session, &Session::linePrinted, this, [&daemon](const QString& line) {
+      if (line.startsWith("daemon ")) daemon = line.section(u' ', 1).toLongLong();
+    });
+    session.start();
+    QTRY_VERIFY_WITH_TIMEOUT(daemon != 0, 10'000);
+    if (mode == "daemon") {
+      QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
+      QVERIFY(!test::isGone(daemon));
+      isAborted ? session.abort() : session.stop();
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 10'000);
+    QTRY_VERIFY_WITH_TIMEOUT(test::isGone(daemon), 10'000);
+  }
+
+  void saysThatThereAreTooFewDescriptors() {
+    rlimit before{};
+    QCOMPARE(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    few.rlim_cur = 16;
+    CountingSink sink;
+    Session session(fakeWorker("sample", 5));
+    session.addSink(&sink);
+    QCOMPARE(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    session.start();
+    QCOMPARE(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kEnded, 10'000);
+    QVERIFY(session.end()->reason == Reason::kFailed);
+    QVERIFY2(text(session.end()->message).contains("may open 16; raise the limit"),
+             session.end()->message.c_str());
+    QCOMPARE(session.workerProcessId(), 0);
+  }
+
   void noticesAConnectionThatIsClosedEarly() {
     CountingSink sink;
     const auto session = runToEnd(fakeWorker("close"), sink);
     QVERIFY(session);
-    QVERIFY(session->end()->reason == Reason::kNonsense);
+    QVERIFY(session->end()->reason == Reason::kProtocolViolation);
     QVERIFY2(text(session->end()->message).contains("connection closed"),
              session->end()->message.c_str());
   }
@@ -240,23 +298,30 @@ class TestSession : public QObject {
     CountingSink sink;
     Session session(fakeWorker("train"));
     session.addSink(&sink);
-    QSignalSpy answers(&session, &Session::commandAnswered);
-    session.setKnobs({32, {}, {}, 0});
-    QCOMPARE(answers.takeFirst()[1].toBool(), false);
+    std::vector<CommandAnswer> answers;
+    connect(&session, &Session::commandAnswered, this,
+            [&answers](const CommandAnswer& answer) { answers.push_back(answer); });
+    session.request(SetKnobs{32, {}, {}, 0});
+    QCOMPARE(answers.size(), std::size_t(1));  // refused at once: the run has not been started
+    QVERIFY(!answers[0].accepted);
     session.start();
     QTRY_COMPARE_WITH_TIMEOUT(session.state(), State::kRunning, 10'000);
-    session.pause();
+    session.request(PauseTraining{});
     QTRY_COMPARE(session.state(), State::kPaused);
-    session.resume();
+    session.request(ResumeTraining{});
     QTRY_COMPARE(session.state(), State::kRunning);
-    session.setKnobs({32, 64, {}, 0});
-    QTRY_COMPARE(answers.count(), 3);
-    QCOMPARE(answers[2][0].toString(), QString("batch size 32, sequence length 64"));
-    QVERIFY(answers[2][1].toBool());
-    session.setKnobs({{}, 5000, {}, 0});
-    QTRY_COMPARE(answers.count(), 4);
-    QVERIFY(!answers[3][1].toBool());
-    QCOMPARE(answers[3][2].toString(), QString("the position table ends at 256"));
+    session.request(SetKnobs{32, 64, {}, 0});
+    QTRY_COMPARE(answers.size(), std::size_t(4));
+    QVERIFY(std::holds_alternative<PauseTraining>(answers[1].command));
+    QVERIFY(std::holds_alternative<ResumeTraining>(answers[2].command));
+    const auto* change = std::get_if<SetKnobs>(&answers[3].command);
+    QVERIFY(change && change->batchSize == 32 && change->sequenceLength == 64);
+    QVERIFY(answers[3].accepted && answers[3].fromStep > 1);
+    session.request(SetKnobs{{}, 5000, {}, 0});
+    QTRY_COMPARE(answers.size(), std::size_t(5));
+    QVERIFY(!answers[4].accepted);
+    QCOMPARE(answers[4].reason, std::string("the position table ends at 256"));
+    QCOMPARE(answers[4].fromStep, 0u);
     QTRY_VERIFY(!sink.batchSizes.empty() && sink.batchSizes.back() == 32);
     session.stop();
     QCOMPARE(session.state(), State::kStopping);
@@ -279,8 +344,8 @@ class TestSession : public QObject {
     QVERIFY(session);
     QCOMPARE(exitCodeFor(*session->end()), int(kExitUsage));
     QCOMPARE(text(session->end()->message),
-             QString("the worker refused \"sequence length 5000 from step 4\": the position table "
-                     "ends at 256"));
+             QString("\"sequence length 5000 from step 4\" was refused: the position table ends "
+                     "at 256"));
   }
 
   void killsAWorkerThatDoesNotStop() {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Checks of the simulated device, each run in a process of its own by tst_simmps_device.cpp.
+/// Checks of the simulated device; tst_simmps_device.cpp runs each in its own process.
 namespace checks {
 
 struct Failed : std::runtime_error {
@@ -18,13 +18,13 @@ struct Registered {
   Registered(const char* name, Function function);
 };
 
-/// Asks PyTorch whether there is MPS.
+/// True if PyTorch reports MPS.
 bool askForMps();
 
 /// torch.mps.current_allocated_memory(), once the device is idle.
 std::size_t settledMemory();
 
-/// Text of what `action` throws; fails where it throws nothing.
+/// Text of the exception that `action` throws; fails if it throws none.
 template <typename Error, typename Action>
 std::string thrown(Action&& action) {
   try {

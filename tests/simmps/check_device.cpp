@@ -1,8 +1,4 @@
 #include <ATen/record_function.h>
-#include <torch/version.h>
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
-#include <c10/core/CachingDeviceAllocator.h>
-#endif
 
 #include <dlfcn.h>
 
@@ -15,19 +11,16 @@
 
 #include "simmps/check_mps.h"
 
-// Counters, out of memory, fallback, events: what the device is to the rest of PyTorch.
+// Counters, out of memory, fallback, events: the device's interfaces to PyTorch.
 namespace {
 
 using at::Tensor;
+using checks::bytesOnDevice;
 using checks::hooks;
 using checks::kMiB;
 using checks::kMps;
 
-Tensor bytesOnDevice(std::int64_t bytes) {
-  return at::empty({bytes}, at::TensorOptions().device(kMps).dtype(at::kByte));
-}
-
-/// Names of observed ops with the depth at which they ran, on any thread.
+/// Names of observed ops, indented by depth, on any thread.
 class Observed {
  public:
   Observed() {
@@ -124,7 +117,7 @@ CHECK_CASE(hostScalarsPassThroughTheDevice) {
   REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(2 * 8 * kMiB));
 }
 
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+#if HIGHWATER_TORCH_AT_LEAST(2, 9)
 CHECK_CASE(deviceStatisticsKeepPeaks) {
   auto* allocator = c10::getDeviceAllocator(at::kMPS);
   { const Tensor passing = bytesOnDevice(3 * kMiB); }
@@ -157,7 +150,7 @@ CHECK_CASE(outOfMemoryHasPyTorchsText) {
       "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may "
       "cause system failure).";
   if (text.find(expected) != 0) throw checks::Failed(text);
-  // Nothing was lost by it, and what fits is still given.
+  // Nothing was lost, and requests that fit still succeed.
   REQUIRE_EQUAL(hooks().getCurrentAllocatedMemory(), std::size_t(40 * kMiB));
   REQUIRE_EQUAL(bytesOnDevice(60 * kMiB).numel(), 60 * kMiB);
   const auto huge = checks::thrown<c10::Error>([] { bytesOnDevice(std::int64_t(1) << 50); });
@@ -206,9 +199,9 @@ CHECK_CASE(missingOpFallsBack) {
   REQUIRE(at::equal(result.cpu(), leakyRelu(host)));
 }
 
-CHECK_CASE(opsCanBeTakenAway) {
-  // HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm; the latter has a kernel of the
-  // device's.
+CHECK_CASE(opsCanBeRemoved) {
+  // HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm; the device has its own kernel for the
+  // latter.
   const Tensor x = at::ones({2, 4}, at::TensorOptions().device(kMps));
   const auto gelu = checks::thrown<c10::NotImplementedError>([&] { at::gelu(x); });
   REQUIRE(gelu.find("The operator 'aten::gelu' is not currently implemented") == 0);
@@ -217,7 +210,7 @@ CHECK_CASE(opsCanBeTakenAway) {
   REQUIRE_EQUAL(at::relu(x).sum().item<float>(), 8);
 }
 
-CHECK_CASE(opsTakenAwayFallBack) {
+CHECK_CASE(removedOpsFallBack) {
   const Tensor host = at::randn({2, 4}), x = host.to(kMps).requires_grad_();
   const Tensor reference = host.clone().requires_grad_();
   at::gelu(x).sum().backward();
@@ -248,7 +241,7 @@ CHECK_CASE(deviceWorkIsNotObserved) {
   const Tensor normed = std::get<0>(at::native_layer_norm(a, {64}, {}, {}, 1e-5));
   const Tensor dropped = std::get<0>(at::native_dropout(a, 0.5, true));
   hooks().deviceSynchronize();
-  // Only what the process called, and the results that libtorch's own composites make for it.
+  // Only what the process called, and the results that libtorch's composites allocate for it.
   const std::set<std::string> expected = {"aten::mm", "aten::empty", "aten::empty_strided",
                                           "aten::native_layer_norm", "aten::native_dropout"};
   REQUIRE(contains(Observed::seen(), "aten::native_dropout"));
@@ -271,7 +264,7 @@ CHECK_CASE(eventsFollowTheQueue) {
 }
 
 CHECK_CASE(releaseWaitsForTheQueue) {
-  // A tensor freed while jobs still read it: emptying the cache must not pull the memory away.
+  // A tensor is freed while jobs still read it: emptying the cache must not release its memory.
   const Tensor host = at::randn({1500, 1500});
   Tensor result;
   {

@@ -6,7 +6,7 @@
 
 #include "simmps/check_mps.h"
 
-// What fails on the device, behind the host: where it surfaces, and as what.
+// Failures of jobs on the device: where they surface, and as which exception.
 namespace {
 
 using at::Tensor;
@@ -19,7 +19,7 @@ Tensor& coshThatThrows(const Tensor&, Tensor&) {
   throw std::bad_alloc();
 }
 
-/// A job that fails on the device: an index that is out of range.
+/// Submits a job that fails on the device: an index out of range.
 void submitFailure() {
   const Tensor weights = at::ones({4, 2}, kMps), tokens = at::full({3}, 9, at::kLong).to(kMps);
   at::embedding(weights, tokens);
@@ -42,8 +42,8 @@ CHECK_CASE(exceptionsOfAnyTypeNameTheirOp) {
   REQUIRE_EQUAL(x.sum().item<float>(), 3);
 }
 
-CHECK_CASE(anEventWaitsForWhatIsBeforeIt) {
-  // HIGHWATER_SIM_LAUNCH_DELAY=50ms
+CHECK_CASE(eventsWaitForEarlierJobsOnly) {
+  // HIGHWATER_SIM_LAUNCH_DELAY=300ms
   const auto& hooks = at::detail::getMPSHooks();
   const Tensor x = at::ones({3}, kMps);
   hooks.deviceSynchronize();

@@ -1,33 +1,25 @@
-#include <torch/version.h>
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
-#include <c10/core/CachingDeviceAllocator.h>
-#endif
-
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "simmps/check_mps.h"
 
-// What compiled graphs cost: HIGHWATER_SIM_GRAPH_CACHE.
+// Memory of compiled graphs: HIGHWATER_SIM_GRAPH_CACHE.
 namespace {
 
 using at::Tensor;
+using checks::bytesOnDevice;
 using checks::hooks;
 using checks::kMiB;
 using checks::kMps;
 
-/// The allocator's own, which knows nothing of graphs.
+/// Empties the allocator's cache and leaves graphs alone.
 void emptyBlockCache() {
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+#if HIGHWATER_TORCH_AT_LEAST(2, 9)
   c10::getDeviceAllocator(at::kMPS)->emptyCache();
 #else
   hooks().emptyCache();
 #endif
-}
-
-Tensor bytesOnDevice(std::int64_t bytes) {
-  return at::empty({bytes}, at::TensorOptions().device(kMps).dtype(at::kByte));
 }
 
 }  // namespace
@@ -44,7 +36,7 @@ CHECK_CASE(graphsAreInDriverOnly) {
   at::conv1d(x.view({1, 1, 8}), x.view({1, 2, 4}).narrow(1, 0, 1));
   emptyBlockCache();
   REQUIRE(hooks().getDriverAllocatedMemory() >= before + std::size_t(20 * kMiB));
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+#if HIGHWATER_TORCH_AT_LEAST(2, 9)
   const auto stats = c10::getDeviceAllocator(at::kMPS)->getDeviceStats(0);
   REQUIRE_EQUAL(stats.reserved_bytes[0].current, 8 * kMiB);
 #endif
@@ -54,13 +46,13 @@ CHECK_CASE(graphsAreInDriverOnly) {
       "(MPS allocated: 8.00 MiB, other allocations: " + std::to_string(other / kMiB) +
       ".00 MiB, max allowed: 108.80 MiB)";
   if (text.find(expected) == std::string::npos) throw checks::Failed(text);
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13
+#if HIGHWATER_TORCH_AT_LEAST(2, 13)
   hooks().emptyCache();
   REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(8 * kMiB));
 #endif
 }
 
-CHECK_CASE(whatAMacRunsAsOneHasOneGraph) {
+CHECK_CASE(fusedOpsHaveOneGraph) {
   // HIGHWATER_SIM_GRAPH_CACHE=1MiB, and nothing below leaves the first heap of 8 MiB.
   const auto on = at::TensorOptions().device(kMps);
   const Tensor x = at::ones({1, 2, 8, 8}, on), w = at::ones({3, 2, 3, 3}, on);

@@ -8,10 +8,9 @@
 
 #include "simmps/check.h"
 
-// simmps_check <library> <check>: loads the device first, as the worker does, then runs one check
-// and prints what PyTorch says that the device still holds. simmps_check <library> --ask-first:
-// asks PyTorch for MPS before that. simmps_check <library>: prints what loading it said. Exit code
-// 1 where something failed.
+// simmps_check LIBRARY CHECK: loads the device first, as the worker does, then runs the check and
+// prints the bytes that the device still holds. simmps_check LIBRARY --ask-first: asks PyTorch for
+// MPS before loading. simmps_check LIBRARY: prints the result of loading. Exits with 1 on failure.
 namespace {
 
 std::map<std::string, checks::Function>& registered() {

@@ -5,8 +5,7 @@
 
 #include "simmps/check_mps.h"
 
-// Tensors on the host among tensors on the device: what PyTorch refuses, in its words, and what
-// not.
+// Host tensors among device tensors: which PyTorch refuses, with its texts, and which it accepts.
 namespace {
 
 using at::Tensor;
@@ -65,7 +64,7 @@ CHECK_CASE(mixedDevicesAreRefused) {
   });
   REQUIRE(at::equal(target, at::zeros({2, 2})) && sum.dim() == 0 && sum.item<float>() == 0);
   REQUIRE_EQUAL(place.sum().item<float>(), 0);  // nothing was queued
-  // Numbers of the host are values.
+  // Zero-dimensional host tensors are values.
   REQUIRE_EQUAL((mps + number).sum().item<float>(), 12);
   REQUIRE_EQUAL(at::where(mps.gt(0), mps, number).sum().item<float>(), 4);
 }

@@ -1,11 +1,14 @@
+#include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simmps/check_mps.h"
 
-// Each op of the sample workload, forward and backward: results equal to the CPU's to the bit.
+// Each op of the sample workload, forward and backward: bit-identical to the CPU.
 namespace {
 
 using at::Tensor;
@@ -116,6 +119,80 @@ CHECK_CASE(workloadOpsMatchTheCpu) {
   compare("bfloat16", {x}, [](const Tensors& t) { return t[0].to(at::kBFloat16).mul(3); });
 }
 
+CHECK_CASE(attentionMatchesTheCpu) {
+  at::globalContext().setSDPUseFlash(false);  // the CPU takes the math path too
+  at::manual_seed(4);
+  const Tensor query = sample({2, 4, 5, 8}), key = sample({2, 4, 6, 8}),
+               value = sample({2, 4, 6, 8});
+  struct Case {
+    std::string name;
+    Tensor mask;
+    double dropout = 0;
+    bool causal = false;
+    std::optional<double> scale = std::nullopt;
+    bool groupedQueries = false;
+    Tensors inputs = {};
+  };
+  Tensor masksRows = at::rand({5, 6}).gt(0.4);
+  masksRows[1].fill_(false);  // a query that may look at nothing
+  const std::vector<Case> cases = {
+      {"boolean mask", at::rand({2, 1, 5, 6}).gt(0.4)},
+      {"boolean mask with a row of false", masksRows},
+      {"boolean mask of one key", at::ones({5, 1}, at::kBool)},
+      {"float mask", sample({5, 6})},
+      {"float mask with a row of -inf", at::zeros({5, 6}).masked_fill(~masksRows, -INFINITY)},
+      {"causal", {}, 0, true},
+      {"scale", {}, 0, false, 0.3},
+      {"negative scale and boolean mask", masksRows, 0, false, -0.5},
+      {"dropout and boolean mask", masksRows, 0.3},
+      {"grouped queries",
+       masksRows,
+       0,
+       false,
+       std::nullopt,
+       true,
+       {query, sample({2, 2, 6, 8}), sample({2, 2, 6, 8})}},
+      {"half with a float mask",
+       sample({5, 6}),
+       0,
+       false,
+       std::nullopt,
+       false,
+       {query.to(at::kHalf), key.to(at::kHalf), value.to(at::kHalf)}},
+  };
+  for (const Case& each : cases) {
+    Tensors inputs = each.inputs.empty() ? Tensors{query, key, value} : each.inputs;
+    if (each.mask.defined()) inputs.push_back(each.mask);
+    const Op attend = [&each](const Tensors& t) {
+      const std::optional<Tensor> mask = t.size() > 3 ? std::optional(t[3]) : std::nullopt;
+      return at::scaled_dot_product_attention(t[0], t[1], t[2], mask, each.dropout, each.causal,
+                                              each.scale, each.groupedQueries);
+    };
+    compare("attention, " + each.name, inputs, attend);
+    const at::NoGradGuard inference;
+    compare("attention without gradients, " + each.name, inputs, attend);
+  }
+}
+
+CHECK_CASE(attentionRefusesWhatTheCpuRefuses) {
+  at::globalContext().setSDPUseFlash(false);  // as above
+  const auto refused = [](at::Device device, const Tensor& mask, bool causal, at::ScalarType keys) {
+    const Tensor query = at::ones({1, 2, 3, 4}).to(device);
+    return checks::thrown<c10::Error>([&] {
+      at::scaled_dot_product_attention(query, query.to(keys), query, mask.to(device), 0, causal);
+    });
+  };
+  const auto requireSameText = [&refused](const Tensor& mask, bool causal, at::ScalarType keys) {
+    const std::string cpu = refused(at::kCPU, mask, causal, keys);
+    const std::string firstLine = cpu.substr(0, cpu.find('\n'));
+    REQUIRE_EQUAL(refused(kMps, mask, causal, keys).substr(0, firstLine.size()), firstLine);
+  };
+  requireSameText(at::zeros({3, 3}, at::kLong), false, at::kFloat);
+  requireSameText(at::zeros({3, 3}, at::kHalf), false, at::kFloat);
+  requireSameText(at::zeros({3, 3}), true, at::kFloat);
+  requireSameText(at::zeros({3, 3}), false, at::kHalf);
+}
+
 CHECK_CASE(randomNumbersMatchTheCpu) {
   at::manual_seed(11);
   const Tensors cpu = {at::rand({50}), at::randn({50}), at::randint(0, 9, {50}), at::randperm(9)};
@@ -125,7 +202,7 @@ CHECK_CASE(randomNumbersMatchTheCpu) {
                          at::randint(0, 9, {50}, mps.dtype(at::kLong)),
                          at::randperm(9, mps.dtype(at::kLong))};
   for (std::size_t i = 0; i < cpu.size(); ++i) requireSame("random", drawn[i], cpu[i]);
-  // Drawing on one device leaves the other's sequence alone.
+  // Drawing on one device does not advance the other's generator.
   const Tensor next = at::rand({5}, mps);
   at::manual_seed(11);
   const Tensors again = {at::rand({50}, mps), at::randn({50}, mps),
@@ -200,7 +277,7 @@ CHECK_CASE(argumentsAreRefusedAtOnce) {
   REQUIRE(draw(integers, 1).find("multinomial only supports floating-point dtypes") == 0);
   REQUIRE(draw(a, 4).find("cannot sample n_sample > prob_dist.size(-1) samples without") == 0);
   REQUIRE(draw(a, 0).find("cannot sample n_sample <= 0 samples") == 0);
-  // Nothing of it is left for a later wait.
+  // No error is left for a later wait.
   REQUIRE_EQUAL(integers.sum().item<std::int64_t>(), 0);
   Tensor truth = at::empty({3}, a.options().dtype(at::kBool));
   at::gt_out(truth, a, a.mul(0.5));

@@ -8,7 +8,7 @@
 
 #include "simmps/check.h"
 
-// A small transformer classifier, attention written out, as the sample workload's.
+// A small transformer classifier with attention written out, as in the sample workload.
 namespace {
 
 namespace nn = torch::nn;

@@ -1,8 +1,7 @@
 #include <cstdio>
 #include <string>
 
-// A libtorch_cpu.so without a symbol that the device could use, but for the one that says a
-// version.
+// A libtorch_cpu.so whose only symbol tells a version.
 namespace at {
 
 __attribute__((visibility("default"))) std::string show_config() {

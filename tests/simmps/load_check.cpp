@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-// simmps_load <library>...: opens one after another, as a process without torch of its own would,
-// then prints what the last one, the simulated device, has to say. Exit code 1 where it refuses.
+// simmps_load LIBRARY...: opens the libraries in turn, in a process without torch, then prints the
+// outcome of the last one, the simulated device. Exits with 1 if it refuses.
 int main(int argc, char** argv) {
   void* library = nullptr;
   for (int i = 1; i < argc; ++i) {

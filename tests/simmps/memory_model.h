@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-/// The policy of PyTorch's MPS allocator once more, as plainly as it can be written: one list of
-/// blocks, one of heaps, and every question answered by looking at all of them. Nothing is shared
-/// with HeapAllocator, not even its constants. Knows no addresses: a place is a heap and an offset.
-/// The device is two counts: jobs submitted, and how many of them are over.
+/// A second implementation of the policy of PyTorch's MPS allocator, as simple as possible: a list
+/// of blocks and a list of heaps, searched linearly. It shares nothing with HeapAllocator, not even
+/// constants. It has no addresses: a place is a heap and an offset. The device is two counts: jobs
+/// submitted and finished.
 class MemoryModel {
  public:
   static constexpr std::uint64_t kMiB = 1 << 20;
@@ -21,7 +21,7 @@ class MemoryModel {
     std::uint64_t id = 0, bytes = 0, heap = 0, offset = 0, age = 0;
     Pool pool = Pool::Small;
     bool cached = false;
-    std::uint64_t lastJob = 0;  ///< that may use it, once it is cached
+    std::uint64_t lastJob = 0;  ///< last job that may use it, once it is cached
   };
 
   MemoryModel(std::uint64_t recommended, double high, double low)
@@ -36,14 +36,14 @@ class MemoryModel {
   std::uint64_t driver() const { return heapBytes_ + graphs_; }
   std::size_t heapCount() const { return heaps_.size(); }
   std::uint64_t finished() const { return finished_; }
-  /// Waits for jobs so far, to take back one block that was too large, or to make room.
+  /// Waits for jobs, to release one oversize block or to make room.
   std::uint64_t waitsForOversized() const { return waitsForOversized_; }
   std::uint64_t waitsForRoom() const { return waitsForRoom_; }
 
   void submit() { ++submitted_; }
   void finish(std::uint64_t jobs) { finished_ += jobs; }
 
-  /// Nothing: out of memory.
+  /// nullopt: out of memory
   std::optional<Block> allocate(std::uint64_t asked) {
     const std::uint64_t bytes = aligned(asked);
     const bool large = bytes > kMiB;
@@ -142,7 +142,7 @@ class MemoryModel {
     return free;
   }
 
-  /// The heap whose largest gap is the smallest that is large enough; 0 where none has one.
+  /// The heap with the smallest largest gap that fits; 0 if none fits.
   std::uint64_t heapWithRoom(std::uint64_t bytes, Pool pool) const {
     std::uint64_t best = 0, bestRoom = 0;
     for (const auto& [id, heap] : heaps_) {
@@ -189,7 +189,8 @@ class MemoryModel {
     return block;
   }
 
-  /// False where jobs may use it and there is no pressure: rather the whole block than a wait.
+  /// False if jobs may use it and there is no pressure: the whole block is reused rather than
+  /// waiting.
   bool takeBackOversized(const Block& block, bool& pressed) {
     if (idle(block)) {
       drop(block, false);

@@ -1,5 +1,5 @@
 # Configures, builds and runs the tests of the simulated device's torch-free part with sanitizers, in a
-# build of their own: cmake -D source= -D binary= -D sanitizers= -D compiler= -D generator= -D prefix=
+# build of their own: cmake -D source= -D binary= -D sanitizers= -D label= -D compiler= -D generator= -D prefix=
 # -D qt= -P sanitize.cmake. Without a window or libtorch: it takes seconds.
 function(run what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
@@ -13,15 +13,13 @@ run("Configuring" "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generat
   -D "CMAKE_CXX_COMPILER=${compiler}" -D "CMAKE_PREFIX_PATH=${prefix}" -D "Qt6_DIR=${qt}"
   -D CMAKE_BUILD_TYPE=Debug -D "CMAKE_CXX_FLAGS_DEBUG=-O1 -g1"
   -D HIGHWATER_GUI=OFF -D HIGHWATER_WORKER=OFF -D "HIGHWATER_SANITIZE=${sanitizers}")
-run("Building" "${CMAKE_COMMAND}" --build "${binary}" --target highwater_policy_tests --parallel 2)
+run("Building" "${CMAKE_COMMAND}" --build "${binary}" --target "highwater_${label}_tests" --parallel 2)
 
-# Qt is not instrumented; tsan.supp says which of its functions are left out, and why.
-# Children that tests fork start threads of their own.
+# Qt is not instrumented; tsan.supp lists what is suppressed, and why. Children that tests fork
+# start threads of their own.
 set(ENV{TSAN_OPTIONS}
   "suppressions=${source}/tests/simmps/tsan.supp halt_on_error=1 die_after_fork=0")
 set(ENV{UBSAN_OPTIONS} "print_stacktrace=1 halt_on_error=1")
-# A tenth of the traffic for the allocator: code takes that much longer under thread sanitizer.
-if(sanitizers STREQUAL "thread")
-  set(ENV{HIGHWATER_TEST_OPERATIONS} 10000)
-endif()
-run("Testing" "${CMAKE_CTEST_COMMAND}" --test-dir "${binary}" -L policy --output-on-failure)
+# tst_heap_allocator_property makes a million operations without sanitizers.
+set(ENV{HIGHWATER_TEST_OPERATIONS} 10000)
+run("Testing" "${CMAKE_CTEST_COMMAND}" --test-dir "${binary}" -L "^${label}$" --output-on-failure --no-tests=error)

@@ -1,4 +1,4 @@
-#include "simmps/device_queue.h"
+#include "simmps/policy/device_queue.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ class DeviceQueueTest : public QObject {
 
   void keepsOneOrderForSeveralHosts() {
     DeviceQueue queue;
-    int running = 0;  // unguarded on purpose: jobs never overlap
+    int running = 0;  // not guarded on purpose: jobs never overlap
     int count = 0;
     bool overlapped = false;
     std::vector<std::thread> hosts;
@@ -64,7 +64,7 @@ class DeviceQueueTest : public QObject {
     QCOMPARE(queue.pending(), 0u);
   }
 
-  void hostCannotRunAheadWithoutEnd() {
+  void submittingBlocksWhenFull() {
     DeviceQueue queue({.scope = {}, .maxPending = 8});
     std::uint64_t most = 0;
     for (int i = 0; i < 2000; ++i) {
@@ -112,7 +112,7 @@ class DeviceQueueTest : public QObject {
     QCOMPARE(seed, 8);
   }
 
-  void drainingUntilAnEventLeavesWhatIsBehindIt() {
+  void drainingUntilAnEventLeavesLaterJobs() {
     DeviceQueue queue;
     std::promise<void> gate;
     const auto event = std::make_shared<DeviceEvent>();
@@ -130,7 +130,7 @@ class DeviceQueueTest : public QObject {
     QVERIFY(queue.drain());
   }
 
-  void drainingUntilAnEventHandsOverWhatFailedBeforeIt() {
+  void drainingUntilAnEventReturnsEarlierFailures() {
     DeviceQueue queue;
     const auto event = std::make_shared<DeviceEvent>();
     bool ranAfter = false;
@@ -143,7 +143,7 @@ class DeviceQueueTest : public QObject {
     QVERIFY(!queue.drain() && !ranAfter);
   }
 
-  void jobsAreReleasedBeforeTheyCountAsOver() {
+  void jobsAreReleasedBeforeTheyCountAsFinished() {
     DeviceQueue queue;
     auto held = std::make_shared<int>(1);
     queue.submit("job", [held] {});
@@ -194,7 +194,7 @@ class DeviceQueueTest : public QObject {
     QVERIFY(first->timeNs() > 0);
   }
 
-  void stopRunsWhatIsPending() {
+  void stopRunsPendingJobs() {
     DeviceQueue queue;
     int count = 0;
     for (int i = 0; i < 100; ++i) queue.submit("job", [&] { ++count; });

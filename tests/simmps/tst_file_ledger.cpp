@@ -1,4 +1,4 @@
-#include "simmps/file_ledger.h"
+#include "simmps/policy/file_ledger.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,13 +13,14 @@
 #include <thread>
 #include <vector>
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
 
 using Lines = std::vector<QJsonObject>;
 
-/// Every line of the file as an object; one without members where a line is none.
+/// Every line of the file as an object; empty for a malformed line.
 Lines linesOf(const QString& path) {
   QFile file(path);
   Lines lines;
@@ -57,7 +58,7 @@ std::string problemWith(const QString& path) {
   return problem ? *problem : std::string();
 }
 
-/// No file of this process grows past so many bytes while this exists.
+/// Limits the size of files that this process writes.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -75,7 +76,7 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-/// Exit code of what `action` returns in a child process.
+/// Runs `action` in a child process; returns its exit code.
 int inChild(const std::function<int()>& action) {
   const pid_t child = fork();
   if (child == 0) _exit(action());
@@ -93,7 +94,7 @@ class FileLedgerTest : public QObject {
   QString path(const char* name) const { return folder_.filePath(QLatin1String(name)); }
 
  private slots:
-  void headerSaysWhoWroteIt() {
+  void headerNamesTheWriter() {
     Settings settings = withFile(path("header %p"));
     settings.limits.recommendedBytes = 5 * kGiB;
     settings.missingOps = {"aten::kthvalue", "aten::mode"};
@@ -145,13 +146,13 @@ class FileLedgerTest : public QObject {
     QCOMPARE(number(lines[7], "kernel"), 77);
   }
 
-  void reachesTheFileBySizeAndByTime() {
+  void flushesBySizeAndByTime() {
     const auto ledger = opened(path("delays"));
     ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
-    QTRY_COMPARE_WITH_TIMEOUT(linesOf(path("delays")).size(), std::size_t(2), 3000);
+    QTRY_COMPARE_WITH_TIMEOUT(linesOf(path("delays")).size(), std::size_t(2), 10'000);
     for (int i = 0; i < 2000; ++i) ledger->add(KernelEntry{"aten::mm", 1, 2, 3});
-    // Long before the time: 2000 lines are more than waits in memory.
-    QTRY_VERIFY_WITH_TIMEOUT(linesOf(path("delays")).size() > 1000, 3000);
+    // 2000 lines are more than the buffer holds.
+    QTRY_VERIFY_WITH_TIMEOUT(linesOf(path("delays")).size() > 1000, 10'000);
   }
 
   void writesAtOnceAfterExit() {
@@ -200,7 +201,7 @@ class FileLedgerTest : public QObject {
     QCOMPARE(text(lines[1], "op"), "parent");
   }
 
-  void saysWhyAFileCannotBeOpened() {
+  void reportsWhyAFileCannotBeOpened() {
     QCOMPARE(problemWith(path("no/such/folder")), std::string("No such file or directory"));
     QCOMPARE(problemWith(folder_.path()), std::string("Is a directory"));
     QCOMPARE(problemWith("/dev/full"), std::string("not a regular file"));
@@ -216,7 +217,7 @@ class FileLedgerTest : public QObject {
     QVERIFY(notes.open(QIODevice::ReadWrite));
     QCOMPARE(notes.write("precious"), qint64(8));
     QVERIFY(notes.flush());
-    QCOMPARE(problemWith(path("notes")), std::string("it exists and is no ledger"));
+    QCOMPARE(problemWith(path("notes")), std::string("the file exists and is not a ledger"));
     QVERIFY(notes.seek(0));
     QCOMPARE(notes.readAll(), "precious");
     QVERIFY(QFile(path("empty")).open(QIODevice::WriteOnly));
@@ -224,7 +225,7 @@ class FileLedgerTest : public QObject {
     QVERIFY(opened(path("empty")));
   }
 
-  void aFileThatIsFullEndsWithAMark() {
+  void aFullFileEndsWithAMark() {
 #ifdef __SANITIZE_THREAD__
     QSKIP("Thread sanitizer cannot follow the threads of a forked child.");
 #endif

@@ -1,4 +1,4 @@
-#include "simmps/heap_allocator.h"
+#include "simmps/policy/heap_allocator.h"
 
 #include <unistd.h>
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
@@ -15,7 +16,7 @@ DeviceBlock* blockOf(const HeapAllocator::Outcome& outcome) {
   return block ? *block : nullptr;
 }
 
-/// Jobs that are all pending until somebody waits.
+/// Jobs that stay pending until somebody waits.
 struct Jobs {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
@@ -81,7 +82,7 @@ class HeapAllocatorTest : public QObject {
     for (DeviceBlock* block : blocks) memory.free(block);
     DeviceBlock* reused = blockOf(memory.allocate(5 * kMiB));
     QCOMPARE(reused->data(), sixMiB);
-    // The whole block counts: it was not split.
+    // The whole block counts, since it was not split.
     QCOMPARE(memory.counters().currentBytes, 6 * kMiB);
     memory.free(reused);
   }
@@ -94,7 +95,7 @@ class HeapAllocatorTest : public QObject {
     DeviceBlock* fits = blockOf(memory.allocate(568 * kMiB));  // 32 MiB of slack
     QCOMPARE(fits->bytes(), 600 * kMiB);
     memory.free(fits);
-    // No heap has room: the block goes, its heap stays and is used again.
+    // No heap has room: the block is released, its heap stays and is used again.
     DeviceBlock* inItsHeap = blockOf(memory.allocate(567 * kMiB));
     QCOMPARE(inItsHeap->bytes(), 567 * kMiB);
     QCOMPARE(inItsHeap->data(), place);
@@ -123,7 +124,7 @@ class HeapAllocatorTest : public QObject {
     DeviceBlock* kept = blockOf(memory.allocate(50 * kMiB));
     DeviceBlock* cached = blockOf(memory.allocate(40 * kMiB));
     memory.free(cached);
-    // 90 MiB and 40 more are over the limit: the cached 40 are released and made anew.
+    // 90 MiB plus 40 are over the limit: the cached 40 are released and allocated anew.
     DeviceBlock* again = blockOf(memory.allocate(40 * kMiB));
     QVERIFY(again);
     QCOMPARE(memory.counters().retries, 1u);
@@ -162,7 +163,7 @@ class HeapAllocatorTest : public QObject {
     QCOMPARE(jobs.waits, 0);
     DeviceBlock* large = blockOf(memory.allocate(90 * kMiB));
     QVERIFY(large);
-    QVERIFY(jobs.waits > 0);  // jobs may still have used what was released
+    QVERIFY(jobs.waits > 0);  // jobs may still have used the released blocks
     QCOMPARE(memory.counters().driverBytes, 90 * kMiB);
     QVERIFY(memory.counters().retries > 0);
     memory.free(large);
@@ -193,7 +194,8 @@ class HeapAllocatorTest : public QObject {
     memory.free(blockOf(memory.allocate(40 * kMiB)));  // ages the first
     memory.free(blocks[2]);
     QCOMPARE(memory.counters().driverBytes, 100 * kMiB);
-    // No cached block is large enough; the oldest goes, then the others, to be back at 50 MiB.
+    // No cached block is large enough: the oldest goes first, then the others, to get back to 50
+    // MiB.
     DeviceBlock* next = blockOf(memory.allocate(44 * kMiB));
     QVERIFY(next);
     QCOMPARE(memory.counters().retries, 0u);
@@ -211,13 +213,13 @@ class HeapAllocatorTest : public QObject {
     jobs.submitted = 1;
     memory.free(second);
     memory.free(blockOf(memory.allocate(31 * kMiB)));
-    // Only the first was idle, and nobody waited for the other.
+    // Only the first was idle, and nothing waited for the other.
     QCOMPARE(memory.counters().driverBytes, 30 * kMiB + 32 * kMiB);
     QCOMPARE(jobs.waits, 0);
   }
 
-  // As PyTorch does: a heap for several blocks that the collection empties is not given back, not
-  // even by emptyCache(), until a block has been in it again.
+  // As in PyTorch: a heap for several blocks that collection empties is not released, not even by
+  // emptyCache(), until a block has been in it again.
   void collectionKeepsSharedHeaps() {
     HeapAllocator memory({100 * kMiB, 2.0, 0.05});
     std::vector<DeviceBlock*> blocks;
@@ -246,7 +248,7 @@ class HeapAllocatorTest : public QObject {
     memory = &made;
     ofJob = blockOf(made.allocate(60 * kMiB));
     DeviceBlock* block = blockOf(made.allocate(70 * kMiB));
-    QVERIFY(block);  // what the job let go of was enough
+    QVERIFY(block);  // what the job freed was enough
     made.free(block);
   }
 
@@ -261,7 +263,7 @@ class HeapAllocatorTest : public QObject {
     memory.free(scalar);
   }
 
-  void peaksRestart() {
+  void peaksCanBeReset() {
     HeapAllocator memory({8 * kGiB});
     memory.free(blockOf(memory.allocate(3 * kMiB)));
     DeviceBlock* kept = blockOf(memory.allocate(kMiB));
@@ -282,7 +284,7 @@ class HeapAllocatorTest : public QObject {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     QCOMPARE(memory.residentBytes(), 2 * page);
     memory.free(block);
-    QCOMPARE(memory.residentBytes(), 2 * page);  // cached, and still in memory
+    QCOMPARE(memory.residentBytes(), 2 * page);  // cached, and still resident
     memory.emptyCache();
     QCOMPARE(memory.residentBytes(), 0u);
   }

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "simmps/heap_allocator.h"
 #include "simmps/memory_model.h"
+#include "simmps/policy/heap_allocator.h"
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
 
-/// Adds up the allocator's entries and checks each against the sums of those before it.
+/// Sums the allocator's ledger entries and checks each against the sums before it.
 class CheckingLedger final : public Ledger {
  public:
   using Ledger::add;
@@ -39,7 +40,7 @@ class CheckingLedger final : public Ledger {
   }
 
   std::uint64_t current = 0, driver = 0, limit = 0, lastNs = 0, entries = 0, refusals = 0;
-  std::vector<std::uint64_t> bases;  ///< of heaps, in the order of their ids
+  std::vector<std::uint64_t> bases;  ///< base addresses of heaps, by id
   std::string error;
 };
 
@@ -52,8 +53,7 @@ struct Setting {
   bool changesHigh;
 };
 
-/// Drives the allocator and the model with the same random traffic, and a device that exists as two
-/// counts of jobs.
+/// Runs the same random traffic on the allocator and the model; the device is two counts of jobs.
 class Traffic {
  public:
   Traffic(const Setting& setting, std::uint64_t seed)
@@ -67,7 +67,7 @@ class Traffic {
     for (const auto& [start, live] : live_) memory_.free(live.block);
   }
 
-  /// Empty, or what went wrong and where.
+  /// Runs; returns the first difference and where it occurred, or an empty string.
   std::string run(std::uint64_t operations) {
     for (std::uint64_t i = 0; i < operations; ++i) {
       std::string wrong = step();
@@ -114,14 +114,14 @@ class Traffic {
     if (dice < 5 && setting_.changesHigh) return changeHigh();
     if (dice < 15) return emptyCache();
     if (dice < 40 && setting_.graphBytes > 0) return holdGraph();
-    // A forward pass piles activations up, a backward pass takes them down again.
+    // Forward allocates activations, backward frees them.
     if (live_.size() >= 240) forward_ = false;
     if (live_.size() <= 60) forward_ = true;
     if (pick(100) < 5) batch_ = 1 + pick(64);
     return pick(100) < (forward_ ? 70u : 30u) || live_.empty() ? allocate() : free();
   }
 
-  /// Sizes as training asks for them: most repeat, some vary with the batch, a few are huge.
+  /// Sizes as in training: most repeat, some vary with the batch, a few are huge.
   std::uint64_t size() {
     static constexpr std::uint64_t kParameters[] = {4, 512, 2048, 65536, 262144, 3 << 20, 12 << 20};
     static constexpr std::uint64_t kPerSample[] = {256, 16 << 10, 32 << 10, 256 << 10, 1 << 20};
@@ -162,7 +162,7 @@ class Traffic {
 
   std::string free() {
     auto victim = std::prev(live_.end());
-    // Activations mostly go in the order of their addresses; any other block may go too.
+    // Activations are mostly freed in address order; any other block may be freed too.
     if (pick(100) < 60) std::advance(victim, -static_cast<long>(pick(live_.size())));
     memory_.free(victim->second.block);
     model_.free(victim->second.id);
@@ -207,7 +207,7 @@ class Traffic {
   const Setting setting_;
   std::mt19937_64 random_;
   std::uint64_t submitted_ = 0, finished_ = 0;  ///< the device's jobs
-  std::uint64_t mostAtOnce_ = 0;                ///< that it runs between two operations
+  std::uint64_t mostAtOnce_ = 0;                ///< most jobs that it runs between two operations
   MemoryModel model_;
   CheckingLedger ledger_;
   HeapAllocator memory_;
@@ -254,7 +254,7 @@ class HeapAllocatorPropertyTest : public QObject {
     const std::string wrong = traffic.run(operations);
     QVERIFY2(wrong.empty(), qPrintable(QString::fromStdString(wrong + "; HIGHWATER_TEST_SEED=") +
                                        QString::number(seed)));
-    // A setting that is meant to run out must have done so, or nothing was checked.
+    // A setting that should run out of memory must have done so, or nothing was checked.
     const bool roomy = setting.high == 0 || setting.recommended >= 6 * kGiB;
     if (operations >= 10'000 && !roomy) {
       QVERIFY(traffic.refusals() > 0 && traffic.model().waitsForRoom() > 0);

@@ -7,15 +7,14 @@
 #include <QtTest>
 #include <vector>
 
-/// The ledger of a real process that trains (check_training.cpp): complete, and consistent in
-/// itself.
+/// The ledger of a real training process (check_training.cpp) is complete and consistent.
 class LedgerOfTraining : public QObject {
   Q_OBJECT
 
   using Lines = std::vector<QJsonObject>;
 
   QTemporaryDir folder_;
-  QByteArray printed_;  ///< by the last check
+  QByteArray printed_;  ///< output of the last check
 
   static qint64 number(const QJsonObject& line, const char* key) {
     return line.value(QLatin1String(key)).toInteger(-1);
@@ -24,7 +23,7 @@ class LedgerOfTraining : public QObject {
     return line.value(QLatin1String(key)).toString();
   }
 
-  /// Runs one check with a ledger; its exit code, or -1 where a signal ended it.
+  /// Runs a check with a ledger; returns its exit code, or -1 if a signal ended it.
   int check(const QString& name, const QString& file, const QStringList& environment = {}) {
     QProcess process;
     QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
@@ -40,7 +39,7 @@ class LedgerOfTraining : public QObject {
     return process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1;
   }
 
-  /// All lines; none where one of them is no JSON object.
+  /// All lines; empty if one of them is no JSON object.
   static Lines linesOf(const QString& path) {
     QFile file(path);
     Lines lines;
@@ -55,7 +54,7 @@ class LedgerOfTraining : public QObject {
   }
 
  private slots:
-  void booksAddUp() {
+  void entriesAddUp() {
     const QString file = folder_.filePath("books");
     QCOMPARE(check("classifierLossesMatchTheCpu", file, {"HIGHWATER_SIM_GRAPH_CACHE=1000"}), 0);
     const Lines lines = linesOf(file);
@@ -88,7 +87,7 @@ class LedgerOfTraining : public QObject {
       QCOMPARE(number(line, "driver_bytes"), driver);
     }
     QVERIFY(counts["allocate"] > 500 && counts["reserve_heap"] > 0 && counts["graph_cache"] > 0);
-    // What PyTorch said at the end: the models are gone, libtorch keeps a little for the process.
+    // PyTorch's count at the end: the models are gone, and libtorch keeps a little for the process.
     QCOMPARE(printed_, "current bytes: " + QByteArray::number(currentAtExit));
     QVERIFY2(currentAtExit < 1 << 20, printed_.constData());
   }
@@ -138,7 +137,7 @@ class LedgerOfTraining : public QObject {
     QCOMPARE(fallbacks, 1);
   }
 
-  void aCrashIsInIt() {
+  void recordsACrash() {
     const QString file = folder_.filePath("crash");
     QCOMPARE(check("classifierLossesMatchTheCpu", file, {"HIGHWATER_SIM_CRASH_AT=100"}), -1);
     const Lines lines = linesOf(file);

@@ -5,20 +5,21 @@
 #include <thread>
 #include <vector>
 
-#include "simmps/device_queue.h"
-#include "simmps/graph_cache.h"
-#include "simmps/heap_allocator.h"
+#include "simmps/policy/device_queue.h"
+#include "simmps/policy/graph_cache.h"
+#include "simmps/policy/heap_allocator.h"
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
 
-/// A device without libtorch: jobs write to memory that the host has let go of long before.
+/// A device without libtorch, whose jobs write to memory that the host has already freed.
 class SmallDevice {
  public:
-  explicit SmallDevice(MemoryLimits limits) : memory(limits, options()) {}
+  explicit SmallDevice(AllocatorLimits limits) : memory(limits, options()) {}
 
-  /// Hands a block to a job that fills it, and frees it at once, as a tensor of one expression.
+  /// Passes a block to a job that fills it, and frees it at once, like the tensor of an expression.
   bool fillAndFree(std::uint64_t bytes, unsigned char value) {
     const auto outcome = memory.allocate(bytes);
     auto* const* block = std::get_if<DeviceBlock*>(&outcome);
@@ -33,7 +34,7 @@ class SmallDevice {
     return true;
   }
 
-  /// The job frees what it used, as one that holds the last reference to a tensor.
+  /// As above, but the job frees the block, like a job that holds the last reference to a tensor.
   bool fillInJob(std::uint64_t bytes) {
     const auto outcome = memory.allocateScalar(bytes);
     auto* const* block = std::get_if<DeviceBlock*>(&outcome);
@@ -46,7 +47,7 @@ class SmallDevice {
   }
 
   HeapAllocator memory;
-  DeviceQueue queue;  // ends first: its jobs use the memory
+  DeviceQueue queue;  // destroyed first, since its jobs use the memory
   std::atomic<int> wrong{0};
 
  private:
@@ -61,8 +62,8 @@ class SmallDevice {
 
 }  // namespace
 
-/// Several hosts and the queue's thread at one allocator: what thread sanitizer looks at, and what
-/// would crash where memory went back to the system before the queue had passed it.
+/// Several host threads and the queue's thread share one allocator: for thread sanitizer, and to
+/// crash if memory is returned to the system before the queue has passed it.
 class MemoryThreadsTest : public QObject {
   Q_OBJECT
 
@@ -101,7 +102,7 @@ class MemoryThreadsTest : public QObject {
     QCOMPARE(device.memory.counters().graphBytes, 256 * graphs.size());
   }
 
-  void emptyCacheWaitsForWhatMayUseIt() {
+  void emptyCacheWaitsForJobs() {
     SmallDevice device({kGiB, 1.7, 1.4});
     for (int i = 0; i < 20; ++i) {
       QVERIFY(device.fillAndFree(3 * kMiB, static_cast<unsigned char>(i)));

@@ -1,4 +1,4 @@
-#include "simmps/process_fork.h"
+#include "simmps/policy/process_fork.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,21 +13,22 @@
 #include <thread>
 #include <vector>
 
-#include "simmps/device_queue.h"
-#include "simmps/file_ledger.h"
-#include "simmps/graph_cache.h"
-#include "simmps/heap_allocator.h"
-#include "simmps/simulated_machine.h"
+#include "simmps/policy/device_queue.h"
+#include "simmps/policy/file_ledger.h"
+#include "simmps/policy/graph_cache.h"
+#include "simmps/policy/heap_allocator.h"
+#include "simmps/policy/simulated_machine.h"
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
 
 constexpr std::uint64_t kBlock = 20 * kMiB;
 
-/// The device without libtorch, as device.cpp puts it together.
+/// The device without libtorch, composed as in device.cpp.
 struct SmallDevice {
-  explicit SmallDevice(Ledger* ledger = nullptr, MemoryLimits limits = {kGiB, 0.0, 0.0})
+  explicit SmallDevice(Ledger* ledger = nullptr, AllocatorLimits limits = {kGiB, 0.0, 0.0})
       : queue({.maxPending = 8, .ledger = ledger}), memory(limits, options(ledger)) {}
 
   MemoryOptions options(Ledger* ledger) {
@@ -44,7 +45,7 @@ struct SmallDevice {
     if (block) memory.free(*block);
     return block != nullptr;
   }
-  /// All that has a lock, once.
+  /// Uses each object with a lock once.
   bool useAll() {
     bool ran = false;
     queue.submit("aten::add", [&] { ran = true; });
@@ -54,7 +55,7 @@ struct SmallDevice {
     return !queue.drain() && ran;
   }
 
-  /// Of the process, while the machine's lock is held.
+  /// Called by a reading while the machine's lock is held.
   std::function<void()> atReading = [] {};
   DeviceQueue queue;
   HeapAllocator memory;
@@ -64,7 +65,7 @@ struct SmallDevice {
                             [this] { return memory.counters().driverBytes; }, deviceClockNs}};
 };
 
-/// Called under the locks of those that keep an account; once, it keeps them for a while.
+/// Called with the locks of the objects that use it held; holds them for 200 ms once.
 class SlowLedger final : public Ledger {
  public:
   void add(const MemoryEntry& entry) override {
@@ -85,12 +86,12 @@ class SlowLedger final : public Ledger {
   std::promise<void> waits;
 };
 
-/// Exit code of what `action` returns in a forked child; negative the signal that ended it, SIGALRM
-/// after 10 s.
+/// Runs `action` in a forked child. Returns the child's exit code, or the negative number of the
+/// signal that ended it: SIGALRM if it hangs.
 int inChild(const std::function<int()>& action) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(60);
     _exit(action());
   }
   int status = -1;
@@ -98,7 +99,7 @@ int inChild(const std::function<int()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// A job that runs until this ends.
+/// A job that runs for the life of this object.
 class BusyDevice {
  public:
   explicit BusyDevice(DeviceQueue& queue) : queue_(queue) {
@@ -123,7 +124,7 @@ class BusyDevice {
 
 Q_DECLARE_METATYPE(std::function<void(SmallDevice&, SlowLedger&)>)
 
-/// Children that are forked while the device works: DataLoader's workers, among others.
+/// Children forked while the device works, such as DataLoader's workers.
 class ProcessForkTest : public QObject {
   Q_OBJECT
 
@@ -144,7 +145,7 @@ class ProcessForkTest : public QObject {
     QCOMPARE(inChild([&] { return seen == "MOQ-Q-O-M" ? 0 : 1; }), 0);
   }
 
-  void pendingJobsAreOverInAChild() {
+  void pendingJobsCountAsFinishedInAChild() {
     SmallDevice device;
     const BusyDevice busy(device.queue);
     int ran = 0;
@@ -161,7 +162,7 @@ class ProcessForkTest : public QObject {
   void memoryOfPendingJobsIsReleasedInAChild() {
     SmallDevice device(nullptr, {kGiB, 1.0, 0.5});
     const BusyDevice busy(device.queue);
-    QVERIFY(device.allocateAndFree(600 * kMiB));  // the job may use it
+    QVERIFY(device.allocateAndFree(600 * kMiB));  // the job may still use it
     QCOMPARE(inChild([&] {
                // Under pressure this waits for the cached block to be idle.
                if (!device.allocateAndFree(300 * kMiB)) return 1;
@@ -171,13 +172,13 @@ class ProcessForkTest : public QObject {
              0);
   }
 
-  void anIdleQueueHasLostNothing() {
+  void anIdleQueueLosesNoJobs() {
     SmallDevice device;
     QVERIFY(device.useAll());
     QCOMPARE(inChild([&] { return !device.queue.lostJobs() && device.useAll() ? 0 : 1; }), 0);
   }
 
-  void aChildMayEndItsCopies() {
+  void aChildMayDestroyItsCopies() {
     const QTemporaryDir folder;
     Settings settings;
     settings.ledgerFile = folder.filePath("ledger").toStdString();
@@ -226,6 +227,11 @@ class ProcessForkTest : public QObject {
   }
 
   void locksOfOtherThreadsAreFreeInAChild() {
+#ifdef __SANITIZE_ADDRESS__
+    // Before GCC 14 the address sanitizer does not hold its allocator's locks during a fork, so a
+    // child may hang in malloc while these threads allocate.
+    QSKIP("the address sanitizer's own allocator may be locked in the child");
+#endif
     const QTemporaryDir folder;
     Settings settings;
     settings.ledgerFile = folder.filePath("ledger").toStdString();

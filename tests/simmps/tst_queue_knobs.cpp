@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include "simmps/device_queue.h"
+#include "simmps/policy/device_queue.h"
 
 using namespace highwater::simmps;
 
 namespace {
 
-/// Keeps what the queue tells, and forgets the rest.
+/// Keeps the queue's entries and drops all others.
 class Account : public Ledger {
  public:
   void add(const MemoryEntry&) override {}
@@ -29,7 +29,7 @@ class Account : public Ledger {
   void addFault(const FaultEntry& entry) override { faults.push_back(entry); }
   void flush() override { flushedFaults = faults.size(); }
 
-  // Unguarded: written by the queue's thread, read after a drain; drains by the one host.
+  // Not guarded: the queue's thread writes, the test reads after a drain; one host thread drains.
   std::vector<KernelEntry> kernels;
   std::vector<DrainEntry> drains;
   std::vector<EventEntry> events;
@@ -43,10 +43,10 @@ void workFor(std::uint64_t ns) {
   }
 }
 
-// What a child process does. It is this program once more, with the name as its argument: thread
-// sanitizer allows no threads in a fork of a process that has some.
+// Programs of child processes. A child is this program with the name as argument, since thread
+// sanitizer allows no threads in the fork of a process that has some.
 
-/// Killed by SIGALRM where the wait never ends, as it should; 1: something ran past the hang.
+/// Expected to be killed by SIGALRM, since the wait never ends; 1: a job ran after the hang.
 int waitForAHungQueue() {
   std::atomic<int> ran{0};
   DeviceQueue queue({.knobs = {.hangAt = 3}});
@@ -127,7 +127,7 @@ class QueueKnobsTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void keepsAnAccountOfKernelsEventsAndWaits() {
+  void recordsKernelsEventsAndWaits() {
     Account account;
     {
       DeviceQueue queue({.maxPending = 4, .ledger = &account});
@@ -175,11 +175,13 @@ class QueueKnobsTest : public QObject {
       QVERIFY(gaps.back() >= delayNs);
     }
     std::sort(gaps.begin(), gaps.end());
-    // The least disturbed ones: a busy machine may delay any of them.
-    QVERIFY2(gaps[2] < delayNs + 100'000, qPrintable(QString::number(gaps[2])));
-    std::uint64_t busyNs = 0;
-    for (const KernelEntry& kernel : account.kernels) busyNs += kernel.endNs - kernel.startNs;
-    QVERIFY(busyNs < delayNs * 20);
+    // A busy machine delays some of them, but not all.
+    QVERIFY2(gaps[0] < 2 * delayNs + 100'000, qPrintable(QString::number(gaps[0])));
+    // The delay is not part of the kernel's time.
+    const auto shortest = std::min_element(
+        account.kernels.begin(), account.kernels.end(),
+        [](const auto& a, const auto& b) { return a.endNs - a.startNs < b.endNs - b.startNs; });
+    QVERIFY(shortest->endNs - shortest->startNs < delayNs);
   }
 
   void slowdownStretchesEachKernel() {
@@ -204,12 +206,13 @@ class QueueKnobsTest : public QObject {
       factors.push_back(static_cast<double>(taken) / static_cast<double>(own[i]));
       QVERIFY(factors.back() >= 5.0);
     }
-    QVERIFY2(*std::min_element(factors.begin(), factors.end()) < 5.5, "stretched too far");
+    // A busy machine stretches some of them further, but not all.
+    QVERIFY2(*std::min_element(factors.begin(), factors.end()) < 6, "stretched too far");
   }
 
   void hangStopsTheQueueForEver() { QCOMPARE(child("wait").signal, SIGALRM); }
 
-  void aHungQueueLetsItsProcessEnd() { QCOMPARE(child("stop").exitCode, 0); }
+  void aProcessWithAHungQueueCanEnd() { QCOMPARE(child("stop").exitCode, 0); }
 
   void crashAbortsAsMetalDoes() {
     const ChildEnd end = child("crash");
@@ -218,7 +221,7 @@ class QueueKnobsTest : public QObject {
     QVERIFY2(end.errors.contains("kernel 2, aten::mul"), end.errors.constData());
   }
 
-  void hostsThatSubmitWhileItStopsLoseNothing() {
+  void jobsSubmittedDuringStopAreNotLost() {
     for (int round = 0; round < 50; ++round) {
       std::atomic<int> ran{0};
       DeviceQueue queue;
@@ -233,7 +236,7 @@ class QueueKnobsTest : public QObject {
     }
   }
 
-  void aHostThatWaitedForRoomLosesNothing() {
+  void jobsThatWaitedForRoomAreNotLost() {
     for (int round = 0; round < 200; ++round) {
       std::atomic<bool> open{false}, ran{false};
       DeviceQueue queue({.maxPending = 1});

@@ -1,4 +1,4 @@
-#include "simmps/settings.h"
+#include "simmps/policy/settings.h"
 
 #include <QtTest>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 using Outcome = std::variant<Settings, std::string>;
 
-/// As a machine of 16 GiB reads them that reserves 64 GiB at most.
+/// Reads settings on a machine of 16 GiB that can reserve 64 GiB at most.
 Outcome read(const Variables& variables) {
   Environment environment;
   environment.value = [&](const char* name) {
@@ -207,7 +207,7 @@ class SimSettingsTest : public QObject {
         refusalOf({{kSimRecommendedVariable, "17GiB"}, {kSimSystemVariable, "32GiB"}}).isEmpty());
   }
 
-  void whatCannotBeReservedIsRefused() {
+  void unreservableSizesAreRefused() {
     const QString derived = refusalOf({{kSimSystemVariable, "512GiB"}});
     QVERIFY2(derived.startsWith(QString(kSimSystemVariable) + ": \"512GiB\""), qPrintable(derived));
     const QString given =

@@ -2,8 +2,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-/// Runs the checks of the simulated device (check_*.cpp), each in a process of its own: the library
-/// reads its environment when it is loaded, and no torch header meets Qt here.
+/// Runs the checks of the simulated device (check_*.cpp), each in its own process: the library
+/// reads its environment when it is loaded, and torch and Qt headers do not mix.
 class SimmpsDevice : public QObject {
   Q_OBJECT
 
@@ -44,6 +44,7 @@ class SimmpsDevice : public QObject {
     };
     for (const char* mode : {"HIGHWATER_SIM_QUEUE=async", "HIGHWATER_SIM_QUEUE=sync"}) {
       add("workloadOpsMatchTheCpu", {mode});
+      add("attentionMatchesTheCpu", {mode});
       add("randomNumbersMatchTheCpu", {mode});
       add("copiesKeepValues", {mode});
       add("classifierLossesMatchTheCpu", {mode});
@@ -59,19 +60,20 @@ class SimmpsDevice : public QObject {
     add("outTensorsAreSized");
     add("sizesThatDoNotFitAreRefusedAtOnce");
     add("argumentsAreRefusedAtOnce");
+    add("attentionRefusesWhatTheCpuRefuses");
     add("float64IsRefused");
     add("mixedDevicesAreRefused");
     add("indicesMayBeOnTheHost");
     add("convolutionIsOnOneDevice");
     add("deviceErrorsNameTheirOp");
     add("exceptionsOfAnyTypeNameTheirOp");
-    add("anEventWaitsForWhatIsBeforeIt", {"HIGHWATER_SIM_LAUNCH_DELAY=50ms"});
+    add("eventsWaitForEarlierJobsOnly", {"HIGHWATER_SIM_LAUNCH_DELAY=300ms"});
     add("seedsHoldAfterAFailure");
     add("countersAreExact", {limit});
     add("hostScalarsPassThroughTheDevice");
     add("deviceStatisticsKeepPeaks");
     add("graphsAreInDriverOnly", {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
-    add("whatAMacRunsAsOneHasOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
+    add("fusedOpsHaveOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
     add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
@@ -80,8 +82,8 @@ class SimmpsDevice : public QObject {
     add("missingOpIsNotImplemented", {"PYTORCH_ENABLE_MPS_FALLBACK=0"});
     add("missingOpFallsBack", {"PYTORCH_ENABLE_MPS_FALLBACK=1"});
     const QString taken = "HIGHWATER_SIM_MISSING_OPS=gelu,aten::native_layer_norm";
-    add("opsCanBeTakenAway", {taken});
-    add("opsTakenAwayFallBack", {taken, "PYTORCH_ENABLE_MPS_FALLBACK=1"});
+    add("opsCanBeRemoved", {taken});
+    add("removedOpsFallBack", {taken, "PYTORCH_ENABLE_MPS_FALLBACK=1"});
     add("someOpsAlwaysFallBack");
     add("deviceWorkIsNotObserved");
     add("eventsFollowTheQueue");
@@ -94,7 +96,7 @@ class SimmpsDevice : public QObject {
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
   }
 
-  void loadsAndSaysWhatItIs() {
+  void loadsAndReportsItsVersion() {
     const Outcome outcome = check({}, {});
     QCOMPARE(outcome.exitCode, 0);
     QVERIFY2(outcome.output.startsWith("highwater-simmps "), qPrintable(outcome.output));
@@ -110,7 +112,7 @@ class SimmpsDevice : public QObject {
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.output));
   }
 
-  void refusesToComeTooLate() {
+  void refusesToLoadAfterMpsWasAskedFor() {
     QTemporaryDir folder;
     QFile ledger(folder.filePath("ledger"));
     const QByteArray kept = "{\"event\":\"header\"}\nof an earlier run\n";
@@ -139,7 +141,7 @@ class SimmpsDevice : public QObject {
     QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"
                                 << "\"aten::gellu\" is not allowed; give names of aten ops";
     QTest::newRow("composite op") << "HIGHWATER_SIM_MISSING_OPS=einsum"
-                                  << "this one is made of other ops";
+                                  << "this one is composed of other ops";
   }
   void refusesBadSettings() {
     QFETCH(QString, setting);

@@ -2,8 +2,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-/// Which processes the simulated device lets itself be loaded into, told by libtorchs that are
-/// none.
+/// Which processes the simulated device accepts, tested with fake libtorchs.
 class SimmpsLoad : public QObject {
   Q_OBJECT
 
@@ -22,7 +21,7 @@ class SimmpsLoad : public QObject {
             QString::fromUtf8(process.readAll()).trimmed()};
   }
 
-  /// A libtorch in a folder of its own; `file` beside its lib folder says the version.
+  /// A libtorch in its own folder; `file` beside its lib folder tells the version.
   static QString fakeTorch(const QTemporaryDir& folder, const QString& file,
                            const QByteArray& text) {
     QDir(folder.path()).mkpath("lib");
@@ -65,8 +64,8 @@ class SimmpsLoad : public QObject {
   }
 
   void opensTheDeviceForItsOwnLibtorch() {
-    // The version fits, so the device is opened, and its loader misses PyTorch's symbols or finds
-    // those of the real libtorch: either way it is not the version that refuses.
+    // The version fits, so the device is opened. Its loader either misses PyTorch's symbols or
+    // finds those of the real libtorch, but the version is not refused.
     const QTemporaryDir folder;
     const QString torch =
         fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "+cpu'\n");

@@ -2,9 +2,10 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "simmps/heap_allocator.h"
-#include "simmps/simulated_machine.h"
+#include "simmps/policy/heap_allocator.h"
+#include "simmps/policy/simulated_machine.h"
 
+using namespace highwater;
 using namespace highwater::simmps;
 
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::uint64_t kSystem = 16 * kGiB;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// A machine whose process and clock the test moves.
+/// A machine whose process readings and clock the test sets.
 struct Machine {
   std::uint64_t resident = 0, arena = 0, driver = 0, nowNs = 7 * kSecond;
 
@@ -55,7 +56,7 @@ class TestSimulatedMachine : public QObject {
 void TestSimulatedMachine::footprintIsHostDriverAndHidden() {
   Machine machine;
   machine.resident = 900 * kMiB;
-  machine.arena = 300 * kMiB;  // of driver's heaps, what was touched
+  machine.arena = 300 * kMiB;  // resident part of driver's heaps
   machine.driver = 2 * kGiB;
   SimulatedMachine simulated = machine.make({}, 5 * kMiB);
   QCOMPARE(simulated.read().footprintBytes, 600 * kMiB + 2 * kGiB);
@@ -76,11 +77,11 @@ void TestSimulatedMachine::whatFitsIsNotCompressed() {
 }
 
 void TestSimulatedMachine::levelsAndSwapAtTheirThresholds_data() {
-  QTest::addColumn<double>("demand");  // of pageable memory, as a multiple of the 10 GiB there are
+  QTest::addColumn<double>("demand");  // pageable memory, as a multiple of the machine's 10 GiB
   QTest::addColumn<int>("level");
   QTest::addColumn<double>("swap");  // likewise
-  // n = 2 A - D down to 0.4 A; from there D grows by 3 for each that n shrinks and swap grows,
-  // until n = 12/35 A at D = 1.7714 A; then swap takes half of what more is demanded.
+  // n = 2 A - D down to 0.4 A. From there D grows by 3 for each that n shrinks and swap grows,
+  // until n = 12/35 A at D = 1.7714 A; then swap takes half of any further demand.
   QTest::newRow("fits") << 1.0 << 1 << 0.0;
   QTest::newRow("compressed") << 1.49 << 1 << 0.0;
   QTest::newRow("half is compressed") << 1.51 << 2 << 0.0;
@@ -114,11 +115,11 @@ void TestSimulatedMachine::demandOnlyEverMakesItWorse() {
 }
 
 void TestSimulatedMachine::wiredMemoryTakesRoom() {
-  // The same 18 GiB on 16: what the GPU holds cannot be compressed, so the rest has to be.
+  // The same 18 GiB on 16: memory of the GPU cannot be compressed, so the rest must be.
   QVERIFY(settle(0, 18).pressure == PressureLevel::Normal);
   QVERIFY(settle(13, 5).pressure == PressureLevel::Warning);
   QVERIFY(settle(15, 3).pressure == PressureLevel::Critical);
-  QVERIFY(settle(16, 0).pressure == PressureLevel::Normal);  // tight, but nothing waits for room
+  QVERIFY(settle(16, 0).pressure == PressureLevel::Normal);  // full, but nothing is compressed
   QVERIFY(settle(20, 0).pressure == PressureLevel::Critical);
   QVERIFY(settle(20, 0).swapUsedBytes == 2 * kGiB);
 }
@@ -153,14 +154,14 @@ void TestSimulatedMachine::filesAreReadAgain() {
   QCOMPARE(simulated.read().otherBytes, 3 * kGiB);
   write("1073741824");
   QCOMPARE(simulated.read().otherBytes, kGiB);
-  write("");  // somebody is about to write it
+  write("");  // about to be written
   QCOMPARE(simulated.read().otherBytes, kGiB);
   QVERIFY(QFile::remove(path));
   QCOMPARE(simulated.read().otherBytes, kGiB);
   write("5GiB");
   const OtherMemory named = others("file:" + path.toStdString());
   QVERIFY(QFile::remove(path));
-  SimulatedMachine later = machine.make(named);  // which never finds it
+  SimulatedMachine later = machine.make(named);  // the file does not exist for it
   QCOMPARE(later.read().otherBytes, 5 * kGiB);
 }
 

@@ -11,10 +11,10 @@
 #include "support/sample_run.h"
 #include "wire/codec.h"
 
-/// What the tests of the recording share.
+/// Helpers of the tests of recordings.
 namespace highwater::test {
 
-/// A run as frames, as a worker sends them.
+/// The frames of a sample run, as a worker sends them.
 inline std::vector<wire::FrameBytes> sampleFrames(const SampleRunOptions& options = {}) {
   std::vector<wire::FrameBytes> frames;
   forEachMessage(makeSampleRun(options),
@@ -22,7 +22,7 @@ inline std::vector<wire::FrameBytes> sampleFrames(const SampleRunOptions& option
   return frames;
 }
 
-/// Hands frames to a sink with what they decode to, as a session does.
+/// Decodes frames and hands both to a sink, as a session does.
 inline void feedFrames(const std::vector<wire::FrameBytes>& frames, MessageSink& sink) {
   for (const wire::FrameBytes& frame : frames) {
     const Result<Message> message = wire::decode(frame);
@@ -35,7 +35,7 @@ struct ReadBack {
   Result<void> result;
 };
 
-/// All frames that a recording gives before it ends or fails.
+/// Reads all frames up to the end of a recording or to an error.
 inline ReadBack readFrames(const std::filesystem::path& path) {
   ReadBack back;
   Result<store::RecordingReader> reader = store::RecordingReader::open(path);

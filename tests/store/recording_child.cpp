@@ -1,5 +1,5 @@
-// recording_child FILE: writes a recording until it is killed, and says on stdout which frame it
-// has handed over when ("FRAME MILLISECONDS", of the monotonic clock). For tst_recording.
+// recording_child FILE: writes a recording until it is killed. For each frame it prints "NUMBER
+// MILLISECONDS", with the monotonic time at which the writer took it. For tests of kills.
 #include <cstdio>
 #include <thread>
 
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     (*writer)->take(wire::encode(message), message);
     std::printf("%lld %lld\n", ++frame, static_cast<long long>(monotonicNs() / 1'000'000));
     std::fflush(stdout);
-    // A pace, not a wait for something: the run must not be over before the kill.
+    // Paces the run, so that it is not over before the kill.
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   return 0;

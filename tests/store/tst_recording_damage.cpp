@@ -1,4 +1,4 @@
-// What is said of a recording whose tables are damaged, and of one that is cut short.
+// Recordings whose tables are damaged, or that are cut short.
 #include <sqlite3.h>
 
 #include <QTemporaryDir>
@@ -6,6 +6,7 @@
 
 #include "frames.h"
 #include "store/append.h"
+#include "store/format.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -22,7 +23,7 @@ bool execute(const fs::path& path, const QByteArray& sql) {
   return sqlite3_close(db) == SQLITE_OK && done;
 }
 
-/// The number of the page that a table begins with.
+/// The number of a table's root page.
 int rootOf(const fs::path& path, const char* table) {
   sqlite3* db = nullptr;
   int root = 0;
@@ -54,7 +55,7 @@ class TestRecordingDamage : public QObject {
     const fs::path path = pathIn(folder_.path(), "copy.highwater");
     return writeBytes(path, bytes) ? path : fs::path();
   }
-  /// All that is wrong, in one line; the reader's refusal where it does not open.
+  /// All damage in one line, or the error of open().
   static QString damageOf(const fs::path& path) {
     const auto reader = store::RecordingReader::open(path);
     if (!reader) return QString::fromStdString(reader.error().message);
@@ -78,11 +79,12 @@ class TestRecordingDamage : public QObject {
     QCOMPARE(damageOf(path), QString());
     QVERIFY(store::appendAcceptance(path, wire::encode(kAcceptance), kAcceptance).ok());
     QCOMPARE(damageOf(path), QString());
-    // As of before there were acceptances; the first one makes their table.
+    // Of format 1, which had no acceptances: the first one creates their table.
     const fs::path old = copy(bytes_);
     QVERIFY(execute(old,
-                    "DROP TABLE accepted_fallbacks; DROP TABLE phase_memory;"
-                    "PRAGMA user_version = 1"));
+                    "DROP TABLE accepted_fallbacks; DROP TABLE phase_memory; DROP TABLE checksums;"
+                    "PRAGMA user_version = 1;" +
+                        QByteArray(store::kCreateSummaries)));
     QCOMPARE(damageOf(old), QString());
     QVERIFY(store::appendAcceptance(old, wire::encode(kAcceptance), kAcceptance).ok());
     QCOMPARE(damageOf(old), QString());
@@ -91,8 +93,8 @@ class TestRecordingDamage : public QObject {
   void namesWhatIsWrong_data() {
     QTest::addColumn<QByteArray>("sql");
     QTest::addColumn<QString>("says");
-    for (const char* table : {"batches", "summaries", "run", "steps", "markers", "fallbacks",
-                              "sync_points", "phase_memory", "accepted_fallbacks"}) {
+    for (const char* table : {"batches", "run", "steps", "markers", "fallbacks", "sync_points",
+                              "phase_memory", "accepted_fallbacks", "checksums"}) {
       QTest::addRow("no %s", table)
           << "DROP TABLE " + QByteArray(table)
           << QStringLiteral("its table \"%1\" is missing").arg(QLatin1String(table));
@@ -103,7 +105,7 @@ class TestRecordingDamage : public QObject {
         << QByteArray("PRAGMA user_version = 1")
         << "its header says format 1, which has no table \"phase_memory\"";
     QTest::newRow("no version") << QByteArray("PRAGMA user_version = 0")
-                                << "its header says format 0, there is 1 to 2";
+                                << "its header says format 0, there is 1 to 3";
     QTest::newRow("a negative version")
         << QByteArray("PRAGMA user_version = -7") << "its header says format -7";
   }
@@ -122,8 +124,8 @@ class TestRecordingDamage : public QObject {
 
   void seesOverwrittenPages_data() {
     QTest::addColumn<QByteArray>("table");
-    for (const char* table : {"batches", "summaries", "run", "steps", "markers", "fallbacks",
-                              "sync_points", "phase_memory", "accepted_fallbacks"}) {
+    for (const char* table : {"batches", "run", "steps", "markers", "fallbacks", "sync_points",
+                              "phase_memory", "accepted_fallbacks", "checksums"}) {
       QTest::newRow(table) << QByteArray(table);
     }
   }

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Runs SQL on a file, without any of the reader's caution.
+/// Runs SQL on a file, without the reader's restrictions.
 bool execute(const fs::path& path, const QByteArray& sql) {
   sqlite3* db = nullptr;
   bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK;
@@ -39,7 +39,7 @@ QByteArray replaceBatch(const QByteArray& data, qint64 rawBytes) {
 
 }  // namespace
 
-/// Whatever the bytes are, the answer is a clear error or frames that were once written.
+/// For any bytes, the reader returns an error or frames that were once written.
 class TestRecordingHostile : public QObject {
   Q_OBJECT
 
@@ -60,8 +60,8 @@ class TestRecordingHostile : public QObject {
   void errorsOfTheVisitorComeBack();
 
  private:
-  /// True where the outcome is fine; what was wrong otherwise.
-  QString judge(const fs::path& path) const;
+  /// Empty if the outcome is fine, else what is wrong.
+  QString checkOutcome(const fs::path& path) const;
   fs::path copy(const QByteArray& bytes) const {
     const fs::path path = pathIn(folder_.path(), "copy.highwater");
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) fs::remove(path.string() + suffix);
@@ -86,7 +86,7 @@ void TestRecordingHostile::initTestCase() {
   QVERIFY(bytes_.size() > 16 * 1024);
 }
 
-QString TestRecordingHostile::judge(const fs::path& path) const {
+QString TestRecordingHostile::checkOutcome(const fs::path& path) const {
   const ReadBack back = readFrames(path);
   for (const wire::FrameBytes& frame : back.frames) {
     if (!known_.contains(frame)) return "a frame that nobody wrote";
@@ -146,7 +146,7 @@ void TestRecordingHostile::cutShort_data() {
 void TestRecordingHostile::cutShort() {
   QFETCH(int, sixteenths);
   const fs::path path = copy(bytes_.left(static_cast<int>(bytes_.size() * sixteenths / 16)));
-  QCOMPARE(judge(path), QString());
+  QCOMPARE(checkOutcome(path), QString());
   QVERIFY(!readFrames(path).result.ok() || sixteenths > 8);
 }
 
@@ -160,7 +160,7 @@ void TestRecordingHostile::flippedBits() {
       bytes[place] = static_cast<char>(bytes[place] ^ (1 << (random() % 8)));
     }
     const fs::path path = copy(bytes);
-    QCOMPARE(judge(path), QString());
+    QCOMPARE(checkOutcome(path), QString());
     if (!readFrames(path).result) ++refused;
   }
   QVERIFY(refused > 0);  // the checksums do see it
@@ -174,7 +174,7 @@ void TestRecordingHostile::randomBytesAfterTheHeader() {
     const int to =
         std::min<int>(from + 1 + static_cast<int>(random() % 6000), static_cast<int>(bytes.size()));
     for (int i = from; i < to; ++i) bytes[i] = static_cast<char>(random());
-    QCOMPARE(judge(copy(bytes)), QString());
+    QCOMPARE(checkOutcome(copy(bytes)), QString());
   }
 }
 
@@ -210,7 +210,7 @@ void TestRecordingHostile::falseClaims() {
   const ReadBack back = readFrames(path);
   QVERIFY(!back.result.ok());
   QVERIFY2(back.result.error().code == ErrorCode::kMalformed, back.result.error().message.c_str());
-  QCOMPARE(judge(path), QString());
+  QCOMPARE(checkOutcome(path), QString());
 }
 
 void TestRecordingHostile::foreignSchema_data() {
@@ -237,7 +237,7 @@ void TestRecordingHostile::foreignSchema() {
 void TestRecordingHostile::garbageForAWal() {
   const fs::path path = copy(bytes_);
   QVERIFY(writeBytes(path.string() + "-wal", QByteArray("garbage").repeated(5000)));
-  QCOMPARE(judge(path), QString());
+  QCOMPARE(checkOutcome(path), QString());
 }
 
 void TestRecordingHostile::errorsOfTheVisitorComeBack() {

@@ -1,13 +1,14 @@
-// A recording while it is written: who else may touch its file, and what is said when somebody did.
-#include <fcntl.h>
+// A recording whose file is opened, moved, replaced or deleted while it is written.
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
 #include <unistd.h>
 
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
-#include <future>
 
 #include "frames.h"
 #include "store/writer_lock.h"
@@ -29,7 +30,7 @@ Writer create(const fs::path& path, bool overwrite = false) {
   return writer ? std::move(*writer) : nullptr;
 }
 
-/// Why a second writer is refused, empty where it is not.
+/// Why a second writer is refused; empty if it is not.
 std::string refusalOf(const fs::path& path) {
   store::WriterOptions options;
   options.overwrite = true;
@@ -64,13 +65,22 @@ class TestRecordingPlace : public QObject {
   std::unique_ptr<QTemporaryDir> folder_;
   [[nodiscard]] fs::path path(const char* name) const { return pathIn(folder_->path(), name); }
 
-  /// A writer of a.highwater whose first 15 frames are in the file.
+  /// A writer of a.highwater that has committed the first 15 frames.
   Writer begun() {
     Writer writer = create(path("a.highwater"));
     if (!writer) return nullptr;
     feedFrames(firstFrames(15), *writer);
     const auto written = [&] { return readFrames(path("a.highwater")).frames.size() == 15; };
     return QTest::qWaitFor(written) ? std::move(writer) : nullptr;
+  }
+
+  /// Waits until so many frames are in the file itself, read without its WAL.
+  [[nodiscard]] bool isCheckpointed(const fs::path& file, std::size_t frames) const {
+    const QTemporaryDir elsewhere;
+    const fs::path copy = pathIn(elsewhere.path(), "copy");
+    return QTest::qWaitFor([&] {
+      return writeBytes(copy, bytesOf(file)) && readFrames(copy).frames.size() == frames;
+    });
   }
 
  private slots:
@@ -114,7 +124,7 @@ class TestRecordingPlace : public QObject {
     QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
     const Writer first = create(path("a.highwater"), true);
     QVERIFY(first);
-    // Neither has begun a step: the old file is there as it was, and spoken for.
+    // No step has begun: the old file is unchanged, but locked.
     QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
     QCOMPARE(bytesOf(path("a.highwater")), "somebody's work");
     feedFrames(firstFrames(15), *first);
@@ -191,7 +201,7 @@ class TestRecordingPlace : public QObject {
     QVERIFY(writer);
     fs::rename(path("a.highwater"), path("b.highwater"));
     feedFrames(laterFrames(15), *writer);
-    QTest::qWait(100);  // several checkpoints
+    QVERIFY(isCheckpointed(path("b.highwater"), sampleFrames().size()));
     QCOMPARE(writer->errorText(), std::string());
     const auto closed = writer->close();
     QVERIFY(!closed.ok() && contains(closed.error().message, "it has another name now"));
@@ -203,7 +213,7 @@ class TestRecordingPlace : public QObject {
     QVERIFY(writer);
     fs::rename(path("a.highwater"), path("b.highwater"));
     feedFrames(laterFrames(15), *writer);
-    QTest::qWait(100);  // several checkpoints
+    QVERIFY(isCheckpointed(path("b.highwater"), sampleFrames().size()));
     fs::rename(path("b.highwater"), path("a.highwater"));
     const auto closed = writer->close();
     QVERIFY2(closed.ok(), closed.ok() ? "" : closed.error().message.c_str());
@@ -218,7 +228,7 @@ class TestRecordingPlace : public QObject {
     feedFrames(firstFrames(15), *writer);
     fs::rename(path("runs"), path("kept"));
     feedFrames(laterFrames(15), *writer);
-    QTest::qWait(100);  // several checkpoints
+    QVERIFY(isCheckpointed(path("kept") / "a.highwater", sampleFrames().size()));
     QCOMPARE(writer->errorText(), std::string());
     const auto closed = writer->close();
     QVERIFY(!closed.ok() && contains(closed.error().message, "was moved while it was written"));
@@ -237,7 +247,7 @@ class TestRecordingPlace : public QObject {
   void anOverwrittenFileIsAnError() {
     const Writer writer = begun();
     QVERIFY(writer);
-    QTest::qWait(100);  // a checkpoint: the file has what was written
+    QVERIFY(isCheckpointed(path("a.highwater"), 15));
     QVERIFY(writeBytes(path("a.highwater"), QByteArray(200'000, 'x')));
     feedFrames(laterFrames(15), *writer);
     const auto closed = writer->close();
@@ -255,17 +265,18 @@ class TestRecordingPlace : public QObject {
   }
 
   void aFifoIsNotOpened() {
+#ifdef __linux__
     QCOMPARE(::mkfifo(path("fifo").c_str(), 0600), 0);
-    // Who writes into a FIFO waits until somebody opens it for reading.
-    auto writer = std::async(std::launch::async,
-                             [&] { return ::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC); });
-    QTest::qWait(100);
+    const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    QVERIFY(::inotify_add_watch(watch, path("fifo").c_str(), IN_OPEN) >= 0);
     QVERIFY(!store::isBeingWritten(path("fifo")));
-    const bool waits = writer.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready;
-    const int reader = ::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ::close(writer.get());
-    ::close(reader);
-    QVERIFY(waits);
+    char event[256];
+    const bool opened = ::read(watch, event, sizeof event) > 0;
+    ::close(watch);
+    QVERIFY(!opened);
+#else
+    QSKIP("needs inotify");
+#endif
   }
 
   void saysWhatKeepsAFolderFromTakingIt() {

@@ -30,6 +30,9 @@ struct Knot {
   double currentBytes;
 };
 
+template <typename Event>
+using Cursor = std::size_t;
+
 class Generator {
  public:
   explicit Generator(const SampleRunOptions& options) : options_(options), random_(options.seed) {}
@@ -218,35 +221,19 @@ class Generator {
 
   /// Hands each event to the batch that is complete when the event is over.
   void cutIntoBatches(std::vector<OwnedMessage>& messages) {
-    std::array<std::size_t, 10> cursors{};
+    // Every kind is in the order in which its events end: one pass with a cursor for each.
+    PerEventKind<Cursor> cursors;
     for (std::int64_t from = 0; from < nowNs_; from += options_.batchEveryNs) {
       const std::int64_t to = std::min(from + options_.batchEveryNs, nowNs_);
       OwnedBatch batch;
       batch.completeUpToNs = to;
-      // Every kind is in order of its end: a cursor for each walks through all of them once.
-      const auto moveWhile = [&](const auto& source, auto& target, std::size_t& next, auto endOf) {
-        for (; next < source.size() && endOf(source[next]) <= to; ++next) {
-          target.push_back(source[next]);
+      forEachEventType([&]<typename Event>(std::type_identity<Event>) {
+        const auto& source = all_.of<Event>();
+        for (std::size_t& next = cursors.of<Event>();
+             next < source.size() && endNsOf(source[next]) <= to; ++next) {
+          batch.of<Event>().push_back(source[next]);
         }
-      };
-      std::size_t* cursor = cursors.data();
-      const auto moveSpans = [&](const auto& source, auto& target) {
-        moveWhile(source, target, *cursor++,
-                  [](const auto& e) { return e.begin_ns() + e.duration_ns(); });
-      };
-      const auto moveMoments = [&](const auto& source, auto& target) {
-        moveWhile(source, target, *cursor++, [](const auto& e) { return e.time_ns(); });
-      };
-      moveMoments(all_.memorySamples, batch.memorySamples);
-      moveMoments(all_.systemSamples, batch.systemSamples);
-      moveSpans(all_.steps, batch.steps);
-      moveSpans(all_.phases, batch.phases);
-      moveSpans(all_.syncPoints, batch.syncPoints);
-      moveSpans(all_.fallbacks, batch.fallbacks);
-      moveMoments(all_.markers, batch.markers);
-      moveMoments(all_.evaluations, batch.evaluations);
-      moveMoments(all_.deviceSpans, batch.deviceSpans);
-      moveSpans(all_.ops, batch.ops);
+      });
       const auto done =
           std::upper_bound(stepEnds_.begin(), stepEnds_.end(), to) - stepEnds_.begin();
       const auto running = to < kFirstStepNs ? 0 : static_cast<std::uint32_t>(done) + 1;
@@ -260,6 +247,7 @@ class Generator {
     hello.protocolVersion = 1;
     hello.workerVersion = "0.1.0";
     hello.torchVersion = "2.13.0";
+    hello.blas = "reference BLAS (/usr/lib/blas/libblas.so.3)";
     hello.platform = "Linux x86_64";
     hello.processId = 4711;
     hello.clock = {1'000'000'000, 1'750'000'000'000'000'000};
@@ -327,9 +315,11 @@ class Generator {
 }  // namespace
 
 EventBatch OwnedBatch::view() const {
-  return {completeUpToNs, memorySamples, systemSamples, steps,       phases,
-          syncPoints,     fallbacks,     markers,       evaluations, openSpans,
-          heartbeats,     drops,         deviceSpans,   ops,         phaseMemory};
+  EventBatch batch;
+  batch.completeUpToNs = completeUpToNs;
+  forEachEventType(
+      [&]<typename Event>(std::type_identity<Event>) { batch.of<Event>() = of<Event>(); });
+  return batch;
 }
 
 std::vector<OwnedMessage> makeSampleRun(const SampleRunOptions& options) {

@@ -32,22 +32,8 @@ struct SampleRunOptions {
 };
 
 /// An EventBatch that owns its events.
-struct OwnedBatch {
+struct OwnedBatch : PerEventKind<EventVector> {
   std::int64_t completeUpToNs = 0;
-  std::vector<events::MemorySample> memorySamples;
-  std::vector<events::SystemSample> systemSamples;
-  std::vector<events::StepRecord> steps;
-  std::vector<events::PhaseSpan> phases;
-  std::vector<events::SyncPoint> syncPoints;
-  std::vector<events::FallbackEvent> fallbacks;
-  std::vector<events::Marker> markers;
-  std::vector<events::Evaluation> evaluations;
-  std::vector<events::OpenSpan> openSpans;
-  std::vector<events::Heartbeat> heartbeats;
-  std::vector<events::DropRecord> drops;
-  std::vector<events::DeviceSpan> deviceSpans;
-  std::vector<events::OpSpan> ops;
-  std::vector<events::PhaseMemory> phaseMemory;
 
   /// Valid as long as this batch is, unchanged.
   [[nodiscard]] EventBatch view() const;

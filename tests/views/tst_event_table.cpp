@@ -1,4 +1,4 @@
-// Tables: a head sorts by what its cells stand for, and goes on doing so while a run is live.
+// Tables sort by the values of their cells, also while a run is live.
 #include <QHeaderView>
 #include <QSignalSpy>
 #include <QTest>
@@ -6,7 +6,7 @@
 #include "models/op_totals_model.h"
 #include "models/step_model.h"
 #include "support/sample_run.h"
-#include "views/event_table.h"
+#include "views/panels/event_table.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -26,7 +26,7 @@ OpTotal total(const std::string& op, std::uint64_t count, std::int64_t ms, std::
   return each;
 }
 
-/// Counts and bytes whose texts sort otherwise: "9", "100"; "1.0 MiB", "900.0 KiB".
+/// Counts and bytes whose texts sort differently: "9", "100"; "1.0 MiB", "900.0 KiB".
 const std::vector<OpTotal> kTotals = {total("b", 9, 30, 1 << 20), total("a", 100, 20, 900 << 10),
                                       total("c", 10, 10, 2 << 20)};
 
@@ -96,7 +96,7 @@ class TestEventTable : public QObject {
     shown.clickHead(OpTotalsModel::kCount);
     shown.table.markRow(0);  // "b"
     QSignalSpy reset(&shown.model, &QAbstractItemModel::modelReset);
-    // As a summary comes: by cost, with one more op.
+    // A new summary: sorted by cost, with one more op.
     shown.model.refresh({total("c", 300, 90, 1), total("d", 50, 60, 1), total("b", 200, 50, 1),
                          total("a", 100, 40, 1)},
                         1000);
@@ -107,7 +107,7 @@ class TestEventTable : public QObject {
                  .data()
                  .toString(),
              QString("50"));
-    // Of another range, without one of them: the order stays, the row is the owner's to mark again.
+    // Another range without one of the ops: the sorting stays, the owner must mark the row again.
     shown.model.refresh({total("d", 5, 60, 1), total("b", 7, 50, 1)}, 1000);
     QCOMPARE(shown.ops(), QString("b d"));
   }
@@ -134,7 +134,7 @@ class TestEventTable : public QObject {
     }
     table.sortByColumn(StepModel::kStep, Qt::AscendingOrder);
     QCOMPARE(cell(0, StepModel::kStep), 1.0);
-    table.sortByColumn(StepModel::kLoss, Qt::AscendingOrder);  // unread ones are less than any
+    table.sortByColumn(StepModel::kLoss, Qt::AscendingOrder);  // steps without a loss come first
     QVERIFY(cell(0, StepModel::kLoss) < cell(29, StepModel::kLoss));
   }
 
@@ -162,7 +162,7 @@ class TestEventTable : public QObject {
     QCOMPARE(shown.ops(), QString("a"));
     shown.table.setFilter("forw");
     QCOMPARE(shown.ops(), QString("b a c"));
-    shown.table.setFilter("100");  // a number is no name
+    shown.table.setFilter("100");  // numbers are not searched
     QCOMPARE(shown.ops(), QString());
     QVERIFY(!shown.table.grab().isNull());
     shown.table.markRow(1);  // hidden

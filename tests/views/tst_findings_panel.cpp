@@ -4,9 +4,9 @@
 #include <QToolButton>
 
 #include "support/sample_run.h"
-#include "views/banner.h"
-#include "views/finding_example.h"
-#include "views/findings_panel.h"
+#include "views/panels/banner.h"
+#include "views/panels/finding_example.h"
+#include "views/panels/findings_panel.h"
 
 using namespace highwater;
 using namespace highwater::views;

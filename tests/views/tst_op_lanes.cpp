@@ -1,4 +1,4 @@
-// Ops in the timeline: their lanes, their looks, and picking them.
+// Ops in the timeline: lanes, colours, and picking.
 #include <QApplication>
 #include <QTest>
 
@@ -6,9 +6,9 @@
 #include "analysis/op_times.h"
 #include "models/op_totals_model.h"
 #include "support/sample_run.h"
-#include "views/event_panel.h"
-#include "views/event_text.h"
-#include "views/timeline_pane.h"
+#include "views/lanes/event_text.h"
+#include "views/panels/event_panel.h"
+#include "views/panes/timeline_pane.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -48,7 +48,7 @@ struct Bench {
     }
     return rows;
   }
-  /// Where the middle of an op stands in a row.
+  /// The middle of an op in its row.
   [[nodiscard]] QPoint placeOf(const events::OpSpan& it, const LaneRows::Row& row) const {
     const double x = pane.scale().pixelAt(it.begin_ns() + it.duration_ns() / 2);
     return {static_cast<int>(x), static_cast<int>(row.top + row.height / 2)};
@@ -86,7 +86,7 @@ class TestOpLanes : public QObject {
     }
     const auto lanes = opLanes(ops, 4);
     QCOMPARE(lanes.size(), std::size_t{4});
-    // The busier thread first, and all that is left once the other has no deeper lane.
+    // The thread with more ops first; it also gets the rows that the other cannot fill.
     QCOMPARE(lanes[0].key, (OpColumns::LaneKey{3, 0}));
     QCOMPARE(lanes[2].key, (OpColumns::LaneKey{3, 2}));
     QCOMPARE(lanes[2].hiddenBelow, 2);
@@ -109,7 +109,7 @@ class TestOpLanes : public QObject {
     QVERIFY2(tip(rows[0]).contains("1 deeper not shown"), qPrintable(tip(rows[0])));
     QVERIFY(tip(bench.pane.rows().of(Lane::kSyncPoints)).contains("waits for the device"));
     QVERIFY(bench.pane.gutterTipAt({20, 2}).isEmpty());
-    // And nothing is picked through a label.
+    // A label picks nothing.
     QVERIFY(!bench.pane.eventAt({20, static_cast<int>(rows[0].top + 3)}));
     QVERIFY(!bench.render().isNull());
   }
@@ -126,7 +126,7 @@ class TestOpLanes : public QObject {
     QCOMPARE(with.opRows().size(), std::size_t{1});
   }
 
-  void stallsOutshineTheRest() {
+  void lostTimeOutshinesTheRest() {
     Bench bench(kOps);
     bench.zoomToStep(7);  // step 8: a fallback in forward
     const QImage image = bench.render();
@@ -134,7 +134,7 @@ class TestOpLanes : public QObject {
     const auto rows = bench.opRows();
     QVERIFY(countColor(image, rows[1], theme.vermillion) > 20);
     QCOMPARE(countColor(image, rows[0], theme.vermillion), 0);
-    // Phases keep their place, dimmed.
+    // Other ops are dimmed.
     QCOMPARE(countColor(image, rows[0], theme.blue), 0);
     QVERIFY(countColor(image, rows[0], theme.plot) < image.width() / 2);
   }
@@ -238,7 +238,7 @@ class TestOpLanes : public QObject {
     QCOMPARE(ops.forgottenUpToNs, firstNs + 2000 * std::int64_t(ops.firstRow - 1) + 1500);
     bench.focus.pick({Lane::kOps, 0});
     QVERIFY(!bench.focus.picked());
-    // What counts ops says so as well, unless it counted them before.
+    // Totals of ops report it too.
     QCOMPARE(analysis::summarizeOps(bench.store).forgotten, std::uint64_t{ops.firstRow});
     QVERIFY(analysis::RunningOpTimes(&bench.store).update().partial);
     QVERIFY(analysis::opTimesIn(bench.store, {0, ns}).partial);
@@ -250,7 +250,7 @@ class TestOpLanes : public QObject {
     const auto row = bench.opRows()[0];
     const int y = static_cast<int>(row.top + row.height / 2);
     const QRgb ground = Theme::dark().plot.rgb();
-    int left = 0, right = 0;  // hatched where they are missing, in the phase's colour behind
+    int left = 0, right = 0;  // hatched where ops are missing, in the phase's colour after that
     for (int x = 300; x < 400; ++x) left += image.pixel(x, y) != ground;
     for (int x = 700; x < 800; ++x) right += image.pixel(x, y) != ground;
     QVERIFY2(left > 0 && left < 80, qPrintable(QString::number(left)));

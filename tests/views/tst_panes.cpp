@@ -3,17 +3,17 @@
 #include <QTest>
 
 #include "support/sample_run.h"
-#include "views/details_strip.h"
-#include "views/event_focus.h"
-#include "views/memory_bands.h"
-#include "views/memory_pane.h"
-#include "views/overview_pane.h"
-#include "views/pane_stack.h"
-#include "views/ruler.h"
-#include "views/step_panes.h"
+#include "views/panels/details_strip.h"
+#include "views/panes/event_focus.h"
+#include "views/panes/memory_bands.h"
+#include "views/panes/memory_pane.h"
+#include "views/panes/overview_pane.h"
+#include "views/panes/pane_stack.h"
+#include "views/panes/ruler.h"
+#include "views/panes/step_panes.h"
+#include "views/panes/time_keys.h"
+#include "views/panes/timeline_pane.h"
 #include "views/theme.h"
-#include "views/time_keys.h"
-#include "views/timeline_pane.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -21,7 +21,7 @@ using analysis::LiveStore;
 
 namespace {
 
-/// A store, an axis and a focus: all that a pane knows.
+/// Everything that a pane needs: a store, an axis and a focus.
 struct Bench {
   LiveStore store;
   TimeAxis axis;
@@ -206,7 +206,7 @@ void TestPanes::mergedSpansCostPixelsNotSpans() {
   TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
   const QImage image = render(pane, {640, pane.height()});
   const auto& row = pane.rows().of(Lane::kPhases);
-  int filled = 0;  // a busy lane is filled from end to end, whatever it is merged to
+  int filled = 0;  // a busy lane is filled from end to end however its spans are merged
   for (int x = pane.plotRect().left() + 60; x < pane.plotRect().right() - 20; ++x) {
     filled += image.pixelColor(x, int(row.top + row.height / 2)) != Theme::dark().plot;
   }

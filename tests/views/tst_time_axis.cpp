@@ -1,9 +1,9 @@
 #include <QSignalSpy>
 #include <QTest>
 
-#include "views/memory_scale.h"
-#include "views/step_panes.h"
-#include "views/time_axis.h"
+#include "views/panes/memory_scale.h"
+#include "views/panes/step_panes.h"
+#include "views/panes/time_axis.h"
 
 using namespace highwater::views;
 
@@ -73,7 +73,7 @@ void TestTimeAxis::followsTheNewest() {
   TimeAxis axis;
   QVERIFY(axis.follows());
   axis.setExtent({0, 3 * kSecond});
-  QCOMPARE(axis.visible().beginNs, 0);  // a short run stands at the left
+  QCOMPARE(axis.visible().beginNs, 0);  // a short run begins at the left edge
   axis.setExtent({0, 60 * kSecond});
   QCOMPARE(axis.visibleNs(), TimeAxis::kDefaultNs);
   QVERIFY(axis.visible().endNs > 60 * kSecond);
@@ -134,7 +134,7 @@ void TestTimeAxis::zoomKeepsWhatIsUnderTheCursor() {
   QCOMPARE(axis.visibleNs(), 10 * kSecond);
   QVERIFY(qAbs(before.pixelAt(at) - after.pixelAt(at)) < 0.01);
   axis.setFollows(true);
-  axis.zoom(0.5, at);  // while following the newest keeps its place instead
+  axis.zoom(0.5, at);  // while following, the right edge keeps its place
   QVERIFY(axis.follows());
   QVERIFY(axis.visible().endNs >= 60 * kSecond);
 }

@@ -6,7 +6,7 @@
 #include "core/messages.h"
 #include "wire/limits.h"
 
-/// Messages for the tests of the wire.
+/// Valid messages for the tests of wire/.
 namespace highwater::wire::test {
 
 inline Hello hello() {
@@ -14,6 +14,7 @@ inline Hello hello() {
   m.protocolVersion = kProtocolVersion;
   m.workerVersion = "0.1.0";
   m.torchVersion = "2.13.0";
+  m.blas = "OpenBLAS (/usr/lib/libopenblas.so.0)";
   m.platform = "Linux x86_64";
   m.processId = 4711;
   m.clock = {123'456'789, 1'700'000'000'000'000'000};
@@ -46,7 +47,7 @@ inline Definitions definitions() {
   return m;
 }
 
-/// A batch with one good event of each kind, all of them its own storage.
+/// A valid batch with one event of each kind. It owns the events that view() points to.
 struct GoodBatch {
   events::MemorySample memory{1000, 100, 200, 300, events::SampleOrigin::Timer};
   events::SystemSample system{1000, 5, -1, -1, -1, events::Pressure::Unknown};

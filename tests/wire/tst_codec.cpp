@@ -11,7 +11,7 @@ using namespace highwater::wire;
 class TestCodec : public QObject {
   Q_OBJECT
 
-  /// What goes in comes out: encoding what was decoded gives the same bytes.
+  /// Encoding a decoded message gives the same bytes.
   static void roundTrips(const Message& message) {
     const FrameBytes frame = encode(message);
     const Result<Message> decoded = decode(frame);
@@ -43,6 +43,18 @@ class TestCodec : public QObject {
     roundTrips(RunEnd{RunEnd::Reason::kCrashed, 0, 9, "killed", "aten::mm", "last\nline"});
   }
 
+  /// Guards the tests above: a kind that is missing in the fixture would not be tested.
+  void theFixtureHasEveryKindOfEvent() {
+    const test::GoodBatch good;
+    const FrameBytes frame = encode(good.view());
+    const Result<Message> decoded = decode(frame);
+    QVERIFY(decoded.ok());
+    const auto& batch = std::get<EventBatch>(*decoded);
+    forEachEventType([&batch]<typename Event>(std::type_identity<Event>) {
+      QVERIFY2(batch.of<Event>().size() == 1, events::EnumNameEventKind(EventTraits<Event>::kKind));
+    });
+  }
+
   void keepsEveryFieldOfTheHandshake() {
     const Hello sent = test::hello();
     const FrameBytes frame = encode(sent);
@@ -51,6 +63,7 @@ class TestCodec : public QObject {
     const Hello& got = std::get<Hello>(*decoded);
     QCOMPARE(got.protocolVersion, sent.protocolVersion);
     QCOMPARE(got.torchVersion, sent.torchVersion);
+    QCOMPARE(got.blas, sent.blas);
     QCOMPARE(got.clock.unixEpochNs, sent.clock.unixEpochNs);
     QCOMPARE(got.device.reason, sent.device.reason);
     QVERIFY(got.device.simulated);
@@ -100,7 +113,7 @@ class TestCodec : public QObject {
     QCOMPARE(std::get<Failure>(*decoded).message, std::string(kMaxTextBytes - 1, 'a'));
   }
 
-  /// Whatever bytes come, decode answers; under the sanitizers it also stays within them.
+  /// decode() survives any bytes. Under the sanitizers this also checks that it stays in bounds.
   void damagedFramesNeverCrash() {
     const test::GoodBatch batch;
     const std::vector<FrameBytes> originals = {encode(test::hello()), encode(test::definitions()),
@@ -119,7 +132,7 @@ class TestCodec : public QObject {
     QVERIFY(refused > 5'000);
   }
 
-  void refusesWhatIsTooShortOrUnaligned() {
+  void refusesShortAndUnalignedFrames() {
     QVERIFY(!decode({}));
     FrameBytes frame = encode(test::hello());
     frame.insert(frame.begin(), 0);

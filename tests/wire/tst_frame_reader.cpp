@@ -1,5 +1,6 @@
 #include <QTest>
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "messages.h"
@@ -13,7 +14,7 @@ class TestFrameReader : public QObject {
   Q_OBJECT
 
  private slots:
-  void cutsAStreamHoweverItArrives() {
+  void splitsAStreamThatArrivesInAnyPieces() {
     std::mt19937_64 random(3);
     const test::GoodBatch batch;
     for (int round = 0; round < 100; ++round) {
@@ -41,7 +42,7 @@ class TestFrameReader : public QObject {
     }
   }
 
-  void refusesASizeOutOfLimitsBeforeItArrives() {
+  void refusesAClaimedSizeOutOfLimits() {
     FrameReader reader;
     const std::array<std::uint8_t, 4> huge = {0xff, 0xff, 0xff, 0x7f};
     reader.append(huge);
@@ -54,7 +55,7 @@ class TestFrameReader : public QObject {
     QVERIFY(!tiny.next());
   }
 
-  void refusesWhatAProgramPrints() {
+  void refusesPrintedText() {
     FrameReader reader;
     const std::string text = "step 1 loss 1.09\nstep 2 loss 1.02\n";
     reader.append({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
@@ -63,7 +64,7 @@ class TestFrameReader : public QObject {
     QVERIFY(frame.error().message.starts_with("not a stream of frames"));
   }
 
-  void refusesAWrongIdentifierAsSoonAsItIsThere() {
+  void refusesAWrongIdentifierBeforeTheFrameIsWhole() {
     FrameBytes frame = encode(test::hello());
     frame[8] = 'X';
     FrameReader reader;

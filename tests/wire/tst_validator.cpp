@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "messages.h"
+#include "wire/limits.h"
 #include "wire/validator.h"
 
 using namespace highwater;
@@ -12,19 +13,22 @@ using test::GoodBatch;
 class TestValidator : public QObject {
   Q_OBJECT
 
+  /// A validator that has accepted the handshake and the definitions of the fixture.
   static Validator greeted() {
     Validator validator(StreamSource::kWorker);
-    [[maybe_unused]] bool ok =
-        validator.check(test::hello()).ok() && validator.check(test::definitions()).ok();
-    Q_ASSERT(ok);
+    for (const Message& message : {Message(test::hello()), Message(test::definitions())}) {
+      const Result<void> checked = validator.check(message);
+      // Not Q_ASSERT: release builds must not run the tests on a broken fixture.
+      if (!checked) qFatal("the fixture is refused: %s", checked.error().message.c_str());
+    }
     return validator;
   }
 
   static void refuses(Validator validator, const Message& message, Violation expected) {
-    const Result<void> verdict = validator.check(message);
-    QVERIFY(!verdict);
+    const Result<void> checked = validator.check(message);
+    QVERIFY(!checked);
     QCOMPARE(violationName(validator.violation()), violationName(expected));
-    QVERIFY(verdict.error().message.starts_with(violationName(expected)));
+    QVERIFY(checked.error().message.starts_with(violationName(expected)));
   }
 
   static void refusesBatch(const std::function<void(GoodBatch&)>& spoil, Violation expected) {
@@ -33,29 +37,48 @@ class TestValidator : public QObject {
     refuses(greeted(), batch.view(), expected);
   }
 
+  static EventBatch batchOf(std::span<const events::MemorySample> samples) {
+    EventBatch batch;
+    batch.completeUpToNs = 1'000'000'000;
+    batch.memorySamples = samples;
+    return batch;
+  }
+  static events::MemorySample sampleAt(std::int64_t ns) {
+    return {ns, 100, 200, 300, events::SampleOrigin::Timer};
+  }
+
+  /// Sends `make(id)` until the validator refuses one, and returns the id; `most` if it does not.
+  template <typename F>
+  static std::uint32_t firstRefused(Validator& validator, std::uint32_t most, F&& make) {
+    for (std::uint32_t id = kOtherId + 1; id < most; ++id) {
+      if (!validator.check(make(id))) return id;
+    }
+    return most;
+  }
+
  private slots:
   void acceptsAGoodStream() {
     Validator validator = greeted();
     QVERIFY(validator.check(test::description()).ok());
     GoodBatch batch;
-    const Result<void> verdict = validator.check(batch.view());
-    QVERIFY2(verdict.ok(), verdict ? "" : verdict.error().message.c_str());
+    const Result<void> checked = validator.check(batch.view());
+    QVERIFY2(checked.ok(), checked ? "" : checked.error().message.c_str());
     batch.step = {1600, 10, 0, 0, -1, 2, 16, 64, 0, std::numeric_limits<float>::quiet_NaN(), 1, 0};
     batch.deviceSpan.mutate_step(2);
-    QVERIFY(validator.check(batch.view()).ok());  // a loss that diverged is news, not nonsense
+    QVERIFY(validator.check(batch.view()).ok());  // NaN: a loss may diverge
     QVERIFY(validator.check(Goodbye{2, false}).ok());
   }
 
-  void judgesTheHandshake() {
+  void checksTheHandshake() {
     refuses(Validator(StreamSource::kWorker), test::description(), Violation::kHelloMissing);
     refuses(greeted(), test::hello(), Violation::kHelloRepeated);
 
     Hello newer = test::hello();
     newer.protocolVersion = 99;
     Validator validator(StreamSource::kWorker);
-    const Result<void> verdict = validator.check(newer);
-    QCOMPARE(verdict.error().code, ErrorCode::kVersionMismatch);
-    QVERIFY(verdict.error().message.find("99") != std::string::npos);
+    const Result<void> checked = validator.check(newer);
+    QCOMPARE(checked.error().code, ErrorCode::kVersionMismatch);
+    QVERIFY(checked.error().message.find("99") != std::string::npos);
 
     Hello stranger = test::hello();
     stranger.token = "guess";
@@ -70,7 +93,7 @@ class TestValidator : public QObject {
     refuses(Validator(StreamSource::kWorker), ratio, Violation::kNumberOutOfRange);
   }
 
-  void judgesDirections() {
+  void checksDirections() {
     refuses(greeted(), Welcome{1}, Violation::kDirection);
     refuses(greeted(), Command{1, StartTraining{}}, Violation::kDirection);
     refuses(greeted(), RunEnd{}, Violation::kDirection);
@@ -86,7 +109,7 @@ class TestValidator : public QObject {
     refuses(Validator(StreamSource::kRecording), odd, Violation::kUnknownEnum);
   }
 
-  void judgesDefinitions() {
+  void checksDefinitions() {
     Definitions again;
     again.names = {{2, "aten::mm"}};
     refuses(greeted(), again, Violation::kRedefinedId);
@@ -104,7 +127,7 @@ class TestValidator : public QObject {
     refuses(greeted(), longName, Violation::kTextTooLong);
   }
 
-  void judgesTimes() {
+  void checksTimes() {
     refusesBatch([](GoodBatch& b) { b.completeUpToNs = -1; }, Violation::kTimeOutOfRange);
     refusesBatch([](GoodBatch& b) { b.memory.mutate_time_ns(-5); }, Violation::kTimeOutOfRange);
     refusesBatch([](GoodBatch& b) { b.system.mutate_time_ns(kMaxRunNs); },
@@ -122,7 +145,76 @@ class TestValidator : public QObject {
     refuses(validator, batch.view(), Violation::kTimeWentBack);
   }
 
-  void judgesSteps() {
+  /// Inserting a late sample moves the newer ones: many of them took minutes.
+  void refusesSamplesInDescendingTime() {
+    std::vector<events::MemorySample> samples;
+    for (std::int64_t i = 0; i < 100'000; ++i) samples.push_back(sampleAt(100'000 - i));
+    refuses(greeted(), batchOf(samples), Violation::kSampleTooLate);
+
+    std::vector<events::SystemSample> system;
+    for (std::int64_t i = 0; i < 1'000; ++i) {
+      system.emplace_back(1'000 - i, -1, -1, -1, -1, events::Pressure::Unknown);
+    }
+    EventBatch batch;
+    batch.systemSamples = system;
+    refuses(greeted(), batch, Violation::kSampleTooLate);
+  }
+
+  void acceptsASampleBehindAFewNewerOnes() {
+    std::vector<events::MemorySample> samples;
+    for (std::size_t i = 0; i < kMaxNewerSamples; ++i) {
+      samples.push_back(sampleAt(1'000 + static_cast<std::int64_t>(i)));
+    }
+    Validator validator = greeted();
+    QVERIFY(validator.check(batchOf(samples)).ok());
+    // Equal to the oldest of the newer ones, then before it.
+    const events::MemorySample equal = sampleAt(1'000), late = sampleAt(999);
+    QVERIFY(validator.check(batchOf({&equal, 1})).ok());
+    refuses(validator, batchOf({&late, 1}), Violation::kSampleTooLate);
+  }
+
+  void limitsTheSizeOfAllDefinitions() {
+    Validator names = greeted();
+    const std::string longText(kMaxTextBytes, 'x');
+    const auto name = [&](std::uint32_t id) {
+      Definitions definitions;
+      definitions.names = {{id + 10, longText}};
+      return definitions;
+    };
+    constexpr auto kFitting = static_cast<std::uint32_t>(kMaxDefinitionBytes / kMaxTextBytes);
+    // The definitions of the fixture take a part of one.
+    QCOMPARE(firstRefused(names, kMaxNames, name), kFitting + kOtherId);
+    QCOMPARE(violationName(names.violation()), violationName(Violation::kDefinitionsTooLarge));
+  }
+
+  /// A module or call site stands for its whole chain of parents.
+  void countsDefinitionsWithTheirParents() {
+    const auto fits = [](std::uint32_t count, std::uint64_t bytes) {
+      return std::uint64_t{count} * count / 2 * bytes <= kMaxDefinitionBytes;
+    };
+    constexpr std::uint32_t kCount = 2'000;  // of 1 KiB each: 2 MB, or 2 GB with their parents
+
+    Validator modules = greeted();
+    const std::string longName(kMaxNameBytes, 'm');
+    const std::uint32_t module = firstRefused(modules, kCount, [&](std::uint32_t id) {
+      Definitions definitions;
+      definitions.modules = {{id + 10, id == kOtherId + 1 ? kNoId : id + 9, longName}};
+      return definitions;
+    });
+    QVERIFY(module < kCount && fits(module - 10, kMaxNameBytes));
+    QCOMPARE(violationName(modules.violation()), violationName(Violation::kDefinitionsTooLarge));
+
+    Validator sites = greeted();
+    const std::uint32_t site = firstRefused(sites, kCount, [&](std::uint32_t id) {
+      Definitions definitions;
+      definitions.callSites = {{id + 10, id == kOtherId + 1 ? kNoId : id + 9, longName, "", 1}};
+      return definitions;
+    });
+    QVERIFY(site < kCount && fits(site - 10, kMaxNameBytes));
+    QCOMPARE(violationName(sites.violation()), violationName(Violation::kDefinitionsTooLarge));
+  }
+
+  void checksSteps() {
     Validator validator = greeted();
     GoodBatch batch;
     QVERIFY(validator.check(batch.view()).ok());
@@ -134,12 +226,12 @@ class TestValidator : public QObject {
     refusesBatch([](GoodBatch& b) { b.step.mutate_batch_size(0); }, Violation::kNumberOutOfRange);
   }
 
-  void judgesDeviceSpans() {
+  void checksDeviceSpans() {
     Validator validator = greeted();
     GoodBatch batch;
     QVERIFY(validator.check(batch.view()).ok());
     batch.step.mutate_step(2);
-    refuses(validator, batch.view(), Violation::kStepWentBack);  // a step has one span
+    refuses(validator, batch.view(), Violation::kStepWentBack);  // one span a step
     refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_step(0); }, Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_device_ns(-1); },
                  Violation::kNumberOutOfRange);
@@ -150,7 +242,7 @@ class TestValidator : public QObject {
     refusesBatch([](GoodBatch& b) { b.deviceSpan.mutate_step(2); }, Violation::kUndefinedId);
   }
 
-  void judgesIds() {
+  void checksIds() {
     refusesBatch([](GoodBatch& b) { b.sync.mutate_op(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_module_id(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_call_site(77); }, Violation::kUndefinedId);
@@ -158,7 +250,7 @@ class TestValidator : public QObject {
     refusesBatch([](GoodBatch& b) { b.marker.mutate_text(77); }, Violation::kUndefinedId);
   }
 
-  void judgesEnumsAndNumbers() {
+  void checksEnumsAndNumbers() {
     refusesBatch([](GoodBatch& b) { b.phase.mutate_phase(static_cast<events::Phase>(9)); },
                  Violation::kUnknownEnum);
     refusesBatch([](GoodBatch& b) { b.phase.mutate_phase(events::Phase::None); },

@@ -1,25 +1,18 @@
-// The dry check on ops of our own, against the simulated device's table. Ends with 1 at the first
-// check that does not hold, and says which.
+// The dry check on single ops, against the table of the simulated device.
 #include <ATen/ATen.h>
 
 #include <cstdio>
 #include <string>
 
+#include "check.h"
+#include "worker/checks/dry_check.h"
 #include "worker/device.h"
-#include "worker/dry_check.h"
 
 using namespace highwater;
 using namespace highwater::worker;
+using test::check;
 
 namespace {
-
-bool allHold = true;
-
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  allHold = false;
-}
 
 template <typename Program>
 DryReport reportOf(Program&& program, bool allowFallback = false) {
@@ -38,13 +31,13 @@ void findsFloat64() {
   check(report.findings.size() == 1 && report.findings[0].fate == OpFate::kFloat64, "float64");
   check(report.findings[0].name == "aten::add.Tensor" && report.fails(), "float64's op");
   const at::Tensor narrow = at::ones({2});
-  // The 2.0 is a float64 scalar, as on any device.
+  // 2.0 becomes a float64 scalar, which every device accepts.
   check(reportOf([&] { narrow.mul(2.0); }).findings.empty(), "a scalar is no float64 tensor");
 }
 
 void followsWhatDelegates() {
   const at::Tensor x = at::ones({2});
-  // Its functional form has a kernel for every backend, which calls the .out that lacks one.
+  // The functional form has a kernel for every backend, which calls the out= form without one.
   const DryReport report = reportOf([&] { x.heaviside(x); });
   check(report.findings.size() == 1 && report.findings[0].name == "aten::heaviside", "heaviside");
   check(report.findings[0].fate == OpFate::kFails, "heaviside fails");
@@ -56,7 +49,7 @@ void followsWhatDelegates() {
 void countsTheParts() {
   const at::Tensor x = at::ones({2, 2});
   const DryReport report = reportOf([&] {
-    at::linear(x, x);  // made of others: t, matmul or addmm
+    at::linear(x, x);  // calls t, and matmul or addmm
     x.relu();
     x.relu();
   });
@@ -90,5 +83,5 @@ int main() {
   countsTheParts();
   looksOnlyIntoPhases();
   finishSimulatedDevice();
-  return allHold ? 0 : 1;
+  return test::failures();
 }

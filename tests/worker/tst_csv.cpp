@@ -1,7 +1,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "worker/csv.h"
+#include "worker/data/csv.h"
 
 using namespace highwater;
 using namespace highwater::worker;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "worker/data_set.h"
+#include "worker/data/data_set.h"
 
 using namespace highwater;
 using namespace highwater::worker;
@@ -76,7 +76,7 @@ void TestDataSet::usesTheHeldOutFile() {
 
 void TestDataSet::keepsTheBeginningOfALongText() {
   constexpr std::size_t kMost = std::size_t{1} << 20;
-  // A character of two bytes lies over the limit: it is left out whole.
+  // A two-byte character crosses the limit and is left out.
   const QByteArray text = QByteArray(static_cast<qsizetype>(kMost) - 1, 'x') + "\xc3\xa9 end";
   const auto train = write("t.csv", "text,label\n" + text + ",a\n" + rows("b", 1));
   const auto data = loadDataSet(train, write("h.csv", "text,label\n" + rows("b", 1)), 1);
@@ -107,7 +107,7 @@ void TestDataSet::refuses_data() {
                            << "line 3: the text is empty";
   QTest::newRow("long label") << "text,label\na," + QByteArray(1025, 'x') + "\n"
                               << "line 2: the label has 1025 bytes; allowed are at most 1024; is a "
-                                 "quote left open above it?";
+                                 "quote above it not closed?";
   QTest::newRow("fields") << QByteArray("text,label\na,b\nc,d,e\n") << "line 3: 3 fields";
 }
 

@@ -1,7 +1,7 @@
 #include <QtTest>
 
-#include "worker/noisy_texts.h"
-#include "worker/tokenizer.h"
+#include "worker/data/noisy_texts.h"
+#include "worker/data/tokenizer.h"
 
 using namespace highwater::worker;
 
@@ -9,13 +9,6 @@ class TestNoisyTexts : public QObject {
   Q_OBJECT
 
  private slots:
-  void countsEdits() {
-    QCOMPARE(editDistance("queue", "queue"), 0u);
-    QCOMPARE(editDistance("kitten", "sitting"), 3u);
-    QCOMPARE(editDistance("", "abc"), 3u);
-    QCOMPARE(editDistance("abc", ""), 3u);
-  }
-
   void repairsToTheNearestWord() {
     const NoisyTexts texts({"please describe the queue", "the readme is wrong"}, 1);
     QCOMPARE(texts.nearest("qeue"), std::string("queue"));

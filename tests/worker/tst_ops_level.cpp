@@ -1,4 +1,4 @@
-// A real worker that records every op of some steps, on the simulated device.
+// The worker at probe level ops, on the simulated device.
 #include <QTest>
 #include <set>
 #include <string>
@@ -38,7 +38,7 @@ void TestOpsLevel::recordsEveryStepWithoutLoss() {
   std::map<std::uint32_t, std::size_t> counts;
   for (const auto& op : stream_.ops) ++counts[op.step()];
   for (std::uint32_t step = 1; step <= 4; ++step) QVERIFY(counts[step] > 300);
-  QCOMPARE(counts[3], counts[2]);  // the same work, but for where a loss is read
+  QCOMPARE(counts[3], counts[2]);  // the same work, except where a loss is read
   for (const auto& drop : stream_.drops) QVERIFY(drop.kind() != events::EventKind::OpSpan);
 }
 
@@ -53,7 +53,7 @@ std::set<std::string> TestOpsLevel::pathsOf(events::Phase phase) const {
 }
 
 void TestOpsLevel::knowsTheModulesInForwardAndBackward() {
-  // "": the loss, and what the model does between its modules.
+  // "": the loss, and ops of the model outside its modules.
   const std::set<std::string> leaves = {"",
                                         "tokens",
                                         "dropout",
@@ -80,7 +80,7 @@ void TestOpsLevel::knowsTheModulesInForwardAndBackward() {
 }
 
 void TestOpsLevel::nestsOpsByDepth() {
-  // Ops arrive as they end: a deeper one before that which encloses it.
+  // Ops arrive when they end: an inner op before the one around it.
   std::map<std::uint16_t, std::map<std::uint16_t, events::OpSpan>> last;  // by thread and depth
   int nested = 0;
   for (const auto& op : stream_.ops) {
@@ -108,7 +108,7 @@ void TestOpsLevel::knowsCurrentAfterOpsOfTheDevice() {
     if (name != "aten::addmm" && name != "aten::mm" && name != "aten::linear") continue;
     QVERIFY(op.current_bytes() >= static_cast<std::int64_t>(op.grown_bytes()));
     QVERIFY(op.shapes() != kNoId);
-    // The inner one may write what the outer one made.
+    // The inner op may write into memory that the outer one allocated.
     QVERIFY(op.grown_bytes() > 0 || name != "aten::linear");
     ++known;
   }

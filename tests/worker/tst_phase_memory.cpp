@@ -1,4 +1,4 @@
-// Exact peaks of phases and steps, to the byte, against the simulated device's own books.
+// The exact peaks of phases and steps, to the byte, against the ledger of the simulated device.
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -16,7 +16,7 @@ using worker::test::WorkerProcess;
 
 namespace {
 
-/// Current and reserved after one entry of the ledger; the time is the run's.
+/// Current and reserved after an entry of the ledger, at a time of the run.
 struct Balance {
   std::int64_t timeNs = 0;
   std::uint64_t currentBytes = 0;
@@ -45,7 +45,7 @@ std::vector<Balance> readBooks(const QString& path, std::int64_t epochNs) {
   return books;
 }
 
-/// The peaks from `begin` to `end` (what was there at `begin` included) and the balance at `end`.
+/// The peaks from `begin` to `end`, starting with the balance at `begin`, and the balance at `end`.
 struct Peaks {
   std::uint64_t current = 0, reserved = 0, last = 0;
 };
@@ -74,7 +74,7 @@ class TestPhaseMemory : public QObject {
   void offKeepsTheStepsPeak();
 
  private:
-  /// Runs some steps at `level`; false where that failed.
+  /// Trains some steps at `level`. False where that fails.
   bool train(const QString& level);
 
   QTemporaryDir folder_;

@@ -1,8 +1,8 @@
 #include <QTest>
 #include <algorithm>
 
-#include "worker/batches.h"
-#include "worker/tokenizer.h"
+#include "worker/data/batches.h"
+#include "worker/data/tokenizer.h"
 
 using namespace highwater::worker;
 using Tokens = std::vector<std::string>;

@@ -10,6 +10,7 @@
 
 #include "core/exit_codes.h"
 #include "core/names.h"
+#include "core/sim_knobs.h"
 #include "worker_process.h"
 
 using namespace highwater;
@@ -46,12 +47,13 @@ class TestWorkerProcess : public QObject {
   void refusesWhatTheHostMayNotAsk();
   void endsWithItsHost_data();
   void endsWithItsHost();
-  void endsWithATalkerOfNonsense();
+  void endsOnAProtocolViolation();
   void describesItself();
   void attachesThroughASocketWithItsToken();
   void checksTheDeviceContract();
   void reportsOutOfMemory_data();
   void reportsOutOfMemory();
+  void refusesAnotherPyTorch();
   void keepsPrintsOutOfTheFrames();
   void refusesBadOptions_data();
   void refusesBadOptions();
@@ -90,7 +92,8 @@ void TestWorkerProcess::streamsAWholeRun() {
   }
   QCOMPARE(lossSteps, (std::set<std::uint32_t>{1, 5, 10, 12}));
 
-  // Every step has its five phases, in order and inside of it; the loss read where it was read.
+  // Every step has its phases, in order and within the step; the loss read only where the loss was
+  // read.
   std::map<std::uint32_t, std::vector<events::Phase>> phases;
   for (const auto& phase : s.phases) {
     phases[phase.step()].push_back(phase.phase());
@@ -152,9 +155,9 @@ void TestWorkerProcess::learns() {
 
 void TestWorkerProcess::measuresMemoryOfTheDevice() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "6",
-                                   "--recommended-max", "512MiB", "--sampling-hz", "200"} +
-                       kTiny);
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "6", "--sampling-hz", "200"} + kTiny,
+      {{kSimRecommendedVariable, "512MiB"}});
   QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
   const Stream& s = worker.stream();
   QCOMPARE(s.complaint, QString());
@@ -171,7 +174,7 @@ void TestWorkerProcess::measuresMemoryOfTheDevice() {
   for (const auto& step : s.steps) {
     QVERIFY(step.peak_current_bytes() > 0);
     QVERIFY(step.peak_driver_bytes() >= step.peak_current_bytes());
-    // No sample inside of the step may be above its peak.
+    // No sample within the step may exceed its peak.
     for (const auto& sample : s.memorySamples) {
       const bool inside = sample.time_ns() >= step.begin_ns() &&
                           sample.time_ns() <= step.begin_ns() + step.duration_ns();
@@ -201,7 +204,7 @@ void TestWorkerProcess::reportsTheLossReadAsDeliberateSyncPoint() {
       QCOMPARE(sync.deliberate(), std::uint8_t{1});
       movedAt[sync.step()] += sync.bytes();
     }
-    // Outside of the steps there is only the evaluation, whose waits are meant.
+    // Outside the steps only the evaluation waits, deliberately.
     if (sync.phase() == events::Phase::None) QCOMPARE(sync.deliberate(), std::uint8_t{1});
   }
   QCOMPARE(readAt, (std::vector<std::uint32_t>{1, 3, 6}));
@@ -321,10 +324,10 @@ void TestWorkerProcess::endsWithItsHost() {
   QCOMPARE(worker.finish(2'000), static_cast<int>(kExitEndedEarly));
 }
 
-void TestWorkerProcess::endsWithATalkerOfNonsense() {
+void TestWorkerProcess::endsOnAProtocolViolation() {
   WorkerProcess worker(QStringList{"--device", "cpu"} + kTiny);
   QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
-  worker.send(Goodbye{});  // whole, but only a worker says it
+  worker.send(Goodbye{});  // a valid frame, but only a worker may send it
   QCOMPARE(worker.finish(5'000), static_cast<int>(kExitFailed));
   QVERIFY(worker.stream().failure);
   QVERIFY(worker.errors().contains("only a worker"));
@@ -404,17 +407,18 @@ void TestWorkerProcess::checksTheDeviceContract() {
 
 void TestWorkerProcess::reportsOutOfMemory_data() {
   QTest::addColumn<QStringList>("arguments");
-  QTest::newRow("in a step") << QStringList{"--batch",           "64",   "--seq", "128",
-                                            "--recommended-max", "64MiB"};
-  // "B" is a suffix that the command line knows and the device does not.
+  QTest::addColumn<QString>("recommended");
+  QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128"} << "64MiB";
   QTest::newRow("before the first")
-      << QStringList{"--width", "512", "--layers", "4", "--recommended-max", "16777216B"};
+      << QStringList{"--width", "512", "--layers", "4"} << "16777216B";
 }
 
 void TestWorkerProcess::reportsOutOfMemory() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
   QFETCH(QStringList, arguments);
-  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3"} + arguments);
+  QFETCH(QString, recommended);
+  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3"} + arguments,
+                       {{kSimRecommendedVariable, recommended}});
   QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
   const Stream& s = worker.stream();
   QCOMPARE(s.complaint, QString());
@@ -426,12 +430,28 @@ void TestWorkerProcess::reportsOutOfMemory() {
   QCOMPARE(s.nameOf(markers[0].text()), s.failure->message);
 }
 
+void TestWorkerProcess::refusesAnotherPyTorch() {
+#ifndef FAKE_TORCH
+  QSKIP("needs the stub library of tests/simmps");
+#else
+  // A stub in front of libtorch that says it is PyTorch 2.6.0.
+  WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "1"},
+                       {{"LD_PRELOAD", FAKE_TORCH}});
+  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+  QVERIFY(!worker.stream().hello);
+  const QString errors = worker.errors();
+  for (const char* part : {"built for PyTorch " TORCH_VERSION, "PyTorch 2.6.0 (", "libtorch_cpu"}) {
+    QVERIFY2(errors.contains(part), qPrintable(errors));
+  }
+#endif
+}
+
 void TestWorkerProcess::keepsPrintsOutOfTheFrames() {
-  // --help prints to stdout; with --stdio that must land on stderr.
+  // --help prints to stdout, which with --stdio must go to stderr.
   WorkerProcess worker({"--help"});
   QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
   QCOMPARE(worker.stream().complaint, QString());
-  QVERIFY(worker.errors().contains("--recommended-max"));
+  QVERIFY(worker.errors().contains("--scenario"));
 }
 
 void TestWorkerProcess::refusesBadOptions_data() {
@@ -444,9 +464,11 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
   QTest::newRow("zero-padded") << QStringList{"--max-seq", "0600", "--seq", "0601"} << "1 to 600";
   QTest::newRow("seq of a change") << QStringList{"--set", "2:seq=513"} << "1 to 512";
+  QTest::newRow("second knob of a change")
+      << QStringList{"--set", "2:batch=2,loss-every=0"} << "loss-every of --set";
   QTest::newRow("change past the end")
       << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
-  QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:batch=N";
+  QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:KNOB=VALUE";
   QTest::newRow("workload") << QStringList{"--workload", "foo"}
                             << "--workload is \"foo\"; give issue-classifier";
   QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"} << "aten::gelu";
@@ -455,9 +477,6 @@ void TestWorkerProcess::refusesBadOptions_data() {
   QTest::newRow("unknown option") << QStringList{"--nope"} << "argument was not expected: --nope";
   QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
   QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
-  QTest::newRow("recommended") << QStringList{"--recommended-max", "lots"} << "--recommended-max";
-  QTest::newRow("recommended, no simulation")
-      << QStringList{"--recommended-max", "1GiB"} << "simulated device";
 }
 
 void TestWorkerProcess::refusesBadOptions() {

@@ -2,21 +2,9 @@
 
 #include <algorithm>
 
+#include "core/overloaded.h"
+
 namespace highwater::worker::test {
-namespace {
-
-template <typename... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-
-template <typename T>
-void append(std::vector<T>& to, std::span<const T> from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-}  // namespace
-
 void Stream::take(const Message& message) {
   std::visit(
       Overloaded{[this](const Hello& m) { hello = m; },
@@ -27,20 +15,10 @@ void Stream::take(const Message& message) {
                    for (const auto& d : m.threads) threads[d.id] = d.name;
                  },
                  [this](const EventBatch& m) {
-                   append(memorySamples, m.memorySamples);
-                   append(systemSamples, m.systemSamples);
-                   append(steps, m.steps);
-                   append(phases, m.phases);
-                   append(syncPoints, m.syncPoints);
-                   append(fallbacks, m.fallbacks);
-                   append(markers, m.markers);
-                   append(evaluations, m.evaluations);
-                   append(openSpans, m.openSpans);
-                   append(heartbeats, m.heartbeats);
-                   append(drops, m.drops);
-                   append(deviceSpans, m.deviceSpans);
-                   append(ops, m.ops);
-                   append(phaseMemory, m.phaseMemory);
+                   m.forEachKind([this]<typename Event>(std::span<const Event> events) {
+                     auto& all = of<Event>();
+                     all.insert(all.end(), events.begin(), events.end());
+                   });
                  },
                  [this](const CommandResult& m) { results.push_back(m); },
                  [this](const Failure& m) { failure = m; },

@@ -19,30 +19,16 @@
 namespace highwater::worker::test {
 
 /// Everything that a worker sent, in order and by kind; judged by the validator on its way.
-struct Stream {
+struct Stream : PerEventKind<EventVector> {
   std::optional<Hello> hello;
   std::optional<RunDescription> description;
   std::map<NameId, std::string> names;
   std::map<ThreadId, std::string> threads;
   DefinitionTable definitions;
-  std::vector<events::MemorySample> memorySamples;
-  std::vector<events::SystemSample> systemSamples;
-  std::vector<events::StepRecord> steps;
-  std::vector<events::PhaseSpan> phases;
-  std::vector<events::SyncPoint> syncPoints;
-  std::vector<events::FallbackEvent> fallbacks;
-  std::vector<events::Marker> markers;
-  std::vector<events::Evaluation> evaluations;
-  std::vector<events::OpenSpan> openSpans;
-  std::vector<events::Heartbeat> heartbeats;
-  std::vector<events::DropRecord> drops;
-  std::vector<events::DeviceSpan> deviceSpans;
-  std::vector<events::OpSpan> ops;
-  std::vector<events::PhaseMemory> phaseMemory;
   std::vector<CommandResult> results;
   std::optional<Failure> failure;
   std::optional<Goodbye> goodbye;
-  QString complaint;  ///< what the frame reader, the decoder or the validator refused
+  QString complaint;  ///< the error of the frame reader, the decoder or the validator; empty: none
 
   void take(const Message& message);
 
@@ -53,12 +39,12 @@ struct Stream {
   }
 };
 
-/// A real highwater-worker with frames on its stdin and stdout.
+/// Runs highwater-worker with frames on its stdin and stdout, and reads its stream.
 class WorkerProcess {
  public:
   explicit WorkerProcess(const QStringList& arguments,
                          const std::map<QString, QString>& environment = {});
-  /// Another program that speaks like a worker.
+  /// Runs another program that speaks the worker's protocol.
   WorkerProcess(const QString& program, const QStringList& arguments,
                 const std::map<QString, QString>& environment);
   ~WorkerProcess();
@@ -69,7 +55,8 @@ class WorkerProcess {
   /// Reads until `done(stream)` or the process has ended; false after `limitMs`.
   template <typename F>
   bool readUntil(F&& done, int limitMs = 60'000);
-  /// Reads to the end and returns the exit code, -1 where it did not end in time.
+  /// Reads to the end of the stream and returns the exit code; -1: it did not end in time, or
+  /// crashed.
   int finish(int limitMs = 90'000);
 
   [[nodiscard]] const Stream& stream() const { return stream_; }

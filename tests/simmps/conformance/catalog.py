@@ -1,4 +1,4 @@
-"""What can be run, from PyTorch's own lists: entries, dtypes, what fails on real MPS."""
+"""The entries of PyTorch's OpInfo database, with dtypes and expected failures on real MPS."""
 import copy
 import unittest
 
@@ -8,7 +8,7 @@ DTYPES = ("float32", "float16", "bfloat16", "int64", "bool")
 def catalog():
     """{entry: {"dtypes": [...], "fails_on_mps": [dtypes with an expected failure]}}.
 
-    float32 is listed for every entry that the CPU has it for, the others where MPS has them too.
+    float32 is listed if the CPU supports it, other dtypes if MPS supports them too.
     """
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
@@ -31,7 +31,7 @@ def _undecorated(entry):
 
 
 def marks_of(entries):
-    """For each entry a predicate: does common_mps.py expect this dtype's name to fail?"""
+    """A predicate for each entry: True for the name of a dtype that common_mps.py expects to fail."""
     import torch
 
     def predicate(entry):

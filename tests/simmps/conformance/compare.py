@@ -1,13 +1,13 @@
-"""Is a result of the device what the CPU gives: structure, dtype, device, sizes, strides, values?"""
+"""Compares the device's results with the CPU's: structure, dtype, device, sizes, strides, values."""
 import torch
 
 
 class Mismatch(Exception):
-    """What differs, in one line."""
+    """A difference, described in one line."""
 
 
 class Comparison:
-    """Compares results and remembers whether all were equal to the bit."""
+    """Compares results; bit_identical tells whether all were equal to the bit."""
 
     def __init__(self, values=True, strides=True, tolerance=None):
         self.values = values
@@ -16,7 +16,7 @@ class Comparison:
         self.bit_identical = True
 
     def check(self, cpu, mps, where):
-        """Raises Mismatch; `where` says what is compared."""
+        """Raises Mismatch if they differ; `where` names what is compared."""
         if isinstance(cpu, torch.Tensor):
             self._check_tensor(cpu, mps, where)
         elif isinstance(cpu, (tuple, list)):
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def _comparable(tensor):
-    """Few CPU kernels take complex half."""
+    """Converts complex half, which few CPU kernels support."""
     tensor = tensor.resolve_conj().resolve_neg()
     return torch.view_as_real(tensor) if tensor.dtype == torch.complex32 else tensor
 
@@ -81,7 +81,7 @@ def _attribute(tensor, name):
 
 
 def _significant_strides(tensor):
-    """Strides that matter: an element's address depends on no other."""
+    """The strides that addresses of elements depend on."""
     if tensor.numel() == 0:
         return ()
     return tuple(stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1)

@@ -10,12 +10,12 @@ from layout import copy_tensor, copy_tree
 
 SEED = 1234
 
-# PyTorch wants what they take besides the input on the CPU, whatever the input's device.
+# PyTorch requires their other arguments on the CPU, whatever the input's device.
 HOST_ARGUMENTS = ("tensor_split",)
 
 
 class Refused(Exception):
-    """The device refused what real MPS refuses too; `kind` says what."""
+    """A refusal that real MPS shares; `kind` is its reason."""
 
     def __init__(self, kind, text):
         super().__init__(text)
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 def refusal_of(error):
-    """Refused for errors in PyTorch's own wording for what MPS lacks, else None."""
+    """Refused for PyTorch's errors about features that MPS lacks, else None."""
     text = " ".join(str(error).split())
     if "is not currently implemented for the MPS device" in text:
         return Refused("no MPS kernel", text.split("'")[1])
@@ -36,7 +36,7 @@ def refusal_of(error):
 
 
 class Side:
-    """One device's copy of a sample, and what the op gave for it."""
+    """One device's copy of a sample, and the op's result for it."""
 
     def __init__(self, device, sample, arguments_on_host=False):
         self.device = device
@@ -69,7 +69,7 @@ class Side:
 
 
 def names_device(sample):
-    """False for a sample of arguments that have no device: its result is on the CPU everywhere."""
+    """False for a sample without tensors and devices, whose result is always on the CPU."""
     tree = (sample.input, sample.args, sample.kwargs)
     return any(isinstance(each, (torch.Tensor, torch.device)) or
                (isinstance(each, str) and each in ("cpu", "mps"))
@@ -83,7 +83,7 @@ def cotangents_for(outputs):
 
 
 def attempt(action):
-    """(result, None) or (None, what was thrown)."""
+    """(result, None) or (None, exception)."""
     try:
         return action(), None
     except Exception as error:  # noqa: BLE001 - whatever an op throws is compared
@@ -91,7 +91,7 @@ def attempt(action):
 
 
 class EntryRun:
-    """The verdict on one (entry, dtype); `result` is what the runner reads."""
+    """Runs one (entry, dtype); `result` is sent to the runner."""
 
     def __init__(self, entry, job):
         self.entry = entry
@@ -136,7 +136,7 @@ class EntryRun:
             reasons[str(refused)] = reasons.get(str(refused), 0) + 1
         except Mismatch as mismatch:
             self.result["problems"].append(f"{where}: {mismatch}")
-        except Exception:  # noqa: BLE001 - the suite itself, or a copy of the inputs
+        except Exception:  # noqa: BLE001 - from the suite itself, or from copying inputs
             lines = traceback.format_exc().strip().splitlines()
             self.result["problems"].append(f"{where}: {lines[-1]} ({lines[-3].strip()})")
         self.result["bit_identical"] &= comparison.bit_identical
@@ -170,7 +170,7 @@ class EntryRun:
             self.result["backward"] += 1
 
     def _both(self, action, cpu, mps, what):
-        """True where both ran; False where both threw; Refused or Mismatch else."""
+        """True if both ran, False if both raised; else raises Refused or Mismatch."""
         _, expected = attempt(lambda: action(cpu))
 
         def on_device():

@@ -1,9 +1,9 @@
-"""What is known about single entries: each line has a reason, and the runner checks each line.
+"""Expected outcomes of single entries, each with a reason; the runner checks every line.
 
-An entry that is listed here and passes is an error as much as one that is missing here.
+A listed entry that passes is an error, and so is a failing entry that is not listed.
 """
 
-# Refused with PyTorch's NotImplementedError, for MPS has no kernel of this op. With
+# {entry: op without an MPS kernel}: refused with PyTorch's NotImplementedError. With
 # PYTORCH_ENABLE_MPS_FALLBACK=1 they must give the CPU's results.
 WITHOUT_KERNEL = {
     "_segment_reduce.lengths": "segment_reduce",
@@ -56,10 +56,10 @@ WITHOUT_KERNEL = {
     "take": "take",
 }
 
-# Of these only float32 has samples that come to the missing kernel.
+# Only float32 has samples that reach the missing kernel.
 FLOAT32_ONLY = ("linalg.matrix_norm", "linalg.norm", "linalg.norm.subgradients_at_zero")
 
-# Refused in every sample that could be compared: MPS has no float64, and these ask for it.
+# Refused in every comparable sample, since they need float64, which MPS does not have.
 FLOAT64 = {
     "cdouble": "converts to complex128",
     "double": "converts to float64",
@@ -70,20 +70,20 @@ FLOAT64 = {
     "to": "converts to float64 in each sample",
 }
 
-# The simulated device has strided tensors only.
+# The simulated device supports strided tensors only.
 SPARSE = {
     "sparse.mm.reduce": "takes a compressed sparse tensor",
     "sparse.sampled_addmm": "takes a compressed sparse tensor",
     "to_sparse": "gives a sparse tensor",
 }
 
-# Sizes, strides, dtypes and devices are compared, values are whatever was in memory.
+# Only sizes, strides, dtypes and devices are compared: the values are uninitialised.
 UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
                  "new_empty_strided")
 
 NOT_COMPARABLE = {
-    **{name: "uninitialised values; the rest was compared" for name in UNINITIALIZED},
-    "broadcast_shapes": "computes with sizes, no tensor and no device takes part",
+    **{name: "uninitialised values; all else was compared" for name in UNINITIALIZED},
+    "broadcast_shapes": "computes with sizes only",
     "jiterator_2inputs_2outputs": "CUDA only: raises on both",
     "jiterator_4inputs_with_extra_args": "CUDA only: raises on both",
     "jiterator_binary": "CUDA only: raises on both",
@@ -91,17 +91,17 @@ NOT_COMPARABLE = {
     "jiterator_unary": "CUDA only: raises on both",
 }
 
-# Strides are not compared: PyTorch's own code, which runs before any kernel, branches on the device.
+# Strides are not compared: PyTorch's code before any kernel branches on the device.
 STRIDES_OF_MPS = {
-    "linalg.lu_factor": "its meta function makes LU row major for mps, column major else",
-    "linalg.lu_factor_ex": "its meta function makes LU row major for mps, column major else",
-    "linalg.solve": "its meta function makes the result row major for mps, column major else",
-    "linalg.solve_ex": "its meta function makes the result row major for mps, column major else",
-    "lu": "linalg.lu_factor_ex's meta function makes LU row major for mps, column major else",
+    "linalg.lu_factor": "its meta function makes LU row major for mps, column major otherwise",
+    "linalg.lu_factor_ex": "its meta function makes LU row major for mps, column major otherwise",
+    "linalg.solve": "its meta function makes the result row major for mps, column major otherwise",
+    "linalg.solve_ex": "its meta function makes the result row major for mps, column major otherwise",
+    "lu": "linalg.lu_factor_ex's meta function makes LU row major for mps, column major otherwise",
     "tensordot": "the CPU multiplies and sums where others multiply matrices",
 }
 
-# {entry: (tolerance, reason)}: absolute and relative, where half precision takes another path.
+# {entry: (absolute and relative tolerance, reason)}: half precision takes another path.
 HALF_TOLERANCE = {
     "nn.functional.linear_cross_entropy.chunked":
         (0.05, "chooses how it accumulates by the device"),
@@ -109,12 +109,12 @@ HALF_TOLERANCE = {
         (0.05, "chooses how it accumulates by the device"),
 }
 
-# Few samples in half precision: the CPU takes a minute for all of them.
+# {entry: number of samples} in half precision, of which the CPU computes all in a minute.
 SLOW_IN_HALF = {"grid_sampler_3d": 4}
 
 
 def refusal(entry, dtype):
-    """(kind, reason) that the entry must be refused with, or None."""
+    """The (kind, reason) of the entry's expected refusal, or None."""
     if entry in FLOAT32_ONLY and dtype != "float32":
         return None
     if entry in WITHOUT_KERNEL:
@@ -127,6 +127,6 @@ def refusal(entry, dtype):
 
 
 def known():
-    """All entries that some list names."""
+    """All entries in any list."""
     return set(WITHOUT_KERNEL) | set(FLOAT64) | set(SPARSE) | set(NOT_COMPARABLE) | set(
         STRIDES_OF_MPS) | set(HALF_TOLERANCE)

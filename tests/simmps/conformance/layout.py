@@ -11,7 +11,7 @@ def _plain_copy(tensor, device):
 
 
 def copy_tensor(tensor, device):
-    """A leaf on `device` with the layout of `tensor`; sparse tensors are converted by PyTorch."""
+    """A leaf on `device` with the layout of `tensor`. PyTorch converts sparse tensors."""
     source = tensor.detach()
     if source.layout != torch.strided or source.is_nested:
         copied = source.clone() if device == "cpu" else source.to(device)
@@ -26,7 +26,7 @@ def copy_tensor(tensor, device):
 
 
 def copy_tree(tree, device):
-    """`tree` with its tensors, and what names a device, moved to `device`."""
+    """`tree` with its tensors and device arguments moved to `device`."""
 
     def moved(value):
         if isinstance(value, torch.Tensor):

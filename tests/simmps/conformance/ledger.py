@@ -1,18 +1,18 @@
-"""Which entries made the host wait because the device did not know a result's shape?
+"""Reads the device's ledger (HIGHWATER_SIM_LEDGER).
 
-Read from the device's own account (HIGHWATER_SIM_LEDGER): the waits with cause "no_shape". And which
-ops fell back to the CPU: its "fallback" entries.
+Finds waits for a result whose shape the device could not infer (drains of cause "no_shape"), and ops
+that fell back to the CPU.
 """
 import json
 from collections import Counter
 
 
 class BadLedger(Exception):
-    """A ledger that is not there, or is none."""
+    """A missing or malformed ledger."""
 
 
 def entries(path, wanted):
-    """The ledger's entries with the text `wanted` in their line; raises BadLedger."""
+    """The ledger's entries whose line contains `wanted`; raises BadLedger."""
     found = []
     try:
         with open(path, encoding="utf-8") as lines:
@@ -31,19 +31,19 @@ def entries(path, wanted):
 
 
 def shapeless_waits(path):
-    """[(time in ns, op)] in the order of time; raises BadLedger."""
+    """[(time in ns, op)] of waits for a shape, ordered by time; raises BadLedger."""
     return [(each["begin_ns"], each["op"]) for each in entries(path, '"no_shape"')
             if each.get("cause") == "no_shape"]
 
 
 def fallbacks(path):
-    """As shapeless_waits(), of ops that ran on the CPU; an op has its overload."""
+    """[(time in ns, op with overload)] of ops that ran on the CPU; raises BadLedger."""
     return [(each["begin_ns"], each["op"]) for each in entries(path, '"fallback"')
             if each.get("event") == "fallback"]
 
 
 def charge(results, path_of, name="drains", read=shapeless_waits):
-    """Adds ops with counts to each result, as `name`; path_of(worker) names its ledger."""
+    """Adds {op: count} to each result, as `name`; path_of(worker) is the path of a worker's ledger."""
     by_worker = {}
     for result in results:
         if "ns" in result:

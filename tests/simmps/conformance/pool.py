@@ -1,4 +1,4 @@
-"""Worker processes that survive what they test: a crash or a hang costs one entry."""
+"""A pool of worker processes in which a crash or a hang costs one entry only."""
 import json
 import os
 import select
@@ -11,7 +11,7 @@ START_LIMIT_S = 120
 
 
 class Worker:
-    """One process and its pipe; a new one after a crash."""
+    """A process and its pipe; restarted after a crash."""
 
     def __init__(self, library, environment, number):
         self.library = library
@@ -75,7 +75,7 @@ class Worker:
 
 
 def run_all(jobs, library, environment, workers, limit_s, report):
-    """Runs every job in some worker; calls report(job, result) from one thread at a time."""
+    """Runs all jobs on the workers; calls to report(job, result) do not overlap."""
     left = iter(jobs)
     lock = threading.Lock()
     failures = []
@@ -91,7 +91,7 @@ def run_all(jobs, library, environment, workers, limit_s, report):
                 result = {**worker.run(job, limit_s), "worker": worker.name()}
                 with lock:
                     report(job, result)
-        except Exception as error:  # noqa: BLE001 - handed to the caller
+        except Exception as error:  # noqa: BLE001 - raised in the caller
             failures.append(error)
         finally:
             worker.close()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Operator conformance of the simulated MPS device, judged by PyTorch's own OpInfo database.
+"""Operator conformance of the simulated MPS device on PyTorch's OpInfo database.
 
 Runs each entry forward and backward on the device and on the CPU, in worker processes, and compares
-values, sizes, strides, dtypes and devices. Exit code 1 where anything is wrong, crashes, differs from
-what expectations.py says, or where fewer entries pass than the goals want.
+values, sizes, strides, dtypes and devices. Exits with 1 if a result is wrong, a worker crashes, an
+outcome differs from expectations.py, or fewer entries pass than the goals require.
 """
 import argparse
 import json
@@ -34,15 +34,15 @@ def options():
     parser.add_argument("--device-goal", type=int, default=605,
                         help="float32 entries that must pass on the device itself (a whole run only)")
     parser.add_argument("--training-goal", type=float, default=0.9,
-                        help="share of training's entries without a drain (a whole run only)")
+                        help="share of training's entries without a wait for a shape (a whole run only)")
     parser.add_argument("--json", help="write every verdict here")
     parser.add_argument("--samples", type=int, default=60,
-                        help="most samples of an entry but with float32, which takes all; 0: all")
+                        help="most samples per entry (float32 always takes all); 0: all")
     return parser.parse_args()
 
 
 class Suite:
-    """One run of the suite: jobs, their results, and what they add up to."""
+    """One run of the suite: jobs, results, summary."""
 
     def __init__(self, arguments, folder):
         self.arguments = arguments
@@ -51,7 +51,7 @@ class Suite:
         self.verdicts = []
 
     def _listed(self):
-        """The catalog, from a process that loads the device."""
+        """The catalog, read by a process that loads the device."""
         done = subprocess.run([sys.executable, os.path.join(HERE, "worker.py"),
                                self.arguments.library, "--list"], stdout=subprocess.PIPE, check=True,
                               env=self._environment("list", PYTORCH_ENABLE_MPS_FALLBACK="0"))
@@ -95,7 +95,7 @@ class Suite:
         charge(self.verdicts, lambda worker: self._ledger("plain", worker))
 
     def run_with_fallback(self):
-        """Once more what was refused for want of a kernel: with the fallback it must work."""
+        """Repeats what was refused for lack of a kernel; with the fallback it must work."""
         refused = {(each["entry"], each["dtype"]): each for each in self.verdicts
                    if each["verdict"] == "refused" and
                    each["entry"] in expectations.WITHOUT_KERNEL}
@@ -105,7 +105,7 @@ class Suite:
         def report(job, result):
             results[job["entry"], job["dtype"]] = result
 
-        # The copies back keep no strides.
+        # The copies back to the device do not keep strides.
         self._run([{**self.job(*key), "strides": False} for key in refused], "fallback", report,
                   PYTORCH_ENABLE_MPS_FALLBACK="1")
         charge(results.values(), lambda worker: self._ledger("fallback", worker), "fallbacks",
@@ -117,11 +117,11 @@ class Suite:
         return not self.arguments.only and "float32" in self.arguments.dtypes.split(",")
 
     def failures(self):
-        """Lines that say what keeps the suite from passing."""
+        """The reasons why the suite fails, one per line."""
         lines = [f"{each['verdict']}: {each['entry']} ({each['dtype']}): {each['reason']}"
                  for each in self.verdicts if each["verdict"] in ("wrong", "crash")]
         for name in sorted((expectations.known() | set(TRAINING)) - set(self.catalog)):
-            lines.append(f"{name} is in our lists, but not in the database")
+            lines.append(f"{name} is in the lists of the suite, but not in the database")
         if self.is_whole():
             good, on_device = self._good()
             if good < self.arguments.goal:
@@ -132,10 +132,10 @@ class Suite:
                              f"{self.arguments.device_goal}")
             drains = Drains(self.verdicts)
             if not drains.seen():
-                lines.append("no wait for want of a shape in any ledger: has its cause's name changed?")
+                lines.append("no wait for a shape in any ledger: has the name of the cause changed?")
             share = drains.training_share()
             if share < self.arguments.training_goal:
-                lines.append(f"{share:.3f} of training's entries ran without a drain, less than "
+                lines.append(f"{share:.3f} of training's entries ran without a wait for a shape, less than "
                              f"{self.arguments.training_goal}")
         return lines
 

@@ -1,4 +1,4 @@
-"""The entries that training uses, by family; for them the host should hardly ever wait.
+"""The entries that training uses, by family; they should hardly ever make the host wait.
 
 Families: elementwise arithmetic and activations, matrix products, normalisation, convolution,
 pooling, losses, embedding, indexing, reductions, softmax, dropout, attention, shapes, and the

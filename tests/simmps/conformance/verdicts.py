@@ -1,4 +1,4 @@
-"""From what happened to one verdict each, and the tables of all."""
+"""Verdicts on results, and tables of verdicts."""
 from collections import Counter
 
 import expectations
@@ -12,7 +12,7 @@ def _verdict(verdict, reason=""):
 
 
 def verdict_of(entry, dtype, result):
-    """{"verdict", "reason"} of one (entry, dtype); surprises are "wrong"."""
+    """{"verdict", "reason"} of one (entry, dtype); anything unexpected is "wrong"."""
     if "crash" in result:
         return _verdict("crash", result["crash"])
     if result["problems"]:
@@ -26,14 +26,14 @@ def verdict_of(entry, dtype, result):
             return _verdict("wrong", "listed as not comparable, but samples were compared")
         return _verdict("not comparable", expectations.NOT_COMPARABLE[entry])
     if not compared:
-        return _verdict("wrong", "nothing was compared, and no list says why")
+        return _verdict("wrong", "nothing was compared, but not listed")
     return _verdict("pass")
 
 
 def _refusal(result, expected):
-    """The verdict of an entry that was refused, or should have been; None for all others.
+    """The verdict on an entry that was refused, or should have been; else None.
 
-    A sample that asks for float64 is refused in entries that pass with their other samples.
+    Single samples may be refused for float64 in entries that pass otherwise.
     """
     kinds = {kind: sorted(reasons) for kind, reasons in result["refused"].items()}
     if result["passed"] > result["both_raise"]:
@@ -41,7 +41,7 @@ def _refusal(result, expected):
     if not kinds:
         return _verdict("wrong", "listed as refused, but it passes") if expected else None
     if not expected:
-        return _verdict("wrong", f"refused, and no list says why: {kinds}")
+        return _verdict("wrong", f"refused, but not listed: {kinds}")
     kind, reason = expected
     if kind not in kinds:
         return _verdict("wrong", f"refused for {kinds}, not for {kind}")
@@ -51,9 +51,9 @@ def _refusal(result, expected):
 
 
 def with_fallback(verdict, result):
-    """The verdict of a refused entry after a run with PYTORCH_ENABLE_MPS_FALLBACK=1.
+    """The verdict on a refused entry after a run with PYTORCH_ENABLE_MPS_FALLBACK=1.
 
-    `result` has its "fallbacks" from the device's ledger: the missing op must be among them.
+    The missing op must be among the result's "fallbacks", which come from the device's ledger.
     """
     if "crash" in result:
         return _verdict("crash", "with fallback: " + result["crash"])
@@ -71,7 +71,7 @@ def with_fallback(verdict, result):
 
 
 def count(verdicts, *wanted):
-    """How many float32 entries have one of these verdicts."""
+    """Number of float32 entries with one of these verdicts."""
     return sum(each["dtype"] == "float32" and each["verdict"] in wanted for each in verdicts)
 
 
@@ -87,7 +87,7 @@ def table(verdicts):
 
 
 class Drains:
-    """How many float32 entries ran without a wait for a result's shape."""
+    """Waits of float32 entries for a result's shape."""
 
     def __init__(self, verdicts):
         ran = [each for each in verdicts
@@ -100,14 +100,14 @@ class Drains:
         return [each for each in entries if not each.get("drains")]
 
     def seen(self):
-        """How many waits for want of a shape the ledgers have."""
+        """Number of such waits in the ledgers."""
         return sum(sum(each.get("drains", {}).values()) for each in self.all)
 
     def training_share(self):
         return len(self.without(self.training)) / max(1, len(self.training))
 
     def text(self):
-        lines = [f"queued without a drain for want of a shape (float32): "
+        lines = [f"queued without a wait for a shape (float32): "
                  f"{len(self.without(self.all))} of {len(self.all)} entries that ran; of those that "
                  f"training uses {len(self.without(self.training))} of {len(self.training)} "
                  f"({100 * self.training_share():.1f} %)"]
@@ -118,7 +118,7 @@ class Drains:
 
 
 def against_common_mps(verdicts, catalog):
-    """Where this device and PyTorch's list for real MPS (common_mps.py) part, for a person to read."""
+    """Differences from PyTorch's list for real MPS (common_mps.py), for information."""
     def named(wanted, fails):
         return sorted({f"{each['entry']} ({each['dtype']})" for each in verdicts
                        if each["verdict"] in wanted and

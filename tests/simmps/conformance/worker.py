@@ -1,6 +1,6 @@
-"""Serves the runner: one (entry, dtype) a line in, one verdict a line out.
+"""Serves the runner: reads a job (entry, dtype) per line, writes a result per line.
 
-Each line names what is about to run, so a crash or a hang of this process is charged to it.
+The runner attributes a crash or a hang of this process to the job that it sent last.
 """
 import argparse
 import json
@@ -10,21 +10,21 @@ import warnings
 
 
 def keep_stdout():
-    """The runner's pipe; what ops print goes to stderr."""
+    """Returns the runner's pipe and redirects stdout, which ops may print to, to stderr."""
     pipe = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return pipe
 
 
 def load(library):
-    """The device first: importing the testing modules already asks PyTorch for MPS."""
+    """Loads the device, before the testing modules ask PyTorch for MPS."""
     import torch
     torch.ops.load_library(library)
     torch._C._has_mps = True
     if not torch.backends.mps.is_available():
         sys.exit(f"{library}: no mps device after loading it")
     torch.set_num_threads(1)
-    # Flash attention is the CPU's own; MPS takes the math path.
+    # Only the CPU has flash attention; MPS takes the math path.
     torch.backends.cuda.enable_flash_sdp(False)
 
 

@@ -1,8 +1,9 @@
-"""Arguments that make no sense: a Python exception at the call, and never the end of the process.
+"""Invalid arguments raise a Python exception at the call and never end the process.
 
-The ops with shape functions of their own (src/simmps/shapes_*.cpp), with each list of numbers and each
-number of a good call replaced by bad ones. What the CPU takes must be taken, with the same sizes; what
-it refuses must be refused. All calls run in one process, whose last word names a call that ends it.
+Calls the ops with shape functions (src/simmps/device/shapes/shapes_*.cpp), replacing each number and
+list of numbers of a valid call by invalid ones. The device must accept what the CPU accepts, with the
+same sizes, and refuse what it refuses. All calls run in one process, which prints each call first, so
+that its last line names one that ends it.
 """
 import subprocess
 import sys
@@ -15,7 +16,7 @@ NUMBERS = (0, -1, -7, 1 << 40, 1 << 62, -(1 << 63))
 
 
 def calls(torch):
-    """(name, op, [arguments]): one good call of each op."""
+    """(name, op, [arguments]): a valid call of each op."""
     aten, ones = torch.ops.aten, torch.ones
     image, volume = ones(2, 3, 8, 8), ones(2, 3, 8, 8, 8)
     rows, matrix = ones(4, 5), ones(3, 3)
@@ -65,7 +66,7 @@ def calls(torch):
 
 
 def trusting_calls(torch):
-    """As calls(), but with tensors of other sizes the CPU's own kernels end the process."""
+    """As calls(), for ops whose CPU kernels end the process on tensors of other sizes."""
     aten, ones = torch.ops.aten, torch.ones
     image, rows = ones(2, 3, 8, 8), ones(4, 5)
     three = [True, True, True]
@@ -85,7 +86,7 @@ def trusting_calls(torch):
 
 
 def factories(torch, device):
-    """(name, call): new tensors, whose sizes come from numbers."""
+    """(name, call) of ops that create tensors whose sizes come from numbers."""
     def made(op, *arguments):
         return lambda: op(*arguments, device=device)
     least, most = -(1 << 63), (1 << 63) - 1
@@ -98,12 +99,12 @@ def factories(torch, device):
         yield f"randperm of {count}", made(torch.randperm, count)
 
 
-# PyTorch's own arange divides the least number by -1 and ends the process: only for the device.
+# Not run on the CPU: PyTorch's arange divides the smallest number by -1 and ends the process.
 WORSE_ON_THE_CPU = ((0, -(1 << 63), -1), (-(1 << 63), (1 << 63) - 1, 1))
 
 
 def variants(torch, arguments, with_tensors):
-    """The good arguments, then with one replaced: numbers, lists, perhaps tensors of other sizes."""
+    """The valid arguments, then variants with one number, list or (optionally) tensor replaced."""
     yield arguments
     for i, good in enumerate(arguments):
         if isinstance(good, list):
@@ -119,12 +120,12 @@ def variants(torch, arguments, with_tensors):
 
 
 def outcome(torch, call):
-    """Sizes of the results, or None where it raises."""
+    """Sizes of the results, or None if it raises."""
     try:
         results = call()
         torch.mps.synchronize()
-    except Exception:  # noqa: BLE001 - whatever it is: it is no crash
-        # A failure must not wait for the next call.
+    except Exception:  # noqa: BLE001 - any exception is better than a crash
+        # A failure of a job must not surface in the next call.
         torch.mps.synchronize()
         return None
     return [None if each is None else tuple(each.shape)

@@ -1,4 +1,4 @@
-"""torch.mps.*, torch.accelerator.* and what else a stock Python asks of a device."""
+"""torch.mps.*, torch.accelerator.* and other interfaces of a device in stock PyTorch."""
 import copy
 import io
 import unittest
@@ -96,7 +96,7 @@ class Tensors(unittest.TestCase):
 
 
 class NotThere(unittest.TestCase):
-    """What needs macOS says so."""
+    """Functions that need macOS raise an error that says so."""
 
     def test_signposts(self):
         with self.assertRaisesRegex(NotImplementedError, "macOS's signposts"):

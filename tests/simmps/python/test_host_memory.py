@@ -1,5 +1,6 @@
-"""Host memory that jobs write: who ends it, and when. Each case in a process of its own, since what
-goes wrong is a deadlock or a crash.
+"""Host memory that jobs write: on which thread, and when, it is freed.
+
+Each case runs in its own process, since a failure is a deadlock or a crash.
 """
 import os
 import subprocess
@@ -8,7 +9,7 @@ import unittest
 
 LIMIT_S = 60
 
-# An array of numpy's dies under the interpreter's lock, and the copy is its last user but one.
+# Destroying a numpy array needs the interpreter's lock; the copy is its last user but one.
 BEGIN = """
 import numpy as np
 from simulated_mps import mps, torch

@@ -1,4 +1,4 @@
-"""The rule that reads a version's native_functions.yaml, held against the ops of a macOS build."""
+"""make_fallback_ops.py: its reading of native_functions.yaml, compared with a macOS build."""
 import os
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[3] / "src" / "simmps"
+SOURCE = pathlib.Path(__file__).resolve().parents[3] / "src" / "simmps" / "device"
 sys.path.insert(0, str(SOURCE))
 import make_fallback_ops as table  # noqa: E402
 

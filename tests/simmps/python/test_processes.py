@@ -32,7 +32,7 @@ def use_device(connection):
 
 class Children(unittest.TestCase):
     def test_1_fork_before_first_use(self):
-        # First by its name: the device's thread starts with the first op.
+        # Runs first by its name: the device's thread starts with the first op.
         loader = torch.utils.data.DataLoader(Squares(), batch_size=8, num_workers=2)
         self.assertEqual(sum_on_device(loader), sum(i * i for i in range(32)))
 
@@ -54,7 +54,7 @@ class Children(unittest.TestCase):
         self.assertEqual(child.exitcode, 0)
 
     def end_of_child(self, action):
-        """How a forked child ended that did only this: its exit code, or "hangs"."""
+        """Runs `action` in a forked child; returns its exit code, or "hangs" after 30 s."""
         child = os.fork()
         if child == 0:
             try:
@@ -72,7 +72,7 @@ class Children(unittest.TestCase):
         return "hangs"
 
     def test_4_fork_while_numbers_are_drawn(self):
-        # As DataLoader's workers do first.
+        # The first things that DataLoader's workers do.
         def seed_and_draw():
             torch.manual_seed(7)
             first = torch.rand(3, device=mps)
@@ -93,7 +93,7 @@ class Children(unittest.TestCase):
             assert torch.mps.driver_allocated_memory() <= before - (1100 << 20)
             assert torch.ones(4, device=mps).add(1).sum().item() == 8
 
-        # Freed while jobs are pending that may use it, in a heap of its own.
+        # In its own heap; freed while jobs that may use it are pending.
         del_me = torch.empty(1100 << 20, dtype=torch.uint8, device=mps)
         busy = torch.ones(1500, 1500, device=mps)
         for _ in range(6):
@@ -115,7 +115,7 @@ class Children(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
     def test_7_another_libtorch_is_refused(self):
-        # Loaded without torch: nothing in the process could be a device's host.
+        # Loaded without torch.
         ended = self.run_script("""
             import ctypes, os
             library = ctypes.CDLL(os.environ["HIGHWATER_SIMMPS"])

@@ -1,14 +1,14 @@
-"""Losses on the device against the CPU's, bit for bit: same seed, same thread count, dropout on.
+"""Losses on the device are bit-identical to the CPU's: same seed, same thread count, dropout on.
 
-Run once with the machine's threads and once with OMP_NUM_THREADS=1: the device's thread takes the count
-of its start, and a later torch.set_num_threads() changes the CPU's alone.
+Runs with the machine's thread count and with OMP_NUM_THREADS=1: the device's thread keeps the count that
+it started with, so a later torch.set_num_threads() would change the CPU's only.
 """
 import unittest
 
 from simulated_mps import mps, torch
 from train_classifier import train
 
-# The CPU has a fused attention of its own, the device the math path that is the same on both.
+# Only the CPU has a fused attention; the math path is the same on both.
 torch.backends.cuda.enable_flash_sdp(False)
 
 

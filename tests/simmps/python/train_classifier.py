@@ -1,4 +1,4 @@
-"""A text classifier trained on torch.device("mps"), as on a Mac: an example, and a test's subject.
+"""A text classifier trained on torch.device("mps"), as on a Mac: an example that test_training.py runs.
 
     HIGHWATER_SIMMPS=build/release/lib/libhighwater_simmps.so python train_classifier.py
 """
@@ -21,7 +21,7 @@ class Classifier(nn.Module):
 
 
 def train(device, steps=20, batch=8, length=24, optimizer=torch.optim.AdamW, **options):
-    """The losses of a run from a fixed seed, as exact floats."""
+    """The losses of a run with a fixed seed, as exact floats."""
     torch.manual_seed(7)
     model = Classifier(length=length).to(device)
     texts = torch.randint(200, (steps, batch, length))

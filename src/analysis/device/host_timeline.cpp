@@ -1,0 +1,200 @@
+#include "analysis/device/host_timeline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+using events::Phase;
+
+/// A wait or the CPU part of a fallback, which interrupts the phases.
+struct Overlay {
+  std::int64_t beginNs = 0, endNs = 0;
+  bool isWait = true;
+  bool drains = true;
+  bool readsValues = false;
+};
+
+void addFallbacks(const LiveStore& store, std::vector<Overlay>& overlays) {
+  const SpanIndex& lane = store.fallbackLane();
+  std::int64_t coveredNs = 0;
+  for (std::size_t i = 0; i < lane.size(); ++i) {
+    const Span& span = lane[i];
+    if (i > 0 && span.beginNs < coveredNs) continue;
+    coveredNs = span.endNs;
+    const std::int64_t wait = store.fallbacks()[span.payload].wait_ns();
+    const std::int64_t computeNs =
+        std::min(span.beginNs + std::max<std::int64_t>(wait, 0), span.endNs);
+    overlays.push_back({span.beginNs, computeNs, true, true, true});
+    overlays.push_back({computeNs, span.endNs, false, false, false});
+  }
+}
+
+bool readsValues(events::SyncKind kind) {
+  return kind != events::SyncKind::CopyToDevice && kind != events::SyncKind::Synchronize &&
+         kind != events::SyncKind::EventWait;
+}
+
+/// All overlays in order of time, cut so that none overlaps the one before.
+std::vector<Overlay> overlaysOf(const LiveStore& store) {
+  std::vector<Overlay> all;
+  addFallbacks(store, all);
+  const SpanIndex& lane = store.syncLane();
+  for (std::size_t i = 0; i < lane.size(); ++i) {
+    const events::SyncKind kind = store.syncPoints()[lane[i].payload].kind();
+    all.push_back({lane[i].beginNs, lane[i].endNs, true, kind != events::SyncKind::EventWait,
+                   readsValues(kind)});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Overlay& a, const Overlay& b) { return a.beginNs < b.beginNs; });
+  std::vector<Overlay> disjoint;
+  for (Overlay each : all) {
+    if (!disjoint.empty()) {
+      const std::int64_t from = disjoint.back().endNs;
+      if (each.beginNs < from && each.endNs <= from) continue;
+      each.beginNs = std::max(each.beginNs, from);
+    }
+    disjoint.push_back(each);
+  }
+  return disjoint;
+}
+
+HostWork workIn(Phase phase) {
+  switch (phase) {
+    case Phase::BatchAssembly:
+      return HostWork::BatchAssembly;
+    case Phase::DeviceMove:
+      return HostWork::DeviceMove;
+    case Phase::LossRead:
+      return HostWork::Reading;
+    case Phase::None:
+      return HostWork::InStep;
+    default:
+      return HostWork::Queueing;
+  }
+}
+
+/// Splits the run into phases and the time between them.
+class PhaseLine {
+ public:
+  explicit PhaseLine(const LiveStore& store) : store_(store) {}
+
+  [[nodiscard]] std::vector<HostSpan> make(std::int64_t endNs) {
+    const SpanIndex& steps = store_.steps().lane;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool isLast = i + 1 == steps.size();
+      const std::int64_t nextNs = isLast ? std::max(endNs, steps[i].endNs) : steps[i + 1].beginNs;
+      addStep(steps[i], nextNs);
+      fill(nextNs,
+           isEvaluation(steps[i].endNs, nextNs) ? HostWork::Evaluation : HostWork::BetweenSteps,
+           Phase::None, steps[i].payload);
+    }
+    return std::move(spans_);
+  }
+
+ private:
+  void addStep(const Span& step, std::int64_t nextNs) {
+    if (spans_.empty()) upToNs_ = step.beginNs;
+    const SpanIndex& lane = store_.phaseLane();
+    const std::size_t last = lane.firstFrom(std::min(step.endNs, nextNs));
+    for (std::size_t i = lane.firstFrom(step.beginNs); i < last; ++i) {
+      const Span& phase = lane[i];
+      const auto which = store_.phases()[phase.payload].phase();
+      fill(std::min(phase.beginNs, step.endNs), HostWork::InStep, Phase::None, step.payload);
+      fill(std::min(phase.endNs, step.endNs), workIn(which), which, step.payload);
+    }
+    fill(step.endNs, HostWork::InStep, Phase::None, step.payload);
+  }
+
+  void fill(std::int64_t toNs, HostWork work, Phase phase, std::size_t row) {
+    if (toNs <= upToNs_) return;
+    spans_.push_back({upToNs_, toNs, work, phase, row});
+    upToNs_ = toNs;
+  }
+
+  [[nodiscard]] bool isEvaluation(std::int64_t fromNs, std::int64_t toNs) const {
+    const auto& all = store_.evaluations();
+    const auto first = std::partition_point(
+        all.begin(), all.end(), [=](const auto& each) { return each.time_ns() < fromNs; });
+    return first != all.end() && first->time_ns() <= toNs;
+  }
+
+  const LiveStore& store_;
+  std::vector<HostSpan> spans_;
+  std::int64_t upToNs_ = 0;
+};
+
+}  // namespace
+
+HostTimeline makeHostTimeline(const LiveStore& store) {
+  HostTimeline timeline;
+  if (store.steps().lane.empty()) return timeline;
+  const std::vector<Overlay> overlays = overlaysOf(store);
+  const std::int64_t endNs = overlays.empty() ? 0 : overlays.back().endNs;
+  auto overlay = overlays.begin();
+  for (HostSpan span : PhaseLine(store).make(endNs)) {
+    for (; overlay != overlays.end() && overlay->beginNs < span.endNs; ++overlay) {
+      if (overlay->endNs < span.beginNs) continue;
+      HostSpan before = span;
+      before.endNs = std::max(overlay->beginNs, span.beginNs);
+      if (before.ns() > 0) timeline.work.push_back(before);
+      const std::int64_t upToNs = std::min(overlay->endNs, span.endNs);
+      if (!overlay->isWait) {
+        HostSpan compute = span;
+        compute.beginNs = before.endNs;
+        compute.endNs = upToNs;
+        compute.work = HostWork::Fallback;
+        if (compute.ns() > 0) timeline.work.push_back(compute);
+      }
+      span.beginNs = upToNs;
+      if (overlay->endNs > span.endNs) break;  // the rest interrupts the next span
+    }
+    if (span.ns() > 0) timeline.work.push_back(span);
+  }
+  for (const Overlay& each : overlays) {
+    if (each.drains) timeline.drains.push_back({each.beginNs, each.endNs, each.readsValues});
+  }
+  return timeline;
+}
+
+DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)
+    : steps_(store.steps().records.size()) {
+  const StepColumns& steps = store.steps();
+  for (std::size_t row = 0; row < steps_.size(); ++row) {
+    const events::StepRecord& record = steps.records[row];
+    steps_[row].endNs = record.begin_ns() + record.duration_ns();
+    if (std::isnan(steps.deviceMs[row])) continue;
+    const SpanIndex& lane = store.phaseLane();
+    const bool isLast = row + 1 == steps_.size();
+    const std::size_t last =
+        lane.firstFrom(isLast ? steps_[row].endNs
+                              : std::min(steps_[row].endNs, steps.records[row + 1].begin_ns()));
+    for (std::size_t i = lane.firstFrom(record.begin_ns()); i < last; ++i) {
+      const Span& phase = lane[i];
+      if (store.phases()[phase.payload].phase() != Phase::DeviceMove) continue;
+      const auto drain =
+          std::lower_bound(timeline.drains.begin(), timeline.drains.end(), phase.beginNs,
+                           [](const Drain& each, std::int64_t ns) { return each.beginNs < ns; });
+      if (drain == timeline.drains.end() || drain->endNs > phase.endNs) continue;
+      const auto spanNs = static_cast<std::int64_t>(steps.deviceMs[row] * kNsPerMs);
+      steps_[row].deviceNs = phase.endNs + spanNs;
+    }
+  }
+}
+
+std::optional<std::int64_t> DeviceEnds::of(const Stretch& stretch, const HostSpan& last) const {
+  const Drain& closing = stretch.closing;
+  const Step& step = steps_[last.row];
+  // May lie before the wait: then the host waited for something else, such as a CPU core.
+  if (step.deviceNs >= 0 && closing.beginNs >= step.endNs) {
+    return std::clamp(step.deviceNs, last.endNs, std::max(last.endNs, closing.endNs));
+  }
+  if (closing.ns() > kNearZeroWaitNs) return closing.endNs;
+  if (closing.beginNs - last.endNs <= kNearZeroWaitNs) return last.endNs;
+  return std::nullopt;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/live_store.h"
+
+namespace highwater::analysis {
+
+/// What the host does while it is not waiting for the device. Queueing means that it calls ops,
+/// which the device runs later.
+enum class HostWork : std::uint8_t {
+  BatchAssembly,
+  DeviceMove,
+  Queueing,  ///< in forward, backward or the optimizer's step
+  Reading,   ///< the rest of the loss read besides its waits, usually logging
+  Fallback,  ///< the part of a fallback that runs on the CPU
+  InStep,    ///< in a step, but outside of its phases
+  Evaluation,
+  BetweenSteps
+};
+
+/// A span of time in which the host did one kind of work without waiting for the device. Times are
+/// in ns since the start of the run.
+struct HostSpan {
+  std::int64_t beginNs = 0, endNs = 0;
+  HostWork work = HostWork::InStep;
+  events::Phase phase = events::Phase::None;
+  std::size_t row = 0;  ///< of the step that contains it, or that came before it
+
+  [[nodiscard]] std::int64_t ns() const { return endNs - beginNs; }
+};
+
+/// A wait of the host that ends with an empty device queue. Every blocking copy, read or
+/// synchronize() drains the only queue there is; a wait for an event does not. Times are in ns
+/// since the start of the run.
+struct Drain {
+  std::int64_t beginNs = 0, endNs = 0;
+  bool readsValues = false;  ///< so something was queued before it
+
+  [[nodiscard]] std::int64_t ns() const { return endNs - beginNs; }
+};
+
+/// The host work between two consecutive drains of the device queue. The device is idle at the
+/// beginning of a stretch. Refers to a HostTimeline, which must outlive it.
+struct Stretch {
+  const Drain& opening;
+  const Drain& closing;
+  std::span<const HostSpan> work;  ///< between the drains, in order of time
+};
+
+/// What the host did from the beginning of the first step to the end of the last step or wait. All
+/// threads share one line: the training thread stands still while backward's thread works. Neither
+/// spans nor drains overlap.
+struct HostTimeline {
+  std::vector<HostSpan> work;
+  std::vector<Drain> drains;
+
+  /// Calls f(stretch) for the work between each pair of consecutive drains, in order of time.
+  template <typename F>
+  void forEachStretch(F&& f) const {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i + 1 < drains.size(); ++i) {
+      while (next < work.size() && work[next].beginNs < drains[i].endNs) ++next;
+      const std::size_t first = next;
+      while (next < work.size() && work[next].beginNs < drains[i + 1].beginNs) ++next;
+      f(Stretch{drains[i], drains[i + 1], std::span(work).subspan(first, next - first)});
+    }
+  }
+};
+
+/// The longest wait for the device, in ns, that counts as near zero: the queue may have been empty
+/// when it began. Committing an empty command buffer and the notification of its end alone take
+/// some tenths of a millisecond.
+inline constexpr std::int64_t kNearZeroWaitNs = 500'000;
+
+/// Builds the timeline of the host from the phases, waits and fallbacks in the store. Empty for a
+/// run without steps.
+[[nodiscard]] HostTimeline makeHostTimeline(const LiveStore& store);
+
+/// Tells when the device finished the work that was queued in a stretch.
+class DeviceEnds {
+ public:
+  /// Takes the steps and their device spans from the store. `timeline` must be made from the same
+  /// store; neither is kept.
+  DeviceEnds(const LiveStore& store, const HostTimeline& timeline);
+
+  /// Returns the time at which the device finished the work of a stretch, in ns since the start of
+  /// the run. `last` is the last span of the stretch in which the host queued ops. The sources, in
+  /// this order: the step's device span, if the stretch contains the end of the step and the
+  /// batch's move waited; the closing wait, if it was longer than kNearZeroWaitNs or directly
+  /// follows `last`. std::nullopt if neither is available: then the device finished at an unknown
+  /// time after `last`.
+  [[nodiscard]] std::optional<std::int64_t> of(const Stretch& stretch, const HostSpan& last) const;
+
+ private:
+  struct Step {
+    std::int64_t endNs = 0;      ///< of the step on the host
+    std::int64_t deviceNs = -1;  ///< when the device finished the step; -1: unknown
+  };
+  std::vector<Step> steps_;
+};
+
+}  // namespace highwater::analysis

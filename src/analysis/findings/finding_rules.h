@@ -1,0 +1,50 @@
+#pragma once
+
+#include <span>
+
+#include "analysis/findings/findings.h"
+
+/// The rules behind findProblems(): only for the sources of this folder.
+namespace highwater::analysis {
+
+/// The steps that the rules for findings look at: all but the first. Every rule requires at least
+/// kLeastSteps of them.
+struct CheckedSteps {
+  const LiveStore& store;
+  std::size_t firstRow = 0;
+  std::span<const events::StepRecord> records;
+  double medianMs = 0;
+
+  /// Returns the record of step `step` if the time `beginNs` lies in it, else nullptr. This tells
+  /// the events of a step from those of an evaluation, which carry the number of a step but come
+  /// after it.
+  [[nodiscard]] const events::StepRecord* holding(std::uint32_t step, std::int64_t beginNs) const;
+  /// Divides a total in ns by the number of checked steps; the result is in ms.
+  [[nodiscard]] double perStepMs(std::int64_t totalNs) const;
+  /// Makes a finding about all checked steps that costs `costMs` milliseconds per step. Its weight
+  /// is the share of the median step. Texts stay empty.
+  [[nodiscard]] Finding ofTime(FindingKind kind, double costMs) const;
+  /// Makes a finding about all checked steps that costs `costBytes` bytes of memory per step. Its
+  /// weight is the growth after kGrowthHorizonSteps as a share of the memory limit, 0 if the limit
+  /// is unknown. Texts stay empty.
+  [[nodiscard]] Finding ofGrowth(FindingKind kind, double costBytes) const;
+};
+
+/// Adds a finding for each op that falls back to the CPU, and lists the accepted ones apart.
+void findFallbacks(const CheckedSteps& steps, Findings& findings);
+/// Adds findings for unplanned waits for the device and for values that are read for logging in
+/// every step.
+void findSyncPoints(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the device is idle because the host is too slow.
+void findHostBound(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the allocated memory grows from step to step.
+void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if driver memory grows with each new shape of the batch.
+void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if driver memory is close to its limit.
+void findNearLimit(const CheckedSteps& steps, Findings& findings);
+
+/// Writes a cost in milliseconds as text: "52.1 ms a step".
+[[nodiscard]] std::string costText(double ms);
+
+}  // namespace highwater::analysis

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/live_store.h"
+
+namespace highwater::analysis {
+
+/// The kinds of problems that findProblems() can report.
+enum class FindingKind : std::uint8_t {
+  NearLimit,      ///< driver memory is close to the limit of the system or of the allocator
+  Fallback,       ///< an op runs on the CPU, and the user has not accepted that
+  ChattyLogging,  ///< values are read for logging in every step
+  SyncPoint,      ///< any other unplanned wait for the device
+  HostBound,      ///< the device is idle because of the host: batch assembly, queueing, logging
+  MemoryGrowth,   ///< current memory grows from step to step
+  ShapeGrowth,    ///< driver memory grows with each new shape
+};
+/// The name of a kind of finding in JSON and in scenarios: "near_limit".
+[[nodiscard]] std::string_view findingKey(FindingKind kind);
+
+/// A problem of a run: what it costs, and what to do about it.
+struct Finding {
+  FindingKind kind = FindingKind::SyncPoint;
+  std::string title;     ///< what is wrong, in one line
+  std::string evidence;  ///< where and how often
+  std::string advice;    ///< what to do. For a fallback it ends in "accept it"; a caller adds how
+  /// The rank of the finding, 0 to 1: for time its share of a step; for memory the share of the
+  /// limit that is in use or, for growth, would be in use after kGrowthHorizonSteps.
+  double weight = 0;
+  std::optional<double> costMs, costBytes;  ///< per step
+  bool estimate = false;                    ///< not measured directly
+  std::uint32_t firstStep = 0, lastStep = 0;
+  std::uint64_t count = 0;       ///< events; 0 if the finding is not about events
+  std::vector<std::string> ops;  ///< most expensive first
+  std::string where;             ///< phase, module and call site of the most expensive one
+};
+
+/// An op that falls back to the CPU with the user's consent.
+struct AcceptedFallback {
+  std::string op;
+  std::string reason;  ///< the user's, may be empty
+  std::uint64_t count = 0;
+  double costMs = 0;  ///< per step
+};
+
+/// The result of findProblems(): the problems of a run, and the fallbacks that the user has
+/// accepted.
+struct Findings {
+  /// Steps that were analyzed: all but the first, which compiles and allocates. 0 if there are too
+  /// few.
+  std::uint64_t steps = 0;
+  /// The probe recorded only steps and memory (ProbeLevel Off): waits and fallbacks are unknown.
+  bool unobserved = false;
+  std::vector<Finding> found;  ///< largest weight first
+  std::vector<AcceptedFallback> accepted;
+};
+
+// The thresholds of the rules, each with its reason.
+
+/// The fewest steps that give findings, not counting the first step, which differs from the rest.
+inline constexpr std::size_t kLeastSteps = 5;
+/// The least share of a step, 0 to 1, that lost time must have to be a finding: steps vary by as
+/// much anyway.
+inline constexpr double kLeastLostShare = 0.01;
+/// The share of steps, 0 to 1, from which on the loss counts as read in every step.
+inline constexpr double kEveryStepShare = 0.9;
+/// The least share of a step, 0 to 1, that the device must be idle for one reason to make a
+/// finding. Below a fifth, a loader on another thread gains little.
+inline constexpr double kLeastIdleShare = 0.2;
+/// The least step time, in ms, for findings about idle time. In shorter steps a near-zero wait
+/// (kNearZeroWaitNs) may be more than a tenth of the step, so whether the device kept up with the
+/// host is unknown.
+inline constexpr double kLeastIdleStepMs = 5;
+/// The least growth of allocated memory, in bytes per step, that is a finding: 16 MiB in a thousand
+/// steps.
+inline constexpr double kLeastGrowthBytes = 16.0 * 1024;
+/// The least growth of driver memory, in bytes per new shape of the batch, that is a finding. A
+/// compiled graph of one op takes some ten KiB, and a step has hundreds of ops.
+inline constexpr double kLeastShapeGrowthBytes = 256.0 * 1024;
+/// The fewest shapes of the batch that show a trend of driver memory.
+inline constexpr std::size_t kLeastShapes = 8;
+/// The share of the memory limit, 0 to 1, from which on driver memory counts as close to it: one
+/// more shape or another application may then exceed it.
+inline constexpr double kNearLimitShare = 0.9;
+/// The number of steps over which growing memory is extrapolated for the weight of a finding.
+inline constexpr double kGrowthHorizonSteps = 1000;
+
+/// True if the probe is off, by the stream's last report, and no phase was recorded. Then the store
+/// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
+[[nodiscard]] bool isUnobserved(const LiveStore& store);
+
+/// Applies all rules to the run so far and returns what they find. Finds nothing until the run has
+/// kLeastSteps steps after its first. The cost grows with the length of the run.
+[[nodiscard]] Findings findProblems(const LiveStore& store);
+
+}  // namespace highwater::analysis

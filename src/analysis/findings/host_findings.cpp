@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "analysis/device/idle_estimate.h"
+#include "analysis/findings/finding_rules.h"
+#include "analysis/statistics.h"
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+/// The share of the idle time that a cause needs to be named.
+constexpr double kLeastCauseShare = 0.1;
+
+std::string boundsText(const IdleTime& idle) {
+  return formatMs(idle.probable) + " (" + formatMs(idle.low) + " to " + formatMs(idle.high) + ')';
+}
+
+/// The estimated idle time and its causes; empty if unknown.
+std::string idleText(const IdleSummary& idle) {
+  if (idle.causes.empty() || idle.p50.probable <= 0) return {};
+  std::string text = "; by the waits it is idle for about " + boundsText(idle.p50);
+  for (const CauseOfIdle& each : idle.causes) {
+    if (each.p50.probable < kLeastCauseShare * idle.p50.probable) break;
+    text += ", by " + std::string(idleCauseName(each.cause)) + ' ' + formatMs(each.p50.probable);
+  }
+  return text;
+}
+
+constexpr const char* kBatchAdvice =
+    "prepare the next batch on another thread while the device works, or prepare it once and keep "
+    "it";
+
+/// Batch assembly and idle time of the steps that have a device span.
+struct Assembly {
+  std::size_t steps = 0;
+  double assemblyMs = 0, idleMs = 0, gainMs = 0;  ///< medians; the gain is the smaller of both
+};
+
+Assembly assemblyOf(const CheckedSteps& steps) {
+  const LiveStore& store = steps.store;
+  std::map<std::uint32_t, double> assemblyMs;
+  for (const events::PhaseSpan& phase : store.phases()) {
+    if (phase.phase() == events::Phase::BatchAssembly) {
+      assemblyMs[phase.step()] += toMs(phase.duration_ns());
+    }
+  }
+  std::vector<double> assembly, idle, gain;
+  for (std::size_t i = 0; i < steps.records.size(); ++i) {
+    const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
+    if (std::isnan(deviceMs)) continue;
+    const double stepMs = toMs(steps.records[i].duration_ns());
+    assembly.push_back(assemblyMs[steps.records[i].step()]);
+    idle.push_back(std::max(stepMs - deviceMs, 0.0));
+    gain.push_back(std::min(assembly.back(), idle.back()));
+  }
+  return {gain.size(), medianOf(assembly), medianOf(idle), medianOf(gain)};
+}
+
+void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const IdleSummary& idle,
+                     Findings& findings) {
+  const double least = kLeastIdleShare * steps.medianMs;
+  if (assembly.assemblyMs < least || assembly.idleMs < least) return;
+  Finding finding = steps.ofTime(FindingKind::HostBound, assembly.gainMs);
+  finding.estimate = true;
+  finding.where = phaseName(events::Phase::BatchAssembly);
+  finding.title =
+      "Host-bound: the device waits for batch assembly, about " + costText(assembly.gainMs);
+  finding.evidence = "batch assembly takes " + costText(assembly.assemblyMs) +
+                     ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
+                     std::to_string(assembly.steps) +
+                     " steps; an estimate: step time minus device span" + idleText(idle) + ')';
+  finding.advice = kBatchAdvice;
+  findings.found.push_back(std::move(finding));
+}
+
+/// The phase in which the host spends most time queueing, and that time per step.
+struct Queued {
+  events::Phase phase = events::Phase::Forward;
+  double ms = 0;
+};
+
+Queued mostQueuedIn(const CheckedSteps& steps) {
+  std::map<events::Phase, std::int64_t> ns;
+  for (const events::PhaseSpan& each : steps.store.phases()) {
+    const auto phase = each.phase();
+    const bool queues = phase == events::Phase::Forward || phase == events::Phase::Backward ||
+                        phase == events::Phase::OptimizerStep;
+    if (queues && steps.holding(each.step(), each.begin_ns())) ns[phase] += each.duration_ns();
+  }
+  const auto most = std::max_element(
+      ns.begin(), ns.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == ns.end() ? Queued{} : Queued{most->first, steps.perStepMs(most->second)};
+}
+
+/// Title and advice for a cause of idle time.
+struct Words {
+  IdleCause cause;
+  const char *title, *advice;
+};
+constexpr std::array<Words, 5> kWords = {{
+    {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice},
+    {IdleCause::DeviceMove, "the device waits until the batch is moved",
+     "move the batch in one copy, and the next batch while the device is busy (non_blocking)"},
+    {IdleCause::Reading, "the device waits while values are logged",
+     "print and log only every few steps, or on another thread"},
+    {IdleCause::Queueing, "ops are queued more slowly than the device runs them",
+     "give the device more work with each op: a larger batch, fused ops, an optimizer that updates "
+     "all parameters at once (foreach); move other work of the host out of the step"},
+    {IdleCause::BetweenSteps, "the device waits for work of the host between steps",
+     "prepare the next batch on another thread; log and save only every few steps"},
+}};
+
+std::string whereOf(IdleCause cause, const Queued& queued) {
+  switch (cause) {
+    case IdleCause::BatchAssembly:
+      return std::string(phaseName(events::Phase::BatchAssembly));
+    case IdleCause::DeviceMove:
+      return std::string(phaseName(events::Phase::DeviceMove));
+    case IdleCause::Reading:
+      return std::string(phaseName(events::Phase::LossRead));
+    case IdleCause::Queueing:
+      return queued.ms > 0 ? std::string(phaseName(queued.phase)) : std::string();
+    default:
+      return std::string(idleCauseName(cause));
+  }
+}
+
+std::string basisText(std::size_t steps) {
+  return " (medians of " + std::to_string(steps) + " steps; an estimate)";
+}
+
+/// For queueing only bounds are known.
+std::string queueingText(const CheckedSteps& steps, const IdleTime& idle, std::size_t counted,
+                         const Queued& queued) {
+  std::string text =
+      "when the host began to wait, the device had finished everything: it may have been idle "
+      "for " +
+      formatMs(idle.low) + " to " + formatMs(idle.high) + " a step, of which half is assumed" +
+      basisText(counted);
+  if (queued.ms > 0) {
+    text +=
+        "; most is queued in " + std::string(phaseName(queued.phase)) + ", " + costText(queued.ms);
+  }
+  // Recording makes every op a little slower on the host.
+  return steps.store.ops().empty() ? text : text + "; recording every op slows the host";
+}
+
+void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_t counted,
+                  Findings& findings) {
+  const auto words = std::find_if(kWords.begin(), kWords.end(),
+                                  [&](const Words& each) { return each.cause == idle.cause; });
+  // Fallbacks have findings of their own, and evaluations are no part of a step.
+  if (words == kWords.end()) return;
+  const double costMs = idle.p50.probable;
+  if (costMs < kLeastIdleShare * steps.medianMs) return;
+  const bool queueing = idle.cause == IdleCause::Queueing;
+  const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
+  Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
+  finding.estimate = true;
+  finding.where = whereOf(idle.cause, queued);
+  finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(costMs);
+  finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
+                              : "by the waits the device is idle for about " +
+                                    boundsText(idle.p50) + " a step" + basisText(counted);
+  finding.advice = words->advice;
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void findHostBound(const CheckedSteps& steps, Findings& findings) {
+  if (!steps.store.hasQueue()) return;
+  const Assembly assembly = assemblyOf(steps);
+  const bool spans = assembly.steps >= kLeastSteps;
+  const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
+  // estimateIdle() is slow on a long run: not if it could give no finding.
+  if (steps.medianMs < kLeastIdleStepMs && !assembles) return;
+  const IdleSummary idle = estimateIdle(steps.store);
+  if (spans) addSlowAssembly(steps, assembly, idle, findings);
+  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return;
+  for (const CauseOfIdle& each : idle.causes) {
+    if (spans && each.cause == IdleCause::BatchAssembly)
+      continue;  // addSlowAssembly() uses measurements
+    addIdleCause(steps, each, idle.steps.size(), findings);
+  }
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,114 @@
+#include "cli/command_line_checks.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "core/option_values.h"
+
+namespace highwater::cli {
+namespace {
+
+const CLI::App& commandOf(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : *parsed.front();
+}
+
+bool takesValue(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+/// False where the value may be left out: CLI11 then reports an empty one.
+bool needsValue(const CLI::Option& option) {
+  return option.get_items_expected_min() > 0;
+}
+
+/// What to give for an option: "N: Steps to train".
+std::string valueHelp(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return (type.empty() ? option.get_name() : type) + ": " + option.get_description();
+}
+
+bool isRepeated(const CLI::Option& option) {
+  return takesValue(option) && option.count() > 1 &&
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+}
+
+std::string repeatedText(const CLI::Option& option) {
+  std::string values;
+  for (const std::string& each : option.results()) {
+    values += (values.empty() ? "" : " and ") + ("\"" + each + "\"");
+  }
+  return option.get_name() + " is given " + std::to_string(option.count()) + " times, with " +
+         values + "; give it once";
+}
+
+/// The option that a message of CLI11 begins with; nullptr: none.
+const CLI::Option* namedFirst(const CLI::App& app, const std::string& message) {
+  return app.get_option_no_throw(message.substr(0, message.find(':')));
+}
+
+std::vector<std::string> namesOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : app.get_options()) {
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// "; did you mean --steps?" for the first unknown word that resembles an option; empty: none does.
+std::string suggestion(const CLI::App& command) {
+  for (const std::string& word : command.remaining()) {
+    if (!word.starts_with("--")) continue;
+    const auto near = nearestWords(word.substr(0, word.find('=')), namesOf(command));
+    if (!near.empty()) return "; did you mean " + alternatives(near) + "?";
+  }
+  return {};
+}
+
+}  // namespace
+
+void refuseValuesOfFlags(CLI::App& app) {
+  for (CLI::Option* each : app.get_options()) {
+    if (!takesValue(*each)) each->disable_flag_override();
+  }
+  for (CLI::App* each : app.get_subcommands({})) refuseValuesOfFlags(*each);
+}
+
+Result<void> checkPlausible(const CLI::App& app) {
+  const CLI::App& command = commandOf(app);
+  for (const CLI::Option* each : command.get_options()) {
+    const auto& values = each->results();
+    if (!needsValue(*each) || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return refusedValue(each->get_name(), "", valueHelp(*each));
+  }
+  if (&command == &app) return {};
+  for (const CLI::Option* each : app.get_options()) {
+    if (each->count() == 0) continue;
+    return usageError(each->get_name() + " stands before " + command.get_name() +
+                      ", which does not see it there; give the command first");
+  }
+  return {};
+}
+
+std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
+  const CLI::App& command = commandOf(app);
+  for (const CLI::Option* each : command.get_options()) {
+    if (isRepeated(*each)) return repeatedText(*each);
+  }
+  const std::string message = wrong.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {
+    const CLI::Option* option = namedFirst(command, message);
+    if (option != nullptr && takesValue(*option) && option->count() == 0) {
+      return option->get_name() + " has no value; give " + valueHelp(*option);
+    }
+    if (message.find("flag override") != std::string::npos) {
+      return "--" + message.substr(0, message.find(' ')) +
+             " takes no value; give it alone, or leave it out";
+    }
+  }
+  const std::string listed =
+      &command == &app ? "'highwater --help' lists commands and options"
+                       : "'highwater " + command.get_name() + " --help' lists its options";
+  return message + suggestion(command) + "; " + listed;
+}
+
+}  // namespace highwater::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "core/result.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace highwater::cli {
+
+/// Makes `app` and its commands refuse a value given to a flag, as in "--force=false".
+void refuseValuesOfFlags(CLI::App& app);
+
+/// Refuses input that CLI11 accepts but is surely a mistake: an option with an empty value, which
+/// would count as absent, and an option before the command, which the command would not see. Fails
+/// with kUsage; the message names the option.
+[[nodiscard]] Result<void> checkPlausible(const CLI::App& app);
+
+/// The message for a command line that CLI11 refused, and what to do. Replaces CLI11's own message
+/// for options that are given twice, lack a value, or are misspelled.
+[[nodiscard]] std::string problemText(const CLI::App& app, const CLI::ParseError& wrong);
+
+}  // namespace highwater::cli

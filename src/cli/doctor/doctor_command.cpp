@@ -1,0 +1,111 @@
+#include "cli/doctor/doctor_command.h"
+
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QSaveFile>
+
+#include "cli/doctor/doctor_report.h"
+#include "cli/doctor/dry_check_command.h"
+#include "cli/doctor/self_test_command.h"
+#include "cli/sim_options.h"
+#include "cli/terminal.h"
+#include "core/exit_codes.h"
+#include "session/describe_worker.h"
+#include "session/option_names.h"
+
+namespace highwater::cli {
+
+namespace {
+
+Error notWritten(const QSaveFile& file) {
+  return failure(file.fileName().toStdString() + " cannot be written: " +
+                 file.errorString().toStdString() + "; name another file after --json");
+}
+
+/// Allows to overwrite an earlier answer, but not a recording that was named by mistake. kExists.
+Result<void> checkReplaced(const QString& path) {
+  const QFileInfo info(path);
+  // QSaveFile would replace a device by a file.
+  if (info.exists() && !info.isFile()) {
+    return failure(path.toStdString() + " is not a regular file; name another file after --json");
+  }
+  QFile old(path);
+  if (!info.exists() || !old.open(QIODevice::ReadOnly)) return {};
+  const QByteArray begin = old.read(1);
+  if (begin.isEmpty() || begin == "{") return {};
+  return Error{ErrorCode::kExists, path.toStdString() +
+                                       " exists and is not JSON, so it is not overwritten; "
+                                       "name another file after --json"};
+}
+
+/// Checks that the file can be written, before the answer, which may take minutes. Does not change
+/// the file.
+Result<void> checkJsonFile(const DoctorOptions& options) {
+  if (!options.json || options.json == "-") return {};
+  const QString path = QString::fromStdString(*options.json);
+  if (auto replaced = checkReplaced(path); !replaced) return replaced;
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
+  file.cancelWriting();
+  return {};
+}
+
+int describeMachine(const DoctorOptions& options) {
+  const auto program = session::findWorker();
+  const Diagnosis diagnosis{program ? *program : QString(), describedWorker(options.launch),
+                            readSystemFacts(), options.launch.environment};
+  const Result<void> printed = printAnswer(options, doctorJson(diagnosis), doctorText(diagnosis));
+  if (!printed) {
+    printError(printed.error().message);
+    return kExitFailed;
+  }
+  if (diagnosis.worker) return kExitDone;
+  printError(diagnosis.worker.error().message);
+  return diagnosis.worker.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+}
+
+}  // namespace
+
+Result<Hello> describedWorker(const session::LaunchOptions& launch) {
+  auto hello = session::describeWorker(launch);
+  if (hello) return hello;
+  return Error{hello.error().code,
+               session::withOptionNames(hello.error().message, launch.environment)};
+}
+
+int runDoctor(const DoctorOptions& options) {
+  if (auto writable = checkJsonFile(options); !writable) {
+    printError(writable.error().message);
+    return kExitFailed;
+  }
+  switch (options.question) {
+    case DoctorOptions::Question::kWorkload:
+      return runDryCheck(options);
+    case DoctorOptions::Question::kSelfTest:
+      return runSelfTest(options);
+    case DoctorOptions::Question::kMachine:
+      return describeMachine(options);
+  }
+  return kExitFailed;
+}
+
+Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,
+                         const std::string& text) {
+  const QByteArray bytes = QJsonDocument(json).toJson(QJsonDocument::Indented);
+  if (options.json == "-") {
+    print(bytes.toStdString());
+    return {};
+  }
+  print(text);
+  if (!options.json) return {};
+  QSaveFile file(QString::fromStdString(*options.json));
+  // commit() alone may not notice that the disk is full.
+  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
+      file.commit()) {
+    return {};
+  }
+  return notWritten(file);
+}
+
+}  // namespace highwater::cli

@@ -1,0 +1,36 @@
+#include "cli/export_command.h"
+
+#include <QApplication>
+
+#include "cli/terminal.h"
+#include "core/exit_codes.h"
+#include "session/recording_loader.h"
+#include "window/window_picture.h"
+
+namespace highwater::cli {
+namespace {
+
+/// Hides Qt's warnings about what the offscreen platform cannot do.
+void showOnlyTrouble(QtMsgType type, const QMessageLogContext&, const QString& message) {
+  if (type == QtCriticalMsg || type == QtFatalMsg) printError(message.toStdString());
+}
+
+}  // namespace
+
+int runExport(const ExportOptions& options, int argc, char** argv) {
+  qInstallMessageHandler(showOnlyTrouble);
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QApplication application(argc, argv);
+  const auto drawn = window::exportWindowPicture(options.recording, options.image,
+                                                 {.size = options.size, .dark = options.dark});
+  if (!drawn) {
+    printError(drawn.error().message);
+    return drawn.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+  }
+  // The picture of a damaged recording is drawn, but as in `report` it is a failure.
+  if (drawn->damage.empty()) return kExitDone;
+  printError(session::damageText(options.recording, *drawn));
+  return kExitFailed;
+}
+
+}  // namespace highwater::cli

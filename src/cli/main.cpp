@@ -1,0 +1,79 @@
+#include <QCoreApplication>
+#include <clocale>
+#include <cstdio>
+
+#include "cli/accept_command.h"
+#include "cli/doctor/doctor_command.h"
+#include "cli/export_command.h"
+#include "cli/options.h"
+#include "cli/record_command.h"
+#include "cli/report_command.h"
+#include "cli/terminal.h"
+#include "cli/window_command.h"
+#include "core/exit_codes.h"
+#include "core/version.h"
+
+namespace {
+
+using namespace highwater;
+using namespace highwater::cli;
+
+int run(const RecordOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runRecord(options);
+}
+
+int run(const ReportOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runReport(options);
+}
+
+int run(const AcceptOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runAccept(options);
+}
+
+int run(const DoctorOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runDoctor(options);
+}
+
+int run(const ExportOptions& options, int argc, char** argv) {
+  return runExport(options, argc, argv);
+}
+
+int run(const WindowOptions& options, int argc, char** argv) {
+  return runWindow(options, argc, argv);
+}
+
+/// Qt adopts the user's locale. Files and JSON must not get its decimal comma.
+void useDecimalPoint() {
+  std::setlocale(LC_NUMERIC, "C");
+}
+
+}  // namespace
+
+Q_COREAPP_STARTUP_FUNCTION(useDecimalPoint)
+
+int main(int argc, char** argv) {
+  const auto parsed = parseCommandLine(argc, argv);
+  if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
+    if (early->exitCode == kExitDone) {
+      print(early->text);
+    } else {
+      printError(early->text);
+    }
+    return early->exitCode;
+  }
+  QCoreApplication::setOrganizationName(QStringLiteral("Highwater"));
+  QCoreApplication::setOrganizationDomain(QStringLiteral("highwater.github.io"));
+  QCoreApplication::setApplicationName(QStringLiteral("highwater"));
+  QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
+  const int code = std::visit([&](const auto& options) { return run(options, argc, argv); },
+                              std::get<Invocation>(parsed));
+  if (code == kExitDone && std::ferror(stdout) != 0) {
+    printError("the standard output could not be written to completely");
+    return kExitFailed;
+  }
+  return code;
+}

@@ -1,0 +1,319 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "cli/command_line_checks.h"
+#include "cli/run_options.h"
+#include "core/exit_codes.h"
+#include "core/option_values.h"
+#include "core/run_limits.h"
+#include "core/scenarios.h"
+#include "core/version.h"
+#include "session/fallback_acceptance.h"
+
+namespace highwater::cli {
+namespace {
+
+constexpr std::uint32_t kDefaultSteps = 200;
+constexpr int kLeastPictureWidth = 800;
+constexpr int kLeastPictureHeight = 600;
+constexpr int kMostPicture = 16'384;
+
+Result<QSize> readSize(const std::string& text) {
+  const auto cross = text.find('x');
+  if (cross == std::string::npos) {
+    return refusedValue("--size", text, "WIDTHxHEIGHT, for example 1600x1000");
+  }
+  auto width =
+      parseWhole("the width of --size", text.substr(0, cross), kLeastPictureWidth, kMostPicture);
+  if (!width) return width.error();
+  auto height =
+      parseWhole("the height of --size", text.substr(cross + 1), kLeastPictureHeight, kMostPicture);
+  if (!height) return height.error();
+  return QSize(*width, *height);
+}
+
+/// The command line: CLI11 fills the text members, readInvocation() checks and converts them.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.name("highwater");
+    app_.set_version_flag("--version", std::string("highwater ") + kVersion);
+    app_.add_option("FILE", window_.recording, "A recording to open in the window")->type_name("");
+    addRunOptions(app_, runTexts_);
+    app_.add_flag("--run", window_.startAtOnce, "Start training as soon as the window is open");
+    app_.footer(
+        "Without a command the window opens, empty or with FILE. Exit codes: 0 done, 1 failed,\n"
+        "2 wrong usage, 3 the run ended early. 'highwater COMMAND --help' lists its options.");
+    app_.require_subcommand(0, 1);
+    addRecord();
+    addReport();
+    addAccept();
+    addExport();
+    addDoctor();
+    refuseValuesOfFlags(app_);
+  }
+
+  std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& asked) {
+      std::ostringstream text;
+      app_.exit(asked, text, text);
+      return EarlyExit{kExitDone, text.str()};
+    } catch (const CLI::ParseError& wrong) {
+      return EarlyExit{kExitUsage, problemText(app_, wrong)};
+    }
+    if (auto given = checkPlausible(app_); !given)
+      return EarlyExit{kExitUsage, given.error().message};
+    auto read = readInvocation();
+    if (!read) return EarlyExit{kExitUsage, read.error().message};
+    return std::move(*read);
+  }
+
+ private:
+  void addRecord() {
+    record_ = app_.add_subcommand("record", "Train and record, without a window");
+    addRunOptions(*record_, recordTexts_);
+    recordTexts_.steps = std::to_string(kDefaultSteps);
+    record_
+        ->add_option("--steps", recordTexts_.steps,
+                     "Steps to train, 1 to " + std::to_string(kMostRunSteps) +
+                         "; a scenario has its own default")
+        ->type_name("N")
+        ->capture_default_str();
+    record_
+        ->add_option(
+            "--set", recordTexts_.set,
+            "Change knobs (batch, seq, loss-every) at a step, for example 20:batch=32,seq=128; "
+            "may be repeated")
+        ->type_name("STEP:KNOB=VALUE")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    record_->add_option("-o,--output", recordOptions_.output, "The recording to write")
+        ->type_name("FILE")
+        ->required();
+    record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
+    record_
+        ->add_option("--accept-fallback", acceptedTexts_,
+                     "Accept the fallback of an op, with the reason; may be repeated")
+        ->type_name("OP=REASON")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    record_->add_flag(
+        "--end-stalled", recordOptions_.endStalled,
+        "End the run and keep its recording when the training has been inside one op for "
+        "$HIGHWATER_HANG_TIMEOUT_MS (default 10000)");
+  }
+
+  void addAccept() {
+    accept_ = app_.add_subcommand(
+        "accept", "Accept a fallback of a recording, so that it is no longer a finding");
+    accept_->add_option("FILE", acceptOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    accept_->add_option("--fallback", acceptedOp_, "The op, named as in the report")
+        ->type_name("OP")
+        ->required();
+    auto* reason = accept_
+                       ->add_option("--reason", acceptedReason_,
+                                    "Why it may run on the CPU; kept in the recording")
+                       ->type_name("TEXT");
+    accept_
+        ->add_flag("--withdraw", withdraws_,
+                   "Withdraw an acceptance: the fallback is a finding again")
+        ->excludes(reason);
+  }
+
+  void addReport() {
+    report_ = app_.add_subcommand("report", "Summarise a recording");
+    report_->add_option("FILE", reportOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    report_->add_flag("--json", reportOptions_.json, "Print one JSON object instead of text");
+  }
+
+  void addExport() {
+    export_ = app_.add_subcommand("export", "Draw the window with a recording as a picture");
+    export_->add_option("FILE", exportOptions_.recording, "The recording")
+        ->type_name("")
+        ->required();
+    export_
+        ->add_option("--to", exportOptions_.image, "The picture file to write, for example out.png")
+        ->type_name("FILE")
+        ->required();
+    export_->add_option("--size", sizeText_, "Size of the picture in pixels")
+        ->type_name("WIDTHxHEIGHT")
+        ->capture_default_str();
+    export_->add_option("--theme", themeText_, "dark or light")
+        ->type_name("NAME")
+        ->capture_default_str();
+  }
+
+  void addDoctor() {
+    doctor_ = app_.add_subcommand("doctor",
+                                  "Show what this machine offers and which device would be used");
+    doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
+        ->type_name("NAME")
+        ->capture_default_str();
+    doctor_
+        ->add_option(
+            "--json", doctorJson_,
+            "Write one JSON object to FILE; without FILE or for -, print it instead of the text")
+        ->type_name("[FILE]")
+        ->expected(0, 1);
+    addWorkloadQuestion();
+    doctor_
+        ->add_option(
+            "--selftest", selfTest_,
+            "Check the probe's assumptions on the device, in two minutes at most: all checks, or "
+            "those named")
+        ->type_name("[CHECK,...]")
+        ->expected(0, 1)
+        ->excludes("--workload");
+    doctorTexts_.sim.addTo(*doctor_);
+    doctor_->footer(
+        "--workload runs two steps on the CPU and looks up which of their ops the device has. "
+        "Exit\n"
+        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed\n"
+        "or the worker gave no answer, 2 wrong usage.");
+  }
+
+  void addWorkloadQuestion() {
+    doctor_
+        ->add_option("--workload", doctorWorkload_,
+                     "List the ops of a training step that would fall back or fail on mps")
+        ->type_name("[NAME]")
+        ->expected(0, 1);
+    const auto add = [this](const char* name, std::string& text, const std::string& help,
+                            const char* type) {
+      doctor_->add_option(name, text, help)
+          ->type_name(type)
+          ->needs("--workload")
+          ->group("With --workload");
+    };
+    add("--scenario", doctorTexts_.scenario, "A training program: " + scenarioNames(), "NAME");
+    add("--preset", doctorTexts_.preset, "Size of the model: small or base", "NAME");
+    add("--data", doctorTexts_.data, "CSV file with the columns text and label", "FILE");
+    add("--batch", doctorTexts_.batch, batchHelp(), "N");
+    add("--seq", doctorTexts_.seq, lengthHelp(), "N");
+    add("--dtype", doctorTexts_.dtype, "Type of the weights, for example float32", "TYPE");
+    add("--seed", doctorTexts_.seed, "Seed of the random numbers", "N");
+  }
+
+  /// The value of an option that may have none, for which CLI11 then reports "true".
+  static std::string valueOf(const std::string& text) { return text == "true" ? "" : text; }
+
+  Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
+    DoctorOptions options;
+    options.launch = launch;
+    const auto workload = valueOf(doctorWorkload_);
+    if (!workload.empty()) options.launch.workload = QString::fromStdString(workload);
+    if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
+    if (doctor_->count("--selftest") > 0) {
+      options.question = DoctorOptions::Question::kSelfTest;
+      const std::string checks = valueOf(selfTest_);
+      options.checks = QString::fromStdString(checks).split(u',', Qt::SkipEmptyParts);
+      if (options.checks.isEmpty() && !checks.empty()) {
+        return refusedValue("--selftest", checks, "names of checks, or nothing for all of them");
+      }
+    }
+    if (doctor_->count("--json") > 0) {
+      options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
+    }
+    const bool asksDevice = options.question != DoctorOptions::Question::kMachine;
+    if (asksDevice && launch.device == QLatin1String("cpu")) {
+      return usageError("--workload and --selftest are about mps; give --device mps, sim or auto");
+    }
+    return options;
+  }
+
+  Result<Invocation> readInvocation() {
+    const RunTexts& texts = record_->parsed()   ? recordTexts_
+                            : doctor_->parsed() ? doctorTexts_
+                                                : runTexts_;
+    useStepsOfScenario();
+    auto launch = readRunOptions(texts);
+    if (!launch) return launch.error();
+    if (record_->parsed()) {
+      recordOptions_.launch = *launch;
+      for (const std::string& text : acceptedTexts_) {
+        auto acceptance = session::parseAcceptance(text);
+        if (!acceptance) return acceptance.error();
+        recordOptions_.launch.acceptedOps << QString::fromStdString(acceptance->op);
+        recordOptions_.accepted.push_back(std::move(*acceptance));
+      }
+      return Invocation(recordOptions_);
+    }
+    if (report_->parsed()) return Invocation(reportOptions_);
+    if (accept_->parsed()) {
+      if (!withdraws_ && acceptedReason_.empty()) {
+        return usageError(
+            "accept needs --reason TEXT, which is kept in the recording, or --withdraw");
+      }
+      auto acceptance = withdraws_ ? session::makeWithdrawal(acceptedOp_)
+                                   : session::makeAcceptance(acceptedOp_, acceptedReason_);
+      if (!acceptance) return acceptance.error();
+      acceptOptions_.acceptance = std::move(*acceptance);
+      return Invocation(acceptOptions_);
+    }
+    if (export_->parsed()) {
+      auto size = readSize(sizeText_);
+      if (!size) return size.error();
+      constexpr std::string_view kThemes[] = {"dark", "light"};
+      if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
+      exportOptions_.size = *size;
+      exportOptions_.dark = themeText_ == "dark";
+      return Invocation(exportOptions_);
+    }
+    if (doctor_->parsed()) {
+      auto options = readDoctor(*launch);
+      if (!options) return options.error();
+      return Invocation(*options);
+    }
+    if (window_.startAtOnce && !window_.recording.empty()) {
+      return usageError("--run starts training, but " + window_.recording +
+                        " is a recording to open; give only one of them");
+    }
+    window_.launch = *launch;
+    return Invocation(window_);
+  }
+
+  /// `record` shows progress and needs the number of steps. The worker reads the rest of a
+  /// scenario.
+  void useStepsOfScenario() {
+    const auto scenario = findScenario(recordTexts_.scenario);
+    if (!scenario || record_->count("--steps") > 0) return;
+    recordTexts_.steps = std::to_string((*scenario)->steps);
+  }
+
+  CLI::App app_{"Profiler and memory monitor for PyTorch training on MPS"};
+  CLI::App* record_ = nullptr;
+  CLI::App* report_ = nullptr;
+  CLI::App* accept_ = nullptr;
+  CLI::App* export_ = nullptr;
+  CLI::App* doctor_ = nullptr;
+  RunTexts runTexts_, recordTexts_, doctorTexts_;
+  WindowOptions window_;
+  RecordOptions recordOptions_;
+  ReportOptions reportOptions_;
+  AcceptOptions acceptOptions_;
+  std::string doctorJson_, doctorWorkload_, selfTest_;
+  std::string acceptedOp_, acceptedReason_;
+  bool withdraws_ = false;
+  std::vector<std::string> acceptedTexts_;
+  ExportOptions exportOptions_;
+  std::string sizeText_ = "1600x1000";
+  std::string themeText_ = "dark";
+};
+
+}  // namespace
+
+std::variant<Invocation, EarlyExit> parseCommandLine(int argc, const char* const* argv) {
+  return CommandLine().parse(argc, argv);
+}
+
+}  // namespace highwater::cli

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "session/session.h"
+
+namespace highwater::cli {
+
+/// Options of `highwater` without a command, which opens the window.
+struct WindowOptions {
+  session::LaunchOptions launch;
+  std::string recording;     ///< empty: none
+  bool startAtOnce = false;  ///< start training as soon as the window is open
+};
+
+/// Options of `highwater record`.
+struct RecordOptions {
+  session::LaunchOptions launch;
+  std::string output;
+  bool force = false;
+  bool endStalled = false;  ///< end the run when the training stalls
+  std::vector<FallbackAcceptance> accepted;
+};
+
+/// Options of `highwater report`.
+struct ReportOptions {
+  std::string recording;
+  bool json = false;
+};
+
+/// Options of `highwater accept`.
+struct AcceptOptions {
+  std::string recording;
+  FallbackAcceptance acceptance;
+};
+
+/// Options of `highwater export`.
+struct ExportOptions {
+  std::string recording;
+  std::string image;
+  QSize size{1600, 1000};
+  bool dark = true;
+};
+
+/// Options of `highwater doctor`.
+struct DoctorOptions {
+  /// What the doctor examines.
+  enum class Question {
+    kMachine,   ///< device, versions, limits and environment of this machine
+    kWorkload,  ///< which ops of a workload would not run on mps
+    kSelfTest,  ///< whether the probe's assumptions about the device hold
+  };
+  Question question = Question::kMachine;
+  session::LaunchOptions launch;
+  QStringList checks;               ///< ids of self-test checks, or their prefixes; empty: all
+  std::optional<std::string> json;  ///< write JSON to this file; "-": to stdout
+};
+
+/// Result of a valid command line: its command, as the type of its options.
+using Invocation = std::variant<WindowOptions, RecordOptions, ReportOptions, ExportOptions,
+                                DoctorOptions, AcceptOptions>;
+
+/// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
+/// is wrong.
+struct EarlyExit {
+  int exitCode = 0;
+  std::string text;
+};
+
+/// Reads a command line and checks every option. Returns an EarlyExit if there is no command to
+/// run. The worker checks the rest: the contents of a data file, and values whose range depends on
+/// the device.
+[[nodiscard]] std::variant<Invocation, EarlyExit> parseCommandLine(int argc,
+                                                                   const char* const* argv);
+
+}  // namespace highwater::cli

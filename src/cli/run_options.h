@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/sim_options.h"
+#include "core/result.h"
+#include "session/session.h"
+
+namespace CLI {
+class App;
+}
+
+namespace highwater::cli {
+
+/// The options of a run as given. readRunOptions() converts them, because CLI11's errors about
+/// numbers name neither the range nor a remedy.
+struct RunTexts {
+  std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
+  std::string steps, batch, seq, lossEvery, seed, samplingHz, level, scenario;
+  std::vector<std::string> set;
+  SimOptions sim;
+};
+
+/// The help text of --batch, with its range.
+[[nodiscard]] std::string batchHelp();
+/// The help text of --seq, with its range.
+[[nodiscard]] std::string lengthHelp();
+
+/// Adds the options of a run to `app`; parsing fills `texts`.
+void addRunOptions(CLI::App& app, RunTexts& texts);
+
+/// Checks and converts the options. Fails with kUsage; the message names the option and what it
+/// allows.
+[[nodiscard]] Result<session::LaunchOptions> readRunOptions(const RunTexts& texts);
+
+}  // namespace highwater::cli

@@ -1,0 +1,68 @@
+#include "cli/sim_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace highwater::cli {
+namespace {
+
+#ifdef __APPLE__
+constexpr bool kCanSimulate = false;
+#else
+constexpr bool kCanSimulate = true;
+#endif
+
+bool isFlag(const SimKnob& knob) {
+  return *knob.metavar == '\0';
+}
+
+Result<void> checkDevice(const SimKnob& knob, const std::string& device) {
+  const std::string name = knob.option;
+  if (knob.scope == SimKnob::Scope::PyTorch) {
+    if (device != "cpu") return {};
+    return usageError(name + " is for MPS; leave it out for --device cpu");
+  }
+  if (!kCanSimulate) {
+    return usageError(name + " is for the simulated device, which does not exist on macOS");
+  }
+  if (device == "sim" || device == "auto") return {};
+  return usageError(name + " is for the simulated device; leave it out for --device " + device);
+}
+
+}  // namespace
+
+void SimOptions::addTo(CLI::App& app) {
+  for (std::size_t i = 0; i < kSimKnobs.size(); ++i) {
+    const SimKnob& knob = kSimKnobs[i];
+    if (*knob.option == '\0') continue;
+    Entry& entry = entries_[i];
+    const bool simulated = knob.scope == SimKnob::Scope::Simulated;
+    const std::string help = std::string(knob.help) + " (default " + knob.defaultValue + ")";
+    if (isFlag(knob)) {
+      entry.text = "1";
+      entry.option = app.add_flag(knob.option, help)->disable_flag_override();
+    } else {
+      entry.option = app.add_option(knob.option, entry.text, help)->type_name(knob.metavar);
+    }
+    entry.option->group(simulated ? "Simulated device" : "MPS, real or simulated");
+  }
+}
+
+Result<QStringList> SimOptions::environment(const std::string& device) const {
+  QStringList variables;
+  for (std::size_t i = 0; i < kSimKnobs.size(); ++i) {
+    const SimKnob& knob = kSimKnobs[i];
+    const Entry& entry = entries_[i];
+    if (!entry.option || entry.option->count() == 0) continue;
+    if (auto fits = checkDevice(knob, device); !fits) return fits.error();
+    // The device treats an empty variable as unset.
+    if (entry.text.empty()) {
+      return usageError(std::string(knob.option) + " is \"\"; give " + knob.metavar + ": " +
+                        knob.help);
+    }
+    variables << QString::fromUtf8(knob.variable) + u'=' + QString::fromStdString(entry.text);
+  }
+  return variables;
+}
+
+}  // namespace highwater::cli

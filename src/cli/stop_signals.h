@@ -1,0 +1,29 @@
+#pragma once
+
+#include <QObject>
+#include <QSocketNotifier>
+#include <memory>
+
+namespace highwater::cli {
+
+/// Turns SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) into a Qt signal while it exists.
+/// At most one instance in a process.
+class StopSignals final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit StopSignals(QObject* parent = nullptr);
+  ~StopSignals() override;
+
+ signals:
+  /// Emitted for each SIGINT, SIGTERM or SIGHUP; `count` numbers them from 1.
+  void stopRequested(int count);
+
+ private:
+  void readOne();
+
+  std::unique_ptr<QSocketNotifier> notifier_;
+  int count_ = 0;
+};
+
+}  // namespace highwater::cli

@@ -1,0 +1,43 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/plain_text.h"
+
+namespace highwater::cli {
+
+Terminal terminalOf(std::FILE* stream) {
+  Terminal terminal;
+  const int fd = ::fileno(stream);
+  const char* kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && std::strcmp(kind, "dumb") == 0;
+  terminal.interactive = ::isatty(fd) == 1 && !dumb;
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
+  const char* noColor = std::getenv("NO_COLOR");
+  terminal.color = terminal.interactive && (noColor == nullptr || *noColor == '\0');
+  return terminal;
+}
+
+void printError(std::string_view message) {
+  // A message may quote a damaged file: only its line feeds are trusted.
+  std::string text = "highwater: ";
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    text += plainText(message.substr(begin, end - begin)) + '\n';
+    begin = end + 1;
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace highwater::cli

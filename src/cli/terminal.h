@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace highwater::cli {
+
+/// The properties of the terminal that a stream leads to.
+struct Terminal {
+  bool interactive = false;  ///< a terminal that can redraw a line
+  int columns = 80;
+  bool color = false;  ///< interactive, and $NO_COLOR is not set
+};
+
+/// Finds out whether `stream` (stdout or stderr) is a terminal, and its width in columns.
+[[nodiscard]] Terminal terminalOf(std::FILE* stream);
+
+/// Prints "highwater: message" to stderr. Control characters other than line feeds are escaped.
+void printError(std::string_view message);
+
+/// Prints text to stdout and flushes it, so that a reader of a pipe sees it at once. An error shows
+/// in std::ferror(stdout).
+void print(std::string_view text);
+
+}  // namespace highwater::cli

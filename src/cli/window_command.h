@@ -1,0 +1,11 @@
+#pragma once
+
+#include "cli/options.h"
+
+namespace highwater::cli {
+
+/// Runs `highwater [FILE]`: opens the window and blocks until it is closed. Returns the exit code:
+/// kExitUsage if FILE does not exist, kExitFailed if there is no display or FILE cannot be opened.
+[[nodiscard]] int runWindow(const WindowOptions& options, int argc, char** argv);
+
+}  // namespace highwater::cli

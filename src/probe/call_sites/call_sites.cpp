@@ -1,0 +1,271 @@
+#include "probe/call_sites/call_sites.h"
+
+#include <execinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "core/paths.h"
+#include "probe/call_sites/own_process.h"
+#include "wire/limits.h"
+
+namespace highwater::probe {
+namespace {
+
+/// True for functions of PyTorch and the standard library, which are inlined into a user's program.
+bool isLibraryFunction(std::string_view name) {
+  for (const std::string_view space : {"at::", "c10::", "torch::", "std::", "__gnu_cxx::"}) {
+    if (name.substr(0, space.size()) == space) return true;
+  }
+  return false;
+}
+
+bool beginsWithOneOf(std::string_view name, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [name](const std::string& prefix) {
+    return name.substr(0, prefix.size()) == prefix;
+  });
+}
+
+constexpr const char* kUnknownFunction = "unknown function";
+
+// Bytes that a definition takes in a frame besides its texts: table, offsets, ids, lengths,
+// padding.
+constexpr std::size_t kDefinitionOverheadBytes = 64;
+
+// PyTorch's own libraries, as its packages name them.
+const std::vector<std::string> kTorchLibraries = {"libtorch", "libc10", "_C."};
+const std::vector<std::string> kSystemLibraries = {
+    "libc.",      "libc-",   "libstdc++",   "libgcc_s",   "libm.",     "libpthread",    "ld-linux",
+    "libgomp",    "libomp",  "libiomp",     "libsystem_", "libdyld",   "dyld",          "libc++",
+    "linux-vdso", "libobjc", "libdispatch", "Metal",      "MetalPerf", "CoreFoundation"};
+
+/// Symbolizes with a cache that all runs of the process share: reading the tables of a program and
+/// its libraries takes some hundred milliseconds.
+std::vector<SourcePlace> placesInProcess(const void* returnAddress) {
+  static std::mutex mutex;
+  static const std::unique_ptr<Symbolizer> symbolizer = makeSymbolizer();
+  static std::map<const void*, std::vector<SourcePlace>> known;
+  static std::uint64_t unloaded = 0;  // when `known` was filled
+  const std::lock_guard lock(mutex);
+  if (const std::uint64_t now = unloadedLibraries(); now != unloaded) {
+    known.clear();
+    unloaded = now;
+  }
+  const auto found = known.find(returnAddress);
+  if (found != known.end()) return found->second;
+  return known.emplace(returnAddress, symbolizer->placesOf(returnAddress)).first->second;
+}
+
+// Unwinding takes some hundred nanoseconds a frame. The user's innermost frames are nearly always
+// among the first kUsualFrames. Where PyTorch's own frames (dispatch, autograd, again for each op
+// that calls another) fill those, a second unwinding goes further.
+constexpr std::size_t kUsualFrames = 64;
+constexpr std::size_t kMaxFrames = 256;
+// Cached for a stack that needs the second unwinding. Above every cap of core/ids.h.
+constexpr CallSiteId kLookFurther = UINT32_MAX - 1;
+
+/// Return addresses, innermost first.
+class Stack {
+ public:
+  /// Unwinds the calling thread, up to `limit` frames.
+  [[gnu::noinline]] explicit Stack(std::size_t limit) : limit_(limit) {
+    const int count = ::backtrace(frames_.data(), static_cast<int>(limit));
+    count_ = static_cast<std::size_t>(std::max(count, 0));
+  }
+  [[nodiscard]] std::span<const void* const> frames() const { return {frames_.data(), count_}; }
+  [[nodiscard]] bool isCut() const { return count_ == limit_; }
+  [[nodiscard]] std::uint64_t hash() const {
+    std::uint64_t hash = 0x243F6A8885A308D3u;
+    for (const void* frame : frames()) {
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(frame)) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 29;
+    }
+    return hash;
+  }
+
+ private:
+  std::array<void*, kMaxFrames> frames_;
+  std::size_t limit_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+std::size_t frameBytesOf(const CallSiteDefinition& site) {
+  return site.function.size() + site.file.size() + kDefinitionOverheadBytes;
+}
+
+CallSites::CallSites() : lookUp_(&placesInProcess), unloaded_(unloadedLibraries()) {}
+
+void CallSites::ignoreLibrary(std::string prefix) {
+  const std::lock_guard lock(mutex_);
+  ignored_.push_back(std::move(prefix));
+}
+
+CallSites::Owner CallSites::ownerOf(const void* address) {
+  const LoadedLibrary library = libraryAt(address);
+  if (!library.base) return Owner::kSystem;
+  const auto known = libraries_.find(library.base);
+  if (known != libraries_.end()) return known->second.owner;
+  const std::string_view name = fileNameOf(library.file);
+  Owner owner = Owner::kUser;
+  if (beginsWithOneOf(name, kTorchLibraries)) owner = Owner::kTorch;
+  if (beginsWithOneOf(name, kSystemLibraries) || beginsWithOneOf(name, ignored_)) {
+    owner = Owner::kSystem;
+  }
+  libraries_.emplace(library.base, Library{library.file, owner});
+  return owner;
+}
+
+bool CallSites::areInKnownLibraries(const std::vector<const void*>& frames) const {
+  return std::all_of(frames.begin(), frames.end(), [this](const void* address) {
+    return libraries_.count(libraryAt(address).base) > 0;
+  });
+}
+
+void CallSites::noticeUnloads() {
+  const std::uint64_t unloaded = unloadedLibraries();
+  const std::lock_guard lock(mutex_);
+  if (unloaded == unloaded_) return;
+  unloaded_ = unloaded;
+  const std::size_t gone = std::erase_if(libraries_, [](const auto& known) {
+    const LoadedLibrary now = libraryAt(known.first);
+    return now.base != known.first || now.file != known.second.file;
+  });
+  if (gone == 0) return;
+  std::erase_if(ids_, [this](const auto& known) { return !areInKnownLibraries(known.first); });
+  // These can no longer be symbolized.
+  for (Pending& pending : pending_) {
+    if (!areInKnownLibraries(pending.frames)) pending.frames.clear();
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::vector<const void*> CallSites::usersFrames(std::span<const void* const> stack,
+                                                const void* from) {
+  std::vector<const void*> frames;
+  bool inside = true;  // true in the probe's own frames
+  for (const void* address : stack) {
+    const Owner owner = ownerOf(address);
+    if (inside) {
+      inside = from ? address != from : owner != Owner::kTorch;
+      if (inside || !from) continue;
+    }
+    if (owner != Owner::kUser) continue;
+    frames.push_back(address);
+    if (frames.size() == kLookedAt) break;
+  }
+  return frames;
+}
+
+CallSiteId CallSites::intern(std::span<const void* const> stack, const void* from) {
+  const std::lock_guard lock(mutex_);
+  std::vector<const void*> frames = usersFrames(stack, from);
+  if (frames.empty()) return kNoId;
+  const auto known = ids_.find(frames);
+  if (known != ids_.end()) return known->second;
+  if (next_ >= kMaxCallSites) return kOtherId;
+  const CallSiteId id = next_++;
+  pending_.push_back({id, frames});
+  ids_.emplace(std::move(frames), id);
+  return id;
+}
+
+CallSiteId CallSites::here(const void* from) {
+  return intern(Stack(kUsualFrames).frames(), from);
+}
+
+bool CallSites::hasNew() {
+  const std::lock_guard lock(mutex_);
+  return !pending_.empty();
+}
+
+std::optional<CallSites::Pending> CallSites::nextPending() {
+  const std::lock_guard lock(mutex_);
+  if (pending_.empty()) return std::nullopt;
+  std::optional<Pending> next(std::move(pending_.front()));
+  pending_.pop_front();
+  return next;
+}
+
+bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {
+  std::size_t bytes = 0, counted = out.callSites.size();
+  while (bytes < maxBytes) {
+    const auto pending = nextPending();
+    if (!pending) return false;
+    define(out, *pending);
+    for (; counted < out.callSites.size(); ++counted) bytes += frameBytesOf(out.callSites[counted]);
+  }
+  const std::lock_guard lock(mutex_);
+  return !pending_.empty();
+}
+
+void CallSites::takeNewUnnamed(Definitions& out) {
+  while (const auto pending = nextPending()) {
+    out.callSites.push_back({pending->id, kNoId, kUnknownFunction, {}, 0});
+  }
+}
+
+CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place) {
+  const auto key = std::make_tuple(parent, place.function, place.file, place.line);
+  if (const auto known = nodes_.find(key); known != nodes_.end()) return known->second;
+  CallSiteId id = kNoId;
+  {
+    const std::lock_guard lock(mutex_);
+    if (next_ >= kMaxCallSites) return parent;
+    id = next_++;
+  }
+  nodes_.emplace(key, id);
+  out.callSites.push_back({id, parent, place.function, place.file, place.line});
+  return id;
+}
+
+std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
+  std::vector<SourcePlace> places;
+  for (const void* address : pending.frames) {
+    for (SourcePlace& place : lookUp_(address)) {
+      if (isLibraryFunction(place.function)) continue;
+      place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
+      place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
+      places.push_back(std::move(place));
+      if (places.size() == kKept) return places;
+    }
+  }
+  return places;
+}
+
+void CallSites::define(Definitions& out, const Pending& pending) {
+  std::vector<SourcePlace> places = placesOf(pending);
+  CallSiteId parent = kNoId;
+  while (places.size() > 1) {
+    parent = outerNode(out, parent, places.back());
+    places.pop_back();
+  }
+  const SourcePlace place = places.empty() ? SourcePlace{kUnknownFunction, {}, 0} : places[0];
+  out.callSites.push_back({pending.id, parent, place.function, place.file, place.line});
+}
+
+CallSiteId CallSiteCache::here(const void* from) {
+  if (const std::uint64_t now = sites_.generation(); now != generation_) {
+    ids_.forget();
+    generation_ = now;
+  }
+  const Stack stack(kUsualFrames);
+  const CallSiteId id = ids_.find(stack.hash(), [&] {
+    const CallSiteId found = sites_.intern(stack.frames(), from);
+    return found == kNoId && stack.isCut() ? kLookFurther : found;
+  });
+  if (id != kLookFurther) return id;
+  const Stack whole(kMaxFrames);
+  return ids_.find(whole.hash(), [&] { return sites_.intern(whole.frames(), from); });
+}
+
+void CallSiteCache::warmUp() {
+  std::array<void*, 2> stack;
+  (void)::backtrace(stack.data(), static_cast<int>(stack.size()));
+}
+
+}  // namespace highwater::probe

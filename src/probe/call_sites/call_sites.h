@@ -1,0 +1,140 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/messages.h"
+#include "probe/call_sites/symbolizer.h"
+#include "probe/observer/recent_ids.h"
+
+namespace highwater::probe {
+
+/// Returns the size of a call site definition in a protocol frame, in bytes.
+[[nodiscard]] std::size_t frameBytesOf(const CallSiteDefinition& site);
+
+/// The call sites of a run: the places in the user's program that made the host wait. A call site
+/// is the innermost frames of a stack that are not PyTorch's. A stack gets its id at once; its
+/// symbols are looked up later by CallSiteNamer, which takes milliseconds, and the first time
+/// hundreds of them.
+class CallSites {
+ public:
+  /// The function that symbolizes one return address: returns the source places of the functions it
+  /// lies in, the innermost inlined one first.
+  using LookUp = std::function<std::vector<SourcePlace>(const void* returnAddress)>;
+
+  /// Makes an empty set that symbolizes with the symbol and line tables of this process.
+  CallSites();
+
+  /// Excludes libraries whose file name begins with `prefix` from the user's frames. Call before
+  /// ops run.
+  void ignoreLibrary(std::string prefix);
+  /// Replaces the symbolizer. Call before ops run.
+  void lookUpWith(LookUp lookUp) { lookUp_ = std::move(lookUp); }
+
+  /// Returns the id of a stack, given as return addresses with the innermost first. Only the user's
+  /// frames identify it: those outside of PyTorch's innermost ones or, where `from` is not null,
+  /// outside of the frame that returns to the address `from`. Returns kNoId for a stack without
+  /// user's frames, as on the threads of backward, and kOtherId for a new stack once kMaxCallSites
+  /// is reached. Any thread; locks.
+  [[nodiscard]] CallSiteId intern(std::span<const void* const> stack, const void* from);
+  /// Returns the id of the calling thread's stack. Where `from` is not null, only the frames
+  /// outside of the one that returns to the address `from` count as the user's. Returns kNoId or
+  /// kOtherId as intern() does. Any thread; locks.
+  [[nodiscard]] CallSiteId here(const void* from);
+
+  /// Returns true where takeNew() has a call site to define. Any thread.
+  [[nodiscard]] bool hasNew();
+  /// Symbolizes the stacks that were interned since the last call and appends their definitions to
+  /// `out`. A stack becomes a chain of up to kKept nodes from the outermost of its frames to the
+  /// innermost; the innermost node has the id that intern() returned. Stops after the place that
+  /// reaches `maxBytes` of a frame. Returns true where some stacks are left.
+  bool takeNew(Definitions& out, std::size_t maxBytes = std::numeric_limits<std::size_t>::max());
+  /// Defines all new stacks as unknown places, without symbolizing them, and appends the
+  /// definitions to `out`.
+  void takeNewUnnamed(Definitions& out);
+
+  /// Forgets the stacks in libraries that were unloaded, whose addresses another library may use
+  /// now. Call it some times a second.
+  void noticeUnloads();
+  /// A counter that grows each time noticeUnloads() forgets stacks. A cache of ids is stale once it
+  /// has changed. Any thread.
+  [[nodiscard]] std::uint64_t generation() const {
+    return generation_.load(std::memory_order_acquire);
+  }
+
+  /// The largest number of frames that the definition of a call site keeps.
+  static constexpr std::size_t kKept = 3;
+
+ private:
+  // Candidates of a stack: some are PyTorch's, inlined into the user's program.
+  static constexpr std::size_t kLookedAt = 8;
+
+  struct Pending {
+    CallSiteId id = kNoId;
+    std::vector<const void*> frames;
+  };
+  enum class Owner : std::uint8_t { kUser, kTorch, kSystem };
+  struct Library {
+    std::string file;
+    Owner owner = Owner::kSystem;
+  };
+
+  [[nodiscard]] Owner ownerOf(const void* address);
+  [[nodiscard]] bool areInKnownLibraries(const std::vector<const void*>& frames) const;
+  [[nodiscard]] std::vector<const void*> usersFrames(std::span<const void* const> stack,
+                                                     const void* from);
+  [[nodiscard]] std::optional<Pending> nextPending();
+  [[nodiscard]] std::vector<SourcePlace> placesOf(const Pending& pending) const;
+  void define(Definitions& out, const Pending& pending);
+  [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
+
+  LookUp lookUp_;
+  std::mutex mutex_;
+  std::vector<std::string> ignored_;
+  std::unordered_map<const void*, Library> libraries_;  // by base address
+  std::map<std::vector<const void*>, CallSiteId> ids_;
+  std::deque<Pending> pending_;
+  CallSiteId next_ = kOtherId + 1;
+  std::uint64_t unloaded_;
+  std::atomic<std::uint64_t> generation_{0};
+
+  // Used only by the thread that calls takeNew().
+  std::map<std::tuple<CallSiteId, std::string, std::string, std::uint32_t>, CallSiteId> nodes_;
+};
+
+/// Per-thread cache of call sites: a stack that this thread saw before costs neither a lock nor an
+/// allocation.
+class CallSiteCache {
+ public:
+  /// Makes an empty cache in front of `sites`, which must outlive it.
+  explicit CallSiteCache(CallSites& sites) : sites_(sites) {}
+
+  /// Returns the id of the calling thread's stack; kNoId or kOtherId as CallSites::intern() does.
+  /// Where `from` is not null, only the frames outside of the one that returns to that address
+  /// count.
+  [[nodiscard]] CallSiteId here(const void* from = nullptr);
+
+  /// Unwinds the stack once, because the first unwinding of a process loads a library. Call it
+  /// before ops run.
+  static void warmUp();
+
+ private:
+  CallSites& sites_;
+  std::uint64_t generation_ = 0;
+  RecentIds<64, 4> ids_;
+};
+
+}  // namespace highwater::probe

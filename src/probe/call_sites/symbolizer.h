@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace highwater::probe {
+
+/// A place in a program's source: function, file and line. Unknown members are empty or 0.
+struct SourcePlace {
+  std::string function;  ///< demangled, without arguments and template arguments
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+/// Interface that finds the source places of code addresses of this process. Slow: an
+/// implementation reads symbol and line tables.
+class Symbolizer {
+ public:
+  virtual ~Symbolizer() = default;
+  /// Returns the functions that a return address lies in, the innermost inlined one first. Empty
+  /// where nothing is known about the address.
+  [[nodiscard]] virtual std::vector<SourcePlace> placesOf(const void* returnAddress) = 0;
+};
+
+/// Makes a symbolizer that uses symbol tables; on Linux with elfutils also debug information, for
+/// line numbers and inlined functions.
+[[nodiscard]] std::unique_ptr<Symbolizer> makeSymbolizer();
+
+/// Symbolizes an address with the dynamic linker alone, which reads memory only. Returns one place:
+/// the function (on Linux only exported ones) and, as the file, the library. Returns none where no
+/// library holds the address.
+[[nodiscard]] std::vector<SourcePlace> placesByLinker(const void* returnAddress);
+
+/// Demangles a symbol, without arguments and template arguments: "_ZNK2at6Tensor4itemIfEET_v"
+/// becomes "at::Tensor::item". Returns a name that is not mangled unchanged.
+[[nodiscard]] std::string functionName(const char* symbol);
+
+}  // namespace highwater::probe

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "probe/observer/module_table.h"
+
+namespace highwater::probe {
+
+/// One thread's stack of modules, innermost last; used by that thread only. Entering a module again
+/// costs neither a lock nor an allocation.
+class ModuleStack {
+ public:
+  /// The number of nested modules that the stack tells apart.
+  static constexpr std::uint32_t kMaxDepth = 64;
+
+  /// Enters the child `name` of the innermost module. Modules deeper than kMaxDepth count as their
+  /// ancestor at that depth.
+  void enter(ModuleTable& table, std::string_view name) { push(find(table, name)); }
+  /// Enters a known module; kNoId leaves all modules until leave().
+  void enter(ModuleId module) { push(module); }
+  /// Leaves the module that was entered last. Does nothing where none was entered.
+  void leave() noexcept {
+    if (depth_ > 0) --depth_;
+  }
+
+  /// The innermost module; kNoId outside of all modules.
+  [[nodiscard]] ModuleId current() const noexcept {
+    if (depth_ == 0) return kNoId;
+    return modules_[depth_ <= kMaxDepth ? depth_ - 1 : kMaxDepth - 1];
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 4096;  // a power of two
+  static constexpr std::size_t kMaxUsed = kSlots / 4 * 3;
+
+  struct Slot {
+    ModuleId parent = kNoId;
+    ModuleId id = kNoId;
+    std::string_view name;
+  };
+
+  void push(ModuleId module) noexcept {
+    if (depth_ < kMaxDepth) modules_[depth_] = module;
+    ++depth_;
+  }
+  [[nodiscard]] ModuleId find(ModuleTable& table, std::string_view name);
+
+  std::array<ModuleId, kMaxDepth> modules_{};
+  std::uint32_t depth_ = 0;
+  std::size_t used_ = 0;
+  std::vector<Slot> slots_;  // allocated when the thread enters its first module
+};
+
+}  // namespace highwater::probe

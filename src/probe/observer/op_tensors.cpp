@@ -1,0 +1,198 @@
+#include "probe/observer/op_tensors.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/detail/MPSHooksInterface.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/TensorImpl.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+namespace highwater::probe {
+namespace {
+
+// Tensors of a list that are read: _foreach ops take hundreds.
+constexpr std::size_t kMaxListed = 16;
+
+c10::DeviceType watched = c10::DeviceType::MPS;
+
+bool isOnDevice(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.device().type() == watched;
+}
+
+const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
+  if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
+  const at::Tensor* tensor = &inputs[index].toTensor();
+  return tensor->defined() ? tensor : nullptr;
+}
+
+std::uint64_t bytesOf(const at::Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.numel()) * tensor.itemsize();
+}
+
+/// A copy between CPU and device; `blocks` as in PyTorch's MPS copies.
+OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks) {
+  if (isOnDevice(from) && to.is_cpu()) {
+    return {events::SyncKind::CopyToHost, bytesOf(from), blocks};
+  }
+  if (from.is_cpu() && isOnDevice(to)) {
+    return {events::SyncKind::CopyToDevice, bytesOf(from), blocks};
+  }
+  return {};
+}
+
+std::uint64_t bytesMovedToCpu(c10::ArrayRef<const c10::IValue> inputs) {
+  std::uint64_t bytes = 0;
+  for (const c10::IValue& input : inputs) {
+    if (!input.isTensorList()) continue;
+    for (const at::Tensor& tensor : input.toTensorList()) {
+      if (isOnDevice(tensor)) bytes += bytesOf(tensor);
+    }
+  }
+  return bytes;
+}
+
+/// Bytes of boolean and byte index tensors: the host needs the positions of their true values.
+std::uint64_t bytesOfMasks(const c10::IValue& indices) {
+  std::uint64_t bytes = 0;
+  if (!indices.isList()) return bytes;
+  for (const c10::IValue& index : indices.toListRef()) {
+    if (!index.isTensor() || !isOnDevice(index.toTensor())) continue;
+    const at::ScalarType type = index.toTensor().scalar_type();
+    if (type == at::kBool || type == at::kByte) bytes += bytesOf(index.toTensor());
+  }
+  return bytes;
+}
+
+/// The wait of an op that needs values of its first argument on the host.
+OpWait valuesWait(OpTag tag, const at::Tensor& first, c10::ArrayRef<const c10::IValue> inputs) {
+  if (!isOnDevice(first)) return {};
+  switch (tag) {
+    case OpTag::kScalarRead:
+      return {events::SyncKind::ScalarRead, first.itemsize()};
+    case OpTag::kNonzero:
+      return {events::SyncKind::Nonzero, bytesOf(first)};
+    case OpTag::kEqual:
+      return {events::SyncKind::Equal, bytesOf(first)};
+    case OpTag::kUnique:
+      return {events::SyncKind::Unique, bytesOf(first)};
+    case OpTag::kBincount:
+      return {events::SyncKind::ValueRead, bytesOf(first)};
+    case OpTag::kRepeats:
+      // The overload that takes only the counts, without the result's size.
+      if (inputs.size() != 2 || !inputs[1].isNone()) return {};
+      return {events::SyncKind::ValueRead, bytesOf(first)};
+    case OpTag::kIndex: {
+      const std::uint64_t masks = inputs.size() > 1 ? bytesOfMasks(inputs[1]) : 0;
+      return masks > 0 ? OpWait{events::SyncKind::Nonzero, masks} : OpWait{};
+    }
+    default:
+      return {};
+  }
+}
+
+OpWait readWait(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) {
+  if (tag == OpTag::kToCpu) return {events::SyncKind::Fallback, bytesMovedToCpu(inputs)};
+  const at::Tensor* first = tensorAt(inputs, 0);
+  if (!first) return {};
+  const bool copies =
+      tag == OpTag::kCopy || tag == OpTag::kCopyFrom || tag == OpTag::kCopyFromAndResize;
+  if (!copies) return valuesWait(tag, *first, inputs);
+  const at::Tensor* second = tensorAt(inputs, 1);
+  if (!second) return {};
+  if (tag == OpTag::kCopyFromAndResize) return copyWait(*first, *second, true);
+  const bool nonBlocking = inputs.size() > 2 && inputs[2].isBool() && inputs[2].toBool();
+  return tag == OpTag::kCopy ? copyWait(*second, *first, !nonBlocking)
+                             : copyWait(*first, *second, !nonBlocking);
+}
+
+/// Calls f(tensor) for each tensor argument, and for the first kMaxListed of each list.
+template <typename F>
+void forEachTensor(c10::ArrayRef<const c10::IValue> values, F&& f) {
+  for (const c10::IValue& value : values) {
+    if (value.isTensor()) {
+      f(value.toTensor());
+    } else if (value.isList()) {
+      const c10::ArrayRef<c10::IValue> list = value.toListRef();
+      if (list.empty() || !(list[0].isTensor() || list[0].isNone())) continue;
+      for (const c10::IValue& each : list.slice(0, std::min(list.size(), kMaxListed))) {
+        if (each.isTensor()) f(each.toTensor());
+      }
+    }
+  }
+}
+
+bool saysItsSizes(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.is_nested() &&
+         !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
+  std::string text;
+  forEachTensor(inputs, [&text](const at::Tensor& tensor) {
+    if (!saysItsSizes(tensor)) return;
+    appendShape(text, tensor.sizes(), c10::getDtypeNames(tensor.scalar_type()).first);
+  });
+  return text;
+}
+
+// The MPS hooks, which live as long as the process; nullptr where another device is observed.
+const at::MPSHooksInterface* countingHooks = nullptr;
+
+}  // namespace
+
+void watchDevice(DeviceKind kind) {
+  watched = kind == DeviceKind::kCuda ? c10::DeviceType::CUDA : c10::DeviceType::MPS;
+  countingHooks = nullptr;
+  if (kind != DeviceKind::kMps) return;
+  try {
+    const at::MPSHooksInterface& hooks = at::detail::getMPSHooks();
+    countingHooks = hooks.hasMPS() ? &hooks : nullptr;
+  } catch (const std::exception&) {
+    countingHooks = nullptr;
+  }
+}
+
+std::string_view watchedDevice() noexcept {
+  if (watched == c10::DeviceType::CUDA) return "cuda";
+  return countingHooks ? "mps" : "";
+}
+
+OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept {
+  if (tag == OpTag::kOther) return {};
+  try {
+    return readWait(tag, inputs);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+std::int64_t currentAllocated() noexcept {
+  const at::MPSHooksInterface* hooks = countingHooks;
+  try {
+    return hooks ? static_cast<std::int64_t>(hooks->getCurrentAllocatedMemory()) : -1;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+OpDetail detailOf(c10::ArrayRef<const c10::IValue> inputs, ShapeTexts& texts) noexcept {
+  OpDetail detail;
+  try {
+    ShapeHash hash;
+    bool any = false;
+    forEachTensor(inputs, [&](const at::Tensor& tensor) {
+      if (!saysItsSizes(tensor)) return;
+      any = true;
+      hash.add({tensor.sizes(), static_cast<std::uint8_t>(tensor.scalar_type())});
+    });
+    if (any) detail.shapes = texts.find(hash.value(), [inputs] { return writeShapes(inputs); });
+  } catch (const std::exception&) {
+    // The op is recorded without shapes.
+  }
+  detail.currentBytes = currentAllocated();
+  return detail;
+}
+
+}  // namespace highwater::probe

@@ -1,0 +1,95 @@
+#include "probe/readings/sampler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace highwater::probe {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+}  // namespace
+
+void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin) {
+  ThreadLane& lane = recorder.lane();
+  lane.beginWrite(recorder.now());
+  // After beginWrite(): a sample with an earlier time could arrive late.
+  const std::int64_t nowNs = recorder.now();
+  recorder.sawTime(nowNs);
+  if (const std::optional<DeviceCounters> counters = source.read()) {
+    recorder.noteCounters(counters->currentBytes, counters->driverBytes);
+    lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
+                                               counters->recommendedBytes, origin)));
+  }
+  lane.endWrite();
+}
+
+void WakeUps::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+}
+
+bool WakeUps::sleepUntil(std::int64_t monotonicNs) {
+  const auto wakeAt = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonicNs));
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_until(lock, wakeAt, [this] { return ending_; });
+}
+
+Sampler::Sampler(Recorder& recorder, CounterSource* counters, std::uint32_t hz,
+                 std::unique_ptr<SystemReader> system)
+    : recorder_(recorder),
+      counters_(counters),
+      hz_(std::clamp(hz, 1u, kMaxSamplingHz)),
+      system_(std::move(system)) {}
+
+Sampler::~Sampler() {
+  stop();
+}
+
+void Sampler::start() {
+  thread_ = std::thread([this, startNs = recorder_.now()] { run(startNs); });
+}
+
+void Sampler::stop() {
+  if (!thread_.joinable()) return;
+  wakeUps_.end();
+  thread_.join();
+}
+
+void Sampler::run(std::int64_t startNs) {
+  recorder_.nameThread("sampler");
+  DeadlineGrid counterTimes(startNs, kNsPerSecond / hz_);
+  DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+  wakeUps_.run(recorder_.clock(), startNs, [&](std::int64_t nowNs) {
+    if (counters_ && nowNs >= counterTimes.nextNs()) {
+      recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
+      counterTimes.advance(nowNs);
+    }
+    if (nowNs >= systemTimes.nextNs()) {
+      recordSystemSample();
+      systemTimes.advance(nowNs);
+    }
+    return counters_ ? std::min(counterTimes.nextNs(), systemTimes.nextNs()) : systemTimes.nextNs();
+  });
+  // A last sample, so that growth since the last deadline is recorded.
+  if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
+  recordSystemSample();
+}
+
+void Sampler::recordSystemSample() {
+  ThreadLane& lane = recorder_.lane();
+  lane.beginWrite(recorder_.now());
+  const std::int64_t nowNs = recorder_.now();
+  recorder_.sawTime(nowNs);
+  const SystemReadings readings = system_->read();
+  lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
+                                             readings.availableBytes, readings.swapUsedBytes,
+                                             readings.gpuPercent, readings.pressure)));
+  lane.endWrite();
+}
+
+}  // namespace highwater::probe

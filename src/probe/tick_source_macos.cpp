@@ -1,9 +1,0 @@
-#include "probe/tick_source.h"
-
-namespace highwater::probe {
-
-bool ticksAreSteady() {
-  return true;
-}
-
-}  // namespace highwater::probe

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <QJsonObject>
+#include <string>
+
+#include "analysis/live_store.h"
+#include "report/text_table.h"
+
+namespace highwater::report {
+
+/// Adds device_path, execution and idle_estimate to a JSON report (see docs/report-json.md), each
+/// null for the CPU and at level off.
+void addDeviceParts(const analysis::LiveStore& store, QJsonObject& report);
+
+/// Adds idle time and backend switches as lines of the text report.
+void addDeviceLines(const analysis::LiveStore& store, TextTable& head);
+
+/// Makes the table that shows for each phase of a step how long the host queued ops and how long
+/// the device took to run them. Empty if nothing is known.
+[[nodiscard]] TextTable executionTable(const analysis::LiveStore& store);
+
+}  // namespace highwater::report

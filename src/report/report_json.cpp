@@ -1,0 +1,251 @@
+#include "report/report_json.h"
+
+#include <QJsonArray>
+#include <QJsonValue>
+
+#include "analysis/device/step_queue.h"
+#include "analysis/findings/findings.h"
+#include "core/names.h"
+#include "core/units.h"
+#include "core/version.h"
+#include "report/findings_report.h"
+#include "report/report_device.h"
+#include "report/report_ops.h"
+#include "report/report_values.h"
+
+namespace highwater::report {
+namespace {
+
+using analysis::LiveStore;
+using analysis::OpTotal;
+using analysis::RunSummary;
+
+QJsonValue ms(std::int64_t ns) {
+  return real(toMs(ns));
+}
+
+QJsonValue knownBytes(std::uint64_t bytes) {
+  return bytes > 0 ? integer(bytes) : QJsonValue();
+}
+
+QJsonObject stepsJson(const RunSummary& s) {
+  if (s.steps == 0) return {{"p50", QJsonValue()}, {"p95", QJsonValue()}};
+  return {{"p50", real(s.stepMsP50)}, {"p95", real(s.stepMsP95)}};
+}
+
+QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
+  const bool counted = s.memoryCounted;
+  const auto kind = [counted](const char* word) {
+    return counted ? QJsonValue(QLatin1String(word)) : QJsonValue();
+  };
+  QJsonObject memory{{"current_peak", counted ? integer(s.currentPeakBytes) : QJsonValue()},
+                     {"current_peak_kind", kind(s.currentPeakExact ? "exact" : "sampled")},
+                     {"driver_peak", counted ? integer(s.driverPeakBytes) : QJsonValue()},
+                     {"driver_peak_kind", kind("sampled")},
+                     {"recommended", knownBytes(s.recommendedBytes)}};
+  if (store.hello()) {
+    const MemoryLimits& limits = store.hello()->limits;
+    memory["low_watermark_ratio"] = real(limits.lowWatermarkRatio);
+    memory["high_watermark_ratio"] = real(limits.highWatermarkRatio);
+    memory["system"] = knownBytes(limits.systemBytes);
+  }
+  return memory;
+}
+
+QJsonValue gpuJson(const RunSummary& s) {
+  if (!s.gpuPercentP50) return QJsonValue();
+  return QJsonObject{{"p50", real(*s.gpuPercentP50)}, {"max", orNull(s.gpuPercentMax)}};
+}
+
+QJsonValue knownBytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? integer(*bytes) : QJsonValue();
+}
+
+QJsonObject systemJson(const analysis::SystemSummary& s) {
+  QJsonObject samples;
+  for (const auto level :
+       {events::Pressure::Normal, events::Pressure::Warning, events::Pressure::Critical}) {
+    samples[text(pressureName(level)).toString()] =
+        integer(s.pressureSamples[static_cast<std::size_t>(level)]);
+  }
+  const events::Pressure highest = s.highestPressure();
+  return {{"footprint_peak", knownBytes(s.footprintPeakBytes)},
+          {"available_low", knownBytes(s.availableLowBytes)},
+          {"swap_used_peak", knownBytes(s.swapUsedPeakBytes)},
+          {"pressure_highest",
+           highest == events::Pressure::Unknown ? QJsonValue() : text(pressureName(highest))},
+          {"pressure_samples", samples}};
+}
+
+QJsonValue percentilesJson(const std::optional<analysis::Percentiles>& values) {
+  if (!values) return QJsonObject{{"p50", QJsonValue()}, {"p95", QJsonValue()}};
+  return QJsonObject{{"p50", real(values->p50)}, {"p95", real(values->p95)}};
+}
+
+/// Null for a device without a queue.
+QJsonValue queueJson(const LiveStore& store) {
+  if (!store.hasQueue() || analysis::isUnobserved(store)) return QJsonValue();
+  const analysis::QueueSummary queue = analysis::summarizeQueue(store);
+  QJsonArray steps;
+  for (const analysis::StepQueue& step : queue.steps) {
+    steps.append(QJsonObject{{"step", integer(step.step)},
+                             {"enqueue_ms", real(step.enqueueMs)},
+                             {"device_span_ms", orNull(step.deviceSpanMs)},
+                             {"wait_ms", real(step.waitMs)}});
+  }
+  return QJsonObject{{"enqueue_ms", percentilesJson(queue.enqueueMs)},
+                     {"device_span_ms", percentilesJson(queue.deviceSpanMs)},
+                     {"wait_ms", percentilesJson(queue.waitMs)},
+                     {"steps", steps}};
+}
+
+QJsonObject phasesJson(const RunSummary& s) {
+  QJsonObject phases;
+  for (const events::Phase phase : kPhases) {
+    const std::string_view key = phaseKey(phase);
+    phases[QLatin1String(key.data(), static_cast<qsizetype>(key.size()))] =
+        real(s.phaseMs[static_cast<std::size_t>(phase)]);
+  }
+  return phases;
+}
+
+QJsonArray opsJson(const std::vector<OpTotal>& totals, bool isSync) {
+  QJsonArray ops;
+  for (const OpTotal& total : totals) {
+    QJsonObject op{{"op", text(total.op)},
+                   {"where", text(total.where)},
+                   {"count", integer(total.count)},
+                   {"total_ms", ms(total.totalNs)},
+                   {"bytes", integer(total.bytes)}};
+    if (isSync) {
+      op["kind"] = text(syncKindKey(total.kind));
+      op["deliberate"] = total.deliberate;
+    }
+    ops.append(op);
+  }
+  return ops;
+}
+
+QJsonArray markersJson(const LiveStore& store) {
+  QJsonArray markers;
+  for (const events::Marker& marker : store.markers()) {
+    markers.append(QJsonObject{{"step", integer(marker.step())},
+                               {"kind", text(markerKindKey(marker.kind()))},
+                               {"text", text(store.markerText(marker))},
+                               {"time_ms", ms(marker.time_ns())},
+                               {"before", real(marker.value_before())},
+                               {"after", real(marker.value_after())}});
+  }
+  return markers;
+}
+
+QJsonArray evaluationsJson(const LiveStore& store) {
+  QJsonArray evaluations;
+  for (const events::Evaluation& e : store.evaluations()) {
+    evaluations.append(QJsonObject{{"step", integer(e.step())},
+                                   {"samples", integer(e.samples())},
+                                   {"accuracy", real(e.accuracy())},
+                                   {"loss", real(e.loss())}});
+  }
+  return evaluations;
+}
+
+QJsonObject droppedJson(const LiveStore& store) {
+  QJsonObject dropped;
+  for (const auto& [kind, count] : store.droppedByKind()) {
+    dropped[text(eventKindKey(kind)).toString()] = integer(count);
+  }
+  return dropped;
+}
+
+QJsonValue endJson(const LiveStore& store) {
+  if (!store.end()) return QJsonValue();
+  const RunEnd& end = *store.end();
+  return QJsonObject{{"reason", text(runEndKey(end.reason))},
+                     {"message", text(end.message)},
+                     {"exit_code", end.exitCode},
+                     {"signal", end.signal},
+                     {"open_op", end.openOp.empty() ? QJsonValue() : text(end.openOp)}};
+}
+
+QJsonValue runJson(const LiveStore& store) {
+  if (!store.run()) return QJsonValue();
+  const RunDescription& run = *store.run();
+  QJsonArray labels;
+  for (const std::string& label : run.labels) labels.append(text(label));
+  return QJsonObject{{"workload", text(run.workload)},
+                     {"preset", text(run.preset)},
+                     {"dtype", text(run.dtype)},
+                     {"dataset", text(run.dataset)},
+                     {"labels", labels},
+                     {"train_rows", integer(run.trainRows)},
+                     {"held_out_rows", integer(run.heldOutRows)},
+                     {"parameters", integer(run.parameters)},
+                     {"batch_size", integer(run.knobs.batchSize)},
+                     {"sequence_length", integer(run.knobs.sequenceLength)},
+                     {"loss_every", integer(run.knobs.lossEvery)},
+                     {"scenario", run.scenario.empty() ? QJsonValue() : text(run.scenario)},
+                     {"planned_steps", integer(run.plannedSteps)}};
+}
+
+void addHello(const Hello& hello, QJsonObject& report) {
+  report["device"] = text(hello.device.selected);
+  report["device_label"] = text(deviceLabel(hello.device));
+  report["device_requested"] = text(hello.device.requested);
+  report["device_reason"] = text(hello.device.reason);
+  report["mps_built"] = hello.device.mpsBuilt;
+  report["mps_available"] = hello.device.mpsAvailable;
+  report["simulated"] = hello.device.simulated;
+  report["platform"] = text(hello.platform);
+  report["started_unix_ms"] = static_cast<qint64>(hello.clock.unixEpochNs / 1'000'000);
+}
+
+}  // namespace
+
+QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
+                       const RecordingCondition& condition) {
+  const bool unobserved = analysis::isUnobserved(store);
+  QJsonArray damage;
+  for (const std::string& each : condition.damage) damage.append(text(each));
+  QJsonObject report{
+      {"schema", kReportSchema},
+      {"device", QJsonValue()},
+      {"simulated", QJsonValue()},
+      {"steps", integer(s.steps)},
+      {"step_ms", stepsJson(s)},
+      {"tokens_per_s", s.steps > 0 ? real(s.tokensPerS) : QJsonValue()},
+      {"loss", QJsonObject{{"first", orNull(s.lossFirst)}, {"last", orNull(s.lossLast)}}},
+      {"held_out_accuracy", orNull(s.heldOutAccuracy)},
+      {"evaluations", evaluationsJson(store)},
+      {"memory", memoryJson(store, s)},
+      {"gpu_percent", gpuJson(s)},
+      {"system", systemJson(s.system)},
+      {"queue", queueJson(store)},
+      {"phases", phasesJson(s)},
+      {"sync_points", opsJson(s.syncPoints, true)},
+      {"fallbacks", opsJson(s.fallbacks, false)},
+      {"fallback_ms", unobserved ? QJsonValue() : real(s.fallbackMs)},
+      {"unplanned_sync_ms", unobserved ? QJsonValue() : real(s.unplannedSyncMs)},
+      {"markers", markersJson(store)},
+      {"events", integer(store.eventCount())},
+      {"dropped", integer(store.dropped())},
+      {"dropped_by_kind", droppedJson(store)},
+      {"duration_ms", ms(store.completeUpToNs())},
+      {"end", endJson(store)},
+      {"being_written", condition.beingWritten},
+      {"damage", damage},
+      {"run", runJson(store)}};
+  addFindings(analysis::findProblems(store), report);
+  addDeviceParts(store, report);
+  addOpParts(store, report);
+  QJsonObject versions{{"highwater", kVersion}};
+  if (store.hello()) {
+    addHello(*store.hello(), report);
+    versions["worker"] = text(store.hello()->workerVersion);
+    versions["torch"] = text(store.hello()->torchVersion);
+  }
+  report["versions"] = versions;
+  return report;
+}
+
+}  // namespace highwater::report

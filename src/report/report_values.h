@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QJsonValue>
+#include <QString>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/units.h"
+
+/// Conversions of single values, for the sources of this folder.
+namespace highwater::report {
+
+/// Converts UTF-8 text to a JSON string.
+inline QJsonValue text(std::string_view value) {
+  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
+}
+
+/// Converts an integer to JSON; it must fit into 63 bits.
+inline QJsonValue integer(std::uint64_t value) {
+  return static_cast<qint64>(value);
+}
+
+/// Converts a number to JSON; null for NaN and infinity, which JSON does not have.
+inline QJsonValue real(double value) {
+  return std::isfinite(value) ? QJsonValue(value) : QJsonValue();
+}
+
+/// Returns `value`, or JSON's null if it is not known.
+inline QJsonValue orNull(bool isKnown, const QJsonValue& value) {
+  return isKnown ? value : QJsonValue();
+}
+/// Converts an optional number to JSON; null if it is absent, NaN or infinite.
+inline QJsonValue orNull(const std::optional<double>& value) {
+  return value ? real(*value) : QJsonValue();
+}
+
+}  // namespace highwater::report

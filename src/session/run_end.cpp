@@ -1,0 +1,158 @@
+#include "session/run_end.h"
+
+#include "core/exit_codes.h"
+#include "core/plain_text.h"
+#include "session/session.h"
+
+namespace highwater::session {
+namespace {
+
+using Reason = RunEnd::Reason;
+
+/// "text in step 31, …", or the text alone before the first step.
+std::string withPosition(const std::string& text, const RunFacts& facts) {
+  const std::string where = facts.position.text();
+  return where.empty() ? text : text + ' ' + where;
+}
+
+std::string howItEnded(const ProcessExit& exit) {
+  if (exit.signal != 0) return "was killed by " + signalText(exit.signal).toStdString();
+  return "ended with exit code " + std::to_string(exit.exitCode);
+}
+
+std::string secondsText(std::chrono::milliseconds time) {
+  if (time.count() % 1000 == 0) return std::to_string(time.count() / 1000) + " s";
+  return std::to_string(time.count()) + " ms";
+}
+
+std::string counted(std::uint32_t steps) {
+  return std::to_string(steps) + (steps == 1 ? " step" : " steps");
+}
+
+ExitCode exitCodeOf(Failure::Kind kind) {
+  switch (kind) {
+    case Failure::Kind::kUsage:
+      return kExitUsage;
+    case Failure::Kind::kOutOfMemory:
+      return kExitEndedEarly;
+    case Failure::Kind::kFailed:
+    case Failure::Kind::kDeviceContract:
+      return kExitFailed;
+  }
+  return kExitFailed;
+}
+
+void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
+  end.reason = facts.goodbye->stoppedOnRequest ? Reason::kStopped : Reason::kFinished;
+  end.message = facts.goodbye->stoppedOnRequest
+                    ? "stopped on request after " + counted(facts.goodbye->stepsDone)
+                    : counted(facts.goodbye->stepsDone) + " done";
+  if (facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0)) {
+    end.message += "; then " + facts.program.toStdString() + ' ' + howItEnded(*facts.exit);
+  }
+}
+
+void endBeforeHello(const RunFacts& facts, RunEnd& end) {
+  const std::string program = facts.program.toStdString();
+  end.reason = Reason::kFailed;
+  end.exitCode = kExitFailed;
+  const QString lastLine = facts.lastLines.isEmpty() ? QString() : facts.lastLines.last();
+  if (facts.exit->signal == 0 && facts.exit->exitCode == kExitUsage && !lastLine.isEmpty()) {
+    end.exitCode = kExitUsage;
+    // highwater-worker begins its lines with its name, and what shows this message adds its own.
+    const QString prefix = facts.program + QStringLiteral(": ");
+    end.message =
+        (lastLine.startsWith(prefix) ? lastLine.mid(prefix.size()) : lastLine).toStdString();
+    return;
+  }
+  end.message = program + ' ' + howItEnded(*facts.exit) + " before it said hello";
+  if (!lastLine.isEmpty()) end.message += "; its last line: " + lastLine.toStdString();
+}
+
+void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
+  const std::string program = facts.program.toStdString();
+  if (!facts.exit) {
+    end.reason = Reason::kExited;
+    end.message = withPosition(program + " closed the connection without saying why", facts);
+  } else if (facts.stopRequested && !facts.greeted) {
+    end.reason = Reason::kStopped;
+    end.message = "stopped on request before the training began";
+  } else if (facts.stopRequested) {
+    end.reason = Reason::kStopped;
+    end.message =
+        withPosition(program + " was asked to stop and " + howItEnded(*facts.exit), facts);
+  } else if (!facts.greeted && facts.exit->signal == 0) {
+    endBeforeHello(facts, end);
+  } else if (facts.exit->signal != 0) {
+    end.reason = Reason::kCrashed;
+    end.message = withPosition(program + ' ' + howItEnded(*facts.exit), facts);
+  } else {
+    end.reason = Reason::kExited;
+    end.exitCode = facts.exit->exitCode;
+    end.message =
+        withPosition(program + ' ' + howItEnded(*facts.exit) + " without saying why", facts);
+  }
+}
+
+}  // namespace
+
+RunEnd runEndFrom(const RunFacts& facts) {
+  RunEnd end;
+  const std::string program = facts.program.toStdString();
+  if (facts.exit) end.signal = facts.exit->signal;
+  if (facts.notStarted) {
+    end.reason = Reason::kFailed;
+    end.exitCode = facts.notStarted->code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+    end.message = facts.notStarted->message;
+  } else if (facts.violation) {
+    end.reason = Reason::kProtocolViolation;
+    end.message = withPosition(
+        program + " broke the protocol (" + facts.violation->toStdString() + ")", facts);
+  } else if (facts.goodbye) {
+    endWithGoodbye(facts, end);
+  } else if (facts.failure) {
+    end.reason = Reason::kFailed;
+    end.exitCode = exitCodeOf(facts.failure->kind);
+    end.message = highwater::plainText(facts.failure->message);
+  } else if (facts.refusedKnobs) {
+    end.reason = Reason::kFailed;
+    end.exitCode = kExitUsage;
+    end.message = facts.refusedKnobs->toStdString();
+  } else if (facts.silentFor) {
+    end.reason = Reason::kHung;
+    end.message = withPosition(
+        program + " sent nothing for " + secondsText(*facts.silentFor) + " and seems to hang",
+        facts);
+  } else if (facts.aborted) {
+    end.reason = Reason::kAborted;
+    end.message = withPosition("ended by highwater", facts);
+  } else {
+    endWithoutGoodbye(facts, end);
+  }
+  if (!facts.goodbye) {
+    end.openOp = facts.position.openOp();
+    end.lastLines = facts.lastLines.join(u'\n').toStdString();
+  }
+  return end;
+}
+
+int exitCodeFor(const RunEnd& end) {
+  switch (end.reason) {
+    case Reason::kFinished:
+      return kExitDone;
+    case Reason::kFailed:
+      return end.exitCode == kExitUsage || end.exitCode == kExitEndedEarly ? end.exitCode
+                                                                           : kExitFailed;
+    case Reason::kProtocolViolation:
+      return kExitFailed;
+    case Reason::kStopped:
+    case Reason::kCrashed:
+    case Reason::kExited:
+    case Reason::kHung:
+    case Reason::kAborted:
+      return kExitEndedEarly;
+  }
+  return kExitFailed;
+}
+
+}  // namespace highwater::session

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <chrono>
+#include <optional>
+
+#include "core/messages.h"
+#include "session/training_position.h"
+#include "session/worker_process.h"
+
+namespace highwater::session {
+
+/// What the host knows about a run when it is over; runEndFrom() makes the RunEnd from it.
+struct RunFacts {
+  QString program;                      ///< "highwater-worker", or "process 4711" if attached
+  bool greeted = false;                 ///< its Hello was accepted
+  std::optional<Error> notStarted;      ///< why the process could not be started
+  std::optional<QString> violation;     ///< the protocol rule that the worker broke
+  std::optional<QString> refusedKnobs;  ///< the worker refused a scheduled change, and why
+  std::optional<Failure> failure;
+  std::optional<Goodbye> goodbye;
+  bool aborted = false;
+  bool stopRequested = false;
+  std::optional<std::chrono::milliseconds> silentFor;  ///< hung: no message for this long
+  std::optional<ProcessExit> exit;                     ///< absent if attached
+  TrainingPosition position;
+  QStringList lastLines;
+};
+
+/// Decides how a run ended and describes it in one sentence for the user. The first of these facts
+/// that is set decides: notStarted, violation, goodbye, failure, refusedKnobs, silentFor, aborted;
+/// otherwise the exit of the process.
+[[nodiscard]] RunEnd runEndFrom(const RunFacts& facts);
+
+}  // namespace highwater::session

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <QString>
+#include <cstdint>
+
+namespace highwater::views {
+
+/// The lanes of the timeline. laneKind() describes each.
+enum class Lane : std::uint8_t { kSteps, kPhases, kSyncPoints, kFallbacks, kMarkers, kOps };
+
+/// One event: its lane and its index in the store's vector of that kind (for an op its row). In the
+/// marker lane the index one past the last marker is the end of the run; see endMark().
+struct EventRef {
+  Lane lane = Lane::kSteps;
+  std::uint32_t index = 0;
+
+  bool operator==(const EventRef&) const = default;
+};
+
+/// All events of one op at one place in one lane, as one row of a table counts them. For ops
+/// `where` is empty: a row counts all calls of the op.
+struct OpRef {
+  Lane lane = Lane::kFallbacks;
+  QString op;     ///< "aten::embedding_renorm_"
+  QString where;  ///< as in analysis::OpTotal
+
+  bool operator==(const OpRef&) const = default;
+};
+
+}  // namespace highwater::views

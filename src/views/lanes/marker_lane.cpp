@@ -1,0 +1,141 @@
+#include "views/lanes/event_words.h"
+
+namespace highwater::views {
+namespace {
+
+/// Markers have a time and no length. The mark of the run's end follows the last one.
+class MarkerLane final : public LaneKind {
+ public:
+  MarkerLane()
+      : LaneKind({Lane::kMarkers, 26, 24, std::nullopt, false, tr("Markers"),
+                  tr("Changed knobs, notes, and problems such as running out of memory")}) {}
+
+  void draw(const LaneFrame& f, const LaneRow& row) const override {
+    drawMarkers(f, row);
+    drawEnd(f, row);
+  }
+
+  bool exists(const Store& store, std::uint32_t index) const override {
+    return isEnd(store, index) ? endMark(store) != nullptr : index < store.markers().size();
+  }
+  const analysis::SpanIndex* spans(const Store&, const LaneRow&) const override { return nullptr; }
+  TimeRange range(const Store& store, std::uint32_t index) const override {
+    const std::int64_t at =
+        isEnd(store, index) ? store.completeUpToNs() : store.markers()[index].time_ns();
+    return {at, at};
+  }
+  std::uint32_t step(const Store& store, std::uint32_t index) const override {
+    return isEnd(store, index) ? 0 : store.markers()[index].step();
+  }
+
+  std::optional<std::uint32_t> at(const Store& store, const LaneRow&, std::int64_t ns,
+                                  std::int64_t slackNs) const override {
+    const auto& markers = store.markers();
+    const auto found = std::find_if(markers.begin(), markers.end(), [&](const auto& marker) {
+      return std::abs(marker.time_ns() - ns) <= slackNs;
+    });
+    const auto index = static_cast<std::uint32_t>(found - markers.begin());
+    if (found != markers.end()) {
+      return index;
+    }
+    const bool onEnd = endMark(store) && std::abs(store.completeUpToNs() - ns) <= 2 * slackNs;
+    return onEnd ? std::optional(index) : std::nullopt;
+  }
+  std::optional<std::uint32_t> nearest(const Store&, std::int64_t, int) const override {
+    return std::nullopt;
+  }
+  std::optional<std::uint32_t> neighbour(const Store& store, std::uint32_t index, int direction,
+                                         const std::optional<OpRef>&, bool) const override {
+    const auto next = index + static_cast<std::uint32_t>(direction);  // wraps before the first
+    return next < store.markers().size() ? std::optional(next) : std::nullopt;
+  }
+
+  EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
+    if (isEnd(store, index)) {
+      const RunEnd& end = *store.end();
+      return {
+          Glyph::kOctagon, theme.vermillion, endMarkText(end), {}, {highwater::text(end.message)}};
+    }
+    const events::Marker& marker = store.markers()[index];
+    return {markerGlyph(marker.kind()),
+            markerColor(marker.kind(), theme),
+            highwater::text(store.markerText(marker)),
+            {},
+            {tr("from step %1").arg(marker.step())}};
+  }
+
+  std::vector<EventFact> facts(const Store& store, std::uint32_t index) const override {
+    if (isEnd(store, index)) {
+      const RunEnd& end = *store.end();
+      return {{tr("End of the run"), endMarkText(end)},
+              {tr("At"), atTime(store.completeUpToNs())},
+              {tr("Message"), highwater::text(end.message)},
+              {tr("Open op"), highwater::text(end.openOp)}};
+    }
+    const events::Marker& marker = store.markers()[index];
+    return {{tr("Marker"), highwater::text(store.markerText(marker))},
+            {tr("At"), atTime(marker.time_ns())},
+            {tr("From step"), QString::number(marker.step())}};
+  }
+
+ private:
+  static bool isEnd(const Store& store, std::uint32_t index) {
+    return index == store.markers().size();
+  }
+
+  static void drawMarkers(const LaneFrame& f, const LaneRow& row) {
+    const double y = row.top + row.height / 2;
+    const auto& markers = f.store.markers();
+    const auto visible = [&](const events::Marker& marker) {
+      return marker.time_ns() >= f.scale.range.beginNs && marker.time_ns() <= f.scale.range.endNs;
+    };
+    double free = -1e9;
+    f.painter.setFont(textFont(kSmallText));
+    for (std::size_t i = 0; i < markers.size(); ++i) {
+      const double x = std::round(f.scale.pixelAt(markers[i].time_ns())) + 0.5;
+      if (!visible(markers[i]) || x < free) {
+        continue;
+      }
+      drawGlyph(f.painter, markerGlyph(markers[i].kind()), {x, y},
+                markerColor(markers[i].kind(), f.theme), f.theme.plot);
+      const double next = i + 1 < markers.size() && visible(markers[i + 1])
+                              ? f.scale.pixelAt(markers[i + 1].time_ns()) - 8
+                              : f.right;
+      f.painter.setPen(f.theme.text1);
+      f.painter.drawText(QRectF(x + 10, row.top, std::max(next - x, 0.0), row.height),
+                         Qt::AlignVCenter,
+                         fitText(f.painter, markerForms(f.store, markers[i]), next - x - 12));
+      free = x + kGlyphGap;
+    }
+  }
+
+  static void drawEnd(const LaneFrame& f, const LaneRow& row) {
+    const RunEnd* end = endMark(f.store);
+    const double x = std::round(f.scale.pixelAt(f.store.completeUpToNs())) + 0.5;
+    if (!end || x < f.left || x > f.right) {
+      return;
+    }
+    const double y = row.top + row.height / 2;
+    drawGlyph(f.painter, Glyph::kOctagon, {std::min(x, f.right - 7), y}, f.theme.vermillion,
+              f.theme.plot);
+    // The end of a run is mostly at the right edge: then its text goes to the left of the glyph.
+    f.painter.setFont(textFont(kSmallText));
+    const QString text = endMarkText(*end);
+    const double width = f.painter.fontMetrics().horizontalAdvance(text) + 2;
+    const bool right = x + 12 + width < f.right;
+    const QRectF box(right ? x + 11 : std::min(x, f.right - 7) - 11 - width, row.top + 2, width,
+                     row.height - 4);
+    f.painter.fillRect(box, f.theme.plot);
+    f.painter.setPen(f.theme.vermillionText);
+    f.painter.drawText(box, Qt::AlignVCenter, text);
+  }
+};
+
+}  // namespace
+
+const LaneKind& markerLane() {
+  static const MarkerLane kLane;
+  return kLane;
+}
+
+}  // namespace highwater::views

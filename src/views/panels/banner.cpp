@@ -1,0 +1,128 @@
+#include "views/panels/banner.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPlainTextEdit>
+#include <algorithm>
+
+#include "models/plain_tip.h"
+#include "views/panels/link_button.h"
+#include "views/panes/paint.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kMostLines = 2;
+/// More than two lines of any screen can hold; a message may have 64 KiB.
+constexpr int kMostShown = 1000, kMostTip = 4000;
+
+}  // namespace
+
+Banner::Banner(QWidget* parent) : QFrame(parent) {
+  setObjectName(QStringLiteral("endBanner"));
+  setAccessibleName(tr("How the run ended"));
+  message_ = new QLabel(this);
+  message_->setObjectName(QStringLiteral("endBannerMessage"));
+  message_->setTextFormat(Qt::PlainText);  // it may quote the measured program
+  message_->setWordWrap(true);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  expand_ = linkButton(tr("Last lines"), "endBannerLines", this);
+  action_ = linkButton({}, "runAgainButton", this);
+  auto* dismiss = linkButton(tr("Dismiss"), "dismissBannerButton", this);
+  lines_ = new QPlainTextEdit(this);
+  lines_->setObjectName(QStringLiteral("endBannerText"));
+  lines_->setReadOnly(true);
+  lines_->setMaximumHeight(120);
+  lines_->setVisible(false);
+
+  auto* row = new QHBoxLayout;
+  row->setSpacing(12);
+  row->addWidget(message_, 1);
+  row->addWidget(expand_);
+  row->addWidget(action_);
+  row->addWidget(dismiss);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(32, 8, 12, 8);
+  column->addLayout(row);
+  column->addWidget(lines_);
+  connect(expand_, &QToolButton::clicked, this, [this] { setExpanded(!lines_->isVisible()); });
+  connect(action_, &QToolButton::clicked, this, &Banner::actionTriggered);
+  connect(dismiss, &QToolButton::clicked, this, &QWidget::hide);
+  hide();
+}
+
+void Banner::showMessage(const QString& message, const QString& lines, bool problem,
+                         const QString& action) {
+  problem_ = problem;
+  const bool sameText = message == text_ && isVisible();
+  text_ = message;
+  moreLines_ = lines;
+  action_->setText(action);
+  action_->setVisible(!action.isEmpty());
+  if (!sameText) {
+    setExpanded(false);
+  }
+  show();
+  layout()->activate();
+  fitText();
+  update();
+}
+
+void Banner::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  layout()->activate();
+  fitText();
+}
+
+/// Cuts the message at a word, since QLabel wraps but does not elide.
+void Banner::fitText() {
+  const QFontMetrics metrics(message_->font());
+  const int wide = std::max(message_->width(), 80);
+  const int most = kMostLines * metrics.lineSpacing();
+  const auto fits = [&](const QString& text) {
+    return metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, text).height() <= most;
+  };
+  QString shown = text_.left(kMostShown);
+  if (shown != text_) {
+    shown += QStringLiteral(" …");
+  }
+  while (!fits(shown) && !shown.isEmpty()) {
+    const auto space = shown.lastIndexOf(QLatin1Char(' '), -3);
+    shown = shown.left(space > 0 ? space : shown.size() / 2) + QStringLiteral(" …");
+  }
+  const bool cut = shown != text_;
+  message_->setText(shown);
+  message_->setToolTip(cut ? models::plainTip(text_.left(kMostTip)) : QString());
+  message_->setFixedHeight(
+      metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
+  const QString more =
+      cut ? (moreLines_.isEmpty() ? text_ : text_ + QLatin1Char('\n') + moreLines_) : moreLines_;
+  if (lines_->toPlainText() != more) {
+    lines_->setPlainText(more);
+  }
+  expand_->setVisible(!more.isEmpty());
+}
+
+QString Banner::message() const {
+  return text_;
+}
+
+void Banner::setExpanded(bool expanded) {
+  lines_->setVisible(expanded);
+  expand_->setText(expanded ? tr("Hide lines") : tr("Last lines"));
+}
+
+void Banner::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& theme = Theme::of(this);
+  const QColor color = problem_ ? theme.vermillion : theme.text2;
+  painter.fillRect(rect(), theme.header);
+  painter.fillRect(QRect(0, 0, 3, height()), color);
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+  drawGlyph(painter, problem_ ? Glyph::kOctagon : Glyph::kSquare,
+            {18, message_->geometry().center().y() + 0.5}, color, theme.header);
+}
+
+}  // namespace highwater::views

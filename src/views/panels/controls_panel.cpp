@@ -1,0 +1,223 @@
+#include "views/panels/controls_panel.h"
+
+#include <QSignalBlocker>
+#include <algorithm>
+
+#include "ui_controls_panel.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kSettleMs = 150;
+constexpr int kDefaultMaxBatch = 256, kDefaultMaxSequence = 256;
+
+/// 1, 2, 4, 8, then two stops per octave: the sizes that people try.
+std::vector<int> batchStops(int most) {
+  std::vector<int> stops;
+  for (int octave = 1; octave <= most; octave *= 2) {
+    stops.push_back(octave);
+    if (octave >= 8 && octave * 3 / 2 <= most) {
+      stops.push_back(octave * 3 / 2);
+    }
+  }
+  if (stops.back() != most) {
+    stops.push_back(most);
+  }
+  return stops;
+}
+
+std::vector<int> sequenceStops(int most) {
+  std::vector<int> stops;
+  const int stride = most <= 512 ? 16 : 64;
+  for (int length = stride; length <= most; length += stride) {
+    stops.push_back(length);
+  }
+  if (stops.empty() || stops.back() != most) {
+    stops.push_back(most);
+  }
+  return stops;
+}
+
+int nearest(const std::vector<int>& stops, int value) {
+  const auto at = std::lower_bound(stops.begin(), stops.end(), value);
+  if (at == stops.end()) {
+    return static_cast<int>(stops.size()) - 1;
+  }
+  const auto index = static_cast<int>(at - stops.begin());
+  const bool lower = index > 0 && value - *(at - 1) < *at - value;
+  return lower ? index - 1 : index;
+}
+
+}  // namespace
+
+ControlsPanel::ControlsPanel(QWidget* parent)
+    : QWidget(parent), ui_(std::make_unique<Ui::ControlsPanel>()) {
+  ui_->setupUi(this);
+  settle_.setSingleShot(true);
+  settle_.setInterval(kSettleMs);
+  connect(&settle_, &QTimer::timeout, this, &ControlsPanel::commit);
+  setStops(ui_->batchSlider, ui_->batchSpin, &batchStops_, batchStops(kDefaultMaxBatch));
+  setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
+           sequenceStops(kDefaultMaxSequence));
+  bind(ui_->batchSlider, ui_->batchSpin, &batchStops_);
+  bind(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_);
+  connect(ui_->lossEverySpin, &QSpinBox::valueChanged, this, &ControlsPanel::edited);
+  put({16, 64, 10});
+}
+
+ControlsPanel::~ControlsPanel() = default;
+
+void ControlsPanel::bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops) {
+  connect(slider, &QSlider::valueChanged, this, [this, spin, stops](int index) {
+    const QSignalBlocker quiet(spin);
+    spin->setValue((*stops)[static_cast<std::size_t>(index)]);
+    edited();
+  });
+  connect(slider, &QSlider::sliderReleased, this, &ControlsPanel::commit);
+  connect(spin, &QSpinBox::valueChanged, this, [this, slider, stops](int value) {
+    const QSignalBlocker quiet(slider);
+    slider->setValue(nearest(*stops, value));
+    edited();
+  });
+}
+
+void ControlsPanel::setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops,
+                             std::vector<int> values) {
+  const QSignalBlocker quietSlider(slider), quietSpin(spin);
+  *stops = std::move(values);
+  slider->setRange(0, static_cast<int>(stops->size()) - 1);
+  slider->setTickInterval(1);
+  slider->setPageStep(2);
+  spin->setMaximum(stops->back());
+  slider->setValue(nearest(*stops, spin->value()));
+}
+
+void ControlsPanel::setKnobs(const Knobs& knobs) {
+  put(knobs);
+}
+
+Knobs ControlsPanel::knobs() const {
+  return {static_cast<std::uint32_t>(ui_->batchSpin->value()),
+          static_cast<std::uint32_t>(ui_->sequenceSpin->value()),
+          static_cast<std::uint32_t>(ui_->lossEverySpin->value())};
+}
+
+void ControlsPanel::showRun(const RunDescription& run) {
+  setStops(ui_->batchSlider, ui_->batchSpin, &batchStops_,
+           batchStops(static_cast<int>(std::clamp(run.maxBatchSize, 1u, 1u << 20))));
+  setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
+           sequenceStops(static_cast<int>(std::clamp(run.maxSequenceLength, 1u, 1u << 20))));
+  ui_->dtypeValue->setText(QString::fromStdString(run.dtype));
+  ui_->modelValue->setText(
+      tr("%1, %2 × %3").arg(QString::fromStdString(run.preset)).arg(run.layers).arg(run.width));
+  ui_->modelValue->setToolTip(
+      tr("%1 layers of width %2 with %3 heads, vocabulary %4, %L5 parameters")
+          .arg(run.layers)
+          .arg(run.width)
+          .arg(run.heads)
+          .arg(run.vocabularySize)
+          .arg(run.parameters));
+  ui_->dataValue->setText(QString::fromStdString(run.dataset));
+  ui_->dataValue->setToolTip(
+      tr("%1 texts to train on, %2 held out").arg(run.trainRows).arg(run.heldOutRows));
+  waitsAt_.reset();
+  effective_ = run.knobs;
+  put(run.knobs);
+}
+
+void ControlsPanel::showEffective(const Knobs& knobs) {
+  effective_ = knobs;
+  const bool busy = settle_.isActive() || sliderHeld();
+  if (busy || (waitsAt_ && *waitsAt_ == knobs)) {
+    return;
+  }
+  waitsAt_.reset();
+  if (knobs != shown_) {
+    put(knobs);
+  }
+}
+
+void ControlsPanel::showAnswer(bool accepted, const QString& message) {
+  if (accepted) {
+    sayProblem({});
+    return;
+  }
+  settle_.stop();
+  waitsAt_.reset();
+  sayProblem(message);
+  if (effective_ != Knobs{}) {
+    put(effective_);
+  }
+}
+
+void ControlsPanel::setChangeable(bool changeable) {
+  for (QWidget* widget :
+       {static_cast<QWidget*>(ui_->batchSlider), static_cast<QWidget*>(ui_->batchSpin),
+        static_cast<QWidget*>(ui_->sequenceSlider), static_cast<QWidget*>(ui_->sequenceSpin),
+        static_cast<QWidget*>(ui_->lossEverySpin)}) {
+    widget->setEnabled(changeable);
+  }
+  if (!changeable) {
+    for (QSlider* slider :
+         {static_cast<QSlider*>(ui_->batchSlider), static_cast<QSlider*>(ui_->sequenceSlider)}) {
+      const QSignalBlocker quiet(slider);
+      slider->setSliderDown(false);  // a disabled slider emits no release
+    }
+    settle_.stop();
+    waitsAt_.reset();
+  }
+}
+
+bool ControlsPanel::sliderHeld() const {
+  return ui_->batchSlider->isSliderDown() || ui_->sequenceSlider->isSliderDown();
+}
+
+void ControlsPanel::edited() {
+  ui_->lossEverySpin->setSuffix(ui_->lossEverySpin->value() == 1 ? tr(" step") : tr(" steps"));
+  // A held slider requests its change when it is released, however long it rests.
+  if (!putting_ && !sliderHeld()) {
+    settle_.start();
+  }
+}
+
+void ControlsPanel::commit() {
+  settle_.stop();
+  const Knobs now = knobs();
+  SetKnobs change;
+  if (now.batchSize != shown_.batchSize) {
+    change.batchSize = now.batchSize;
+  }
+  if (now.sequenceLength != shown_.sequenceLength) {
+    change.sequenceLength = now.sequenceLength;
+  }
+  if (now.lossEvery != shown_.lossEvery) {
+    change.lossEvery = now.lossEvery;
+  }
+  if (now == shown_) {
+    return;
+  }
+  shown_ = now;
+  waitsAt_ = effective_;
+  emit changeRequested(change);
+}
+
+void ControlsPanel::put(const Knobs& knobs) {
+  putting_ = true;
+  const auto set = [](QSpinBox* spin, std::uint32_t value) {
+    if (value > 0) {
+      spin->setValue(static_cast<int>(value));
+    }
+  };
+  set(ui_->batchSpin, knobs.batchSize);
+  set(ui_->sequenceSpin, knobs.sequenceLength);
+  set(ui_->lossEverySpin, knobs.lossEvery);
+  putting_ = false;
+  shown_ = this->knobs();
+}
+
+void ControlsPanel::sayProblem(const QString& text) {
+  ui_->controlsMessage->setText(text);
+  ui_->controlsMessage->setVisible(!text.isEmpty());
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/messages.h"
+
+class QSlider;
+class QSpinBox;
+
+namespace Ui {
+class ControlsPanel;
+}
+
+namespace highwater::views {
+
+/// Batch size, sequence length and loss interval. During a run a change is requested when a slider
+/// is released, or 150 ms after the last edit, and takes effect at the next step. Before a run the
+/// values are what it starts with.
+class ControlsPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ControlsPanel(QWidget* parent = nullptr);
+  ~ControlsPanel() override;
+
+  /// Sets the values that the next run starts with. A value of 0 leaves its control unchanged.
+  void setKnobs(const Knobs& knobs);
+  /// The values that the controls show.
+  [[nodiscard]] Knobs knobs() const;
+  /// Shows a run's batch size, sequence length, loss interval and their limits, and its dtype,
+  /// model and data.
+  void showRun(const RunDescription& run);
+  /// Shows the values that the next step will use, unless the user is changing them.
+  void showEffective(const Knobs& knobs);
+  /// Emits changeRequested() now for edits that still wait for the end of their delay.
+  void commit();
+  /// Shows the worker's answer to the last requested change. After a refusal the controls return to
+  /// the values in effect, and `message` tells why.
+  void showAnswer(bool accepted, const QString& message);
+  /// Enables or disables the controls. Disabled is for a recording or an ended run.
+  void setChangeable(bool changeable);
+
+ signals:
+  /// The user changed values. Only the changed fields are set.
+  void changeRequested(const highwater::SetKnobs& change);
+
+ private:
+  void bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops);
+  void setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops, std::vector<int> values);
+  void edited();
+  [[nodiscard]] bool sliderHeld() const;
+  void put(const Knobs& knobs);
+  void sayProblem(const QString& text);
+
+  std::unique_ptr<Ui::ControlsPanel> ui_;
+  QTimer settle_;
+  std::vector<int> batchStops_, sequenceStops_;
+  Knobs shown_;                   ///< last set by the program or requested
+  std::optional<Knobs> waitsAt_;  ///< the knobs in effect when a change was requested
+  Knobs effective_;
+  bool putting_ = false;
+};
+
+}  // namespace highwater::views

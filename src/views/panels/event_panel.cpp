@@ -1,0 +1,119 @@
+#include "views/panels/event_panel.h"
+
+#include <QPainter>
+#include <QTextLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kInset = 12, kHead = 30, kRow = 20, kGap = 12;
+/// The height at which a value is cut; shapes can be long.
+constexpr int kMostWrapped = 120;
+
+/// Breaks the text into lines of `wide` pixels, within a word only if it is wider than a line.
+/// Returns the height in pixels.
+int wrapTo(QTextLayout& layout, int wide) {
+  layout.setText(QString(layout.text()).replace(QLatin1Char('\n'), QChar::LineSeparator));
+  QTextOption option;
+  option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  layout.setTextOption(option);
+  layout.beginLayout();
+  double y = 0;
+  while (y < kMostWrapped) {
+    QTextLine line = layout.createLine();
+    if (!line.isValid()) {
+      break;
+    }
+    line.setLineWidth(wide);
+    line.setPosition({0, y});
+    y += line.height();
+  }
+  layout.endLayout();
+  return static_cast<int>(std::ceil(y));
+}
+
+}  // namespace
+
+EventPanel::EventPanel(const analysis::LiveStore* store, EventFocus* focus, QWidget* parent)
+    : QWidget(parent), store_(store), focus_(focus) {
+  setObjectName(QStringLiteral("eventPanel"));
+  setAccessibleName(tr("Details of the picked event"));
+  connect(focus_, &EventFocus::changed, this, &EventPanel::refresh);
+  refresh();
+}
+
+void EventPanel::refresh() {
+  facts_ = focus_->picked() ? eventFacts(*store_, *focus_->picked()) : std::vector<EventFact>();
+  setVisible(!facts_.empty());
+  QStringList spoken;
+  for (const auto& [name, value] : facts_) {
+    spoken << name + QStringLiteral(": ") + value;
+  }
+  setAccessibleDescription(spoken.join(QStringLiteral(", ")));
+  layOut();
+  update();
+}
+
+void EventPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  layOut();
+}
+
+/// A value that does not fit beside its name goes below it, at full width.
+void EventPanel::layOut() {
+  const QFontMetrics names(textFont(kText)), values(textFont(kText, true));
+  const int wide = std::max(width() - 2 * kInset, 60);
+  int y = kHead;
+  lines_.clear();
+  for (const auto& [name, value] : facts_) {
+    Line line;
+    line.name = {kInset, y, wide, kRow};
+    line.value = line.name;
+    line.wrapped = names.horizontalAdvance(name) + 12 + values.horizontalAdvance(value) > wide;
+    if (line.wrapped) {
+      QTextLayout text(value, textFont(kText, true));
+      line.value = {kInset, y + kRow - 2, wide, std::min(wrapTo(text, wide), kMostWrapped)};
+      y = line.value.bottom() + 3;
+    } else {
+      y += kRow;
+    }
+    lines_.push_back(line);
+  }
+  setFixedHeight(y + kGap);
+}
+
+void EventPanel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& theme = Theme::of(this);
+  if (!focus_->picked() || facts_.empty()) {
+    return;
+  }
+  const EventText text = eventText(*store_, *focus_->picked(), theme);
+  drawGlyph(painter, text.glyph, {kInset + 5.0, kHead / 2.0 + 0.5}, text.color, theme.panel);
+  painter.setFont(textFont(kText, true));
+  painter.setPen(theme.text1);
+  const QRect head(kInset + 18, 0, width() - 2 * kInset - 18, kHead);
+  painter.drawText(head, Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text.name, Qt::ElideRight, head.width()));
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(lines_[i].name, Qt::AlignVCenter | Qt::AlignLeft, facts_[i].name);
+    painter.setFont(textFont(kText, true));
+    painter.setPen(theme.text1);
+    if (!lines_[i].wrapped) {
+      painter.drawText(lines_[i].value, Qt::AlignVCenter | Qt::AlignRight, facts_[i].value);
+      continue;
+    }
+    QTextLayout wrapped(facts_[i].value, painter.font());
+    wrapTo(wrapped, lines_[i].value.width());
+    wrapped.draw(&painter, lines_[i].value.topLeft(), {}, lines_[i].value);
+  }
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,237 @@
+#include "views/panels/event_table.h"
+
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <algorithm>
+
+#include "models/op_totals_model.h"
+#include "views/panes/paint.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kRow = 24;
+constexpr int kBarWidth = 44;
+constexpr int kLastColumn = 200;  ///< room for the names of places
+
+/// Paints the op and share cells.
+class OpDelegate final : public QStyledItemDelegate {
+ public:
+  OpDelegate(EventTable::Kind kind, bool share, QObject* parent)
+      : QStyledItemDelegate(parent), kind_(kind), share_(share) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    const Theme& theme = Theme::of(option.widget);
+    const bool selected = option.state & QStyle::State_Selected;
+    painter->save();
+    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
+    const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
+    const QColor color = kind_ == EventTable::Kind::kFallbacks ? theme.vermillion
+                         : kind_ == EventTable::Kind::kOps     ? theme.neutralBar
+                         : planned                             ? theme.sky
+                                                               : theme.orange;
+    share_ ? paintShare(*painter, option, index, color, theme)
+           : paintOp(*painter, option, index, color, planned, theme);
+    painter->restore();
+  }
+
+ private:
+  void paintShare(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
+                  const QColor& color, const Theme& theme) const {
+    const QRect cell = option.rect.adjusted(0, 0, -8, 0);
+    const QString text = index.data().toString();
+    painter.setFont(textFont(kText));
+    const int textWidth = painter.fontMetrics().horizontalAdvance(QStringLiteral("100 %"));
+    const QRect bar(cell.right() - textWidth - 8 - kBarWidth, cell.center().y() - 4, kBarWidth, 8);
+    painter.fillRect(bar, theme.track);
+    const double share =
+        std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
+    painter.fillRect(QRectF(bar.left(), bar.top(),
+                            std::max(bar.width() * share, share > 0 ? 1. : 0.), bar.height()),
+                     color);
+    painter.setPen(theme.text1);
+    painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, text);
+  }
+
+  void paintOp(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
+               const QColor& color, bool planned, const Theme& theme) const {
+    QRect cell = option.rect.adjusted(12, 0, -4, 0);
+    if (kind_ == EventTable::Kind::kSyncPoints) {
+      drawGlyph(painter, planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
+                {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
+      cell.adjust(18, 0, 0, 0);
+    }
+    if (option.state & QStyle::State_Selected) {
+      painter.fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(),
+                       theme.accent);
+    }
+    painter.setFont(textFont(kText));
+    if (index.data(models::OpTotalsModel::kAcceptedRole).toBool()) {
+      const QString word = EventTable::tr("accepted");
+      painter.setPen(theme.text2);
+      painter.drawText(cell, Qt::AlignVCenter | Qt::AlignRight, word);
+      cell.adjust(0, 0, -painter.fontMetrics().horizontalAdvance(word) - 8, 0);
+    }
+    painter.setPen(theme.text1);
+    painter.drawText(
+        cell, Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, cell.width()));
+  }
+
+  EventTable::Kind kind_;
+  bool share_;
+};
+
+}  // namespace
+
+EventTable::EventTable(QWidget* parent) : QTableView(parent) {
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(SingleSelection);
+  setShowGrid(false);
+  setFrameShape(NoFrame);
+  setWordWrap(false);
+  setEditTriggers(NoEditTriggers);
+  setCornerButtonEnabled(false);
+  setHorizontalScrollMode(ScrollPerPixel);
+  setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  verticalHeader()->hide();
+  verticalHeader()->setMinimumSectionSize(kRow);
+  verticalHeader()->setDefaultSectionSize(kRow);
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  horizontalHeader()->setFixedHeight(kRow);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  horizontalHeader()->setMinimumSectionSize(40);
+  setSortingEnabled(true);
+}
+
+void EventTable::setModel(QAbstractItemModel* model) {
+  sorted_.setSourceModel(model);
+  if (this->model() == &sorted_) {
+    return;
+  }
+  QTableView::setModel(&sorted_);
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (!marking_ && current.isValid()) {
+              emit rowPicked(sorted_.mapToSource(current).row());
+            }
+          });
+}
+
+void EventTable::setEmptyText(const QString& text) {
+  if (emptyText_ != text) {
+    emptyText_ = text;
+    viewport()->update();
+  }
+}
+
+void EventTable::setNaturalOrder(int column, Qt::SortOrder order) {
+  sorted_.setNaturalOrder(column, order);
+  sortByColumn(column, order);
+}
+
+void EventTable::setFilter(const QString& text) {
+  filter_ = text;
+  // When the filter hides the current row, Qt selects a neighbour, which the user did not pick.
+  const QModelIndex current = currentIndex();
+  const int picked = current.isValid() ? sorted_.mapToSource(current).row() : -1;
+  marking_ = true;
+  sorted_.setFilter(text);
+  marking_ = false;
+  markRow(picked);
+  viewport()->update();
+}
+
+void EventTable::setColumnWidths(const QList<int>& widths) {
+  widening_ = true;
+  for (int i = 0; i < widths.size(); ++i) {
+    setColumnWidth(i, widths[i]);
+  }
+  widening_ = false;
+  leastNameWidth_ = nameColumn_ < 0 ? 0 : columnWidth(nameColumn_);
+  widenNames();
+}
+
+void EventTable::widenNames() {
+  if (leastNameWidth_ == 0 || !model()) {
+    return;
+  }
+  int others = 0;
+  const int last = model()->columnCount() - 1;
+  for (int i = 0; i < last; ++i) {
+    others += i == nameColumn_ ? 0 : columnWidth(i);
+  }
+  widening_ = true;
+  setColumnWidth(nameColumn_, std::clamp(viewport()->width() - others - kLastColumn,
+                                         leastNameWidth_, 2 * leastNameWidth_));
+  widening_ = false;
+}
+
+void EventTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  widenNames();
+}
+
+void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
+  nameColumn_ = opColumn;
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+    if (column == nameColumn_ && !widening_) {
+      leastNameWidth_ = 0;  // the user has chosen the width
+    }
+  });
+  setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));
+  setItemDelegateForColumn(shareColumn, new OpDelegate(kind, true, this));
+}
+
+void EventTable::markRow(int row) {
+  const QModelIndex wanted =
+      row < 0 ? QModelIndex() : sorted_.mapFromSource(sorted_.sourceModel()->index(row, 0));
+  if (wanted.row() == currentIndex().row()) {
+    return;
+  }
+  marking_ = true;
+  if (!wanted.isValid()) {
+    clearSelection();
+    setCurrentIndex({});
+  } else {
+    selectRow(wanted.row());
+    scrollTo(wanted);
+  }
+  marking_ = false;
+}
+
+void EventTable::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+    case Qt::Key_Home:
+    case Qt::Key_End:
+      QTableView::keyPressEvent(event);
+      break;
+    default:
+      event->ignore();  // the window handles its shortcuts
+  }
+}
+
+void EventTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  const bool filtered = sorted_.sourceModel() && sorted_.sourceModel()->rowCount() > 0;
+  const QString text =
+      filtered ? tr("No row has \u201c%1\u201d in its name or place").arg(filter_) : emptyText_;
+  if (model() && model()->rowCount() == 0 && !text.isEmpty()) {
+    QPainter painter(viewport());
+    painter.setFont(textFont(kText));
+    painter.setPen(Theme::of(this).text3);
+    painter.drawText(viewport()->rect().adjusted(12, 8, -12, -8),
+                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, text);
+  }
+}
+
+}  // namespace highwater::views

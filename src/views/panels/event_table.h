@@ -1,0 +1,58 @@
+#pragma once
+
+#include <QTableView>
+
+#include "models/sorted_rows.h"
+
+namespace highwater::views {
+
+/// A sortable table in the look of the window, with a text in place of rows while it is empty. At
+/// most one row is selected.
+///
+/// model() returns the models::SortedRows in between; rows in signals and parameters are rows of
+/// the model given to setModel().
+class EventTable : public QTableView {
+  Q_OBJECT
+
+ public:
+  explicit EventTable(QWidget* parent = nullptr);
+
+  void setModel(QAbstractItemModel* model) override;
+  /// Sets the text that is shown in place of rows while the table is empty.
+  void setEmptyText(const QString& text);
+  /// Sorts the table by the order that the source rows already have, which costs nothing: see
+  /// models::SortedRows::setNaturalOrder().
+  void setNaturalOrder(int column, Qt::SortOrder order);
+  /// Shows only rows that contain the text in a name or place. An empty text shows all.
+  void setFilter(const QString& text);
+  /// Sets the widths of the columns in pixels; the last column takes the rest. With room to spare,
+  /// the op column of setOpLook() grows up to twice its width, until the user resizes it.
+  void setColumnWidths(const QList<int>& widths);
+  /// What the rows stand for. It decides the glyph before the op and the colour of the bars.
+  enum class Kind { kFallbacks, kSyncPoints, kOps };
+  /// Draws the share column as a bar with a text, and the glyph of `kind` before the name in the op
+  /// column.
+  void setOpLook(Kind kind, int opColumn, int shareColumn);
+  /// Selects a row without emitting rowPicked(). -1 or a filtered row clears the selection.
+  void markRow(int row);
+
+ signals:
+  /// The user picked a row, by mouse or keyboard. `row` is a row of the model given to setModel().
+  void rowPicked(int row);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
+
+ private:
+  void widenNames();
+
+  models::SortedRows sorted_;
+  int nameColumn_ = -1, leastNameWidth_ = 0;
+  QString emptyText_, filter_;
+  bool marking_ = false, widening_ = false;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,291 @@
+#include "views/panels/findings_panel.h"
+
+#include <QContextMenuEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include "core/units.h"
+#include "models/qt_text.h"
+#include "views/panels/link_button.h"
+#include "views/panes/paint.h"
+
+namespace highwater::views {
+
+using analysis::AcceptedFallback;
+using analysis::Finding;
+using analysis::FindingKind;
+using analysis::Findings;
+
+namespace {
+
+constexpr double kMajorWeight = 0.2, kModerateWeight = 0.05;
+constexpr int kMeterWidth = 18;
+
+/// A label that shows markup literally: names come from the measured program.
+QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
+  auto* label = new QLabel(parent);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(wraps);
+  label->setProperty("kind", kind);
+  return label;
+}
+
+QString costText(const Finding& finding) {
+  QString cost;
+  if (finding.costMs) {
+    cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.costMs)));
+  } else if (finding.costBytes) {
+    cost = FindingCard::tr("%1 a step")
+               .arg(text(formatBytes(static_cast<std::uint64_t>(*finding.costBytes))));
+  }
+  return finding.estimate && !cost.isEmpty() ? FindingCard::tr("about %1").arg(cost) : cost;
+}
+
+QColor severityColor(Severity severity, const Theme& theme) {
+  return severity == Severity::kMajor      ? theme.vermillion
+         : severity == Severity::kModerate ? theme.orange
+                                           : theme.grey;
+}
+
+void setWrapped(QLabel* label, const QString& text) {
+  label->setVisible(!text.isEmpty());
+  if (label->text() != text) {
+    label->setText(text);
+  }
+}
+
+}  // namespace
+
+Severity severityOf(const Finding& finding) {
+  return finding.weight >= kMajorWeight      ? Severity::kMajor
+         : finding.weight >= kModerateWeight ? Severity::kModerate
+                                             : Severity::kMinor;
+}
+
+QString severityWord(Severity severity) {
+  switch (severity) {
+    case Severity::kMajor:
+      return FindingCard::tr("major");
+    case Severity::kModerate:
+      return FindingCard::tr("moderate");
+    case Severity::kMinor:
+      break;
+  }
+  return FindingCard::tr("minor");
+}
+
+FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
+  setObjectName(QStringLiteral("findingCard"));
+  setCursor(Qt::PointingHandCursor);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(14, 8, 10, 6);
+  column->setSpacing(4);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(6);
+  head->addSpacing(kMeterWidth);
+  severity_ = plainLabel(this, "quiet", false);
+  cost_ = plainLabel(this, "title", false);
+  head->addWidget(severity_);
+  head->addStretch();
+  head->addWidget(cost_);
+  column->addLayout(head);
+  title_ = plainLabel(this, "title");
+  where_ = plainLabel(this, "quiet");
+  evidence_ = plainLabel(this, "quiet");
+  advice_ = plainLabel(this, "plain");
+  for (QLabel* label : {title_, where_, evidence_, advice_}) {
+    column->addWidget(label);
+  }
+  auto* foot = new QHBoxLayout;
+  foot->setSpacing(4);
+  show_ = linkButton(tr("Show in timeline"), "showFindingButton", this);
+  accept_ = linkButton(tr("Accept…"), "acceptFallbackButton", this);
+  accept_->setToolTip(
+      tr("Accept the CPU path: the recording keeps that this op may run on the CPU, and "
+         "why"));
+  places_ = plainLabel(this, "quiet", false);
+  foot->addWidget(show_);
+  foot->addWidget(accept_);
+  foot->addStretch();
+  foot->addWidget(places_);
+  column->addLayout(foot);
+  connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
+  connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
+}
+
+bool FindingCard::acceptable() const {
+  return finding_.kind == FindingKind::Fallback && !finding_.ops.empty();
+}
+
+void FindingCard::requestAccept() {
+  emit acceptRequested(text(finding_.ops.front()));
+}
+
+void FindingCard::showFinding(const Finding& finding) {
+  finding_ = finding;
+  const Severity severity = severityOf(finding);
+  setWrapped(severity_, severityWord(severity));
+  setWrapped(cost_, costText(finding));
+  setWrapped(title_, text(finding.title));
+  // Most evidence already names the place.
+  const bool told =
+      finding.where.empty() || finding.evidence.find(finding.where) != std::string::npos;
+  setWrapped(where_, told ? QString() : tr("In %1").arg(text(finding.where)));
+  setWrapped(evidence_, text(finding.evidence));
+  // In place of the report's "highwater accept".
+  const QString advice = text(finding.advice);
+  setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
+                                   : tr("To do: %1").arg(advice));
+  setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
+  accept_->setVisible(acceptable());
+  setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
+  update();
+}
+
+void FindingCard::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& theme = Theme::of(this);
+  const Severity severity = severityOf(finding_);
+  const QColor color = severityColor(severity, theme);
+  painter.fillRect(rect(), theme.header);
+  painter.fillRect(QRect(0, 0, 3, height()), color);
+  painter.setPen(theme.separator);
+  painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  // One to three filled bars, so that severities differ without colour.
+  const int filled = static_cast<int>(severity) + 1;
+  const double bottom = severity_->geometry().center().y() + 5.5;
+  for (int i = 0; i < 3; ++i) {
+    const double tall = 4 + 3.0 * i;
+    const QRectF bar(14 + 5 * i, bottom - tall, 4, tall);
+    painter.fillRect(bar, i < filled ? color : theme.track);
+  }
+}
+
+void FindingCard::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && rect().contains(event->pos())) {
+    emit picked();
+  }
+}
+
+void FindingCard::contextMenuEvent(QContextMenuEvent* event) {
+  QMenu menu(this);
+  menu.addAction(show_->text(), this, &FindingCard::picked);
+  if (acceptable()) {
+    menu.addAction(tr("Accept the CPU path…"), this, &FindingCard::requestAccept);
+  }
+  menu.exec(event->globalPos());
+}
+
+FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("findingsPanel"));
+  setAccessibleName(tr("Findings"));
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(12, 10, 12, 10);
+  all->setSpacing(8);
+  emptyTitle_ = plainLabel(this, "title");
+  emptyTitle_->setText(tr("No findings"));
+  all->addWidget(emptyTitle_);
+  empty_ = plainLabel(this, "quiet");
+  empty_->setObjectName(QStringLiteral("noFindings"));
+  all->addWidget(empty_);
+  column_ = new QVBoxLayout;
+  column_->setSpacing(8);
+  all->addLayout(column_);
+  acceptedTitle_ = plainLabel(this, "title", false);
+  acceptedTitle_->setText(tr("Accepted"));
+  all->addWidget(acceptedTitle_);
+  acceptedBox_ = new QWidget(this);
+  acceptedBox_->setObjectName(QStringLiteral("acceptedFallbacks"));
+  acceptedColumn_ = new QVBoxLayout(acceptedBox_);
+  acceptedColumn_->setContentsMargins(0, 0, 0, 0);
+  acceptedColumn_->setSpacing(8);
+  all->addWidget(acceptedBox_);
+  all->addStretch();
+  showFindings({}, false);
+}
+
+void FindingsPanel::showFindings(const Findings& findings, bool begun) {
+  const std::size_t count = findings.found.size();
+  while (cards_.size() > count) {
+    delete cards_.back();
+    cards_.pop_back();
+  }
+  while (cards_.size() < count) {
+    auto* card = new FindingCard(this);
+    column_->addWidget(card);
+    connect(card, &FindingCard::picked, this,
+            [this, card] { emit findingPicked(card->finding()); });
+    connect(card, &FindingCard::acceptRequested, this, &FindingsPanel::acceptRequested);
+    cards_.push_back(card);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    cards_[i]->showFinding(findings.found[i]);
+  }
+  empty_->setVisible(count == 0);
+  emptyTitle_->setVisible(count == 0 && findings.steps > 0);
+  emptyTitle_->setText(findings.unobserved ? tr("No findings about memory") : tr("No findings"));
+  if (!begun) {
+    empty_->setText(
+        tr("What costs time or memory appears here, worst first, once a run has a "
+           "few steps"));
+  } else if (findings.steps == 0) {
+    empty_->setText(tr("Too few steps for findings: the first steps differ from the rest"));
+  } else if (findings.unobserved) {
+    empty_->setText(tr("In %1 steps memory did not grow. Waits and fallbacks were not looked for: "
+                       "the level was off")
+                        .arg(findings.steps));
+  } else {
+    empty_->setText(
+        tr("In %1 steps no fallback, unplanned sync point, idle device or growing memory "
+           "costs enough to be worth a change")
+            .arg(findings.steps));
+  }
+  showAccepted(findings.accepted);
+}
+
+void FindingsPanel::showAccepted(const std::vector<AcceptedFallback>& accepted) {
+  acceptedTitle_->setVisible(!accepted.empty());
+  acceptedBox_->setVisible(!accepted.empty());
+  const auto same = [](const AcceptedFallback& a, const AcceptedFallback& b) {
+    return a.op == b.op && a.reason == b.reason && a.count == b.count;
+  };
+  if (std::equal(accepted.begin(), accepted.end(), accepted_.begin(), accepted_.end(), same)) {
+    return;
+  }
+  accepted_ = accepted;
+  while (QLayoutItem* item = acceptedColumn_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  for (const AcceptedFallback& each : accepted) {
+    auto* entry = new QWidget(acceptedBox_);
+    auto* column = new QVBoxLayout(entry);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    auto* head = new QHBoxLayout;
+    auto* op = plainLabel(entry, "value");
+    op->setText(text(each.op));
+    auto* withdraw = linkButton(tr("Withdraw"), "withdrawButton", entry);
+    withdraw->setToolTip(tr("Withdraw the acceptance: the fallback becomes a finding again"));
+    const QString name = text(each.op);
+    // Queued, because the handler deletes this button.
+    connect(
+        withdraw, &QToolButton::clicked, this, [this, name] { emit withdrawRequested(name); },
+        Qt::QueuedConnection);
+    head->addWidget(op, 1);
+    head->addWidget(withdraw);
+    column->addLayout(head);
+    auto* why = plainLabel(entry, "plain");
+    why->setText(each.reason.empty() ? tr("No reason given") : text(each.reason));
+    column->addWidget(why);
+    auto* cost = plainLabel(entry, "quiet");
+    cost->setText(tr("%1 a step, %2×").arg(text(formatMs(each.costMs))).arg(each.count));
+    column->addWidget(cost);
+    acceptedColumn_->addWidget(entry);
+  }
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <QFrame>
+#include <QString>
+#include <vector>
+
+#include "analysis/findings/findings.h"
+
+class QLabel;
+class QToolButton;
+class QVBoxLayout;
+
+namespace highwater::views {
+
+/// How much a finding matters.
+enum class Severity { kMinor, kModerate, kMajor };
+/// Rates a finding by its weight: from a fifth of the step (or of the memory limit) on major, from
+/// a twentieth on moderate, else minor.
+[[nodiscard]] Severity severityOf(const analysis::Finding& finding);
+/// The severity as a translated word: "major".
+[[nodiscard]] QString severityWord(Severity severity);
+
+/// A card for one finding: severity, cost, place, evidence, advice, and its buttons.
+class FindingCard final : public QFrame {
+  Q_OBJECT
+
+ public:
+  /// Makes an empty card; showFinding() fills it.
+  explicit FindingCard(QWidget* parent = nullptr);
+  void showFinding(const analysis::Finding& finding);
+  [[nodiscard]] const analysis::Finding& finding() const { return finding_; }
+
+ signals:
+  /// The user clicked the card, to see the finding in the timeline.
+  void picked();
+  /// The user accepts that `op` (its full name) runs on the CPU.
+  void acceptRequested(const QString& op);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  [[nodiscard]] bool acceptable() const;
+  void requestAccept();
+
+  analysis::Finding finding_;
+  QLabel *severity_, *cost_, *title_, *where_, *evidence_, *advice_, *places_;
+  QToolButton *show_, *accept_;
+};
+
+/// The findings of a run as cards, worst first, and below them the accepted fallbacks.
+class FindingsPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit FindingsPanel(QWidget* parent = nullptr);
+
+  /// Shows the findings and the accepted fallbacks. `begun` tells whether a run has started or a
+  /// recording is open; otherwise an empty panel explains itself.
+  void showFindings(const analysis::Findings& findings, bool begun);
+  [[nodiscard]] const std::vector<FindingCard*>& cards() const { return cards_; }
+
+ signals:
+  /// The user clicked the card of a finding, to see it in the timeline.
+  void findingPicked(const highwater::analysis::Finding& finding);
+  /// The user accepts that `op` (its full name) runs on the CPU.
+  void acceptRequested(const QString& op);
+  /// The user no longer accepts that `op` (its full name) runs on the CPU.
+  void withdrawRequested(const QString& op);
+
+ private:
+  void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
+
+  QVBoxLayout *column_, *acceptedColumn_;
+  QLabel *emptyTitle_, *empty_, *acceptedTitle_;
+  QWidget* acceptedBox_;
+  std::vector<FindingCard*> cards_;
+  std::vector<analysis::AcceptedFallback> accepted_;
+};
+
+}  // namespace highwater::views

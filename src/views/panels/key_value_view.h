@@ -1,0 +1,31 @@
+#pragma once
+
+#include <QWidget>
+
+class QAbstractItemModel;
+
+namespace highwater::views {
+
+/// A widget that shows the first two columns of a model as names at the left and values at the
+/// right. The model is not owned and must outlive the widget.
+class KeyValueView final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit KeyValueView(QAbstractItemModel* model, QWidget* parent = nullptr);
+
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  /// Gives screen readers the rows as a text.
+  void describe();
+
+  QAbstractItemModel* model_;
+};
+
+}  // namespace highwater::views

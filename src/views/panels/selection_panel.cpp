@@ -1,0 +1,230 @@
+#include "views/panels/selection_panel.h"
+
+#include <QAccessible>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/names.h"
+#include "core/units.h"
+#include "models/qt_text.h"
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr double kInset = 12;
+constexpr int kRoomy = 420;  ///< height in pixels from which the large layout fits
+
+QString msNumber(double ms) {
+  return QString::number(ms, 'f', ms < 100 ? 1 : 0);
+}
+}  // namespace
+
+SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("selectionPanel"));
+  setAccessibleName(tr("Numbers of the selection"));
+}
+
+void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs,
+                                 bool selected) {
+  summary_ = summary;
+  selected_ = selected;
+  lengthNs_ = lengthNs;
+  if (QAccessible::isActive()) {
+    QStringList lines;
+    for (const auto& [name, value, note] : rows()) {
+      lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
+    }
+    setAccessibleDescription(lines.join(QStringLiteral(", ")));
+  }
+  update();
+}
+
+void SelectionPanel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  if (summary_.steps == 0) {
+    painter.setFont(textFont(kText));
+    painter.setPen(Theme::of(this).text3);
+    painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap,
+                     selected_ ? tr("No whole step lies in the selected range")
+                               : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
+                                    "drag in the ruler, to select a range"));
+    return;
+  }
+  const double gap = measures().gap;
+  double y = paintHead(painter, gap);
+  y = paintKeyNumbers(painter, y + gap - 2);
+  y = paintRows(painter, y + gap);
+  paintPhases(painter, y + gap - 2);
+}
+
+SelectionPanel::Measures SelectionPanel::measures() const {
+  return height() < kRoomy ? Measures{18, 16, 6} : Measures{22, 18, 10};
+}
+
+double SelectionPanel::paintHead(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
+  const QString steps = summary_.steps == 1
+                            ? tr("step %1").arg(summary_.firstStep)
+                            : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
+  const QString name = selected_ ? tr("Selected range") : tr("Whole run");
+  painter.setFont(textFont(kText, true));
+  painter.setPen(theme.text1);
+  painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
+  painter.setFont(textFont(kText));
+  painter.setPen(theme.text2);
+  painter.drawText(
+      line, Qt::AlignVCenter | Qt::AlignRight,
+      steps + QStringLiteral(", ") + QString::fromStdString(formatDuration(lengthNs_)));
+  return y + measures().row;
+}
+
+double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  double x = kInset;
+  const std::pair<QString, double> numbers[] = {{tr("Step p50"), summary_.stepMsP50},
+                                                {tr("p95"), summary_.stepMsP95}};
+  for (const auto& [caption, ms] : numbers) {
+    painter.setFont(textFont(kSmallText));
+    painter.setPen(theme.text2);
+    painter.drawText(QRectF(x, y + 6, 80, 14), Qt::AlignVCenter, caption);
+    painter.setFont(textFont(kKeyText, true));
+    painter.setPen(theme.text1);
+    const QString number = msNumber(ms);
+    const double wide = painter.fontMetrics().horizontalAdvance(number);
+    painter.drawText(QRectF(x, y + 20, wide + 2, 24), Qt::AlignVCenter, number);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(QRectF(x + wide + 4, y + 23, 24, 20), Qt::AlignVCenter, tr("ms"));
+    x += std::max(wide + 40, 76.0);
+  }
+  const double left = std::max(x + 8, width() * 0.52);
+  paintHistogram(painter, QRectF(left, y, width() - kInset - left, 46));
+  return y + 46;
+}
+
+void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
+  if (summary_.steps < 3 || rect.width() < 60) {
+    return;
+  }
+  const Theme& theme = Theme::of(this);
+  const auto& bins = summary_.histogram.counts;
+  const double low = summary_.histogram.lowMs;
+  const double high = std::max(summary_.histogram.highMs, low + 1e-3);
+  const auto fullest = static_cast<double>(*std::max_element(bins.begin(), bins.end()));
+  const double floor = rect.bottom() - 13, tall = floor - rect.top(),
+               wide = rect.width() / static_cast<double>(bins.size());
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const double x = std::round(rect.left() + static_cast<double>(i) * wide);
+    // A bin with a single step is at least a pixel high.
+    const double height =
+        bins[i] > 0 ? std::max(1.0, std::round(tall * static_cast<double>(bins[i]) / fullest)) : 0;
+    painter.fillRect(QRectF(x, floor - height, std::floor(wide) - 1, height), theme.neutralBar);
+  }
+  painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
+  for (const double ms : {summary_.stepMsP50, summary_.stepMsP95}) {
+    const double x = std::round(rect.left() + (ms - low) / (high - low) * (rect.width() - 1));
+    painter.fillRect(QRectF(x, rect.top(), 1, tall), theme.text1);
+  }
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text3);
+  const QRectF labels(rect.left(), floor + 1, rect.width(), 13);
+  painter.drawText(labels, Qt::AlignLeft | Qt::AlignVCenter, msNumber(low));
+  painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter, tr("%1 ms").arg(msNumber(high)));
+}
+
+std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
+  const auto share = [this](double ms) {
+    return summary_.stepsMs > 0 ? percentText(ms / summary_.stepsMs) : QString();
+  };
+  const auto bytes = [this](std::uint64_t b) {
+    return summary_.memoryCounted ? QString::fromStdString(formatBytes(b)) : tr("not counted");
+  };
+  QString currentNote, driverNote;
+  if (summary_.memoryCounted) {
+    currentNote = summary_.currentPeakExact ? tr("exact") : tr("sampled");
+    driverNote = tr("sampled");
+    if (summary_.recommendedBytes > 0) {
+      driverNote +=
+          QStringLiteral(", ") + percentText(static_cast<double>(summary_.driverPeakBytes) /
+                                             static_cast<double>(summary_.recommendedBytes));
+    }
+  }
+  std::vector<Row> rows = {
+      {tr("Throughput"),
+       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS))),
+       {}},
+      {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
+      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
+      {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
+      {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
+  if (summary_.lossFirst && summary_.lossLast) {
+    const QString first = QString::number(*summary_.lossFirst, 'f', 3);
+    const QString last = QString::number(*summary_.lossLast, 'f', 3);
+    rows.push_back(summary_.steps == 1
+                       ? Row{tr("Loss"), last, {}}
+                       : Row{tr("Loss, first to last"), tr("%1 → %2").arg(first, last), {}});
+  }
+  return rows;
+}
+
+double SelectionPanel::paintRows(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  for (const auto& [name, value, note] : rows()) {
+    const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, note);
+    const double noteWidth = note.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(note) + 6;
+    painter.setFont(textFont(kText, true));
+    painter.setPen(theme.text1);
+    painter.drawText(line.adjusted(0, 0, -noteWidth, 0), Qt::AlignVCenter | Qt::AlignRight, value);
+    y += measures().row;
+  }
+  return y;
+}
+
+void SelectionPanel::paintPhases(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  const double total = std::accumulate(summary_.phaseMs.begin(), summary_.phaseMs.end(), 0.0);
+  if (total <= 0) {
+    return;
+  }
+  const double wide = width() - 2 * kInset;
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text2);
+  const QRectF caption(kInset, y, wide, 16);
+  painter.drawText(caption, Qt::AlignLeft | Qt::AlignVCenter, tr("Share of time by phase"));
+  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, tr("ms a step"));
+  y += 19;
+  double x = kInset;
+  for (const events::Phase phase : kPhases) {
+    const double part = summary_.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
+    painter.fillRect(
+        QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 10),
+        theme.phase(phase));
+    x += part;
+  }
+  y += 15;
+  for (const events::Phase phase : kPhases) {
+    const double ms = summary_.phaseMs[static_cast<std::size_t>(phase)];
+    const QRectF line(kInset, y, wide, measures().phaseRow);
+    painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), theme.phase(phase));
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text1);
+    painter.drawText(line.adjusted(14, 0, 0, 0), Qt::AlignVCenter,
+                     QString::fromUtf8(phaseName(phase).data()));
+    painter.drawText(line.adjusted(0, 0, -56, 0), Qt::AlignVCenter | Qt::AlignRight,
+                     percentText(ms / total));
+    painter.setPen(theme.text2);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
+                     QString::number(ms / static_cast<double>(summary_.steps), 'f', 1));
+    y += measures().phaseRow;
+  }
+}
+
+}  // namespace highwater::views

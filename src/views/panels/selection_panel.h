@@ -1,0 +1,49 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "analysis/run_summary.h"
+
+namespace highwater::views {
+
+/// A widget that shows a summary of the selected range, or of the whole run: step time with
+/// histogram, throughput, memory peaks, lost time, and the share of each phase.
+class SelectionPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SelectionPanel(QWidget* parent = nullptr);
+
+  /// Shows `summary`. `lengthNs` is the length of its range, in ns. `selected` tells whether it
+  /// covers a selected range or the whole run.
+  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs, bool selected);
+
+  [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 348}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  /// Heights in pixels, smaller if the panel is low.
+  struct Measures {
+    double row, phaseRow, gap;
+  };
+  [[nodiscard]] Measures measures() const;
+  struct Row {
+    QString name, value, note;  ///< the note qualifies the value: "exact"
+  };
+  [[nodiscard]] std::vector<Row> rows() const;
+  double paintHead(QPainter& painter, double y) const;
+  double paintKeyNumbers(QPainter& painter, double y) const;
+  void paintHistogram(QPainter& painter, const QRectF& rect) const;
+  double paintRows(QPainter& painter, double y) const;
+  void paintPhases(QPainter& painter, double y) const;
+
+  analysis::RunSummary summary_;
+  std::int64_t lengthNs_ = 0;
+  bool selected_ = false;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <QObject>
+#include <optional>
+
+#include "views/lanes/lane_kind.h"
+#include "views/panes/time_axis.h"
+
+namespace highwater::views {
+
+/// Holds the picked event, and the op whose spans and table row are marked. Timeline, details and
+/// tables share one instance, so they need not know each other.
+class EventFocus final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Picks events of `store` and scrolls `axis` to them. Neither is owned; both must outlive this
+  /// object.
+  EventFocus(const analysis::LiveStore* store, TimeAxis* axis, QObject* parent = nullptr);
+
+  /// The picked event, if any. The store may have dropped it since: see exists().
+  [[nodiscard]] const std::optional<EventRef>& picked() const { return picked_; }
+  /// The op whose spans and table row are marked, if any.
+  [[nodiscard]] const std::optional<OpRef>& op() const { return op_; }
+
+  /// Picks an event and the op that it belongs to. Does nothing if there is no such event.
+  void pick(const EventRef& event);
+  /// Picks an op, so that its spans and its table row are marked. A picked event of another op is
+  /// cleared.
+  void pickOp(const OpRef& op);
+  /// Clears the picked event and the picked op.
+  void clear();
+  /// Picks the next event and scrolls to it; returns false if there is none. That is the neighbour
+  /// of the picked event in its lane, limited to the picked op (for recorded ops: on the same
+  /// thread, at any depth). Without a picked event it is the one nearest to the cursor, or else to
+  /// the edge of the view: of the picked op's lane, or else the fallbacks, the sync points or the
+  /// ops, whichever comes first in this order and has events.
+  bool next() { return step(+1); }
+  /// Picks the previous event by the rules of next() and scrolls to it; returns false if there is
+  /// none.
+  bool previous() { return step(-1); }
+
+ signals:
+  /// The picked event or the picked op has changed.
+  void changed();
+
+ private:
+  bool step(int direction);
+  [[nodiscard]] std::optional<EventRef> nearest(int direction) const;
+  void go(const EventRef& event);
+
+  const analysis::LiveStore* store_;
+  TimeAxis* axis_;
+  std::optional<EventRef> picked_;
+  std::optional<OpRef> op_;
+};
+
+}  // namespace highwater::views

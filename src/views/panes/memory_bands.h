@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "views/panes/paint.h"
+#include "views/panes/plot_layers.h"
+
+namespace highwater::views {
+
+/// The memory counters of one pixel column, in bytes: extremes of allocated (`current`) and driver
+/// memory, and the process's footprint.
+struct MemoryColumn {
+  double x = 0;
+  analysis::MinMax current, driver;
+  double footprint = 0;  ///< NaN if unknown
+};
+
+/// Returns the memory of each pixel column of the scale: the extremes of its samples or, between
+/// samples, an interpolated value. Columns before the first and after the last sample are left out.
+/// Costs columns × log N.
+[[nodiscard]] std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store,
+                                                     const TimeScale& scale);
+
+/// Fills the bands for live memory (in tensors) and cached memory (held by the driver, not in
+/// tensors). `withHidden` adds the band of hidden memory, the part of the process's footprint above
+/// driver memory. `yAt` maps bytes to pixels.
+void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns,
+                     const std::function<double(double)>& yAt, const Theme& theme, bool withHidden);
+
+/// The plottable that draws the bands of the memory pane.
+class MemoryBands final : public StorePlottable {
+ public:
+  using StorePlottable::StorePlottable;
+  /// Sets the upper end of the value axis, in bytes.
+  void setTopBytes(double bytes) { topBytes_ = bytes; }
+  /// Chooses whether to draw the band of hidden memory: the part of the process's footprint above
+  /// driver memory. Takes effect at the next redraw.
+  void setWithHidden(bool on) { withHidden_ = on; }
+
+ protected:
+  void draw(QCPPainter* painter) override;
+
+ private:
+  double topBytes_ = 1;
+  bool withHidden_ = true;
+};
+
+}  // namespace highwater::views

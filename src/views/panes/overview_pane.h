@@ -1,0 +1,41 @@
+#pragma once
+
+#include "views/panes/time_pane.h"
+
+namespace highwater::views {
+
+/// A pane that shows the whole run in one strip, with a frame around the range that the other panes
+/// show. Dragging the frame pans, dragging its edges zooms, and a click elsewhere moves it there.
+class OverviewPane final : public TimePane {
+  Q_OBJECT
+
+ public:
+  OverviewPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+               QWidget* parent = nullptr);
+  void setMeasures(const PaneMeasures& measures) override;
+
+ protected:
+  [[nodiscard]] bool hasMarkLines() const override { return false; }
+  [[nodiscard]] TimeRange shownRange() const override;
+  void paintGround(QPainter& painter) override;
+  void paintMarks(QPainter& painter) override;
+  void paintOverlay(QPainter& painter) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  enum class Grip { kNone, kWindow, kLeft, kRight };
+  [[nodiscard]] Grip gripAt(double x) const;
+  [[nodiscard]] QRectF windowRect() const;
+  void paintSteps(QPainter& painter) const;
+  void paintMarkers(QPainter& painter) const;
+
+  Grip grip_ = Grip::kNone;
+  double pressedX_ = 0;
+  TimeRange pressedRange_;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "views/panes/time_pane.h"
+
+class QAction;
+
+namespace highwater::views {
+
+class DetailsStrip;
+class MemoryPane;
+class OverviewPane;
+class Ruler;
+class StepTimePane;
+class ThroughputPane;
+class TimelinePane;
+
+/// The centre of the window: stacks all panes on the shared axis, from the ruler to the overview.
+class PaneStack final : public QWidget {
+  Q_OBJECT
+
+ public:
+  PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+            QWidget* parent = nullptr);
+
+  /// Redraws the panes soon. Call it when the store has changed.
+  void refresh();
+  /// Chooses the layout for windows under 1400 pixels wide or 820 high.
+  void setSmall(bool small);
+  /// Offers the action that starts recording ops in the timeline's header, while no ops are
+  /// recorded. nullptr removes it.
+  void offerOps(QAction* action);
+  /// Draws everything at once, for pictures.
+  void renderNow();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  /// The height of the panes other than memory and timeline, which share the rest.
+  [[nodiscard]] int fixedHeight() const;
+  void shareHeight();
+
+  std::vector<TimePane*> panes_;
+  StepTimePane* stepTime_;
+  ThroughputPane* throughput_;
+  MemoryPane* memory_;
+  TimelinePane* timeline_;
+  DetailsStrip* details_;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,175 @@
+#include "views/panes/ruler.h"
+
+#include <cmath>
+
+#include "core/units.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kHandleReach = 5;
+
+QString timeText(std::int64_t ns, int decimals) {
+  return QString::fromStdString(formatRunTime(ns, decimals));
+}
+
+}  // namespace
+
+Ruler::Ruler(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus, QWidget* parent)
+    : TimePane(store, axis, focus, parent) {
+  setObjectName(QStringLiteral("ruler"));
+  setAccessibleName(tr("Time ruler"));
+  setFixedHeight(27);
+  setToolTip({});
+}
+
+void Ruler::setMeasures(const PaneMeasures& measures) {
+  PaneMeasures flat = measures;
+  flat.header = 0;
+  TimePane::setMeasures(flat);
+  axisRect()->setMargins(QMargins(measures.gutter, 0, measures.rightInset, 1));
+}
+
+void Ruler::paintGround(QPainter& painter) {
+  painter.fillRect(rect(), theme().panel);
+  if (axis_->selection()) {
+    const QRect plot = plotRect();
+    const TimeScale s = scale();
+    const double left = std::max<double>(plot.left(), s.pixelAt(axis_->selection()->beginNs));
+    const double right = std::min<double>(plot.right() + 1, s.pixelAt(axis_->selection()->endNs));
+    if (right > left) {
+      painter.fillRect(QRectF(left, 0, right - left, height()), theme().selectionTint);
+    }
+  }
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme().text2);
+  painter.drawText(QRectF(12, 0, 90, height() - 1), Qt::AlignVCenter, tr("Time"));
+}
+
+QRectF Ruler::cursorTag() const {
+  if (!axis_->cursor() || *axis_->cursor() < axis_->visible().beginNs ||
+      *axis_->cursor() > axis_->visible().endNs) {
+    return {};
+  }
+  const QFontMetricsF metrics(textFont(kSmallText, true));
+  const double width = metrics.horizontalAdvance(timeText(*axis_->cursor(), 3)) + 12;
+  const QRect plot = plotRect();
+  const double x = std::clamp(scale().pixelAt(*axis_->cursor()) - width / 2,
+                              static_cast<double>(plot.left()) - 20, plot.right() + 12 - width);
+  return {std::round(x), 3, width, height() - 7.0};
+}
+
+void Ruler::paintLabels(QPainter& painter) const {
+  const QRect plot = plotRect();
+  const TimeScale s = scale();
+  const TimeTicks ticks = timeTicks(s, 90);
+  const QRectF tag = cursorTag();
+  painter.setFont(textFont(kSmallText));
+  const QFontMetricsF metrics(painter.font());
+  const std::int64_t first = s.range.beginNs / ticks.minorNs * ticks.minorNs;
+  for (std::int64_t t = first; t < s.range.endNs; t += ticks.minorNs) {
+    const double x = std::round(s.pixelAt(t));
+    if (t < 0 || x < plot.left() || x > plot.right()) {
+      continue;
+    }
+    const bool major = t % ticks.majorNs == 0;
+    painter.fillRect(QRectF(x, height() - (major ? 9 : 5), 1, major ? 8 : 4), theme().strongLine);
+    if (!major) {
+      continue;
+    }
+    const QString text = timeText(t, ticks.decimals);
+    const QRectF place(x + 4, 0, metrics.horizontalAdvance(text) + 2, height() - 1.0);
+    bool free =
+        place.right() < width() && !(tag.isValid() && place.adjusted(-4, 0, 4, 0).intersects(tag));
+    if (axis_->selection()) {
+      for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
+        const double at = s.pixelAt(edge);
+        free = free && (at < place.left() - 4 || at > place.right() + 4);
+      }
+    }
+    if (free) {
+      painter.setPen(theme().text2);
+      painter.drawText(place, Qt::AlignVCenter, text);
+    }
+  }
+}
+
+void Ruler::paintHandles(QPainter& painter) const {
+  if (!axis_->selection()) {
+    return;
+  }
+  const QRect plot = plotRect();
+  painter.setRenderHint(QPainter::Antialiasing);
+  for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
+    const double x = std::round(scale().pixelAt(edge));
+    if (x >= plot.left() && x <= plot.right() + 1) {
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(theme().accent);
+      painter.drawRoundedRect(QRectF(x - 2, 7, 5, 12), 2, 2);
+      painter.fillRect(QRectF(x, 0, 1, height()), theme().accent);
+    }
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void Ruler::paintOverlay(QPainter& painter) {
+  paintLabels(painter);
+  paintHandles(painter);
+  const QRectF tag = cursorTag();
+  if (tag.isValid()) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme().text1);
+    painter.drawRoundedRect(tag, 3, 3);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setFont(textFont(kSmallText, true));
+    painter.setPen(theme().plot);
+    painter.drawText(tag, Qt::AlignCenter, timeText(*axis_->cursor(), 3));
+    paintCursorLine(painter, tag.bottom(), height());
+  }
+}
+
+void Ruler::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) {
+    event->ignore();
+    return;
+  }
+  selecting_ = true;
+  pressedX_ = event->pos().x();
+  anchorNs_ = scale().timeAt(event->position().x());
+  if (axis_->selection()) {
+    const double left = scale().pixelAt(axis_->selection()->beginNs);
+    const double right = scale().pixelAt(axis_->selection()->endNs);
+    if (std::abs(event->position().x() - left) <= kHandleReach) {
+      anchorNs_ = axis_->selection()->endNs;
+    } else if (std::abs(event->position().x() - right) <= kHandleReach) {
+      anchorNs_ = axis_->selection()->beginNs;
+    }
+  }
+}
+
+void Ruler::mouseMoveEvent(QMouseEvent* event) {
+  const std::int64_t at = scale().timeAt(event->position().x());
+  if (selecting_ && std::abs(event->pos().x() - pressedX_) > 2) {
+    axis_->select(anchorNs_, at);
+  }
+  bool handle = false;
+  if (axis_->selection()) {
+    for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
+      handle = handle || std::abs(scale().pixelAt(edge) - event->position().x()) <= kHandleReach;
+    }
+  }
+  setCursor(handle ? Qt::SizeHorCursor : Qt::ArrowCursor);
+  const QRect plot = plotRect();
+  const bool inside = event->pos().x() >= plot.left() && event->pos().x() <= plot.right();
+  axis_->setCursor(inside ? std::optional(at) : std::nullopt);
+}
+
+void Ruler::mouseReleaseEvent(QMouseEvent* event) {
+  if (selecting_ && std::abs(event->pos().x() - pressedX_) <= 2) {
+    axis_->clearSelection();
+  }
+  selecting_ = false;
+}
+
+}  // namespace highwater::views

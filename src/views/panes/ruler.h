@@ -1,0 +1,37 @@
+#pragma once
+
+#include "views/panes/time_pane.h"
+
+namespace highwater::views {
+
+/// A pane with the time ruler: labels, the time at the cursor, and the selection with a handle at
+/// each end. Dragging selects; dragging a handle moves that end.
+class Ruler final : public TimePane {
+  Q_OBJECT
+
+ public:
+  Ruler(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+        QWidget* parent = nullptr);
+  void setMeasures(const PaneMeasures& measures) override;
+
+ protected:
+  [[nodiscard]] bool hasMarkLines() const override { return false; }
+  void paintMarks(QPainter&) override {}
+  void paintGround(QPainter& painter) override;
+  void paintOverlay(QPainter& painter) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+
+ private:
+  /// The box with the time at the cursor; a null rectangle without a cursor.
+  [[nodiscard]] QRectF cursorTag() const;
+  void paintLabels(QPainter& painter) const;
+  void paintHandles(QPainter& painter) const;
+
+  bool selecting_ = false;
+  int pressedX_ = 0;
+  std::int64_t anchorNs_ = 0;
+};
+
+}  // namespace highwater::views

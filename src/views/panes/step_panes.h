@@ -1,0 +1,88 @@
+#pragma once
+
+#include "views/panes/step_bars.h"
+#include "views/panes/time_pane.h"
+
+namespace highwater::views {
+
+/// A value axis from 0 to `top`, with a label every `tick`.
+struct ValueScale {
+  double top = 1;
+  double tick = 1;
+};
+/// Makes a scale with round ticks that holds `max`; {1, 1} if `max` is not positive. `ticks` is the
+/// number of labels wanted.
+[[nodiscard]] ValueScale makeValueScale(double max, int ticks);
+
+/// Base of panes that show one number per step on a value axis.
+class StepPane : public TimePane {
+  Q_OBJECT
+
+ protected:
+  /// `headroom`: the height of the plot, as a multiple of the scale's.
+  StepPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus, double headroom,
+           QWidget* parent);
+
+  void paintGround(QPainter& painter) override;
+  void paintMarks(QPainter& painter) override;
+  void updateScales() override;
+  [[nodiscard]] bool isEmpty() const { return store_->steps().records.empty(); }
+  /// The largest visible value that must fit; 0 if none is visible.
+  [[nodiscard]] virtual double visibleMax() const = 0;
+  [[nodiscard]] virtual QString tickText(double value) const = 0;
+
+  ValueScale scale_;
+
+ private:
+  /// Calls f(value) for each tick, from the bottom up.
+  template <typename F>
+  void forEachTick(F&& f) const;
+
+  double headroom_;
+};
+
+/// The pane that shows the time of each step, and the part of it that was lost to fallbacks and
+/// unplanned sync points.
+class StepTimePane final : public StepPane {
+  Q_OBJECT
+
+ public:
+  StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+               QWidget* parent = nullptr);
+
+ protected:
+  [[nodiscard]] double visibleMax() const override;
+  [[nodiscard]] QString tickText(double value) const override;
+  [[nodiscard]] QString title() const override { return tr("Step time"); }
+  [[nodiscard]] std::vector<Readout> readouts() const override;
+  [[nodiscard]] QString rightReadout() const override;
+  [[nodiscard]] QString emptyText() const override {
+    return isEmpty() ? tr("Each step as a bar, with its lost time") : QString();
+  }
+  [[nodiscard]] QString tipAt(const QPoint& position) const override;
+  void clicked(const QPoint& position) override;
+
+ private:
+  /// The step under a point of this widget.
+  [[nodiscard]] std::optional<std::size_t> stepUnder(const QPoint& position) const;
+};
+
+/// The pane that shows tokens per second, step by step.
+class ThroughputPane final : public StepPane {
+  Q_OBJECT
+
+ public:
+  ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+                 QWidget* parent = nullptr);
+
+ protected:
+  [[nodiscard]] double visibleMax() const override;
+  [[nodiscard]] QString tickText(double value) const override;
+  [[nodiscard]] QString title() const override { return tr("Throughput"); }
+  [[nodiscard]] std::vector<Readout> readouts() const override;
+  [[nodiscard]] QString emptyText() const override {
+    return isEmpty() ? tr("Tokens per second, step by step") : QString();
+  }
+};
+
+}  // namespace highwater::views

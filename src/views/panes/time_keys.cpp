@@ -1,0 +1,80 @@
+#include "views/panes/time_keys.h"
+
+#include <QCoreApplication>
+
+namespace highwater::views {
+namespace {
+
+constexpr double kZoom = 0.7;
+constexpr double kPanShare = 0.15;
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("TimeKeys", text);
+}
+
+std::int64_t middle(const TimeAxis& axis) {
+  return axis.cursor().value_or(axis.visible().beginNs + axis.visibleNs() / 2);
+}
+
+void pan(TimeAxis& axis, double share) {
+  axis.pan(static_cast<std::int64_t>(share * static_cast<double>(axis.visibleNs())));
+}
+
+}  // namespace
+
+bool handleTimeKey(const QKeyEvent& event, TimeAxis& axis, EventFocus& focus) {
+  if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) {
+    return false;
+  }
+  switch (event.key()) {
+    case Qt::Key_W:
+      axis.zoom(kZoom, middle(axis));
+      return true;
+    case Qt::Key_S:
+      axis.zoom(1 / kZoom, middle(axis));
+      return true;
+    case Qt::Key_A:
+    case Qt::Key_Left:
+      pan(axis, -kPanShare);
+      return true;
+    case Qt::Key_D:
+    case Qt::Key_Right:
+      pan(axis, kPanShare);
+      return true;
+    case Qt::Key_F:
+      axis.fit();
+      return true;
+    case Qt::Key_Space:
+      axis.setFollows(!axis.follows());
+      return true;
+    case Qt::Key_Period:
+      focus.next();
+      return true;
+    case Qt::Key_Comma:
+      focus.previous();
+      return true;
+    case Qt::Key_Escape:
+      axis.clearSelection();
+      focus.clear();
+      return true;
+    default:
+      return false;
+  }
+}
+
+QList<std::pair<QString, QString>> timeKeys() {
+  return {{tr("W  S"), tr("Zoom in and out around the cursor")},
+          {tr("A  D"), tr("Pan left and right")},
+          {tr("F"), tr("Fit the whole run")},
+          {tr("Space"), tr("Follow the newest data, or stop following")},
+          {tr(".  ,"), tr("Next and previous event")},
+          {tr("Esc"), tr("Clear the selection")},
+          {tr("Drag"), tr("Pan")},
+          {tr("Shift+drag"), tr("Select a range (in the ruler: drag)")},
+          {tr("Wheel"), tr("Zoom around the cursor")},
+          {tr("Shift+wheel"), tr("Pan")},
+          {tr("Click"), tr("Pick an event and its table row")},
+          {tr("Double click"), tr("Select the step")}};
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,416 @@
+#include "views/panes/time_pane.h"
+
+#include <QCursor>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "models/plain_tip.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kFrameMs = 16;
+constexpr int kClickSlack = 4;  ///< a mouse that moves further, in pixels, drags
+
+void styleAxes(QCustomPlot& plot) {
+  for (QCPAxis* axis : {plot.xAxis, plot.yAxis, plot.xAxis2, plot.yAxis2}) {
+    axis->setVisible(false);
+    axis->grid()->setVisible(false);
+  }
+  plot.axisRect()->setAutoMargins(QCP::msNone);
+  plot.axisRect()->setMinimumMargins(QMargins());
+  plot.plotLayout()->setMargins(QMargins());
+  plot.axisRect()->setMinimumSize(1, 1);
+  plot.setInteractions({});
+}
+
+}  // namespace
+
+TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+                   QWidget* parent)
+    : QCustomPlot(parent), store_(store), axis_(axis), focus_(focus) {
+  styleAxes(*this);
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  new PaintLayerable(this, QStringLiteral("grid"), [this](QPainter& p) { paintGround(p); });
+  new PaintLayerable(this, QStringLiteral("axes"), [this](QPainter& p) {
+    paintMarks(p);
+    if (hasMarkLines()) {
+      paintKnobLines(p);
+      paintEndLine(p);
+      paintSelectionEdges(p);
+    }
+  });
+  new PaintLayerable(this, QStringLiteral("overlay"), [this](QPainter& p) { paintOverlay(p); });
+  layer(QStringLiteral("overlay"))->setMode(QCPLayer::lmBuffered);
+
+  replotTimer_.setSingleShot(true);
+  replotTimer_.setInterval(kFrameMs);
+  connect(&replotTimer_, &QTimer::timeout, this, [this] {
+    if (wholeReplot_) {
+      drawAll();
+    } else {
+      layer(QStringLiteral("overlay"))->replot();
+    }
+  });
+  connect(axis_, &TimeAxis::visibleChanged, this, [this] {
+    // Data moves under a resting mouse: cursor and tooltip stay with the mouse.
+    if (axis_->cursor() && underMouse()) {
+      const QPoint mouse = mapFromGlobal(QCursor::pos());
+      axis_->setCursor(scale().timeAt(mouse.x()));
+      if (QToolTip::isVisible()) {
+        showTip(mouse);
+      }
+    }
+    scheduleReplot();
+  });
+  connect(axis_, &TimeAxis::selectionChanged, this, &TimePane::scheduleReplot);
+  connect(axis_, &TimeAxis::cursorChanged, this, &TimePane::scheduleOverlay);
+  connect(focus_, &EventFocus::changed, this, &TimePane::scheduleReplot);
+  TimePane::setMeasures({});
+}
+
+void TimePane::refresh() {
+  scheduleReplot();
+}
+
+void TimePane::setMeasures(const PaneMeasures& measures) {
+  measures_ = measures;
+  axisRect()->setMargins(QMargins(measures.gutter, measures.header, measures.rightInset, 5));
+  scheduleReplot();
+}
+
+TimeRange TimePane::shownRange() const {
+  return axis_->visible();
+}
+
+TimeScale TimePane::scale() const {
+  const QRect rect = plotRect();
+  return {shownRange(), static_cast<double>(rect.left()),
+          static_cast<double>(std::max(rect.width(), 1))};
+}
+
+QRect TimePane::plotRect() const {
+  const QMargins m = axisRect()->margins();
+  return rect().marginsRemoved(m);
+}
+
+void TimePane::renderNow() {
+  replotTimer_.stop();
+  drawAll();
+}
+
+void TimePane::drawAll() {
+  wholeReplot_ = false;
+  // The window may have moved to a screen with another pixel ratio.
+  if (!qFuzzyCompare(bufferDevicePixelRatio(), devicePixelRatioF())) {
+    setBufferDevicePixelRatio(devicePixelRatioF());
+  }
+  const TimeRange range = shownRange();
+  xAxis->setRange(static_cast<double>(range.beginNs), static_cast<double>(range.endNs));
+  setBackground(QBrush(theme().plot));
+  updateScales();
+  replot(QCustomPlot::rpQueuedRefresh);
+}
+
+void TimePane::scheduleReplot() {
+  wholeReplot_ = true;
+  if (!replotTimer_.isActive()) {
+    replotTimer_.start();
+  }
+}
+
+void TimePane::scheduleOverlay() {
+  if (!replotTimer_.isActive()) {
+    replotTimer_.start();
+  }
+}
+
+std::int64_t TimePane::readoutTime() const {
+  return std::min(axis_->cursor().value_or(axis_->extent().endNs), axis_->extent().endNs);
+}
+
+std::optional<std::size_t> TimePane::stepAt(std::int64_t ns) const {
+  const auto& records = store_->steps().records;
+  const auto after = std::upper_bound(
+      records.begin(), records.end(), ns,
+      [](std::int64_t t, const events::StepRecord& step) { return t < step.begin_ns(); });
+  if (after == records.begin()) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(after - records.begin() - 1);
+}
+
+void TimePane::paintGround(QPainter& painter) {
+  const QRect plot = plotRect();
+  const TimeScale s = scale();
+  const TimeTicks ticks = timeTicks(s, 90);
+  for (std::int64_t t = s.range.beginNs / ticks.majorNs * ticks.majorNs; t < s.range.endNs;
+       t += ticks.majorNs) {
+    const double x = std::round(s.pixelAt(t));
+    if (x >= plot.left()) {
+      painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), theme().grid);
+    }
+  }
+  if (axis_->selection()) {
+    const double left = std::max<double>(plot.left(), s.pixelAt(axis_->selection()->beginNs));
+    const double right = std::min<double>(plot.right() + 1, s.pixelAt(axis_->selection()->endNs));
+    if (right > left) {
+      painter.fillRect(QRectF(left, 0, right - left, height()), theme().selectionTint);
+    }
+  }
+}
+
+void TimePane::paintMarks(QPainter& painter) {
+  // At the top, because QCustomPlot clips the lowest row of pixels.
+  painter.fillRect(QRectF(0, 0, width(), 1), theme().separator);
+}
+
+void TimePane::paintKnobLines(QPainter& painter) const {
+  const QRect plot = plotRect();
+  const TimeScale s = scale();
+  QPen pen(theme().text3, 1);
+  pen.setDashPattern({2, 3});
+  painter.setPen(pen);
+  double last = -10;
+  for (const auto& marker : store_->markers()) {
+    if (markerGlyph(marker.kind()) != Glyph::kPentagon || marker.time_ns() < s.range.beginNs ||
+        marker.time_ns() > s.range.endNs) {
+      continue;
+    }
+    const double x = std::round(s.pixelAt(marker.time_ns()));
+    if (x - last >= 3) {
+      painter.drawLine(QPointF(x, plot.top()), QPointF(x, height()));
+      last = x;
+    }
+  }
+}
+
+void TimePane::paintEndLine(QPainter& painter) const {
+  if (!endMark(*store_)) {
+    return;
+  }
+  const QRect plot = plotRect();
+  const double x = std::round(scale().pixelAt(store_->completeUpToNs()));
+  if (x >= plot.left() && x <= plot.right()) {
+    painter.fillRect(QRectF(x, plot.top(), 1, height() - plot.top()), theme().vermillion);
+  }
+}
+
+void TimePane::paintSelectionEdges(QPainter& painter) const {
+  if (!axis_->selection()) {
+    return;
+  }
+  const QRect plot = plotRect();
+  for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
+    const double x = std::round(scale().pixelAt(edge));
+    if (x >= plot.left() && x <= plot.right() + 1) {
+      painter.fillRect(QRectF(x, 0, 1, height()), theme().accent);
+    }
+  }
+}
+
+void TimePane::paintCursorLine(QPainter& painter, double top, double bottom) const {
+  if (!axis_->cursor()) {
+    return;
+  }
+  const QRect plot = plotRect();
+  const double x = std::round(scale().pixelAt(*axis_->cursor()));
+  if (x >= plot.left() && x <= plot.right() + 1) {
+    painter.fillRect(QRectF(x, top, 1, bottom - top), theme().text1);
+  }
+}
+
+void TimePane::paintOverlay(QPainter& painter) {
+  paintCursorLine(painter, 0, height());
+  paintHeader(painter);
+  paintEmpty(painter);
+}
+
+void TimePane::paintTitle(QPainter& painter, const QString& text, double top, double height) const {
+  painter.setFont(textFont(kText, true));
+  painter.setPen(theme().text1);
+  painter.drawText(QRectF(12, top, measures_.gutter - 12, height), Qt::AlignLeft | Qt::AlignVCenter,
+                   text);
+}
+
+void TimePane::paintGutterLabel(QPainter& painter, double y, const QString& text) const {
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme().text2);
+  painter.drawText(QRectF(0, y - 8, measures_.gutter - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+                   text);
+}
+
+void TimePane::paintHeader(QPainter& painter) const {
+  if (title().isEmpty()) {
+    return;
+  }
+  const double height = 26;
+  paintTitle(painter, title(), 0, height);
+  const QRect plot = plotRect();
+  const QFont label = textFont(kText), value = textFont(kText, true);
+  const QFontMetricsF labelMetrics(label), valueMetrics(value);
+  const auto ground = [&](double left, double width) {
+    painter.fillRect(QRectF(left, 4, width, height - 8), theme().plot);
+  };
+  const QString right = rightReadout();
+  const double rightWidth = right.isEmpty() ? 0 : labelMetrics.horizontalAdvance(right);
+  double x = plot.left();
+  for (const Readout& item : readouts()) {
+    const double mark = item.swatch == Swatch::kNone ? 0 : 16;
+    const double labelWidth = labelMetrics.horizontalAdvance(item.label);
+    const double valueWidth = valueMetrics.horizontalAdvance(item.value);
+    const double width = mark + labelWidth + 8 + valueWidth;
+    if (x + width > plot.right() - rightWidth - 12) {
+      break;
+    }
+    ground(x - 2, width + 6);
+    drawSwatch(painter, item.swatch, QRectF(x, height / 2 - 5, 10, 10), item.color, theme());
+    painter.setFont(label);
+    painter.setPen(theme().text2);
+    painter.drawText(QRectF(x + mark, 0, labelWidth + 2, height), Qt::AlignVCenter, item.label);
+    painter.setFont(value);
+    painter.setPen(theme().text1);
+    painter.drawText(QRectF(x + mark + labelWidth + 8, 0, valueWidth + 4, height), Qt::AlignVCenter,
+                     item.value);
+    x += width + 18;
+  }
+  if (rightWidth > 0) {
+    ground(plot.right() - rightWidth - 4, rightWidth + 5);
+    painter.setFont(label);
+    painter.setPen(theme().text2);
+    painter.drawText(QRectF(plot.right() - rightWidth - 1, 0, rightWidth + 2, height),
+                     Qt::AlignVCenter | Qt::AlignRight, right);
+  }
+}
+
+void TimePane::paintEmpty(QPainter& painter) const {
+  const QString text = emptyText();
+  if (text.isEmpty()) {
+    return;
+  }
+  painter.setFont(textFont(kText));
+  painter.setPen(theme().text3);
+  painter.drawText(plotRect(), Qt::AlignCenter | Qt::TextWordWrap, text);
+}
+
+QString TimePane::tipAt(const QPoint&) const {
+  return {};
+}
+
+void TimePane::clicked(const QPoint&) {
+  focus_->clear();
+}
+
+void TimePane::wheelEvent(QWheelEvent* event) {
+  const QPoint delta = event->angleDelta();
+  const bool sideways = std::abs(delta.x()) > std::abs(delta.y());
+  const double notches = (sideways ? delta.x() : delta.y()) / 120.0;
+  if (sideways || event->modifiers().testFlag(Qt::ShiftModifier)) {
+    axis_->pan(static_cast<std::int64_t>(-notches * 0.1 * static_cast<double>(axis_->visibleNs())));
+  } else {
+    axis_->zoom(std::pow(0.8, notches), scale().timeAt(event->position().x()));
+  }
+  axis_->setCursor(scale().timeAt(event->position().x()));
+  event->accept();
+}
+
+void TimePane::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) {
+    event->ignore();
+    return;
+  }
+  pressed_ = event->pos();
+  moved_ = false;
+  dragTime_ = scale().timeAt(event->position().x());
+  dragVisible_ = axis_->visible();
+  drag_ = event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::kSelect : Drag::kPan;
+}
+
+void TimePane::mouseMoveEvent(QMouseEvent* event) {
+  const QRect plot = plotRect();
+  const bool inside = event->pos().x() >= plot.left() && event->pos().x() <= plot.right();
+  if (drag_ != Drag::kNone &&
+      (moved_ || (event->pos() - pressed_).manhattanLength() > kClickSlack)) {
+    moved_ = true;
+    if (drag_ == Drag::kSelect) {
+      axis_->select(dragTime_, scale().timeAt(event->position().x()));
+    } else {
+      const TimeScale start{dragVisible_, static_cast<double>(plot.left()),
+                            static_cast<double>(std::max(plot.width(), 1))};
+      const auto by =
+          static_cast<std::int64_t>((event->position().x() - pressed_.x()) * start.nsPerPixel());
+      setCursor(Qt::ClosedHandCursor);
+      axis_->setVisible({dragVisible_.beginNs - by, dragVisible_.endNs - by});
+    }
+  }
+  axis_->setCursor(inside ? std::optional(scale().timeAt(event->position().x())) : std::nullopt);
+  showTip(event->pos());
+}
+
+void TimePane::showTip(const QPoint& position) {
+  const QRect plot = plotRect();
+  const bool inside = position.x() >= plot.left() && position.x() <= plot.right();
+  const bool gutter = position.x() < plot.left();
+  const QString tip = drag_ != Drag::kNone ? QString()
+                      : inside             ? tipAt(position)
+                      : gutter             ? gutterTipAt(position)
+                                           : QString();
+  if (tip.isEmpty()) {
+    QToolTip::hideText();
+  } else {
+    QToolTip::showText(mapToGlobal(position) + QPoint(8, 8), models::plainTip(tip), this);
+  }
+}
+
+void TimePane::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) {
+    event->ignore();
+    return;
+  }
+  unsetCursor();
+  const bool click = drag_ != Drag::kNone && !moved_;
+  drag_ = Drag::kNone;
+  if (click) {
+    clicked(event->pos());
+  }
+}
+
+void TimePane::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (const auto index = stepAt(scale().timeAt(event->position().x()))) {
+    const auto& step = store_->steps().records[*index];
+    axis_->select(step.begin_ns(), step.begin_ns() + step.duration_ns());
+  }
+}
+
+void TimePane::leaveEvent(QEvent* event) {
+  axis_->setCursor(std::nullopt);
+  QCustomPlot::leaveEvent(event);
+}
+
+void TimePane::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange ||
+      event->type() == QEvent::StyleChange) {
+    scheduleReplot();
+  }
+  QCustomPlot::changeEvent(event);
+}
+
+bool TimePane::event(QEvent* event) {
+  if (event->type() == QEvent::NativeGesture) {
+    auto* gesture = static_cast<QNativeGestureEvent*>(event);
+    if (gesture->gestureType() == Qt::ZoomNativeGesture) {
+      axis_->zoom(1 / (1 + gesture->value()), scale().timeAt(gesture->position().x()));
+      return true;
+    }
+  }
+  return QCustomPlot::event(event);
+}
+
+void TimePane::resizeEvent(QResizeEvent* event) {
+  QCustomPlot::resizeEvent(event);
+  scheduleReplot();
+}
+
+}  // namespace highwater::views

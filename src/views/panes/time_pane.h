@@ -1,0 +1,127 @@
+#pragma once
+
+#include <QTimer>
+#include <optional>
+#include <vector>
+
+#include "views/panes/event_focus.h"
+#include "views/panes/paint.h"
+#include "views/panes/plot_layers.h"
+#include "views/panes/time_axis.h"
+
+namespace highwater::views {
+
+/// Layout that all panes share, in logical pixels.
+struct PaneMeasures {
+  int gutter = 112;
+  int rightInset = 12;
+  int header = 26;
+  bool small = false;  ///< the layout for windows under 1400 pixels wide
+};
+
+/// One entry of a pane's header: a legend with the current value.
+struct Readout {
+  Swatch swatch = Swatch::kNone;
+  QColor color;
+  QString label;
+  QString value;
+};
+
+/// Base of all panes: a plot on the shared time axis with gutter, header, grid, selection and
+/// cursor. A pane adds plottables for its data and knows no other pane.
+///
+/// Left drag pans, the wheel zooms around the cursor, Shift+drag selects, Shift+wheel or a
+/// horizontal wheel pans, and a click picks what is under it.
+class TimePane : public QCustomPlot {
+  Q_OBJECT
+
+ public:
+  TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+           QWidget* parent = nullptr);
+
+  /// Schedules a redraw within 16 ms. Call it when the store has changed; all calls until then
+  /// share one redraw.
+  virtual void refresh();
+  /// Sets the layout that all panes share.
+  virtual void setMeasures(const PaneMeasures& measures);
+  [[nodiscard]] const PaneMeasures& measures() const { return measures_; }
+
+  /// Converts between time and pixels of this pane.
+  [[nodiscard]] TimeScale scale() const;
+  /// The area of the data: the pane without gutter and header, in pixels.
+  [[nodiscard]] QRect plotRect() const;
+  /// Redraws the pane at once, for pictures.
+  void renderNow();
+
+ protected:
+  /// The range that the pane shows. The overview overrides it with the whole run.
+  [[nodiscard]] virtual TimeRange shownRange() const;
+  /// Called in this order. Overrides should call the base.
+  virtual void paintGround(QPainter& painter);
+  virtual void paintMarks(QPainter& painter);
+  virtual void paintOverlay(QPainter& painter);
+
+  /// Whether knob lines and selection edges run through this pane.
+  [[nodiscard]] virtual bool hasMarkLines() const { return true; }
+  [[nodiscard]] virtual QString title() const { return {}; }
+  [[nodiscard]] virtual std::vector<Readout> readouts() const { return {}; }
+  [[nodiscard]] virtual QString rightReadout() const { return {}; }
+  /// The text in place of data; empty if there is data.
+  [[nodiscard]] virtual QString emptyText() const { return {}; }
+  /// The tooltip for the data under a point; empty for none.
+  [[nodiscard]] virtual QString tipAt(const QPoint& position) const;
+  /// The tooltip for the gutter, beside the data.
+  [[nodiscard]] virtual QString gutterTipAt(const QPoint&) const { return {}; }
+  virtual void clicked(const QPoint& position);
+  virtual void updateScales() {}
+
+  void paintTitle(QPainter& painter, const QString& text, double top, double height) const;
+  /// Paints a label of the value axis into the gutter, centred on `y`.
+  void paintGutterLabel(QPainter& painter, double y, const QString& text) const;
+  void paintCursorLine(QPainter& painter, double top, double bottom) const;
+  [[nodiscard]] const Theme& theme() const { return Theme::of(this); }
+  /// The time of the readouts: that of the cursor, or else of the newest data.
+  [[nodiscard]] std::int64_t readoutTime() const;
+  /// The index of the last step that began at or before `ns`, if any.
+  [[nodiscard]] std::optional<std::size_t> stepAt(std::int64_t ns) const;
+
+  void scheduleReplot();
+  void scheduleOverlay();
+
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override { event->ignore(); }
+  void leaveEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+  const analysis::LiveStore* store_;
+  TimeAxis* axis_;
+  EventFocus* focus_;
+
+ private:
+  enum class Drag { kNone, kPan, kSelect };
+
+  void drawAll();
+  void showTip(const QPoint& position);
+  void paintHeader(QPainter& painter) const;
+  void paintSelectionEdges(QPainter& painter) const;
+  void paintKnobLines(QPainter& painter) const;
+  void paintEndLine(QPainter& painter) const;
+  void paintEmpty(QPainter& painter) const;
+
+  PaneMeasures measures_;
+  QTimer replotTimer_;
+  bool wholeReplot_ = false;
+  Drag drag_ = Drag::kNone;
+  QPoint pressed_;
+  bool moved_ = false;
+  std::int64_t dragTime_ = 0;
+  TimeRange dragVisible_;
+};
+
+}  // namespace highwater::views

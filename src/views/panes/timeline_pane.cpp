@@ -1,0 +1,150 @@
+#include "views/panes/timeline_pane.h"
+
+#include <QAction>
+#include <QToolButton>
+#include <algorithm>
+
+namespace highwater::views {
+namespace {
+
+constexpr int kSlackPixels = 5;
+
+}  // namespace
+
+TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+                           QWidget* parent)
+    : TimePane(store, axis, focus, parent),
+      lanes_(new TimelineLanes(this, store, focus)),
+      offer_(new QToolButton(this)) {
+  offer_->setObjectName(QStringLiteral("offerOpsButton"));
+  offer_->setProperty("kind", "link");
+  offer_->setFocusPolicy(Qt::NoFocus);
+  offer_->hide();
+  setObjectName(QStringLiteral("timelinePane"));
+  setAccessibleName(tr("Timeline of steps, phases, ops, sync points, fallbacks and markers"));
+  TimelinePane::setMeasures({});
+}
+
+void TimelinePane::refresh() {
+  if (opLanes(store_->ops(), mostOpRows_) != opLanes_) {
+    layOut();
+  }
+  TimePane::refresh();
+}
+
+void TimelinePane::setMeasures(const PaneMeasures& measures) {
+  TimePane::setMeasures(measures);
+  axisRect()->setMargins(QMargins(measures.gutter, measures.header, measures.rightInset, 1));
+  layOut();
+}
+
+void TimelinePane::offerOps(QAction* action) {
+  QAction* wanted = store_->ops().empty() ? action : nullptr;
+  if (wanted == offer_->defaultAction()) {
+    return;
+  }
+  if (offer_->defaultAction()) {
+    offer_->removeAction(offer_->defaultAction());
+  }
+  if (wanted) {
+    offer_->setDefaultAction(wanted);
+  }
+  offer_->setVisible(wanted != nullptr);
+  const QFontMetricsF metrics(textFont(kText));
+  offer_->adjustSize();
+  offer_->move(measures().gutter + static_cast<int>(metrics.horizontalAdvance(notRecorded())) + 14,
+               13 - offer_->height() / 2);
+  scheduleOverlay();
+}
+
+QString TimelinePane::notRecorded() const {
+  return tr("Ops are not recorded at this level");
+}
+
+std::vector<Readout> TimelinePane::readouts() const {
+  if (offer_->isHidden()) {
+    return {};
+  }
+  return {{Swatch::kNone, {}, notRecorded(), {}}};
+}
+
+void TimelinePane::setMostOpRows(int most) {
+  if (most != mostOpRows_) {
+    mostOpRows_ = most;
+    refresh();
+  }
+}
+
+int TimelinePane::heightWithoutOps() const {
+  return static_cast<int>(LaneRows::from(measures().header, measures().small).bottom()) + 1;
+}
+
+void TimelinePane::layOut() {
+  opLanes_ = opLanes(store_->ops(), mostOpRows_);
+  rows_ = LaneRows::from(measures().header, measures().small, opLanes_);
+  lanes_->setRows(rows_);
+  setFixedHeight(static_cast<int>(rows_.bottom()) + 1);
+}
+
+void TimelinePane::paintMarks(QPainter& painter) {
+  TimePane::paintMarks(painter);
+  painter.setFont(textFont(kSmallText));
+  const QFontMetrics metrics = painter.fontMetrics();
+  for (const LaneRow& row : rows_.rows) {
+    const RowLabel label = laneKind(row.lane).label(*store_, row);
+    QRectF box(12, row.top, measures().gutter - 16, row.height);
+    if (label.nested) {
+      box.adjust(12, 0, 0, 0);
+    } else {
+      painter.fillRect(QRectF(0, row.top - 1, measures().gutter, 1), theme().grid);
+    }
+    const int room = static_cast<int>(box.width()) - metrics.horizontalAdvance(label.suffix);
+    painter.setPen(label.nested ? theme().text3 : theme().text2);
+    painter.drawText(box, Qt::AlignVCenter,
+                     metrics.elidedText(label.text, Qt::ElideMiddle, room) + label.suffix);
+  }
+}
+
+const LaneRow* TimelinePane::rowAt(int y) const {
+  const auto found = std::find_if(rows_.rows.begin(), rows_.rows.end(), [y](const LaneRow& row) {
+    return y >= row.top && y < row.top + row.height;
+  });
+  return found == rows_.rows.end() ? nullptr : &*found;
+}
+
+QString TimelinePane::gutterTipAt(const QPoint& position) const {
+  const LaneRow* row = rowAt(position.y());
+  return row ? laneKind(row->lane).labelTip(*store_, *row) : QString();
+}
+
+std::optional<EventRef> TimelinePane::eventAt(const QPoint& position) const {
+  const LaneRow* row = rowAt(position.y());
+  if (!row || position.x() < plotRect().left()) {
+    return std::nullopt;
+  }
+  const TimeScale s = scale();
+  const auto slackNs = static_cast<std::int64_t>(kSlackPixels * s.nsPerPixel());
+  const auto index = laneKind(row->lane).at(*store_, *row, s.timeAt(position.x() + 0.5), slackNs);
+  return index ? std::optional(EventRef{row->lane, *index}) : std::nullopt;
+}
+
+void TimelinePane::clicked(const QPoint& position) {
+  if (const auto event = eventAt(position)) {
+    focus_->pick(*event);
+  } else {
+    focus_->clear();
+  }
+}
+
+QString TimelinePane::tipAt(const QPoint& position) const {
+  const auto event = eventAt(position);
+  return event ? eventText(*store_, *event).joined() : QString();
+}
+
+QString TimelinePane::emptyText() const {
+  return store_->steps().records.empty() && store_->phases().empty()
+             ? tr("Steps and their phases, sync points, fallbacks and markers")
+             : QString();
+}
+
+}  // namespace highwater::views

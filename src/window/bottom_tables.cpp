@@ -1,0 +1,322 @@
+#include "window/bottom_tables.h"
+
+#include <QDockWidget>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListView>
+#include <QMenu>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QToolButton>
+#include <set>
+
+#include "views/panels/dock_title.h"
+#include "views/panels/event_table.h"
+#include "views/panels/link_button.h"
+
+namespace highwater::window {
+
+using models::OpTimesModel;
+using models::OpTotalsModel;
+using models::StepModel;
+using views::DockTitle;
+using views::EventTable;
+using views::Lane;
+
+namespace {
+
+constexpr int kLogMs = 60;  ///< lines that arrive together scroll the log once
+
+}  // namespace
+
+BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
+                           const analysis::LiveStore* store, views::TimeAxis* axis,
+                           views::EventFocus* focus)
+    : QObject(tabsDock),
+      store_(store),
+      axis_(axis),
+      focus_(focus),
+      steps_(store),
+      wholeRunOps_(store),
+      tabsDock_(tabsDock),
+      syncDock_(syncDock),
+      tabsTitle_(DockTitle::of(tabsDock)),
+      syncTitle_(DockTitle::of(syncDock)) {
+  tabs_ = tabsTitle_->useTabs();
+  tabs_->setObjectName(QStringLiteral("eventTabs"));
+  pages_ = new QStackedWidget(tabsDock_);
+  tabsDock_->setWidget(pages_);
+  connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(pages_, &QStackedWidget::currentChanged, this, [this] {
+    const bool ops = pages_->currentWidget() == opsTable_;
+    opGrouping_->setVisible(ops);
+    opFilter_->setVisible(ops);
+  });
+  fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable", tr("Fallbacks"));
+  fallbackTable_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(fallbackTable_, &QWidget::customContextMenuRequested, this,
+          &BottomTables::offerAcceptance);
+  makeOpsTable();
+  makeOpTools();
+  makeStepTable();
+  makeLog();
+  addPage(fallbackTable_, tr("Fallbacks"));
+  addPage(opsTable_, tr("Ops"));
+  addPage(stepTable_, tr("Steps"));
+  addPage(logView_, tr("Log"));
+  syncTable_ = makeOpTable(&syncPoints_, Lane::kSyncPoints, "syncTable", tr("Sync points"));
+  syncDock_->setWidget(syncTable_);
+  connect(focus_, &views::EventFocus::changed, this, &BottomTables::markPicked);
+}
+
+EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const char* name,
+                                      const QString& accessibleName) {
+  auto* table = new EventTable;
+  table->setObjectName(QLatin1String(name));
+  table->setAccessibleName(accessibleName);
+  table->setModel(model);
+  table->setOpLook(
+      lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
+      OpTotalsModel::kOp, OpTotalsModel::kShare);
+  table->setColumnWidths({152, 60, 80, 116, 84});
+  table->sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
+  connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
+    const QModelIndex op = model->index(row, OpTotalsModel::kOp);
+    focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
+                    model->index(row, OpTotalsModel::kWhere).data().toString()});
+  });
+  return table;
+}
+
+void BottomTables::makeStepTable() {
+  stepTable_ = new EventTable;
+  stepTable_->setObjectName(QStringLiteral("stepTable"));
+  stepTable_->setAccessibleName(tr("Steps"));
+  stepTable_->setModel(&steps_);
+  stepTable_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);  // all are numbers
+  stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
+  stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
+  connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
+    const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
+    axis_->reveal(views::timeRangeOf(*store_, step));
+    focus_->pick(step);
+  });
+}
+
+void BottomTables::makeOpsTable() {
+  opsTable_ = new EventTable;
+  opsTable_->setObjectName(QStringLiteral("opsTable"));
+  opsTable_->setAccessibleName(tr("Ops"));
+  opsTable_->setModel(&ops_);
+  opsTable_->setOpLook(EventTable::Kind::kOps, OpTimesModel::kName, OpTimesModel::kShare);
+  opsTable_->setColumnWidths({144, 54, 62, 78, 76, 108, 80});
+  opsTable_->sortByColumn(OpTimesModel::kSelfMs, Qt::DescendingOrder);
+  connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
+    const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
+    if (!op.isEmpty()) {
+      focus_->pickOp({Lane::kOps, op, {}});
+    }
+  });
+}
+
+void BottomTables::makeOpTools() {
+  opFilter_ = new QLineEdit(tabsDock_);
+  opFilter_->setObjectName(QStringLiteral("opFilter"));
+  opFilter_->setPlaceholderText(tr("Filter by op or module"));
+  opFilter_->setToolTip(tr("Shows only ops and modules whose name contains this text (Ctrl+F)"));
+  opFilter_->setAccessibleName(tr("Filter of the ops"));
+  opFilter_->setClearButtonEnabled(true);
+  opFilter_->setFixedSize(168, 22);
+  opFilter_->hide();
+  opFilter_->installEventFilter(this);
+  tabsTitle_->addWidget(opFilter_);
+  connect(opFilter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    opsTable_->setFilter(text.trimmed());
+    markPicked();
+  });
+  opGrouping_ = views::linkButton(tr("By module"), "opGroupingButton", tabsDock_);
+  opGrouping_->setToolTip(tr("Add up by op, or by the module that the ops ran in"));
+  opGrouping_->hide();
+  tabsTitle_->addWidget(opGrouping_);
+  connect(opGrouping_, &QToolButton::clicked, this, [this] {
+    const bool byOp = ops_.grouping() == OpTimesModel::Grouping::kByOp;
+    ops_.setGrouping(byOp ? OpTimesModel::Grouping::kByModule : OpTimesModel::Grouping::kByOp);
+    opGrouping_->setText(byOp ? tr("By op") : tr("By module"));
+  });
+}
+
+void BottomTables::makeLog() {
+  logView_ = new QListView;
+  logView_->setObjectName(QStringLiteral("logView"));
+  logView_->setAccessibleName(tr("Log"));
+  logView_->setModel(&log_);
+  logView_->setUniformItemSizes(true);
+  logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  // Follows the newest line, unless the user has scrolled up to read.
+  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
+    const QScrollBar* bar = logView_->verticalScrollBar();
+    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+      logTimer_.start();
+    }
+  });
+  logTimer_.setSingleShot(true);
+  logTimer_.setInterval(kLogMs);
+  connect(&logTimer_, &QTimer::timeout, logView_, &QListView::scrollToBottom);
+}
+
+void BottomTables::addPage(QWidget* page, const QString& title, int index) {
+  const QSignalBlocker quiet(tabs_);
+  index = index < 0 ? tabs_->count() : index;
+  tabs_->insertTab(index, title);
+  pages_->insertWidget(index, page);
+  pages_->setCurrentIndex(tabs_->currentIndex());
+}
+
+void BottomTables::filterOps() {
+  tabsDock_->show();
+  tabs_->setCurrentIndex(pages_->indexOf(opsTable_));
+  opFilter_->setFocus(Qt::ShortcutFocusReason);
+  opFilter_->selectAll();
+}
+
+/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline.
+bool BottomTables::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == opFilter_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    opFilter_->clear();
+    opsTable_->setFocus();
+    return true;
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+void BottomTables::offerAcceptance(const QPoint& position) {
+  const QModelIndex row = fallbackTable_->indexAt(position).siblingAtColumn(OpTotalsModel::kOp);
+  if (!row.isValid()) {
+    return;
+  }
+  const QString op = row.data(OpTotalsModel::kOpNameRole).toString();
+  QMenu menu(fallbackTable_);
+  if (row.data(OpTotalsModel::kAcceptedRole).toBool()) {
+    menu.addAction(tr("Withdraw the acceptance of the CPU path"), this,
+                   [this, op] { emit withdrawRequested(op); });
+  } else {
+    menu.addAction(tr("Accept the CPU path…"), this, [this, op] { emit acceptRequested(op); });
+  }
+  menu.exec(fallbackTable_->viewport()->mapToGlobal(position));
+}
+
+void BottomTables::setSmall(bool small) {
+  if (small == small_) {
+    return;
+  }
+  small_ = small;
+  const int current = tabs_->currentIndex();
+  if (small) {
+    addPage(syncTable_, tr("Sync points"), 1);
+  } else {
+    const QSignalBlocker quiet(tabs_);
+    tabs_->removeTab(pages_->indexOf(syncTable_));
+    syncDock_->setWidget(syncTable_);
+    syncTable_->show();
+  }
+  tabs_->setCurrentIndex(current > 0 ? current + (small ? 1 : -1) : 0);
+  pages_->setCurrentIndex(tabs_->currentIndex());
+  syncDock_->setVisible(!small);
+}
+
+void BottomTables::showFilledPage() {
+  const auto* shown = qobject_cast<QAbstractItemView*>(pages_->currentWidget());
+  if (shown && shown->model()->rowCount() > 0) {
+    return;
+  }
+  QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
+  if (small_) {
+    tables.insert(1, syncTable_);
+  }
+  for (EventTable* table : tables) {
+    if (table->model()->rowCount() > 0) {
+      tabs_->setCurrentIndex(pages_->indexOf(table));
+      return;
+    }
+  }
+}
+
+void BottomTables::startOver() {
+  wholeRunOps_.reset();
+  opsOf_.reset();
+}
+
+void BottomTables::refreshOps() {
+  const auto& selection = axis_->selection();
+  if (!selection) {
+    ops_.refresh(wholeRunOps_.update());
+    opsOf_.reset();
+    return;
+  }
+  const bool same =
+      opsOf_ && opsOf_->beginNs == selection->beginNs && opsOf_->endNs == selection->endNs;
+  if (!same) {
+    ops_.refresh(analysis::opTimesIn(*store_, *selection));
+    opsOf_ = selection->endNs <= store_->completeUpToNs() ? selection : std::nullopt;
+  }
+}
+
+void BottomTables::refresh(const analysis::RunSummary& summary) {
+  const bool cpu = !store_->hasMemoryCounters();
+  fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
+                                   : tr("No op has fallen back to the CPU"));
+  syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
+                               : tr("The host has not waited for the device yet"));
+  fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
+  syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
+  std::set<std::string> accepted;
+  for (const analysis::OpTotal& total : summary.fallbacks) {
+    if (store_->acceptanceOf(total.op)) {
+      accepted.insert(total.op);
+    }
+  }
+  fallbacks_.setAccepted(std::move(accepted));
+  refreshOps();
+  steps_.refresh();
+  log_.refresh(*store_);
+  refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
+  markPicked();
+}
+
+void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
+  const auto counted = [](const QString& name, std::size_t count) {
+    return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
+  };
+  tabs_->setTabText(pages_->indexOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
+  const QString forgotten = tr("Older ops are only in the recording: they are not counted");
+  tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
+  tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
+  opsTable_->setEmptyText(
+      ops_.partial()
+          ? forgotten
+          : tr("No op was recorded here. To see what each op costs, record every op: press "
+               "Ctrl+L during a run, or choose the level before it"));
+  if (small_) {
+    tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
+  }
+  syncTitle_->setSubtitle(syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs))
+                                    : QString());
+}
+
+void BottomTables::markPicked() {
+  const auto& op = focus_->op();
+  const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);
+  };
+  mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
+  mark(syncTable_, syncPoints_, Lane::kSyncPoints);
+  opsTable_->markRow(op && op->lane == Lane::kOps ? ops_.rowOf(op->op) : -1);
+  const auto& event = focus_->picked();
+  stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
+}
+
+}  // namespace highwater::window

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+
+#include "analysis/op_times.h"
+#include "analysis/run_summary.h"
+#include "models/log_model.h"
+#include "models/op_times_model.h"
+#include "models/op_totals_model.h"
+#include "models/step_model.h"
+#include "views/panes/event_focus.h"
+
+class QDockWidget;
+class QLineEdit;
+class QListView;
+class QStackedWidget;
+class QTabBar;
+class QToolButton;
+
+namespace highwater::views {
+class DockTitle;
+class EventTable;
+}  // namespace highwater::views
+
+namespace highwater::window {
+
+/// The tables at the bottom with their models: fallbacks, ops, steps and the log as tabs of one
+/// dock; sync points in a dock beside it, or as one more tab in a small window.
+class BottomTables final : public QObject {
+  Q_OBJECT
+
+ public:
+  BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock, const analysis::LiveStore* store,
+               views::TimeAxis* axis, views::EventFocus* focus);
+
+  [[nodiscard]] models::LogModel& log() { return log_; }
+  /// Shows what the store has by now. `summary` covers the selected range, or the whole run.
+  void refresh(const analysis::RunSummary& summary);
+  /// Forgets all counts. Call it when the store holds another run.
+  void startOver();
+  /// Chooses the layout: in a small window the sync points are one more tab, otherwise they have a
+  /// dock of their own.
+  void setSmall(bool small);
+  /// If the current table is empty, switches to the first one that is not.
+  void showFilledPage();
+  /// Shows the table of ops and puts the keyboard focus into its filter.
+  void filterOps();
+
+ signals:
+  /// The user accepts that an op (its full name) runs on the CPU.
+  void acceptRequested(const QString& op);
+  /// The user no longer accepts that an op (its full name) runs on the CPU.
+  void withdrawRequested(const QString& op);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  views::EventTable* makeOpTable(models::OpTotalsModel* model, views::Lane lane, const char* name,
+                                 const QString& accessibleName);
+  void makeStepTable();
+  void makeOpsTable();
+  void makeOpTools();
+  void makeLog();
+  void addPage(QWidget* page, const QString& title, int index = -1);
+  void offerAcceptance(const QPoint& position);
+  void refreshOps();
+  void refreshTitles(std::size_t fallbacks, std::size_t syncs);
+  void markPicked();
+
+  const analysis::LiveStore* store_;
+  views::TimeAxis* axis_;
+  views::EventFocus* focus_;
+  models::FallbackModel fallbacks_;
+  models::SyncPointModel syncPoints_;
+  models::OpTimesModel ops_;
+  models::StepModel steps_;
+  models::LogModel log_;
+  analysis::RunningOpTimes wholeRunOps_;
+  /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
+  std::optional<views::TimeRange> opsOf_;
+  QTimer logTimer_;
+
+  QDockWidget *tabsDock_, *syncDock_;
+  views::DockTitle *tabsTitle_, *syncTitle_;
+  views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_;
+  QListView* logView_;
+  QTabBar* tabs_;
+  QStackedWidget* pages_;
+  QToolButton* opGrouping_;
+  QLineEdit* opFilter_;
+  bool small_ = false;
+};
+
+}  // namespace highwater::window

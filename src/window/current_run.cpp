@@ -1,0 +1,248 @@
+#include "window/current_run.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QStandardPaths>
+#include <system_error>
+
+#include "core/names.h"
+#include "session/fallback_acceptance.h"
+#include "session/recording_loader.h"
+#include "store/recording_file.h"
+#include "store/writer_lock.h"
+
+namespace highwater::window {
+
+namespace fs = std::filesystem;
+using session::Session;
+
+namespace {
+
+/// 0 if there is no such file.
+std::uint64_t bytesOf(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+}  // namespace
+
+Result<fs::path> newRecordingPath(const QString& workload) {
+  const QString folder =
+      QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + "/recordings";
+  if (!QDir().mkpath(folder)) {
+    return Error{ErrorCode::kNoPermission,
+                 "the folder for recordings cannot be made: " + folder.toStdString()};
+  }
+  const QString stem = folder + QLatin1Char('/') + workload + QLatin1Char('-') +
+                       QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-HHmmss"));
+  fs::path path((stem + QStringLiteral(".highwater")).toStdString());
+  for (int i = 2; fs::exists(path); ++i) {
+    path = (stem + QStringLiteral("-%1.highwater").arg(i)).toStdString();
+  }
+  return path;
+}
+
+CurrentRun::CurrentRun(session::LaunchOptions options, QObject* parent)
+    : QObject(parent), options_(std::move(options)) {}
+
+CurrentRun::~CurrentRun() {
+  abandon();
+}
+
+Result<void> CurrentRun::run() {
+  if (live()) {
+    return failure("a run is going on: stop it before the next");
+  }
+  auto path = newRecordingPath(options_.workload);
+  if (!path) {
+    return path.error();
+  }
+  auto writer = store::RecordingWriter::create(*path);
+  if (!writer) {
+    return writer.error();
+  }
+  session_.reset();
+  store_.clear();
+  writer_ = std::move(*writer);
+  recordingPath_ = *path;
+  writerProblem_.clear();
+  condition_ = {};
+  session_ = std::make_unique<Session>(options_);
+  session_->addSink(writer_.get());
+  session_->addSink(&store_);
+  connect(session_.get(), &Session::stateChanged, this, &CurrentRun::stateChanged);
+  connect(session_.get(), &Session::commandAnswered, this, &CurrentRun::commandAnswered);
+  connect(session_.get(), &Session::linePrinted, this, &CurrentRun::linePrinted);
+  connect(session_.get(), &Session::stalled, this, &CurrentRun::stalled);
+  connect(session_.get(), &Session::stallEnded, this, &CurrentRun::stallEnded);
+  connect(session_.get(), &Session::ended, this, &CurrentRun::finish);
+  connect(session_.get(), &Session::received, this, [this] {
+    if (writerProblem_.isEmpty()) {
+      tellWriterProblem();
+    }
+    emit dataChanged();
+  });
+  started_.start();
+  emit runReplaced();
+  session_->start();
+  return {};
+}
+
+Result<void> CurrentRun::open(const fs::path& path) {
+  if (live()) {
+    return failure("a run is going on: stop it before opening a recording");
+  }
+  // Into another store first: if the file turns out to be broken, the run on screen stays.
+  analysis::LiveStore loaded;
+  auto condition = session::loadRecording(path, loaded);
+  if (!condition) {
+    return condition.error();
+  }
+  session_.reset();
+  store_ = std::move(loaded);
+  condition_ = std::move(*condition);
+  recordingPath_ = path;
+  closedBytes_ = bytesOf(path);
+  emit runReplaced();
+  emit stateChanged();
+  emit dataChanged();
+  return {};
+}
+
+Result<void> CurrentRun::saveAs(const fs::path& path) const {
+  if (recordingPath_.empty() || writer_) {
+    return failure("there is no finished recording to save");
+  }
+  std::error_code error;
+  if (fs::equivalent(recordingPath_, path, error)) {
+    return failure("this is the recording itself: choose another name");
+  }
+  if (store::isBeingWritten(path)) {
+    return store::beingWritten(path);
+  }
+  return store::copyRecording(recordingPath_, path);
+}
+
+void CurrentRun::pauseOrResume() {
+  if (session_) {
+    const bool paused = state() == Session::State::kPaused;
+    session_->request(paused ? CommandAction(ResumeTraining{}) : CommandAction(PauseTraining{}));
+  }
+}
+
+void CurrentRun::stop() {
+  if (session_) {
+    session_->stop();
+  }
+}
+
+void CurrentRun::emptyCache() {
+  if (session_) {
+    session_->request(EmptyCache{});
+  }
+}
+
+void CurrentRun::setKnobs(const SetKnobs& change) {
+  if (live()) {
+    session_->request(change);
+    return;
+  }
+  options_.batchSize = change.batchSize.value_or(options_.batchSize);
+  options_.sequenceLength = change.sequenceLength.value_or(options_.sequenceLength);
+  options_.lossEvery = change.lossEvery.value_or(options_.lossEvery);
+}
+
+void CurrentRun::setProbeLevel(const SetProbeLevel& change) {
+  if (live()) {
+    session_->request(change);
+    return;
+  }
+  if (change.steps > 0) {
+    return;  // only a live run has steps
+  }
+  const std::string_view key = probeLevelKey(change.level);
+  options_.probeLevel = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+}
+
+Result<void> CurrentRun::acceptFallback(const std::string& op, bool accepted,
+                                        const std::string& reason) {
+  const auto made = accepted ? session::makeAcceptance(op, reason) : session::makeWithdrawal(op);
+  if (!made) return made.error();
+  if (live()) {
+    session_->acceptFallback(*made);
+    return {};
+  }
+  if (recordingPath_.empty()) {
+    return failure("there is no recording to keep it in");
+  }
+  if (auto kept = session::appendAcceptance(recordingPath_, *made); !kept) {
+    return kept;
+  }
+  store_.apply(*made);
+  closedBytes_ = bytesOf(recordingPath_);
+  emit dataChanged();
+  return {};
+}
+
+void CurrentRun::abandon() {
+  if (live()) {
+    session_->abort();
+  }
+  closeWriter();
+}
+
+Session::State CurrentRun::state() const {
+  return session_ ? session_->state() : Session::State::kIdle;
+}
+
+bool CurrentRun::live() const {
+  return session_ && state() != Session::State::kIdle && state() != Session::State::kEnded;
+}
+
+bool CurrentRun::showsFile() const {
+  return !session_ && !recordingPath_.empty();
+}
+
+std::uint64_t CurrentRun::recordingBytes() const {
+  return writer_ ? writer_->bytesWritten() : closedBytes_;
+}
+
+qint64 CurrentRun::elapsedMs() const {
+  return started_.isValid() ? started_.elapsed() : 0;
+}
+
+QStringList CurrentRun::lastLines() const {
+  return session_ ? session_->lastLines() : QStringList();
+}
+
+void CurrentRun::tellWriterProblem() {
+  const QString text = writer_ ? QString::fromStdString(writer_->errorText()) : QString();
+  if (text != writerProblem_) {
+    writerProblem_ = text;
+    emit problem(text);
+  }
+}
+
+void CurrentRun::closeWriter() {
+  if (!writer_) {
+    return;
+  }
+  if (!store_.hello()) {
+    writer_->discard();  // the worker sent nothing: there is nothing to keep
+    recordingPath_.clear();
+  } else if (!writer_->close()) {
+    tellWriterProblem();  // now it is known how much was lost, and where the rest is
+  }
+  writer_.reset();
+  closedBytes_ = bytesOf(recordingPath_);
+}
+
+void CurrentRun::finish(const RunEnd& end) {
+  closeWriter();
+  emit stateChanged();
+  emit dataChanged();
+  emit ended(end);
+}
+
+}  // namespace highwater::window

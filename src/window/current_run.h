@@ -1,0 +1,122 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <filesystem>
+#include <memory>
+
+#include "analysis/live_store.h"
+#include "session/recording_loader.h"
+#include "session/session.h"
+#include "store/recording_writer.h"
+
+namespace highwater::window {
+
+/// The run that the window shows: live, with a worker and a recording, or opened from a file. Owns
+/// the store that everything on screen is drawn from.
+class CurrentRun final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit CurrentRun(session::LaunchOptions options, QObject* parent = nullptr);
+  ~CurrentRun() override;
+
+  /// The data of the run on screen.
+  [[nodiscard]] const analysis::LiveStore& store() const { return store_; }
+  /// The options of the next run.
+  [[nodiscard]] session::LaunchOptions& options() { return options_; }
+
+  /// Starts a worker and its recording. Errors: kFailed while a run is live; kNoPermission and
+  /// those of RecordingWriter::create() if the recording cannot be created.
+  [[nodiscard]] Result<void> run();
+  /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
+  /// those of session::loadRecording(); then the run on screen stays.
+  [[nodiscard]] Result<void> open(const std::filesystem::path& path);
+  /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
+  /// there is no recording, if it is still being written, or if `path` is the recording itself or
+  /// cannot be written; kExists if a recording is being written to `path`.
+  [[nodiscard]] Result<void> saveAs(const std::filesystem::path& path) const;
+  /// Asks the worker to pause or, if it is paused, to resume. The answer comes as
+  /// commandAnswered(). Does nothing without a session.
+  void pauseOrResume();
+  /// Asks the worker to stop. ended() follows when it has. Does nothing without a session.
+  void stop();
+  /// Asks the worker to empty the allocator's cache. The answer comes as commandAnswered(). Does
+  /// nothing without a session.
+  void emptyCache();
+  /// Changes batch size, sequence length or loss interval of the live run or, without one, of the
+  /// next run. Fields that are not set stay. A live run answers with commandAnswered().
+  void setKnobs(const SetKnobs& change);
+  /// Changes how much the probe of the live run or, without one, of the next run records. A change
+  /// for a number of steps needs a live run and is ignored without one.
+  void setProbeLevel(const SetProbeLevel& change);
+  /// Records that the user accepts that an op runs on the CPU, or withdraws that (`accepted`
+  /// false). Goes through the session of a live run, else to the end of the file. Errors: kUsage
+  /// for an invalid reason, kFailed without a recording, and those of session::appendAcceptance().
+  [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
+                                            const std::string& reason);
+  /// Kills the worker and closes the recording, for when the window closes. Does nothing without a
+  /// run.
+  void abandon();
+
+  /// The state of the session; kIdle without one, also for a run opened from a file.
+  [[nodiscard]] session::Session::State state() const;
+  [[nodiscard]] bool live() const;       ///< there is a worker
+  [[nodiscard]] bool showsFile() const;  ///< the run was opened from a file
+  /// Whether a recording is being written.
+  [[nodiscard]] bool recording() const { return writer_ != nullptr; }
+  /// The file of the run on screen; empty if there is none.
+  [[nodiscard]] std::filesystem::path recordingPath() const { return recordingPath_; }
+  /// The condition of the recording that was last opened, such as whether its end is missing.
+  [[nodiscard]] const RecordingCondition& condition() const { return condition_; }
+  /// The size of the recording in bytes; 0 if there is none.
+  [[nodiscard]] std::uint64_t recordingBytes() const;
+  /// Milliseconds since run() last started a worker; 0 before the first.
+  [[nodiscard]] qint64 elapsedMs() const;
+  /// The last lines that the worker printed; empty for a run opened from a file.
+  [[nodiscard]] QStringList lastLines() const;
+
+ signals:
+  /// The state of the run has changed: see state().
+  void stateChanged();
+  /// The store now holds another run, or none.
+  void runReplaced();
+  /// The store has new data.
+  void dataChanged();
+  /// The worker accepted or refused a command.
+  void commandAnswered(const highwater::CommandAnswer& answer);
+  /// The worker printed a line.
+  void linePrinted(const QString& line);
+  /// The training stands still for longer than the hang timeout, but the worker lives. `message`
+  /// describes where. The run goes on.
+  void stalled(const QString& message);
+  /// The training moves again, or the run is over.
+  void stallEnded();
+  /// The worker is gone and the recording is closed.
+  void ended(const highwater::RunEnd& end);
+  /// A problem that does not end the run, such as a full disk for the recording.
+  void problem(const QString& message);
+
+ private:
+  void finish(const RunEnd& end);
+  void closeWriter();
+  /// Emits problem() if the writer has one that has not been told in these words.
+  void tellWriterProblem();
+
+  session::LaunchOptions options_;
+  analysis::LiveStore store_;
+  std::unique_ptr<store::RecordingWriter> writer_;
+  std::unique_ptr<session::Session>
+      session_;  ///< declared after its sinks, because it must be destroyed first
+  std::filesystem::path recordingPath_;
+  RecordingCondition condition_;
+  std::uint64_t closedBytes_ = 0;
+  QElapsedTimer started_;
+  QString writerProblem_;  ///< as the user has been told, empty if there is none
+};
+
+/// Returns a path for a new recording: <application data>/recordings/<workload>-<time>.highwater,
+/// never an existing file. Creates the folder; kNoPermission if that fails.
+[[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& workload);
+
+}  // namespace highwater::window

@@ -1,0 +1,76 @@
+#include "window/findings_dock.h"
+
+#include <QDockWidget>
+#include <QScrollArea>
+#include <algorithm>
+
+#include "views/panels/dock_title.h"
+#include "views/panels/finding_example.h"
+#include "views/panels/findings_panel.h"
+
+namespace highwater::window {
+namespace {
+
+constexpr qint64 kLeastWaitMs = 1000;
+constexpr qint64 kWaitOfCost = 20;
+
+}  // namespace
+
+FindingsDock::FindingsDock(QDockWidget* dock, views::DockTitle* title,
+                           const analysis::LiveStore* store, views::TimeAxis* axis,
+                           views::EventFocus* focus)
+    : QObject(dock),
+      store_(store),
+      axis_(axis),
+      focus_(focus),
+      title_(title),
+      panel_(new views::FindingsPanel) {
+  auto* area = new QScrollArea(dock);
+  area->setWidget(panel_);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  dock->setWidget(area);
+  timer_.setSingleShot(true);
+  connect(&timer_, &QTimer::timeout, this, &FindingsDock::checkNow);
+  connect(panel_, &views::FindingsPanel::findingPicked, this, &FindingsDock::show);
+  connect(panel_, &views::FindingsPanel::acceptRequested, this, &FindingsDock::acceptRequested);
+  connect(panel_, &views::FindingsPanel::withdrawRequested, this, &FindingsDock::withdrawRequested);
+}
+
+void FindingsDock::refresh() {
+  if (store_->revision() == revision_ || timer_.isActive()) {
+    return;
+  }
+  const qint64 passed = sinceCheck_.isValid() ? sinceCheck_.elapsed() : waitMs_;
+  if (passed >= waitMs_) {
+    checkNow();
+  } else {
+    timer_.start(static_cast<int>(waitMs_ - passed));
+  }
+}
+
+void FindingsDock::checkNow() {
+  timer_.stop();
+  QElapsedTimer cost;
+  cost.start();
+  const analysis::Findings findings = analysis::findProblems(*store_);
+  waitMs_ = std::max(kLeastWaitMs, cost.elapsed() * kWaitOfCost);
+  sinceCheck_.start();
+  revision_ = store_->revision();
+  panel_->showFindings(findings, store_->hello().has_value());
+  const std::size_t count = findings.found.size();
+  title_->setSubtitle(count == 0   ? QString()
+                      : count == 1 ? QStringLiteral("1")
+                                   : tr("%1, the worst first").arg(count));
+}
+
+void FindingsDock::show(const analysis::Finding& finding) {
+  const auto example = views::exampleOf(*store_, finding);
+  if (!example) {
+    return;
+  }
+  axis_->zoomTo(example->range);
+  example->event ? focus_->pick(*example->event) : focus_->clear();
+}
+
+}  // namespace highwater::window

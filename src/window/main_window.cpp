@@ -1,0 +1,473 @@
+#include "window/main_window.h"
+
+#include <QCloseEvent>
+#include <QGuiApplication>
+#include <QScreen>
+#include <QSettings>
+#include <QStyleHints>
+#include <QVBoxLayout>
+
+#include "core/names.h"
+#include "core/scenarios.h"
+#include "core/units.h"
+#include "models/qt_text.h"
+#include "session/command_text.h"
+#include "views/icons.h"
+#include "views/panels/banner.h"
+#include "views/panels/controls_panel.h"
+#include "views/panes/pane_stack.h"
+#include "views/panes/time_keys.h"
+#include "window/device_badge.h"
+#include "window/findings_dock.h"
+#include "window/help_dialogs.h"
+#include "window/run_dialogs.h"
+#include "window/run_notices.h"
+#include "window/run_status_bar.h"
+#include "window/run_tool_bar.h"
+#include "window/window_actions.h"
+#include "window/window_docks.h"
+
+namespace highwater::window {
+
+using session::Session;
+
+namespace {
+
+constexpr int kSmallBelow = 1400, kLowBelow = 820;
+constexpr int kPaneMs = 33, kTableMs = 250;
+const QLatin1String kThemeKey("window/theme");
+constexpr int kStateVersion = 2;  ///< of the saved layout of the docks: increment when docks change
+
+constexpr QSize kFullSize(1600, 1000);
+constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
+
+bool isSmall(const QSize& size) {
+  return size.width() < kSmallBelow || size.height() < kLowBelow;
+}
+
+QString levelText(events::ProbeLevel level) {
+  return text(probeLevelKey(level));
+}
+
+/// "monitor", or "monitor, ops" if it changed during the run.
+QString recordedLevels(const analysis::LiveStore& store) {
+  const events::ProbeLevel first = store.run()->probeLevel;
+  QStringList levels{
+      levelText(first == events::ProbeLevel::None ? events::ProbeLevel::Monitor : first)};
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() != events::MarkerKind::ProbeLevel) {
+      continue;
+    }
+    const int value = static_cast<int>(marker.value_after());
+    const QString level = levelText(static_cast<events::ProbeLevel>(value));
+    if (!levels.contains(level)) {
+      levels << level;
+    }
+  }
+  return levels.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Settings settings)
+    : QMainWindow(parent),
+      run_(std::move(defaults)),
+      focus_(&run_.store(), &axis_),
+      settings_(settings) {
+  // Before the first widget: a style sheet keeps the font that it finds when it polishes one.
+  if (settings_ == Settings::kOn) {
+    theme_ = themeFromKey(QSettings().value(kThemeKey).toString());
+    applyTheme(theme_);
+  }
+  setWindowTitle(tr("Highwater"));
+  setWindowIcon(views::applicationIcon());
+  setObjectName(QStringLiteral("mainWindow"));
+  setDockNestingEnabled(true);
+  setDockOptions(dockOptions() | AllowNestedDocks);
+  actions_ = new WindowActions(this);
+  toolBar_ = new RunToolBar(actions_, this);
+  addToolBar(toolBar_);
+  status_ = new RunStatusBar(this);
+  setStatusBar(status_);
+  auto* centre = new QWidget(this);
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  banner_ = new views::Banner(centre);
+  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre);
+  column->addWidget(banner_);
+  column->addWidget(panes_, 1);
+  setCentralWidget(centre);
+  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  docks_->addTo(actions_->viewMenu);
+  notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
+
+  const auto& options = run_.options();
+  toolBar_->choose(options.workload, options.scenario, options.preset);
+  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
+  actions_->checkDevice(options.device);
+  connectActions();
+  connectRun();
+  resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
+  restoreSettings();
+  if (settings_ == Settings::kOn) {
+    followSystemTheme();
+  }
+  updateState();
+  panes_->setFocus();
+}
+
+QSize MainWindow::firstSize(const QSize& available) {
+  return kFullSize.boundedTo(available - kFrame);
+}
+
+MainWindow::~MainWindow() {
+  // Signals of the ending run must not reach a partly destroyed window.
+  run_.disconnect();
+  run_.abandon();
+}
+
+void MainWindow::connectActions() {
+  const auto on = [this](QAction* action, auto slot) {
+    connect(action, &QAction::triggered, this, slot);
+  };
+  on(actions_->run, [this] { startRun(); });
+  on(actions_->pause, [this] { run_.pauseOrResume(); });
+  on(actions_->stop, [this] { run_.stop(); });
+  on(actions_->emptyCache, [this] { run_.emptyCache(); });
+  on(actions_->open, [this] { chooseRecording(); });
+  on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->exportPicture, [this] { choosePicture(); });
+  on(actions_->quit, [this] { close(); });
+  on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
+  on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
+  on(actions_->keys, [this] { showKeysDialog(this); });
+  on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
+  connect(actions_, &WindowActions::levelChosen, this, [this](events::ProbeLevel level, int steps) {
+    run_.setProbeLevel({level, static_cast<std::uint32_t>(steps)});
+    showLevel();
+  });
+  connect(actions_, &WindowActions::opStepsAsked, this, &MainWindow::askOpSteps);
+  connect(docks_, &WindowDocks::acceptRequested, this, &MainWindow::acceptFallback);
+  connect(docks_, &WindowDocks::withdrawRequested, this,
+          [this](const QString& op) { keepAcceptance(op, false, {}); });
+  connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);
+  connect(actions_, &WindowActions::deviceChosen, this, [this](const QString& device) {
+    run_.options().device = device;
+    updateState();
+  });
+  connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
+  connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
+    run_.options().workload = workload;
+    chooseScenario({});
+  });
+  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::chooseScenario);
+  connect(toolBar_, &RunToolBar::presetChosen, this,
+          [this](const QString& preset) { run_.options().preset = preset; });
+  connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
+  connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
+}
+
+void MainWindow::followSystemTheme() {
+#if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
+  // Before 6.5 Qt has no such signal, and our palette hides the platform's.
+  connect(QGuiApplication::styleHints(), &QStyleHints::colorSchemeChanged, this, [this] {
+    if (theme_ == ThemeChoice::kSystem) {
+      applyTheme(theme_);
+      actions_->updateIcons();
+    }
+  });
+#endif
+}
+
+void MainWindow::connectRun() {
+  paneTimer_.setSingleShot(true);
+  paneTimer_.setInterval(kPaneMs);
+  tableTimer_.setSingleShot(true);
+  tableTimer_.setInterval(kTableMs);
+  secondTimer_.setInterval(1000);
+  connect(&paneTimer_, &QTimer::timeout, this, &MainWindow::refreshPanes);
+  connect(&tableTimer_, &QTimer::timeout, this, [this] {
+    docks_->refresh();
+    status_->refresh(run_);
+    showLevel();
+  });
+  connect(&secondTimer_, &QTimer::timeout, this, [this] {
+    updateState();
+    notices_->updateStall();
+  });
+  const auto startOnce = [](QTimer& timer) {
+    if (!timer.isActive()) {
+      timer.start();
+    }
+  };
+  connect(&run_, &CurrentRun::dataChanged, this, [this, startOnce] {
+    startOnce(paneTimer_);
+    startOnce(tableTimer_);
+  });
+  connect(&run_, &CurrentRun::runReplaced, this, &MainWindow::replaceRun);
+  connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
+  connect(&run_, &CurrentRun::ended, this, [this] {
+    updateState();
+    tableTimer_.start();
+  });
+  connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
+    docks_->log().append(line, models::LogModel::Kind::kPrinted);
+  });
+  connect(&run_, &CurrentRun::commandAnswered, this, &MainWindow::showAnswer);
+}
+
+void MainWindow::showAnswer(const CommandAnswer& answer) {
+  if (std::holds_alternative<SetKnobs>(answer.command)) {
+    docks_->controls()->showAnswer(answer.accepted, text(answer.reason));
+  }
+  if (!answer.accepted) {
+    const QString refusal = session::refusalText(answer);
+    docks_->log().append(refusal, models::LogModel::Kind::kProblem);
+    status_->showMessage(refusal, 6000);
+  }
+}
+
+void MainWindow::restoreSettings() {
+  if (settings_ == Settings::kOn) {
+    const QSettings stored;
+    restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
+    actions_->checkTheme(theme_);
+    actions_->updateIcons();
+    layOut(isSmall(size()));
+    docksPlaced_ =
+        restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
+  } else {
+    layOut(isSmall(size()));
+  }
+}
+
+void MainWindow::setTheme(ThemeChoice choice) {
+  theme_ = choice;
+  applyTheme(choice);
+  actions_->checkTheme(choice);
+  actions_->updateIcons();
+  if (settings_ == Settings::kOn) {
+    QSettings().setValue(kThemeKey, themeKey(choice));
+  }
+}
+
+void MainWindow::chooseScenario(const QString& name) {
+  run_.options().scenario = name;
+  const auto scenario = findScenario(name.toStdString());
+  if (!scenario) return;
+  const Knobs knobs{(*scenario)->batchSize, (*scenario)->sequenceLength, (*scenario)->lossEvery};
+  docks_->controls()->setKnobs(knobs);
+  run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+}
+
+void MainWindow::startRun() {
+  banner_->hide();
+  if (run_.live()) {
+    return;
+  }
+  // The run starts with the values on screen. Before the first run the worker chooses the values
+  // that the user did not change, since it knows the preset.
+  docks_->controls()->commit();
+  if (run_.store().run()) {
+    const Knobs knobs = docks_->controls()->knobs();
+    run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+  }
+  if (auto started = run_.run(); !started) {
+    notices_->showProblem(text(started.error().message));
+  }
+}
+
+Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
+  auto opened = run_.open(path);
+  if (opened) {
+    banner_->hide();
+    refreshPanes();
+    docks_->refresh();
+    docks_->tables()->showFilledPage();
+    axis_.fit();
+    if (const auto& end = run_.store().end()) {
+      notices_->showEnd(*end);
+    }
+    if (const auto& condition = run_.condition(); !condition.damage.empty()) {
+      notices_->showProblem(text(session::damageText(path, condition)));
+    } else if (condition.beingWritten) {
+      notices_->showProblem(tr("%1 is being written: it is shown as it was when it was opened")
+                                .arg(text(path.filename().string())));
+    }
+  }
+  return opened;
+}
+
+void MainWindow::replaceRun() {
+  focus_.clear();
+  axis_.reset();
+  docks_->log().clear();
+  runShown_ = false;
+  refreshPanes();
+  docks_->startOver();
+  updateState();
+}
+
+void MainWindow::refreshPanes() {
+  const analysis::LiveStore& store = run_.store();
+  if (!runShown_ && store.run()) {
+    runShown_ = true;
+    docks_->controls()->showRun(*store.run());
+    // The next run starts with the values on screen.
+    toolBar_->choose(text(store.run()->workload), text(store.run()->scenario),
+                     text(store.run()->preset));
+    run_.options().workload = text(store.run()->workload);
+    // A recording of a newer version may have a scenario that this one does not know.
+    const bool known = findScenario(store.run()->scenario).ok();
+    run_.options().scenario = known ? text(store.run()->scenario) : QString();
+    run_.options().preset = text(store.run()->preset);
+    updateState();
+  }
+  if (store.run()) {
+    docks_->controls()->showEffective(store.knobs());
+  }
+  axis_.setHeld(run_.live() && store.paused());
+  axis_.setExtent({0, store.completeUpToNs()});
+  panes_->refresh();
+}
+
+void MainWindow::updateState() {
+  const Session::State state = run_.state();
+  const bool live = run_.live();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const analysis::LiveStore& store = run_.store();
+  actions_->run->setEnabled(!live);
+  actions_->pause->setEnabled(training);
+  actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
+  actions_->stop->setEnabled(live && state != Session::State::kStopping);
+  actions_->emptyCache->setEnabled(training);
+  actions_->open->setEnabled(!live);
+  actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
+  actions_->exportPicture->setEnabled(store.hello().has_value());
+  actions_->setDeviceChangeable(!live);
+  toolBar_->setChoosable(!live);
+  docks_->controls()->setChangeable(!live || training);
+  toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
+                                run_.options().device);
+  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
+                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
+                                                   : RecordingIndicator::Kind::kFile;
+  const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
+  toolBar_->showRecording(kind, text(formatRunTime(ns, 0)));
+  live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
+  showLevel();
+  updateTitle();
+  status_->refresh(run_);
+}
+
+void MainWindow::showLevel() {
+  const Session::State state = run_.state();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const bool changeable = training || !run_.live();
+  events::ProbeLevel level = run_.store().probeLevel();
+  if (!run_.live()) {
+    level = probeLevelFromKey(run_.options().probeLevel.toStdString());
+    level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
+  }
+  actions_->showLevel(level, changeable, training);
+  const bool ended = !run_.live() && run_.store().run();
+  toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
+                      ended ? levelText(level) : QString());
+  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps
+                                                                    : nullptr);
+}
+
+void MainWindow::askOpSteps() {
+  askForSteps(this, WindowActions::kOpSteps, [this](int steps) {
+    run_.setProbeLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
+    showLevel();
+  });
+}
+
+void MainWindow::acceptFallback(const QString& op) {
+  askForReason(this, op, [this, op](const QString& reason) { keepAcceptance(op, true, reason); });
+}
+
+void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString& reason) {
+  if (auto kept = run_.acceptFallback(op.toStdString(), accepted, reason.toStdString()); !kept) {
+    notices_->showProblem(tr("The acceptance could not be written to the recording: %1")
+                              .arg(text(kept.error().message)));
+    return;
+  }
+  docks_->log().append(accepted ? tr("Accepted on the CPU: %1, %2").arg(op, reason)
+                                : tr("No longer accepted on the CPU: %1").arg(op),
+                       models::LogModel::Kind::kMarker);
+  docks_->refresh();
+  docks_->findings()->checkNow();
+}
+
+void MainWindow::updateTitle() {
+  QStringList parts;
+  if (!run_.recordingPath().empty()) {
+    parts << text(run_.recordingPath().filename().string());
+  }
+  if (run_.store().simulated()) {
+    parts << tr("simulated device");
+  }
+  setWindowTitle((parts << tr("Highwater")).join(QStringLiteral(" – ")));
+}
+
+void MainWindow::layOut(bool small) {
+  small_ = small;
+  toolBar_->setSmall(small);
+  status_->setSmall(small);
+  panes_->setSmall(small);
+  docks_->setSmall(small);
+  status_->refresh(run_);
+}
+
+void MainWindow::renderNow() {
+  refreshPanes();
+  docks_->refresh();
+  updateState();
+  panes_->renderNow();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!views::handleTimeKey(*event, axis_, focus_)) {
+    QMainWindow::keyPressEvent(event);
+  }
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  // Docks accept sizes only after the window has been laid out.
+  if (!docksPlaced_) {
+    docksPlaced_ = true;
+    QTimer::singleShot(0, this, [this] { layOut(small_); });
+  }
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  const bool small = isSmall(size());
+  if (small != small_) {
+    layOut(small);
+  }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) {
+    actions_->updateIcons();
+  }
+  QMainWindow::changeEvent(event);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (settings_ == Settings::kOn) {
+    QSettings stored;
+    stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    stored.setValue(QStringLiteral("window/state"), saveState(kStateVersion));
+  }
+  run_.abandon();
+  QMainWindow::closeEvent(event);
+}
+
+}  // namespace highwater::window

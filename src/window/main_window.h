@@ -1,0 +1,103 @@
+#pragma once
+
+#include <QMainWindow>
+#include <QTimer>
+#include <filesystem>
+
+#include "core/result.h"
+#include "session/session.h"
+#include "views/panes/event_focus.h"
+#include "views/panes/time_axis.h"
+#include "window/current_run.h"
+#include "window/theme_choice.h"
+
+namespace highwater::views {
+class Banner;
+class PaneStack;
+}  // namespace highwater::views
+
+namespace highwater::window {
+
+class RunNotices;
+class RunStatusBar;
+class RunToolBar;
+class WindowActions;
+class WindowDocks;
+
+/// The main window. Composes the run, the panes, the docks and the bars, and connects them.
+class MainWindow final : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  /// Whether the window reads and writes the user's settings. kOff is for pictures and tests.
+  enum class Settings { kOff, kOn };
+
+  explicit MainWindow(session::LaunchOptions defaults, QWidget* parent = nullptr,
+                      Settings settings = Settings::kOn);
+  ~MainWindow() override;
+
+  /// Shows a recording. Errors: those of CurrentRun::open(); the window then stays unchanged.
+  [[nodiscard]] Result<void> openRecording(const std::filesystem::path& path);
+
+  /// Starts a run with the values of the controls. Does nothing while a run is live.
+  void startRun();
+  /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
+  void chooseScenario(const QString& name);
+
+  [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
+  [[nodiscard]] CurrentRun& currentRun() { return run_; }
+  /// Applies a theme to the application and, with Settings::kOn, saves the choice.
+  void setTheme(ThemeChoice choice);
+  /// Returns the size of a first window on a screen with `available` room: 1600 × 1000 pixels, or
+  /// less if it must fit.
+  [[nodiscard]] static QSize firstSize(const QSize& available);
+  /// Does all pending redraws now.
+  void renderNow();
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void connectActions();
+  void connectRun();
+  void restoreSettings();
+  void updateState();
+  void updateTitle();
+  void followSystemTheme();
+  void refreshPanes();
+  void replaceRun();
+  void showLevel();
+  void askOpSteps();
+  void acceptFallback(const QString& op);
+  void showAnswer(const CommandAnswer& answer);
+  void keepAcceptance(const QString& op, bool accepted, const QString& reason);
+  void layOut(bool small);
+  void chooseRecording();
+  void chooseCopy();
+  void choosePicture();
+
+  CurrentRun run_;
+  views::TimeAxis axis_;
+  views::EventFocus focus_;
+  WindowActions* actions_;
+  RunToolBar* toolBar_;
+  RunStatusBar* status_;
+  WindowDocks* docks_;
+  views::PaneStack* panes_;
+  views::Banner* banner_;
+  RunNotices* notices_;
+  QTimer paneTimer_;   ///< panes are redrawn at most 30 times a second
+  QTimer tableTimer_;  ///< numbers change at most four times a second
+  QTimer secondTimer_;
+  Settings settings_;
+  ThemeChoice theme_ = ThemeChoice::kSystem;
+  bool small_ = false;
+  bool docksPlaced_ = false;
+  bool runShown_ = false;  ///< the controls show the run's description
+};
+
+}  // namespace highwater::window

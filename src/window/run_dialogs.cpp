@@ -1,0 +1,82 @@
+#include "window/run_dialogs.h"
+
+#include <QCoreApplication>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QInputDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "session/fallback_acceptance.h"
+#include "wire/limits.h"
+
+namespace highwater::window {
+namespace {
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("RunDialogs", text);
+}
+
+}  // namespace
+
+void askForReason(QWidget* parent, const QString& op,
+                  std::function<void(const QString& reason)> accepted) {
+  auto* dialog = new QDialog(parent);
+  dialog->setObjectName(QStringLiteral("acceptDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Accept the CPU path"));
+  dialog->setMinimumWidth(380);
+  auto* column = new QVBoxLayout(dialog);
+  column->setContentsMargins(16, 16, 16, 16);
+  column->setSpacing(8);
+  auto* name = new QLabel(op, dialog);
+  name->setTextFormat(Qt::PlainText);
+  name->setProperty("kind", "title");
+  auto* what =
+      new QLabel(tr("The op is no longer a finding. The recording keeps this and the reason; "
+                    "you can withdraw it."),
+                 dialog);
+  what->setWordWrap(true);
+  auto* reason = new QLineEdit(dialog);
+  reason->setObjectName(QStringLiteral("acceptReason"));
+  reason->setPlaceholderText(tr("Why the CPU is fine here, such as: runs only once an epoch"));
+  reason->setMaxLength(
+      static_cast<int>(wire::kMaxTextBytes / 4));  // UTF-8 needs at most four bytes
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, dialog);
+  buttons->button(QDialogButtonBox::Cancel)->setIcon({});  // other buttons have no icon
+  QPushButton* accept = buttons->addButton(tr("Accept"), QDialogButtonBox::AcceptRole);
+  accept->setObjectName(QStringLiteral("acceptButton"));
+  accept->setEnabled(false);
+  for (QWidget* widget : {static_cast<QWidget*>(name), static_cast<QWidget*>(what),
+                          static_cast<QWidget*>(reason), static_cast<QWidget*>(buttons)}) {
+    column->addWidget(widget);
+  }
+  QObject::connect(reason, &QLineEdit::textChanged, accept, [accept](const QString& text) {
+    accept->setEnabled(session::checkReason(text.toStdString()).ok());
+  });
+  QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+  QObject::connect(dialog, &QDialog::accepted, parent, [reason, accepted = std::move(accepted)] {
+    accepted(reason->text().trimmed());
+  });
+  dialog->open();
+  reason->setFocus();
+}
+
+void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)> accepted) {
+  constexpr int kMostSteps = 100'000;
+  auto* dialog = new QInputDialog(parent);
+  dialog->setObjectName(QStringLiteral("opStepsDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Record every op"));
+  dialog->setLabelText(tr("Number of steps:"));
+  dialog->setInputMode(QInputDialog::IntInput);
+  dialog->setIntRange(1, kMostSteps);
+  dialog->setIntValue(suggestion);
+  QObject::connect(dialog, &QInputDialog::intValueSelected, parent, std::move(accepted));
+  dialog->open();
+}
+
+}  // namespace highwater::window

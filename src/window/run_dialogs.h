@@ -1,0 +1,19 @@
+#pragma once
+
+#include <QString>
+#include <functional>
+
+class QWidget;
+
+namespace highwater::window {
+
+/// Asks why the CPU path of `op` is fine. Does not block: `accepted` is called later with the
+/// reason, which is never empty, or not at all if the user cancels.
+void askForReason(QWidget* parent, const QString& op,
+                  std::function<void(const QString& reason)> accepted);
+
+/// Asks for how many steps to record every op. Does not block: `accepted` is called later with the
+/// number, or not at all if the user cancels.
+void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)> accepted);
+
+}  // namespace highwater::window

@@ -1,0 +1,89 @@
+#include "window/run_notices.h"
+
+#include "models/log_model.h"
+#include "models/qt_text.h"
+#include "session/option_names.h"
+#include "session/training_position.h"
+#include "views/panels/banner.h"
+#include "window/current_run.h"
+
+namespace highwater::window {
+namespace {
+
+/// The session's texts begin in lower case.
+QString asSentence(const QString& message) {
+  return message.left(1).toUpper() + message.mid(1);
+}
+
+}  // namespace
+
+RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun* run,
+                       QObject* parent)
+    : QObject(parent), banner_(banner), log_(log), run_(run) {
+  connect(run_, &CurrentRun::stalled, this, &RunNotices::showStall);
+  connect(run_, &CurrentRun::stallEnded, this, &RunNotices::hideStall);
+  connect(run_, &CurrentRun::ended, this, &RunNotices::showEnd);
+  connect(run_, &CurrentRun::problem, this, &RunNotices::showProblem);
+  connect(banner_, &views::Banner::actionTriggered, this, &RunNotices::act);
+}
+
+void RunNotices::showStall(const QString& message) {
+  stallShown_ = asSentence(message);
+  log_->append(stallShown_, models::LogModel::Kind::kProblem);
+  banner_->showMessage(stallShown_, {}, true, tr("Stop"));
+}
+
+void RunNotices::updateStall() {
+  const auto open = run_->store().openSpan();
+  const bool dismissed = banner_->isHidden() || banner_->message() != stallShown_;
+  if (stallShown_.isEmpty() || dismissed || !open) {
+    return;
+  }
+  const events::OpenSpan& span = open->span;
+  const QString now = session::stallText(
+      {span.step(), span.phase(), run_->store().name(span.name()), open->stalledFor});
+  stallShown_ = asSentence(now);
+  const bool stopping = run_->state() == session::Session::State::kStopping;
+  banner_->showMessage(stallShown_, {}, true, stopping ? QString() : tr("Stop"));
+}
+
+void RunNotices::hideStall() {
+  if (!stallShown_.isEmpty() && banner_->message() == stallShown_) {
+    banner_->hide();
+  }
+  stallShown_.clear();
+}
+
+void RunNotices::act() {
+  if (run_->live()) {
+    banner_->showMessage(banner_->message(), {}, true, {});
+    run_->stop();
+  } else {
+    emit runAgainRequested();
+  }
+}
+
+void RunNotices::showEnd(const RunEnd& end) {
+  using Reason = RunEnd::Reason;
+  const bool killed = end.reason == Reason::kStopped && end.signal != 0;
+  if (end.reason == Reason::kFinished || (end.reason == Reason::kStopped && !killed)) {
+    return;
+  }
+  QString message = text(session::withOptionNames(end.message, run_->options().environment));
+  if (!end.openOp.empty() && !message.contains(text(end.openOp))) {
+    message += tr(" (in %1)").arg(text(end.openOp));
+  }
+  QString lines = text(end.lastLines);
+  if (lines.isEmpty()) {
+    lines = run_->lastLines().join(QLatin1Char('\n'));
+  }
+  log_->append(message, models::LogModel::Kind::kProblem);
+  banner_->showMessage(message, lines, true, run_->showsFile() ? QString() : tr("Run again"));
+}
+
+void RunNotices::showProblem(const QString& message) {
+  log_->append(message, models::LogModel::Kind::kProblem);
+  banner_->showMessage(message, {}, true, {});
+}
+
+}  // namespace highwater::window

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <QObject>
+
+#include "core/messages.h"
+
+namespace highwater::models {
+class LogModel;
+}  // namespace highwater::models
+
+namespace highwater::views {
+class Banner;
+}  // namespace highwater::views
+
+namespace highwater::window {
+
+class CurrentRun;
+
+/// Shows stalls, problems and the end of the run in the banner, and adds them to the log. Connects
+/// itself to the run.
+class RunNotices final : public QObject {
+  Q_OBJECT
+
+ public:
+  RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun* run,
+             QObject* parent = nullptr);
+
+  /// Updates the duration of a stall in the banner; the session reports a stall only once. Does
+  /// nothing without a stall, or if the user closed the banner.
+  void updateStall();
+  /// Shows in the banner how a run ended, if that was not planned. Does nothing for a run that
+  /// finished or was stopped on request.
+  void showEnd(const RunEnd& end);
+  /// Shows a problem that does not end the run in the banner, and adds it to the log.
+  void showProblem(const QString& message);
+
+ signals:
+  /// The user pressed the banner's button to start the run again.
+  void runAgainRequested();
+
+ private:
+  void showStall(const QString& message);
+  void hideStall();
+  void act();
+
+  views::Banner* banner_;
+  models::LogModel* log_;
+  CurrentRun* run_;
+  QString stallShown_;  ///< the banner's text during a stall, else empty
+};
+
+}  // namespace highwater::window

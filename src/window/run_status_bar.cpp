@@ -1,0 +1,148 @@
+#include "window/run_status_bar.h"
+
+#include <QLabel>
+#include <algorithm>
+
+#include "core/names.h"
+#include "core/units.h"
+#include "models/plain_tip.h"
+#include "views/theme.h"
+#include "window/current_run.h"
+
+namespace highwater::window {
+
+using session::Session;
+
+namespace {
+
+/// Memory samples per second over the last five seconds; 0 if there are none yet.
+double samplesPerSecond(const analysis::LiveStore& store) {
+  const auto& times = store.memory().timesNs;
+  if (times.size() < 2) {
+    return 0;
+  }
+  const auto first = std::lower_bound(times.begin(), times.end(), times.back() - 5'000'000'000);
+  const double seconds = static_cast<double>(times.back() - *first) / kNsPerS;
+  return seconds > 0 ? static_cast<double>(times.end() - first - 1) / seconds : 0;
+}
+
+QString endText(const RunEnd& end) {
+  switch (end.reason) {
+    case RunEnd::Reason::kFinished:
+      return RunStatusBar::tr("Finished");
+    case RunEnd::Reason::kStopped:
+      return RunStatusBar::tr("Stopped");
+    case RunEnd::Reason::kFailed:
+      return RunStatusBar::tr("Failed");
+    case RunEnd::Reason::kCrashed:
+      return RunStatusBar::tr("Crashed");
+    case RunEnd::Reason::kExited:
+      return RunStatusBar::tr("Ended early");
+    case RunEnd::Reason::kHung:
+      return RunStatusBar::tr("Hung, ended");
+    case RunEnd::Reason::kProtocolViolation:
+      return RunStatusBar::tr("Protocol violation, ended");
+    case RunEnd::Reason::kAborted:
+      return RunStatusBar::tr("Aborted");
+  }
+  return {};
+}
+
+}  // namespace
+
+QString stateText(const CurrentRun& run) {
+  const analysis::LiveStore& store = run.store();
+  const auto& steps = store.steps().records;
+  const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
+  const auto withStep = [&](const QString& state, std::uint32_t step) {
+    return step > 0 ? RunStatusBar::tr("%1, step %2").arg(state).arg(step) : state;
+  };
+  switch (run.state()) {
+    case Session::State::kStarting:
+      return RunStatusBar::tr("Starting");
+    case Session::State::kRunning:
+      return withStep(RunStatusBar::tr("Running"), std::max(store.runningStep(), last));
+    case Session::State::kPaused:
+      return withStep(RunStatusBar::tr("Paused"), last);
+    case Session::State::kStopping:
+      return withStep(RunStatusBar::tr("Stopping"), last);
+    case Session::State::kIdle:
+    case Session::State::kEnded:
+      break;
+  }
+  if (store.end()) {
+    return withStep(endText(*store.end()), last);
+  }
+  return run.showsFile() ? withStep(RunStatusBar::tr("Recording without an end"), last)
+                         : RunStatusBar::tr("Ready");
+}
+
+RunStatusBar::RunStatusBar(QWidget* parent) : QStatusBar(parent) {
+  setSizeGripEnabled(false);
+  setContentsMargins(8, 0, 12, 0);
+  state_ = addField("statusState");
+  events_ = addField("statusEvents");
+  drops_ = addField("statusDrops");
+  sampling_ = addField("statusSampling");
+  file_ = addField("statusRecording");
+  torch_ = addField("statusTorch");
+  simulated_ = new QLabel(this);
+  simulated_->setObjectName(QStringLiteral("statusSimulated"));
+  addPermanentWidget(simulated_);
+}
+
+QLabel* RunStatusBar::addField(const char* name) {
+  auto* label = new QLabel(this);
+  label->setObjectName(QLatin1String(name));
+  label->setTextFormat(Qt::PlainText);
+  label->setContentsMargins(4, 0, 12, 0);
+  addWidget(label);
+  return label;
+}
+
+void RunStatusBar::put(QLabel* label, const QString& text, const QString& tip) {
+  label->setVisible(!text.isEmpty());
+  if (label->text() != text) {
+    label->setText(text);
+  }
+  label->setToolTip(models::plainTip(tip));
+}
+
+void RunStatusBar::setSmall(bool small) {
+  small_ = small;
+}
+
+void RunStatusBar::refresh(const CurrentRun& run) {
+  const analysis::LiveStore& store = run.store();
+  put(state_, stateText(run));
+  const bool any = store.hello().has_value();
+  put(events_, any ? tr("%L1 events").arg(store.eventCount()) : QString());
+  QStringList kinds;
+  for (const auto& [kind, count] : store.droppedByKind()) {
+    kinds << tr("%L1 %2").arg(count).arg(QString::fromUtf8(eventKindName(kind).data()));
+  }
+  put(drops_, any ? tr("%L1 dropped").arg(store.dropped()) : QString(),
+      kinds.join(QLatin1Char('\n')));
+  const double rate = samplesPerSecond(store);
+  put(sampling_, rate > 0 ? tr("%1 memory samples/s").arg(rate, 0, 'f', 0) : QString(),
+      tr("From the sampler's timer and at phase boundaries, over the last five seconds"));
+  const QString path = QString::fromStdString(run.recordingPath().string());
+  put(file_,
+      path.isEmpty()
+          ? QString()
+          : tr("%1, %2").arg(QString::fromStdString(run.recordingPath().filename().string()),
+                             QString::fromStdString(formatBytes(run.recordingBytes()))),
+      path);
+  put(torch_, any && !small_
+                  ? tr("PyTorch %1").arg(QString::fromStdString(store.hello()->torchVersion))
+                  : QString());
+  put(simulated_, store.simulated() ? (small_ ? tr("simulated device")
+                                              : tr("Times and memory come from a simulated device"))
+                                    : QString());
+  const QString sheet = QStringLiteral("color: %1").arg(views::Theme::of(this).orangeText.name());
+  if (simulated_->styleSheet() != sheet) {
+    simulated_->setStyleSheet(sheet);
+  }
+}
+
+}  // namespace highwater::window

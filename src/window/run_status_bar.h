@@ -1,0 +1,34 @@
+#pragma once
+
+#include <QStatusBar>
+
+class QLabel;
+
+namespace highwater::window {
+
+class CurrentRun;
+
+/// The status bar. It shows state and step, events, drops, sampling rate, the recording and
+/// PyTorch's version, and at the right whether the device is simulated.
+class RunStatusBar final : public QStatusBar {
+  Q_OBJECT
+
+ public:
+  explicit RunStatusBar(QWidget* parent = nullptr);
+  /// Shows the current state of `run`.
+  void refresh(const CurrentRun& run);
+  /// Chooses the layout for small windows, from the next refresh() on.
+  void setSmall(bool small);
+
+ private:
+  QLabel* addField(const char* name);
+  void put(QLabel* label, const QString& text, const QString& tip = {});
+
+  QLabel *state_, *events_, *drops_, *sampling_, *file_, *torch_, *simulated_;
+  bool small_ = false;
+};
+
+/// Describes the state of the run as a text: "Running, step 214".
+[[nodiscard]] QString stateText(const CurrentRun& run);
+
+}  // namespace highwater::window

@@ -1,0 +1,243 @@
+#include "window/run_tool_bar.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QToolButton>
+
+#include "core/scenarios.h"
+#include "views/theme.h"
+#include "window/device_badge.h"
+#include "window/window_actions.h"
+
+namespace highwater::window {
+
+using views::Theme;
+
+namespace {
+
+constexpr int kHeight = 44, kButton = 28;
+
+void addGap(QToolBar* bar, int width) {
+  auto* gap = new QWidget(bar);
+  gap->setFixedWidth(width);
+  bar->addWidget(gap);
+}
+
+/// Adds a vertical line. Returns the actions that it added.
+QList<QAction*> addLine(QToolBar* bar) {
+  const qsizetype before = bar->actions().size();
+  auto* line = new QFrame(bar);
+  line->setFrameShape(QFrame::NoFrame);
+  line->setObjectName(QStringLiteral("toolBarLine"));
+  line->setFixedSize(1, 20);
+  line->setAutoFillBackground(true);
+  line->setBackgroundRole(QPalette::Midlight);
+  addGap(bar, 8);
+  bar->addWidget(line);
+  addGap(bar, 8);
+  return bar->actions().mid(before);
+}
+
+}  // namespace
+
+RecordingIndicator::RecordingIndicator(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("recordingIndicator"));
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
+
+void RecordingIndicator::show(Kind kind, const QString& time) {
+  kind_ = kind;
+  time_ = time;
+  setAccessibleName(kind == Kind::kRecording ? tr("Recording, %1").arg(time)
+                    : kind == Kind::kFile    ? tr("Recorded run, %1").arg(time)
+                                             : tr("Not recording"));
+  updateGeometry();
+  update();
+}
+
+QSize RecordingIndicator::sizeHint() const {
+  const QFontMetrics metrics(views::textFont(views::kText, true));
+  return {metrics.horizontalAdvance(tr("Recorded run") + time_) + 36, kButton};
+}
+
+void RecordingIndicator::paintEvent(QPaintEvent*) {
+  if (kind_ == Kind::kNone) {
+    return;
+  }
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Theme& theme = Theme::of(this);
+  const QFont plain = views::textFont(views::kText), bold = views::textFont(views::kText, true);
+  const QString word = kind_ == Kind::kRecording ? tr("Recording") : tr("Recorded run");
+  const int timeWidth = QFontMetrics(bold).horizontalAdvance(time_);
+  const int wordWidth = QFontMetrics(plain).horizontalAdvance(word);
+  const double x = width() - timeWidth - wordWidth - 6 - 4;
+  painter.setPen(QPen(kind_ == Kind::kRecording ? theme.vermillion : theme.text3, 1.6));
+  painter.setBrush(kind_ == Kind::kRecording ? QBrush(theme.vermillion) : Qt::NoBrush);
+  painter.drawEllipse(QPointF(x - 11, height() / 2.0), 4, 4);
+  painter.setPen(theme.text1);
+  painter.setFont(plain);
+  painter.drawText(QRectF(x, 0, wordWidth + 2, height()), Qt::AlignVCenter, word);
+  painter.setFont(bold);
+  painter.drawText(QRectF(x + wordWidth + 6, 0, timeWidth + 2, height()), Qt::AlignVCenter, time_);
+}
+
+RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
+    : QToolBar(parent),
+      badge_(new DeviceBadge(this)),
+      recording_(new RecordingIndicator(this)),
+      workload_(new QComboBox(this)),
+      preset_(new QComboBox(this)),
+      level_(new QToolButton(this)),
+      levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
+                   "%1 steps)")
+                    .arg(WindowActions::kOpSteps)) {
+  setObjectName(QStringLiteral("runToolBar"));
+  setWindowTitle(tr("Run"));
+  setMovable(false);
+  setFloatable(false);
+  setContextMenuPolicy(Qt::PreventContextMenu);
+  setFixedHeight(kHeight);
+  setIconSize({16, 16});
+
+  auto* group = new QWidget(this);
+  group->setObjectName(QStringLiteral("runButtons"));
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(1, 1, 1, 1);
+  row->setSpacing(0);
+  for (QAction* action : {actions->run, actions->pause, actions->stop}) {
+    row->addWidget(addButton(action));
+  }
+  addWidget(group);
+  addGap(this, 8);
+  addWidget(badge_);
+  addGap(this, 12);
+  addCaption(tr("Workload"));
+  workload_->setObjectName(QStringLiteral("workloadCombo"));
+  workload_->setAccessibleName(tr("Workload"));
+  workload_->setToolTip(tr("The training program: classifies texts of issues into three classes"));
+  workload_->addItem(QStringLiteral("issue-classifier"), QString());
+  addScenarios();
+  addWidget(workload_);
+  addGap(this, 8);
+  addCaption(tr("Preset"));
+  preset_->setObjectName(QStringLiteral("presetCombo"));
+  preset_->setAccessibleName(tr("Preset"));
+  preset_->setToolTip(tr("Size of the model. By device: base on mps, else small"));
+  preset_->addItem(tr("by device"), QString());
+  preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
+  preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
+  addWidget(preset_);
+  addGap(this, 8);
+  addCaption(tr("Level"));
+  level_->setObjectName(QStringLiteral("levelButton"));
+  level_->setAccessibleName(tr("Level of the probe"));
+  level_->setProperty("kind", "combo");
+  level_->setPopupMode(QToolButton::InstantPopup);
+  level_->setMenu(actions->levelMenu);
+  level_->setFixedHeight(kButton);
+  level_->setFocusPolicy(Qt::TabFocus);
+  addWidget(level_);
+  addLine(this);
+  shrinking_ << addButton(actions->emptyCache);
+  addWidget(shrinking_.back());
+  auto* spacer = new QWidget(this);
+  spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  addWidget(spacer);
+  shrinking_ << addButton(actions->follow);
+  addWidget(shrinking_.back());
+  recordingParts_ = addLine(this);
+  recordingParts_ << addWidget(recording_);
+  connect(workload_, &QComboBox::activated, this, [this](int index) {
+    const QString scenario = workload_->itemData(index).toString();
+    scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
+                       : emit scenarioChosen(scenario);
+  });
+  connect(preset_, &QComboBox::activated, this,
+          [this](int index) { emit presetChosen(preset_->itemData(index).toString()); });
+}
+
+QToolButton* RunToolBar::addButton(QAction* action) {
+  auto* button = new QToolButton(this);
+  button->setDefaultAction(action);
+  button->setObjectName(action->objectName().chopped(6) + QStringLiteral("Button"));
+  button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  button->setFixedHeight(kButton);
+  button->setFocusPolicy(Qt::TabFocus);
+  button->setAccessibleName(action->text());
+  return button;
+}
+
+void RunToolBar::addCaption(const QString& text) {
+  auto* caption = new QLabel(text, this);
+  caption->setProperty("kind", "quiet");
+  captions_ << addWidget(caption);
+  auto* gap = new QWidget(this);
+  gap->setFixedWidth(4);
+  captions_ << addWidget(gap);
+}
+
+void RunToolBar::addScenarios() {
+  workload_->insertSeparator(workload_->count());
+  for (const Scenario& each : scenarios()) {
+    const QString name = QString::fromUtf8(each.name);
+    workload_->addItem(name, name);
+    workload_->setItemData(
+        workload_->count() - 1,
+        tr("Scenario: %1 %2")
+            .arg(QString::fromUtf8(each.description), QString::fromUtf8(each.shows)),
+        Qt::ToolTipRole);
+  }
+}
+
+void RunToolBar::choose(const QString& workload, const QString& scenario, const QString& preset) {
+  const int known = scenario.isEmpty() ? -1 : workload_->findData(scenario);
+  if (known < 0 && workload_->findText(workload) < 0) {
+    workload_->addItem(workload, QString());
+  }
+  workload_->setCurrentIndex(known < 0 ? workload_->findText(workload) : known);
+  if (preset_->findData(preset) < 0) {
+    preset_->addItem(preset, preset);
+  }
+  preset_->setCurrentIndex(preset_->findData(preset));
+}
+
+void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
+  recording_->show(kind, time);
+  for (QAction* part : recordingParts_) {
+    part->setVisible(kind != RecordingIndicator::Kind::kNone);
+  }
+}
+
+void RunToolBar::setChoosable(bool choosable) {
+  workload_->setEnabled(choosable);
+  preset_->setEnabled(choosable);
+}
+
+void RunToolBar::showLevel(const QString& level, const QString& next) {
+  const bool differs = !next.isEmpty() && next != level;
+  const QString text = differs ? tr("%1 (next run: %2)").arg(level, next) : level;
+  const QString tip = next.isEmpty() ? levelTip_
+                                     : tr("This run was recorded at level %1. The menu chooses the "
+                                          "level of the next run: %2")
+                                           .arg(level, next);
+  if (level_->text() != text || level_->toolTip() != tip) {
+    level_->setText(text);
+    level_->setToolTip(tip);
+    level_->setAccessibleName(tr("Level of the probe: %1").arg(text));
+  }
+}
+
+void RunToolBar::setSmall(bool small) {
+  for (QAction* caption : captions_) {
+    caption->setVisible(!small);
+  }
+  for (QToolButton* button : shrinking_) {
+    button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  }
+}
+
+}  // namespace highwater::window

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <QList>
+#include <QToolBar>
+
+class QComboBox;
+class QLabel;
+class QToolButton;
+
+namespace highwater::window {
+
+class DeviceBadge;
+class WindowActions;
+
+/// Shows a filled dot with the elapsed time while a recording is written, and a ring for a run that
+/// was opened from a file.
+class RecordingIndicator final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit RecordingIndicator(QWidget* parent = nullptr);
+  /// What the indicator shows: nothing, a recording being written, or a run opened from a file.
+  enum class Kind { kNone, kRecording, kFile };
+  /// Shows an indicator; `time` is the text beside it. kNone hides it.
+  void show(Kind kind, const QString& time);
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Kind kind_ = Kind::kNone;
+  QString time_;
+};
+
+/// The tool bar: Run, Pause, Stop; the device; workload (or scenario), preset and level; Empty
+/// cache; Follow; the recording indicator.
+class RunToolBar final : public QToolBar {
+  Q_OBJECT
+
+ public:
+  RunToolBar(WindowActions* actions, QWidget* parent);
+
+  [[nodiscard]] DeviceBadge* badge() const { return badge_; }
+  /// Sets the recording indicator; `time` is the text beside it. kNone hides the indicator.
+  void showRecording(RecordingIndicator::Kind kind, const QString& time);
+  /// Selects the workload or scenario and the preset of the next run. An empty scenario selects the
+  /// plain workload; an empty preset leaves the choice to the worker.
+  void choose(const QString& workload, const QString& scenario, const QString& preset);
+  /// Enables or disables the choice of workload and preset.
+  void setChoosable(bool choosable);
+  /// Shows how much the probe records. For a run that has ended `level` lists the levels that it
+  /// was recorded at, and `next` is the level of the next run; during a run `next` is empty.
+  void showLevel(const QString& level, const QString& next);
+  /// Chooses the layout for small windows: buttons show only icons, and captions are hidden.
+  void setSmall(bool small);
+
+ signals:
+  /// The user chose a workload for the next run.
+  void workloadChosen(const QString& workload);
+  /// The user chose a scenario of core/scenarios.h for the next run, instead of a plain workload.
+  void scenarioChosen(const QString& scenario);
+  /// The user chose a preset for the next run.
+  void presetChosen(const QString& preset);
+
+ private:
+  QToolButton* addButton(QAction* action);
+  void addCaption(const QString& text);
+  void addScenarios();
+
+  DeviceBadge* badge_;
+  RecordingIndicator* recording_;
+  QComboBox* workload_;
+  QComboBox* preset_;
+  QToolButton* level_;
+  const QString levelTip_;
+  QList<QAction*> captions_, recordingParts_;
+  QList<QToolButton*> shrinking_;
+};
+
+}  // namespace highwater::window

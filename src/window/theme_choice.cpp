@@ -1,0 +1,67 @@
+#include "window/theme_choice.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+#include <QGuiApplication>
+#include <QPalette>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QStyleHints>
+
+#include "views/theme.h"
+
+namespace highwater::window {
+
+bool systemIsDark() {
+#if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
+  const Qt::ColorScheme scheme = QGuiApplication::styleHints()->colorScheme();
+  if (scheme != Qt::ColorScheme::Unknown) {
+    return scheme == Qt::ColorScheme::Dark;
+  }
+#endif
+  // Asked once, before our own palette replaces the platform's.
+  static const bool dark = QPalette().color(QPalette::Window).lightness() < 128;
+  return dark;
+}
+
+void applyTheme(ThemeChoice choice) {
+  const bool dark =
+      choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());
+  static_cast<void>(systemIsDark());
+  const views::Theme& theme = dark ? views::Theme::dark() : views::Theme::light();
+  static const QFont font = [] {
+    QFont made = QApplication::font();
+    if (QFontDatabase::families().contains(QStringLiteral("Inter"))) {
+      made.setFamily(QStringLiteral("Inter"));
+    }
+    made.setPixelSize(views::kText);
+    made.setHintingPreference(QFont::PreferNoHinting);
+    return made;
+  }();
+  if (!QApplication::style() || QApplication::style()->objectName() != QLatin1String("fusion")) {
+    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  }
+  QApplication::setFont(font);
+  QApplication::setPalette(theme.palette());
+  qApp->setStyleSheet(theme.styleSheet());
+}
+
+QString themeKey(ThemeChoice choice) {
+  switch (choice) {
+    case ThemeChoice::kLight:
+      return QStringLiteral("light");
+    case ThemeChoice::kDark:
+      return QStringLiteral("dark");
+    case ThemeChoice::kSystem:
+      break;
+  }
+  return QStringLiteral("system");
+}
+
+ThemeChoice themeFromKey(const QString& key) {
+  return key == QLatin1String("light")  ? ThemeChoice::kLight
+         : key == QLatin1String("dark") ? ThemeChoice::kDark
+                                        : ThemeChoice::kSystem;
+}
+
+}  // namespace highwater::window

@@ -1,0 +1,186 @@
+#include "window/window_actions.h"
+
+#include <QActionGroup>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
+
+#include "views/icons.h"
+#include "views/theme.h"
+
+namespace highwater::window {
+
+using views::Icon;
+
+WindowActions::WindowActions(QMainWindow* window)
+    : QObject(window),
+      window_(window),
+      themes_(new QActionGroup(this)),
+      devices_(new QActionGroup(this)),
+      levels_(new QActionGroup(this)) {
+  run = make(tr("Run"), "runAction", QKeySequence(Qt::CTRL | Qt::Key_R), tr("Train the workload"));
+  pause = make(tr("Pause"), "pauseAction", QKeySequence(Qt::CTRL | Qt::Key_P),
+               tr("Pause after the current step"));
+  stop = make(tr("Stop"), "stopAction", QKeySequence(Qt::CTRL | Qt::Key_T),
+              tr("Stop after the current step"));
+  emptyCache = make(tr("Empty cache"), "emptyCacheAction", QKeySequence(Qt::CTRL | Qt::Key_E),
+                    tr("Free the driver's cached memory"));
+  open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
+  saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
+  exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
+  quit = make(tr("Quit"), "quitAction", QKeySequence::Quit, {});
+  quit->setMenuRole(QAction::QuitRole);
+  follow = make(tr("Follow"), "followAction", {}, tr("Follow the newest data (Space)"));
+  follow->setCheckable(true);
+  follow->setChecked(true);
+  fit = make(tr("Fit whole run"), "fitAction", {}, tr("Show the whole run (F)"));
+  filterOps = make(tr("Filter ops"), "filterOpsAction", QKeySequence::Find, {});
+  keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
+  about = make(tr("About Highwater"), "aboutAction", {}, {});
+  about->setMenuRole(QAction::AboutRole);
+  recordOps = make(tr("Record every op for %1 steps").arg(kOpSteps), "recordOpsAction",
+                   QKeySequence(Qt::CTRL | Qt::Key_L),
+                   tr("Every op of the next %1 steps, with shapes and memory").arg(kOpSteps));
+  makeMenus();
+  updateIcons();
+}
+
+QAction* WindowActions::make(const QString& text, const char* name, const QKeySequence& key,
+                             const QString& tip) {
+  auto* action = new QAction(text, this);
+  action->setObjectName(QLatin1String(name));
+  action->setShortcut(key);
+  if (!tip.isEmpty()) {
+    action->setToolTip(
+        key.isEmpty() ? tip
+                      : tip + QStringLiteral(" (%1)").arg(key.toString(QKeySequence::NativeText)));
+  }
+  window_->addAction(action);
+  return action;
+}
+
+void WindowActions::makeMenus() {
+  QMenu* file = window_->menuBar()->addMenu(tr("&File"));
+  file->addActions({open, saveAs, exportPicture});
+  file->addSeparator();
+  file->addAction(quit);
+  QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
+  runMenu->addActions({run, pause, stop});
+  runMenu->addSeparator();
+  runMenu->addAction(emptyCache);
+  makeLevelMenu(runMenu);
+  QMenu* device = runMenu->addMenu(tr("Device"));
+  const std::pair<QString, QString> devices[] = {
+      {QStringLiteral("auto"), tr("auto: mps if available, else simulated, else cpu")},
+      {QStringLiteral("mps"), tr("mps")},
+      {QStringLiteral("sim"), tr("sim: simulated mps")},
+      {QStringLiteral("cpu"), tr("cpu")}};
+  for (const auto& [key, text] : devices) {
+    QAction* action = devices_->addAction(device->addAction(text));
+    action->setCheckable(true);
+    action->setData(key);
+  }
+  connect(devices_, &QActionGroup::triggered, this,
+          [this](QAction* action) { emit deviceChosen(action->data().toString()); });
+  viewMenu = window_->menuBar()->addMenu(tr("&View"));
+  viewMenu->addActions({follow, fit, filterOps});
+  QMenu* theme = viewMenu->addMenu(tr("Theme"));
+  const std::pair<ThemeChoice, QString> themes[] = {{ThemeChoice::kSystem, tr("System")},
+                                                    {ThemeChoice::kLight, tr("Light")},
+                                                    {ThemeChoice::kDark, tr("Dark")}};
+  for (const auto& [choice, text] : themes) {
+    QAction* action = themes_->addAction(theme->addAction(text));
+    action->setCheckable(true);
+    action->setObjectName(themeKey(choice) + QStringLiteral("ThemeAction"));
+    action->setData(static_cast<int>(choice));
+  }
+  connect(themes_, &QActionGroup::triggered, this, [this](QAction* action) {
+    emit themeChosen(static_cast<ThemeChoice>(action->data().toInt()));
+  });
+  viewMenu->addSeparator();
+  QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
+  help->addActions({keys, about});
+}
+
+void WindowActions::makeLevelMenu(QMenu* runMenu) {
+  levelMenu = runMenu->addMenu(tr("Level"));
+  levelMenu->setObjectName(QStringLiteral("levelMenu"));
+  levelMenu->setToolTipsVisible(true);
+  const auto add = [this](const QString& text, const char* name, auto chosen) {
+    QAction* action = levelMenu->addAction(text);
+    action->setObjectName(QLatin1String(name));
+    connect(action, &QAction::triggered, this, chosen);
+    return action;
+  };
+  connect(recordOps, &QAction::triggered, this,
+          [this] { emit levelChosen(events::ProbeLevel::Ops, kOpSteps); });
+  levelMenu->addAction(recordOps);
+  forSteps_ = {recordOps,
+               add(tr("Record every op for 100 steps"), "recordOps100Action",
+                   [this] { emit levelChosen(events::ProbeLevel::Ops, 100); }),
+               add(tr("Record every op for other steps…"), "recordOpsAskAction",
+                   [this] { emit opStepsAsked(); })};
+  levelMenu->addSeparator();
+  nextRun_ = levelMenu->addAction(tr("For the next run:"));
+  nextRun_->setEnabled(false);
+  struct Level {
+    events::ProbeLevel level;
+    const char* name;
+    QString text, tip;
+  };
+  const Level levels[] = {
+      {events::ProbeLevel::Ops, "levelOpsAction", tr("ops: every op, until changed"),
+       tr("Adds every op with its time, shapes, module and memory; costs the most")},
+      {events::ProbeLevel::Monitor, "levelMonitorAction", tr("monitor"),
+       tr("Steps, phases, memory, sync points and fallbacks")},
+      {events::ProbeLevel::Off, "levelOffAction", tr("off"), tr("Steps and memory samples only")}};
+  for (const Level& each : levels) {
+    QAction* action =
+        add(each.text, each.name, [this, level = each.level] { emit levelChosen(level, 0); });
+    action->setCheckable(true);
+    action->setToolTip(each.tip);
+    action->setData(static_cast<int>(each.level));
+    levels_->addAction(action);
+  }
+}
+
+void WindowActions::showLevel(events::ProbeLevel level, bool changeable, bool training) {
+  for (QAction* action : levels_->actions()) {
+    action->setChecked(action->data().toInt() == static_cast<int>(level));
+    action->setEnabled(changeable);
+  }
+  for (QAction* action : forSteps_) {
+    action->setEnabled(training);
+  }
+  nextRun_->setVisible(changeable && !training);
+}
+
+void WindowActions::updateIcons() {
+  const QColor color = views::Theme::of(window_).text1;
+  run->setIcon(icon(Icon::kRun, color));
+  pause->setIcon(icon(Icon::kPause, color));
+  stop->setIcon(icon(Icon::kStop, color));
+  emptyCache->setIcon(icon(Icon::kEmptyCache, color));
+  follow->setIcon(icon(Icon::kFollow, color));
+  for (QAction* action : {run, pause, stop, emptyCache, follow}) {
+    action->setIconVisibleInMenu(false);
+  }
+}
+
+void WindowActions::checkTheme(ThemeChoice choice) {
+  for (QAction* action : themes_->actions()) {
+    action->setChecked(action->data().toInt() == static_cast<int>(choice));
+  }
+}
+
+void WindowActions::checkDevice(const QString& device) {
+  for (QAction* action : devices_->actions()) {
+    action->setChecked(action->data().toString() == device);
+  }
+}
+
+void WindowActions::setDeviceChangeable(bool changeable) {
+  devices_->setEnabled(changeable);
+}
+
+}  // namespace highwater::window

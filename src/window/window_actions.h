@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QAction>
+#include <QObject>
+
+#include "core/events_generated.h"
+#include "window/theme_choice.h"
+
+class QActionGroup;
+class QMainWindow;
+class QMenu;
+
+namespace highwater::window {
+
+/// The actions and menus of the window. The main window connects them.
+class WindowActions final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit WindowActions(QMainWindow* window);
+
+  QAction *run, *pause, *stop, *emptyCache;
+  QAction *open, *saveAs, *exportPicture, *quit;
+  QAction *follow, *fit, *filterOps;
+  QAction *keys, *about;
+  /// The action that records every op for the next kOpSteps steps and then returns to the level
+  /// before.
+  QAction* recordOps;
+  QMenu* viewMenu;
+  QMenu* levelMenu;  ///< the level of the probe, now or for the next run
+
+  /// The number of steps for which `recordOps` records every op.
+  static constexpr int kOpSteps = 20;
+
+  /// Draws the icons in the colours of the current theme.
+  void updateIcons();
+  /// Marks the theme in the menu as chosen. Emits no signal.
+  void checkTheme(ThemeChoice choice);
+  /// Marks the device in the menu as chosen. Emits no signal.
+  void checkDevice(const QString& device);
+  /// Enables or disables the choice of the device.
+  void setDeviceChangeable(bool changeable);
+  /// Marks the probe's level in the menu. `changeable` enables the levels. `training` enables the
+  /// actions that record for a number of steps.
+  void showLevel(events::ProbeLevel level, bool changeable, bool training);
+
+ signals:
+  /// The user chose how much the probe records. It holds for `steps` steps, or until the next
+  /// change if `steps` is 0.
+  void levelChosen(highwater::events::ProbeLevel level, int steps);
+  /// The user wants to record every op for some steps. The receiver must ask for how many.
+  void opStepsAsked();
+  /// The user chose a theme.
+  void themeChosen(highwater::window::ThemeChoice choice);
+  /// The user chose a device for the next run.
+  void deviceChosen(const QString& device);
+
+ private:
+  QAction* make(const QString& text, const char* name, const QKeySequence& key, const QString& tip);
+  void makeMenus();
+  void makeLevelMenu(QMenu* runMenu);
+
+  QMainWindow* window_;
+  QActionGroup* themes_;
+  QActionGroup* devices_;
+  QActionGroup* levels_;
+  QList<QAction*> forSteps_;
+  QAction* nextRun_ = nullptr;
+};
+
+}  // namespace highwater::window

@@ -1,0 +1,215 @@
+#include "window/window_docks.h"
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "analysis/run_summary.h"
+#include "core/units.h"
+#include "views/lanes/event_text.h"
+#include "views/panels/controls_panel.h"
+#include "views/panels/dock_title.h"
+#include "views/panels/event_panel.h"
+#include "views/panels/key_value_view.h"
+#include "views/panels/link_button.h"
+#include "views/panels/selection_panel.h"
+#include "window/bottom_tables.h"
+#include "window/findings_dock.h"
+
+namespace highwater::window {
+
+using views::DockTitle;
+
+namespace {
+
+constexpr int kSelectionMs = 60;
+constexpr int kDockTitle = 28;
+/// Height of the Selection's numbers, in a small window and in a large one.
+constexpr int kLeastNumbers = 352, kNumbers = 440;
+
+QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+  auto* area = new QScrollArea(parent);
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  return area;
+}
+
+}  // namespace
+
+WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
+                         views::TimeAxis* axis, views::EventFocus* focus)
+    : QObject(window),
+      window_(window),
+      store_(store),
+      axis_(axis),
+      focus_(focus),
+      now_(store),
+      wholeRun_(store) {
+  window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+  window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  makeLeft();
+  makeRight();
+  makeBottom();
+  refresh();
+  connect(focus_, &views::EventFocus::changed, this, &WindowDocks::refreshSelectionTitle);
+  // A drag changes the selection with every mouse move: the numbers follow at a lower rate.
+  selectionTimer_.setSingleShot(true);
+  selectionTimer_.setInterval(kSelectionMs);
+  connect(&selectionTimer_, &QTimer::timeout, this, &WindowDocks::refresh);
+  connect(axis_, &views::TimeAxis::selectionChanged, this, [this] {
+    if (!selectionTimer_.isActive()) {
+      selectionTimer_.start();
+    }
+  });
+}
+
+QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
+                                   Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, window_);
+  dock->setObjectName(QLatin1String(name));
+  dock->setTitleBarWidget(new DockTitle(title, dock));
+  window_->addDockWidget(area, dock);
+  return dock;
+}
+
+void WindowDocks::makeLeft() {
+  controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
+  controls_ = new views::ControlsPanel;
+  controlsDock_->setWidget(scrolled(controls_, controlsDock_));
+  nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
+  auto* now = new views::KeyValueView(&now_);
+  now->setObjectName(QStringLiteral("nowView"));
+  now->setAccessibleName(tr("Current numbers"));
+  nowDock_->setWidget(now);
+}
+
+void WindowDocks::makeRight() {
+  selectionDock_ = makeDock(tr("Selection"), "selectionDock", Qt::RightDockWidgetArea);
+  selection_ = new views::SelectionPanel;
+  auto* both = new QWidget;
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(new views::EventPanel(store_, focus_, both));
+  column->addWidget(selection_, 1);
+  selectionDock_->setWidget(scrolled(both, selectionDock_));
+  clearSelection_ = views::linkButton(tr("Clear"), "clearSelectionButton", selectionDock_);
+  clearSelection_->setToolTip(tr("Clear the selection (Esc)"));
+  clearSelection_->hide();
+  DockTitle::of(selectionDock_)->addWidget(clearSelection_);
+  connect(clearSelection_, &QToolButton::clicked, this, [this] {
+    axis_->clearSelection();
+    focus_->clear();
+  });
+
+  findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
+  findings_ = new FindingsDock(findingsDock_, DockTitle::of(findingsDock_), store_, axis_, focus_);
+  connect(findings_, &FindingsDock::acceptRequested, this, &WindowDocks::acceptRequested);
+  connect(findings_, &FindingsDock::withdrawRequested, this, &WindowDocks::withdrawRequested);
+}
+
+void WindowDocks::makeBottom() {
+  eventsDock_ =
+      makeDock(tr("Fallbacks, ops, steps and log"), "eventsDock", Qt::BottomDockWidgetArea);
+  syncDock_ = makeDock(tr("Sync points"), "syncDock", Qt::BottomDockWidgetArea);
+  tables_ = new BottomTables(eventsDock_, syncDock_, store_, axis_, focus_);
+  connect(tables_, &BottomTables::acceptRequested, this, &WindowDocks::acceptRequested);
+  connect(tables_, &BottomTables::withdrawRequested, this, &WindowDocks::withdrawRequested);
+  window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
+}
+
+void WindowDocks::setSmall(bool small) {
+  const int left = small ? 236 : 256, right = small ? 288 : 328;
+  const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
+  now_.setShort(small);
+  tables_->setSmall(small);
+  refresh();
+  window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
+  window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
+  // The numbers get the height that they need, the findings the rest.
+  const int tall = window_->height() - 120;
+  const int numbers = std::min(kDockTitle + (small ? kLeastNumbers : kNumbers), tall / 2 + 40);
+  window_->resizeDocks({selectionDock_, findingsDock_}, {numbers, tall - numbers}, Qt::Vertical);
+  window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
+  const int nowHeight = kDockTitle + now_.rowCount() * 22 + 14;
+  window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
+  if (!small) {
+    window_->resizeDocks({eventsDock_, syncDock_}, {1120, 880}, Qt::Horizontal);
+  }
+}
+
+void WindowDocks::startOver() {
+  wholeRun_.reset();
+  summaryOf_.reset();
+  tables_->startOver();
+  refresh();
+  findings_->checkNow();
+}
+
+const analysis::RunSummary& WindowDocks::summary() {
+  const auto& selection = axis_->selection();
+  if (!selection) {
+    summary_ = wholeRun_.update();
+    summaryOf_.reset();
+    return summary_;
+  }
+  const bool same = summaryOf_ && summaryOf_->beginNs == selection->beginNs &&
+                    summaryOf_->endNs == selection->endNs;
+  if (!same) {
+    summary_ = analysis::summarize(*store_, selection);
+    // Nothing can be added any more to a range that lies before this time.
+    const bool complete = selection->endNs <= store_->completeUpToNs();
+    summaryOf_ = complete ? selection : std::nullopt;
+  }
+  return summary_;
+}
+
+void WindowDocks::refresh() {
+  selectionTimer_.stop();
+  const auto& selection = axis_->selection();
+  const analysis::RunSummary& summary = this->summary();
+  tables_->refresh(summary);
+  findings_->refresh();
+  now_.refresh();
+  const views::TimeRange extent = axis_->extent();
+  selection_->showSummary(
+      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
+      selection.has_value());
+  const auto& steps = store_->steps().records;
+  DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
+                                                     : tr("step %1").arg(steps.back().step()));
+  refreshSelectionTitle();
+}
+
+/// The picked event if there is one, else the selected range, else the whole run.
+void WindowDocks::refreshSelectionTitle() {
+  const auto& picked = focus_->picked();
+  const auto& range = axis_->selection();
+  QString title = tr("whole run");
+  if (picked && views::exists(*store_, *picked)) {
+    title = views::eventTitle(*store_, *picked);
+  } else if (range && summary_.steps > 0) {
+    title = summary_.steps == 1 ? tr("step %1").arg(summary_.firstStep)
+                                : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
+  } else if (range) {
+    title = tr("%1 to %2")
+                .arg(QString::fromStdString(formatRunTime(range->beginNs)),
+                     QString::fromStdString(formatRunTime(range->endNs)));
+  }
+  DockTitle::of(selectionDock_)->setSubtitle(title);
+  clearSelection_->setVisible(picked || range);
+}
+
+void WindowDocks::addTo(QMenu* menu) const {
+  for (QDockWidget* dock :
+       {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_}) {
+    menu->addAction(dock->toggleViewAction());
+  }
+}
+
+}  // namespace highwater::window

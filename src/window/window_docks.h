@@ -1,0 +1,84 @@
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+
+#include "analysis/run_summary.h"
+#include "models/now_model.h"
+#include "views/panes/event_focus.h"
+#include "window/bottom_tables.h"
+
+class QDockWidget;
+class QMainWindow;
+class QMenu;
+class QToolButton;
+
+namespace highwater::views {
+class ControlsPanel;
+class SelectionPanel;
+}  // namespace highwater::views
+
+namespace highwater::window {
+
+class FindingsDock;
+
+/// The docks around the panes: Controls and Now on the left, Selection and Findings on the right,
+/// the tables at the bottom.
+class WindowDocks final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Creates the docks in `window`, which owns them. The other objects are not owned and must
+  /// outlive this one.
+  WindowDocks(QMainWindow* window, const analysis::LiveStore* store, views::TimeAxis* axis,
+              views::EventFocus* focus);
+
+  [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
+  [[nodiscard]] FindingsDock* findings() const { return findings_; }
+  [[nodiscard]] BottomTables* tables() const { return tables_; }
+  [[nodiscard]] models::LogModel& log() const { return tables_->log(); }
+  /// Shows what the store has by now.
+  void refresh();
+  /// Forgets all counts. Call it when the store holds another run.
+  void startOver();
+  /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide.
+  void setSmall(bool small);
+  /// Adds an action for each dock to `menu`, which shows and hides the dock.
+  void addTo(QMenu* menu) const;
+
+ signals:
+  /// The user accepts that an op (its full name) runs on the CPU.
+  void acceptRequested(const QString& op);
+  /// The user no longer accepts that an op (its full name) runs on the CPU.
+  void withdrawRequested(const QString& op);
+
+ private:
+  QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
+  void makeLeft();
+  void makeRight();
+  void makeBottom();
+  /// The numbers of the selected range, or of the whole run.
+  const analysis::RunSummary& summary();
+  void refreshSelectionTitle();
+
+  QMainWindow* window_;
+  const analysis::LiveStore* store_;
+  views::TimeAxis* axis_;
+  views::EventFocus* focus_;
+  models::NowModel now_;
+  analysis::RunningSummary wholeRun_;
+  analysis::RunSummary summary_;
+  /// The range of summary_; empty for the whole run, and while the range may still get events.
+  std::optional<views::TimeRange> summaryOf_;
+  QTimer selectionTimer_;
+
+  QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *findingsDock_, *eventsDock_, *syncDock_;
+  views::ControlsPanel* controls_ = nullptr;
+  views::SelectionPanel* selection_ = nullptr;
+  FindingsDock* findings_ = nullptr;
+  BottomTables* tables_ = nullptr;
+  QToolButton* clearSelection_;
+};
+
+}  // namespace highwater::window

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/messages.h"
+#include "core/result.h"
+#include "probe/readings/device_counters.h"
+#include "probe/stream/event_source.h"
+#include "probe/stream/recorder.h"
+#include "worker/data/data_set.h"
+#include "worker/options.h"
+#include "worker/run_control.h"
+
+namespace highwater::worker {
+
+/// The inputs of a training run: options, sizes, device and data. `options` must outlive the run.
+struct TrainingSetup {
+  const Options* options = nullptr;
+  Sizes sizes;
+  DeviceReport device;
+  DataSet data;
+};
+
+/// A training run of the workload, which trains as RunControl directs. This interface has no torch
+/// types.
+class Training {
+ public:
+  /// The measuring instruments. `counters` and `events` are nullptr on a device that has none;
+  /// `onStepEnd` may be empty and is called after each step.
+  struct Instruments {
+    probe::Recorder* recorder = nullptr;
+    probe::CounterSource* counters = nullptr;
+    probe::EventSource* events = nullptr;
+    std::function<void()> onStepEnd;
+  };
+
+  /// Builds the vocabulary and, on the device, the model. The instruments must outlive the
+  /// training. Returns kOutOfMemory where memory is used up, else kFailed with libtorch's message.
+  static Result<std::unique_ptr<Training>> make(TrainingSetup setup, Instruments instruments);
+  virtual ~Training() = default;
+
+  /// Describes the run for the host.
+  [[nodiscard]] virtual RunDescription description() const = 0;
+
+  /// How the training ended. `failure` is set where a batch was on the wrong device, memory was
+  /// used up, or libtorch threw any other exception.
+  struct Outcome {
+    std::uint32_t stepsDone = 0;
+    bool stoppedOnRequest = false;
+    std::optional<Failure> failure;
+  };
+  /// Trains until the planned steps are done or `control` stops the run, then evaluates unless the
+  /// host is gone. Does not throw: a failure is in the outcome.
+  [[nodiscard]] virtual Outcome run(RunControl& control) = 0;
+};
+
+}  // namespace highwater::worker

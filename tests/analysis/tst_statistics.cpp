@@ -1,0 +1,63 @@
+#include <QTest>
+
+#include "analysis/ranked_values.h"
+#include "analysis/statistics.h"
+
+using namespace highwater::analysis;
+
+class TestStatistics : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void mediansOfOddAndEvenNumbers() {
+    QCOMPARE(medianOf({}), 0.0);
+    QCOMPARE(medianOf({7}), 7.0);
+    QCOMPARE(medianOf({9, 1, 5}), 5.0);
+    QCOMPARE(medianOf({9, 1, 5, 7}), 6.0);
+  }
+
+  void aSlopeIgnoresOutliers() {
+    std::vector<Point> points;
+    for (int i = 0; i < 1000; ++i) points.push_back({double(i), 3.0 * i + 1});
+    points[500].y = 1e9;
+    QCOMPARE(robustSlope(points), 3.0);
+    QCOMPARE(robustSlope({}), 0.0);
+    QCOMPARE(robustSlope(std::span(points).first(1)), 0.0);
+  }
+
+  void growthThatStoppedIsNotSteady() {
+    std::vector<Point> points;
+    for (int i = 0; i < 100; ++i) points.push_back({double(i), double(std::min(i, 50))});
+    QCOMPARE(steadySlope(points), 0.0);
+    for (Point& point : points) point.y = 2 * point.x;
+    QCOMPARE(steadySlope(points), 2.0);
+  }
+
+  /// In any order, and over more values than one chunk holds.
+  void ranksAreThoseOfTheSortedValues() {
+    RankedValues ranked;
+    std::vector<std::int64_t> sorted;
+    std::int64_t value = 1;
+    for (int i = 0; i < 5000; ++i) {
+      value = (value * 48271) % 2147483647;
+      ranked.add(value % 3000);
+      sorted.push_back(value % 3000);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    QCOMPARE(ranked.size(), sorted.size());
+    for (std::size_t rank = 0; rank < sorted.size(); rank += 7) {
+      QCOMPARE(ranked.at(rank), sorted[rank]);
+    }
+    QCOMPARE(ranked.percentile(0), sorted.front());
+    QCOMPARE(ranked.percentile(50), sorted[2499]);
+    QCOMPARE(ranked.percentile(95), sorted[4749]);
+    QCOMPARE(ranked.percentile(100), sorted.back());
+    for (const std::int64_t limit : {-1, 0, 1500, 2999, 4000}) {
+      const auto below = std::lower_bound(sorted.begin(), sorted.end(), limit) - sorted.begin();
+      QCOMPARE(ranked.countBelow(limit), static_cast<std::size_t>(below));
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(TestStatistics)
+#include "tst_statistics.moc"

@@ -1,0 +1,122 @@
+#include <sys/stat.h>
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+class TestDoctor : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void asksTheWorker() {
+    const QStringList fake = {QStringLiteral("HIGHWATER_WORKER=") + HIGHWATER_FAKE_WORKER};
+    const auto text = runHighwater({"doctor"}, fake);
+    QCOMPARE(text.exitCode, int(kExitDone));
+    for (const char* part :
+         {"MPS built", "MPS available", "simulated mps", "PyTorch", "recommended max",
+          "high watermark", "13.60 GiB (1.70", "PYTORCH_ENABLE_MPS_FALLBACK", "macOS 14", "python3",
+          "install libopenblas0-pthread"}) {
+      QVERIFY2(text.out.contains(QLatin1String(part)), part);
+    }
+    const auto outcome = runHighwater({"doctor", "--json"}, fake);
+    QCOMPARE(outcome.exitCode, int(kExitDone));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["device"]["selected"].toString(), QString("mps"));
+    QCOMPARE(report["device"]["simulated"].toBool(), true);
+    QCOMPARE(report["device"]["mps_built"].toBool(true), false);
+    QCOMPARE(report["memory"]["recommended"].toInteger(), qint64{8} << 30);
+    QCOMPARE(report["system"]["macos_minimum"].toString(), QString("14"));
+    QVERIFY(report["worker"]["answered"].toBool());
+    QVERIFY(report["worker"]["error"].isNull());
+    QCOMPARE(report["versions"]["torch"].toString(), QString("2.13.0"));
+    QCOMPARE(report["versions"]["blas"].toString(),
+             QString("reference BLAS (/usr/lib/blas/libblas.so.3)"));
+    bool foundFallback = false;
+    for (const QJsonValue& entry : report["environment"].toArray()) {
+      if (entry["name"] != "PYTORCH_ENABLE_MPS_FALLBACK") continue;
+      foundFallback = true;
+      QCOMPARE(entry["value"].toString(), QString("1"));
+      QVERIFY(entry["meaning"].toString().contains("CPU"));
+    }
+    QVERIFY(foundFallback);
+  }
+
+  void testsItsFileFirst() {
+    const QTemporaryDir folder;
+    const QString kept = folder.filePath("kept.json");
+    QFile file(kept);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("{\"a\": 1}") == 8);
+    file.close();
+    // The error would name this missing worker if it were started.
+    const QStringList none = {"HIGHWATER_WORKER=/nowhere/highwater-worker"};
+    for (const char* question : {"--selftest", "--workload", ""}) {
+      QStringList line = {"doctor", "--json", folder.filePath("none/report.json")};
+      if (*question != '\0') line << QLatin1String(question);
+      const auto refused = runHighwater(line, none);
+      QCOMPARE(refused.exitCode, int(kExitFailed));
+      QVERIFY2(refused.err.contains("none/report.json cannot be written: "),
+               qPrintable(refused.err));
+      QVERIFY2(!refused.err.contains("/nowhere") && refused.out.isEmpty(),
+               qPrintable(refused.err + refused.out));
+    }
+    const auto failed = runHighwater({"doctor", "--selftest", "--json", kept}, none);
+    QVERIFY2(failed.err.contains("/nowhere"), qPrintable(failed.err));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("{\"a\": 1}"));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"kept.json"});
+  }
+
+  void overwritesOnlyJson() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("run.highwater");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("SQLite format 3") == 15);
+    file.close();
+    const auto refused = runHighwater({"doctor", "--json", path}, {});
+    QCOMPARE(refused.exitCode, int(kExitFailed));
+    QVERIFY2(refused.err.contains("run.highwater exists and is not JSON"), qPrintable(refused.err));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("SQLite format 3"));
+  }
+
+  void replacesNoDevice() {
+    const QTemporaryDir folder;
+    const QString pipe = folder.filePath("pipe");
+    QCOMPARE(::mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+    const auto refused = runHighwater({"doctor", "--json", pipe}, {});
+    QCOMPARE(refused.exitCode, int(kExitFailed));
+    QVERIFY2(refused.err.contains("pipe is not a regular file"), qPrintable(refused.err));
+    QVERIFY(!QFileInfo(pipe).isFile());
+  }
+
+  void worksWithoutAWorker() {
+    const QStringList none = {"HIGHWATER_WORKER=/nowhere/highwater-worker"};
+    const auto text = runHighwater({"doctor"}, none);
+    QCOMPARE(text.exitCode, int(kExitFailed));
+    QVERIFY(text.out.contains("no answer: HIGHWATER_WORKER names /nowhere/highwater-worker"));
+    QVERIFY(text.out.contains("PYTORCH_MPS_HIGH_WATERMARK_RATIO"));
+    QVERIFY(text.err.contains("/nowhere/highwater-worker"));
+    const auto outcome = runHighwater({"doctor", "--json"}, none);
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QVERIFY(report["device"].isNull());
+    QVERIFY(!report["worker"]["answered"].toBool(true));
+    QVERIFY(report["worker"]["error"].toString().contains("/nowhere"));
+    QVERIFY(report["versions"]["qt"].toString().startsWith("6."));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestDoctor)
+#include "tst_doctor.moc"

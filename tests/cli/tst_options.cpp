@@ -1,0 +1,202 @@
+#include <QTest>
+
+#include "cli/options.h"
+#include "core/exit_codes.h"
+#include "core/scenarios.h"
+
+using namespace highwater;
+using namespace highwater::cli;
+
+class TestOptions : public QObject {
+  Q_OBJECT
+
+ private:
+  /// Splits `line` at spaces. The word '' is an empty argument, and '_' stands for a space.
+  static std::variant<Invocation, EarlyExit> parse(const QString& line) {
+    std::vector<QByteArray> words = {"highwater"};
+    for (QString word : line.split(u' ', Qt::SkipEmptyParts)) {
+      if (word == "''") word.clear();
+      words.push_back(word.replace("'_'", " ").toUtf8());
+    }
+    std::vector<const char*> argv;
+    for (const QByteArray& word : words) argv.push_back(word.constData());
+    return parseCommandLine(static_cast<int>(argv.size()), argv.data());
+  }
+  /// The options of a command line; aborts where it is refused or of another command.
+  template <typename Options>
+  static Options parsed(const QString& line) {
+    const auto result = parse(line);
+    if (const auto* early = std::get_if<EarlyExit>(&result)) qFatal("%s", early->text.c_str());
+    return std::get<Options>(std::get<Invocation>(result));
+  }
+
+ private slots:
+  void takesTheStepsOfAScenario() {
+    const auto plain = parsed<RecordOptions>("record --scenario clean -o f.hw");
+    QCOMPARE(plain.launch.scenario, QString("clean"));
+    QCOMPARE(plain.launch.steps, (*findScenario("clean"))->steps);
+    QCOMPARE(parsed<RecordOptions>("record --scenario clean --steps 7 -o f.hw").launch.steps, 7u);
+    const auto result = parse("record --scenario none-such -o f.hw");
+    QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    QVERIFY(std::get<EarlyExit>(result).text.find("shape-churn") != std::string::npos);
+  }
+  void readsAcceptedFallbacks() {
+    const auto record = parsed<RecordOptions>(
+        "record -o f.hw --accept-fallback gelu=rare --accept-fallback torchvision::nms=once=only");
+    QCOMPARE(record.accepted.size(), 2u);
+    QCOMPARE(record.accepted[0].op, std::string("aten::gelu"));
+    QCOMPARE(record.accepted[1].op, std::string("torchvision::nms"));
+    QCOMPARE(record.accepted[1].reason, std::string("once=only"));
+    for (const char* wrong : {"gelu", "gelu=", "=rare", "gelu='_''_'", "gelu=\u00a0\t"}) {
+      const auto result = parse(QString("record -o f.hw --accept-fallback ") + wrong);
+      QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    }
+    QCOMPARE(record.launch.acceptedOps, (QStringList{"aten::gelu", "torchvision::nms"}));
+    const auto accept = parsed<AcceptOptions>("accept f.hw --fallback aten::gelu --reason rare");
+    QCOMPARE(accept.acceptance.op, std::string("aten::gelu"));
+    QCOMPARE(accept.recording, std::string("f.hw"));
+    QVERIFY(accept.acceptance.accepted);
+    const auto withdraw = parsed<AcceptOptions>("accept f.hw --fallback gelu --withdraw");
+    QCOMPARE(withdraw.acceptance.op, std::string("aten::gelu"));
+    QVERIFY(!withdraw.acceptance.accepted && withdraw.acceptance.reason.empty());
+    for (const char* wrong : {"--fallback gelu", "--fallback gelu --withdraw --reason x",
+                              "--fallback gelu --reason '_'"}) {
+      const auto result = parse(QString("accept f.hw ") + wrong);
+      QCOMPARE(std::get<EarlyExit>(result).exitCode, int{kExitUsage});
+    }
+  }
+
+  void readsARecording() {
+    const auto record = parsed<RecordOptions>(
+        "record --device sim --steps 60 --batch 16 --seq 64 --set 30:batch=32 --set "
+        "40:seq=128,loss-every=2 --loss-every 5 --seed 7 --sampling-hz 100 --data a.csv -o f.hw");
+    QCOMPARE(record.launch.device, QString("sim"));
+    QCOMPARE(record.launch.steps, 60u);
+    QCOMPARE(record.launch.batchSize, 16u);
+    QCOMPARE(record.launch.sequenceLength, 64u);
+    QCOMPARE(record.launch.lossEvery, 5u);
+    QCOMPARE(record.launch.samplingHz, 100);
+    QCOMPARE(*record.launch.seed, std::uint64_t{7});
+    QCOMPARE(record.launch.dataFile, QString("a.csv"));
+    QCOMPARE(record.output, std::string("f.hw"));
+    QVERIFY(!record.force);
+    QCOMPARE(record.launch.scheduledKnobs.size(), std::size_t(2));
+    QCOMPARE(record.launch.scheduledKnobs[0].atStep, 30u);
+    QCOMPARE(*record.launch.scheduledKnobs[0].batchSize, 32u);
+    QVERIFY(!record.launch.scheduledKnobs[0].sequenceLength);
+    QCOMPARE(*record.launch.scheduledKnobs[1].sequenceLength, 128u);
+    QCOMPARE(*record.launch.scheduledKnobs[1].lossEvery, 2u);
+  }
+
+  void hasDefaults() {
+    const auto record = parsed<RecordOptions>("record -o f.hw");
+    QCOMPARE(record.launch.steps, 200u);
+    QCOMPARE(record.launch.device, QString("auto"));
+    QCOMPARE(record.launch.batchSize, 0u);
+    QVERIFY(!record.launch.seed);
+    const auto window = parsed<WindowOptions>("");
+    QVERIFY(window.recording.empty());
+    QCOMPARE(window.launch.steps, 0u);
+  }
+
+  void readsTheOtherCommands() {
+    QCOMPARE(parsed<WindowOptions>("a.highwater").recording, std::string("a.highwater"));
+    QCOMPARE(parsed<WindowOptions>("--device cpu").launch.device, QString("cpu"));
+    QVERIFY(parsed<ReportOptions>("report a.highwater --json").json);
+    const auto picture =
+        parsed<ExportOptions>("export a.hw --to b.png --size 800x600 --theme light");
+    QCOMPARE(picture.size, QSize(800, 600));
+    QVERIFY(!picture.dark);
+    QCOMPARE(parsed<DoctorOptions>("doctor --json").json, std::optional<std::string>("-"));
+  }
+
+  void refusesWrongUsage_data() {
+    QTest::addColumn<QString>("line");
+    QTest::addColumn<QString>("names");  // what the message must name
+    const auto row = [](const char* line, const char* names) {
+      QTest::newRow(line) << QString(line) << QString(names);
+    };
+    row("--nonsense", "--nonsense");
+    row("record --nonsense -o f", "--nonsense");
+    row("record", "--output");
+    row("record -o f --batch 0", "--batch is \"0\"; give a whole number from 1 to 4096");
+    row("record -o f --batch -1", "--batch is \"-1\"");
+    row("record -o f --batch 1000000000", "--batch is \"1000000000\"");
+    row("record -o f --batch 99999999999999999999", "--batch");
+    row("record -o f --batch 16.5", "--batch is \"16.5\"");
+    row("record -o f --batch x", "--batch is \"x\"");
+    row("record -o f --batch 4097", "--batch is \"4097\"; give a whole number from 1 to 4096");
+    row("record -o f --batch ''", "--batch is \"\"; give N: Batch size, 1 to 4096");
+    row("record -o f --seq 513", "--seq is \"513\"; give a whole number from 1 to 512");
+    row("record -o f --steps 100000001", "--steps is \"100000001\"");
+    row("record -o f --set 5:batch=4097", "batch of --set 5:batch=4097 is \"4097\"; give");
+    row("record -o f --steps 5 --steps 6",
+        "--steps is given 2 times, with \"5\" and \"6\"; give it once");
+    row("record -o f -o g", "--output is given 2 times");
+    row("--device sim --device cpu", "--device is given 2 times");
+    row("doctor --json a --json b", "--json is given 2 times");
+    row("record -o f --steps", "--steps has no value; give N: Steps to train");
+    row("record -o f --force=maybe", "--force takes no value");
+    row("record -o f --stps 5", "did you mean --steps?");
+    row("--batch 4 record -o f", "--batch stands before record");
+    row("record -o f --scenario ''", "--scenario is \"\"; give NAME: A training program with");
+    row("record -o f --scenario ''", "chatty-logging, clean");
+    row("doctor --workload --scenario ''", "chatty-logging, clean");
+    row("record -o f --data ''", "--data is \"\"");
+    row("record -o ''", "--output is \"\"");
+    row("report ''", "FILE is \"\"");
+    row("''", "FILE is \"\"");
+    row("record -o f --level '_'", "--level is \" \"; give off, monitor or ops");
+    row("record -o f --seq 0", "--seq is \"0\"");
+    row("record -o f --steps 0", "--steps is \"0\"");
+    row("record -o f --steps -5", "--steps is \"-5\"");
+    row("record -o f --loss-every 0", "--loss-every");
+    row("record -o f --sampling-hz 1001", "--sampling-hz");
+    row("record -o f --seed -1", "--seed");
+    row("record -o f --device gpu", "gpu");
+    row("record -o f --preset huge", "huge");
+    row("record -o f --set 20", "--set is \"20\"; give STEP:KNOB=VALUE");
+    row("record -o f --set 20:batch", "--set");
+    row("record -o f --set 20:batch=", "batch of --set 20:batch=");
+    row("record -o f --set 20:batch=0", "batch of --set");
+    row("record -o f --set 0:batch=2", "the step of --set 0:batch=2");
+    row("record -o f --set x:batch=2", "the step of --set x:batch=2");
+    row("record -o f --set 20:width=2", "\"width\"; a run has the knobs batch, seq and loss-every");
+    row("record -o f --steps 10 --set 20:batch=2", "the run ends with step 10");
+    row("record -o f --set 5:batch=2,", "--set is \"5:batch=2,\"; give a KNOB=VALUE after");
+    row("doctor --selftest ,", "--selftest is \",\"; give names of checks");
+    row("record -o f --set 5:batch=2 --set 5:batch=4", "again");
+    row("record -o f --set 5:batch=2,batch=4", "twice");
+    row("report", "FILE");
+    row("report a b", "b");
+    row("export a.hw", "--to");
+    row("export a.hw --to b.png --size 800", "--size is \"800\"");
+    row("export a.hw --to b.png --size 0x600", "width of --size");
+    row("export a.hw --to b.png --size 800x99999", "height of --size");
+    row("export a.hw --to b.png --theme blue", "blue");
+  }
+  void refusesWrongUsage() {
+    QFETCH(QString, line);
+    QFETCH(QString, names);
+    const auto result = parse(line);
+    const auto* early = std::get_if<EarlyExit>(&result);
+    QVERIFY(early);
+    QCOMPARE(early->exitCode, int(kExitUsage));
+    QVERIFY2(QString::fromStdString(early->text).contains(names), early->text.c_str());
+  }
+
+  void answersQuestions() {
+    for (const char* line :
+         {"--help", "record --help", "report --help", "export --help", "doctor --help"}) {
+      const auto result = parse(line);
+      const auto* early = std::get_if<EarlyExit>(&result);
+      QVERIFY2(early && early->exitCode == kExitDone, line);
+      QVERIFY(QString::fromStdString(early->text).contains("Usage: highwater"));
+    }
+    const auto version = parse("--version");
+    QVERIFY(QString::fromStdString(std::get<EarlyExit>(version).text).startsWith("highwater 0."));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestOptions)
+#include "tst_options.moc"

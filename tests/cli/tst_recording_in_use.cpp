@@ -1,0 +1,158 @@
+// record, report and accept on a recording that another process is writing.
+#include <signal.h>
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "support/recording_file.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+QStringList fake(const char* mode) {
+  return {QStringLiteral("HIGHWATER_WORKER=") + HIGHWATER_FAKE_WORKER,
+          QStringLiteral("FAKE_WORKER=") + QLatin1String(mode)};
+}
+
+}  // namespace
+
+class TestRecordingInUse : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  QString path_;
+
+  /// Starts a run that ends only on request, and waits until its recording has steps. nullptr: it
+  /// has none in time.
+  std::unique_ptr<QProcess> startLongRun() const {
+    auto process = std::make_unique<QProcess>();
+    process->setProcessEnvironment(test::environmentWith(fake("train")));
+    process->start(HIGHWATER_BIN_DIR "/highwater", {"record", "--steps", "1000000", "-o", path_});
+    const auto hasSteps = [this] {
+      return QFile::exists(path_) && reportOf()["steps"].toInt() > 0;
+    };
+    return QTest::qWaitFor(hasSteps, 20'000) ? std::move(process) : nullptr;
+  }
+  [[nodiscard]] QJsonObject reportOf() const {
+    return QJsonDocument::fromJson(runHighwater({"report", path_, "--json"}).out.toUtf8()).object();
+  }
+  [[nodiscard]] QStringList files() const {
+    return QDir(folder_->path()).entryList(QDir::Files | QDir::Hidden);
+  }
+  static bool interrupt(QProcess& process) {
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    return process.waitForFinished(20'000);
+  }
+
+ private slots:
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    path_ = folder_->filePath("a.highwater");
+  }
+
+  void aSecondRunIsRefused() {
+    const auto first = startLongRun();
+    QVERIFY(first);
+    // The error would name this missing worker if it were started.
+    for (const QStringList& force : {QStringList(), QStringList{"--force"}}) {
+      const Outcome second =
+          runHighwater(QStringList{"record", "--steps", "5", "-o", path_} + force,
+                       QStringList{"HIGHWATER_WORKER=/nowhere/worker"});
+      QCOMPARE(second.exitCode, int(kExitFailed));
+      QVERIFY2(second.err.contains("a.highwater\" is being written by a running process; wait"),
+               qPrintable(second.err));
+    }
+    const Outcome accept =
+        runHighwater({"accept", path_, "--fallback", "gelu", "--reason", "rare"});
+    QCOMPARE(accept.exitCode, int(kExitFailed));
+    QVERIFY2(accept.err.contains("is being written"), qPrintable(accept.err));
+    QVERIFY(interrupt(*first));
+    QCOMPARE(first->exitCode(), int(kExitEndedEarly));
+    const QJsonObject report = reportOf();
+    QCOMPARE(report["end"]["reason"].toString(), QString("stopped"));
+    QCOMPARE(files(), QStringList{"a.highwater"});
+  }
+
+  void theReportTellsARunThatGoesOnFromOneThatWasKilled() {
+    const auto run = startLongRun();
+    QVERIFY(run);
+    QVERIFY(
+        runHighwater({"report", path_}).out.contains("not yet: the recording is being written"));
+    const QJsonObject report = reportOf();
+    QVERIFY(report["being_written"].toBool() && report["end"].isNull());
+    run->kill();
+    QVERIFY(run->waitForFinished());
+    QVERIFY(runHighwater({"report", path_}).out.contains("the recording ends without saying so"));
+    QVERIFY(!reportOf()["being_written"].toBool());
+  }
+
+  void aDeletedRecordingEndsItsRun() {
+    const auto run = startLongRun();
+    QVERIFY(run);
+    QVERIFY(QFile::remove(path_));
+    QVERIFY(run->waitForFinished(20'000));
+    QVERIFY(run->exitStatus() == QProcess::NormalExit);
+    QCOMPARE(run->exitCode(), int(kExitFailed));
+    const QByteArray said = run->readAllStandardError();
+    QVERIFY2(said.contains("a.highwater\" was deleted while it was written"), said.constData());
+    QVERIFY(!run->readAllStandardOutput().contains("\nRecording"));
+    QCOMPARE(files(), QStringList());
+  }
+
+  void aMovedRecordingIsWrittenToTheEndOfItsRun() {
+    const auto run = startLongRun();
+    QVERIFY(run);
+    const QString other = folder_->filePath("b.highwater");
+    QVERIFY(QFile::rename(path_, other));
+    // The file grows at each checkpoint, where the writer also looks for the move.
+    for (int checkpoints = 0; checkpoints < 2; ++checkpoints) {
+      const qint64 before = QFileInfo(other).size();
+      QTRY_VERIFY_WITH_TIMEOUT(QFileInfo(other).size() > before, 20'000);
+    }
+    QCOMPARE(run->state(), QProcess::Running);
+    QVERIFY(interrupt(*run));
+    QCOMPARE(run->exitCode(), int(kExitFailed));
+    const QByteArray said = run->readAllStandardError();
+    QVERIFY2(said.contains("a.highwater\" was moved while it was written"), said.constData());
+    QCOMPARE(files(), QStringList{"b.highwater"});
+    QCOMPARE(runHighwater({"report", other}).exitCode, int(kExitDone));
+  }
+
+  void aReplacedRecordingEndsItsRun() {
+    const auto run = startLongRun();
+    QVERIFY(run);
+    const QString other = test::recordIn(*folder_, "b.highwater", test::makeSampleRun());
+    QCOMPARE(::rename(qPrintable(other), qPrintable(path_)), 0);
+    QVERIFY(run->waitForFinished(20'000));
+    QCOMPARE(run->exitCode(), int(kExitFailed));
+    const QByteArray said = run->readAllStandardError();
+    QVERIFY2(said.contains("another file has its name now"), said.constData());
+    QCOMPARE(reportOf()["steps"].toInt(), 60);
+    QVERIFY(reportOf()["damage"].toArray().isEmpty());
+  }
+
+  void saysWhatKeepsAFolderFromTakingIt() {
+    if (!QDir("/proc").exists()) QSKIP("there is no /proc");
+    const Outcome run = runHighwater({"record", "-o", "/proc/x.highwater"},
+                                     QStringList{"HIGHWATER_WORKER=/nowhere/worker"});
+    QCOMPARE(run.exitCode, int(kExitFailed));
+    QVERIFY2(run.err.contains("the folder /proc takes no files") ||
+                 run.err.contains("the folder /proc may not be written"),
+             qPrintable(run.err));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRecordingInUse)
+#include "tst_recording_in_use.moc"

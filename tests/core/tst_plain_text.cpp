@@ -1,0 +1,43 @@
+#include <QTest>
+
+#include "core/plain_text.h"
+
+using namespace highwater;
+
+class TestPlainText : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void replacesWhatATerminalWouldObey_data() {
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<QByteArray>("plain");
+    const QByteArray replaced = "\xef\xbf\xbd";
+    QTest::newRow("words stay") << QByteArray("aten::gelu, schön → 早い 🙂")
+                                << QByteArray("aten::gelu, schön → 早い 🙂");
+    QTest::newRow("tab") << QByteArray("a\tb") << QByteArray("a b");
+    QTest::newRow("escape sequence") << QByteArray("\x1b[2J") << replaced + "[2J";
+    QTest::newRow("new line") << QByteArray("a\nb\r") << "a" + replaced + "b" + replaced;
+    QTest::newRow("C1 control") << QByteArray(
+                                       "\xc2\x9b"
+                                       "31m")
+                                << replaced + "31m";
+    QTest::newRow("right-to-left override") << QByteArray(
+                                                   "a\xe2\x80\xae"
+                                                   "b")
+                                            << "a" + replaced + "b";
+    QTest::newRow("line separator") << QByteArray("\xe2\x80\xa8") << replaced;
+    QTest::newRow("tag character") << QByteArray("\xf3\xa0\x81\x81") << replaced;
+    QTest::newRow("byte that starts nothing") << QByteArray("a\xff") << "a" + replaced;
+    QTest::newRow("overlong slash") << QByteArray("\xc0\xaf") << replaced + replaced;
+    QTest::newRow("cut short") << QByteArray("a\xe2\x80") << "a" + replaced + replaced;
+    QTest::newRow("surrogate") << QByteArray("\xed\xa0\x80") << replaced + replaced + replaced;
+  }
+  void replacesWhatATerminalWouldObey() {
+    QFETCH(QByteArray, text);
+    QFETCH(QByteArray, plain);
+    QCOMPARE(QByteArray::fromStdString(plainText(text.toStdString())), plain);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestPlainText)
+#include "tst_plain_text.moc"

@@ -1,0 +1,83 @@
+#include <QTest>
+
+#include "model_test.h"
+#include "models/now_model.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::models;
+using analysis::LiveStore;
+using test::cell;
+using test::kFatal;
+
+class TestNowModel : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void fillsDuringARun() {
+    LiveStore store;
+    NowModel model(&store);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const auto value = [&](const QString& name) {
+      for (int row = 0; row < model.rowCount(); ++row) {
+        if (cell(model, row, NowModel::kName).startsWith(name)) {
+          return cell(model, row, NowModel::kValue);
+        }
+      }
+      return QStringLiteral("no such row");
+    };
+    QCOMPARE(value("Current allocated"), QStringLiteral("–"));
+    test::feed(test::makeSampleRun(), store);
+    model.refresh();
+    QCOMPARE(value("Recommended max"), QStringLiteral("8.00 GiB"));
+    QVERIFY(value("Current allocated").endsWith("iB"));
+    QVERIFY(value("Of recommended").endsWith(" %"));
+    QVERIFY(value("Peak of last step").endsWith("exact"));
+    QVERIFY(value("Step time p50").endsWith(" ms"));
+    QVERIFY(value("Loss at step 60").toDouble() > 0);
+    QVERIFY(value("Held-out accuracy").endsWith(" %"));
+    QCOMPARE(value("GPU utilization"), QStringLiteral("no such row"));
+    const int all = model.rowCount();
+    model.setShort(true);
+    QVERIFY(model.rowCount() < all);
+    QVERIFY(value("Driver allocated").endsWith("iB"));
+  }
+
+  void showsTheGpuIfItIsKnown() {
+    LiveStore store;
+    test::feed(test::makeSampleRun({.gpuPercent = 62.4f}), store);
+    NowModel model(&store);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const QModelIndexList found =
+        model.match(model.index(0, NowModel::kName), Qt::DisplayRole, "GPU utilization");
+    QCOMPARE(found.size(), 1);
+    QCOMPARE(cell(model, found[0].row(), NowModel::kValue), QStringLiteral("62 %"));
+  }
+
+  void showsASystemUnderPressure() {
+    LiveStore store;
+    NowModel model(&store);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const auto row = [&](const char* name) {
+      model.refresh();
+      const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
+      return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
+    };
+    const auto sample = [&store](std::int64_t timeNs, std::int64_t swap,
+                                 events::Pressure pressure) {
+      const events::SystemSample reading(timeNs, 1, 1, swap, -1, pressure);
+      EventBatch batch;
+      batch.completeUpToNs = timeNs;
+      batch.systemSamples = {&reading, 1};
+      store.apply(batch);
+    };
+    sample(1, 0, events::Pressure::Normal);
+    QCOMPARE(row("Memory pressure") + row("Swap used"), QString());
+    sample(2, std::int64_t{5} << 20, events::Pressure::Critical);
+    QCOMPARE(row("Memory pressure"), QStringLiteral("critical"));
+    QCOMPARE(row("Swap used"), QStringLiteral("5.0 MiB"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestNowModel)
+#include "tst_now_model.moc"

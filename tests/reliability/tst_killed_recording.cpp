@@ -1,0 +1,236 @@
+// What is said about the recording of a killed run, or of one whose files are incomplete or
+// damaged.
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "../store/frames.h"
+#include "core/exit_codes.h"
+#include "session/fallback_acceptance.h"
+#include "store/recording_file.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using namespace highwater::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kWalHeaderBytes = 32, kPageBytes = 24 + 4096;
+
+bool execute(const fs::path& path, const char* sql) {
+  sqlite3* db = nullptr;
+  const bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+                    sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+  sqlite3_close(db);
+  return done;
+}
+
+}  // namespace
+
+class TestKilledRecording : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  fs::path path_;
+
+  /// A copy of the files of a running writer, all of whose frames but the last are in the WAL: as a
+  /// kill leaves them.
+  void makeKilled() {
+    store::WriterOptions options;
+    options.commitEvery = std::chrono::milliseconds(1);
+    options.checkpointEvery = std::chrono::hours(1);
+    const fs::path live = pathIn(folder_->path(), "live.highwater");
+    auto writer = store::RecordingWriter::create(live, options);
+    QVERIFY(writer.ok());
+    auto frames = sampleFrames();
+    frames.pop_back();  // RunEnd
+    for (const auto& frame : frames) {
+      // A commit for each, so that the WAL has many pages.
+      const auto before = (*writer)->bytesWritten();
+      feedFrames({frame}, **writer);
+      QTRY_VERIFY((*writer)->bytesWritten() > before);
+    }
+    QCOMPARE(readFrames(live).frames.size(), frames.size());
+    fs::copy_file(live, path_);
+    fs::copy_file(store::walOf(live), wal());
+    (*writer)->discard();
+    QCOMPARE(files(), (QStringList{"a.highwater", "a.highwater-wal"}));
+  }
+  void makeClosed() {
+    auto writer = store::RecordingWriter::create(path_);
+    QVERIFY(writer.ok());
+    feedFrames(sampleFrames(), **writer);
+    QVERIFY((*writer)->close().ok());
+  }
+
+  [[nodiscard]] fs::path wal() const { return store::walOf(path_); }
+  [[nodiscard]] QStringList files() const {
+    return QDir(folder_->path()).entryList(QDir::Files | QDir::Hidden, QDir::Name);
+  }
+  void flip(const fs::path& file, qsizetype at) {
+    QByteArray bytes = bytesOf(file);
+    QVERIFY(at < bytes.size());
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
+    QVERIFY(writeBytes(file, bytes));
+  }
+  /// Runs highwater as somebody who may not write into the folder.
+  [[nodiscard]] Outcome reportOfAReader() const {
+    const QString path = QString::fromStdString(path_.string());
+    if (::geteuid() != 0) return runHighwater({"report", path, "--json"});
+    QProcess process;
+    process.start("setpriv", {"--reuid=65534", "--regid=65534", "--clear-groups",
+                              HIGHWATER_BIN_DIR "/highwater", "report", path, "--json"});
+    process.waitForFinished(60'000);
+    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
+            QString::fromUtf8(process.readAllStandardError())};
+  }
+  [[nodiscard]] static bool canBeAReader() {
+    return ::geteuid() != 0 || !QStandardPaths::findExecutable("setpriv").isEmpty();
+  }
+  void makeFolderReadOnly() const {
+    fs::permissions(folder_->path().toStdString(), fs::perms::owner_read | fs::perms::owner_exec |
+                                                       fs::perms::others_read |
+                                                       fs::perms::others_exec);
+  }
+  static int stepsIn(const Outcome& outcome) {
+    return QJsonDocument::fromJson(outcome.out.toUtf8()).object()["steps"].toInt();
+  }
+  [[nodiscard]] Outcome report() const {
+    return runHighwater({"report", QString::fromStdString(path_.string()), "--json"});
+  }
+  /// `report` and `export` say the same of the recording.
+  void isDamaged(const char* why) const {
+    const Outcome reported = report();
+    QCOMPARE(reported.exitCode, int(kExitFailed));
+    QVERIFY2(reported.err.contains(why), qPrintable(reported.err));
+    const QString picture = folder_->filePath("a.png");
+    const Outcome exported =
+        runHighwater({"export", QString::fromStdString(path_.string()), "--to", picture});
+    QCOMPARE(exported.exitCode, int(kExitFailed));
+    QVERIFY2(exported.err.contains(why), qPrintable(exported.err));
+    QVERIFY(QFile::exists(picture));
+  }
+
+ private slots:
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    path_ = pathIn(folder_->path(), "a.highwater");
+  }
+  void cleanup() { fs::permissions(folder_->path().toStdString(), fs::perms::owner_all); }
+
+  void withItsWalItIsWhole() {
+    makeKilled();
+    const Outcome reported = report();
+    QCOMPARE(reported.exitCode, int(kExitDone));
+    QCOMPARE(stepsIn(reported), 60);
+  }
+
+  void inAReadOnlyFolderItIsWhole() {
+    if (!canBeAReader()) QSKIP("root may write everywhere, and there is no setpriv");
+    makeKilled();
+    makeFolderReadOnly();
+    const Outcome reported = reportOfAReader();
+    QVERIFY2(reported.exitCode == kExitDone, qPrintable(reported.err));
+    QCOMPARE(stepsIn(reported), 60);
+    QCOMPARE(files(), (QStringList{"a.highwater", "a.highwater-wal"}));
+  }
+
+  void aWalThatCannotBeReadIsDamage() {
+    if (!canBeAReader()) QSKIP("root may write everywhere, and there is no setpriv");
+    makeKilled();
+    fs::permissions(wal(), fs::perms::none);
+    makeFolderReadOnly();
+    const Outcome reported = reportOfAReader();
+    QCOMPARE(reported.exitCode, int(kExitFailed));
+    QVERIFY2(reported.err.contains("a.highwater-wal\" could not be read"),
+             qPrintable(reported.err));
+  }
+
+  void aWalThatBreaksOffInItsMiddleIsDamage() {
+    makeKilled();
+    const auto pages = (bytesOf(wal()).size() - kWalHeaderBytes) / kPageBytes;
+    QVERIFY(pages > 20);
+    flip(wal(), kWalHeaderBytes + pages / 2 * kPageBytes + 1000);
+    isDamaged("is damaged at byte");
+    QVERIFY(stepsIn(report()) < 60);
+  }
+
+  void aWalWithADamagedHeaderIsDamage() {
+    makeKilled();
+    flip(wal(), 20);
+    isDamaged("has a damaged header");
+  }
+
+  void aHalfWrittenLastPageIsNone() {
+    makeKilled();
+    const QByteArray bytes = bytesOf(wal());
+    QVERIFY(writeBytes(wal(), bytes + bytes.right(kPageBytes).left(2000)));
+    QCOMPARE(report().exitCode, int(kExitDone));
+    QVERIFY(writeBytes(wal(), bytes + QByteArray(kPageBytes, 'x')));
+    QCOMPARE(report().exitCode, int(kExitDone));
+  }
+
+  void aMissingWalIsDamage() {
+    makeKilled();
+    fs::remove(wal());
+    isDamaged("its WAL is not beside it");
+    // SQLite has made an empty one meanwhile.
+    isDamaged("its WAL is not beside it");
+  }
+
+  void aClosedRecordingNeedsNoWal() {
+    makeClosed();
+    QCOMPARE(report().exitCode, int(kExitDone));
+    QCOMPARE(files(), QStringList{"a.highwater"});
+  }
+
+  void aChangedTableIsDamage() {
+    makeClosed();
+    QVERIFY(execute(path_, "UPDATE steps SET loss = 0.5 WHERE step = 5"));
+    isDamaged("its table \"steps\" was changed");
+  }
+
+  void anAcceptanceIsNoChange() {
+    makeClosed();
+    const auto acceptance =
+        session::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
+    QVERIFY(acceptance.ok() && session::appendAcceptance(path_, *acceptance).ok());
+    QCOMPARE(report().exitCode, int(kExitDone));
+    QVERIFY(execute(path_, "DELETE FROM accepted_fallbacks"));
+    isDamaged("its table \"accepted_fallbacks\" was changed");
+  }
+
+  void hiddenFilesOfKilledWritersAreRemoved() {
+    makeClosed();
+    // No process has this id: beyond Linux's and macOS's largest.
+    const fs::path left = pathIn(folder_->path(), ".a.highwater.99999999.new");
+    const fs::path ofAnother = pathIn(folder_->path(), ".b.highwater.99999999.new");
+    const fs::path ofALiving =
+        pathIn(folder_->path(), qPrintable(QString(".a.highwater.%1.new").arg(::getppid())));
+    for (const fs::path& each : {left, ofAnother, ofALiving}) QVERIFY(writeBytes(each, ""));
+    QVERIFY(writeBytes(left.string() + "-wal", "x"));
+    const fs::path withSteps = pathIn(folder_->path(), ".a.highwater.99999998.new");
+    fs::copy_file(path_, withSteps);
+    {
+      store::WriterOptions options;
+      options.overwrite = true;
+      auto writer = store::RecordingWriter::create(path_, options);
+      QVERIFY(writer.ok());
+      (*writer)->discard();
+    }
+    QVERIFY(!fs::exists(left) && !fs::exists(left.string() + "-wal"));
+    QVERIFY(fs::exists(ofAnother) && fs::exists(ofALiving) && fs::exists(withSteps));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestKilledRecording)
+#include "tst_killed_recording.moc"

@@ -1,0 +1,115 @@
+// The commands report and accept on a damaged recording.
+#include <sqlite3.h>
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "support/recording_file.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::runHighwater;
+
+class TestReportDamage : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+  QString path_;
+
+  [[nodiscard]] QByteArray bytes() const {
+    QFile file(path_);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  [[nodiscard]] bool change(const char* sql) const {
+    sqlite3* db = nullptr;
+    const bool opened = sqlite3_open(qPrintable(path_), &db) == SQLITE_OK;
+    const bool done = opened && sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+    return sqlite3_close(db) == SQLITE_OK && done;
+  }
+  [[nodiscard]] QJsonObject json() const {
+    return QJsonDocument::fromJson(runHighwater({"report", path_, "--json"}).out.toUtf8()).object();
+  }
+  /// `accept` never changes a damaged file.
+  [[nodiscard]] QString acceptRefusal() const {
+    const QByteArray before = bytes();
+    const auto outcome =
+        runHighwater({"accept", path_, "--fallback", "embedding_renorm_", "--reason", "rare"});
+    return outcome.exitCode == kExitFailed && bytes() == before ? outcome.err : QString();
+  }
+
+ private slots:
+  void init() {
+    path_ = test::recordIn(folder_, "a.highwater", test::makeSampleRun());
+    QVERIFY(!path_.isEmpty());
+  }
+
+  void saysNothingOfASoundOne() {
+    const QJsonObject report = json();
+    QVERIFY(report["damage"].isArray() && report["damage"].toArray().isEmpty());
+    QVERIFY(report["being_written"].isBool() && !report["being_written"].toBool());
+    QVERIFY(!runHighwater({"report", path_}).out.contains("Damaged"));
+  }
+
+  void namesATableThatIsMissing() {
+    QVERIFY(change("DROP TABLE sync_points"));
+    const auto outcome = runHighwater({"report", path_});
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    QVERIFY2(outcome.err.contains("a.highwater\" is damaged: its table \"sync_points\" is missing"),
+             qPrintable(outcome.err));
+    // The report is made from the frames, which are all there.
+    QVERIFY(outcome.out.contains("Damaged") && outcome.out.contains("finished: all steps done"));
+    QVERIFY(outcome.out.contains("aten::nonzero"));
+    const QJsonObject report = json();
+    QCOMPARE(report["damage"].toArray().size(), 1);
+    QCOMPARE(report["steps"].toInt(), 60);
+    QVERIFY2(acceptRefusal().contains(
+                 "nothing is written into it: its table \"sync_points\" is missing"),
+             qPrintable(acceptRefusal()));
+  }
+
+  void showsWhatCameBeforeADamagedBatch() {
+    QVERIFY(change("INSERT INTO batches (kinds, frames, raw_bytes, data) VALUES (0, 1, 9, x'00')"));
+    const auto outcome = runHighwater({"report", path_});
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    QVERIFY2(outcome.err.contains("a.highwater\" is damaged after "), qPrintable(outcome.err));
+    QVERIFY(outcome.out.contains(" 60, p50 "));
+    QCOMPARE(json()["steps"].toInt(), 60);
+    QVERIFY(acceptRefusal().contains("is damaged after "));
+    // With the first batch damaged there is nothing to show.
+    QVERIFY(change("UPDATE batches SET data = x'00'"));
+    const auto nothing = runHighwater({"report", path_, "--json"});
+    QCOMPARE(nothing.exitCode, int(kExitFailed));
+    QCOMPARE(nothing.out, QString());
+    QVERIFY(nothing.err.contains("is damaged after 0 frames"));
+  }
+
+  void doesNotSayThatADamagedOneEndedByItself() {
+    path_ = test::recordIn(folder_, "b.highwater", test::makeSampleRun({.ended = false}));
+    QVERIFY(runHighwater({"report", path_}).out.contains("the recording ends without saying so"));
+    QVERIFY(change("DROP TABLE steps"));
+    QVERIFY(runHighwater({"report", path_}).out.contains("unknown: the recording is damaged"));
+  }
+
+  void tellsWhatIsCutShortFromAForeignFile() {
+    const QByteArray whole = bytes();
+    for (const qsizetype size : {qsizetype(0), qsizetype(100), whole.size() - 1}) {
+      QFile file(path_);
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(whole.left(size)) == size);
+      file.close();
+      const auto outcome = runHighwater({"report", path_});
+      QCOMPARE(outcome.exitCode, int(kExitFailed));
+      QVERIFY2(outcome.err.contains(size == 0 ? "is empty" : "it is cut short"),
+               qPrintable(outcome.err));
+      QVERIFY(outcome.out.isEmpty() || size > 100);
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(TestReportDamage)
+#include "tst_report_damage.moc"

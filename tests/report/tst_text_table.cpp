@@ -1,0 +1,30 @@
+#include <QTest>
+
+#include "report/text_table.h"
+
+using highwater::report::TextTable;
+
+class TestTextTable : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void alignsColumns() {
+    TextTable table({TextTable::Align::kLeft, TextTable::Align::kRight});
+    QVERIFY(table.empty());
+    table.add({"a", "1"});
+    table.add({"long", "100"});
+    QVERIFY(!table.empty());
+    QCOMPARE(table.text(), std::string("a       1\nlong  100\n"));
+    QCOMPARE(table.text(2), std::string("  a       1\n  long  100\n"));
+  }
+
+  void countsCodePointsAndTrimsLines() {
+    TextTable table({TextTable::Align::kLeft, TextTable::Align::kLeft});
+    table.add({"\u00d7\u2192", "x"});
+    table.add({"ab"});
+    QCOMPARE(table.text(), std::string("\u00d7\u2192  x\nab\n"));
+  }
+};
+
+QTEST_APPLESS_MAIN(TestTextTable)
+#include "tst_text_table.moc"

@@ -1,0 +1,132 @@
+#include <signal.h>
+
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "session/run_end.h"
+#include "session/session.h"
+
+using namespace highwater;
+using namespace highwater::session;
+using Reason = RunEnd::Reason;
+
+Q_DECLARE_METATYPE(highwater::session::RunFacts)
+
+namespace {
+
+/// A launched worker that has said Hello and is in step 5.
+RunFacts running() {
+  RunFacts facts;
+  facts.program = QStringLiteral("highwater-worker");
+  facts.greeted = true;
+  facts.lastLines = QStringList{"first", "last words"};
+  const events::Heartbeat beat(1, 5, 0);
+  EventBatch batch;
+  batch.heartbeats = {&beat, 1};
+  facts.position.take(batch);
+  return facts;
+}
+
+RunFacts withExit(RunFacts facts, int code, int signal = 0) {
+  facts.exit = ProcessExit{code, signal};
+  return facts;
+}
+
+}  // namespace
+
+class TestRunEnd : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void followsFromTheFacts_data() {
+    QTest::addColumn<RunFacts>("facts");
+    QTest::addColumn<int>("reason");
+    QTest::addColumn<int>("exitCode");
+    const auto row = [](const char* name, const RunFacts& facts, Reason reason, int exitCode) {
+      QTest::newRow(name) << facts << int(reason) << exitCode;
+    };
+    RunFacts facts;
+    facts.notStarted = failure("no program");
+    row("not started", facts, Reason::kFailed, kExitFailed);
+    facts.notStarted = usageError("a bad timeout");
+    row("wrong usage", facts, Reason::kFailed, kExitUsage);
+
+    facts = withExit(running(), 0);
+    facts.goodbye = Goodbye{60, false};
+    row("finished", facts, Reason::kFinished, kExitDone);
+    facts.goodbye = Goodbye{7, true};
+    row("stopped", facts, Reason::kStopped, kExitEndedEarly);
+    facts.violation = QStringLiteral("undefined id: 999");
+    row("violation after a goodbye", facts, Reason::kProtocolViolation, kExitFailed);
+
+    facts = withExit(running(), 2);
+    facts.failure = Failure{Failure::Kind::kUsage, "no such file"};
+    row("failure, usage", facts, Reason::kFailed, kExitUsage);
+    facts.failure = Failure{Failure::Kind::kOutOfMemory, "out of memory"};
+    row("failure, memory", facts, Reason::kFailed, kExitEndedEarly);
+    facts = withExit(running(), 0, SIGKILL);
+    facts.refusedKnobs = QStringLiteral("refused");
+    row("scheduled knobs refused", facts, Reason::kFailed, kExitUsage);
+
+    facts = withExit(running(), 0, SIGKILL);
+    row("killed by somebody else", facts, Reason::kCrashed, kExitEndedEarly);
+    facts.silentFor = std::chrono::milliseconds(10'000);
+    row("hung", facts, Reason::kHung, kExitEndedEarly);
+    facts.silentFor.reset();
+    facts.stopRequested = true;
+    row("killed after a stop", facts, Reason::kStopped, kExitEndedEarly);
+    facts.aborted = true;
+    row("aborted", facts, Reason::kAborted, kExitEndedEarly);
+
+    row("exited", withExit(running(), 7), Reason::kExited, kExitEndedEarly);
+    row("attached process disconnected", running(), Reason::kExited, kExitEndedEarly);
+    facts = withExit(running(), 1);
+    facts.greeted = false;
+    row("exited before Hello", facts, Reason::kFailed, kExitFailed);
+    row("wrong usage before Hello", withExit(facts, kExitUsage), Reason::kFailed, kExitUsage);
+    facts.stopRequested = true;
+    row("stopped before Hello", facts, Reason::kStopped, kExitEndedEarly);
+  }
+  void followsFromTheFacts() {
+    QFETCH(RunFacts, facts);
+    QFETCH(int, reason);
+    QFETCH(int, exitCode);
+    const RunEnd end = runEndFrom(facts);
+    QCOMPARE(int(end.reason), reason);
+    QCOMPARE(exitCodeFor(end), exitCode);
+    QVERIFY(!end.message.empty());
+    // Lines explain an end that the worker did not announce.
+    QCOMPARE(end.lastLines.empty(), facts.lastLines.isEmpty() || facts.goodbye.has_value());
+  }
+
+  void saysWhereTheTrainingWas() {
+    const RunEnd end = runEndFrom(withExit(running(), 0, SIGKILL));
+    QCOMPARE(end.message,
+             std::string("highwater-worker was killed by signal 9 (SIGKILL) in step 5"));
+    QCOMPARE(end.signal, SIGKILL);
+  }
+
+  void takesTheWorkersOwnMessageWithoutItsName() {
+    RunFacts facts = withExit(running(), kExitUsage);
+    facts.greeted = false;
+    facts.lastLines = QStringList{"highwater-worker: --steps is \"x\""};
+    QCOMPARE(runEndFrom(facts).message, std::string("--steps is \"x\""));
+  }
+
+  void removesControlCharacters() {
+    RunFacts facts = withExit(running(), 1);
+    facts.failure = Failure{Failure::Kind::kFailed, "bad\x1b[31m file"};
+    QVERIFY(runEndFrom(facts).message.find('\x1b') == std::string::npos);
+  }
+
+  void tellsOfACrashAfterTheGoodbye() {
+    RunFacts facts = withExit(running(), 0, SIGSEGV);
+    facts.goodbye = Goodbye{60, false};
+    const RunEnd end = runEndFrom(facts);
+    QVERIFY(end.reason == Reason::kFinished);
+    QVERIFY2(end.message.find("SIGSEGV") != std::string::npos, end.message.c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRunEnd)
+#include "tst_run_end.moc"

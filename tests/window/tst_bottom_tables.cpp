@@ -1,0 +1,119 @@
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QSignalSpy>
+#include <QTabBar>
+#include <QTableView>
+#include <QTest>
+
+#include "analysis/run_summary.h"
+#include "support/sample_run.h"
+#include "views/panels/dock_title.h"
+#include "window/bottom_tables.h"
+
+using namespace highwater;
+using window::BottomTables;
+
+namespace {
+
+/// The tables in two bare docks.
+struct Bench {
+  analysis::LiveStore store;
+  views::TimeAxis axis;
+  views::EventFocus focus{&store, &axis};
+  QMainWindow window;
+  QDockWidget* tabsDock = makeDock();
+  QDockWidget* syncDock = makeDock();
+  BottomTables tables{tabsDock, syncDock, &store, &axis, &focus};
+
+  explicit Bench(const test::SampleRunOptions& options = {.steps = 40, .opsFromStep = 5}) {
+    test::feed(test::makeSampleRun(options), store);
+    axis.setExtent({0, store.completeUpToNs()});
+    tables.refresh(analysis::summarize(store));
+    window.show();
+  }
+  QDockWidget* makeDock() {
+    auto* dock = new QDockWidget(&window);
+    dock->setTitleBarWidget(new views::DockTitle({}, dock));
+    window.addDockWidget(Qt::BottomDockWidgetArea, dock);
+    return dock;
+  }
+  [[nodiscard]] QTabBar* tabs() const {
+    return tabsDock->findChild<QTabBar*>(QStringLiteral("eventTabs"));
+  }
+  [[nodiscard]] QTableView* table(const char* name) const {
+    return window.findChild<QTableView*>(QLatin1String(name));
+  }
+};
+
+}  // namespace
+
+class TestBottomTables : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void showsWhatTheStoreHas() {
+    Bench bench;
+    QCOMPARE(bench.tabs()->count(), 4);
+    QCOMPARE(bench.tabs()->tabText(0), QString("Fallbacks  1"));
+    QCOMPARE(bench.table("stepTable")->model()->rowCount(), 40);
+    QVERIFY(bench.table("syncTable")->model()->rowCount() > 0);
+    QVERIFY(bench.table("opsTable")->model()->rowCount() > 0);
+  }
+
+  void syncPointsMoveIntoTheTabsOfASmallWindow() {
+    Bench bench;
+    bench.tabs()->setCurrentIndex(2);
+    bench.tables.setSmall(true);
+    QCOMPARE(bench.tabs()->count(), 5);
+    QCOMPARE(bench.tabs()->currentIndex(), 3);  // still the steps
+    QVERIFY(bench.syncDock->isHidden());
+    QVERIFY(bench.tabsDock->isAncestorOf(bench.table("syncTable")));
+    bench.tables.setSmall(false);
+    QCOMPARE(bench.tabs()->count(), 4);
+    QCOMPARE(bench.tabs()->currentIndex(), 2);
+    QVERIFY(bench.syncDock->isAncestorOf(bench.table("syncTable")));
+  }
+
+  void anEmptyTableMakesWay() {
+    Bench bench({.steps = 20, .fallbackEvery = 0});
+    QCOMPARE(bench.tabs()->currentIndex(), 0);
+    bench.tables.showFilledPage();
+    QCOMPARE(bench.tabs()->currentIndex(), 2);  // no fallbacks, no ops, but steps
+    bench.tables.showFilledPage();
+    QCOMPARE(bench.tabs()->currentIndex(), 2);
+  }
+
+  void aPickedEventMarksItsRow() {
+    Bench bench;
+    bench.focus.pick({views::Lane::kSteps, 0});
+    QCOMPARE(bench.table("stepTable")->currentIndex().row(), 39);  // newest first
+    bench.focus.pick({views::Lane::kFallbacks, 0});
+    QCOMPARE(bench.table("fallbackTable")->currentIndex().row(), 0);
+    QVERIFY(!bench.table("stepTable")->currentIndex().isValid());
+  }
+
+  void aPickedRowIsPickedInTheTimeline() {
+    Bench bench;
+    bench.tabs()->setCurrentIndex(2);
+    bench.table("stepTable")->selectRow(3);
+    QCOMPARE(bench.focus.picked(), (views::EventRef{views::Lane::kSteps, 36}));
+  }
+
+  void filteringShowsTheOps() {
+    Bench bench;
+    bench.tables.filterOps();
+    QCOMPARE(bench.tabs()->currentIndex(), 1);
+    const auto* rows = bench.table("opsTable")->model();
+    const int all = rows->rowCount();
+    auto* filter = bench.window.findChild<QLineEdit*>(QStringLiteral("opFilter"));
+    QVERIFY(filter->isVisible());
+    filter->setText(QStringLiteral("linear"));
+    QCOMPARE(rows->rowCount(), 1);
+    QTest::keyClick(filter, Qt::Key_Escape);
+    QCOMPARE(rows->rowCount(), all);
+  }
+};
+
+QTEST_MAIN(TestBottomTables)
+#include "tst_bottom_tables.moc"

@@ -1,0 +1,247 @@
+// The window with a recording, offscreen: its layout, findings, ops and acceptances.
+#include <QAction>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+
+#include "models/op_times_model.h"
+#include "models/sorted_rows.h"
+#include "session/recording_loader.h"
+#include "store/recording_writer.h"
+#include "support/sample_run.h"
+#include "views/panels/banner.h"
+#include "views/panels/dock_title.h"
+#include "views/panels/event_panel.h"
+#include "views/panels/findings_panel.h"
+#include "views/panes/timeline_pane.h"
+#include "window/main_window.h"
+#include "wire/codec.h"
+
+using namespace highwater;
+using models::OpTimesModel;
+using window::MainWindow;
+
+namespace {
+
+/// Records the sample run; `end` replaces its end.
+std::string record(const QTemporaryDir& folder, const test::SampleRunOptions& options,
+                   const std::optional<RunEnd>& end = {}) {
+  const std::string path = folder.filePath(QStringLiteral("run.highwater")).toStdString();
+  auto writer = store::RecordingWriter::create(path, {.overwrite = true});
+  if (!writer) return {};
+  test::forEachMessage(test::makeSampleRun(options), [&](const Message& message) {
+    const bool isEnd = std::holds_alternative<RunEnd>(message);
+    const Message written = isEnd && end ? Message(*end) : message;
+    (*writer)->take(wire::encode(written), written);
+  });
+  return (*writer)->close() ? path : std::string();
+}
+
+struct Opened {
+  explicit Opened(const std::string& path, QSize size = {1280, 800})
+      : window({}, nullptr, MainWindow::Settings::kOff) {
+    window.resize(size);
+    opened = window.openRecording(path).ok();
+    window.show();
+    QApplication::processEvents();
+    window.renderNow();
+    QApplication::processEvents();
+  }
+  template <typename T>
+  [[nodiscard]] T* find(const char* name) const {
+    return window.findChild<T*>(QLatin1String(name));
+  }
+  [[nodiscard]] views::FindingsPanel* findings() const {
+    return find<views::FindingsPanel>("findingsPanel");
+  }
+  /// The card of the fallback of the sample run.
+  [[nodiscard]] const views::FindingCard* fallback() const {
+    for (const auto* card : findings()->cards()) {
+      if (card->finding().kind == analysis::FindingKind::Fallback) return card;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const analysis::LiveStore& store() { return window.currentRun().store(); }
+
+  MainWindow window;
+  bool opened = false;
+};
+
+const test::SampleRunOptions kWithOps{.steps = 40, .opsFromStep = 11};
+
+}  // namespace
+
+class TestWindowLayout : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void fitsASmallScreen() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    QVERIFY(opened.opened);
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+    auto* banner = opened.find<views::Banner>("endBanner");
+    // As long as the protocol allows.
+    const QString message = QStringLiteral("the worker said something long ").repeated(2000);
+    QElapsedTimer clock;
+    clock.start();
+    banner->showMessage(message, {}, true, QStringLiteral("Run again"));
+    QVERIFY2(clock.elapsed() < 5000, qPrintable(QString::number(clock.elapsed())));
+    QApplication::processEvents();
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+    QCOMPARE(banner->message(), message);
+    QVERIFY(banner->height() < 64);
+    banner->findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
+    QApplication::processEvents();
+    QCOMPARE(opened.window.size(), QSize(1280, 800));
+  }
+
+  void takesNoMoreThanTheScreen() {
+    QCOMPARE(MainWindow::firstSize({1920, 1200}), QSize(1600, 1000));
+    const QSize small = MainWindow::firstSize({1366, 768});
+    QVERIFY(small.width() < 1366 && small.height() < 768);
+    QVERIFY(small.width() > 1300 && small.height() > 700);
+  }
+
+  void showsOps() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), {1600, 1000});
+    auto* table = opened.find<QTableView>("opsTable");
+    auto* shown = static_cast<models::SortedRows*>(table->model());
+    auto* model = static_cast<OpTimesModel*>(shown->sourceModel());
+    const int linear = model->rowOf(QStringLiteral("aten::linear"));
+    QVERIFY(linear >= 0);
+    // One a phase, six phases, thirty steps.
+    QCOMPARE(model->index(linear, OpTimesModel::kCount).data().toString(), QString("180"));
+    QCOMPARE(model->index(linear, OpTimesModel::kPerStep).data().toString(), QString("6.0"));
+    QCOMPARE(model->index(linear, OpTimesModel::kGrown).data().toString(), QString("4.0 MiB"));
+    // Picking the row and then its next call shows the call in the Selection.
+    table->selectRow(shown->mapFromSource(model->index(linear, 0)).row());
+    QTest::keyClick(&opened.window, Qt::Key_Period);
+    const auto& facts = opened.find<views::EventPanel>("eventPanel")->facts();
+    QVERIFY(!facts.empty());
+    QCOMPARE(facts.front().value, QString("aten::linear"));
+    opened.find<QToolButton>("opGroupingButton")->click();
+    QCOMPARE(shown->index(0, 0).data().toString(), QString("encoder.layers.1"));
+  }
+
+  void opsAreFiltered() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), {1600, 1000});
+    auto* filter = opened.find<QLineEdit>("opFilter");
+    QVERIFY(!filter->isVisible());
+    opened.find<QAction>("filterOpsAction")->trigger();
+    QVERIFY(filter->isVisible() && opened.find<QTableView>("opsTable")->isVisible());
+    const auto* rows = opened.find<QTableView>("opsTable")->model();
+    const int all = rows->rowCount();
+    QTest::keyClicks(filter, "LINEAR");
+    QCOMPARE(rows->rowCount(), 1);
+    QCOMPARE(rows->index(0, 0).data().toString(), QString("linear"));
+    QTest::keyClick(filter, Qt::Key_Escape);
+    QCOMPARE(rows->rowCount(), all);
+  }
+
+  void theSelectionSaysWhatItShows() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    const auto* dock = opened.find<QDockWidget>("selectionDock");
+    const auto title = [dock] {
+      return static_cast<views::DockTitle*>(dock->titleBarWidget())->subtitle();
+    };
+    QCOMPARE(title(), QString("whole run"));
+    opened.fallback()->findChild<QToolButton*>("showFindingButton")->click();
+    QVERIFY2(title().startsWith("embedding_renorm_, step "), qPrintable(title()));
+    auto* clear = opened.find<QToolButton>("clearSelectionButton");
+    QVERIFY(clear->isVisible());
+    clear->click();
+    QCOMPARE(title(), QString("whole run"));
+    const auto& steps = opened.store().steps().records;
+    const std::int64_t beginNs = steps[3].begin_ns();
+    opened.window.timeAxis().select(beginNs, steps[6].begin_ns());
+    QTRY_COMPARE(title(), QString("steps 4–6"));
+    opened.window.timeAxis().select(beginNs + 1, beginNs + 2'000'001);
+    QTRY_VERIFY2(title().contains(" to "), qPrintable(title()));
+  }
+
+  void theLevelIsTheRecordings() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    const auto* level = opened.find<QToolButton>("levelButton");
+    QCOMPARE(level->text(), QString("monitor"));  // of the sample run and of the next run
+    opened.find<QAction>("levelOffAction")->trigger();
+    QCOMPARE(level->text(), QString("monitor (next run: off)"));
+    QVERIFY(level->toolTip().contains("recorded at level monitor"));
+  }
+
+  /// The dialog that asks for a number may outlive the run that it was opened for.
+  void stepsOfARunThatEndedSetNoLevel() {
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    window::CurrentRun& run = window.currentRun();
+    run.setProbeLevel({events::ProbeLevel::Off, 0});
+    QCOMPARE(run.options().probeLevel, QString("off"));
+    run.setProbeLevel({events::ProbeLevel::Ops, 20});
+    QCOMPARE(run.options().probeLevel, QString("off"));
+  }
+
+  void aFindingLeadsToItsExample() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    const auto* fallback = opened.fallback();
+    QVERIFY(fallback);
+    QCOMPARE(fallback->finding().ops.front(), std::string("aten::embedding_renorm_"));
+    opened.window.timeAxis().fit();
+    const std::int64_t whole = opened.window.timeAxis().visibleNs();
+    fallback->findChild<QToolButton*>(QStringLiteral("showFindingButton"))->click();
+    QVERIFY(opened.window.timeAxis().visibleNs() < whole / 10);
+    const auto& facts = opened.find<views::EventPanel>("eventPanel")->facts();
+    QVERIFY(!facts.empty());
+    QCOMPARE(facts.front().value, QString("aten::embedding_renorm_"));
+  }
+
+  void acceptsAFallbackAndTakesItBack() {
+    const QTemporaryDir folder;
+    const std::string path = record(folder, kWithOps);
+    Opened opened(path);
+    const std::size_t before = opened.findings()->cards().size();
+    const auto* card = opened.fallback();
+    card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
+    auto* accept = opened.find<QPushButton>("acceptButton");
+    QVERIFY(accept && !accept->isEnabled());  // a reason is required
+    opened.find<QLineEdit>("acceptReason")->setText(QStringLiteral(" rare "));
+    QVERIFY(accept->isEnabled());
+    accept->click();
+    QCOMPARE(opened.findings()->cards().size(), before - 1);
+    const auto said = [&path](analysis::LiveStore& store) {
+      return session::loadRecording(path, store) ? store.acceptanceOf("aten::embedding_renorm_")
+                                                 : nullptr;
+    };
+    analysis::LiveStore kept;
+    QVERIFY(said(kept));
+    QCOMPARE(said(kept)->reason, std::string("rare"));
+    opened.findings()->findChild<QToolButton*>(QStringLiteral("withdrawButton"))->click();
+    QTRY_COMPARE(opened.findings()->cards().size(), before);
+    analysis::LiveStore withdrawn;
+    QVERIFY(!said(withdrawn));
+    QVERIFY(!withdrawn.fallbacks().empty());
+  }
+
+  void aRunThatBrokeOffHasAMark() {
+    const QTemporaryDir folder;
+    const RunEnd crash{RunEnd::Reason::kCrashed, 0, 11, "it crashed", "", ""};
+    Opened opened(record(folder, {.steps = 20}, crash));
+    auto* timeline = opened.find<views::TimelinePane>("timelinePane");
+    const auto x = timeline->scale().pixelAt(opened.store().completeUpToNs());
+    const auto& row = timeline->rows().of(views::Lane::kMarkers);
+    const auto mark = timeline->eventAt(QPoint(int(x), int(row.top + row.height / 2)));
+    QVERIFY(mark);
+    QCOMPARE(views::eventFacts(opened.store(), *mark).front().value, QString("crashed, signal 11"));
+  }
+};
+
+QTEST_MAIN(TestWindowLayout)
+#include "tst_window_layout.moc"

@@ -1,0 +1,107 @@
+// Messages about a recording that is damaged, being written, or deleted while it is written.
+#include <sqlite3.h>
+
+#include <QApplication>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "support/recording_file.h"
+#include "views/panels/banner.h"
+#include "window/main_window.h"
+
+using namespace highwater;
+using window::MainWindow;
+
+class TestWindowRecordings : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  /// Empty if the banner is hidden.
+  [[nodiscard]] QString banner() const {
+    const auto* banner = window_->findChild<views::Banner*>(QStringLiteral("endBanner"));
+    return banner->isHidden() ? QString() : banner->message();
+  }
+  [[nodiscard]] std::filesystem::path record(const test::SampleRunOptions& options = {}) const {
+    return test::recordIn(*folder_, "a.highwater", test::makeSampleRun(options)).toStdString();
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    qputenv("HIGHWATER_WORKER", HIGHWATER_FAKE_WORKER);
+    qputenv("FAKE_WORKER", "train");
+  }
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    session::LaunchOptions launch;
+    launch.steps = 1'000'000;
+    window_ = std::make_unique<MainWindow>(launch, nullptr, MainWindow::Settings::kOff);
+    window_->show();
+  }
+  void cleanup() { window_.reset(); }
+
+  void saysNothingOfASoundOne() {
+    QVERIFY(window_->openRecording(record()).ok());
+    QCOMPARE(banner(), QString());
+  }
+
+  void showsADamagedOneAndSaysSo() {
+    const auto path = record();
+    sqlite3* db = nullptr;
+    QCOMPARE(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    QCOMPARE(sqlite3_exec(db, "DROP TABLE steps", nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY2(banner().contains("a.highwater\" is damaged: its table \"steps\" is missing"),
+             qPrintable(banner()));
+    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    const auto kept = window_->currentRun().acceptFallback("aten::embedding_renorm_", true, "rare");
+    QVERIFY(!kept.ok() && kept.error().code == ErrorCode::kMalformed);
+    // The next one is sound.
+    std::filesystem::remove(path);
+    QVERIFY(window_->openRecording(record()).ok());
+    QCOMPARE(banner(), QString());
+  }
+
+  void keepsAReasonWithoutTheSpacesAroundIt() {
+    QVERIFY(window_->openRecording(record()).ok());
+    window::CurrentRun& run = window_->currentRun();
+    QVERIFY(run.acceptFallback("aten::gelu", true, "  rare \n").ok());
+    QCOMPARE(run.store().acceptanceOf("aten::gelu")->reason, std::string("rare"));
+  }
+
+  void saysThatOneIsBeingWritten() {
+    const auto path = folder_->filePath("b.highwater").toStdString();
+    auto writer = store::RecordingWriter::create(path);
+    QVERIFY(writer.ok());
+    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY2(banner().contains("b.highwater is being written"), qPrintable(banner()));
+    // It is not overwritten either.
+    QVERIFY(window_->openRecording(record()).ok());
+    const auto saved = window_->currentRun().saveAs(path);
+    QVERIFY(!saved.ok() && saved.error().code == ErrorCode::kExists);
+    QVERIFY((*writer)->close().ok());
+    QVERIFY(window_->currentRun().saveAs(path).ok());
+  }
+
+  void saysThatTheLiveOneIsGone() {
+    window_->startRun();
+    const auto& run = window_->currentRun();
+    QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
+    const auto path = run.recordingPath();
+    QVERIFY(std::filesystem::remove(path));
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("was deleted while it was written"), 20'000);
+    QVERIFY2(run.live(), "the training goes on");
+    window_->currentRun().stop();
+    QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
+    QCOMPARE(run.recordingBytes(), std::uint64_t(0));
+    QVERIFY(!std::filesystem::exists(path));
+  }
+};
+
+QTEST_MAIN(TestWindowRecordings)
+#include "tst_window_recordings.moc"
