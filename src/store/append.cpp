@@ -11,13 +11,14 @@
 #include "store/database.h"
 #include "store/format.h"
 #include "store/pending_batch.h"
+#include "store/quoted.h"
 #include "store/recording_reader.h"
 
 namespace highwater::store {
 namespace {
 
 Error cannotWrite(const std::filesystem::path& path, const Error& error) {
-  return {error.code, "cannot write \"" + path.string() + "\": " + error.message};
+  return {error.code, "cannot write " + quoted(path) + ": " + error.message};
 }
 
 /// A damaged file is refused: SQLite could spoil what can still be read.
@@ -25,13 +26,13 @@ Result<void> checkSound(const std::filesystem::path& path) {
   auto reader = RecordingReader::open(path);
   if (!reader) return reader.error();
   if (reader->beingWritten()) {
-    return failure('"' + path.string() +
-                   "\" is being written by a running process; wait for the end of its run");
+    return failure(quoted(path) +
+                   " is being written by a running process; wait for the end of its run");
   }
   const std::vector<std::string> damage = reader->findDamage();
   if (damage.empty()) return {};
-  return Error{ErrorCode::kMalformed, '"' + path.string() +
-                                          "\" is damaged, and nothing is written "
+  return Error{ErrorCode::kMalformed, quoted(path) +
+                                          " is damaged, and nothing is written "
                                           "into it: " +
                                           damage.front()};
 }
@@ -65,7 +66,7 @@ Result<void> insertInOneTransaction(Database& database, const PendingBatch& batc
                                     const FallbackAcceptance& acceptance) {
   if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
   // A recording of format 1 has no such table yet.
-  const auto has = database.value("SELECT 1 FROM sqlite_schema WHERE name = 'accepted_fallbacks'");
+  const auto has = database.schemaOf("accepted_fallbacks");
   if (!has) return has.error();
   if (has->empty()) {
     if (auto done = database.execute(kCreateAcceptedFallbacks); !done) return done;
@@ -83,7 +84,7 @@ Result<void> appendAcceptance(const std::filesystem::path& path,
   if (frameSize(frame) != frame.size()) return failure("the frame disagrees with its own size");
   if (auto sound = checkSound(path); !sound) return sound;
   if (::access(path.c_str(), W_OK) != 0) {
-    return Error{ErrorCode::kNoPermission, "no permission to write \"" + path.string() + '"'};
+    return Error{ErrorCode::kNoPermission, "no permission to write " + quoted(path)};
   }
   auto database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database) return cannotWrite(path, database.error());

@@ -62,7 +62,7 @@ Result<std::string> storedChecksum(Database& database, const TableFormat& table)
 }  // namespace
 
 Result<void> writeChecksums(Database& database) {
-  const auto has = database.value("SELECT 1 FROM sqlite_schema WHERE name = 'checksums'");
+  const auto has = database.schemaOf("checksums");
   if (!has) return has.error();
   if (has->empty()) return {};
   auto insert = database.prepare("INSERT OR REPLACE INTO checksums VALUES (?, ?)");

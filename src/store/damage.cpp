@@ -31,9 +31,7 @@ std::string checkStructure(Database& database, const TableFormat& table) {
 }
 
 std::string checkTable(Database& database, const TableFormat& table, std::int32_t formatVersion) {
-  const auto create =
-      database.value("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = '" +
-                     std::string(table.name) + "'");
+  const auto create = database.schemaOf(table.name);
   if (!create) return unsound(table, create.error().message);
   const bool expected = formatVersion >= table.since && formatVersion <= table.until;
   if (create->empty()) return expected ? named(table) + " is missing" : std::string();

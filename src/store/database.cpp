@@ -124,6 +124,11 @@ Result<std::string> Database::value(std::string_view sql) {
   return *row ? statement->text(0) : std::string();
 }
 
+Result<std::string> Database::schemaOf(std::string_view table) {
+  return value("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = '" +
+               std::string(table) + "'");
+}
+
 void harden(sqlite3* db) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

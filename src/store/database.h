@@ -102,6 +102,9 @@ class Database {
   /// Runs a query and returns the first column of its first row as text. Empty if there is no row.
   /// Fails with the errors of databaseError().
   [[nodiscard]] Result<std::string> value(std::string_view sql);
+  /// Returns the CREATE statement of a table, empty if there is no such table. `table` is one of
+  /// our own names: it is not quoted. Fails with the errors of databaseError().
+  [[nodiscard]] Result<std::string> schemaOf(std::string_view table);
   [[nodiscard]] sqlite3* handle() const { return db_.get(); }
 
  private:

@@ -14,6 +14,7 @@
 #include "core/option_values.h"
 #include "store/database.h"
 #include "store/pending_batch.h"
+#include "store/quoted.h"
 #include "store/recording_header.h"
 
 namespace highwater::store {
@@ -21,10 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kLongestSuffix = "-journal";
-
-std::string quoted(const fs::path& path) {
-  return '"' + path.string() + '"';
-}
 
 Error createError(const fs::path& path, int error) {
   if (error == EACCES || error == EPERM || error == EROFS) {

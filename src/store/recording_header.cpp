@@ -7,7 +7,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "store/big_endian.h"
 #include "store/format.h"
+#include "store/quoted.h"
 #include "store/recording_wal.h"
 
 namespace highwater::store {
@@ -22,10 +24,6 @@ constexpr std::size_t kPageSizeAt = 16, kReadVersionAt = 19, kPageCountAt = 28, 
 /// The size of the writer's pages. The first one holds the schema.
 constexpr std::size_t kFirstPageBytes = 4096;
 
-std::string quoted(const fs::path& path) {
-  return '"' + path.string() + '"';
-}
-
 Error malformed(std::string message) {
   return {ErrorCode::kMalformed, std::move(message)};
 }
@@ -36,12 +34,6 @@ Error notARecording(const fs::path& path, const std::string& why) {
 
 Error damaged(const fs::path& path, const std::string& why) {
   return malformed(quoted(path) + " is damaged: " + why);
-}
-
-std::uint32_t bigEndian(std::string_view bytes, std::size_t at, std::size_t count = 4) {
-  std::uint32_t value = 0;
-  for (const char c : bytes.substr(at, count)) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
 }
 
 Error newerVersion(const fs::path& path, std::int64_t version) {

@@ -8,6 +8,7 @@
 #include "store/damage.h"
 #include "store/database.h"
 #include "store/format.h"
+#include "store/quoted.h"
 #include "store/recording_file.h"
 #include "store/recording_header.h"
 #include "store/recording_wal.h"
@@ -16,10 +17,6 @@
 namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
-
-std::string quoted(const fs::path& path) {
-  return '"' + path.string() + '"';
-}
 
 enum class As {
   kWhole,
@@ -54,8 +51,7 @@ Result<Database> openHardened(const fs::path& path, As as) {
   if (auto done = database->execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0"); !done) {
     return done.error();
   }
-  const Result<std::string> schema =
-      database->value("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'batches'");
+  const Result<std::string> schema = database->schemaOf("batches");
   if (!schema) return schema.error();
   // Exactly our schema: no view, no virtual table, no computed column.
   if (schema->empty()) return Error{ErrorCode::kMalformed, "its table \"batches\" is missing"};

@@ -8,6 +8,9 @@
 #include <system_error>
 #include <vector>
 
+#include "store/big_endian.h"
+#include "store/quoted.h"
+
 namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
@@ -17,12 +20,6 @@ constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit: words of checksum
 constexpr std::size_t kHeaderBytes = 32, kPageHeaderBytes = 24;
 
 using Bytes = std::span<const std::uint8_t>;
-
-std::uint32_t bigEndian(Bytes bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (const std::uint8_t byte : bytes.subspan(at, 4)) value = value << 8 | byte;
-  return value;
-}
 
 struct Checksum {
   std::uint32_t first = 0, second = 0;
@@ -118,7 +115,7 @@ bool hasWal(const fs::path& database) {
 
 std::string findWalDamage(const fs::path& database) {
   if (!hasWal(database)) return {};
-  const std::string name = "its WAL \"" + walOf(database).string() + '"';
+  const std::string name = "its WAL " + quoted(walOf(database));
   WalFile wal(walOf(database));
   if (!wal.isOpen()) return {};
   if (!wal.headerIsSound()) {

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "store/quoted.h"
+
 namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
@@ -56,8 +58,8 @@ bool isBeingWritten(const fs::path& path) {
 }
 
 Error beingWritten(const fs::path& path) {
-  return {ErrorCode::kExists, '"' + path.string() +
-                                  "\" is being written by a running process; wait for the end of "
+  return {ErrorCode::kExists, quoted(path) +
+                                  " is being written by a running process; wait for the end of "
                                   "its run, or give another name"};
 }
 

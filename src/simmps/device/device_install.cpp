@@ -69,7 +69,8 @@ Outcome install() {
         "it first"};
   }
   // Last of the steps that may fail: it empties the ledger of an earlier run.
-  // Not written with +: inlined, GCC 12 warns that it reads behind the string's end (a false alarm).
+  // Not written with +: inlined, GCC 12 warns that it reads behind the string's end (a false
+  // alarm).
   std::string device = "highwater-simmps ";
   device += kVersion;
   const LedgerOrigin origin{device, TORCH_VERSION};
