@@ -42,7 +42,7 @@ struct OpColumns {
   std::int64_t forgottenUpToNs = 0;  ///< ops that ended before this time may be missing; 0: none is
 
   [[nodiscard]] bool empty() const { return records.empty(); }
-  /// The number one past that of the newest op.
+  /// One past the row number of the newest op: the rows are [firstRow, endRow()).
   [[nodiscard]] std::size_t endRow() const { return firstRow + records.size(); }
   /// Returns the op with the row number `row`; nullptr if it was dropped or does not exist yet.
   [[nodiscard]] const events::OpSpan* at(std::size_t row) const;

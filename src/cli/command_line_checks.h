@@ -14,9 +14,9 @@ namespace highwater::cli {
 /// Makes `app` and its commands refuse a value given to a flag, as in "--force=false".
 void refuseValuesOfFlags(CLI::App& app);
 
-/// Refuses input that CLI11 accepts but is surely a mistake: an option with an empty value, which
-/// would count as absent, and an option before the command, which the command would not see. Fails
-/// with kUsage; the message names the option.
+/// Refuses input that CLI11 accepts but is surely a mistake: an option that needs a value and got
+/// an empty one, which would count as absent, and an option before the command, which the command
+/// would not see. Call after parsing. Fails with kUsage; the message names the option.
 [[nodiscard]] Result<void> checkPlausible(const CLI::App& app);
 
 /// The message for a command line that CLI11 refused, and what to do. Replaces CLI11's own message

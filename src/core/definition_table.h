@@ -18,7 +18,8 @@ class DefinitionTable {
   /// core/ids.h.
   void add(const Definitions& definitions);
 
-  /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id.
+  /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id. Empty for
+  /// kNoId, "other" for kOtherId.
   [[nodiscard]] std::string name(NameId id) const;
   /// The path of a module from the model's root: "encoder.layers.1.attn". Parts that were not
   /// defined are "unknown".

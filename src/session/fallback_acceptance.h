@@ -27,8 +27,8 @@ namespace highwater::session {
 [[nodiscard]] Result<FallbackAcceptance> makeWithdrawal(const std::string& op);
 
 /// Appends the acceptance of a fallback, or its withdrawal, to a recording whose run has ended.
-/// Fails with kNotFound, kNoPermission, kVersionMismatch, kMalformed if the recording is damaged,
-/// or kFailed if it is being written or is open elsewhere.
+/// Fails as store::appendAcceptance() does, for example with kFailed if the recording is being
+/// written or is open elsewhere.
 [[nodiscard]] Result<void> appendAcceptance(const std::filesystem::path& recording,
                                             const FallbackAcceptance& acceptance);
 

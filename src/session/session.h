@@ -70,16 +70,18 @@ class Session final : public QObject {
   /// Starts the worker, or begins to talk to an attached one. The state becomes kStarting. If that
   /// fails, the run ends and ended() follows.
   void start();
-  /// Sends a command to the worker. The signal commandAnswered() says whether it was accepted. A
-  /// command that the state does not permit is refused without being sent. StopTraining does what
-  /// stop() does.
+  /// Sends a command to the worker; commandAnswered() tells later whether it was accepted. A
+  /// command that the state does not permit, that cannot be sent, or that follows too many
+  /// unanswered ones is refused at once: the signal is emitted during this call. StopTraining does
+  /// what stop() does; before the worker's Hello it gets no answer. Nor do commands that are open
+  /// when the run ends.
   void request(const CommandAction& command);
   /// Passes the user's acceptance of a fallback (an op that runs on the CPU) to the sinks, like a
   /// message of the worker. Does nothing before the worker's RunDescription and after the end of
   /// the run. For a closed recording use appendAcceptance().
   void acceptFallback(const FallbackAcceptance& acceptance);
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
-  /// at once if it has not sent its Hello. An attached worker is never killed.
+  /// at once if it has not sent its Hello; from an attached worker it only disconnects then.
   void stop();
   /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
   /// disconnects from an attached worker. Does nothing before start().

@@ -15,13 +15,14 @@ enum highwater_simmps_outcome {
 };
 
 /// Installs the device under PyTorch's name "mps". Loading the library has already called it;
-/// calling it again changes nothing. Returns a highwater_simmps_outcome; on failure nothing was
-/// registered, and highwater_simmps_error() tells why.
+/// calling it again changes nothing. Returns a highwater_simmps_outcome. On failure there is no
+/// simulated device, and highwater_simmps_error() tells why; the MPS hooks may be registered
+/// already, and then report that MPS is not available.
 __attribute__((visibility("default"))) int highwater_simmps_install();
 
-/// Returns nullptr if the device is installed, else the reason in one line for the user: an invalid
-/// setting, MPS hooks that exist already, or a libtorch of another version than the device was
-/// built for.
+/// Returns nullptr if the device is installed, else the reason in one line for the user, for
+/// example an invalid setting, MPS hooks that exist already, or a libtorch of another version than
+/// the device was built for.
 __attribute__((visibility("default"))) const char* highwater_simmps_error();
 
 /// Runs all pending jobs, stops the device and completes its ledger. exit() does this too; a

@@ -12,8 +12,8 @@ namespace highwater::store {
 /// Appends the user's acceptance of a fallback (an op that runs on the CPU) to a recording whose
 /// run has ended. Writes `frame`, which is the encoded `acceptance`, and a row of the table
 /// accepted_fallbacks. Reads the whole file first. Fails as RecordingReader::open() does, with
-/// kMalformed if the file is damaged, kNoPermission if it may not be written, and kFailed if it is
-/// being written or is open elsewhere.
+/// kMalformed if the file is damaged, kNoPermission if it may not be written, kFailed if it is
+/// being written or is open elsewhere, and with the errors of databaseError().
 [[nodiscard]] Result<void> appendAcceptance(const std::filesystem::path& path,
                                             std::span<const std::uint8_t> frame,
                                             const FallbackAcceptance& acceptance);

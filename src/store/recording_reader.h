@@ -19,8 +19,8 @@ class RecordingReader {
   /// Opens a recording. Also opens what can still be read of a damaged one: the file of a killed
   /// run with its write-ahead log (WAL), also in a read-only folder, and the beginning of a file
   /// that is cut short. Fails with kNotFound or kNoPermission, with kVersionMismatch if the format
-  /// is newer than this program, and with kMalformed if the file is no recording or its beginning
-  /// is damaged.
+  /// is newer than this program, with kMalformed if the file is no recording or its beginning is
+  /// damaged, and with kFailed or kOutOfMemory if SQLite cannot open it.
   [[nodiscard]] static Result<RecordingReader> open(const std::filesystem::path& path);
   RecordingReader(RecordingReader&&) noexcept;
   RecordingReader& operator=(RecordingReader&&) noexcept;

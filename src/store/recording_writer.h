@@ -51,9 +51,10 @@ class RecordingWriter final : public MessageSink {
   /// ends the recording.
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
-  /// Writes all queued frames and closes the file; the write-ahead log (WAL) beside it is then
-  /// gone. Waits for the disk. Fails with the first error of the whole recording, if there was one;
-  /// the message names a WAL that had to stay. Fails with kNotFound if the file is gone.
+  /// Writes all queued frames and closes the file. Waits for the disk. Fails with the first error
+  /// of the whole recording; that is kNotFound if the file was deleted, moved or replaced. Also
+  /// fails if the write-ahead log (WAL) could not be merged into the file: the WAL stays, and the
+  /// message names it. Otherwise the WAL is gone, unless somebody is reading the file.
   [[nodiscard]] Result<void> close();
   /// Closes and removes the file, for a run that never began. An old file that was to be
   /// overwritten stays.

@@ -51,7 +51,7 @@ class BottomTables final : public QObject {
  signals:
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
-  /// The user no longer accepts that an op (its full name) runs on the CPU.
+  /// The user withdrew the acceptance of an op (its full name) in the table of fallbacks.
   void withdrawRequested(const QString& op);
 
  protected:

@@ -52,7 +52,8 @@ class CurrentRun final : public QObject {
   void setProbeLevel(const SetProbeLevel& change);
   /// Records that the user accepts that an op runs on the CPU, or withdraws that (`accepted`
   /// false). Goes through the session of a live run, else to the end of the file. Errors: kUsage
-  /// for an invalid reason, kFailed without a recording, and those of session::appendAcceptance().
+  /// for an invalid op or reason, kFailed without a recording, and those of
+  /// session::appendAcceptance().
   [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
                                             const std::string& reason);
   /// Kills the worker and closes the recording, for when the window closes. Does nothing without a

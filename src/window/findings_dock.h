@@ -25,7 +25,8 @@ class FindingsDock final : public QObject {
   FindingsDock(QDockWidget* dock, views::DockTitle* title, const analysis::LiveStore* store,
                views::TimeAxis* axis, views::EventFocus* focus);
 
-  /// Checks for findings if the store has changed; later if the last check was too recent.
+  /// Checks for findings if the store has changed. If the last check was too recent, a timer makes
+  /// up for it.
   void refresh();
   /// Checks for findings at once, for when the user accepted a fallback or another run is shown.
   void checkNow();

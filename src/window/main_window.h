@@ -32,6 +32,8 @@ class MainWindow final : public QMainWindow {
   /// Whether the window reads and writes the user's settings. kOff is for pictures and tests.
   enum class Settings { kOff, kOn };
 
+  /// Makes the window. The next run starts with the options `defaults`, until the user changes
+  /// them.
   explicit MainWindow(session::LaunchOptions defaults, QWidget* parent = nullptr,
                       Settings settings = Settings::kOn);
   ~MainWindow() override;

@@ -45,8 +45,9 @@ class RunToolBar final : public QToolBar {
   [[nodiscard]] DeviceBadge* badge() const { return badge_; }
   /// Sets the recording indicator; `time` is the text beside it. kNone hides the indicator.
   void showRecording(RecordingIndicator::Kind kind, const QString& time);
-  /// Selects the workload or scenario and the preset of the next run. An empty scenario selects the
-  /// plain workload; an empty preset leaves the choice to the worker.
+  /// Shows what the next run will use, without emitting a signal: the scenario or, if that is empty
+  /// or unknown, the workload; and the preset, where empty means "by device". A workload or preset
+  /// that is not in its list is added.
   void choose(const QString& workload, const QString& scenario, const QString& preset);
   /// Enables or disables the choice of workload and preset.
   void setChoosable(bool choosable);

@@ -42,7 +42,7 @@ class WindowDocks final : public QObject {
   void refresh();
   /// Forgets all counts. Call it when the store holds another run.
   void startOver();
-  /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide.
+  /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
   void setSmall(bool small);
   /// Adds an action for each dock to `menu`, which shows and hides the dock.
   void addTo(QMenu* menu) const;

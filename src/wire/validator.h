@@ -43,8 +43,9 @@ enum class StreamSource { kWorker, kRecording };
 /// Checks the messages of one run, live or recorded, against the protocol's rules. Not thread-safe.
 class Validator {
  public:
-  /// `token` is the secret that a worker's Hello must carry; empty for a worker that the host
-  /// launched. The token in a recording is not checked.
+  /// Makes a validator for a stream that comes from `source`. A worker's Hello must carry exactly
+  /// `token`: a secret for a worker that was started elsewhere and attaches, empty for one that the
+  /// session launched. The token in a recording is not checked.
   explicit Validator(StreamSource source, std::string token = {})
       : source_(source), token_(std::move(token)) {}
 

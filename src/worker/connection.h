@@ -21,9 +21,10 @@ struct Connection {
 [[nodiscard]] Result<int> takeStdoutForFrames();
 
 /// Opens the connection that the options name. `framesFd` is the result of takeStdoutForFrames(),
-/// used with --stdio only. Returns kUsage for a descriptor that is not open or a path that is too
-/// long; kNotFound where nothing listens on the socket or the token file is missing; kNoPermission
-/// where others can read the token file; kMalformed where it is empty.
+/// used with --stdio only. Fails with kUsage for a descriptor that is not open or a socket path
+/// that is too long; kNotFound if the socket cannot be connected to or there is no token file;
+/// kNoPermission if the token file's mode gives others any access; kMalformed if no token can be
+/// read from it; kFailed if the system makes no socket.
 [[nodiscard]] Result<Connection> openConnection(const Options& options, int framesFd);
 
 }  // namespace highwater::worker

@@ -51,9 +51,10 @@ struct Stretch {
   std::span<const HostSpan> work;  ///< between the drains, in order of time
 };
 
-/// What the host did from the beginning of the first step to the end of the last step or wait. All
-/// threads share one line: the training thread stands still while backward's thread works. Neither
-/// spans nor drains overlap.
+/// What the host did: its work from the beginning of the first step to the end of the last step,
+/// wait or fallback, and all waits of the run that emptied the device's queue (see Drain). All
+/// threads are merged into one line, because the training thread stands still while backward's
+/// thread works. Neither spans nor drains overlap.
 struct HostTimeline {
   std::vector<HostSpan> work;
   std::vector<Drain> drains;

@@ -34,7 +34,8 @@ inline constexpr int kMinimumMacOs = 14;
 /// What an environment variable does; empty for a variable that is not in environmentNames() or
 /// kSimKnobs.
 [[nodiscard]] QString environmentMeaning(const QString& name);
-/// The environment variables of PyTorch and Highwater that influence a run.
+/// The environment variables that influence a run, set or not: those of PyTorch, OpenMP and
+/// Highwater, without those that only the simulated device reads.
 [[nodiscard]] std::vector<QString> environmentNames();
 
 }  // namespace highwater::cli

@@ -10,7 +10,8 @@
 
 namespace highwater::probe {
 
-/// Collects drained events and cuts them into batches that fit into a frame. Sender thread only.
+/// Collects events from the lanes and cuts them into batches that fit into a frame. Sender thread
+/// only.
 class BatchCollector {
  public:
   /// Adds an event of any kind.

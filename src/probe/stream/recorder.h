@@ -49,7 +49,7 @@ class Recorder {
   [[nodiscard]] std::int64_t recentNs() const { return recentNs_.load(std::memory_order_relaxed); }
   /// Sets the value that recentNs() returns.
   void sawTime(std::int64_t nowNs) { recentNs_.store(nowNs, std::memory_order_relaxed); }
-  /// Aligns now() with the system's clock and updates recentNs(). The sender calls it several times
+  /// Aligns now() with the system's clock and updates recentNs(). The sender calls it some 50 times
   /// a second.
   void lookAtClock();
   /// The names and threads of the run.
@@ -72,9 +72,9 @@ class Recorder {
   [[nodiscard]] bool hasLane() const;
   /// Creates the calling thread's lane under `name`; does nothing if the thread has a lane.
   void nameThread(std::string name);
-  /// Returns the lanes of all threads. The sender drains them.
+  /// Returns the lanes of all threads, for the sender, which takes the events out of them.
   [[nodiscard]] std::vector<std::shared_ptr<ThreadLane>> lanes();
-  /// Removes the lane of a thread that has ended. For the sender, after it has drained the lane.
+  /// Removes the lane of a thread that has ended. For the sender, after it has emptied the lane.
   void forget(const ThreadLane* lane);
 
   /// Calls `make(nowNs)` with the current time and pushes the event it returns into the calling

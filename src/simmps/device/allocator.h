@@ -27,7 +27,7 @@ using AllocatorBase = c10::Allocator;
 class Allocator final : public AllocatorBase {
  public:
   /// Allocates `bytes` of device memory. Throws c10::OutOfMemoryError, or c10::Error if `bytes` is
-  /// over Settings::maxBufferBytes.
+  /// not below Settings::maxBufferBytes.
   c10::DataPtr allocate(std::size_t bytes) override;
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
   /// Queues a job that copies between two blocks of device memory.

@@ -41,8 +41,8 @@ HeapAllocator& deviceMemory();
 Ledger* deviceLedger();
 
 /// Blocks until all jobs submitted so far have ended, and enters the wait into the ledger with its
-/// cause. `op` is the op that waits, if any. Throws the error of the
-/// first failed job, as c10::Error or a class derived from it, with that job's op in the text.
+/// cause. `op` is the op that waits, if any. Throws the error of the first failed job, as
+/// c10::Error or a class derived from it, with that job's op in the text.
 void drainDevice(DrainCause cause, std::string_view op = {});
 
 /// Blocks until the queue has passed the event; does not wait for later jobs. Throws the error of a

@@ -7,9 +7,10 @@
 
 namespace highwater::simmps {
 
-/// Checks that the tensors that an op writes are on the device, and those that it reads too, except
-/// zero-dimensional CPU tensors, indices and lengths. `values` are the op's arguments. Throws
-/// PyTorch's c10::Error if not.
+/// Checks that all tensors among `values`, the op's arguments, are on the device. Two kinds may be
+/// on the CPU: zero-dimensional tensors that are neither written nor indexed, and the argument
+/// OpTraits::hostArgument (the indices of index and index_put_, the lengths of a packed sequence).
+/// Throws PyTorch's c10::Error otherwise.
 void checkDevices(const c10::OperatorHandle& op, const OpTraits& traits, const Stack& values);
 
 }  // namespace highwater::simmps

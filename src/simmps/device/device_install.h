@@ -11,10 +11,10 @@ inline constexpr char kDeviceLibraryName[] = "libhighwater_simmps_device.so";
 /// Name of the InstallDevice function in that library, for dlsym.
 inline constexpr char kInstallDeviceSymbol[] = "highwater_simmps_install_device";
 
-/// Result of registering the device with PyTorch, and the functions that control it. Their pointers
+/// Result of installing the device in PyTorch, and the functions that control it. Their pointers
 /// are null if `error` is not.
 struct DeviceInstallation {
-  const char* error = nullptr;  ///< why nothing was registered; nullptr on success
+  const char* error = nullptr;  ///< why there is no device; nullptr on success
   bool isUsage = false;         ///< a setting in the environment is invalid
   void (*finish)() = nullptr;   ///< finishDevice()
   void (*readSystem)(highwater_simmps_system*) = nullptr;  ///< see simmps.h
@@ -26,7 +26,7 @@ using InstallDevice = const DeviceInstallation* (*)();
 
 }  // namespace highwater::simmps
 
-/// Registers the device with PyTorch at the first call; later calls return the same result. Never
-/// returns null; DeviceInstallation::error tells why nothing was registered.
+/// Installs the device in PyTorch at the first call; later calls return the same result. Never
+/// returns null; DeviceInstallation::error tells why there is no device.
 extern "C" __attribute__((visibility("default"))) const highwater::simmps::DeviceInstallation*
 highwater_simmps_install_device();

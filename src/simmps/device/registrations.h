@@ -37,8 +37,9 @@ void registerKernelsOfTable(torch::Library& library);
 /// for all overloads, "aten::name.overload" for one. Check the names with missingOpsProblem()
 /// first.
 void registerMissingOps(torch::Library& library, const std::vector<std::string>& names);
-/// Checks the names of Settings::missingOps. Returns an error text for the first that is not an op,
-/// or an op that cannot lack a kernel; else an empty string.
+/// Checks the names of Settings::missingOps. Returns an error text for the first that is not an
+/// aten op of this libtorch, or that is composed of other ops and so has no kernel to lack; else an
+/// empty string.
 std::string missingOpsProblem(const std::vector<std::string>& names);
 
 /// Boxed fallback of key MPS, the kernel of every op without one of its own: runs the op's CPU

@@ -5,7 +5,7 @@
 namespace highwater::simmps {
 
 /// Creates a tensor on the device, with uninitialized values. Throws PyTorch's TypeError for
-/// float64 and complex128, which MPS does not have, and c10::OutOfMemoryError.
+/// float64 and complex128, which MPS does not have, and the errors of Allocator::allocate().
 at::Tensor makeOnDevice(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype);
 
 /// Throws PyTorch's TypeError for dtypes that MPS does not have: float64 and complex128.
@@ -33,7 +33,8 @@ at::Tensor metaOf(const at::Tensor& tensor);
 bool isKnownToPython(const at::Tensor& tensor);
 
 /// Resizes a device tensor in place, as Tensor.resize_() does: sets its sizes, and grows its
-/// storage if needed, keeping the contents. Returns `tensor`. Throws c10::OutOfMemoryError.
+/// storage if needed, keeping the contents. Returns `tensor`. Throws the errors of
+/// Allocator::allocate().
 const at::Tensor& resizeOnDevice(const at::Tensor& tensor, at::IntArrayRef sizes,
                                  std::optional<at::MemoryFormat> format);
 

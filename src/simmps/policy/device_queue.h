@@ -18,7 +18,7 @@
 
 namespace highwater::simmps {
 
-/// The first job that failed since the last drain.
+/// The first job that failed since DeviceQueue::drain() or drainUntil() last returned one.
 struct JobFailure {
   std::string op;
   std::exception_ptr error;
@@ -77,8 +77,7 @@ class DeviceQueue {
   enum class JobKind : std::uint8_t { Kernel, Upkeep };
 
   /// Default for the number of pending jobs at which submit() blocks: about ten steps of a small
-  /// model. Without a limit, a host
-  /// that never reads a result would run ahead for ever.
+  /// model. Without a limit, a host that never reads a result would run ahead for ever.
   static constexpr std::uint64_t kMaxPending = 4096;
 
   /// Settings of a queue.

@@ -26,7 +26,8 @@ struct LedgerOrigin {
 /// Writes the simulated device's record of events (see Ledger) to a file as JSON Lines: one object
 /// per line, in the order of the calls. Line 1 is the header:
 /// {"event":"header","schema":1,"device":...,"libtorch":...,"pid":...,"clock":"monotonic_ns",
-/// "settings":{...}}. Sizes are in bytes, times in nanoseconds of the monotonic clock.
+/// "time_ns":...,"settings":{...}}. Sizes are in bytes, times in nanoseconds of the monotonic
+/// clock.
 ///
 /// Entries are buffered, up to 64 KiB or 200 ms, until flush() or a DrainEntry of cause Exit; after
 /// that entry each one is written at once. A forked child writes nothing. If writing fails, a

@@ -147,8 +147,9 @@ class HeapAllocator {
 
   /// The allocated block, or the numbers of the refusal.
   using Outcome = std::variant<DeviceBlock*, OutOfMemory>;
-  /// Allocates a block of `bytes`, which must be over 0; returns OutOfMemory if the limits refuse
-  /// it. May wait for jobs. Free the block with free().
+  /// Allocates a block of `bytes`, which must be over 0; returns OutOfMemory if the limits,
+  /// MemoryOptions::outOfMemoryAt or the system refuse it. May wait for jobs. Free the block with
+  /// free().
   Outcome allocate(std::uint64_t bytes);
   /// Allocates a block for a value of a few bytes that the host passes to a job, from the pool for
   /// scalars. Fails and waits as allocate() does. The job frees the block.

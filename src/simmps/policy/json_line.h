@@ -16,12 +16,17 @@ class JsonLine {
   JsonLine(const JsonLine&) = delete;
   JsonLine& operator=(const JsonLine&) = delete;
 
+  /// Adds a member with a text. Returns this object, as the methods below do.
   JsonLine& text(std::string_view key, std::string_view value);
+  /// Adds a member with a whole number.
   JsonLine& number(std::string_view key, std::uint64_t value);
+  /// Adds a member with a real number, which must be finite.
   JsonLine& real(std::string_view key, double value);
+  /// Adds a member that is true or false.
   JsonLine& boolean(std::string_view key, bool value);
   /// Begins a nested object, up to endObject().
   JsonLine& beginObject(std::string_view key);
+  /// Ends the nested object that was begun last.
   JsonLine& endObject();
 
  private:

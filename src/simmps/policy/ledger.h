@@ -100,8 +100,8 @@ struct FaultEntry {
 
 /// Receives the simulated device's record of what happened: allocations, kernels, waits, fallbacks,
 /// events and faults. The device makes it itself, independent of any observer, so tests check the
-/// profiler against it. Called from any thread. Entries about one
-/// object are in order: the allocator's by its changes, the queue's by when jobs ran.
+/// profiler against it. Called from any thread. Entries about one object are in order: the
+/// allocator's by its changes, the queue's by when jobs ran.
 class Ledger {
  public:
   virtual ~Ledger() = default;

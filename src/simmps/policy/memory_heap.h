@@ -24,10 +24,12 @@ class MemoryHeap {
 
   std::uint64_t id() const { return id_; }
   std::byte* base() const { return base_; }
+  /// Size of the whole heap in bytes, used and free.
   std::uint64_t bytes() const { return bytes_; }
   /// True for a heap for several blocks; false if it was sized for a single one (PyTorch's
   /// is_split).
   bool split() const { return split_; }
+  /// True if no block of the heap is allocated.
   bool empty() const { return blocks_ == 0; }
   /// Size in bytes of the largest free extent: what take() can serve at most.
   std::uint64_t available() const;

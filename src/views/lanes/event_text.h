@@ -46,8 +46,9 @@ struct EventFact {
 /// "native_layer_norm". For a node of backward the short form leaves out the engine's prefix.
 [[nodiscard]] QStringList opForms(const std::string& name);
 
-/// Returns the end of a run that neither finished nor was stopped on request: the timeline marks
-/// it. nullptr for any other run.
+/// Returns the end of a run that the timeline marks: it failed, crashed, exited early, hung, broke
+/// the protocol, or ended by a signal after a stop request. nullptr for a run that finished,
+/// stopped by itself on request or ended with the host, and for a run without an end.
 [[nodiscard]] const RunEnd* endMark(const analysis::LiveStore& store);
 /// Returns the label of the mark at the end of a failed run: "crashed, signal 11", "hung", …
 [[nodiscard]] QString endMarkText(const RunEnd& end);

@@ -45,8 +45,9 @@ struct LaneFrame {
   TimeScale scale;
   double left, right;  ///< of the plot, in pixels
 
-  /// Calls f(span, x, width) for each visible span, in whole pixels; `width` is at least 1. Spans
-  /// narrower than a pixel arrive merged, so a frame costs pixels × log N.
+  /// Calls f(span, x, width) for each visible span, an analysis::VisibleSpan; `x` and `width` are
+  /// whole pixels, cut to the plot, and `width` is at least 1. Spans narrower than a pixel arrive
+  /// merged, one for each pixel column, so a frame costs pixels × log N.
   template <typename F>
   void eachVisible(const analysis::SpanIndex& spans, F&& f) const {
     spans.visible(scale.range.beginNs, scale.range.endNs, scale.nsPerPixel(),
@@ -87,7 +88,8 @@ class LaneKind {
 
   [[nodiscard]] const LaneLook& look() const { return look_; }
 
-  /// The height of a row in pixels. `small` is the layout for windows under 1400 pixels wide.
+  /// The height of a row in pixels. `small` is the layout for small windows: see
+  /// PaneStack::setSmall().
   [[nodiscard]] double height(bool small) const { return small ? look_.smallHeight : look_.height; }
   /// The name of a row in the gutter, left of the plot.
   [[nodiscard]] virtual RowLabel label(const Store&, const LaneRow&) const {

@@ -15,6 +15,8 @@ class DockTitle final : public QWidget {
   Q_OBJECT
 
  public:
+  /// Makes a title bar, a child of `dock`, whose buttons detach and close `dock`. The caller
+  /// installs it with QDockWidget::setTitleBarWidget().
   DockTitle(const QString& title, QDockWidget* dock);
 
   /// Returns the title bar of a dock. nullptr if the dock has none; its title bar must be a

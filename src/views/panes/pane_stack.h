@@ -27,7 +27,8 @@ class PaneStack final : public QWidget {
 
   /// Redraws the panes soon. Call it when the store has changed.
   void refresh();
-  /// Chooses the layout for windows under 1400 pixels wide or 820 high.
+  /// Lays the panes out for a small window (under 1400 pixels wide or 820 high), without the
+  /// throughput pane; `small` false: for a larger one.
   void setSmall(bool small);
   /// Offers the action that starts recording ops in the timeline's header, while no ops are
   /// recorded. nullptr removes it.

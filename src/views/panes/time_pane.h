@@ -16,7 +16,7 @@ struct PaneMeasures {
   int gutter = 112;
   int rightInset = 12;
   int header = 26;
-  bool small = false;  ///< the layout for windows under 1400 pixels wide
+  bool small = false;  ///< the layout for small windows: see PaneStack::setSmall()
 };
 
 /// One entry of a pane's header: a legend with the current value.
@@ -42,7 +42,9 @@ class TimePane : public QCustomPlot {
   /// Schedules a redraw within 16 ms. Call it when the store has changed; all calls until then
   /// share one redraw.
   virtual void refresh();
-  /// Sets the layout that all panes share.
+  /// Sets this pane's gutter, insets and header height, and redraws it soon. PaneStack gives all
+  /// panes the same measures, so that their time axes line up. Overrides may use another header
+  /// height.
   virtual void setMeasures(const PaneMeasures& measures);
   [[nodiscard]] const PaneMeasures& measures() const { return measures_; }
 
@@ -56,15 +58,21 @@ class TimePane : public QCustomPlot {
  protected:
   /// The range that the pane shows. The overview overrides it with the whole run.
   [[nodiscard]] virtual TimeRange shownRange() const;
-  /// Called in this order. Overrides should call the base.
+  /// Paints what is below the data: the grid and the tint of the selection. Called first.
   virtual void paintGround(QPainter& painter);
+  /// Paints what is above the data. Called second.
   virtual void paintMarks(QPainter& painter);
+  /// Paints what is above all else: cursor, header and emptyText(). Called last, and alone if only
+  /// the cursor has moved.
   virtual void paintOverlay(QPainter& painter);
 
   /// Whether knob lines and selection edges run through this pane.
   [[nodiscard]] virtual bool hasMarkLines() const { return true; }
+  /// The title in the header; empty for a pane without header.
   [[nodiscard]] virtual QString title() const { return {}; }
+  /// The legend with current values in the header. The last ones are left out if room is short.
   [[nodiscard]] virtual std::vector<Readout> readouts() const { return {}; }
+  /// The text at the right end of the header; empty for none.
   [[nodiscard]] virtual QString rightReadout() const { return {}; }
   /// The text in place of data; empty if there is data.
   [[nodiscard]] virtual QString emptyText() const { return {}; }
@@ -72,7 +80,9 @@ class TimePane : public QCustomPlot {
   [[nodiscard]] virtual QString tipAt(const QPoint& position) const;
   /// The tooltip for the gutter, beside the data.
   [[nodiscard]] virtual QString gutterTipAt(const QPoint&) const { return {}; }
+  /// The user clicked without dragging. The base clears the picked event.
   virtual void clicked(const QPoint& position);
+  /// Called before each redraw of the whole pane, to fit the value axis to the visible data.
   virtual void updateScales() {}
 
   void paintTitle(QPainter& painter, const QString& text, double top, double height) const;
@@ -85,7 +95,9 @@ class TimePane : public QCustomPlot {
   /// The index of the last step that began at or before `ns`, if any.
   [[nodiscard]] std::optional<std::size_t> stepAt(std::int64_t ns) const;
 
+  /// Schedules a redraw of the whole pane within 16 ms.
   void scheduleReplot();
+  /// Schedules a redraw of what paintOverlay() paints, within 16 ms.
   void scheduleOverlay();
 
   void wheelEvent(QWheelEvent* event) override;

@@ -18,7 +18,7 @@ struct LaneRows {
   std::vector<LaneRow> rows;
 
   /// Places the rows below each other, from the pixel `top` on, with a row for each of `ops`.
-  /// `small` is the layout for windows under 1400 pixels wide.
+  /// `small` is the layout for small windows: see PaneStack::setSmall().
   [[nodiscard]] static LaneRows from(double top, bool small, const std::vector<OpLane>& ops = {});
   /// Returns the row of a lane; for Lane::kOps the first one. Precondition: there is one.
   [[nodiscard]] const LaneRow& of(Lane lane) const;

@@ -28,8 +28,9 @@ struct DataSet {
 
 /// Loads a data set from CSV files with the header `text,label` (in either order; other columns are
 /// ignored). Without `heldOut`, a fifth of each class, drawn by `seed`, is held out for evaluation.
-/// Returns kMalformed, with file and line, for wrong columns, no rows, an empty text or label, a
-/// single class, too few rows of a class, or a held-out label without training rows; and the errors
+/// Returns kMalformed, with the file and, where one is wrong, the line, for wrong columns, a row
+/// with more or fewer fields, no rows, an empty text, an empty or very long label, a single class
+/// or over 1000, too few rows of a class, or a held-out label without training rows; and the errors
 /// of readCsv().
 [[nodiscard]] Result<DataSet> loadDataSet(const std::filesystem::path& train,
                                           const std::optional<std::filesystem::path>& heldOut,

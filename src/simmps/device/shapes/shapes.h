@@ -70,13 +70,15 @@ inline at::Tensor optionalTensorAt(const Stack& arguments, std::size_t i) {
   return arguments[i].isTensor() ? arguments[i].toTensor() : at::Tensor();
 }
 
-/// Shape function of an op with one result, which is like(argument I).
+/// Shape function of an op with one result, which is like(argument I, counted from 0). Throws
+/// c10::Error if that is no tensor.
 template <std::size_t I>
 Layouts likeArgument(const Stack& arguments) {
   return {like(tensorAt(arguments, I))};
 }
 
-/// Shape function of an op with one contiguous result of the sizes and dtype of argument I.
+/// Shape function of an op with one contiguous result of the sizes and dtype of argument I, counted
+/// from 0. Throws c10::Error if that is no tensor.
 template <std::size_t I>
 Layouts contiguousLikeArgument(const Stack& arguments) {
   return {contiguousLike(tensorAt(arguments, I))};
