@@ -11,13 +11,17 @@
 namespace highwater::session {
 namespace {
 
-std::string withNamespace(const std::string& op) {
-  return op.find("::") == std::string::npos ? "aten::" + op : op;
-}
-
 Error tooLong(const char* what, std::size_t most) {
   return usageError(std::string("the ") + what + " of an accepted fallback is too long; at most " +
                     std::to_string(most) + " bytes");
+}
+
+/// The op's name with its namespace, "aten" where it names none.
+Result<std::string> fullName(const std::string& op) {
+  if (op.empty()) return usageError("--fallback names no op; give one, for example aten::gelu");
+  std::string name = op.find("::") == std::string::npos ? "aten::" + op : op;
+  if (name.size() > wire::kMaxNameBytes) return tooLong("op", wire::kMaxNameBytes);
+  return name;
 }
 
 }  // namespace
@@ -45,21 +49,22 @@ Result<FallbackAcceptance> parseAcceptance(const std::string& text) {
 Result<FallbackAcceptance> makeAcceptance(const std::string& op, const std::string& reason) {
   auto checked = checkReason(reason);
   if (!checked) return checked.error();
+  auto name = fullName(op);
+  if (!name) return name.error();
   FallbackAcceptance acceptance;
-  acceptance.op = withNamespace(op);
+  acceptance.op = std::move(*name);
   acceptance.reason = std::move(*checked);
   acceptance.unixTimeNs = unixNs();
-  if (acceptance.op.size() > wire::kMaxNameBytes) return tooLong("op", wire::kMaxNameBytes);
   return acceptance;
 }
 
 Result<FallbackAcceptance> makeWithdrawal(const std::string& op) {
-  if (op.empty()) return usageError("--fallback names no op; give one, for example aten::gelu");
+  auto name = fullName(op);
+  if (!name) return name.error();
   FallbackAcceptance withdrawal;
-  withdrawal.op = withNamespace(op);
+  withdrawal.op = std::move(*name);
   withdrawal.accepted = false;
   withdrawal.unixTimeNs = unixNs();
-  if (withdrawal.op.size() > wire::kMaxNameBytes) return tooLong("op", wire::kMaxNameBytes);
   return withdrawal;
 }
 

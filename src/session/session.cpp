@@ -228,8 +228,11 @@ void Session::Private::requestStop() {
 }
 
 void Session::Private::send(const CommandAction& action, bool isRequested) {
-  if (unanswered.size() >= kMaxUnanswered) {
-    if (isRequested) refuse(action, "too many commands wait for their answer");
+  // What starts and ends a run is always sent: without it the worker would train for ever, or
+  // never.
+  const bool mayWait = isRequested && !std::holds_alternative<StopTraining>(action);
+  if (mayWait && unanswered.size() >= kMaxUnanswered) {
+    refuse(action, "too many commands wait for their answer");
     return;
   }
   const std::uint32_t id = nextCommandId++;

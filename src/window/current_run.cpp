@@ -37,7 +37,8 @@ Result<fs::path> newRecordingPath(const QString& workload) {
   const QString stem = folder + QLatin1Char('/') + workload + QLatin1Char('-') +
                        QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-HHmmss"));
   fs::path path((stem + QStringLiteral(".highwater")).toStdString());
-  for (int i = 2; fs::exists(path); ++i) {
+  std::error_code error;  // where it cannot tell, RecordingWriter will
+  for (int i = 2; fs::exists(path, error); ++i) {
     path = (stem + QStringLiteral("-%1.highwater").arg(i)).toStdString();
   }
   return path;

@@ -27,6 +27,9 @@ Result<std::string> readToken(const std::filesystem::path& path) {
                  "the token file " + path.string() + " can be read by others; make it mode 0600"};
   }
   std::ifstream file(path);
+  if (!file) {
+    return Error{ErrorCode::kNoPermission, "cannot read the token file " + path.string()};
+  }
   std::string token;
   if (!std::getline(file, token) || token.empty()) {
     return Error{ErrorCode::kMalformed, "the token file " + path.string() + " holds no token"};

@@ -42,6 +42,7 @@ class TestFallbackAcceptance : public QObject {
     QVERIFY(makeAcceptance(op, "rare") && makeWithdrawal(op));
     QVERIFY(codeOf(makeAcceptance(op + 'x', "rare")) == ErrorCode::kUsage);
     QVERIFY(codeOf(makeWithdrawal(op + 'x')) == ErrorCode::kUsage);
+    QVERIFY(codeOf(makeAcceptance("", "rare")) == ErrorCode::kUsage);
     QVERIFY(codeOf(makeWithdrawal("")) == ErrorCode::kUsage);
   }
 

@@ -348,6 +348,16 @@ class TestSession : public QObject {
                      "at 256"));
   }
 
+  void sendsAnyNumberOfScheduledKnobs() {
+    CountingSink sink;
+    LaunchOptions options = fakeWorker("train", 10);
+    // More than the commands that may wait for their answer when a user sends them.
+    for (std::uint32_t i = 0; i < 300; ++i) options.scheduledKnobs.push_back({48, {}, {}, 1});
+    auto session = runToEnd(options, sink);
+    QVERIFY(session);
+    QVERIFY(session->end()->reason == Reason::kFinished);
+  }
+
   void killsAWorkerThatDoesNotStop() {
     CountingSink sink;
     Session session(fakeWorker("deaf"));

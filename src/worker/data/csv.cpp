@@ -127,6 +127,9 @@ Result<std::vector<CsvRow>> readCsv(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
+    if (error == std::errc::permission_denied) {
+      return Error{ErrorCode::kNoPermission, name + " cannot be read: " + error.message()};
+    }
     return Error{ErrorCode::kNotFound, name + " does not exist"};
   }
   if (!std::filesystem::is_regular_file(status)) {
