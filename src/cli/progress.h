@@ -27,7 +27,7 @@ struct Progress {
 
 /// The progress as one line for a terminal: "[####....] 30/60  loss 0.812  21.3 ms/step  driver
 /// 564.0 MiB  0:03", shorter than `columns`. If there is not enough room, the bar shrinks first,
-/// then fields are left out from the right.
+/// then fields are left out from the right. No bar if `planned` is 0.
 [[nodiscard]] std::string progressBar(const Progress& progress, int columns, bool color);
 /// The progress as text without a bar, of any length: "30/60  loss 0.812  21.3 ms/step ...".
 [[nodiscard]] std::string progressText(const Progress& progress);

@@ -12,7 +12,10 @@ class StopSignals final : public QObject {
   Q_OBJECT
 
  public:
+  /// Installs the handlers. Without a free file descriptor it installs none, and the signals end
+  /// the process as usual.
   explicit StopSignals(QObject* parent = nullptr);
+  /// Sets the signals to the system's default, not to earlier handlers.
   ~StopSignals() override;
 
  signals:

@@ -68,7 +68,8 @@ class Session final : public QObject {
   void addSink(MessageSink* sink);
 
   /// Starts the worker, or begins to talk to an attached one. The state becomes kStarting. If that
-  /// fails, the run ends and ended() follows.
+  /// fails, the run ends and ended() follows later, from the event loop. Does nothing after the
+  /// first call.
   void start();
   /// Sends a command to the worker; commandAnswered() tells later whether it was accepted. A
   /// command that the state does not permit, that cannot be sent, or that follows too many

@@ -88,8 +88,10 @@ class Statement {
 class Database {
  public:
   /// Opens a SQLite file. `flags` are those of sqlite3_open_v2(). `uriParameter` is a parameter of
-  /// https://www.sqlite.org/uri.html, such as "immutable=1", or null. Fails with the errors of
-  /// databaseError().
+  /// https://www.sqlite.org/uri.html, such as "immutable=1", or null. Fails with kFailed if the
+  /// file cannot be opened (it is missing, or permission is), or with another error of
+  /// databaseError(). Does not check the content: for a file that is no database, the first
+  /// statement fails.
   [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, int flags,
                                              const char* uriParameter = nullptr);
 

@@ -61,7 +61,7 @@ class RunControl {
   /// checkKnobs() refuses the change, or where its step is past the last one.
   [[nodiscard]] Result<void> schedule(const SetKnobs& change);
   /// Returns the knobs (training settings such as the batch size) of the latest step that has
-  /// begun. Any thread.
+  /// begun; before the first step, those of the constructor. Any thread.
   [[nodiscard]] Knobs knobs() const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "wire/limits.h"
+
 namespace highwater::probe {
 namespace {
 
@@ -11,6 +13,7 @@ constexpr std::size_t kGoldenRatio = 0x9E3779B97F4A7C15u;
 
 ModuleId ModuleStack::find(ModuleTable& table, std::string_view name) {
   const ModuleId parent = current();
+  name = name.substr(0, wire::kMaxNameBytes);  // as the table keeps it
   if (slots_.empty()) slots_.resize(kSlots);
   std::size_t slot = (std::hash<std::string_view>{}(name) ^ (parent * kGoldenRatio)) % kSlots;
   while (slots_[slot].id != kNoId) {

@@ -11,7 +11,7 @@
 namespace highwater::probe {
 
 /// One thread's stack of modules, innermost last; used by that thread only. Entering a module again
-/// costs neither a lock nor an allocation.
+/// costs neither a lock nor an allocation, for the first 3072 modules that the thread enters.
 class ModuleStack {
  public:
   /// The number of nested modules that the stack tells apart.

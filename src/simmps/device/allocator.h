@@ -37,6 +37,7 @@ class Allocator final : public AllocatorBase {
   bool initialized() override {
     return true;
   }
+  /// Releases the cached memory of all pools, whatever `pool` is. Waits for the device.
   void emptyCache(c10::MempoolId_t pool = {0, 0}) override;
   void recordStream(const c10::DataPtr&, c10::Stream) override {}  // there is one stream
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override;

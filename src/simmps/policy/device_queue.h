@@ -113,11 +113,12 @@ class DeviceQueue {
   /// the failure, as drain() does, if it was before that recording.
   std::optional<JobFailure> drainUntil(const DeviceEvent& event);
 
-  /// Number of jobs and recordings submitted and not finished.
+  /// Number of jobs and events (calls of record()) that are in the queue or run now.
   std::uint64_t pending() const;
-  /// Number of jobs and recordings submitted since the start.
+  /// Number of jobs and events (calls of record()) submitted since the start.
   std::uint64_t submitted() const { return submitted_.load(); }
-  /// Jobs and recordings finished since the start; they finish in the order of submission.
+  /// Number of jobs and events (calls of record()) finished since the start; they finish in the
+  /// order of submission.
   std::uint64_t finished() const { return finished_.load(); }
   /// True in a child that was forked while jobs were pending; those never run in it.
   bool lostJobs() const { return lostJobs_; }

@@ -151,8 +151,9 @@ class HeapAllocator {
   /// MemoryOptions::outOfMemoryAt or the system refuse it. May wait for jobs. Free the block with
   /// free().
   Outcome allocate(std::uint64_t bytes);
-  /// Allocates a block for a value of a few bytes that the host passes to a job, from the pool for
-  /// scalars. Fails and waits as allocate() does. The job frees the block.
+  /// Allocates a block from the pool for scalars, for a value of a few bytes that the host passes
+  /// to a job. As allocate() does, returns OutOfMemory if the request is refused, and may wait for
+  /// jobs. The caller's job must free() the block when it no longer needs it.
   Outcome allocateScalar(std::uint64_t bytes);
   /// Puts a block into the cache for reuse; does not return its memory to the system. Any thread,
   /// jobs included.

@@ -35,8 +35,8 @@ struct OtherMemory {
 
 /// Parses the memory use of other applications: a constant ("2GiB"), a script over time
 /// ("0s:2GiB,30s:10GiB") or a file ("file:PATH"), which is read here too. Returns an error text
-/// if the syntax is wrong, or if the file cannot be read or holds no size; the text names
-/// `variable` and says what is allowed.
+/// if the syntax is wrong, a size is over kMostBytes, a script's times do not ascend, or the file
+/// cannot be read or holds no size; the text names `variable` and says what is allowed.
 [[nodiscard]] std::variant<OtherMemory, std::string> parseOtherMemory(std::string_view variable,
                                                                       const std::string& text);
 

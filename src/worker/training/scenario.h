@@ -30,7 +30,9 @@ class ScenarioProgram {
   explicit ScenarioProgram(const Material& material) : material_(material) {}
   virtual ~ScenarioProgram() = default;
 
-  /// Prepares the model. Called before the first step, with the model on its device.
+  /// Changes the model for the scenario, such as an option of one of its layers. Called once,
+  /// before the first step, with the model on its device. The optimizer has the parameters already:
+  /// do not replace any. Does nothing here.
   virtual void prepare(torch::nn::Module& /*model*/) {}
   /// Returns the sequence length of the next batch, in tokens: 1 to `planned`.
   virtual std::uint32_t sequenceLength(std::uint32_t planned) { return planned; }
