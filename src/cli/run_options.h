@@ -31,8 +31,8 @@ struct RunTexts {
 /// Adds the options of a run to `app`; parsing fills `texts`.
 void addRunOptions(CLI::App& app, RunTexts& texts);
 
-/// Checks and converts the options. Fails with kUsage; the message names the option and what it
-/// allows.
+/// Converts the options and checks them, except workload, data and dtype, which the worker checks.
+/// Fails with kUsage; the message names the option and what it allows.
 [[nodiscard]] Result<session::LaunchOptions> readRunOptions(const RunTexts& texts);
 
 }  // namespace highwater::cli

@@ -35,13 +35,13 @@ inline constexpr double kNsPerS = 1e9;
 [[nodiscard]] std::string formatBytes(std::uint64_t bytes);
 
 /// Rounds a computed size down to whole bytes, for formatBytes(). A negative size or NaN counts as
-/// 0.
+/// 0. Precondition: less than 2^64.
 [[nodiscard]] constexpr std::uint64_t wholeBytes(double bytes) {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
-/// Formats a duration in nanoseconds with three significant digits, in milliseconds or seconds:
-/// "0.42 ms", "12.3 ms", "201 ms", "2.40 s".
+/// Formats a duration in nanoseconds: below a second in milliseconds, with two decimals below 10 ms
+/// and one below 100 ms ("0.42 ms", "12.3 ms", "201 ms"), else in seconds with two ("12.40 s").
 [[nodiscard]] std::string formatDuration(std::int64_t ns);
 
 /// Formats a duration in milliseconds as formatDuration() does: "12.3 ms", "2.40 s".

@@ -15,8 +15,8 @@ namespace highwater::wire {
 /// storage is aligned as the structs in a frame need it.
 using FrameBytes = std::vector<std::uint8_t>;
 
-/// Encodes one message as a frame. Cuts each text to kMaxTextBytes. Cannot fail. Precondition: an
-/// EventBatch fits into kMaxFrameBytes.
+/// Encodes one message as a frame. Cuts each text to kMaxTextBytes. Cannot fail. Precondition: the
+/// frame fits into kMaxFrameBytes; its reader refuses a larger one.
 [[nodiscard]] FrameBytes encode(const Message& message);
 
 /// Decodes one whole frame. Fails with kMalformed if the frame is not well-formed. The spans of a

@@ -28,7 +28,8 @@ namespace highwater::probe {
 #endif
 }
 
-/// Keeps the processor from moving memory accesses and readTicks() past this call (a fence).
+/// Keeps the processor from moving loads and readTicks() past this call (a fence). On x86 other
+/// threads may still see an earlier store late, unless that store is seq_cst.
 inline void orderTicks() noexcept {
 #if defined(__x86_64__)
   _mm_lfence();

@@ -38,7 +38,8 @@ inline void synchronizeMps() {
 /// that a busy machine can make fail but cannot make pass.
 [[nodiscard]] CheckResult bestOf(const std::function<CheckResult()>& check);
 
-/// Work that keeps the MPS device's queue busy for about a given time: matrix products.
+/// Work that keeps the MPS device's queue busy for about a given time: matrix products, at
+/// most 3000.
 class QueueLoad {
  public:
   /// Measures how many matrix products take `targetMs` milliseconds. Leaves the queue empty.
