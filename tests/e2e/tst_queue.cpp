@@ -32,6 +32,9 @@ namespace {
 constexpr int kRunTimeoutMs = 120'000;
 constexpr std::uint32_t kWarmUpSteps = 5;  ///< with first-time work of libtorch, on both sides
 constexpr double kTolerance = 0.02;
+/// Of a wait: the probe times the op that waits, the ledger only the wait in it. On a busy machine
+/// the thread may lose its core in between. The same as for single waits (wait_accounts.cpp).
+constexpr double kToleranceOfWaitMs = 0.05;
 
 struct Kernel {
   std::int64_t enqueuedNs, startNs, endNs;
@@ -64,12 +67,18 @@ struct Ledger {
     return ledger;
   }
 
-  [[nodiscard]] double waitMs(std::int64_t beginNs, std::int64_t endNs) const {
-    std::int64_t ns = 0;
+  struct Waits {
+    int count = 0;
+    double ms = 0;
+  };
+  [[nodiscard]] Waits waits(std::int64_t beginNs, std::int64_t endNs) const {
+    Waits waits;
     for (const Drain& drain : drains) {
-      if (drain.beginNs >= beginNs && drain.beginNs < endNs) ns += drain.endNs - drain.beginNs;
+      if (drain.beginNs < beginNs || drain.beginNs >= endNs) continue;
+      ++waits.count;
+      waits.ms += static_cast<double>(drain.endNs - drain.beginNs) / 1e6;
     }
-    return static_cast<double>(ns) / 1e6;
+    return waits;
   }
   /// `movedNs`: when the host had done with moving the batch. Fallbacks copy to the device later.
   [[nodiscard]] double deviceSpanMs(std::int64_t beginNs, std::int64_t movedNs,
@@ -101,20 +110,24 @@ std::int64_t movedNs(const analysis::LiveStore& store, std::uint32_t step) {
 /// One number of all steps, by the probe and by the ledger.
 struct Comparison {
   double probe = 0, ledger = 0;
-  int steps = 0, close = 0;
+  int steps = 0, close = 0, waits = 0;
 
-  void add(double byProbe, double byLedger) {
+  void add(double byProbe, double byLedger, int waitsInIt) {
+    waits += waitsInIt;
     probe += byProbe;
     ledger += byLedger;
     ++steps;
     if (std::fabs(byProbe / byLedger - 1) <= kTolerance) ++close;
   }
   [[nodiscard]] double error() const { return probe / ledger - 1; }
+  [[nodiscard]] bool agrees() const {
+    return std::fabs(probe - ledger) <= std::max(kTolerance * ledger, kToleranceOfWaitMs * waits);
+  }
   [[nodiscard]] QByteArray text(const char* what) const {
     return QByteArray(what) + ": probe " + QByteArray::number(probe) + " ms, ledger " +
            QByteArray::number(ledger) + " ms, " + QByteArray::number(100 * error(), 'f', 2) +
            " %; " + QByteArray::number(close) + " of " + QByteArray::number(steps) +
-           " steps within 2 %";
+           " steps within 2 %; " + QByteArray::number(waits) + " waits";
   }
 };
 
@@ -159,12 +172,12 @@ void TestQueue::agreesWithTheLedger() {
     const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
     const QJsonObject step = steps[i].toObject();
     QVERIFY2(step["device_span_ms"].isDouble(), qPrintable(QString::number(i + 1)));
-    const double waitMs = ledger.waitMs(beginNs, endNs);
-    wait.add(step["wait_ms"].toDouble(), waitMs);
+    const Ledger::Waits waits = ledger.waits(beginNs, endNs);
+    wait.add(step["wait_ms"].toDouble(), waits.ms, waits.count);
     enqueue.add(step["enqueue_ms"].toDouble(),
-                static_cast<double>(record.duration_ns()) / 1e6 - waitMs);
+                static_cast<double>(record.duration_ns()) / 1e6 - waits.ms, waits.count);
     span.add(step["device_span_ms"].toDouble(),
-             ledger.deviceSpanMs(beginNs, movedNs(store, record.step()), endNs));
+             ledger.deviceSpanMs(beginNs, movedNs(store, record.step()), endNs), 0);
   }
   for (const Drain& drain : ledger.drains) {
     if (drain.cause == "event") eventWaitsMs += double(drain.endNs - drain.beginNs) / 1e6;
@@ -172,7 +185,7 @@ void TestQueue::agreesWithTheLedger() {
   for (const auto& [what, numbers] :
        {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
     qInfo("%s", numbers.text(what).constData());
-    QVERIFY2(std::fabs(numbers.error()) <= kTolerance, numbers.text(what).constData());
+    QVERIFY2(numbers.agrees(), numbers.text(what).constData());
   }
   QVERIFY2(wait.close >= wait.steps * 9 / 10, wait.text("wait").constData());
   QVERIFY2(span.close >= span.steps * 9 / 10, span.text("device span").constData());
