@@ -13,7 +13,7 @@
 #include "core/sim_knobs.h"
 #include "worker/checks/dry_check.h"
 #include "worker/checks/json_line.h"
-#include "worker/checks/op_table.h"
+#include "worker/checks/op_names.h"
 #include "worker/checks/self_test.h"
 #include "worker/connection.h"
 #include "worker/device.h"

@@ -1,6 +1,7 @@
 // Every scenario of resources/scenarios with the real worker on the simulated device. The report's
 // first finding is the scenario's problem, and the probe's waits and fallbacks equal those in the
 // device's ledger.
+#include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -55,6 +56,8 @@ class TestScenarioFindings : public QObject {
     }
   }
   void namesItsProblemFirst();
+  void levelsFindTheSame_data();
+  void levelsFindTheSame();
   void waitsAreTheLedgers();
   void phasesMakeUpTheSteps();
   void refusesAnUnknownScenario();
@@ -108,6 +111,41 @@ void TestScenarioFindings::namesItsProblemFirst() {
   QVERIFY2(difference.isEmpty(), (difference + both).constData());
   const std::vector<double> outside = sharesOutsideOfPhases(store);
   outsideOfPhases_.insert(outsideOfPhases_.end(), outside.begin(), outside.end());
+}
+
+void TestScenarioFindings::levelsFindTheSame_data() {
+  QTest::addColumn<QString>("scenario");
+  for (const Scenario& each : scenarios()) {
+    QTest::newRow(each.name) << QString::fromUtf8(each.name);
+  }
+}
+
+/// The waits and fallbacks that only the watched ops tell (level monitor, recorded above), against
+/// those found among all ops, and these against the ledger.
+void TestScenarioFindings::levelsFindTheSame() {
+  QFETCH(QString, scenario);
+  const QString monitored = folder_.filePath(scenario + ".highwater");
+  if (!QFile::exists(monitored)) QSKIP("the scenario has not run");
+  const QString kept = folder_.filePath(scenario + "-monitor.highwater");
+  QVERIFY(QFile::rename(monitored, kept));
+  const QString file = record(scenario, {"--level", "ops"});
+  QVERIFY(!file.isEmpty());
+  analysis::LiveStore monitor, ops;
+  QVERIFY(session::loadRecording(kept.toStdString(), monitor));
+  QVERIFY(session::loadRecording(file.toStdString(), ops));
+  const std::vector<QByteArray> expected = test::eventLines(ops);
+  const std::vector<QByteArray> found = test::eventLines(monitor);
+  QVERIFY(!expected.empty());
+  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    QCOMPARE(found[i], expected[i]);
+  }
+  QCOMPARE(found.size(), expected.size());
+  const test::Account probe = test::byProbe(ops);
+  const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), ops);
+  test::WaitComparison waits;
+  const QByteArray difference = waits.add(scenario, probe, ledger);
+  QVERIFY2(difference.isEmpty(),
+           (difference + "\nprobe  " + text(probe) + "\nledger " + text(ledger)).constData());
 }
 
 void TestScenarioFindings::waitsAreTheLedgers() {

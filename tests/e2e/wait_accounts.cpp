@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
-#include <utility>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 #include "core/names.h"
 
@@ -102,13 +103,9 @@ QByteArray textOf(const QString& kind, const Waits& waits) {
 
 Account byProbe(const analysis::LiveStore& store) {
   Account account;
-  std::set<std::pair<ThreadId, NameId>> seen;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     account.ofFallbacks.push_back({{each.begin_ns(), each.begin_ns() + each.duration_ns()},
-                                   static_cast<double>(each.wait_ns()) / 1e6,
-                                   0,
-                                   {},
-                                   seen.emplace(each.thread(), each.op()).second});
+                                   static_cast<double>(each.wait_ns()) / 1e6});
     ++account.fallbacks[QString::fromStdString(store.name(each.op()))];
   }
   for (const events::SyncPoint& each : store.syncPoints()) {
@@ -136,14 +133,35 @@ Account byLedger(const QString& file, const analysis::LiveStore& store) {
     if (holder == account.ofFallbacks.end()) {
       account.waits[kindOf(drain.cause)].push_back({drain.wait, drain.call.ms(), drain.wait.ms()});
     } else {
-      if (holder->heldMs == 0) holder->calls = drain.call;
-      holder->calls.endNs = std::max(holder->calls.endNs, drain.call.endNs);
       holder->heldMs += drain.call.ms();
       holder->waitMs += drain.wait.ms();
     }
   }
   sort(account);
   return account;
+}
+
+std::vector<QByteArray> eventLines(const analysis::LiveStore& store) {
+  std::vector<std::tuple<std::string, std::int64_t, QByteArray>> found;
+  const auto add = [&](const auto& event, std::string_view kind) {
+    const std::string thread = store.threadName(event.thread());
+    QByteArray line = QByteArray::fromStdString(thread) + " step " +
+                      QByteArray::number(event.step()) + " " +
+                      QByteArray::fromStdString(std::string(phaseName(event.phase()))) + ": " +
+                      QByteArray(kind.data(), qsizetype(kind.size())) + " " +
+                      QByteArray::fromStdString(store.name(event.op())) + " in \"" +
+                      QByteArray::fromStdString(store.modulePath(event.module_id())) + "\" at " +
+                      QByteArray::fromStdString(store.callStack(event.call_site()));
+    found.emplace_back(thread, event.begin_ns(), line.replace('\n', " < "));
+  };
+  for (const auto& each : store.fallbacks()) add(each, "fallback");
+  for (const auto& each : store.syncPoints()) {
+    add(each, std::string(syncKindKey(each.kind())) + (each.deliberate() ? " (planned)" : ""));
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<QByteArray> lines;
+  for (const auto& [thread, beginNs, line] : found) lines.push_back(line);
+  return lines;
 }
 
 QByteArray text(const Account& account) {
@@ -167,8 +185,7 @@ QByteArray WaitComparison::addKind(const QString& run, const QString& kind, cons
   for (std::size_t i = 0; i < probe.size(); ++i) {
     const Wait& seen = probe[i];
     const Wait& own = ledger[i];
-    const Span& expected = seen.beginsWithCopies ? own.calls : own.span;
-    if (!seen.span.holds(expected, kClockSlackNs))
+    if (!seen.span.holds(own.span, kClockSlackNs))
       return kind.toUtf8() + ": a wait outside of the probe's op";
     ++count_;
     ++totals.count;

@@ -28,11 +28,6 @@ struct Wait {
   Span span;          ///< the probe's op; the ledger's wait; a fallback: the whole fallback
   double heldMs = 0;  ///< compared between the two: length of the op, or of the call
   double waitMs = 0;  ///< ledger only: the part of heldMs that was spent waiting
-  Span calls = {};    ///< ledger's fallbacks only: from the first call into the device to the last
-  /// Probe's fallbacks only: the first one of this op on its thread. The probe does not know yet
-  /// that the op falls back, so its span begins with the copies to the CPU
-  /// (probe/observer/op_stack).
-  bool beginsWithCopies = false;
 };
 using Waits = std::vector<Wait>;  ///< ordered by begin
 
@@ -46,6 +41,11 @@ struct Account {
 /// Empty if the file cannot be read. Waits for events are left out: the probe itself asks for the
 /// time between two that have passed (tst_queue checks that it waits for none).
 [[nodiscard]] Account byLedger(const QString& file, const analysis::LiveStore& store);
+
+/// What the probe found in a run, a line for each wait and fallback with all that describes it but
+/// its times: thread, step, phase, kind, op, module and call stack. In order of time on each
+/// thread.
+[[nodiscard]] std::vector<QByteArray> eventLines(const analysis::LiveStore& store);
 
 /// A text for messages: each kind with count and ms.
 [[nodiscard]] QByteArray text(const Account& account);

@@ -21,7 +21,7 @@ class FakeCounters : public CounterSource {
 /// Records one step as the worker and its observer do: phases, samples, ops, waits, a fallback.
 void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::uint32_t step) {
   const auto op = [&ops](const char* name, OpWait wait = {}) {
-    ops.begin(ops.name(name), wait);
+    ops.begin(ops.name(name), OpLayer::kDispatch, wait, true);
     ops.end();
   };
   recorder.setStep(step);
@@ -30,7 +30,7 @@ void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::
     op("aten::mm");
     op("aten::_local_scalar_dense", {events::SyncKind::ScalarRead, 4});
   }
-  ops.begin(ops.name("aten::linalg_svd"), {});
+  ops.begin(ops.name("aten::linalg_svd"), OpLayer::kDispatch, {}, true);
   op("aten::_to_cpu", {events::SyncKind::Fallback, 96});
   ops.end();
   recorder.record([step](std::int64_t nowNs) {

@@ -1,6 +1,9 @@
 #include <QTest>
+#include <map>
+#include <random>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/definition_table.h"
@@ -43,11 +46,20 @@ class Words {
 constexpr OpWait kScalar{events::SyncKind::ScalarRead, 4};
 constexpr std::uint64_t kForwardThread = 7;
 
-OpLink forwardOp(std::int64_t sequence) {
-  return {false, kForwardThread, sequence};
-}
-OpLink node(std::int64_t sequence) {
-  return {true, kForwardThread, sequence};
+/// What autograd says of the thread of the test.
+struct FakeAutograd {
+  std::int64_t nextSequence = 0;
+  RunningNode running;
+};
+FakeAutograd fake;
+
+/// Access to `fake`, which begins anew.
+Autograd fakeAutograd() {
+  fake = {};
+  return {[]() noexcept {
+            return AutogradPlace{kForwardThread, fake.nextSequence, fake.running.node};
+          },
+          []() noexcept { return fake.running; }};
 }
 
 }  // namespace
@@ -61,8 +73,9 @@ class TestModules : public QObject {
   void keepsDepthBounded();
   void doesNothingWithoutARecorder();
   void findsTheModuleOfANode();
-  void forgetsOldSequenceNumbers();
+  void findsWhatAMapFinds();
   void namesTheModuleOfWaitsInForwardAndBackward();
+  void recordsTheModulesOfNodes();
 };
 
 void TestModules::internsByParentAndName() {
@@ -110,7 +123,7 @@ void TestModules::scopesNestAndEnd() {
 void TestModules::keepsDepthBounded() {
   ModuleTable table;
   ModuleStack stack;
-  for (int i = 0; i < 200; ++i) stack.enter(table, "deeper");
+  for (int i = 0; i < 200; ++i) stack.enter(table, stack.current(), "deeper", nullptr);
   const ModuleId deepest = stack.current();
   QVERIFY(deepest != kNoId);
   for (std::uint32_t i = 200; i > ModuleStack::kMaxDepth; --i) {
@@ -139,57 +152,120 @@ void TestModules::doesNothingWithoutARecorder() {
 void TestModules::findsTheModuleOfANode() {
   SequenceModules sequences;
   QCOMPARE(sequences.find(kForwardThread, 0), kNoId);
-  sequences.ring(kForwardThread)->note(0, 5);
-  sequences.ring(kForwardThread)->note(1, 6);
-  sequences.ring(kForwardThread)->note(1, 8);
-  sequences.ring(kForwardThread + 64)->note(0, 9);  // occupies the same slot
-  QCOMPARE(sequences.find(kForwardThread, 0), ModuleId{5});
-  QCOMPARE(sequences.find(kForwardThread, 1), ModuleId{8});
-  QCOMPARE(sequences.find(kForwardThread, 2), kNoId);
-  QCOMPARE(sequences.find(kForwardThread, -1), kNoId);
+  auto* borders = sequences.borders(kForwardThread);
+  borders->note(10, 5);
+  borders->note(12, 5);  // no border
+  borders->note(15, 6);
+  borders->note(15, 8);  // the module before created no node
+  borders->note(20, kNoId);
+  sequences.borders(kForwardThread + 64)->note(0, 9);  // occupies the same slot
+  for (const auto& [sequence, module] :
+       std::vector<std::pair<std::int64_t, ModuleId>>{{-1, kNoId},
+                                                      {9, kNoId},
+                                                      {10, 5},
+                                                      {14, 5},
+                                                      {15, 8},
+                                                      {19, 8},
+                                                      {20, kNoId},
+                                                      {1000, kNoId}}) {
+    QCOMPARE(sequences.find(kForwardThread, sequence), module);
+  }
   QCOMPARE(sequences.find(kForwardThread + 64, 0), ModuleId{9});
   QCOMPARE(sequences.find(0, 0), kNoId);
-  QVERIFY(!sequences.ring(0));
-  for (std::uint64_t thread = 1000; thread < 1062; ++thread) QVERIFY(sequences.ring(thread));
-  QVERIFY(!sequences.ring(2000));
+  QVERIFY(!sequences.borders(0));
+  for (std::uint64_t thread = 1000; thread < 1062; ++thread) QVERIFY(sequences.borders(thread));
+  QVERIFY(!sequences.borders(2000));
   QCOMPARE(sequences.find(2000, 0), kNoId);
 }
 
-void TestModules::forgetsOldSequenceNumbers() {
+/// Against a map of all borders, for random passes through modules.
+void TestModules::findsWhatAMapFinds() {
+  constexpr auto kSize = static_cast<std::int64_t>(SequenceModules::Borders::kSize);
+  std::mt19937 random(1);
   SequenceModules sequences;
-  auto* ring = sequences.ring(kForwardThread);
-  const auto size = static_cast<std::int64_t>(SequenceModules::Ring::kSize);
-  for (std::int64_t i = 0; i <= size; ++i) ring->note(i, static_cast<ModuleId>(2 + i % 100));
-  QCOMPARE(ring->find(0), kNoId);
-  QCOMPARE(ring->find(1), ModuleId{3});
-  QCOMPARE(ring->find(size), static_cast<ModuleId>(2 + size % 100));
+  auto* borders = sequences.borders(kForwardThread);
+  std::map<std::int64_t, ModuleId> all{{0, 1}};
+  borders->note(0, 1);
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < 2 * kSize; ++i) {
+    next += random() % 3;
+    const auto module = static_cast<ModuleId>(2 + random() % 5);
+    borders->note(next, module);
+    all[next] = module;
+  }
+  // Where every border is kept. At least half of those noted lie at a number of their own.
+  const std::int64_t keptFrom = next - kSize / 4;
+  int known = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::int64_t sequence = static_cast<std::int64_t>(random() % static_cast<unsigned>(next));
+    const ModuleId expected = std::prev(all.upper_bound(sequence))->second;
+    const ModuleId found = borders->find(sequence);
+    QVERIFY(found == expected || (found == kNoId && sequence < keptFrom));
+    known += found != kNoId ? 1 : 0;
+  }
+  QVERIFY(known > 0);
 }
 
 void TestModules::namesTheModuleOfWaitsInForwardAndBackward() {
   Recorder recorder(RunClock::startingNow());
+  recorder.setAutograd(fakeAutograd());
   OpStack ops(recorder, recorder.lane());
   Words words(recorder);
-  const auto op = [&ops](const char* name, OpWait wait, OpLink link) {
-    ops.begin(ops.name(name), wait, link);
-    ops.end();
-  };
-  {
-    const ModuleScope head(&recorder, "head");
-    op("aten::addmm", {}, forwardOp(3));
-    op("aten::_local_scalar_dense", kScalar, forwardOp(4));
-    QCOMPARE(words.pathOfSync(), std::string("head"));
-  }
-  op("aten::sum", {}, forwardOp(4));  // uses the number that the read had only seen
-  const auto waitInNode = [&](std::int64_t sequence) {
-    ops.begin(ops.name("Node"), {}, node(sequence));
-    op("aten::_local_scalar_dense", kScalar, {});
+  const auto pathOfWait = [&] {
+    ops.begin(ops.name("aten::_local_scalar_dense"), OpLayer::kDispatch, kScalar, false);
     ops.end();
     return words.pathOfSync();
   };
-  QCOMPARE(waitInNode(3), std::string("head"));
-  QCOMPARE(waitInNode(4), std::string());
-  QCOMPARE(waitInNode(-1), std::string());  // AccumulateGrad
+  {
+    const ModuleScope head(&recorder, "head");
+    fake.nextSequence = 4;  // ops that created the nodes 0 to 3
+    QCOMPARE(pathOfWait(), std::string("head"));
+  }
+  fake.nextSequence = 6;
+  int nodes[2];
+  fake.running = {&nodes[0], kForwardThread, 3};
+  QCOMPARE(pathOfWait(), std::string("head"));
+  {
+    const ModuleScope again(&recorder, "recomputed");  // as a checkpoint does in its node
+    QCOMPARE(pathOfWait(), std::string("head.recomputed"));
+    fake.running = {&nodes[1], kForwardThread, 3};  // a backward inside it
+    QCOMPARE(pathOfWait(), std::string("head"));
+    fake.running = {&nodes[0], kForwardThread, 3};
+  }
+  QCOMPARE(pathOfWait(), std::string("head"));
+  fake.running = {&nodes[0], kForwardThread, 4};
+  QCOMPARE(pathOfWait(), std::string());
+  fake.running = {&nodes[0], kForwardThread, -1};  // AccumulateGrad
+  QCOMPARE(pathOfWait(), std::string());
   QCOMPARE(recorder.lane().modules().current(), kNoId);
+}
+
+void TestModules::recordsTheModulesOfNodes() {
+  Recorder recorder(RunClock::startingNow());
+  recorder.setAutograd(fakeAutograd());
+  OpStack ops(recorder, recorder.lane());
+  Words words(recorder);
+  {
+    const ModuleScope head(&recorder, "head");
+    fake.nextSequence = 2;
+  }
+  int node = 0;
+  fake.running = {&node, kForwardThread, 1};
+  ops.beginRecorded(ops.name("Node"), {}, /*isBackwardNode=*/true, {});
+  QCOMPARE(words.path(recorder.lane().modules().current()), std::string("head"));
+  ops.beginOrdinary(ops.name("aten::mm"), {});
+  ops.end(0);
+  ops.end(0);
+  QCOMPARE(recorder.lane().modules().current(), kNoId);
+  std::vector<std::string> paths;
+  recorder.lane().drain([&](const EventRecord& record) {
+    record.visit([&](const auto& event) {
+      if constexpr (std::is_same_v<decltype(event), const events::OpSpan&>) {
+        paths.push_back(words.path(event.module_id()));
+      }
+    });
+  });
+  QCOMPARE(paths, (std::vector<std::string>{"head", "head"}));
 }
 
 QTEST_GUILESS_MAIN(TestModules)

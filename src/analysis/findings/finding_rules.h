@@ -41,8 +41,8 @@ void findHostBound(const CheckedSteps& steps, Findings& findings);
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.
 void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if driver memory reached kNearLimitShare of its limit: the recommended maximum, or
-/// the high watermark if that is lower. Adds none if the limit is unknown.
+/// Adds a finding if driver memory reached kNearLimitShare of its limit: the recommended maximum,
+/// or the high watermark if that is lower. Adds none if the limit is unknown.
 void findNearLimit(const CheckedSteps& steps, Findings& findings);
 
 /// Writes a cost in milliseconds as text: "52.1 ms a step".

@@ -145,25 +145,28 @@ void CallSites::noticeUnloads() {
 }
 
 std::vector<const void*> CallSites::usersFrames(std::span<const void* const> stack,
-                                                const void* from) {
+                                                const void* from, From kind) {
+  auto at = stack.begin();
+  if (from && kind == From::kUser) at = std::find(at, stack.end(), from);
+  // The outermost one: ops that the kernel's op calls may have the same kernel.
+  if (from && kind == From::kKernel) {
+    at = std::find(stack.rbegin(), stack.rend(), from).base();
+    if (at == stack.begin()) return {};
+  }
+  if (!from || kind == From::kKernel) {  // the probe's own frames come first
+    at = std::find_if(at, stack.end(),
+                      [this](const void* each) { return ownerOf(each) == Owner::kTorch; });
+  }
   std::vector<const void*> frames;
-  bool inside = true;  // true in the probe's own frames
-  for (const void* address : stack) {
-    const Owner owner = ownerOf(address);
-    if (inside) {
-      inside = from ? address != from : owner != Owner::kTorch;
-      if (inside || !from) continue;
-    }
-    if (owner != Owner::kUser) continue;
-    frames.push_back(address);
-    if (frames.size() == kLookedAt) break;
+  for (; at != stack.end() && frames.size() < kLookedAt; ++at) {
+    if (ownerOf(*at) == Owner::kUser) frames.push_back(*at);
   }
   return frames;
 }
 
-CallSiteId CallSites::intern(std::span<const void* const> stack, const void* from) {
+CallSiteId CallSites::intern(std::span<const void* const> stack, const void* from, From kind) {
   const std::lock_guard lock(mutex_);
-  std::vector<const void*> frames = usersFrames(stack, from);
+  std::vector<const void*> frames = usersFrames(stack, from, kind);
   if (frames.empty()) return kNoId;
   const auto known = ids_.find(frames);
   if (known != ids_.end()) return known->second;
@@ -248,19 +251,19 @@ void CallSites::define(Definitions& out, const Pending& pending) {
   out.callSites.push_back({pending.id, parent, place.function, place.file, place.line});
 }
 
-CallSiteId CallSiteCache::here(const void* from) {
+CallSiteId CallSiteCache::here(const void* from, From kind) {
   if (const std::uint64_t now = sites_.generation(); now != generation_) {
     ids_.forget();
     generation_ = now;
   }
   const Stack stack(kUsualFrames);
   const CallSiteId id = ids_.find(stack.hash(), [&] {
-    const CallSiteId found = sites_.intern(stack.frames(), from);
+    const CallSiteId found = sites_.intern(stack.frames(), from, kind);
     return found == kNoId && stack.isCut() ? kLookFurther : found;
   });
   if (id != kLookFurther) return id;
   const Stack whole(kMaxFrames);
-  return ids_.find(whole.hash(), [&] { return sites_.intern(whole.frames(), from); });
+  return ids_.find(whole.hash(), [&] { return sites_.intern(whole.frames(), from, kind); });
 }
 
 void CallSiteCache::warmUp() {

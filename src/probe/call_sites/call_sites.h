@@ -44,12 +44,20 @@ class CallSites {
   /// Replaces the symbolizer. Call before ops run.
   void lookUpWith(LookUp lookUp) { lookUp_ = std::move(lookUp); }
 
+  /// What the return address `from` of a stack belongs to.
+  enum class From : std::uint8_t {
+    kUser,    ///< the user's function, which is the innermost of the user's frames
+    kKernel,  ///< a kernel of the probe's: PyTorch's frames, which called it, come before the
+              ///< user's
+  };
+
   /// Returns the id of a stack, given as return addresses with the innermost first. Only the user's
   /// frames identify it: those outside of PyTorch's innermost ones or, where `from` is not null,
-  /// outside of the frame that returns to the address `from`. Returns kNoId for a stack without
-  /// user's frames, as on the threads of backward, and kOtherId for a new stack once kMaxCallSites
-  /// is reached. Any thread; locks.
-  [[nodiscard]] CallSiteId intern(std::span<const void* const> stack, const void* from);
+  /// outside of the frame that returns to the address `from`, as `kind` says. Returns kNoId for a
+  /// stack without user's frames, as on the threads of backward, and kOtherId for a new stack once
+  /// kMaxCallSites is reached. Any thread; locks.
+  [[nodiscard]] CallSiteId intern(std::span<const void* const> stack, const void* from,
+                                  From kind = From::kUser);
   /// Returns the id of the calling thread's stack. Where `from` is not null, only the frames
   /// outside of the one that returns to the address `from` count as the user's. Returns kNoId or
   /// kOtherId as intern() does. Any thread; locks.
@@ -95,7 +103,7 @@ class CallSites {
   [[nodiscard]] Owner ownerOf(const void* address);
   [[nodiscard]] bool areInKnownLibraries(const std::vector<const void*>& frames) const;
   [[nodiscard]] std::vector<const void*> usersFrames(std::span<const void* const> stack,
-                                                     const void* from);
+                                                     const void* from, From kind);
   [[nodiscard]] std::optional<Pending> nextPending();
   [[nodiscard]] std::vector<SourcePlace> placesOf(const Pending& pending) const;
   void define(Definitions& out, const Pending& pending);
@@ -119,13 +127,14 @@ class CallSites {
 /// allocation.
 class CallSiteCache {
  public:
+  using From = CallSites::From;
+
   /// Makes an empty cache in front of `sites`, which must outlive it.
   explicit CallSiteCache(CallSites& sites) : sites_(sites) {}
 
   /// Returns the id of the calling thread's stack; kNoId or kOtherId as CallSites::intern() does.
-  /// Where `from` is not null, only the frames outside of the one that returns to that address
-  /// count.
-  [[nodiscard]] CallSiteId here(const void* from = nullptr);
+  /// `from` and `kind` as for CallSites::intern().
+  [[nodiscard]] CallSiteId here(const void* from = nullptr, From kind = From::kUser);
 
   /// Unwinds the stack once, because the first unwinding of a process loads a library. Call it
   /// before ops run.

@@ -17,11 +17,13 @@ class ModuleStack {
   /// The number of nested modules that the stack tells apart.
   static constexpr std::uint32_t kMaxDepth = 64;
 
-  /// Enters the child `name` of the innermost module. Modules deeper than kMaxDepth count as their
-  /// ancestor at that depth.
-  void enter(ModuleTable& table, std::string_view name) { push(find(table, name)); }
+  /// Enters the child `name` of `parent`. `node` is the backward node that the thread runs, null
+  /// outside of backward. Modules deeper than kMaxDepth count as their ancestor at that depth.
+  void enter(ModuleTable& table, ModuleId parent, std::string_view name, const void* node) {
+    push(find(table, parent, name), node);
+  }
   /// Enters a known module; kNoId leaves all modules until leave().
-  void enter(ModuleId module) { push(module); }
+  void enter(ModuleId module, const void* node) { push(module, node); }
   /// Leaves the module that was entered last. Does nothing where none was entered.
   void leave() noexcept {
     if (depth_ > 0) --depth_;
@@ -30,8 +32,11 @@ class ModuleStack {
   /// The innermost module; kNoId outside of all modules.
   [[nodiscard]] ModuleId current() const noexcept {
     if (depth_ == 0) return kNoId;
-    return modules_[depth_ <= kMaxDepth ? depth_ - 1 : kMaxDepth - 1];
+    return top().module;
   }
+  /// The backward node in which the innermost module was entered; null for one entered outside of
+  /// backward, and outside of all modules.
+  [[nodiscard]] const void* node() const noexcept { return depth_ == 0 ? nullptr : top().node; }
 
  private:
   static constexpr std::size_t kSlots = 4096;  // a power of two
@@ -43,13 +48,21 @@ class ModuleStack {
     std::string_view name;
   };
 
-  void push(ModuleId module) noexcept {
-    if (depth_ < kMaxDepth) modules_[depth_] = module;
+  struct Entered {
+    ModuleId module = kNoId;
+    const void* node = nullptr;
+  };
+
+  void push(ModuleId module, const void* node) noexcept {
+    if (depth_ < kMaxDepth) entered_[depth_] = {module, node};
     ++depth_;
   }
-  [[nodiscard]] ModuleId find(ModuleTable& table, std::string_view name);
+  [[nodiscard]] const Entered& top() const noexcept {
+    return entered_[depth_ <= kMaxDepth ? depth_ - 1 : kMaxDepth - 1];
+  }
+  [[nodiscard]] ModuleId find(ModuleTable& table, ModuleId parent, std::string_view name);
 
-  std::array<ModuleId, kMaxDepth> modules_{};
+  std::array<Entered, kMaxDepth> entered_{};
   std::uint32_t depth_ = 0;
   std::size_t used_ = 0;
   std::vector<Slot> slots_;  // allocated when the thread enters its first module

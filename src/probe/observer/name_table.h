@@ -67,7 +67,6 @@ class NameCache {
     std::string_view text = "";
     NameId id = kNoId;
     std::uint8_t tag = 0;
-    bool marked = false;  ///< for the owner's use
   };
 
   /// Makes an empty cache in front of `table`, which must outlive it. Calls `classify` once for

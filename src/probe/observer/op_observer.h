@@ -2,26 +2,30 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "probe/observer/device_kind.h"
+#include "probe/observer/watched_ops.h"
+#include "probe/observer/watched_thread.h"
 #include "probe/stream/recorder.h"
 
 namespace highwater::probe {
 
-/// The device whose waits, copies and CPU fallbacks are recorded. kCuda only serves to check the
-/// probe.
-enum class DeviceKind : std::uint8_t { kMps, kCuda };
-
-/// Observes every PyTorch op of the process on all threads, from construction to destruction,
-/// through global RecordFunction callbacks. The recorder's level decides what it does: `monitor`
-/// records sync points (ops that make the host wait) and CPU fallbacks and publishes open ops,
-/// `ops` also records every op, `off` runs no callback. An op that is open while the level changes
-/// is ended by the callback that began it. Only one observer may exist at a time.
+/// Observes PyTorch's ops, from construction to destruction. The recorder's level decides how:
+///
+/// - `off`: nothing is registered with PyTorch.
+/// - `monitor`: kernels of their own observe the ops that can wait or fall back (WatchedOps); all
+///   other ops run as if nobody observed.
+/// - `ops`: the same, and a global RecordFunction callback records every op of all threads.
+///
+/// An op that both see is observed by the one that saw it first, which also ends it if the level
+/// changes meanwhile. Only one observer may exist at a time. The thread that constructs it must be
+/// the one that trains, changes the level and destroys it.
 class OpObserver {
  public:
-  /// Installs the callbacks and makes `recorder` the active one. `recorder` must outlive the
-  /// observer.
+  /// Begins to observe and makes `recorder` the active one. `recorder` must outlive the observer.
   explicit OpObserver(Recorder& recorder, DeviceKind device = DeviceKind::kMps);
-  /// Removes the callbacks; no recorder is active any more.
+  /// Leaves PyTorch's dispatcher as it was; no recorder is active any more.
   ~OpObserver();
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
@@ -32,9 +36,11 @@ class OpObserver {
   void follow(events::ProbeLevel level);
 
   Recorder& recorder_;
-  std::uint64_t monitor_;
-  std::uint64_t ops_;
+  DeviceKind device_;
+  std::uint64_t callback_;
   std::unique_ptr<Deregistrations> deregistrations_;
+  std::optional<WatchedOps> watchedOps_;
+  std::optional<WatchedThread> thisThread_;
 };
 
 }  // namespace highwater::probe

@@ -1,15 +1,10 @@
 #include "probe/observer/op_stack.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace highwater::probe {
 namespace {
-
-/// "aten::erfinv_" and "aten::erfinv" are one op to the user.
-std::string_view baseName(std::string_view name) {
-  while (!name.empty() && name.back() == '_') name.remove_suffix(1);
-  return name;
-}
 
 std::uint8_t classify(std::string_view name) {
   return static_cast<std::uint8_t>(opTag(name));
@@ -29,10 +24,50 @@ bool isDeliberate(events::SyncKind kind, events::Phase phase) {
          (kind == events::SyncKind::ScalarRead && phase == events::Phase::LossRead);
 }
 
+constexpr std::string_view kPrefix = "aten::";
+
+/// An op made of others that reads values.
+struct Reader {
+  std::string_view name;      ///< without "aten::"
+  std::string_view overload;  ///< the only one that does; kAll: each
+};
+constexpr std::string_view kAll = "*";
+
+/// Ops that read values in some version of PyTorch. A wait in an op that is missing here has the
+/// name of the op inside it that waits.
+constexpr Reader kReaders[] = {
+    {"allclose", kAll},
+    {"argwhere", kAll},
+    {"cartesian_prod", kAll},
+    {"combinations", kAll},
+    {"corrcoef", kAll},
+    {"cov", kAll},
+    {"fill", "Tensor"},
+    {"fill_", "Tensor"},
+    {"histogram", kAll},
+    {"histogramdd", kAll},
+    {"index_put", kAll},
+    {"index_put_", kAll},
+    {"masked_fill", "Tensor"},
+    {"masked_fill_", "Tensor"},
+    {"multinomial", kAll},
+    {"nanquantile", kAll},
+    {"nonzero_numpy", kAll},
+    {"one_hot", kAll},
+    {"quantile", kAll},
+    {"tensor_split", "tensor_indices_or_sections"},
+    {"where", ""},
+};
+
+const Reader* findReader(std::string_view name) {
+  const auto found = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                  [name](const Reader& each) { return each.name == name; });
+  return found == std::end(kReaders) ? nullptr : found;
+}
+
 }  // namespace
 
 OpTag opTag(std::string_view name) {
-  constexpr std::string_view kPrefix = "aten::";
   if (name.substr(0, kPrefix.size()) != kPrefix) return OpTag::kOther;
   name.remove_prefix(kPrefix.size());
   if (name == "_local_scalar_dense") return OpTag::kScalarRead;
@@ -47,9 +82,24 @@ OpTag opTag(std::string_view name) {
     return OpTag::kUnique;
   }
   if (name == "bincount") return OpTag::kBincount;
+  if (name == "linalg_svd" || name == "_linalg_svd" || name == "linalg_eigh" ||
+      name == "_linalg_eigh") {
+    return OpTag::kStaged;
+  }
   if (name == "repeat_interleave") return OpTag::kRepeats;
   if (name == "_to_cpu") return OpTag::kToCpu;
-  return OpTag::kOther;
+  return findReader(name) ? OpTag::kReader : OpTag::kOther;
+}
+
+bool mayWait(std::string_view name, std::string_view overload) {
+  const OpTag tag = opTag(name);
+  if (tag != OpTag::kReader) return tag != OpTag::kOther;
+  const Reader& reader = *findReader(name.substr(kPrefix.size()));
+  return reader.overload == kAll || reader.overload == overload;
+}
+
+std::string_view baseName(std::string_view name) {
+  return name.substr(0, name.find_last_not_of('_') + 1);
 }
 
 OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
@@ -59,47 +109,92 @@ OpStack::OpStack(Recorder& recorder, ThreadLane& lane)
       shapeTexts_(recorder.names()),
       callSites_(recorder.callSites()) {}
 
-void OpStack::findRing(std::uint64_t thread) {
-  sequences_ = recorder_.sequenceModules().ring(thread);
+bool OpStack::passes(const NameCache::Entry& name, const void* from) {
+  if (depth_ == 0 || depth_ > kMaxDepth) return false;
+  Frame& innermost = frames_[depth_ - 1];
+  if (innermost.layer != OpLayer::kCallback || innermost.name->text != name.text) return false;
+  innermost.layer = OpLayer::kDispatch;
+  innermost.from = from;
+  return true;
+}
+
+void OpStack::beginRecorded(NameCache::Entry& name, const OpWait& wait, bool isBackwardNode,
+                            const OpDetail& detail) {
+  Frame* frame = push(name, OpLayer::kCallback);
+  if (!frame) return;
+  frame->flags |= kMayFallBack | kByCallback;
+  ModuleStack& modules = lane_.modules();
+  if (isBackwardNode) {
+    frame->flags |= kBackwardNode;
+    ++backwardNodes_;
+    modules.enter(recorder_.currentModule(), recorder_.autograd().runningNode().node);
+  }
+  frame->module = modules.current();
+  frame->detail = detail;
+  if (!isOrdinary(name)) handleTagged(wait);
 }
 
 void OpStack::handleTagged(const OpWait& wait) {
   const std::uint32_t depth = depth_ - 1;
   Frame& frame = frames_[depth];
-  const auto tag = static_cast<OpTag>(frame.name->tag);
   frame.wait = wait;
-  if (tag == OpTag::kToCpu) {
-    noteFallback(depth);
-    return;
+  switch (static_cast<OpTag>(frame.name->tag)) {
+    case OpTag::kToCpu:
+      noteFallback(depth);
+      return;
+    case OpTag::kStaged:
+      handleStaged(wait);
+      return;
+    default:
+      break;
   }
   if (wait.kind == events::SyncKind::None) return;
   frame.flags |= kWaits;
   if (wait.blocks) frame.inner |= kInsideWait;
-  const bool copyOfFallback = (frame.flags & (kInsideFallback | kInsideWait)) == kInsideFallback;
-  if (copyOfFallback && wait.kind == events::SyncKind::CopyToDevice) {
-    if (Frame* fallback = fallbackOf(depth)) fallback->bytesToDevice += wait.bytes;
+  if ((frame.flags & (kInsideFallback | kInsideWait)) != kInsideFallback) return;
+  Frame* fallback = fallbackOf(depth);
+  if (!fallback) return;
+  if (wait.kind == events::SyncKind::CopyToDevice) fallback->bytesToDevice += wait.bytes;
+  // What other fallbacks move to the CPU, aten::_to_cpu tells.
+  const bool staged = (fallback->flags & kStagedOnDevice) != 0;
+  if (wait.kind == events::SyncKind::CopyToHost && staged) fallback->bytesToCpu += wait.bytes;
+}
+
+void OpStack::handleStaged(const OpWait& wait) {
+  const std::uint32_t depth = depth_ - 1;
+  Frame& frame = frames_[depth];
+  frame.wait = {};
+  Frame* outer = (frame.flags & kInsideFallback) != 0 ? fallbackOf(depth) : nullptr;
+  const bool isInStaged = outer && (outer->flags & kStagedOnDevice) != 0;
+  if (wait.kind == events::SyncKind::Fallback) {
+    if (isInStaged) outer->flags |= kFellBack;
+  } else if (wait.bytes > 0 && !isInStaged) {
+    frame.flags |= kStagedOnDevice;
+    frame.inner |= kInsideFallback;  // perhaps: its end tells
+    frame.fallbackWaitNs = 0;
+    frame.bytesToCpu = frame.bytesToDevice = 0;
   }
 }
 
 OpStack::Frame* OpStack::fallbackOf(std::uint32_t depth) {
   for (std::uint32_t i = depth; i-- > 0;) {
-    if ((frames_[i].flags & kFellBack) != 0) return &frames_[i];
+    if ((frames_[i].flags & (kFellBack | kStagedOnDevice)) != 0) return &frames_[i];
   }
   return nullptr;
 }
 
 void OpStack::noteFallback(std::uint32_t depth) {
-  if (depth == 0) return;
-  std::uint32_t outermost = depth - 1;
+  const bool isUnwatched = depth == 0 || (frames_[depth - 1].flags & kMayFallBack) == 0;
+  // The callbacks see all ops: here nobody but the user called it.
+  if (isUnwatched && frames_[depth].layer == OpLayer::kCallback) return;
+  std::uint32_t outermost = isUnwatched ? depth : depth - 1;
   const std::string_view base = baseName(frames_[outermost].name->text);
   while (outermost > 0 && baseName(frames_[outermost - 1].name->text) == base) --outermost;
   Frame& fallback = frames_[outermost];
   if ((fallback.flags & kFellBack) == 0) {
-    fallback.flags |= kFellBack;
+    fallback.flags = (fallback.flags | kFellBack) & ~kStagedOnDevice;
     fallback.fallbackWaitNs = 0;
     fallback.bytesToCpu = fallback.bytesToDevice = 0;
-    fallback.name->marked = true;
-    if (fallback.beginNs == kNotTimed) fallback.beginNs = frames_[depth].beginNs;
   }
   fallback.bytesToCpu += frames_[depth].wait.bytes;
   fallback.inner |= kInsideFallback;
@@ -128,8 +223,29 @@ bool OpStack::isWaitOfFallback(const Frame& frame) {
 }
 
 const OpStack::Frame& OpStack::calledOp(std::uint32_t depth) const {
-  while (depth > 0 && (frames_[depth - 1].flags & kBackwardNode) == 0) --depth;
-  return frames_[depth];
+  const Frame* called = &frames_[depth];
+  for (; depth > 0 && (frames_[depth - 1].flags & kBackwardNode) == 0; --depth) {
+    if (!isOrdinary(*frames_[depth - 1].name)) called = &frames_[depth - 1];
+  }
+  return *called;
+}
+
+void OpStack::noteWaitOfStaged(const Frame& frame) {
+  if ((frame.flags & kInsideFallback) == 0 || !frame.wait.blocks) return;
+  Frame* staged = fallbackOf(depth_);
+  if (!staged || (staged->flags & kStagedOnDevice) == 0) return;
+  staged->flags |= kWaits;
+  staged->wait = {events::SyncKind::ValueRead, staged->wait.bytes + frame.wait.bytes};
+}
+
+const void* OpStack::outermostKernel(std::uint32_t depth) const {
+  // The callback that ends an op runs after the op's kernel.
+  const Frame& ending = frames_[depth];
+  const void* from = (ending.flags & kByCallback) != 0 ? nullptr : ending.from;
+  for (; depth > 0 && (frames_[depth - 1].flags & kBackwardNode) == 0; --depth) {
+    if (frames_[depth - 1].from) from = frames_[depth - 1].from;
+  }
+  return from;
 }
 
 void OpStack::report(const Frame& frame) {
@@ -138,15 +254,19 @@ void OpStack::report(const Frame& frame) {
     if (Frame* fallback = fallbackOf(depth_)) {
       fallback->fallbackWaitNs += Recorder::lengthNs(frame.beginNs, recorder_.now());
     }
+    noteWaitOfStaged(frame);
     return;
   }
   const bool fellBack = (frame.flags & kFellBack) != 0;
   const bool isInner = (frame.flags & (kInsideWait | kInsideFallback)) != 0;
-  if (!fellBack && (!frame.wait.blocks || isInner)) return;
+  if (!fellBack && (!frame.wait.blocks || isInner)) {
+    noteWaitOfStaged(frame);
+    return;
+  }
   lane_.beginWrite(recorder_.now());
   // Before the unwinding, which takes longer than some waits.
   const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, recorder_.now());
-  const CallSiteId site = callSites_.here();
+  const CallSiteId site = callSites_.here(outermostKernel(depth_), CallSites::From::kKernel);
   if (fellBack) {
     pushFallback(frame, lengthNs, site);
   } else {
@@ -159,7 +279,7 @@ void OpStack::pushFallback(const Frame& frame, std::int64_t lengthNs, CallSiteId
   lane_.push(EventRecord(
       events::FallbackEvent(frame.beginNs, lengthNs, std::min(frame.fallbackWaitNs, lengthNs),
                             frame.bytesToCpu, frame.bytesToDevice, recorder_.step(), frame.name->id,
-                            frame.module, site, lane_.id(), recorder_.phase())));
+                            recorder_.currentModule(), site, lane_.id(), recorder_.phase())));
 }
 
 void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site) {
@@ -173,9 +293,9 @@ void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteI
   }
   const events::Phase phase = recorder_.phase();
   const bool deliberate = recorder_.deliberate() || isDeliberate(kind, phase);
-  lane_.push(EventRecord(events::SyncPoint(frame.beginNs, lengthNs, frame.wait.bytes,
-                                           recorder_.step(), op, frame.module, site, lane_.id(),
-                                           kind, phase, static_cast<std::uint8_t>(deliberate))));
+  lane_.push(EventRecord(events::SyncPoint(
+      frame.beginNs, lengthNs, frame.wait.bytes, recorder_.step(), op, recorder_.currentModule(),
+      site, lane_.id(), kind, phase, static_cast<std::uint8_t>(deliberate))));
 }
 
 }  // namespace highwater::probe

@@ -27,24 +27,35 @@ enum class OpTag : std::uint8_t {
   kBincount,           ///< aten::bincount
   kRepeats,            ///< aten::repeat_interleave: waits where it must add up the counts
   kToCpu,              ///< aten::_to_cpu: called by fallbacks only
+  kStaged,             ///< aten::_linalg_svd, aten::_linalg_eigh: since 2.14 some MPS kernels copy
+                       ///< large matrices to the CPU by themselves
+  kReader,             ///< an op made of others that reads values, such as aten::where(mask):
+                       ///< it does not wait itself, but gives the wait its name
 };
 /// Returns the tag of the op with that name, for example kCopy for "aten::copy_".
 [[nodiscard]] OpTag opTag(std::string_view name);
+/// Returns whether the overload of an op can make the host wait, itself or by an op that it calls:
+/// of the ops with a tag, all but some overloads of kReader.
+[[nodiscard]] bool mayWait(std::string_view name, std::string_view overload);
+/// Returns the name without the underscore of an in-place op: "aten::add_" and "aten::add" are one
+/// op to the user.
+[[nodiscard]] std::string_view baseName(std::string_view name);
 
 /// Whether and why an op makes the host wait, derived from its name and the devices of its tensors.
-/// `bytes` is what the host waits for. kind None: the op does not wait.
+/// `bytes` is what the host waits for. kind None: the op does not wait. For kToCpu, the kind is
+/// Fallback and the bytes are those moved to the CPU. For kStaged, the kind is Fallback where its
+/// matrix is on the CPU, and the bytes are the matrix's, 0 where it is on neither device.
 struct OpWait {
   events::SyncKind kind = events::SyncKind::None;
   std::uint64_t bytes = 0;
   bool blocks = true;  ///< false for a non-blocking copy, which does not wait
 };
 
-/// Autograd's identity of an op, which links a forward op to its backward node: both have the
-/// forward thread and the sequence number that autograd counts on it.
-struct OpLink {
-  bool isBackwardNode = false;
-  std::uint64_t forwardThread = 0;  ///< thread of the forward op, as RecordFunction numbers threads
-  std::int64_t sequence = -1;       ///< -1: no number
+/// Where an op is observed on its way through PyTorch, from the outside in. The first one that sees
+/// an op begins and ends it, and the other lets it pass.
+enum class OpLayer : std::uint8_t {
+  kCallback,  ///< a RecordFunction callback, at the probe level `ops`
+  kDispatch,  ///< a kernel of WatchedOps
 };
 
 /// Details of an op that are read only at the probe level `ops`.
@@ -53,22 +64,21 @@ struct OpDetail {
   std::int64_t currentBytes = -1;  ///< current allocated when the op began; -1: unknown
 };
 
-/// One thread's stack of open ops; decides which of them were sync points or fallbacks.
+/// One thread's stack of open ops; decides which of them were sync points or fallbacks. At the
+/// probe level `monitor` only watched ops are on it (see WatchedOps), at `ops` all are. Both find
+/// the same waits and fallbacks under the same names, because ops that are not watched never
+/// matter.
 ///
 /// An op with a direct `aten::_to_cpu` child fell back to the CPU (native::cpu_fallback; nothing
 /// else in PyTorch's MPS code calls it). The fallback is reported once, however often it calls
-/// _to_cpu, as the outermost ancestor of that name (functional, then `.out`). Of nested ops that
-/// wait, the outermost is reported; waits inside a fallback are part of the fallback. A wait for
-/// values is attributed to the op that the user called: a scalar read inside aten::masked_fill is
-/// that op's ValueRead, a nonzero inside aten::where is that op's.
-///
-/// The clock is read only for ops that are recorded, that may wait by their name, or that fell back
-/// before. So the first time that an op falls back on a thread, its span begins with the copies to
-/// the CPU, some microseconds late. The open spans of all other ops begin at Recorder::recentNs(),
-/// some ms early.
+/// _to_cpu, as the outermost ancestor of that name (functional, then `.out`). An op tagged kStaged
+/// also fell back if it calls itself on CPU tensors. Of nested ops that wait, the outermost is
+/// reported; waits inside a fallback are part of the fallback. A wait for values is attributed to
+/// the outermost watched op that the user called: a scalar read inside aten::masked_fill is that
+/// op's ValueRead, a nonzero inside aten::where is that op's.
 ///
 /// A forward op belongs to its thread's current module. A backward node belongs to the module whose
-/// op created it, and so does everything that runs in the node.
+/// op created it, and so does everything that runs in the node: Recorder::currentModule().
 class OpStack {
  public:
   /// The number of nested ops that the stack keeps; deeper ones are counted only.
@@ -89,10 +99,9 @@ class OpStack {
   [[nodiscard]] NameCache::Entry* nameByAddress(const char* text) const {
     return cache_.findByAddress(text);
   }
-  /// Returns true for an ordinary op: one that cannot wait by its name and has not fallen back to
-  /// the CPU before. Of such an op, only its name and that it is open matter.
+  /// Returns true for an op that cannot wait by its name.
   [[nodiscard]] static bool isOrdinary(const NameCache::Entry& name) {
-    return !isTagged(name) && !name.marked;
+    return name.tag == static_cast<std::uint8_t>(OpTag::kOther);
   }
   /// Forgets the addresses of all names. Call it when an operator was deregistered, because another
   /// name may then be at the same address. Ops may be open.
@@ -100,43 +109,37 @@ class OpStack {
   /// This thread's cache of shape texts.
   [[nodiscard]] ShapeTexts& shapeTexts() { return shapeTexts_; }
 
-  /// Begins an op that is not recorded itself; only a wait or a fallback is. `wait` is what its
-  /// tensors tell, and is ignored for ops tagged kOther. For kToCpu, its bytes are those moved to
-  /// the CPU.
-  void begin(NameCache::Entry& name, const OpWait& wait = {}, const OpLink& link = {}) {
-    if (open(name, link, false) && isTagged(name)) handleTagged(wait);
-  }
-  /// Begins a forward op for which isOrdinary() is true and whose name is permanent: the fast path
-  /// that nearly all ops take. The op is not recorded. `thread` and `sequence` are RecordFunction's
-  /// number of the thread and autograd's sequence number (-1: none).
-  void beginOrdinary(NameCache::Entry& name, std::uint64_t thread, std::int64_t sequence) {
-    if (Frame* frame = push(name, recorder_.recentNs(), kNotTimed)) {
-      frame->module = enterModule({false, thread, sequence});
-    }
+  /// Returns true where an op of this name that a kernel of WatchedOps sees now is the innermost
+  /// open op, begun by a callback: it must not begin again. Notes that it has come to the kernel.
+  /// `from` is as for begin().
+  [[nodiscard]] bool passes(const NameCache::Entry& name, const void* from);
+
+  /// Begins a watched op, which is not recorded itself; only a wait or a fallback is. `wait` is
+  /// what its tensors tell, and is ignored for ops tagged kOther. `mayFallBack` is true for an op
+  /// that PyTorch may run on the CPU: only such an op is the parent of an `aten::_to_cpu`. `from`
+  /// is the return address of the kernel that observes the op: the user's frames are outside of it.
+  void begin(NameCache::Entry& name, OpLayer layer, const OpWait& wait, bool mayFallBack,
+             const void* from = nullptr) {
+    Frame* frame = push(name, layer);
+    if (!frame) return;
+    frame->from = from;
+    if (mayFallBack) frame->flags |= kMayFallBack;
+    if (!isOrdinary(name)) handleTagged(wait);
   }
   /// Begins a forward op for which isOrdinary() is true and whose name is permanent, and whose own
-  /// span end(currentBytes) is to record, with `detail` (probe level `ops`). `thread` and
-  /// `sequence` are RecordFunction's number of the thread and autograd's sequence number (-1:
-  /// none). Reads the clock, so that the begin is exact. An op nested deeper than kMaxDepth is not
-  /// recorded.
-  void beginOrdinary(NameCache::Entry& name, std::uint64_t thread, std::int64_t sequence,
-                     const OpDetail& detail) {
-    const std::int64_t beginNs = recorder_.now();
-    if (Frame* frame = push(name, beginNs, beginNs)) {
-      frame->module = enterModule({false, thread, sequence});
+  /// span end(currentBytes) is to record, with `detail`: the fast path that nearly all ops take at
+  /// the probe level `ops`. An op nested deeper than kMaxDepth is not recorded.
+  void beginOrdinary(NameCache::Entry& name, const OpDetail& detail) {
+    if (Frame* frame = push(name, OpLayer::kCallback)) {
+      frame->flags |= kMayFallBack | kByCallback;
+      frame->module = lane_.modules().current();
       frame->detail = detail;
     }
   }
-  /// Begins an op whose own span end(currentBytes) is to record, with `detail` (probe level `ops`).
-  /// `wait` is what its tensors tell, and is ignored for ops tagged kOther.
-  void begin(NameCache::Entry& name, const OpWait& wait, const OpLink& link,
-             const OpDetail& detail) {
-    Frame* frame = open(name, link, true);
-    if (!frame) return;
-    frame->detail.shapes = detail.shapes;
-    frame->detail.currentBytes = detail.currentBytes;
-    if (isTagged(name)) handleTagged(wait);
-  }
+  /// Begins an op or a backward node whose own span end(currentBytes) is to record, with `detail`
+  /// (probe level `ops`). `wait` is what its tensors tell, and is ignored for ops tagged kOther.
+  void beginRecorded(NameCache::Entry& name, const OpWait& wait, bool isBackwardNode,
+                     const OpDetail& detail);
   /// Ends the innermost op. Records a sync point or a fallback if the op was one.
   void end() {
     const Frame* frame = close();
@@ -165,34 +168,30 @@ class OpStack {
     kWaits = 4,
     kFellBack = 8,
     kBackwardNode = 16,
+    kMayFallBack = 32,
+    kStagedOnDevice = 64,  // tagged kStaged, with its matrix on the device
+    kByCallback = 128,     // begun by a callback, which also ends it
   };
 
   struct alignas(64) Frame {
     NameCache::Entry* name = nullptr;
-    std::int64_t beginNs = 0;  // kNotTimed for an op that is neither tagged nor recorded
-    ModuleId module = kNoId;
+    std::int64_t beginNs = 0;
+    ModuleId module = kNoId;  // recorded ops only
     std::uint8_t flags = 0;
-    std::uint8_t inner = 0;  // flags that the ops inside it inherit
-    OpDetail detail;         // recorded ops only
-    // Only for an op that waits or fell back:
+    std::uint8_t inner = 0;              // flags that the ops inside it inherit
+    OpLayer layer = OpLayer::kCallback;  // the innermost that the op has come to
+    OpDetail detail;                     // recorded ops only
+    const void* from = nullptr;          // return address of the observing kernel
+    // Only for an op that waits, fell back or is staged:
     OpWait wait;
     std::int64_t fallbackWaitNs = 0;
     std::uint64_t bytesToCpu = 0;
     std::uint64_t bytesToDevice = 0;
     NameCache::Entry ownName;  // copy of a transient cache entry
   };
-  static constexpr std::int64_t kNotTimed = -1;
 
-  [[nodiscard]] static bool isTagged(const NameCache::Entry& name) {
-    return name.tag != static_cast<std::uint8_t>(OpTag::kOther);
-  }
-  /// Pushes a frame whose open span begins at `openSinceNs`; nullptr where the stack is too deep to
-  /// keep it.
-  Frame* push(NameCache::Entry& name, std::int64_t openSinceNs, std::int64_t beginNs);
-  /// Pushes a frame for any op.
-  Frame* open(NameCache::Entry& name, const OpLink& link, bool recorded);
-  [[nodiscard]] ModuleId enterModule(const OpLink& link);
-  void findRing(std::uint64_t thread);
+  /// Pushes a frame; nullptr where the stack is too deep to keep it.
+  Frame* push(NameCache::Entry& name, OpLayer layer);
   /// Pops the op that ends; nullptr where there is none, or where it was too deep to keep.
   [[nodiscard]] const Frame* close() {
     // The op began before we observed: the innermost open span is a phase, not an op.
@@ -210,12 +209,21 @@ class OpStack {
   }
   /// Handles a tagged op that has just begun.
   void handleTagged(const OpWait& wait);
+  void handleStaged(const OpWait& wait);
+  /// Where the copies of a fallback at `depth` are counted: the frame of the innermost op around it
+  /// that fell back or may still turn out to have.
   [[nodiscard]] Frame* fallbackOf(std::uint32_t depth);
   void noteFallback(std::uint32_t depth);
   /// True for a copy between CPU and device inside a fallback: the part of it that waits.
   [[nodiscard]] static bool isWaitOfFallback(const Frame& frame);
-  /// The op that the user called: the outermost one above `depth` within the same backward node.
+  /// The op that the user called: the outermost watched one around the frame at `depth`, or that
+  /// frame itself, within the same backward node.
   [[nodiscard]] const Frame& calledOp(std::uint32_t depth) const;
+  /// Counts the wait of an inner op as one of the staged op around it, if there is one.
+  void noteWaitOfStaged(const Frame& frame);
+  /// The return address of the outermost observing kernel that runs now, within the same backward
+  /// node: of the op at `depth`, which ends, or of one around it. nullptr where there is none.
+  [[nodiscard]] const void* outermostKernel(std::uint32_t depth) const;
   void report(const Frame& frame);
   void pushFallback(const Frame& frame, std::int64_t lengthNs, CallSiteId site);
   void pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteId site);
@@ -224,7 +232,6 @@ class OpStack {
   // What every op reads comes first, in one cache line with the start of the name cache.
   alignas(64) Recorder& recorder_;
   ThreadLane& lane_;
-  SequenceModules::Ring* sequences_ = nullptr;  // set at the first op in a module
   std::uint32_t depth_ = 0;
   std::uint32_t backwardNodes_ = 0;  // how many frames are backward nodes
   NameCache cache_;
@@ -235,49 +242,18 @@ class OpStack {
 
 // The code that runs at every op is here, so that the compiler can inline it.
 
-inline ModuleId OpStack::enterModule(const OpLink& link) {
-  ModuleStack& modules = lane_.modules();
-  if (link.isBackwardNode) {
-    modules.enter(recorder_.sequenceModules().find(link.forwardThread, link.sequence));
-    return modules.current();
-  }
-  const ModuleId module = modules.current();
-  if (link.sequence < 0) return module;
-  if (!sequences_ && module != kNoId) [[unlikely]] {
-    findRing(link.forwardThread);
-  }
-  // Also outside of modules: an earlier op with this number may have noted a module and created no
-  // node.
-  if (sequences_) sequences_->note(link.sequence, module);
-  return module;
-}
-
-[[gnu::always_inline]] inline OpStack::Frame* OpStack::push(NameCache::Entry& name,
-                                                            std::int64_t openSinceNs,
-                                                            std::int64_t beginNs) {
-  lane_.openSpans().push(openSinceNs, name.id);
+[[gnu::always_inline]] inline OpStack::Frame* OpStack::push(NameCache::Entry& name, OpLayer layer) {
+  const std::int64_t beginNs = recorder_.now();
+  lane_.openSpans().push(beginNs, name.id);
   const std::uint32_t depth = depth_++;
   if (depth >= kMaxDepth) return nullptr;
   Frame& frame = frames_[depth];
-  frame.name = &name;
+  frame.name = cache_.isTransient(name) ? &(frame.ownName = name) : &name;
   frame.beginNs = beginNs;
   frame.flags = frame.inner = depth > 0 ? frames_[depth - 1].inner : std::uint8_t{0};
+  frame.layer = layer;
+  frame.from = nullptr;
   return &frame;
-}
-
-[[gnu::always_inline]] inline OpStack::Frame* OpStack::open(NameCache::Entry& name,
-                                                            const OpLink& link, bool recorded) {
-  const bool timed = recorded || !isOrdinary(name);
-  const std::int64_t beginNs = timed ? recorder_.now() : recorder_.recentNs();
-  Frame* frame = push(name, beginNs, timed ? beginNs : kNotTimed);
-  if (!frame) return nullptr;
-  if (link.isBackwardNode) {
-    frame->flags |= kBackwardNode;
-    ++backwardNodes_;
-  }
-  frame->module = enterModule(link);
-  if (cache_.isTransient(name)) frame->name = &(frame->ownName = name);
-  return frame;
 }
 
 }  // namespace highwater::probe

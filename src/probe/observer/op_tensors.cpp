@@ -17,8 +17,11 @@ constexpr std::size_t kMaxListed = 16;
 
 c10::DeviceType watched = c10::DeviceType::MPS;
 
+/// A fake tensor, as torch.compile traces with, says that it is on the device, but is a meta
+/// tensor.
 bool isOnDevice(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.device().type() == watched;
+  return tensor.defined() && !tensor.key_set().has_backend(c10::BackendComponent::MetaBit) &&
+         tensor.device().type() == watched;
 }
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
@@ -96,6 +99,10 @@ OpWait readWait(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) {
   if (tag == OpTag::kToCpu) return {events::SyncKind::Fallback, bytesMovedToCpu(inputs)};
   const at::Tensor* first = tensorAt(inputs, 0);
   if (!first) return {};
+  if (tag == OpTag::kStaged) {
+    return {first->is_cpu() ? events::SyncKind::Fallback : events::SyncKind::None,
+            first->is_cpu() || isOnDevice(*first) ? bytesOf(*first) : 0};
+  }
   const bool copies =
       tag == OpTag::kCopy || tag == OpTag::kCopyFrom || tag == OpTag::kCopyFromAndResize;
   if (!copies) return valuesWait(tag, *first, inputs);

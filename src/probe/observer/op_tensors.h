@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "probe/observer/op_observer.h"
+#include "probe/observer/device_kind.h"
 #include "probe/observer/op_stack.h"
 
 /// Reads an op's tensors, as RecordFunction passes them. Nothing here throws: a tensor that cannot

@@ -103,7 +103,7 @@ void synchronizeDevice(Recorder& recorder) {
   if (recorder.level() == events::ProbeLevel::Off) return;
   const CallSiteId site = recorder.callSites().here(__builtin_return_address(0));
   recorder.record([&](std::int64_t /*nowNs*/) {
-    return events::SyncPoint(beginNs, lengthNs, 0, recorder.step(), name, lane.modules().current(),
+    return events::SyncPoint(beginNs, lengthNs, 0, recorder.step(), name, recorder.currentModule(),
                              site, lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);
   });
 }

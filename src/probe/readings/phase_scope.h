@@ -1,5 +1,6 @@
 #pragma once
 
+#include "probe/observer/watched_thread.h"
 #include "probe/readings/device_counters.h"
 #include "probe/readings/peak_meter.h"
 #include "probe/readings/sampler.h"
@@ -9,13 +10,14 @@ namespace highwater::probe {
 
 /// Records a phase of the current step, from construction to destruction, on the training thread.
 /// Samples the memory counters at both ends. At the probe level off it records nothing and only
-/// sets the recorder's current phase.
+/// sets the recorder's current phase. The ops of the thread are watched (WatchedThread).
 class PhaseScope {
  public:
   /// Begins `phase`. `counters` and `peaks` may be nullptr: their readings are then left out.
   PhaseScope(Recorder& recorder, CounterSource* counters, events::Phase phase,
              PeakMeter* peaks = nullptr)
       : recorder_(recorder),
+        watched_(recorder),
         phase_(phase),
         recorded_(recorder.level() != events::ProbeLevel::Off),
         counters_(recorded_ ? counters : nullptr),
@@ -25,7 +27,6 @@ class PhaseScope {
     const NameId name = recorder_.phaseNameId(phase);
     recorder_.setPhase(phase);
     beginNs_ = recorder_.now();
-    recorder_.sawTime(beginNs_);
     recorder_.lane().openSpans().push(beginNs_, name);
   }
   ~PhaseScope() {
@@ -45,6 +46,7 @@ class PhaseScope {
 
  private:
   Recorder& recorder_;
+  WatchedThread watched_;
   events::Phase phase_;
   bool recorded_;
   CounterSource* counters_;

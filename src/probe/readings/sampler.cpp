@@ -16,7 +16,6 @@ void recordMemorySample(Recorder& recorder, CounterSource& source, events::Sampl
   lane.beginWrite(recorder.now());
   // After beginWrite(): a sample with an earlier time could arrive late.
   const std::int64_t nowNs = recorder.now();
-  recorder.sawTime(nowNs);
   if (const std::optional<DeviceCounters> counters = source.read()) {
     recorder.noteCounters(counters->currentBytes, counters->driverBytes);
     lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
@@ -84,7 +83,6 @@ void Sampler::recordSystemSample() {
   ThreadLane& lane = recorder_.lane();
   lane.beginWrite(recorder_.now());
   const std::int64_t nowNs = recorder_.now();
-  recorder_.sawTime(nowNs);
   const SystemReadings readings = system_->read();
   lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
                                              readings.availableBytes, readings.swapUsedBytes,

@@ -39,7 +39,6 @@ Recorder::Recorder(RunClock clock)
 
 void Recorder::lookAtClock() {
   ticks_.adjust();
-  sawTime(now());
 }
 
 Recorder::~Recorder() = default;
@@ -80,6 +79,13 @@ void Recorder::forget(const ThreadLane* lane) {
 void Recorder::setLevel(events::ProbeLevel level) {
   level_.store(level, std::memory_order_relaxed);
   if (onLevel_) onLevel_(level);
+}
+
+ModuleId Recorder::currentModule() {
+  const RunningNode running = autograd_.runningNode();
+  const ModuleStack& modules = lane().modules();
+  if (!running.node || modules.node() == running.node) return modules.current();
+  return sequenceModules_.find(running.forwardThread, running.sequence);
 }
 
 NameId Recorder::phaseNameId(events::Phase phase) {

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/events_generated.h"
 #include "probe/call_sites/call_sites.h"
+#include "probe/observer/autograd_place.h"
 #include "probe/observer/module_table.h"
 #include "probe/observer/name_table.h"
 #include "probe/observer/sequence_modules.h"
@@ -21,6 +22,10 @@
 #include "probe/stream/tick_clock.h"
 
 namespace highwater::probe {
+
+/// Turns the watching of the calling thread's ops on or off. Turning it on returns true where the
+/// caller need not turn it off again: it was on, or it cannot be turned on.
+using ThreadWatch = bool (*)(bool on) noexcept;
 
 /// The shared state of the probe: an event queue (lane) for each thread, the definitions of names,
 /// modules and call sites, the clock, and the current step and phase. Must outlive the sender, the
@@ -43,14 +48,7 @@ class Recorder {
   [[nodiscard]] static std::int64_t lengthNs(std::int64_t beginNs, std::int64_t endNs) {
     return endNs > beginNs ? endNs - beginNs : 0;
   }
-  /// A value of now() that may be some milliseconds old, for uses where that does not matter:
-  /// reading the clock is a large part of the cost of observing an op. The sampler, the sender and
-  /// each phase update it.
-  [[nodiscard]] std::int64_t recentNs() const { return recentNs_.load(std::memory_order_relaxed); }
-  /// Sets the value that recentNs() returns.
-  void sawTime(std::int64_t nowNs) { recentNs_.store(nowNs, std::memory_order_relaxed); }
-  /// Aligns now() with the system's clock and updates recentNs(). The sender calls it some 50 times
-  /// a second.
+  /// Aligns now() with the system's clock. The sender calls it some 50 times a second.
   void lookAtClock();
   /// The names and threads of the run.
   [[nodiscard]] NameTable& names() { return names_; }
@@ -60,6 +58,20 @@ class Recorder {
   [[nodiscard]] CallSites& callSites() { return callSites_; }
   /// Maps autograd's sequence numbers to modules.
   [[nodiscard]] SequenceModules& sequenceModules() { return sequenceModules_; }
+  /// Access to autograd; before setAutograd(), nothing is known.
+  [[nodiscard]] const Autograd& autograd() const { return autograd_; }
+  /// Gives access to autograd. Call it before ops run.
+  void setAutograd(const Autograd& autograd) { autograd_ = autograd; }
+  /// Returns the module that the calling thread runs: in a backward node, the module whose forward
+  /// created it, unless a module was entered in the node, as checkpoints do.
+  [[nodiscard]] ModuleId currentModule();
+
+  /// The function that WatchedThread calls; nullptr while no ops are watched.
+  [[nodiscard]] ThreadWatch threadWatch() const {
+    return threadWatch_.load(std::memory_order_acquire);
+  }
+  /// Sets the function that WatchedThread calls; nullptr for none.
+  void setThreadWatch(ThreadWatch watch) { threadWatch_.store(watch, std::memory_order_release); }
 
   /// The recorder of the installed OpObserver; nullptr if there is none.
   [[nodiscard]] static Recorder* active() { return active_.load(std::memory_order_acquire); }
@@ -138,9 +150,10 @@ class Recorder {
   ModuleTable modules_;
   CallSites callSites_;
   SequenceModules sequenceModules_;
+  Autograd autograd_;
+  std::atomic<ThreadWatch> threadWatch_{nullptr};
   std::mutex lanesMutex_;
   std::vector<std::shared_ptr<ThreadLane>> lanes_;
-  std::atomic<std::int64_t> recentNs_{0};
   std::atomic<std::uint32_t> step_{0};
   std::atomic<events::Phase> phase_{events::Phase::None};
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};

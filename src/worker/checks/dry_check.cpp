@@ -16,7 +16,7 @@
 #include "core/names.h"
 #include "core/sim_knobs.h"
 #include "probe/observer/op_observer.h"
-#include "worker/checks/op_table.h"
+#include "probe/observer/op_table.h"
 #include "worker/running_torch.h"
 
 namespace highwater::worker {
@@ -72,7 +72,7 @@ class OpCollector {
 
  private:
   struct Seen {
-    MpsRow row = MpsRow::kKernel;
+    probe::MpsRow row = probe::MpsRow::kKernel;
     bool float64 = false;
     std::uint32_t lastStep = 0;
     std::map<std::pair<events::Phase, ModuleId>, std::uint32_t> times;  // calls in lastStep
@@ -83,7 +83,7 @@ class OpCollector {
 
   /// Notes the op. True where the ops beneath it do not count.
   bool look(const c10::OperatorName& name, c10::ArrayRef<const c10::IValue> inputs);
-  void note(const c10::OperatorName& name, MpsRow row, bool float64);
+  void note(const c10::OperatorName& name, probe::MpsRow row, bool float64);
   [[nodiscard]] DryOp describe(const c10::OperatorName& name, const Seen& seen) const;
   void placesOf(const Seen& seen, DryOp& op) const;
 
@@ -93,7 +93,7 @@ class OpCollector {
   bool allowFallback_;
   at::CallbackHandle callback_;
   std::mutex mutex_;
-  OpTable table_;
+  probe::OpTable table_;
   DefinitionTable modules_;
   std::unordered_map<c10::OperatorName, Seen> seen_;
   std::set<std::string> unseen_;
@@ -119,9 +119,9 @@ bool OpCollector::look(const c10::OperatorName& name, c10::ArrayRef<const c10::I
     return false;
   }
   const std::lock_guard lock(mutex_);
-  const MpsRow row = table_.row(name);
-  if (row == MpsRow::kParts) return false;
-  if (row == MpsRow::kUnseenParts || row == MpsRow::kChosenByDevice) {
+  const probe::MpsRow row = table_.row(name);
+  if (row == probe::MpsRow::kParts) return false;
+  if (row == probe::MpsRow::kUnseenParts || row == probe::MpsRow::kChosenByDevice) {
     unseen_.insert(c10::toString(name));
   } else {
     note(name, row, hasFloat64(inputs));
@@ -129,14 +129,14 @@ bool OpCollector::look(const c10::OperatorName& name, c10::ArrayRef<const c10::I
   return true;
 }
 
-void OpCollector::note(const c10::OperatorName& name, MpsRow row, bool float64) {
+void OpCollector::note(const c10::OperatorName& name, probe::MpsRow row, bool float64) {
   Seen& seen = seen_[name];
   const std::uint32_t step = recorder_.step();
   if (seen.lastStep != step) seen.times.clear();
   seen.lastStep = step;
   seen.row = row;
   seen.float64 = seen.float64 || float64;
-  ++seen.times[{recorder_.phase(), recorder_.lane().modules().current()}];
+  ++seen.times[{recorder_.phase(), recorder_.currentModule()}];
 }
 
 void OpCollector::placesOf(const Seen& seen, DryOp& op) const {
@@ -149,17 +149,17 @@ DryOp OpCollector::describe(const c10::OperatorName& name, const Seen& seen) con
   DryOp op;
   op.name = c10::toString(name);
   placesOf(seen, op);
-  op.always = seen.row == MpsRow::kAlwaysFallsBack;
+  op.always = seen.row == probe::MpsRow::kAlwaysFallsBack;
   if (seen.float64) {
     op.fate = OpFate::kFloat64;
     op.why = "it has a float64 argument, and MPS has no float64";
   } else if (op.always) {
     op.fate = OpFate::kFallsBack;
     op.why = "PyTorch always runs it on the CPU, whatever the environment says";
-  } else if (seen.row == MpsRow::kFallback) {
+  } else if (seen.row == probe::MpsRow::kFallback) {
     op.fate = allowFallback_ ? OpFate::kFallsBack : OpFate::kFails;
     op.why = "it has no MPS kernel";
-  } else if (seen.row == MpsRow::kRefuses) {
+  } else if (seen.row == probe::MpsRow::kRefuses) {
     op.fate = OpFate::kFails;
     op.why = "PyTorch has no working kernel for it on mps";
   }
@@ -176,7 +176,7 @@ DryReport OpCollector::report() {
   for (const auto& [name, seen] : seen_) {
     DryOp op = describe(name, seen);
     ++report.checked;
-    if (seen.row == MpsRow::kKernel) ++report.withKernel;
+    if (seen.row == probe::MpsRow::kKernel) ++report.withKernel;
     if (op.fate != OpFate::kKernel) report.findings.push_back(std::move(op));
   }
   std::sort(report.findings.begin(), report.findings.end(), [](const DryOp& a, const DryOp& b) {

@@ -1,7 +1,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include "core/sim_knobs.h"
-#include "worker/checks/op_table.h"
+#include "probe/observer/op_table.h"
 #include "worker/checks/self_test.h"
 #include "worker/checks/self_test_tools.h"
 #include "worker/training/training_errors.h"
@@ -29,9 +29,9 @@ const Candidate kCandidates[] = {
 /// A candidate without an MPS kernel in this PyTorch, by the dispatcher's table; nullptr: all have
 /// one.
 const Candidate* opWithoutKernel() {
-  OpTable table;
+  probe::OpTable table;
   for (const Candidate& each : kCandidates) {
-    if (table.row({each.name, each.overload}) == MpsRow::kFallback) return &each;
+    if (table.row({each.name, each.overload}) == probe::MpsRow::kFallback) return &each;
   }
   return nullptr;
 }
@@ -106,18 +106,19 @@ CheckResult renormAlwaysFallsBack() {
 }
 
 CheckResult tableSaysSo() {
-  OpTable table;
-  const auto is = [&table](const char* name, const char* overload, MpsRow row) {
+  probe::OpTable table;
+  const auto is = [&table](const char* name, const char* overload, probe::MpsRow row) {
     return table.row({name, overload}) == row;
   };
   if (!opWithoutKernel()) return noCandidate();
-  if (!is("aten::embedding_renorm_", "", MpsRow::kAlwaysFallsBack)) {
+  if (!is("aten::embedding_renorm_", "", probe::MpsRow::kAlwaysFallsBack)) {
     return failed("embedding_renorm_ is not registered to fall back");
   }
-  if (!is("aten::mm", "", MpsRow::kKernel) || !is("aten::add", "Tensor", MpsRow::kKernel)) {
+  if (!is("aten::mm", "", probe::MpsRow::kKernel) ||
+      !is("aten::add", "Tensor", probe::MpsRow::kKernel)) {
     return failed("mm or add has no kernel in the table");
   }
-  if (!is("aten::reshape", "", MpsRow::kParts)) {
+  if (!is("aten::reshape", "", probe::MpsRow::kParts)) {
     return failed("the table does not show that reshape is made of other ops");
   }
   return passed("dumpComputedTable() distinguishes kernels, composed ops and fallbacks");
@@ -148,7 +149,7 @@ std::vector<SelfCheck> fallbackChecks() {
   return {
       {"dispatcher-table",
        "The dispatcher's table shows which ops have an MPS kernel.",
-       "worker/op_table, worker/dry_check",
+       "probe/op_table, worker/dry_check",
        {},
        &tableSaysSo,
        {}},
@@ -173,7 +174,7 @@ std::vector<SelfCheck> fallbackChecks() {
        {}},
       {"fallback-always",
        "embedding_renorm_ falls back even where fallbacks are not allowed.",
-       "worker/op_table, resources/scenarios/hidden-fallback.json",
+       "probe/op_table, resources/scenarios/hidden-fallback.json",
        {kForbid},
        &renormAlwaysFallsBack,
        {}},

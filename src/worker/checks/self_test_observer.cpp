@@ -2,7 +2,11 @@
 
 #include <map>
 #include <set>
+#include <type_traits>
 
+#include "probe/observer/module_scope.h"
+#include "probe/observer/op_observer.h"
+#include "probe/observer/watched_ops.h"
 #include "worker/checks/self_test.h"
 #include "worker/checks/self_test_tools.h"
 
@@ -146,6 +150,51 @@ CheckResult inputsAreSeen() {
   return passed("an op is seen with its inputs", {{"inputs", inputs, ""}});
 }
 
+/// The scalar reads that the probe recorded: in forward, and on other threads.
+struct Reads {
+  int forward = 0, backward = 0, ofModule = 0;
+};
+
+Reads takeReads(probe::Recorder& recorder, ThreadId forwardThread) {
+  Reads reads;
+  const auto count = [&](const events::SyncPoint& each) {
+    if (each.kind() != events::SyncKind::ScalarRead) return;
+    ++(each.thread() == forwardThread ? reads.forward : reads.backward);
+    reads.ofModule += each.module_id() != kNoId ? 1 : 0;
+  };
+  for (const auto& lane : recorder.lanes()) {
+    lane->drain([&](const probe::EventRecord& record) {
+      record.visit([&](const auto& event) {
+        if constexpr (std::is_same_v<decltype(event), const events::SyncPoint&>) count(event);
+      });
+    });
+  }
+  return reads;
+}
+
+CheckResult watchedOpsAreReached() {
+  probe::Recorder recorder(RunClock::startingNow());
+  const probe::OpObserver observer(recorder);
+  const at::Tensor weight = at::rand({8, 8}, onMps()).set_requires_grad(true);
+  at::Tensor product;
+  {
+    const probe::ModuleScope scope(&recorder, "layer");
+    product = at::mm(at::rand({8, 8}, onMps()), weight);
+    (void)product.detach().sum().item<float>();
+  }
+  product.register_hook([](const at::Tensor& gradient) { (void)gradient.sum().item<float>(); });
+  product.sum().backward();
+  const Reads reads = takeReads(recorder, recorder.lane().id());
+  const std::vector<Measure> measures = {{"watched ops", double(probe::WatchedOps::count()), ""},
+                                         {"reads in forward", double(reads.forward), ""},
+                                         {"reads in backward", double(reads.backward), ""},
+                                         {"of their module", double(reads.ofModule), ""}};
+  if (reads.forward != 1) return failed("a read in forward is not seen once", measures);
+  if (reads.backward != 1) return failed("a read in backward is not seen once", measures);
+  if (reads.ofModule != 2) return failed("a read is not attributed to its module", measures);
+  return passed("waits in forward and in backward are seen once, in their module", measures);
+}
+
 }  // namespace
 
 std::vector<SelfCheck> observerChecks() {
@@ -167,12 +216,16 @@ std::vector<SelfCheck> observerChecks() {
       check("backward-inner",
             "Ops in a node of backward, and AccumulateGrad, have no sequence "
             "number.",
-            "probe/op_stack (enterModule)", &opsInNodesHaveNoNumber),
+            "probe/sequence_modules", &opsInNodesHaveNoNumber),
       check("backward-thread", "Backward on mps runs on a thread of its own.",
             "probe/thread_lane, views/timeline_lanes", &backwardHasItsThread),
       check("late-callback",
             "A global callback sees autograd's thread even if that started earlier.",
             "probe/op_observer", &lateCallbackSeesOldThreads),
+      check("watched-ops",
+            "Kernels registered at TESTING_ONLY_GenericMode and BackendSelect are reached by the "
+            "ops that wait, also on autograd's thread.",
+            "probe/watched_ops, probe/sequence_modules", &watchedOpsAreReached),
   };
 }
 

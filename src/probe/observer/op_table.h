@@ -6,9 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/result.h"
-
-namespace highwater::worker {
+namespace highwater::probe {
 
 /// What PyTorch's dispatcher does with an op whose tensors are on `mps`.
 enum class MpsRow {
@@ -38,11 +36,4 @@ class OpTable {
   std::unordered_map<std::string, std::vector<c10::OperatorName>> overloads_;  // by base name
 };
 
-/// Checks that this libtorch has an op `name` ("aten::add", without overload). Returns kUsage, with
-/// spelling suggestions, where it has none.
-[[nodiscard]] Result<void> checkOpName(const std::string& name);
-
-/// Returns the name without the underscore of an in-place op: "aten::add_" becomes "aten::add".
-[[nodiscard]] std::string withoutUnderscore(const std::string& name);
-
-}  // namespace highwater::worker
+}  // namespace highwater::probe

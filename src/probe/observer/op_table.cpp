@@ -1,15 +1,13 @@
-#include "worker/checks/op_table.h"
-
-#include <torch/version.h>
+#include "probe/observer/op_table.h"
 
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
-#include "core/option_values.h"
+#include "probe/observer/op_stack.h"
 
-namespace highwater::worker {
+namespace highwater::probe {
 namespace {
 
 using c10::DispatchKey;
@@ -70,24 +68,6 @@ bool hasOut(const c10::FunctionSchema& schema) {
 
 }  // namespace
 
-Result<void> checkOpName(const std::string& name) {
-  std::vector<std::string> known;
-  for (const c10::OperatorName& each : c10::Dispatcher::singleton().getAllOpNames()) {
-    if (each.name == name) return {};
-    known.push_back(each.name);
-  }
-  // Suggestions have no overload, as reports name ops without it.
-  const std::string bare = name.substr(0, name.find('.'));
-  const auto near = nearestWords(bare, known);
-  return usageError("PyTorch " TORCH_VERSION " has no op \"" + name + "\"; " +
-                    (near.empty() ? "give its name as in a report, for example aten::gelu"
-                                  : "did you mean " + alternatives(near) + "?"));
-}
-
-std::string withoutUnderscore(const std::string& name) {
-  return name.substr(0, name.find_last_not_of('_') + 1);
-}
-
 MpsRow OpTable::row(const c10::OperatorName& name) {
   const auto known = rows_.find(name);
   if (known != rows_.end()) return known->second;
@@ -123,7 +103,7 @@ const c10::OperatorName* OpTable::outForm(const c10::OperatorHandle& op) {
       overloads_[each.name].push_back(each);
     }
   }
-  for (const auto& each : overloads_[withoutUnderscore(op.operator_name().name)]) {
+  for (const auto& each : overloads_[std::string(baseName(op.operator_name().name))]) {
     const auto other = c10::Dispatcher::singleton().findOp(each);
     if (other && other->hasSchema() && hasOut(other->schema()) &&
         takesTheSame(op.schema(), other->schema())) {
@@ -133,4 +113,4 @@ const c10::OperatorName* OpTable::outForm(const c10::OperatorHandle& op) {
   return nullptr;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::probe

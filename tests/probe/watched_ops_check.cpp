@@ -1,0 +1,263 @@
+// The kernels of watched ops on the device whose library is the first argument: each wait is
+// recorded once, on every thread and while the level changes, and the dispatcher is left as it was.
+// A separate process, since torch and Qt headers do not mix.
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <dlfcn.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "probe/observer/module_scope.h"
+#include "probe/observer/op_observer.h"
+#include "probe/observer/watched_ops.h"
+#include "probe/readings/mps_device.h"
+#include "probe/readings/phase_scope.h"
+
+using namespace highwater;
+using namespace highwater::probe;
+
+namespace {
+
+constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
+
+int failures = 0;
+
+void check(bool fine, const std::string& what) {
+  if (fine) return;
+  ++failures;
+  std::fprintf(stderr, "watched_ops_check: %s\n", what.c_str());
+}
+
+at::Tensor onDevice() {
+  return at::ones({4}).to(at::Device(at::kMPS, 0));
+}
+
+/// The waits recorded since the last call, by op.
+std::map<std::string, int> takeWaits(Recorder& recorder) {
+  static std::map<NameId, std::string> names;
+  Definitions definitions;
+  recorder.names().takeNew(definitions);
+  for (const NameDefinition& each : definitions.names) names[each.id] = each.text;
+  std::map<std::string, int> waits;
+  for (const auto& lane : recorder.lanes()) {
+    lane->drain([&](const EventRecord& record) {
+      record.visit([&](const auto& event) {
+        if constexpr (std::is_same_v<decltype(event), const events::SyncPoint&>) {
+          ++waits[names[event.op()]];
+        }
+      });
+    });
+  }
+  return waits;
+}
+
+std::string text(const std::map<std::string, int>& waits) {
+  std::string line = "{";
+  for (const auto& [op, count] : waits) line += " " + op + ": " + std::to_string(count);
+  return line + " }";
+}
+
+void checkWaits(Recorder& recorder, const std::map<std::string, int>& expected,
+                const std::string& what) {
+  const auto found = takeWaits(recorder);
+  check(found == expected, what + ": " + text(found) + " instead of " + text(expected));
+}
+
+/// All that the dispatcher says of its ops.
+std::string dispatcherState() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  std::string state;
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    if (const auto op = dispatcher.findOp(name)) state += op->dumpState();
+  }
+  return state;
+}
+
+void leavesTheDispatcherAsItWas() {
+  const std::string before = dispatcherState();
+  for (int i = 0; i < 3; ++i) {
+    Recorder recorder(RunClock::startingNow());
+    const OpObserver observer(recorder);
+    check(WatchedOps::count() > 100, "few ops are watched");
+    check(c10::impl::tls_is_dispatch_key_included(kKey), "the observer's thread is not watched");
+    check(dispatcherState() != before, "no kernel is registered");
+    (void)onDevice().sum().item<float>();
+    takeWaits(recorder);
+    recorder.setLevel(events::ProbeLevel::Off);
+    check(dispatcherState() == before, "level off leaves kernels registered");
+    check(!c10::impl::tls_is_dispatch_key_included(kKey), "level off leaves the thread watched");
+    recorder.setLevel(events::ProbeLevel::Monitor);
+    (void)onDevice().sum().item<float>();
+    checkWaits(recorder, {{"aten::copy_", 1}, {"aten::_local_scalar_dense", 1}}, "after level off");
+  }
+  check(dispatcherState() == before, "an ended observer leaves kernels registered");
+  check(WatchedOps::count() == 0, "ops stay watched");
+  check(!c10::impl::tls_is_dispatch_key_included(kKey), "the thread stays watched");
+}
+
+/// A guard that is older than the end of the observer includes the key again.
+void survivesAnEndInsideAGuard() {
+  {
+    const c10::impl::LocalDispatchKeySet keys = [] {
+      Recorder recorder(RunClock::startingNow());
+      const OpObserver observer(recorder);
+      return c10::impl::tls_local_dispatch_key_set();
+    }();
+    const c10::impl::ForceDispatchKeyGuard restored(keys);
+    check(c10::impl::tls_is_dispatch_key_included(kKey), "the guard does not include the key");
+    (void)onDevice().sum().item<float>();
+    (void)at::linear(onDevice(), at::ones({2, 4}).to(at::Device(at::kMPS, 0)));
+  }
+  check(!c10::impl::tls_is_dispatch_key_included(kKey), "the key stays included");
+}
+
+void seesThreadsInScopes() {
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  const at::Tensor tensor = onDevice();
+  takeWaits(recorder);
+  const auto wait = [&tensor] { (void)at::where(tensor.gt(0)); };
+  std::thread([&] {
+    const ModuleScope scope("layer");
+    wait();
+  }).join();
+  checkWaits(recorder, {{"aten::where", 1}}, "a thread in a module");
+  std::thread([&] {
+    const PhaseScope scope(recorder, nullptr, events::Phase::Forward);
+    wait();
+  }).join();
+  checkWaits(recorder, {{"aten::where", 1}}, "a thread in a phase");
+  // Only callbacks see a thread that the probe never met.
+  std::thread([&] { wait(); }).join();
+  checkWaits(recorder, {}, "a thread that the probe never met");
+  recorder.setLevel(events::ProbeLevel::Ops);
+  std::thread([&] { wait(); }).join();
+  checkWaits(recorder, {{"aten::where", 1}}, "a thread that the probe never met, at level ops");
+}
+
+void surviveExceptions() {
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  const at::Tensor tensor = onDevice();
+  for (const auto level : {events::ProbeLevel::Monitor, events::ProbeLevel::Ops}) {
+    recorder.setLevel(level);
+    takeWaits(recorder);
+    try {
+      (void)tensor.index({at::ones({7}, at::kBool).to(tensor.device())});
+      check(false, "an index of another size is accepted");
+    } catch (const std::exception&) {
+    }
+    takeWaits(recorder);
+    check(recorder.lane().openSpans().depth() == 0, "an op that throws stays open");
+    (void)tensor.sum().item<float>();
+    checkWaits(recorder, {{"aten::_local_scalar_dense", 1}}, "after an exception");
+  }
+}
+
+/// Runs `inLoop` while threads wait in modules, and returns how often it ran.
+template <typename F>
+int besideWaitingThreads(int threadCount, int waits, F&& inLoop) {
+  const at::Tensor tensor = onDevice();
+  std::atomic<int> running{threadCount};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < threadCount; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < waits; ++n) {
+        const ModuleScope scope("layer");
+        (void)tensor.nonzero();
+      }
+      --running;
+    });
+  }
+  int times = 0;
+  for (; running > 0; ++times) {
+    inLoop(times);
+    std::this_thread::yield();
+  }
+  for (std::thread& each : threads) each.join();
+  return times;
+}
+
+void countsOnceWhileTheLevelChanges() {
+  constexpr int kThreads = 4, kWaits = 1500;
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  const int changes = besideWaitingThreads(kThreads, kWaits, [&](int i) {
+    recorder.setLevel(i % 2 == 0 ? events::ProbeLevel::Ops : events::ProbeLevel::Monitor);
+  });
+  check(changes > 10, "the level changed only " + std::to_string(changes) + " times");
+  auto found = takeWaits(recorder);
+  found.erase("aten::copy_");  // of the tensor
+  check(found == std::map<std::string, int>{{"aten::nonzero", kThreads * kWaits}},
+        std::to_string(changes) + " changes of the level: " + text(found));
+}
+
+/// Kernels come and go beside threads that run ops.
+void survivesLevelOffBesideOtherThreads() {
+  constexpr int kThreads = 2, kWaits = 1500;
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  const int changes = besideWaitingThreads(kThreads, kWaits, [&](int i) {
+    recorder.setLevel(i % 2 == 0 ? events::ProbeLevel::Off : events::ProbeLevel::Monitor);
+  });
+  check(changes > 2, "the level changed only " + std::to_string(changes) + " times");
+  const int found = takeWaits(recorder)["aten::nonzero"];
+  check(found > 0 && found <= kThreads * kWaits, std::to_string(found) + " waits");
+}
+
+/// Called first, as the fallthrough stays: somebody else has the key.
+void leavesTheKeyToAnotherUser() {
+  torch::Library other(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
+  other.fallback(torch::CppFunction::makeFallthrough());
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  check(WatchedOps::count() == 0, "somebody else's key is used");
+  check(!c10::impl::tls_is_dispatch_key_included(kKey), "somebody else's key is included");
+  const at::Tensor tensor = onDevice();
+  takeWaits(recorder);
+  (void)tensor.sum().item<float>();
+  checkWaits(recorder, {}, "beside another user of the key");
+  recorder.setLevel(events::ProbeLevel::Ops);
+  (void)tensor.sum().item<float>();
+  checkWaits(recorder, {{"aten::_local_scalar_dense", 1}}, "beside another user, at level ops");
+}
+
+/// At level monitor, an op that is not watched runs no code of the probe.
+void leavesOtherOpsAlone() {
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  check(!at::hasCallbacks(), "a RecordFunction callback is enabled");
+  for (const char* name : {"aten::mm", "aten::relu", "aten::linear", "aten::view"}) {
+    const auto op = c10::Dispatcher::singleton().findSchema({name, ""});
+    check(op && !op->hasKernelForDispatchKey(kKey), std::string(name) + " is watched");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2 || !::dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) || !mpsAvailable()) {
+    std::fprintf(stderr, "watched_ops_check: no device in %s\n", argc == 2 ? argv[1] : "(nothing)");
+    return 1;
+  }
+  leavesTheKeyToAnotherUser();
+  leavesTheDispatcherAsItWas();
+  leavesOtherOpsAlone();
+  survivesAnEndInsideAGuard();
+  seesThreadsInScopes();
+  surviveExceptions();
+  countsOnceWhileTheLevelChanges();
+  survivesLevelOffBesideOtherThreads();
+  return failures == 0 ? 0 : 1;
+}
