@@ -92,6 +92,13 @@ std::string cutShort(std::uint64_t there, std::uint64_t promised) {
 
 }  // namespace
 
+bool mayBeRecording(const fs::path& path) {
+  const std::string page = firstPage(path);
+  const bool cutShort =
+      page.size() < kApplicationIdAt + 4 && kMagic.starts_with(page.substr(0, kMagic.size()));
+  return page.empty() || cutShort || isOurs(page);
+}
+
 Result<RecordingHeader> readHeader(const fs::path& path) {
   if (auto kind = checkKind(path); !kind) return kind.error();
   const std::string page = firstPage(path);

@@ -20,6 +20,9 @@ struct RecordingHeader {
 /// beginning is damaged or cut off; the message says which.
 [[nodiscard]] Result<RecordingHeader> readHeader(const std::filesystem::path& path);
 
+/// True for a recording, whole or damaged, and for an empty file; false for a file of another kind.
+[[nodiscard]] bool mayBeRecording(const std::filesystem::path& path);
+
 /// Describes how many bytes a recording lacks at its end, compared with the size in its header.
 /// Empty if it lacks none, or if it has a write-ahead log (WAL), which may hold them.
 [[nodiscard]] std::string missingEnd(const std::filesystem::path& path);

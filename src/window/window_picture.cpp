@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QBuffer>
 #include <QFileInfo>
+#include <QImageReader>
 #include <QImageWriter>
 #include <QPixmap>
 #include <QSaveFile>
@@ -42,6 +43,23 @@ void showRepresentativeRange(MainWindow& window) {
   window.timeAxis().setVisible({begin, end + (end - begin) / 50});
 }
 
+/// Allows to replace an earlier picture, but not a file that was named by mistake. kExists.
+Result<void> checkReplaced(const std::filesystem::path& image) {
+  const QString path = QString::fromStdString(image.string());
+  const QFileInfo info(path);
+  // QSaveFile would replace a device by the picture.
+  if (info.exists() && !info.isFile()) {
+    return failure(image.string() + " is not a regular file; name another output");
+  }
+  // By its content: the name says nothing about what is in a file.
+  QImageReader old(path);
+  old.setDecideFormatFromContent(true);
+  if (info.size() == 0 || old.canRead()) return {};
+  return Error{ErrorCode::kExists, image.string() +
+                                       " exists and is not a picture, so it is not overwritten; "
+                                       "name another output"};
+}
+
 }  // namespace
 
 Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
@@ -57,6 +75,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
       options.size.height() > 8192) {
     return usageError("the picture must be 800 × 600 to 8192 × 8192 pixels large");
   }
+  if (auto replaced = checkReplaced(image); !replaced) return replaced.error();
   applyTheme(options.dark ? ThemeChoice::kDark : ThemeChoice::kLight);
   MainWindow window({}, nullptr, MainWindow::Settings::kOff);
   window.setAttribute(Qt::WA_DontShowOnScreen);
@@ -77,10 +96,6 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   QImageWriter writer(&buffer, format);
   if (!writer.write(picture)) {
     return failure(image.string() + " cannot be written: " + writer.errorString().toStdString());
-  }
-  // QSaveFile would replace a device by the picture.
-  if (QFileInfo(path).exists() && !QFileInfo(path).isFile()) {
-    return failure(image.string() + " is not a regular file; name another output");
   }
   QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) {

@@ -17,8 +17,8 @@ struct PictureOptions {
 /// Draws the window with a recording into a picture file, whose format follows from its suffix.
 /// Needs a QApplication but no screen: QT_QPA_PLATFORM=offscreen is enough. Returns the state of
 /// the recording's file. Errors: kUsage for an unknown format or a size out of range, those of
-/// MainWindow::openRecording(), kNoPermission and kFailed if the file cannot be written; then an
-/// old file stays as it was.
+/// MainWindow::openRecording(), kExists for a file that is not a picture, kNoPermission and kFailed
+/// if the file cannot be written; then an old file stays as it was.
 [[nodiscard]] Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
                                                              const std::filesystem::path& image,
                                                              const PictureOptions& options);

@@ -147,6 +147,21 @@ class TestRecordCommand : public QObject {
     QCOMPARE(load("a.highwater").end->message, std::string("9 steps done"));
   }
 
+  void exportSparesFilesThatAreNoPictures() {
+    QVERIFY(runHighwater({"record", "--steps", "5", "-o", path("a.highwater")}, fake("train"))
+                .exitCode == kExitDone);
+    QVERIFY(QFile::copy(path("a.highwater"), path("a.png")));
+    const QByteArray recording = contents(path("a.png"));
+    const Outcome onto = runHighwater({"export", path("a.png"), "--to", path("a.png")});
+    QCOMPARE(onto.exitCode, int(kExitFailed));
+    QVERIFY2(onto.err.contains("is not a picture"), qPrintable(onto.err));
+    QCOMPARE(contents(path("a.png")), recording);
+    for (int i = 0; i < 2; ++i) {  // an earlier picture is replaced
+      const Outcome drawn = runHighwater({"export", path("a.highwater"), "--to", path("b.png")});
+      QVERIFY2(drawn.exitCode == kExitDone, qPrintable(drawn.err));
+    }
+  }
+
   void refusesAnOutputItCannotWrite() {
     Outcome run = runHighwater({"record", "-o", path("absent/a.highwater")}, fake("train"));
     QCOMPARE(run.exitCode, int(kExitFailed));

@@ -76,6 +76,7 @@ class TestRecording : public QObject {
   void refusesAnExistingFile();
   void overwriteSparesTheOldFileUntilAStepBegins();
   void overwriteReplacesTheOldFile();
+  void overwriteSparesFilesOfOtherKinds();
   void discardLeavesNothing();
   void refusesImpossiblePaths_data();
   void refusesImpossiblePaths();
@@ -259,6 +260,31 @@ void TestRecording::overwriteReplacesTheOldFile() {
   // The definitions of the first half are known in the second.
   QCOMPARE(query(path, "SELECT count(*) FROM fallbacks WHERE op = 'aten::embedding_renorm_'"),
            QStringList{"15"});
+}
+
+void TestRecording::overwriteSparesFilesOfOtherKinds() {
+  QTemporaryDir folder;
+  const fs::path notes = pathIn(folder.path(), "notes.txt");
+  QVERIFY(writeBytes(notes, "somebody's work"));
+  store::WriterOptions options;
+  options.overwrite = true;
+  const auto refused = store::RecordingWriter::create(notes, options);
+  QVERIFY(!refused && refused.error().code == ErrorCode::kExists);
+  QVERIFY2(refused.error().message.find("is not a recording") != std::string::npos,
+           refused.error().message.c_str());
+  QCOMPARE(bytesOf(notes), "somebody's work");
+
+  // A recording may have any name, and so may an empty file.
+  for (const char* name : {"run.old", "empty"}) {
+    const fs::path path = pathIn(folder.path(), name);
+    QVERIFY(writeBytes(path, ""));
+    for (int i = 0; i < 2; ++i) {
+      auto writer = create(path, options);
+      QVERIFY(writer);
+      feedFrames(sampleFrames(), *writer);
+      QVERIFY(writer->close().ok());
+    }
+  }
 }
 
 void TestRecording::discardLeavesNothing() {
