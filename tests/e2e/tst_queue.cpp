@@ -110,24 +110,21 @@ std::int64_t movedNs(const analysis::LiveStore& store, std::uint32_t step) {
 /// One number of all steps, by the probe and by the ledger.
 struct Comparison {
   double probe = 0, ledger = 0;
-  int steps = 0, close = 0, waits = 0;
+  int steps = 0, close = 0;
 
-  void add(double byProbe, double byLedger, int waitsInIt) {
-    waits += waitsInIt;
+  /// `waits`: how many of them are in the step, each of which may differ by kToleranceOfWaitMs.
+  void add(double byProbe, double byLedger, int waits) {
     probe += byProbe;
     ledger += byLedger;
     ++steps;
-    if (std::fabs(byProbe / byLedger - 1) <= kTolerance) ++close;
+    const double tolerance = std::max(kTolerance * byLedger, kToleranceOfWaitMs * waits);
+    if (std::fabs(byProbe - byLedger) <= tolerance) ++close;
   }
   [[nodiscard]] double error() const { return probe / ledger - 1; }
-  [[nodiscard]] bool agrees() const {
-    return std::fabs(probe - ledger) <= std::max(kTolerance * ledger, kToleranceOfWaitMs * waits);
-  }
   [[nodiscard]] QByteArray text(const char* what) const {
     return QByteArray(what) + ": probe " + QByteArray::number(probe) + " ms, ledger " +
            QByteArray::number(ledger) + " ms, " + QByteArray::number(100 * error(), 'f', 2) +
-           " %; " + QByteArray::number(close) + " of " + QByteArray::number(steps) +
-           " steps within 2 %; " + QByteArray::number(waits) + " waits";
+           " %; " + QByteArray::number(close) + " of " + QByteArray::number(steps) + " steps agree";
   }
 };
 
@@ -185,10 +182,14 @@ void TestQueue::agreesWithTheLedger() {
   for (const auto& [what, numbers] :
        {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
     qInfo("%s", numbers.text(what).constData());
-    QVERIFY2(numbers.agrees(), numbers.text(what).constData());
   }
-  QVERIFY2(wait.close >= wait.steps * 9 / 10, wait.text("wait").constData());
-  QVERIFY2(span.close >= span.steps * 9 / 10, span.text("device span").constData());
+  for (const auto& [what, numbers] : {std::pair("wait", wait), std::pair("device span", span)}) {
+    QVERIFY2(std::fabs(numbers.error()) <= kTolerance, numbers.text(what).constData());
+    QVERIFY2(numbers.close >= numbers.steps * 9 / 10, numbers.text(what).constData());
+  }
+  // What the step is long without its waits: their errors are a larger part of it. A thread that
+  // loses its core in a wait changes single steps, and with them the sum, but not the median step.
+  QVERIFY2(enqueue.close * 2 > enqueue.steps, enqueue.text("enqueue").constData());
   // Reading the events made nobody wait.
   qInfo("waited for events: %.3f ms", eventWaitsMs);
   QVERIFY(eventWaitsMs < 0.005 * (wait.ledger + enqueue.ledger));
