@@ -165,55 +165,54 @@ void surviveExceptions() {
   }
 }
 
-/// Runs `inLoop` while threads wait in modules, and returns how often it ran.
+/// Changes the level `times` times, by `levelOf(i)`, while threads wait in modules. Returns how
+/// often they waited; at least once after each change.
 template <typename F>
-int besideWaitingThreads(int threadCount, int waits, F&& inLoop) {
+int changeBesideWaitingThreads(Recorder& recorder, int times, F&& levelOf) {
+  constexpr int kThreads = 3;
   const at::Tensor tensor = onDevice();
-  std::atomic<int> running{threadCount};
+  std::atomic<int> waits{0};
+  std::atomic<bool> done{false};
   std::vector<std::thread> threads;
-  for (int i = 0; i < threadCount; ++i) {
+  for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
-      for (int n = 0; n < waits; ++n) {
+      do {
         const ModuleScope scope("layer");
         (void)tensor.nonzero();
-      }
-      --running;
+        ++waits;
+      } while (!done);
     });
   }
-  int times = 0;
-  for (; running > 0; ++times) {
-    inLoop(times);
-    std::this_thread::yield();
+  for (int i = 0; i < times; ++i) {
+    recorder.setLevel(levelOf(i));
+    for (const int before = waits; waits == before;) std::this_thread::yield();
   }
+  done = true;
   for (std::thread& each : threads) each.join();
-  return times;
+  return waits;
 }
 
 void countsOnceWhileTheLevelChanges() {
-  constexpr int kThreads = 4, kWaits = 1500;
   Recorder recorder(RunClock::startingNow());
   const OpObserver observer(recorder);
-  const int changes = besideWaitingThreads(kThreads, kWaits, [&](int i) {
-    recorder.setLevel(i % 2 == 0 ? events::ProbeLevel::Ops : events::ProbeLevel::Monitor);
+  const int waits = changeBesideWaitingThreads(recorder, 1000, [](int i) {
+    return i % 2 == 0 ? events::ProbeLevel::Ops : events::ProbeLevel::Monitor;
   });
-  check(changes > 10, "the level changed only " + std::to_string(changes) + " times");
   auto found = takeWaits(recorder);
   found.erase("aten::copy_");  // of the tensor
-  check(found == std::map<std::string, int>{{"aten::nonzero", kThreads * kWaits}},
-        std::to_string(changes) + " changes of the level: " + text(found));
+  check(found == std::map<std::string, int>{{"aten::nonzero", waits}},
+        "changes of the level: " + text(found) + " instead of " + std::to_string(waits));
 }
 
 /// Kernels come and go beside threads that run ops.
 void survivesLevelOffBesideOtherThreads() {
-  constexpr int kThreads = 2, kWaits = 1500;
   Recorder recorder(RunClock::startingNow());
   const OpObserver observer(recorder);
-  const int changes = besideWaitingThreads(kThreads, kWaits, [&](int i) {
-    recorder.setLevel(i % 2 == 0 ? events::ProbeLevel::Off : events::ProbeLevel::Monitor);
+  const int waits = changeBesideWaitingThreads(recorder, 20, [](int i) {
+    return i % 2 == 0 ? events::ProbeLevel::Off : events::ProbeLevel::Monitor;
   });
-  check(changes > 2, "the level changed only " + std::to_string(changes) + " times");
   const int found = takeWaits(recorder)["aten::nonzero"];
-  check(found > 0 && found <= kThreads * kWaits, std::to_string(found) + " waits");
+  check(found > 0 && found <= waits, std::to_string(found) + " waits of " + std::to_string(waits));
 }
 
 /// Called first, as the fallthrough stays: somebody else has the key.
