@@ -13,7 +13,7 @@ namespace highwater::probe {
 
 /// Observes PyTorch's ops, from construction to destruction. The recorder's level decides how:
 ///
-/// - `off`: nothing is registered with PyTorch.
+/// - `off`: no kernel is registered and no callback enabled.
 /// - `monitor`: kernels of their own observe the ops that can wait or fall back (WatchedOps); all
 ///   other ops run as if nobody observed.
 /// - `ops`: the same, and a global RecordFunction callback records every op of all threads.
@@ -25,7 +25,8 @@ class OpObserver {
  public:
   /// Begins to observe and makes `recorder` the active one. `recorder` must outlive the observer.
   explicit OpObserver(Recorder& recorder, DeviceKind device = DeviceKind::kMps);
-  /// Leaves PyTorch's dispatcher as it was; no recorder is active any more.
+  /// Removes the kernels and the callback; no recorder is active any more. What WatchedOps leaves
+  /// behind does nothing.
   ~OpObserver();
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
