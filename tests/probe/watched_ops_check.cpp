@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <dlfcn.h>
 #include <torch/library.h>
@@ -84,6 +85,28 @@ std::string dispatcherState() {
   return state;
 }
 
+/// The number of ops with a kernel at a key.
+std::size_t opsAt(c10::DispatchKey key) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  std::size_t count = 0;
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findOp(name);
+    count += op && op->hasKernelForDispatchKey(key);
+  }
+  return count;
+}
+
+/// Called before any observer but a blind one: what the first one leaves are the kernels that
+/// notice threads, of some 20 ops.
+void leavesFewKernels() {
+  const std::size_t before = opsAt(c10::DispatchKey::BackendSelect);
+  Recorder recorder(RunClock::startingNow());
+  { const OpObserver observer(recorder); }
+  const std::size_t left = opsAt(c10::DispatchKey::BackendSelect) - before;
+  check(left >= 10 && left <= 40, std::to_string(left) + " kernels notice threads");
+  check(opsAt(kKey) == 0, "an ended observer leaves kernels registered");
+}
+
 void leavesTheDispatcherAsItWas() {
   const std::string before = dispatcherState();
   for (int i = 0; i < 3; ++i) {
@@ -138,12 +161,39 @@ void seesThreadsInScopes() {
     wait();
   }).join();
   checkWaits(recorder, {{"aten::where", 1}}, "a thread in a phase");
-  // Only callbacks see a thread that the probe never met.
-  std::thread([&] { wait(); }).join();
-  checkWaits(recorder, {}, "a thread that the probe never met");
   recorder.setLevel(events::ProbeLevel::Ops);
   std::thread([&] { wait(); }).join();
-  checkWaits(recorder, {{"aten::where", 1}}, "a thread that the probe never met, at level ops");
+  checkWaits(recorder, {{"aten::where", 1}}, "a thread of its own, at level ops");
+}
+
+/// A thread that nobody has had watched is met at its first wait, which has the name of the op that
+/// waits, not of the one around it.
+void meetsThreads() {
+  Recorder recorder(RunClock::startingNow());
+  const OpObserver observer(recorder);
+  const at::Tensor tensor = onDevice();
+  const auto wait = [&tensor] { (void)at::where(tensor.gt(0)); };
+  takeWaits(recorder);
+  std::thread([&] {
+    wait();
+    check(c10::impl::tls_is_dispatch_key_included(kKey), "a thread that waited is not watched");
+    wait();
+  }).join();
+  checkWaits(recorder, {{"aten::nonzero", 1}, {"aten::where", 1}}, "a thread of its own");
+  std::thread([&] { (void)tensor.sum().item<float>(); }).join();
+  checkWaits(recorder, {{"aten::_local_scalar_dense", 1}}, "a thread that reads a scalar");
+  std::thread([&] { (void)tensor.cpu(); }).join();
+  checkWaits(recorder, {{"aten::copy_", 1}}, "a thread that copies");
+  std::thread([&] {
+    (void)at::ones({4}).clone().sum().item<float>();
+    check(!c10::impl::tls_is_dispatch_key_included(kKey), "a thread without the device is watched");
+    const c10::InferenceMode inference;
+    (void)tensor.sum().item<float>();
+  }).join();
+  checkWaits(recorder, {{"aten::_local_scalar_dense", 1}}, "a thread in inference mode");
+  recorder.setLevel(events::ProbeLevel::Off);
+  std::thread([&] { wait(); }).join();
+  checkWaits(recorder, {}, "a thread of its own, at level off");
 }
 
 void surviveExceptions() {
@@ -251,10 +301,12 @@ int main(int argc, char** argv) {
     return 1;
   }
   leavesTheKeyToAnotherUser();
+  leavesFewKernels();
   leavesTheDispatcherAsItWas();
   leavesOtherOpsAlone();
   survivesAnEndInsideAGuard();
   seesThreadsInScopes();
+  meetsThreads();
   surviveExceptions();
   countsOnceWhileTheLevelChanges();
   survivesLevelOffBesideOtherThreads();

@@ -22,7 +22,7 @@ class ModuleScope {
     watched_.emplace(*recorder);
     const AutogradPlace place = recorder->autograd().place();
     // In a node of backward, as when a checkpoint computes again, the node's module is around it.
-    recorder->lane().modules().enter(recorder->modules(), recorder->currentModule(), name,
+    recorder->lane().modules().enter(recorder->modules(), recorder->currentModule(place.node), name,
                                      place.node);
     noteBorder(place);
   }
@@ -37,7 +37,7 @@ class ModuleScope {
  private:
   void noteBorder(const AutogradPlace& place) {
     if (auto* borders = recorder_->sequenceModules().borders(place.thread)) {
-      borders->note(place.nextSequence, recorder_->currentModule());
+      borders->note(place.nextSequence, recorder_->currentModule(place.node));
     }
   }
 

@@ -67,17 +67,21 @@ void onEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*contex
 
 }  // namespace
 
-/// Listens for operators that are deregistered: the dispatcher frees their names.
-class OpObserver::Deregistrations {
+/// Listens for operators that are new, and for those that are deregistered: the dispatcher frees
+/// their names.
+class OpObserver::Registrations {
  public:
-  Deregistrations()
+  Registrations()
       : listening_(
             c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>())) {}
 
  private:
   class Listener : public c10::OpRegistrationListener {
    public:
-    void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {}
+    // The dispatcher is locked: the kernel must wait.
+    void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {
+      WatchedOps::noteNewOp();
+    }
     void onOperatorDeregistered(const c10::OperatorHandle& /*op*/) override {
       forgetNameAddressesOfThreads();
     }
@@ -86,7 +90,7 @@ class OpObserver::Deregistrations {
 };
 
 OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
-    : recorder_(recorder), device_(device), deregistrations_(std::make_unique<Deregistrations>()) {
+    : recorder_(recorder), device_(device), registrations_(std::make_unique<Registrations>()) {
   watchDevice(device);
   CallSiteCache::warmUp();
   recorder.setAutograd(torchAutograd());

@@ -31,15 +31,21 @@ class OpObserver {
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
 
+  /// True where the level asks for waits and fallbacks, but another user of the dispatcher's key
+  /// leaves them to level `ops`.
+  [[nodiscard]] bool isBlind() const {
+    return recorder_.level() == events::ProbeLevel::Monitor && WatchedOps::count() == 0;
+  }
+
  private:
-  class Deregistrations;
+  class Registrations;
 
   void follow(events::ProbeLevel level);
 
   Recorder& recorder_;
   DeviceKind device_;
   std::uint64_t callback_;
-  std::unique_ptr<Deregistrations> deregistrations_;
+  std::unique_ptr<Registrations> registrations_;
   std::optional<WatchedOps> watchedOps_;
   std::optional<WatchedThread> thisThread_;
 };

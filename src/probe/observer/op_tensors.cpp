@@ -1,6 +1,5 @@
 #include "probe/observer/op_tensors.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/detail/MPSHooksInterface.h>
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorImpl.h>
@@ -17,13 +16,6 @@ constexpr std::size_t kMaxListed = 16;
 
 c10::DeviceType watched = c10::DeviceType::MPS;
 
-/// A fake tensor, as torch.compile traces with, says that it is on the device, but is a meta
-/// tensor.
-bool isOnDevice(const at::Tensor& tensor) {
-  return tensor.defined() && !tensor.key_set().has_backend(c10::BackendComponent::MetaBit) &&
-         tensor.device().type() == watched;
-}
-
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
   if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
   const at::Tensor* tensor = &inputs[index].toTensor();
@@ -34,8 +26,10 @@ std::uint64_t bytesOf(const at::Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel()) * tensor.itemsize();
 }
 
-/// A copy between CPU and device; `blocks` as in PyTorch's MPS copies.
+/// A copy between CPU and device; `blocks` as in PyTorch's MPS copies. Nothing is copied, and
+/// nothing waits, where the tensors have no element.
 OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks) {
+  if (to.numel() == 0) return {};
   if (isOnDevice(from) && to.is_cpu()) {
     return {events::SyncKind::CopyToHost, bytesOf(from), blocks};
   }
@@ -84,7 +78,7 @@ OpWait valuesWait(OpTag tag, const at::Tensor& first, c10::ArrayRef<const c10::I
       return {events::SyncKind::ValueRead, bytesOf(first)};
     case OpTag::kRepeats:
       // The overload that takes only the counts, without the result's size.
-      if (inputs.size() != 2 || !inputs[1].isNone()) return {};
+      if (inputs.size() != 2 || !inputs[1].isNone() || first.numel() == 0) return {};
       return {events::SyncKind::ValueRead, bytesOf(first)};
     case OpTag::kIndex: {
       const std::uint64_t masks = inputs.size() > 1 ? bytesOfMasks(inputs[1]) : 0;
@@ -148,6 +142,17 @@ std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
 const at::MPSHooksInterface* countingHooks = nullptr;
 
 }  // namespace
+
+bool isOnDevice(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.key_set().has_backend(c10::BackendComponent::MetaBit) &&
+         tensor.device().type() == watched;
+}
+
+bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs) {
+  bool found = false;
+  forEachTensor(inputs, [&found](const at::Tensor& tensor) { found |= isOnDevice(tensor); });
+  return found;
+}
 
 void watchDevice(DeviceKind kind) {
   watched = kind == DeviceKind::kCuda ? c10::DeviceType::CUDA : c10::DeviceType::MPS;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
 #include <string_view>
@@ -17,6 +18,12 @@ void watchDevice(DeviceKind kind);
 /// Returns the name of the chosen device, "mps" or "cuda"; "" where MPS is chosen and the process
 /// has none.
 [[nodiscard]] std::string_view watchedDevice() noexcept;
+
+/// Returns whether the tensor is on the watched device. A fake tensor, as torch.compile traces
+/// with, says that it is on the device, but is a meta tensor.
+[[nodiscard]] bool isOnDevice(const at::Tensor& tensor);
+/// Returns whether one of an op's tensor arguments is, also of those in lists.
+[[nodiscard]] bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs);
 
 /// Returns whether and why an op with this tag and these arguments makes the host wait for the
 /// watched device. Never throws: where the tensors cannot tell, the op counts as one that does not

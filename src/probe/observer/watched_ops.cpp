@@ -1,23 +1,46 @@
 #include "probe/observer/watched_ops.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "probe/observer/op_stack.h"
 #include "probe/observer/op_table.h"
-#include "probe/observer/op_tensors.h"
 #include "probe/observer/thread_op_stack.h"
+#include "probe/observer/unmet_threads.h"
+#include "probe/observer/watched_kernels.h"
 
 namespace highwater::probe {
 namespace {
 
-constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
+using Names = std::unordered_set<c10::OperatorName>;
+
+/// Of `names`, the ops that PyTorch may run on the CPU, and those that call such an op of the same
+/// name: a fallback of `put_` in `put` has the name that the user called.
+Names opsThatMayFallBack(const std::vector<c10::OperatorName>& names, OpTable& table) {
+  Names found;
+  std::unordered_set<std::string_view> bases;
+  for (const c10::OperatorName& name : names) {
+    const MpsRow row = table.row(name);
+    if (row != MpsRow::kFallback && row != MpsRow::kAlwaysFallsBack) continue;
+    found.insert(name);
+    bases.insert(baseName(name.name));
+  }
+  for (const c10::OperatorName& name : names) {
+    const MpsRow row = table.row(name);
+    const bool callsOthers = row == MpsRow::kParts || row == MpsRow::kUnseenParts;
+    if (callsOthers && bases.contains(baseName(name.name))) found.insert(name);
+  }
+  return found;
+}
 
 /// The registrations, which are of the process, and the number of threads that include the key.
 class Registry {
@@ -32,88 +55,92 @@ class Registry {
   void registerKernels(DeviceKind device);
   void deregisterKernels();
 
-  [[nodiscard]] bool observes() const { return observes_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::size_t count() const { return observes() ? kernels_.size() : 0; }
+  [[nodiscard]] std::size_t count() const { return kernelsObserve ? watched_.size() : 0; }
+  void noteNewOp() { hasNewOps_ = true; }
   bool watchThread(bool on);
 
  private:
+  void registerNewOps();
+
+  std::mutex mutex_;  // of the registrations
+  DeviceKind device_ = DeviceKind::kMps;
   // The fallthrough comes first and stays, so that a thread may include the key at any time.
   std::optional<c10::RegistrationHandleRAII> fallthrough_;
   std::vector<c10::RegistrationHandleRAII> kernels_;
+  Names watched_;
   OpTable table_;
-  std::atomic<bool> observes_{false};
+  std::atomic<bool> hasNewOps_{false};
   std::atomic<int> threads_{0};
 };
 
-/// Ends the innermost op of the thread's stack, also where the op throws.
-struct OpenOp {
-  OpenOp() = default;
-  // A stack that was made meanwhile, for another observer, has no open op.
-  ~OpenOp() {
-    if (OpStack* ops = threadOpStack()) ops->end();
+/// Has a thread watched until it ends.
+class WatchedToItsEnd {
+ public:
+  WatchedToItsEnd() = default;
+  ~WatchedToItsEnd() { release(); }
+  WatchedToItsEnd(const WatchedToItsEnd&) = delete;
+  WatchedToItsEnd& operator=(const WatchedToItsEnd&) = delete;
+
+  /// Returns true if the thread was not watched and now is. It may have been before: some guards
+  /// of PyTorch's undo it.
+  bool watch() {
+    release();
+    isOurs_ = !Registry::ofProcess().watchThread(true);
+    return isOurs_;
   }
-  OpenOp(const OpenOp&) = delete;
-  OpenOp& operator=(const OpenOp&) = delete;
+
+ private:
+  void release() {
+    if (isOurs_) (void)Registry::ofProcess().watchThread(false);
+    isOurs_ = false;
+  }
+
+  bool isOurs_ = false;
 };
 
-/// The kernel of a watched op: observes it and calls its next kernel. A plain function, so that it
-/// may run on while it is deregistered.
-template <bool kMayFallBack>
-void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, c10::Stack* stack) {
-  const void* const from = __builtin_return_address(0);
-  const auto next = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
-  // A thread that opted out of RecordFunction wants no profiler.
-  const bool observes = Registry::ofProcess().observes() && at::isRecordFunctionEnabled();
-  OpStack* ops = observes ? threadOpStack() : nullptr;
-  if (!ops) {
-    op.redispatchBoxed(next, stack);
-    return;
-  }
-  // The dispatcher tells when the name goes (forgetNameAddressesOfThreads).
-  NameCache::Entry& name = ops->name(op.operator_name().name.c_str(), [] { return true; });
-  if (ops->passes(name, from)) {
-    op.redispatchBoxed(next, stack);
-    return;
-  }
-  const auto inputs =
-      c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - op.schema().arguments().size());
-  ops->begin(name, OpLayer::kDispatch, waitOf(static_cast<OpTag>(name.tag), inputs), kMayFallBack,
-             from);
-  const OpenOp open;
-  op.redispatchBoxed(next, stack);
+bool watchUntilTheThreadEnds() noexcept {
+  thread_local WatchedToItsEnd thisThread;
+  return thisThread.watch();
 }
 
 void Registry::registerKernels(DeviceKind device) {
   auto& dispatcher = c10::Dispatcher::singleton();
   if (!fallthrough_) {
-    if (dispatcher.hasBackendFallbackForDispatchKey(kKey)) return;
-    fallthrough_.emplace(dispatcher.registerFallback(kKey, c10::KernelFunction::makeFallthrough(),
-                                                     "Highwater: an op that is not watched"));
+    if (dispatcher.hasBackendFallbackForDispatchKey(kWatchKey)) return;
+    fallthrough_.emplace(dispatcher.registerFallback(
+        kWatchKey, c10::KernelFunction::makeFallthrough(), "Highwater: an op that is not watched"));
   }
-  if (kernels_.empty()) {
-    std::vector<c10::RegistrationHandleRAII> kernels;
-    for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
-      const auto op = dispatcher.findSchema(name);
-      if (!op || op->hasKernelForDispatchKey(kKey)) continue;
-      const MpsRow row = device == DeviceKind::kMps ? table_.row(name) : MpsRow::kKernel;
-      const bool mayFallBack = row == MpsRow::kFallback || row == MpsRow::kAlwaysFallsBack;
-      if (!mayFallBack && !mayWait(name.name, name.overload_name)) continue;
-      using c10::KernelFunction;
-      kernels.push_back(dispatcher.registerImpl(
-          name, kKey,
-          mayFallBack ? KernelFunction::makeFromBoxedFunction<&observe<true>>()
-                      : KernelFunction::makeFromBoxedFunction<&observe<false>>(),
-          std::nullopt, nullptr, "Highwater: a watched op"));
+  device_ = device;
+  registerNewOps();
+  kernelsObserve = true;
+  noticeUnmetThreads(&watchUntilTheThreadEnds);
+}
+
+void Registry::registerNewOps() {
+  const std::lock_guard lock(mutex_);
+  hasNewOps_ = false;
+  auto& dispatcher = c10::Dispatcher::singleton();
+  const std::vector<c10::OperatorName> names = dispatcher.getAllOpNames();
+  const Names fallBack = device_ == DeviceKind::kMps ? opsThatMayFallBack(names, table_) : Names();
+  for (const c10::OperatorName& name : names) {
+    const bool mayFallBack = fallBack.contains(name);
+    if (watched_.contains(name) || (!mayFallBack && !mayWait(name.name, name.overload_name))) {
+      continue;
     }
-    kernels_ = std::move(kernels);
+    const auto op = dispatcher.findSchema(name);
+    if (!op || op->hasKernelForDispatchKey(kWatchKey)) continue;
+    kernels_.push_back(dispatcher.registerImpl(name, kWatchKey, watchedKernel(name, mayFallBack),
+                                               std::nullopt, nullptr, "Highwater: a watched op"));
+    watched_.insert(name);
   }
-  observes_ = true;
 }
 
 void Registry::deregisterKernels() {
-  observes_ = false;
+  kernelsObserve = false;
   if (threads_ > 0) return;
+  const std::lock_guard lock(mutex_);
   kernels_.clear();
+  watched_.clear();
   // Our kernel may have kept the name of an operator that is gone.
   forgetNameAddressesOfThreads();
 }
@@ -122,19 +149,22 @@ bool Registry::watchThread(bool on) {
   using c10::impl::tls_is_dispatch_key_included;
   using c10::impl::tls_set_dispatch_key_included;
   if (!on) {
-    tls_set_dispatch_key_included(kKey, false);
+    tls_set_dispatch_key_included(kWatchKey, false);
     --threads_;
     return true;
   }
-  if (tls_is_dispatch_key_included(kKey)) return true;
+  if (hasNewOps_.load(std::memory_order_relaxed) && kernelsObserve) [[unlikely]] {
+    registerNewOps();
+  }
+  if (tls_is_dispatch_key_included(kWatchKey)) return true;
   // Counted before it looks, as deregisterKernels() looks after it has said so: one of the two sees
   // the other.
   ++threads_;
-  if (!observes_) {
+  if (!kernelsObserve) {
     --threads_;
     return true;
   }
-  tls_set_dispatch_key_included(kKey, true);
+  tls_set_dispatch_key_included(kWatchKey, true);
   return false;
 }
 
@@ -156,6 +186,10 @@ WatchedOps::~WatchedOps() {
 
 std::size_t WatchedOps::count() {
   return Registry::ofProcess().count();
+}
+
+void WatchedOps::noteNewOp() {
+  Registry::ofProcess().noteNewOp();
 }
 
 }  // namespace highwater::probe

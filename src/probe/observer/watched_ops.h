@@ -12,14 +12,14 @@ namespace highwater::probe {
 ///
 /// The kernels are at DispatchKey::TESTING_ONLY_GenericMode, which all supported versions have, no
 /// feature of PyTorch uses, and only PythonDispatcher and PreDispatch precede. Only threads whose
-/// thread-local state includes the key pass it: those with a WatchedThread, and the threads of
-/// autograd that work for them. The waits and fallbacks of other threads are not seen. All other
+/// thread-local state includes the key pass it: those with a WatchedThread, the threads of autograd
+/// that work for them, and any thread from its first wait or fallback on (unmet_threads). All other
 /// ops fall through at this key, which the dispatcher knows beforehand. Where somebody else has
 /// registered a fallback for the key, as PyTorch's own test of it does, nothing is observed.
 ///
 /// The fallthrough stays registered to the end of the process, and does nothing: PyTorch's guards
 /// save and restore the keys of a thread, so a guard that is older than this object's end may
-/// include the key again.
+/// include the key again. So do the kernels of unmet_threads.
 ///
 /// Only the training thread may construct and destroy it, between steps.
 class WatchedOps {
@@ -32,6 +32,9 @@ class WatchedOps {
   ~WatchedOps();
   WatchedOps(const WatchedOps&) = delete;
   WatchedOps& operator=(const WatchedOps&) = delete;
+
+  /// Notes that an op was registered, to watch it from the next phase or module on. Any thread.
+  static void noteNewOp();
 
   /// The number of ops that are watched now in this process, each overload counted; 0 where
   /// somebody else uses the key.

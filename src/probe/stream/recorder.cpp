@@ -88,6 +88,11 @@ ModuleId Recorder::currentModule() {
   return sequenceModules_.find(running.forwardThread, running.sequence);
 }
 
+ModuleId Recorder::currentModule(const void* node) {
+  const ModuleStack& modules = lane().modules();
+  return !node || modules.node() == node ? modules.current() : currentModule();
+}
+
 NameId Recorder::phaseNameId(events::Phase phase) {
   std::atomic<NameId>& known = phaseNames_[static_cast<std::size_t>(phase)];
   NameId id = known.load(std::memory_order_relaxed);

@@ -65,6 +65,8 @@ class Recorder {
   /// Returns the module that the calling thread runs: in a backward node, the module whose forward
   /// created it, unless a module was entered in the node, as checkpoints do.
   [[nodiscard]] ModuleId currentModule();
+  /// The same, given what the thread's AutogradPlace says of the node that it runs.
+  [[nodiscard]] ModuleId currentModule(const void* node);
 
   /// The function that WatchedThread calls; nullptr while no ops are watched.
   [[nodiscard]] ThreadWatch threadWatch() const {

@@ -1,0 +1,105 @@
+#include "probe/observer/watched_kernels.h"
+
+#include <ATen/record_function.h>
+
+#include <array>
+
+#include "probe/observer/op_stack.h"
+#include "probe/observer/op_tensors.h"
+#include "probe/observer/thread_op_stack.h"
+
+namespace highwater::probe {
+namespace {
+
+/// Ends the innermost op of the thread's stack, also where the op throws.
+class OpenOp {
+ public:
+  explicit OpenOp(bool isOpen) : isOpen_(isOpen) {}
+  // A stack that was made meanwhile, for another observer, has no open op.
+  ~OpenOp() {
+    if (!isOpen_) return;
+    if (OpStack* ops = threadOpStack()) ops->end();
+  }
+  OpenOp(const OpenOp&) = delete;
+  OpenOp& operator=(const OpenOp&) = delete;
+
+ private:
+  bool isOpen_;
+};
+
+/// Begins the op on the thread's stack. Returns false where it is not observed, or already is.
+/// `inputs()` returns its arguments; `from` is as for OpStack::begin().
+template <typename Inputs>
+[[gnu::always_inline]] inline bool beginOp(const c10::OperatorHandle& op, bool mayFallBack,
+                                           const void* from, Inputs&& inputs) {
+  // A thread that opted out of RecordFunction wants no profiler.
+  const bool observes =
+      kernelsObserve.load(std::memory_order_relaxed) && at::isRecordFunctionEnabled();
+  OpStack* ops = observes ? threadOpStack() : nullptr;
+  if (!ops) return false;
+  // The dispatcher tells when the name goes (forgetNameAddressesOfThreads).
+  NameCache::Entry& name = ops->name(op.operator_name().name.c_str(), [] { return true; });
+  if (ops->passes(name, from)) return false;
+  ops->begin(name, OpLayer::kDispatch, waitOf(static_cast<OpTag>(name.tag), inputs()), mayFallBack,
+             from);
+  return true;
+}
+
+template <bool kMayFallBack>
+void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, c10::Stack* stack) {
+  const OpenOp open(beginOp(op, kMayFallBack, __builtin_return_address(0), [&] {
+    return c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - op.schema().arguments().size());
+  }));
+  op.redispatchBoxed(keysAfter(kWatchKey, keys), stack);
+}
+
+at::Tensor& observeCopy(c10::DispatchKeySet keys, at::Tensor& self, const at::Tensor& source,
+                        bool nonBlocking) {
+  static const CopyOp op = copyOp();
+  std::array<c10::IValue, 3> inputs;
+  const OpenOp open((isOnDevice(self) || isOnDevice(source)) &&
+                    beginOp(op, false, __builtin_return_address(0), [&] {
+                      inputs = {self, source, nonBlocking};
+                      return c10::ArrayRef<c10::IValue>(inputs);
+                    }));
+  return op.redispatch(keysAfter(kWatchKey, keys), self, source, nonBlocking);
+}
+
+at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
+  static const ScalarReadOp op = scalarReadOp();
+  c10::IValue input;
+  const OpenOp open(isOnDevice(self) && beginOp(op, false, __builtin_return_address(0), [&] {
+                      input = self;
+                      return c10::ArrayRef<c10::IValue>(input);
+                    }));
+  return op.redispatch(keysAfter(kWatchKey, keys), self);
+}
+
+}  // namespace
+
+CopyOp copyOp() {
+  return c10::Dispatcher::singleton()
+      .findSchemaOrThrow("aten::copy_", "")
+      .typed<at::Tensor&(at::Tensor&, const at::Tensor&, bool)>();
+}
+
+ScalarReadOp scalarReadOp() {
+  return c10::Dispatcher::singleton()
+      .findSchemaOrThrow("aten::_local_scalar_dense", "")
+      .typed<at::Scalar(const at::Tensor&)>();
+}
+
+c10::KernelFunction watchedKernel(const c10::OperatorName& name, bool mayFallBack) {
+  using c10::KernelFunction;
+  if (mayFallBack) return KernelFunction::makeFromBoxedFunction<&observe<true>>();
+  // Neither has an overload.
+  if (name.name == "aten::copy_") {
+    return KernelFunction::makeFromUnboxedFunction(TORCH_FN(observeCopy));
+  }
+  if (name.name == "aten::_local_scalar_dense") {
+    return KernelFunction::makeFromUnboxedFunction(TORCH_FN(observeScalarRead));
+  }
+  return KernelFunction::makeFromBoxedFunction<&observe<false>>();
+}
+
+}  // namespace highwater::probe
