@@ -159,14 +159,6 @@ ExitCode Worker::train() {
   outcome.stoppedOnRequest = true;
   if (options_.autostart || control_.waitForStart()) {
     const probe::OpObserver observer(recorder_, kindOf(device_));
-    if (observer.isBlind()) {
-      std::fputs(
-          "highwater-worker: waits and fallbacks are not recorded at level monitor, because "
-          "something "
-          "else in this process uses PyTorch's dispatch key TESTING_ONLY_GenericMode; record at "
-          "level ops instead\n",
-          stderr);
-    }
     outcome = (*training)->run(control_);
   }
   sampler.reset();

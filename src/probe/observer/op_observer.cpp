@@ -122,6 +122,12 @@ void OpObserver::follow(events::ProbeLevel level) {
     thisThread_.emplace(recorder_);
   }
   if (level == events::ProbeLevel::Ops) at::reenableCallback(callback_);
+  if (level == events::ProbeLevel::Monitor && WatchedOps::count() == 0) {
+    recorder_.mark(events::MarkerKind::Note, recorder_.step(), 0, 0,
+                   "waits and fallbacks are not recorded at level monitor: something else in this "
+                   "process uses PyTorch's dispatch key TESTING_ONLY_GenericMode; record at level "
+                   "ops instead");
+  }
 }
 
 }  // namespace highwater::probe

@@ -13,10 +13,12 @@ namespace highwater::probe {
 
 /// Observes PyTorch's ops, from construction to destruction. The recorder's level decides how:
 ///
-/// - `off`: no kernel is registered and no callback enabled.
+/// - `off`: no kernel observes and no callback is enabled.
 /// - `monitor`: kernels of their own observe the ops that can wait or fall back (WatchedOps); all
 ///   other ops run as if nobody observed.
 /// - `ops`: the same, and a global RecordFunction callback records every op of all threads.
+///
+/// At `monitor` a marker says so where another user of the dispatcher's key leaves it blind.
 ///
 /// An op that both see is observed by the one that saw it first, which also ends it if the level
 /// changes meanwhile. Only one observer may exist at a time. The thread that constructs it must be
@@ -30,12 +32,6 @@ class OpObserver {
   ~OpObserver();
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
-
-  /// True where the level asks for waits and fallbacks, but another user of the dispatcher's key
-  /// leaves them to level `ops`.
-  [[nodiscard]] bool isBlind() const {
-    return recorder_.level() == events::ProbeLevel::Monitor && WatchedOps::count() == 0;
-  }
 
  private:
   class Registrations;

@@ -14,7 +14,7 @@ namespace {
 // Tensors of a list that are read: _foreach ops take hundreds.
 constexpr std::size_t kMaxListed = 16;
 
-c10::DeviceType watched = c10::DeviceType::MPS;
+c10::BackendComponent watchedBackend = c10::BackendComponent::MPSBit;
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
   if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
@@ -26,10 +26,10 @@ std::uint64_t bytesOf(const at::Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel()) * tensor.itemsize();
 }
 
-/// A copy between CPU and device; `blocks` as in PyTorch's MPS copies. Nothing is copied, and
-/// nothing waits, where the tensors have no element.
-OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks) {
-  if (to.numel() == 0) return {};
+/// A copy between CPU and device; `blocks` as in PyTorch's MPS copies. `isEmpty`: it copies
+/// nothing, and does not wait.
+OpWait copyWait(const at::Tensor& from, const at::Tensor& to, bool blocks, bool isEmpty) {
+  if (isEmpty) return {};
   if (isOnDevice(from) && to.is_cpu()) {
     return {events::SyncKind::CopyToHost, bytesOf(from), blocks};
   }
@@ -102,10 +102,13 @@ OpWait readWait(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) {
   if (!copies) return valuesWait(tag, *first, inputs);
   const at::Tensor* second = tensorAt(inputs, 1);
   if (!second) return {};
-  if (tag == OpTag::kCopyFromAndResize) return copyWait(*first, *second, true);
-  const bool nonBlocking = inputs.size() > 2 && inputs[2].isBool() && inputs[2].toBool();
-  return tag == OpTag::kCopy ? copyWait(*second, *first, !nonBlocking)
-                             : copyWait(*first, *second, !nonBlocking);
+  if (tag == OpTag::kCopyFromAndResize) {
+    return copyWait(*first, *second, true, first->numel() == 0);
+  }
+  const bool blocks = !(inputs.size() > 2 && inputs[2].isBool() && inputs[2].toBool());
+  const at::Tensor& from = tag == OpTag::kCopy ? *second : *first;
+  const at::Tensor& to = tag == OpTag::kCopy ? *first : *second;
+  return copyWait(from, to, blocks, to.numel() == 0);
 }
 
 /// Calls f(tensor) for each tensor argument, and for the first kMaxListed of each list.
@@ -143,19 +146,21 @@ const at::MPSHooksInterface* countingHooks = nullptr;
 
 }  // namespace
 
-bool isOnDevice(const at::Tensor& tensor) {
-  return tensor.defined() && !tensor.key_set().has_backend(c10::BackendComponent::MetaBit) &&
-         tensor.device().type() == watched;
+bool isOnDevice(const at::Tensor& tensor) noexcept {
+  constexpr c10::DispatchKeySet kHolds{c10::DispatchKey::Python, c10::DispatchKey::Functionalize};
+  const c10::DispatchKeySet keys = tensor.key_set();
+  return keys.has_backend(watchedBackend) && !keys.has_any(kHolds);
 }
 
-bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs) {
+bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs) noexcept {
   bool found = false;
   forEachTensor(inputs, [&found](const at::Tensor& tensor) { found |= isOnDevice(tensor); });
   return found;
 }
 
 void watchDevice(DeviceKind kind) {
-  watched = kind == DeviceKind::kCuda ? c10::DeviceType::CUDA : c10::DeviceType::MPS;
+  watchedBackend =
+      kind == DeviceKind::kCuda ? c10::BackendComponent::CUDABit : c10::BackendComponent::MPSBit;
   countingHooks = nullptr;
   if (kind != DeviceKind::kMps) return;
   try {
@@ -167,7 +172,7 @@ void watchDevice(DeviceKind kind) {
 }
 
 std::string_view watchedDevice() noexcept {
-  if (watched == c10::DeviceType::CUDA) return "cuda";
+  if (watchedBackend == c10::BackendComponent::CUDABit) return "cuda";
   return countingHooks ? "mps" : "";
 }
 

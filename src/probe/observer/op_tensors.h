@@ -19,11 +19,12 @@ void watchDevice(DeviceKind kind);
 /// has none.
 [[nodiscard]] std::string_view watchedDevice() noexcept;
 
-/// Returns whether the tensor is on the watched device. A fake tensor, as torch.compile traces
-/// with, says that it is on the device, but is a meta tensor.
-[[nodiscard]] bool isOnDevice(const at::Tensor& tensor);
+/// Returns whether the tensor is on the watched device, by its dispatch keys: asking for the device
+/// may call Python. False for a tensor that holds others, such as a fake one of torch.compile: the
+/// ops that it is made of are seen.
+[[nodiscard]] bool isOnDevice(const at::Tensor& tensor) noexcept;
 /// Returns whether one of an op's tensor arguments is, also of those in lists.
-[[nodiscard]] bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs);
+[[nodiscard]] bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs) noexcept;
 
 /// Returns whether and why an op with this tag and these arguments makes the host wait for the
 /// watched device. Never throws: where the tensors cannot tell, the op counts as one that does not

@@ -4,11 +4,12 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <atomic>
+#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_set>
 #include <vector>
 
@@ -21,12 +22,10 @@
 namespace highwater::probe {
 namespace {
 
-using Names = std::unordered_set<c10::OperatorName>;
-
 /// Of `names`, the ops that PyTorch may run on the CPU, and those that call such an op of the same
 /// name: a fallback of `put_` in `put` has the name that the user called.
-Names opsThatMayFallBack(const std::vector<c10::OperatorName>& names, OpTable& table) {
-  Names found;
+OpNames opsThatMayFallBack(const std::vector<c10::OperatorName>& names, OpTable& table) {
+  OpNames found;
   std::unordered_set<std::string_view> bases;
   for (const c10::OperatorName& name : names) {
     const MpsRow row = table.row(name);
@@ -55,23 +54,28 @@ class Registry {
   void registerKernels(DeviceKind device);
   void deregisterKernels();
 
-  [[nodiscard]] std::size_t count() const { return kernelsObserve ? watched_.size() : 0; }
+  [[nodiscard]] std::size_t count() const { return kernelsObserve ? watchedCount_.load() : 0; }
   void noteNewOp() { hasNewOps_ = true; }
   bool watchThread(bool on);
 
  private:
-  void registerNewOps();
+  /// Returns the ops that may fall back.
+  [[nodiscard]] OpNames registerMissingOps();
+  void watchNewOps() noexcept;
 
-  std::mutex mutex_;  // of the registrations
+  std::thread::id trainingThread_;
   DeviceKind device_ = DeviceKind::kMps;
   // The fallthrough comes first and stays, so that a thread may include the key at any time.
   std::optional<c10::RegistrationHandleRAII> fallthrough_;
   std::vector<c10::RegistrationHandleRAII> kernels_;
-  Names watched_;
+  OpNames watched_;
+  std::atomic<std::size_t> watchedCount_{0};
   OpTable table_;
   std::atomic<bool> hasNewOps_{false};
   std::atomic<int> threads_{0};
 };
+
+constinit thread_local bool threadHasEnded = false;
 
 /// Has a thread watched until it ends.
 class WatchedToItsEnd {
@@ -89,18 +93,29 @@ class WatchedToItsEnd {
     return isOurs_;
   }
 
- private:
   void release() {
     if (isOurs_) (void)Registry::ofProcess().watchThread(false);
     isOurs_ = false;
   }
 
+ private:
   bool isOurs_ = false;
 };
 
+/// The calling thread's; nullptr while it ends.
+WatchedToItsEnd* watchedToItsEnd() {
+  struct Owned {
+    WatchedToItsEnd watched;
+    ~Owned() { threadHasEnded = true; }
+  };
+  if (threadHasEnded) return nullptr;
+  thread_local Owned owned;
+  return &owned.watched;
+}
+
 bool watchUntilTheThreadEnds() noexcept {
-  thread_local WatchedToItsEnd thisThread;
-  return thisThread.watch();
+  WatchedToItsEnd* mine = watchedToItsEnd();
+  return mine && mine->watch();
 }
 
 void Registry::registerKernels(DeviceKind device) {
@@ -111,17 +126,19 @@ void Registry::registerKernels(DeviceKind device) {
         kWatchKey, c10::KernelFunction::makeFallthrough(), "Highwater: an op that is not watched"));
   }
   device_ = device;
-  registerNewOps();
+  trainingThread_ = std::this_thread::get_id();
+  const OpNames fallBack = registerMissingOps();
   kernelsObserve = true;
-  noticeUnmetThreads(&watchUntilTheThreadEnds);
+  noticeUnmetThreads(fallBack, &watchUntilTheThreadEnds);
 }
 
-void Registry::registerNewOps() {
-  const std::lock_guard lock(mutex_);
+OpNames Registry::registerMissingOps() {
   hasNewOps_ = false;
   auto& dispatcher = c10::Dispatcher::singleton();
-  const std::vector<c10::OperatorName> names = dispatcher.getAllOpNames();
-  const Names fallBack = device_ == DeviceKind::kMps ? opsThatMayFallBack(names, table_) : Names();
+  std::vector<c10::OperatorName> names = dispatcher.getAllOpNames();
+  std::erase_if(names, [&](const auto& name) { return !dispatcher.findSchema(name); });
+  OpNames fallBack;
+  if (device_ == DeviceKind::kMps) fallBack = opsThatMayFallBack(names, table_);
   for (const c10::OperatorName& name : names) {
     const bool mayFallBack = fallBack.contains(name);
     if (watched_.contains(name) || (!mayFallBack && !mayWait(name.name, name.overload_name))) {
@@ -133,14 +150,26 @@ void Registry::registerNewOps() {
                                                std::nullopt, nullptr, "Highwater: a watched op"));
     watched_.insert(name);
   }
+  watchedCount_ = watched_.size();
+  return fallBack;
+}
+
+void Registry::watchNewOps() noexcept {
+  if (std::this_thread::get_id() != trainingThread_ || !kernelsObserve) return;
+  try {
+    (void)registerMissingOps();
+  } catch (const std::exception&) {
+    // An operator that went meanwhile; the next one that is new has all looked at again.
+  }
 }
 
 void Registry::deregisterKernels() {
   kernelsObserve = false;
+  if (WatchedToItsEnd* mine = watchedToItsEnd()) mine->release();
   if (threads_ > 0) return;
-  const std::lock_guard lock(mutex_);
   kernels_.clear();
   watched_.clear();
+  watchedCount_ = 0;
   // Our kernel may have kept the name of an operator that is gone.
   forgetNameAddressesOfThreads();
 }
@@ -153,9 +182,8 @@ bool Registry::watchThread(bool on) {
     --threads_;
     return true;
   }
-  if (hasNewOps_.load(std::memory_order_relaxed) && kernelsObserve) [[unlikely]] {
-    registerNewOps();
-  }
+  if (hasNewOps_.load(std::memory_order_relaxed)) [[unlikely]]
+    watchNewOps();
   if (tls_is_dispatch_key_included(kWatchKey)) return true;
   // Counted before it looks, as deregisterKernels() looks after it has said so: one of the two sees
   // the other.

@@ -63,21 +63,21 @@ def difference(events, fallbacks, drains):
     waits = [each for each in events if each.kind != "fallback" and each.op not in READ_AS_NO_SHAPE]
     unmatched = list(waits)
     for begin, end, cause in drains:
-        holders = [each for each in waits if each.kind in KINDS[cause] and _holds(each, begin, end)]
-        if not holders:
+        # Other waits may be within the slack: one that is still unmatched comes first.
+        holder = _holder(unmatched, begin, end, cause, SLACK_NS)
+        if holder:
+            unmatched.remove(holder)
+        elif not _holder(waits, begin, end, cause, 0):  # an op may wait more than once
             return f"the probe has no {cause} of the ledger's; it has {[each[3:5] for each in waits]}"
-        # Several waits may be within the slack of one another, and an op may wait more than once.
-        unmatched = _without_first(unmatched, holders)
     if unmatched:
         return f"the ledger has no {[each[3:5] for each in unmatched]}"
     return ""
 
 
-def _without_first(unmatched, holders):
-    """`unmatched` without the first of `holders` that it has."""
-    first = next((each for each in holders if each in unmatched), None)
-    return [each for each in unmatched if each is not first]
+def _holder(events, begin, end, cause, slack):
+    return next((each for each in events if each.kind in KINDS[cause] and
+                 _holds(each, begin, end, slack)), None)
 
 
-def _holds(event, begin, end):
-    return event.begin - SLACK_NS <= begin and end <= event.end + SLACK_NS
+def _holds(event, begin, end, slack=SLACK_NS):
+    return event.begin - slack <= begin and end <= event.end + slack

@@ -20,6 +20,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "simmps", "conformance"))
 
 LEVELS = ("monitor", "ops")
+# Of a whole run, to notice one that compares nothing.
+LEAST_RUNS = 15_000
+KINDS = {"copy_to_device", "copy_to_host", "equal", "fallback", "nonzero", "scalar_read", "unique", "value_read"}
 
 
 def options():
@@ -158,8 +161,13 @@ def main():
     for name, text in problems.items():
         print(f"{name}: {text}")
     events = Counter(event.kind for pair in pairs for event in pair.runs["monitor"].events)
-    print(f"{len(pairs)} runs, {len(problems)} differ, in {time.monotonic() - started:.0f} s; events: "
+    raised = sum(pair.runs["monitor"].error is not None for pair in pairs)
+    print(f"{len(pairs)} runs, of which {raised} raise; {len(problems)} differ; in "
+          f"{time.monotonic() - started:.0f} s; events: "
           + ", ".join(f"{kind} {count}" for kind, count in sorted(events.items())))
+    if not arguments.only and (len(pairs) - raised < LEAST_RUNS or set(events) != KINDS):
+        print(f"a whole run has {LEAST_RUNS} runs and all of {sorted(KINDS)} at least")
+        return 1
     return 1 if problems else 0
 
 
