@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 
-from . import _live
+from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
 from ._instrument import rewrite, surround
 from ._probe import Probe
 from ._training import Training, is_faking
@@ -43,12 +43,18 @@ class Hooks:
         with self._lock:
             if not self._tried:
                 self._tried = True
-                probe = self._make_probe()
-                if probe is not None:
-                    self._begin(probe)
+                try:
+                    probe = self._make_probe()
+                    if probe is not None:
+                        self._begin(probe)
+                except Exception as error:
+                    print(f"Highwater: this training is not watched: {error!r}", file=sys.stderr)
         return "" if self._training else "Highwater could not attach; its message is on stderr"
 
     def _begin(self, probe: Probe) -> None:
+        for module in (_dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
+                       sys.modules[__name__]):
+            _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers)
         self._set_training_hooks(training)
         self._training = _live.training = training
@@ -80,12 +86,12 @@ class Hooks:
     def _surround(self, function, enter, leave, *arguments, unless=None) -> str:
         return surround(function, self._guard(enter), self._guard(leave), *arguments, unless=unless)
 
-    @staticmethod
-    def _guard(function):
+    def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
         def guarded(*args):
             try:
-                return function(*args)
+                with _dynamo.Uncompiled(self._torch):
+                    return function(*args)
             except Exception as error:
                 function.__self__.give_up(error)
         return guarded

@@ -8,8 +8,9 @@ import weakref
 class Root:
     """A module that was called from outside of any module: a model, or a loss."""
 
-    def __init__(self, module, label: bytes, names: dict[int, bytes]):
+    def __init__(self, module, model: str, label: bytes, names: dict[int, bytes]):
         self.ref = weakref.ref(module)
+        self.model = model  # the class of the whole model
         self.label = label
         self.names = names
         self.parameters = parameter_count(module)
@@ -48,22 +49,40 @@ class ModuleNames:
         """The name of a module that `root` did not have when it was first called."""
         top = root.ref()
         if top is not None:
-            for path, child in top.named_modules():
-                root.names.setdefault(id(child), path.encode())
+            for child, path in _paths(unwrapped(top)).items():
+                root.names.setdefault(child, path)
         return root.names.setdefault(id(module), type(module).__name__.encode())
 
     def _make_root(self, module) -> Root:
         for owner in self._candidates():
             if owner is not module:
-                names = {id(child): path.encode() for path, child in owner.named_modules()}
+                names = _paths(unwrapped(owner))
                 if id(module) in names:
-                    return Root(module, names[id(module)], names)
-        names = {id(child): path.encode() for path, child in module.named_modules()}
-        return Root(module, type(module).__name__.encode(), names)
+                    return Root(module, type(unwrapped(owner)).__name__, names[id(module)], names)
+        model = type(unwrapped(module)).__name__
+        return Root(module, model, model.encode(), _paths(unwrapped(module)))
 
     def _candidates(self):
         known = [*reversed(self._owners), *(root.ref for root in self._roots.values())]
         return [owner for owner in (ref() for ref in known) if owner is not None]
+
+
+def unwrapped(module):
+    """The model inside of what torch.compile or a parallel wrapper made of it."""
+    while type(module).__name__ in _WRAPPERS:
+        inner = getattr(module, _WRAPPERS[type(module).__name__], None)
+        if inner is None:
+            break
+        module = inner
+    return module
+
+
+_WRAPPERS = {"OptimizedModule": "_orig_mod", "DataParallel": "module", "DistributedDataParallel": "module",
+             "FullyShardedDataParallel": "module"}
+
+
+def _paths(top) -> dict[int, bytes]:
+    return {id(module): (path or type(module).__name__).encode() for path, module in top.named_modules()}
 
 
 def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+from ._dynamo import Uncompiled
 from ._knobs import Knobs
 from ._modules import ModuleNames, guess_batch
 from ._probe import Probe
@@ -59,11 +60,12 @@ class Training(StepListener):
             calls.depth += 1
             name = calls.root.names.get(id(module))
             if name is None:
-                name = self._names.add_missing(calls.root, module)
+                with Uncompiled(self.torch):
+                    name = self._names.add_missing(calls.root, module)
             self.probe.enter_module(name)
             return
         try:
-            with self.torch._C.DisableTorchFunction():
+            with Uncompiled(self.torch), self.torch._C.DisableTorchFunction():
                 calls.root = self._names.root(module)
                 calls.phase = self._phase_of(module, args, kwargs)
         except Exception as error:
@@ -119,7 +121,7 @@ class Training(StepListener):
         self._rule.forward(batch, length, root.parameters)
         if root.parameters > self._largest:
             self._largest = root.parameters
-            self.describe(model=type(module).__name__, parameters=root.parameters, batch_guess=batch,
+            self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
                           length_guess=length)
 
     # Data

@@ -3,5 +3,9 @@ import os
 
 if os.environ.get("HIGHWATER_SCRIPT_SOCKET"):
     import highwater._attach
-    from recording_probe import make_probe
-    highwater._attach.make_probe = make_probe
+
+    def _make_probe():
+        from recording_probe import make_probe
+        return make_probe()
+
+    highwater._attach.make_probe = _make_probe
