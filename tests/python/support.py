@@ -25,13 +25,6 @@ class Step(NamedTuple):
     late: bool
 
 
-class Span(NamedTuple):
-    """A phase, with the paths of the modules that were called directly in it, nested ones after a '>'."""
-    key: str
-    modules: list
-    inside: list
-
-
 class Log:
     """The calls of one run, in order."""
 
@@ -104,7 +97,10 @@ def run(command, watched, commands=None, timeout=300, **options):
             variables["HIGHWATER_TEST_COMMANDS"] = json.dumps(commands or {})
         done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True,
                               timeout=timeout, check=False, stdin=subprocess.DEVNULL, **options)
-        lines = open(path, encoding="utf-8").read().splitlines() if os.path.exists(path) else []
+        lines = []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                lines = file.readlines()
     return Run(done.returncode, done.stdout, done.stderr, Log(lines))
 
 

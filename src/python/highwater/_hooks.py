@@ -152,9 +152,11 @@ def _make_drop_last_live(definition) -> None:
     The added lines count as the loop that they replace, for the traceback of an exception in the sampler.
     """
     added = ast.parse(_LIVE_DROP_LAST).body
-    loops = [node.iter for node in ast.walk(definition) if isinstance(node, ast.For)]
+    loop = next((node for node in ast.walk(definition) if isinstance(node, ast.For)), definition)
+    end = getattr(loop, "iter", loop).end_col_offset + 1  # the whole line, as which a loop's own steps count
     for statement in added:
         for node in ast.walk(statement):
             if hasattr(node, "lineno"):
-                ast.copy_location(node, loops[0] if loops else definition)
+                node.lineno = node.end_lineno = loop.lineno
+                node.col_offset, node.end_col_offset = loop.col_offset, end
     definition.body = added + definition.body
