@@ -2,7 +2,7 @@
 import unittest
 
 from support import SOURCES  # noqa: F401  makes highwater importable
-from highwater._steps import StepListener, StepRule
+from highwater._steps import MOST_MICRO_STEPS, StepListener, StepRule
 
 
 class Log(StepListener):
@@ -167,6 +167,17 @@ class Steps(unittest.TestCase):
             loop.forward()
             loop.backward()
         self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 3)
+
+    def test_compiled_optimizer(self):
+        """Its hooks are not called."""
+        loop = Loop()
+        for _ in range(MOST_MICRO_STEPS + 3):
+            loop.backward()
+        self.assertEqual(loop.micro_steps(), [MOST_MICRO_STEPS + 1, 1, 1])
+        loop.step()
+        loop.backward()
+        loop.step()
+        self.assertEqual(loop.micro_steps()[-1], 1)
 
     def test_optimizer_that_was_not_seen_before_its_step(self):
         """As after deepcopy: the first backward closed the step, the optimizer is part of it."""

@@ -88,7 +88,11 @@ class Hooks:
 
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
+        compiling = self._torch.compiler.is_compiling
+
         def guarded(*args):
+            if compiling():  # a compiled optimizer's step has no hooks, rather than a graph break
+                return None
             try:
                 with _dynamo.Uncompiled(self._torch):
                     return function(*args)

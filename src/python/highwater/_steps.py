@@ -11,6 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+# After so many backwards without a step of an optimizer, each backward counts as a step.
+MOST_MICRO_STEPS = 256
+
+
 class StepListener:
     """Receives the borders of steps. Each method is called at the moment that it describes."""
 
@@ -67,6 +71,7 @@ class StepRule:
         self._stepped: set = set()
         self._stepped_in_backward = False
         self._begin_noted = False
+        self._unstepped = 0  # backwards since an optimizer stepped
         self._recent: list[frozenset] = []  # the sets of the last two steps
         self._straggling = False  # no work since the last step was closed by (a) or without optimizers
         self._work = _Work()
@@ -108,7 +113,8 @@ class StepRule:
         self._backwards -= 1
         if self._backwards or self._manual:
             return
-        if self._stepped_in_backward or not self._stepped and not self._alive():
+        self._unstepped += 1
+        if self._stepped_in_backward or not self._stepped and self._steps_unseen:
             self._keep_work()
             self._close()
 
@@ -128,6 +134,7 @@ class StepRule:
         if not self._open:
             return
         self._keep_work()
+        self._unstepped = 0
         self._stepped.add(optimizer)
         self._stepped_in_backward = bool(self._backwards)
         self._begin_noted = False
@@ -135,7 +142,6 @@ class StepRule:
             return
         if self._alive() <= 1 or self._recent == [self._stepped, self._stepped]:
             self._close()
-            self._straggling = True
         else:
             self._listener.note_step_end()
 
@@ -149,8 +155,13 @@ class StepRule:
     def finish(self) -> None:
         """The training ends: closes a step in which all was done."""
         if self._open and self._stepped and not self._manual:
-            self._end(late=True)
             self._open = False
+            self._end(late=True)
+
+    @property
+    def _steps_unseen(self) -> bool:
+        """Whether nothing but backwards tells steps: no optimizer, or one whose step is compiled."""
+        return not self._alive() or self._unstepped > MOST_MICRO_STEPS
 
     @property
     def _waits(self) -> bool:
@@ -175,19 +186,20 @@ class StepRule:
         self._listener.begin_step(self._number, True)
 
     def _close(self) -> None:
-        self._end(late=False)
         self._open = False
-        self._straggling = not self._manual and not self._recent[-1]
+        self._straggling = not self._manual
+        self._end(late=False)
 
     def _end(self, late: bool) -> None:
-        work = self._work
-        self._listener.end_step(self._number, work.batch, work.length, work.micro_steps, late)
+        work, number = self._work, self._number
         self._number += 1
         self._recent = [*self._recent[-1:], frozenset(self._stepped)]
         self._stepped = set()
         self._stepped_in_backward = False
         self._begin_noted = False
         self._work = _Work()
+        # The listener may be interrupted, as by Ctrl+C: the step has been closed before.
+        self._listener.end_step(number, work.batch, work.length, work.micro_steps, late)
 
     def _is_straggler(self, optimizer) -> bool:
         """Whether the optimizer belongs to the step that has just been closed: nothing was computed since."""

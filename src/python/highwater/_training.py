@@ -44,6 +44,7 @@ class Training(StepListener):
         self._step_code = torch.optim.Optimizer.profile_hook_step(lambda optimizer: None).__code__
         self._steps_in_progress: list = []  # optimizers whose step() is open, outermost first
         self._steps = 0  # of optimizers
+        self._steps_told = 0
         self._rates: list = []  # (param group, its learning rate) while the factor is applied
         self._loader = None
         self._largest = 0
@@ -191,6 +192,7 @@ class Training(StepListener):
     def leave_scaler(self, entered) -> None:
         optimizer, steps, error = entered
         if sys.exc_info()[1] is error and steps == self._steps and self._is_training_thread():
+            self._steps += 1
             self._rule.optimizer_begins(id(optimizer))
             self._rule.optimizer_ends(id(optimizer))
 
@@ -229,7 +231,8 @@ class Training(StepListener):
 
     def end_step(self, number, batch, length, micro_steps, late):
         self.probe.end_step(number, batch, length, micro_steps, late)
-        self._tell_steps_by("optimizer" if self._optimizers else "backward")
+        self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
+        self._steps_told = self._steps
         self.obey()
 
     def note_step_begin(self):
