@@ -134,7 +134,8 @@ second = copy.deepcopy(optimizer); model(x).sum().backward(); second.step()
 print(torch._dynamo.utils.counters["stats"]["unique_graphs"], len(torch._dynamo.utils.counters["graph_break"]))
 """))
         self.assertEqual(watched.code, 0, watched.err)
-        self.assertGreaterEqual(len(watched.log.steps()), 3)
+        self.assertEqual(len(watched.log.steps()), 2)  # steps of a compiled optimizer are not seen
+        self.assertNotIn("Highwater", watched.err)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ class Hooks:
 
     def _end(self) -> None:
         _live.training = None
-        self._training.finish()
+        self._guard(self._training.finish)()
 
     def _forked(self) -> None:
         _live.training = None

@@ -292,9 +292,12 @@ class Training(StepListener):
     def finish(self) -> None:
         """The script ends."""
         self._has_ended = True
-        self._rule.finish()
-        self.probe.stop()
-        self.probe = Probe()
+        probe = self.probe
+        try:
+            self._rule.finish()
+        finally:
+            self.probe = Probe()
+            probe.stop()  # else the process crashes while its threads read a device that is destroyed
 
     def abandon(self) -> None:
         """After a fork, in the child: nothing of what follows is the watched training."""
@@ -304,12 +307,15 @@ class Training(StepListener):
         """After an error in the hooks: the script trains on, and the window sees nothing more of it."""
         if type(self.probe) is not Probe:
             print(f"Highwater: stopped watching, the training goes on: {error!r}", file=sys.stderr)
+            probe = self.probe
             self.abandon()
+            probe.stop()
 
     def _is_training_thread(self) -> bool:
         return self._thread is None or self._thread == _thread.get_ident()
 
 
 def is_faking(torch) -> bool:
-    """Whether tensors only have shapes here, as while a model is compiled."""
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+    """Whether a model is only compiled or traced here. Sizes are no plain numbers then."""
+    return (torch._C._get_tracing_state() is not None
+            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None)
