@@ -1,0 +1,64 @@
+"""Highwater in a training script, with a line or two.
+
+Everything here costs about a dictionary look-up, and does nothing, while no window watches the script.
+"""
+from . import _live
+
+__all__ = ["knob", "mark", "phase", "start", "step"]
+
+
+def knob(name, value, min=None, max=None, choices=None):
+    """The live value of a setting: what the user has turned the knob `name` to, else `value`.
+
+    The window shows a slider from `min` to `max` for a number, and a list for `choices`. A value out of
+    bounds or of another type is refused there.
+    """
+    training = _live.training
+    if training is None:
+        return value
+    return training.knobs.value(name, value, {"min": min, "max": max, "choices": choices})
+
+
+class phase:
+    """A context that shows what runs in it as a phase of its own: `with highwater.phase("augment"):`."""
+
+    __slots__ = ("_name", "_probe")
+
+    def __init__(self, name):
+        self._name = name
+
+    def __enter__(self):
+        training = _live.training
+        self._probe = None if training is None else training.probe
+        if self._probe is not None:
+            self._probe.begin_phase(self._name.encode(errors="replace"))
+        return self
+
+    def __exit__(self, *_):
+        if self._probe is not None:
+            self._probe.end_phase()
+
+
+def mark(text):
+    """Puts a marker with `text` on the window's time axis."""
+    training = _live.training
+    if training is not None:
+        training.probe.mark(str(text))
+
+
+def step():
+    """Ends a training step here. From the first call on, only this ends steps; no other rule does."""
+    training = _live.training
+    if training is not None:
+        training.close_step()
+
+
+def start():
+    """Attaches this process to its window now, as in a notebook or late in a script.
+
+    Raises RuntimeError with the reason where that fails. Otherwise the first optimizer attaches.
+    """
+    from ._attach import attach_now
+    problem = attach_now()
+    if problem:
+        raise RuntimeError(f"Highwater: {problem}")

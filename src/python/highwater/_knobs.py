@@ -1,0 +1,127 @@
+"""Settings that the user turns while the script runs."""
+from __future__ import annotations
+
+import json
+import sys
+import weakref
+
+LOADER_BATCH = "dataloader_batch_size"
+
+
+class Knobs:
+    """The knobs of one training: the script's own, and the batch size of its training loader."""
+
+    def __init__(self, training):
+        self._training = training
+        self._declared: dict[str, dict] = {}
+        self._asked: dict[str, object] = {}
+        self._live: dict[str, object] = {}
+        self._samplers: weakref.WeakSet = weakref.WeakSet()
+        self._evaluating: weakref.WeakSet = weakref.WeakSet()
+
+    def value(self, name, value, bounds):
+        """The live value of the script's knob `name`, which has the value `value` until it is turned."""
+        if name not in self._declared:
+            self._declare(name, value, bounds)
+        self._training.obey()
+        if name in self._asked:
+            self._live[name] = self._asked.pop(name)
+            self._training.probe.mark(f"{name} = {self._live[name]}")
+        return self._live.get(name, value)
+
+    def turn(self, name, value) -> None:
+        """The window asks for a value; one that the knob cannot take is refused with a marker."""
+        problem = self._problem(name, value)
+        if problem:
+            self._training.probe.mark(f"{name} stays: {problem}")
+        elif name == LOADER_BATCH:
+            self._set_loader_batch(value)
+        else:
+            wants_float = isinstance(self._declared[name]["value"], float)
+            self._asked[name] = float(value) if wants_float else value
+
+    def loader_used(self, sampler, evaluates: bool) -> None:
+        """A model is called with what came from a loader with this batch sampler."""
+        if evaluates:
+            if sampler not in self._samplers:
+                self._remember(self._evaluating, sampler)
+        elif sampler not in self._samplers and is_stock_sampler(self._training.torch, sampler):
+            self._remember(self._samplers, sampler)
+            self._evaluating.discard(sampler)
+            if LOADER_BATCH in self._live:
+                sampler.batch_size = self._live[LOADER_BATCH]
+            self._declare_loader_batch(sampler)
+
+    def _declare_loader_batch(self, sampler) -> None:
+        if LOADER_BATCH in self._declared:
+            return
+        knob = {"value": sampler.batch_size, "min": 1, "max": None, "choices": None}
+        self._declared[LOADER_BATCH] = knob
+        self._tell(LOADER_BATCH, {**knob, "warning": _trainer_warning()})
+
+    def _set_loader_batch(self, value) -> None:
+        self._live[LOADER_BATCH] = value
+        for sampler in self._samplers:
+            sampler.batch_size = value
+        self._training.probe.mark(f"{LOADER_BATCH} = {value}")
+
+    def _declare(self, name, value, bounds) -> None:
+        self._declared[name] = {"value": value, **bounds}
+        problem = self._problem(name, value)
+        if problem:
+            print(f"Highwater: knob {name!r}: {problem}", file=sys.stderr)
+        self._tell(name, self._declared[name])
+
+    def _tell(self, name, knob) -> None:
+        facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
+        try:
+            text = json.dumps(facts)
+        except TypeError as error:
+            print(f"Highwater: knob {name!r} cannot be shown: {error}", file=sys.stderr)
+            return
+        self._training.probe.add_knob(text)
+
+    def _problem(self, name, value) -> str:
+        knob = self._declared.get(name)
+        if knob is None:
+            return "the script has no such knob"
+        choices, least, most = knob["choices"], knob["min"], knob["max"]
+        if choices is not None:
+            return "" if value in choices else f"{value!r} is none of {', '.join(map(repr, choices))}"
+        if not _has_type_of(value, knob["value"]):
+            return f"{value!r} is not of type {type(knob['value']).__name__}"
+        if least is not None and value < least:
+            return f"{value!r} is below its minimum of {least!r}"
+        if most is not None and value > most:
+            return f"{value!r} is above its maximum of {most!r}"
+        return ""
+
+    @staticmethod
+    def _remember(samplers, sampler) -> None:
+        try:
+            samplers.add(sampler)
+        except TypeError:  # a class with __slots__ has no weak references
+            pass
+
+
+def is_stock_sampler(torch, sampler) -> bool:
+    """Whether the batch sampler is PyTorch's own, which reads its batch size before each batch."""
+    return type(sampler) is torch.utils.data.BatchSampler
+
+
+def _has_type_of(value, example) -> bool:
+    if isinstance(example, bool) or isinstance(value, bool):
+        return isinstance(example, bool) and isinstance(value, bool)
+    if isinstance(example, float):
+        return isinstance(value, (int, float))
+    return isinstance(value, type(example))
+
+
+def _trainer_warning():
+    """What the trainer in this process derives from the batch size once."""
+    if "lightning" in sys.modules or "pytorch_lightning" in sys.modules:
+        return ("Lightning validates after a number of batches that it counted at the start; with another "
+                "batch size that number may never come.")
+    if "transformers.trainer" in sys.modules:
+        return "Trainer fixed the number of steps at the start; another batch size changes the epochs they last."
+    return None

@@ -1,0 +1,214 @@
+"""Builds and caches the native part for the PyTorch of this interpreter.
+
+A library that was built for one PyTorch loads into another and seems to work, so its file is named after all
+that it depends on, and nothing else is ever loaded.
+"""
+from __future__ import annotations
+
+import ast
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import mmap
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+NATIVE = "HIGHWATER_NATIVE"
+OLDEST = (2, 6)
+_LOCK_SECONDS = 180
+
+
+class Torch(NamedTuple):
+    """An installed PyTorch."""
+    folder: str
+    version: str
+    git_version: str
+    new_abi: bool
+
+
+def find_library() -> tuple[str, str]:
+    """The path of the library for this interpreter's PyTorch, built if need be; or "" and why there is none."""
+    native = os.environ.get(NATIVE, "")
+    if not native:
+        return "", f"{NATIVE} does not name the folder of Highwater's native sources. Start by `highwater run`"
+    if not os.path.isfile(os.path.join(native, "torch_part.cpp")):
+        return "", f"{NATIVE}={native} has no torch_part.cpp. Install Highwater again"
+    torch, problem = find_torch()
+    if torch is None:
+        return "", problem
+    folder = cache_folder()
+    path = os.path.join(folder, cache_name(torch, native))
+    if os.path.exists(path):
+        return path, ""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with _locked(path + ".lock") as is_locked:
+            if not is_locked:
+                return "", f"another build still holds {path}.lock after {_LOCK_SECONDS} s"
+            if os.path.exists(path):
+                return path, ""
+            return path, build(torch, native, path)
+    except OSError as error:
+        return "", (f"cannot write the cache folder {folder}: {error.strerror}. Make it writable, or name "
+                    "another by XDG_CACHE_HOME")
+
+
+def find_torch() -> tuple[Torch | None, str]:
+    """The PyTorch that `import torch` finds, without importing it; or None and why it cannot be used."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
+        return None, f"{sys.executable} has no PyTorch"
+    folder = list(spec.submodule_search_locations)[0]
+    version, git_version = _versions(os.path.join(folder, "version.py"))
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if not numbers or not git_version:
+        return None, f"{folder}/version.py does not tell PyTorch's version"
+    if tuple(map(int, numbers.groups())) < OLDEST:
+        return None, f"PyTorch {version} is too old; Highwater needs {OLDEST[0]}.{OLDEST[1]} or later"
+    new_abi = sys.platform == "darwin" or _has_new_abi(os.path.join(folder, "lib", "libc10.so"))
+    if not new_abi:
+        return None, (f"PyTorch {version} was built with the old C++ ABI, which Highwater does not support. "
+                      "Install PyTorch 2.7 or later")
+    return Torch(folder, version, git_version, new_abi), ""
+
+
+def cache_folder() -> str:
+    """The folder in which the user's libraries are kept."""
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches/highwater")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "highwater")
+
+
+def cache_name(torch: Torch, native: str) -> str:
+    """The file name of the library. It depends on PyTorch, the architecture, and Highwater's sources."""
+    key = hashlib.sha256()
+    for part in (torch.folder, torch.version, torch.git_version, str(torch.new_abi), platform.machine()):
+        key.update(part.encode(errors="surrogateescape") + b"\0")
+    for path in sorted(_files_of(native)):
+        key.update(os.path.relpath(path, native).encode(errors="surrogateescape") + b"\0")
+        key.update(f"{os.path.getsize(path)} {os.stat(path).st_mtime_ns}\0".encode())
+    return f"probe-torch{torch.version.split('+')[0]}-{key.hexdigest()[:16]}.so"
+
+
+def build(torch: Torch, native: str, path: str) -> str:
+    """Builds the library at `path`, within some ten seconds. Returns why that failed, else ""."""
+    compiler = _compiler()
+    if not compiler:
+        wanted = "the command line tools of Xcode (xcode-select --install)" if sys.platform == "darwin" else "g++"
+        return f"there is no C++ compiler. Install {wanted}, or name one by CXX"
+    log, made = f"{path}.log", f"{path}.{os.getpid()}"
+    print(f"Highwater: building its part for PyTorch {torch.version}, once, about 10 s ...", file=sys.stderr,
+          flush=True)
+    begin = time.monotonic()
+    try:
+        with open(log, "w", encoding="utf-8") as out:
+            for command in build_commands(compiler, torch, native, made):
+                out.write(shlex.join(command) + "\n")
+                out.flush()
+                if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                  env=_compiler_environment(), check=False).returncode:
+                    return f"the compiler failed; its words are in {log}"
+        os.replace(made, path)
+    finally:
+        for leftover in (made, f"{made}.o"):
+            with contextlib.suppress(OSError):
+                os.remove(leftover)
+    print(f"Highwater: built in {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+    return ""
+
+
+def build_commands(compiler: list[str], torch: Torch, native: str, made: str) -> list[list[str]]:
+    """The commands that compile and link the library `made`.
+
+    `native` holds torch_part.cpp, include/ for its headers, lib*.a, and the names to export in exports.map
+    (Linux) or exports.txt (macOS).
+    """
+    headers = os.path.join(torch.folder, "include")
+    api = os.path.join(headers, "torch", "csrc", "api", "include")
+    libraries = sorted(os.path.join(native, name) for name in os.listdir(native) if name.endswith(".a"))
+    torch_libraries = os.path.join(torch.folder, "lib")
+    compile_part = [*compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden",
+                    f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.new_abi)}", "-I", os.path.join(native, "include"),
+                    "-isystem", headers, "-isystem", api, "-c", os.path.join(native, "torch_part.cpp"),
+                    "-o", f"{made}.o"]
+    if sys.platform == "darwin":
+        link = [*compiler, "-dynamiclib", "-o", made, f"{made}.o", *libraries, f"-L{torch_libraries}",
+                "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_libraries}",
+                f"-Wl,-exported_symbols_list,{os.path.join(native, 'exports.txt')}",
+                "-framework", "Foundation", "-framework", "IOKit"]
+    else:
+        link = [*compiler, "-shared", "-o", made, f"{made}.o",
+                f"-Wl,--version-script={os.path.join(native, 'exports.map')}", "-Wl,-Bsymbolic",
+                "-Wl,--start-group", *libraries, "-Wl,--end-group", f"-L{torch_libraries}",
+                "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-s"]
+    return [compile_part, link]
+
+
+def _compiler() -> list[str]:
+    """CXX, or the first usual compiler that is installed."""
+    given = shlex.split(os.environ.get("CXX", ""))
+    names = ("clang++",) if sys.platform == "darwin" else ("g++", "c++", "clang++")
+    for command in ([given] if given else [[name] for name in names]):
+        if shutil.which(command[0]):
+            return command
+    return []
+
+
+def _compiler_environment() -> dict[str, str]:
+    """Without variables of the script's that change what a compiler finds."""
+    return {name: value for name, value in os.environ.items()
+            if name not in ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")}
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """Holds the file `path` against other builds; yields whether it got it in time."""
+    with open(path, "w", encoding="utf-8") as file:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    yield False
+                    return
+                time.sleep(0.1)
+        yield True
+
+
+def _versions(path) -> tuple[str, str]:
+    """`__version__` and `git_version` as PyTorch's version.py assigns them; "" where it does not."""
+    found = {"__version__": "", "git_version": ""}
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError):
+        return "", ""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found.update({target.id: str(node.value.value) for target in node.targets
+                          if isinstance(target, ast.Name) and target.id in found})
+    return found["__version__"], found["git_version"]
+
+
+def _has_new_abi(path) -> bool:
+    """Whether the constructors of c10::Error take the strings of the new ABI. Told by the names in the file."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as names:
+            return names.find(b"_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx11") >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _files_of(folder):
+    for path, _, names in os.walk(folder):
+        yield from (os.path.join(path, name) for name in names)

@@ -1,0 +1,138 @@
+"""Names of modules, and guesses from what a model is called with."""
+from __future__ import annotations
+
+import threading
+import weakref
+
+
+class Root:
+    """A module that was called from outside of any module: a model, or a loss."""
+
+    def __init__(self, module, model: str, label: bytes, names: dict[int, bytes]):
+        self.ref = weakref.ref(module)
+        self.model = model  # the class of the whole model
+        self.label = label
+        self.names = names
+        self.parameters = parameter_count(module)
+
+
+class ModuleNames:
+    """Finds each module's path below its root.
+
+    A trainer may call only a part of the model, as Lightning does. Then the paths are those below the
+    module that `train()`, `to()` or the like was called on.
+    """
+
+    def __init__(self):
+        self._roots: dict[int, Root] = {}
+        self._owners: list[weakref.ref] = []
+        self._lock = threading.Lock()
+
+    def add_owner(self, module) -> None:
+        """The script called a method of `module` that affects all modules below it."""
+        with self._lock:
+            if any(owner() is module for owner in self._owners):
+                return
+            self._owners = [owner for owner in self._owners if owner() is not None]
+            self._owners.append(weakref.ref(module))
+            self._roots.clear()
+
+    def root(self, module) -> Root:
+        """The root that `module` is."""
+        found = self._roots.get(id(module))
+        if found is None or found.ref() is not module:
+            with self._lock:
+                found = self._roots[id(module)] = self._make_root(module)
+        return found
+
+    def add_missing(self, root: Root, module) -> bytes:
+        """The name of a module that `root` did not have when it was first called."""
+        top = root.ref()
+        if top is not None:
+            for child, path in _paths(unwrapped(top)).items():
+                root.names.setdefault(child, path)
+        return root.names.setdefault(id(module), type(module).__name__.encode())
+
+    def _make_root(self, module) -> Root:
+        for owner in self._candidates():
+            if owner is not module:
+                names = _paths(unwrapped(owner))
+                if id(module) in names:
+                    return Root(module, type(unwrapped(owner)).__name__, names[id(module)], names)
+        model = type(unwrapped(module)).__name__
+        return Root(module, model, model.encode(), _paths(unwrapped(module)))
+
+    def _candidates(self):
+        known = [*reversed(self._owners), *(root.ref for root in self._roots.values())]
+        return [owner for owner in (ref() for ref in known) if owner is not None]
+
+
+def unwrapped(module):
+    """The model inside of what torch.compile or a parallel wrapper made of it."""
+    while type(module).__name__ in _WRAPPERS:
+        inner = getattr(module, _WRAPPERS[type(module).__name__], None)
+        if inner is None:
+            break
+        module = inner
+    return module
+
+
+_WRAPPERS = {"OptimizedModule": "_orig_mod", "DataParallel": "module", "DistributedDataParallel": "module",
+             "FullyShardedDataParallel": "module"}
+
+
+def _paths(top) -> dict[int, bytes]:
+    return {id(module): (path or type(module).__name__).encode() for path, module in top.named_modules()}
+
+
+def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:
+    """The batch size and the sequence length of a model's inputs; 0 where there is none.
+
+    Integers of two dimensions are taken for tokens, floats of three for features of a sequence. The batch
+    comes first, unless the module says otherwise, or only the second size is that of the loader's batch.
+    """
+    tensor = _main_input(torch, args, kwargs)
+    if tensor is None:
+        return 0, 0
+    shape = tuple(tensor.shape)
+    is_sequence = len(shape) == (3 if tensor.is_floating_point() else 2)
+    length = shape[1] if is_sequence else 0
+    if not is_sequence:
+        return shape[0], 0
+    loader_says = bool(loader_batch) and loader_batch == shape[1] and loader_batch != shape[0]
+    if getattr(module, "batch_first", True) is False or loader_says:
+        return shape[1], shape[0]
+    return shape[0], length
+
+
+def _main_input(torch, args, kwargs):
+    for name in ("input_ids", "inputs_embeds", "pixel_values", "input_values", "input_features"):
+        if _is_batch(torch, kwargs.get(name)):
+            return kwargs[name]
+    for value in (*args, *kwargs.values()):
+        found = _first_tensor(torch, value, 2)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_tensor(torch, value, depth):
+    if _is_batch(torch, value):
+        return value
+    if depth:
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        for each in values:
+            found = _first_tensor(torch, each, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_batch(torch, value) -> bool:
+    return isinstance(value, torch.Tensor) and value.dim() > 0
+
+
+def parameter_count(module) -> int:
+    """The number of scalars in the module's parameters; lazy ones count once they have a shape."""
+    return sum(parameter.numel() for parameter in module.parameters()
+               if type(parameter).__name__ != "UninitializedParameter")

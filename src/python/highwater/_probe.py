@@ -1,0 +1,126 @@
+"""The seam between the hooks and the native part of the probe."""
+from __future__ import annotations
+
+import ctypes
+import json
+
+
+class Probe:
+    """What the hooks tell. This one ignores all of it, as a process that is not watched does.
+
+    Module names and phases are UTF-8 bytes, so that the frequent calls convert nothing. All methods may
+    be called by any thread.
+    """
+
+    def start(self, socket_path: str, token: str) -> str:
+        """Connects to the window. Returns why that failed, else ""."""
+        return ""
+
+    def stop(self) -> None:
+        """Sends what is left and ends the probe's threads; returns within about a second."""
+
+    def enter_module(self, name: bytes) -> None:
+        """A module is called. `name` is the class of a model, or a path below it: "encoder.layers.0"."""
+
+    def leave_module(self) -> None:
+        """The module that was entered last on this thread returns or throws."""
+
+    def begin_phase(self, key: bytes) -> None:
+        """A phase begins on this thread; phases nest."""
+
+    def end_phase(self) -> None:
+        """The innermost phase of this thread ends."""
+
+    def begin_step(self, number: int, late: bool) -> None:
+        """See `StepListener`."""
+
+    def end_step(self, number: int, batch: int, length: int, micro_steps: int, late: bool) -> None:
+        """See `StepListener`. Batch and length are guesses, 0 where there is none."""
+
+    def note_step_begin(self) -> None:
+        """See `StepListener`."""
+
+    def note_step_end(self) -> None:
+        """See `StepListener`."""
+
+    def describe(self, text: str) -> None:
+        """What is known of the training, as a JSON object. Later calls add to earlier ones."""
+
+    def mark(self, text: str) -> None:
+        """A marker on the time axis."""
+
+    def watch_thread(self) -> None:
+        """The script started this thread."""
+
+    def add_knob(self, text: str) -> None:
+        """A setting that the user may turn, as a JSON object: name, value, and min, max, choices or warning."""
+
+    def poll_commands(self) -> list[tuple[str, object]]:
+        """The commands that came since the last call, as (name, value).
+
+        A probe that loses its window while the training is paused returns ("resume", None).
+        """
+        return []
+
+    def set_level(self, name: str) -> None:
+        """Changes what is observed: off, monitor or ops."""
+
+
+class NativeProbe(Probe):
+    """The native part, as a library that exports a function hw_NAME for each method."""
+
+    def __init__(self, path: str):
+        # PyDLL keeps the GIL: a call lasts less than a switch of threads would.
+        self._library = ctypes.PyDLL(path)
+        self._starting = ctypes.CDLL(path)  # releases the GIL, as connecting and stopping may wait
+        text, number, flag = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_bool
+        self.enter_module = self._bind("enter_module", text)
+        self.leave_module = self._bind("leave_module")
+        self.begin_phase = self._bind("begin_phase", text)
+        self.end_phase = self._bind("end_phase")
+        self.begin_step = self._bind("begin_step", number, flag)
+        self.end_step = self._bind("end_step", number, number, number, number, flag)
+        self.note_step_begin = self._bind("note_step_begin")
+        self.note_step_end = self._bind("note_step_end")
+        self.watch_thread = self._bind("watch_thread")
+        self._describe = self._bind("describe", text)
+        self._mark = self._bind("mark", text)
+        self._add_knob = self._bind("add_knob", text)
+        self._set_level = self._bind("set_level", text)
+        self._poll = self._bind("poll_commands", result=text)
+
+    def _bind(self, name, *arguments, result=None):
+        function = getattr(self._library, f"hw_{name}")
+        function.argtypes = arguments
+        function.restype = result
+        return function
+
+    def start(self, socket_path, token):
+        function = self._starting.hw_start
+        function.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        function.restype = ctypes.c_char_p
+        return (function(_bytes(socket_path), _bytes(token)) or b"").decode(errors="replace")
+
+    def stop(self):
+        self._starting.hw_stop()
+
+    def describe(self, text):
+        self._describe(_bytes(text))
+
+    def mark(self, text):
+        self._mark(_bytes(text))
+
+    def add_knob(self, text):
+        self._add_knob(_bytes(text))
+
+    def set_level(self, name):
+        self._set_level(_bytes(name))
+
+    def poll_commands(self):
+        """hw_poll_commands returns null, or a JSON list of pairs that lives until its next call."""
+        text = self._poll()
+        return [(name, value) for name, value in json.loads(text)] if text else []
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

@@ -1,0 +1,321 @@
+"""The training that is watched: takes what the hooks see, tells the probe, and obeys the window."""
+from __future__ import annotations
+
+import _thread
+import json
+import sys
+import threading
+import time
+
+from ._dynamo import Uncompiled
+from ._knobs import Knobs
+from ._modules import ModuleNames, guess_batch
+from ._probe import Probe
+from ._steps import StepListener, StepRule
+
+_FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
+_BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
+_PAUSE_POLL_SECONDS = 0.02
+
+
+class _Calls(threading.local):
+    """The modules that are open on a thread."""
+    depth = 0
+    root = None
+    phase = b""
+    owners = 0
+
+
+class Training(StepListener):
+    """One training. The hooks call its methods from any thread; steps are those of the thread that trains."""
+
+    def __init__(self, torch, probe: Probe, optimizers):
+        """`optimizers` holds the optimizers that are alive, weakly."""
+        self.torch = torch
+        self.probe = probe
+        self.knobs = Knobs(self)
+        self.learning_rate_factor = 1.0
+        self._optimizers = optimizers
+        self._rule = StepRule(self, lambda: len(optimizers))
+        self._names = ModuleNames()
+        self._calls = _Calls()
+        self._thread = None
+        self._backwards = 0
+        self._step_code = torch.optim.Optimizer.profile_hook_step(lambda optimizer: None).__code__
+        self._steps_in_progress: list = []  # optimizers whose step() is open, outermost first
+        self._steps = 0  # of optimizers
+        self._steps_told = 0
+        self._rates: list = []  # (param group, its learning rate) while the factor is applied
+        self._loader = None
+        self._largest = 0
+        self._evaluates = False
+        self._has_stopped = False
+        self._has_ended = False
+        self._steps_by = ""
+
+    # Modules
+
+    def enter_module(self, module, args, kwargs) -> None:
+        calls = self._calls
+        if calls.depth:
+            calls.depth += 1
+            name = calls.root.names.get(id(module))
+            if name is None:
+                with Uncompiled(self.torch):
+                    name = self._names.add_missing(calls.root, module)
+            self.probe.enter_module(name)
+            return
+        try:
+            with Uncompiled(self.torch), self.torch._C.DisableTorchFunction():
+                calls.root = self._names.root(module)
+                calls.phase = self._phase_of(module, args, kwargs)
+        except Exception as error:
+            self.give_up(error)
+            return
+        calls.depth = 1
+        if calls.phase:
+            self.probe.begin_phase(calls.phase)
+        self.probe.enter_module(calls.root.label)
+
+    def leave_module(self, _) -> None:
+        calls = self._calls
+        if not calls.depth:
+            return
+        calls.depth -= 1
+        self.probe.leave_module()
+        if not calls.depth and calls.phase:
+            self.probe.end_phase()
+
+    def enter_owner(self, module) -> None:
+        """A method that affects all modules below `module` is called; it calls itself for each of them."""
+        self._calls.owners += 1
+        if self._calls.owners == 1:
+            self._names.add_owner(module)
+
+    def leave_owner(self, _) -> None:
+        self._calls.owners -= 1
+
+    def _phase_of(self, module, args, kwargs) -> bytes:
+        """The phase that a call from outside of any module is; none where it recomputes or only traces."""
+        root = self._calls.root
+        if self._backwards or is_faking(self.torch):
+            return b""
+        if root.parameters:  # a loss has no mode of its own
+            self._evaluates = not (module.training and self.torch.is_grad_enabled())
+        if not self._is_training_thread():
+            return _EVALUATION if self._evaluates else _FORWARD
+        self._heal()
+        if self._loader is not None:
+            self.knobs.loader_used(self._loader, self._evaluates)
+        if self._evaluates:
+            self._rule.evaluated()
+            return _EVALUATION
+        self._note_forward(root, module, args, kwargs)
+        return _FORWARD
+
+    def _note_forward(self, root, module, args, kwargs) -> None:
+        if not root.parameters:
+            self._rule.forward(weight=-1)
+            return
+        size = getattr(self._loader, "batch_size", 0) or 0
+        batch, length = guess_batch(self.torch, module, args, kwargs, size)
+        self._rule.forward(batch, length, root.parameters)
+        if root.parameters > self._largest:
+            self._largest = root.parameters
+            self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
+                          length_guess=length)
+
+    # Data
+
+    def enter_fetch(self, iterator):
+        self._heal()
+        if self._is_training_thread():
+            self._rule.fetched()
+            self._loader = getattr(iterator, "_index_sampler", None)
+        self.probe.begin_phase(_FETCH)
+
+    def leave_fetch(self, _) -> None:
+        self.probe.end_phase()
+
+    # Backward
+
+    def enter_backward(self, _) -> bool:
+        """Returns whether this is a backward; compiling calls the engine too."""
+        if is_faking(self.torch):
+            return False
+        self._heal()
+        if self._thread is None:
+            self._thread = _thread.get_ident()
+        if self._is_training_thread():
+            self._backwards += 1
+            self._rule.backward_begins()
+        self.probe.begin_phase(_BACKWARD)
+        return True
+
+    def leave_backward(self, entered: bool) -> None:
+        if not entered:
+            return
+        self.probe.end_phase()
+        if self._is_training_thread():
+            self._backwards -= 1
+            self._rule.backward_ends()
+
+    # Optimizers
+
+    def before_step(self, optimizer, *_) -> None:
+        """A global pre-hook. A subclass that calls super().step() nests."""
+        self._optimizers.add(optimizer)
+        if self._thread is None:
+            self._thread = _thread.get_ident()
+        if not self._is_training_thread() and not self._backwards:
+            return
+        self._heal(1)
+        self._steps_in_progress.append(optimizer)
+        if len(self._steps_in_progress) == 1:
+            self._begin_optimizer(optimizer)
+
+    def after_step(self, optimizer, *_) -> None:
+        """A global post-hook."""
+        if not self._steps_in_progress or self._steps_in_progress[-1] is not optimizer:
+            return
+        self._steps_in_progress.pop()
+        if not self._steps_in_progress:
+            self._steps += 1
+            self._restore_rates()
+            self.probe.end_phase()
+            self._rule.optimizer_ends(id(optimizer))
+
+    def enter_scaler(self, optimizer):
+        """GradScaler.step begins. Where it finds infinite gradients, no hook of the optimizer is called."""
+        return optimizer, self._steps, sys.exc_info()[1]
+
+    def leave_scaler(self, entered) -> None:
+        optimizer, steps, error = entered
+        if sys.exc_info()[1] is error and steps == self._steps and self._is_training_thread():
+            self._steps += 1
+            self._rule.optimizer_begins(id(optimizer))
+            self._rule.optimizer_ends(id(optimizer))
+
+    def _begin_optimizer(self, optimizer) -> None:
+        self._rule.optimizer_begins(id(optimizer))
+        if self.learning_rate_factor != 1.0:
+            for group in optimizer.param_groups:
+                if "lr" in group:
+                    self._rates.append((group, group["lr"]))
+                    group["lr"] = group["lr"] * self.learning_rate_factor
+        self.probe.begin_phase(_OPTIMIZER)
+
+    def _restore_rates(self) -> None:
+        for group, rate in self._rates:
+            group["lr"] = rate
+        self._rates.clear()
+
+    def _heal(self, entering: int = 0) -> None:
+        """Forgets optimizer steps that ended by an exception: their frames are gone, and no post-hook ran."""
+        if not self._steps_in_progress or self._backwards or not self._is_training_thread():
+            return
+        frame = sys._getframe(1)
+        open_steps = -entering
+        while frame is not None:
+            open_steps += frame.f_code is self._step_code
+            frame = frame.f_back
+        if open_steps <= 0:
+            self._steps_in_progress.clear()
+            self._restore_rates()
+            self.probe.end_phase()
+
+    # Steps
+
+    def begin_step(self, number, late):
+        self.probe.begin_step(number, late)
+
+    def end_step(self, number, batch, length, micro_steps, late):
+        self.probe.end_step(number, batch, length, micro_steps, late)
+        self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
+        self._steps_told = self._steps
+        self.obey()
+
+    def note_step_begin(self):
+        self.probe.note_step_begin()
+
+    def note_step_end(self):
+        self.probe.note_step_end()
+        self.obey()
+
+    def close_step(self) -> None:
+        """The script says that its step ended."""
+        if self._thread is None:
+            self._thread = _thread.get_ident()
+        self._rule.close()
+        self._tell_steps_by("script")
+
+    def _tell_steps_by(self, what: str) -> None:
+        if what != self._steps_by and self._steps_by != "script":
+            self._steps_by = what
+            self.describe(steps_by=what)
+
+    # The window
+
+    def describe(self, **facts) -> None:
+        self.probe.describe(json.dumps(facts))
+
+    def obey(self) -> None:
+        """Does what the window asked for. Returns when the training is not paused."""
+        if self._has_ended or not self._is_training_thread():
+            return
+        paused = self._take_commands(False)
+        while paused:
+            time.sleep(_PAUSE_POLL_SECONDS)
+            paused = self._take_commands(True)
+
+    def _take_commands(self, paused: bool) -> bool:
+        for name, value in self.probe.poll_commands():
+            if name in ("pause", "resume", "stop"):
+                paused = name == "pause"
+            if name == "stop" and not self._has_stopped:
+                self._has_stopped = True
+                _thread.interrupt_main()  # what Ctrl+C does, which trainers know how to end at
+            elif name == "empty_cache":
+                self._empty_cache()
+            elif name == "level":
+                self.probe.set_level(value)
+            elif name == "learning_rate_factor":
+                self.learning_rate_factor = float(value)
+            elif name == "set_knob":
+                self.knobs.turn(*value)
+        return paused
+
+    def _empty_cache(self) -> None:
+        if self.torch.backends.mps.is_available():
+            self.torch.mps.empty_cache()
+
+    def finish(self) -> None:
+        """The script ends."""
+        self._has_ended = True
+        probe = self.probe
+        try:
+            self._rule.finish()
+        finally:
+            self.probe = Probe()
+            probe.stop()  # else the process crashes while its threads read a device that is destroyed
+
+    def abandon(self) -> None:
+        """After a fork, in the child: nothing of what follows is the watched training."""
+        self.probe = Probe()
+
+    def give_up(self, error: Exception) -> None:
+        """After an error in the hooks: the script trains on, and the window sees nothing more of it."""
+        if type(self.probe) is not Probe:
+            print(f"Highwater: stopped watching, the training goes on: {error!r}", file=sys.stderr)
+            probe = self.probe
+            self.abandon()
+            probe.stop()
+
+    def _is_training_thread(self) -> bool:
+        return self._thread is None or self._thread == _thread.get_ident()
+
+
+def is_faking(torch) -> bool:
+    """Whether a model is only compiled or traced here. Sizes are no plain numbers then."""
+    return (torch._C._get_tracing_state() is not None
+            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None)

@@ -1,0 +1,122 @@
+"""Runs scripts with and without Highwater's hooks, and reads what the hooks told the probe."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "python")
+SCRIPTS = os.path.join(HERE, "scripts")
+RECORDING = os.path.join(HERE, "recording")
+sys.path.insert(0, SOURCES)
+
+from highwater._attach import environment  # noqa: E402
+
+PYTHON = os.environ.get("HIGHWATER_TEST_PYTHON", sys.executable)
+
+
+class Step(NamedTuple):
+    number: int
+    batch: int
+    length: int
+    micro_steps: int
+    late: bool
+
+
+class Log:
+    """The calls of one run, in order."""
+
+    def __init__(self, lines):
+        self.calls = [json.loads(line) for line in lines]
+
+    def of(self, name):
+        """The arguments of all calls of `name`."""
+        return [call[1:-1] for call in self.calls if call[0] == name]
+
+    def processes(self):
+        return {call[-1]["pid"] for call in self.calls}
+
+    def steps(self):
+        return [Step(*values) for values in self.of("end_step")]
+
+    def phases(self):
+        """The keys of the phases, in the order of their begin."""
+        return [key for key, in self.of("begin_phase")]
+
+    def modules(self):
+        """The names of the modules, in the order of their calls."""
+        return [name for name, in self.of("enter_module")]
+
+    def described(self):
+        facts = {}
+        for text, in self.of("describe"):
+            facts.update(json.loads(text))
+        return facts
+
+    def knobs(self):
+        return {knob["name"]: knob for knob in (json.loads(text) for text, in self.of("add_knob"))}
+
+    def nesting_problem(self):
+        """What is wrong with the nesting of phases and modules on the main thread, else ""."""
+        closes = {"leave_module": "enter_module", "end_phase": "begin_phase"}
+        open_calls = []
+        for call in self.calls:
+            if not call[-1]["main"]:
+                continue
+            if call[0] in closes.values():
+                open_calls.append(call[0])
+            elif call[0] in closes:
+                if not open_calls or open_calls.pop() != closes[call[0]]:
+                    return f"{call} closes nothing"
+        return f"{open_calls} are open at the end" if open_calls else ""
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+    log: Log
+
+
+def base_environment(**more):
+    names = {name: value for name, value in os.environ.items() if not name.startswith("HIGHWATER_")}
+    return {**names, "PYTHONPATH": RECORDING, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+            "TOKENIZERS_PARALLELISM": "false", **more}
+
+
+def run(command, watched, commands=None, timeout=300, **options):
+    """Runs `command` in the folder of the scripts; with the hooks if `watched`."""
+    variables = base_environment(**options.pop("variables", {}))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "log")
+        if watched:
+            variables = environment("/nowhere/socket", "token", variables)
+            variables["HIGHWATER_TEST_LOG"] = path
+            variables["HIGHWATER_TEST_COMMANDS"] = json.dumps(commands or {})
+        done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True,
+                              timeout=timeout, check=False, stdin=subprocess.DEVNULL, **options)
+        lines = []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                lines = file.readlines()
+    return Run(done.returncode, done.stdout, done.stderr, Log(lines))
+
+
+def run_both(test, command, **options):
+    """Runs `command` without and with the hooks, and checks that a user sees no difference."""
+    without = run(command, False, **options)
+    watched = run(command, True, **options)
+    test.assertEqual(watched.out, without.out, watched.err)
+    test.assertEqual(watched.code, without.code, watched.err)
+    return without, watched
+
+
+def code(text, *arguments):
+    """The command that runs a script given as text."""
+    return [PYTHON, "-c", text, *arguments]
+
+
+def script(name, *arguments):
+    return [PYTHON, f"{name}.py", *arguments]

@@ -1,0 +1,142 @@
+"""The public functions, and what the window may turn while a script runs."""
+import unittest
+
+from support import code, run, run_both
+
+LOOP = """
+import highwater, torch
+model = torch.nn.Linear(2, 1, bias=False)
+torch.nn.init.zeros_(model.weight)
+optimizer = torch.optim.SGD(model.parameters(), 1.0)
+def train():
+    optimizer.zero_grad()
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+"""
+
+
+class Without(unittest.TestCase):
+    def test_nothing_happens(self):
+        import sys
+
+        import highwater
+        self.assertNotIn("torch", sys.modules)
+        self.assertEqual(highwater.knob("batch_size", 32, min=1, max=8), 32)
+        with highwater.phase("augment"):
+            highwater.mark("here")
+        highwater.step()
+        with self.assertRaisesRegex(RuntimeError, "no Highwater window waits for this process"):
+            highwater.start()
+
+
+class Watched(unittest.TestCase):
+    def run_with(self, text, commands):
+        done = run(code(LOOP + text), True, commands)
+        self.assertEqual(done.log.nesting_problem(), "")
+        return done
+
+    def test_knob(self):
+        done = self.run_with("""
+for _ in range(4):
+    print(highwater.knob("size", 4, min=1, max=8), highwater.knob("rate", 0.5), highwater.knob("kind", "a", choices=["a", "b"]))
+    train()
+""", {2: [("set_knob", ["size", 6]), ("set_knob", ["rate", 1]), ("set_knob", ["kind", "b"])],
+      3: [("set_knob", ["size", 9]), ("set_knob", ["rate", "x"]), ("set_knob", ["kind", "c"]),
+          ("set_knob", ["other", 1])]})
+        self.assertEqual(done.out.splitlines(), ["4 0.5 a", "4 0.5 a", "6 1.0 b", "6 1.0 b"], done.err)
+        self.assertEqual(done.log.knobs()["size"], {"name": "size", "value": 4, "min": 1, "max": 8})
+        marks = [text for text, in done.log.of("mark")]
+        self.assertEqual(marks, ["size = 6", "rate = 1.0", "kind = b",
+                                 "size stays: 9 is above its maximum of 8",
+                                 "rate stays: 'x' is not of type float",
+                                 "kind stays: 'c' is none of 'a', 'b'",
+                                 "other stays: the script has no such knob"])
+
+    def test_phase_mark_and_step(self):
+        done = self.run_with("""
+highwater.step()
+for i in range(2):
+    train(); train()
+    with highwater.phase("augment"): highwater.mark(f"epoch {i}")
+    highwater.step()
+""", {})
+        self.assertEqual([step.micro_steps for step in done.log.steps()], [2, 2], done.err)
+        self.assertEqual(done.log.phases().count("augment"), 2)
+        self.assertEqual(done.log.of("mark"), [["epoch 0"], ["epoch 1"]])
+        self.assertEqual(done.log.described()["steps_by"], "script")
+
+    def test_learning_rate_factor_survives_a_scheduler(self):
+        done = self.run_with("""
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+for _ in range(3):
+    before = model.weight[0, 0].item()
+    train(); scheduler.step()
+    print(before - model.weight[0, 0].item(), optimizer.param_groups[0]["lr"])
+""", {1: [("learning_rate_factor", 10)]})
+        self.assertEqual(done.out.splitlines(), ["1.0 0.5", "5.0 0.25", "2.5 0.125"], done.err)
+
+    def test_loader_batch_size(self):
+        for more in ("", ", drop_last=True", ", num_workers=1, prefetch_factor=1"):
+            done = self.run_with(f"""
+from torch.utils.data import DataLoader
+loader = DataLoader(torch.ones(40, 2), batch_size=4{more})
+for batch in loader:
+    print(len(batch)); optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step()
+""", {2: [("set_knob", ["dataloader_batch_size", 8])]})
+            sizes = [int(line) for line in done.out.split()]
+            self.assertEqual(sizes[:2], [4, 4], done.err)
+            self.assertEqual(sizes[5], 8)
+            self.assertEqual([step.batch for step in done.log.steps()], sizes)
+
+    def test_pause_and_resume(self):
+        done = self.run_with("train(); print(1); train(); print(2)", {1: [("pause", None), ("resume", None)]})
+        self.assertEqual(done.out.split(), ["1", "2"])
+
+    def test_stop(self):
+        done = self.run_with("""
+try:
+    while True: train()
+except KeyboardInterrupt: print("stopped")
+""", {3: [("stop", None)]})
+        self.assertEqual((done.code, done.out), (0, "stopped\n"), done.err)
+        self.assertEqual(len(done.log.steps()), 3)
+
+
+class PyTorch(unittest.TestCase):
+    def test_features_are_as_without(self):
+        """Tracing, export, compile, copies and pickles of modules, beside the hooks."""
+        _, watched = run_both(self, code("""
+import copy, pickle, torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 2)))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+x = torch.ones(3, 4)
+model(x).sum().backward(); optimizer.step()
+print(torch.fx.symbolic_trace(model).code)
+for strict in (True, False): print(torch.export.export(model, (x,), strict=strict).graph)
+for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), torch.jit.trace(model, x),
+              torch.jit.script(model)): print(other(x).sum().item().hex())
+print(torch.func.functional_call(model, dict(model.named_parameters()), x).sum().item().hex())
+from torch.overrides import TorchFunctionMode
+class Calls(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        print(getattr(function, "__name__", function)); return function(*args, **(kwargs or {}))
+with Calls(): model(x).sum()
+step = torch.compile(optimizer.step, backend="eager")
+for _ in range(2):
+    optimizer.zero_grad(); torch.compile(model, backend="eager")(x).sum().backward(); step()
+print([p.sum().item().hex() for p in model.parameters()])
+import inspect
+for f in (nn.Module.__call__, torch.optim.Optimizer.__init__, torch.autograd._engine_run_backward):
+    print(inspect.signature(f), f.__qualname__, inspect.getsource(f))
+second = copy.deepcopy(optimizer); model(x).sum().backward(); second.step()
+print(torch._dynamo.utils.counters["stats"]["unique_graphs"], len(torch._dynamo.utils.counters["graph_break"]))
+"""))
+        self.assertEqual(watched.code, 0, watched.err)
+        self.assertEqual(len(watched.log.steps()), 2)  # steps of a compiled optimizer are not seen
+        self.assertNotIn("Highwater", watched.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,253 @@
+"""How scripts start, end and fork: as without Highwater, and the one process that trains attaches."""
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import support
+from support import PYTHON, SCRIPTS, code, run, run_both, script
+
+TRAIN = """
+import os, sys, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(4, 2)).sum().backward()
+        optimizer.step()
+train(2)
+"""
+
+
+class Start(unittest.TestCase):
+    def check_attached(self, command, **options):
+        without, watched = run_both(self, command, **options)
+        self.assertEqual(without.code, 0, without.err)
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertEqual(len(watched.log.steps()), 6)
+        return watched
+
+    def test_shell_script(self):
+        self.check_attached(["sh", "-c", f"echo begin; '{PYTHON}' plain_loop.py; echo end"])
+
+    def test_module(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "pkg"))
+            with open(os.path.join(folder, "pkg", "__main__.py"), "w") as file:
+                file.write(open(os.path.join(SCRIPTS, "plain_loop.py")).read())
+            self.check_attached([PYTHON, "-m", "pkg"],
+                                variables={"PYTHONPATH": os.pathsep.join([folder, support.RECORDING])})
+
+    def test_torchrun(self):
+        self.check_attached([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "1", "plain_loop.py"])
+
+    @unittest.skipUnless(importlib.util.find_spec("accelerate"), "accelerate is not installed")
+    def test_accelerate(self):
+        self.check_attached([PYTHON, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1",
+                             "plain_loop.py"], variables={"HF_HOME": tempfile.gettempdir()})
+
+    def test_python_m_highwater(self):
+        without = run(script("plain_loop"), False)
+        path = os.pathsep.join([support.SOURCES, support.RECORDING])
+        watched = run([PYTHON, "-m", "highwater", "plain_loop.py"], True, variables={"PYTHONPATH": path})
+        self.assertEqual((watched.code, watched.out), (0, without.out), watched.err)
+        self.assertEqual(len(watched.log.steps()), 6)
+
+    def test_torch_multiprocessing_spawn(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("import torch\nimport torch.multiprocessing as mp\n"
+                       f"def work(rank):\n    {TRAIN.replace(chr(10), chr(10) + '    ')}\n"
+                       "    print(rank, flush=True)\n"
+                       "if __name__ == '__main__':\n    mp.spawn(work, nprocs=1)\n")
+            file.flush()
+            _, watched = run_both(self, [PYTHON, file.name])
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertEqual(len(watched.log.steps()), 2)
+
+    def test_flags_that_ignore_the_environment(self):
+        for flag in ("-I", "-E"):
+            _, watched = run_both(self, [PYTHON, flag, "plain_loop.py"])
+            self.assertEqual(watched.log.calls, [])
+
+    def test_environment_is_as_without_after_attaching(self):
+        show = "print(sys.path, os.environ.get('PYTHONPATH'), [n for n in os.environ if n.startswith('HIGHWATER_S')])"
+        _, watched = run_both(self, code(TRAIN + show))
+        self.assertEqual(len(watched.log.steps()), 2)
+
+    def test_what_the_script_starts_is_not_watched(self):
+        start = f"import subprocess; subprocess.run([sys.executable, '-c', {TRAIN!r}])"
+        _, watched = run_both(self, code(TRAIN + start))
+        self.assertEqual(len(watched.log.processes()), 1)
+
+    def test_asking_for_torch_does_not_import_it(self):
+        ask = "import importlib.util, sys; print(importlib.util.find_spec('torch').name, 'torch' in sys.modules)\n"
+        _, watched = run_both(self, code(ask + TRAIN))
+        self.assertEqual(len(watched.log.steps()), 2)
+
+    def test_a_script_without_training_does_not_attach(self):
+        _, watched = run_both(self, code("import torch; print(torch.nn.Linear(2, 1)(torch.ones(2)).shape)"))
+        self.assertEqual(watched.log.calls, [])
+
+    def test_unusable_native_part(self):
+        """Highwater's own probe: there is nothing to build, so the script trains on without."""
+        watched = support.environment("/nowhere/socket", "token",
+                                      support.base_environment(PYTHONPATH="", HIGHWATER_NATIVE="/nowhere"))
+        done = subprocess.run(script("plain_loop"), cwd=SCRIPTS, env=watched, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, run(script("plain_loop"), False).out))
+        self.assertIn("this training is not watched: HIGHWATER_NATIVE=/nowhere has no torch_part.cpp", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+class CommandLine(unittest.TestCase):
+    def problem(self, *arguments, flags=(), watched=True):
+        variables = {"PYTHONPATH": support.SOURCES}
+        if watched:
+            variables["HIGHWATER_SCRIPT_SOCKET"] = "/nowhere/socket"
+        done = run([PYTHON, *flags, "-m", "highwater", *arguments], False, variables=variables)
+        self.assertEqual((done.code, done.out), (2, ""))
+        return done.err
+
+    def test_errors(self):
+        self.assertIn("no script given", self.problem())
+        self.assertIn("no such script: absent.py", self.problem("absent.py"))
+        self.assertIn("-m needs the name of a module", self.problem("-m"))
+        self.assertIn("--fast is no script", self.problem("--fast"))
+        self.assertIn("-S makes Python ignore", self.problem("plain_loop.py", flags=["-S"]))
+        self.assertIn("no window waits", self.problem("plain_loop.py", watched=False))
+
+
+class End(unittest.TestCase):
+    def check(self, ending, expected, stops=1):
+        without, watched = run_both(self, code(TRAIN + ending))
+        self.assertEqual(without.code, expected)
+        self.assertEqual(watched.err, without.err)
+        self.assertEqual(len(watched.log.steps()), 2)
+        self.assertEqual(len(watched.log.of("stop")), stops)
+        return watched
+
+    def test_exit_codes(self):
+        self.check("sys.exit(3)", 3)
+        self.check("sys.exit('words')", 1)
+        self.check("os._exit(4)", 4, stops=0)
+        self.check("os.abort()", -signal.SIGABRT, stops=0)
+
+    def test_exception(self):
+        self.assertIn("ZeroDivisionError", self.check("1 / 0", 1).err)
+
+    def test_interrupt(self):
+        self.check("import signal; signal.raise_signal(signal.SIGINT)", -signal.SIGINT)
+
+    def test_interrupt_from_outside(self):
+        for watched in (False, True):
+            variables = support.base_environment()
+            with tempfile.TemporaryDirectory() as folder:
+                if watched:
+                    variables = support.environment("/nowhere", "token", variables)
+                    variables["HIGHWATER_TEST_LOG"] = os.path.join(folder, "log")
+                with subprocess.Popen(code(TRAIN + "print('ready', flush=True)\nwhile True: train(1)"), env=variables,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                    process.stdout.readline()
+                    time.sleep(0.1)
+                    process.send_signal(signal.SIGINT)
+                    _, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, -signal.SIGINT)
+                self.assertTrue(err.endswith("KeyboardInterrupt\n"), err)
+
+
+TRACEBACKS = {
+    "in a module": "class Bad(torch.nn.Module):\n    def forward(self, x):\n        return x.no_such_name\n"
+                   "torch.nn.Sequential(model, Bad())(torch.ones(4, 2))",
+    "in backward": "torch.ones(2).sum().backward()",
+    "in a hook of backward": "x = torch.ones(2, requires_grad=True)\nx.register_hook(lambda g: 1 / 0)\n"
+                             "x.sum().backward()",
+    "in an optimizer": "class Own(torch.optim.SGD):\n    def step(self):\n        super().step()\n        1 / 0\n"
+                       "Own(model.parameters(), 0.1).step()",
+    "building an optimizer": "torch.optim.Adam([])",
+    "in a closure": "def closure(): raise ValueError('closure')\n"
+                    "torch.optim.LBFGS(model.parameters()).step(closure)",
+    "in a dataset": "from torch.utils.data import DataLoader\nclass Bad:\n    def __len__(self): return 4\n"
+                    "    def __getitem__(self, i): return [1][i]\nlist(DataLoader(Bad(), batch_size=2))",
+    "in a sampler": "from torch.utils.data import DataLoader\ndef bad():\n    yield 0\n    1 / 0\n"
+                    "list(DataLoader(range(9), sampler=bad(), batch_size=2))",
+    "in a sampler that drops": "from torch.utils.data import DataLoader\ndef bad():\n    yield 0\n    1 / 0\n"
+                               "list(DataLoader(range(9), sampler=bad(), batch_size=2, drop_last=True))",
+    "in a scaler": "torch.amp.GradScaler('cpu').step(optimizer)",
+    "in a thread": "import threading\nt = threading.Thread(target=lambda: 1 / 0, name='own')\nt.start(); t.join()",
+    "while training": "model.train(5)",
+}
+
+
+class Tracebacks(unittest.TestCase):
+    def test_are_the_same(self):
+        """One process for all, as importing torch takes most of the time."""
+        text = TRAIN + "import traceback\n" + "".join(
+            f"print({name!r})\ntry:\n    exec(compile({part!r}, 'part', 'exec'), globals())\n"
+            "except Exception: print(traceback.format_exc())\n" for name, part in TRACEBACKS.items())
+        without, watched = run_both(self, code(text))
+        self.assertEqual(without.code, 0)
+        self.assertEqual(watched.err, without.err)
+        self.assertEqual(without.out.count("Traceback"), len(TRACEBACKS) - 1)  # a thread's goes to stderr
+        self.assertIn("ZeroDivisionError", without.err)
+
+    def test_watching_goes_on_after_an_exception(self):
+        broken = """
+class Own(torch.optim.SGD):
+    def step(self):
+        super().step()
+        if torch.rand(()) >= 0: raise ValueError
+own = Own(model.parameters(), 0.1)
+for fails in (lambda: own.step(), lambda: model(1), lambda: torch.optim.LBFGS(model.parameters()).step(lambda: 1 / 0)):
+    try: fails()
+    except Exception: pass
+train(2)
+"""
+        _, watched = run_both(self, code(TRAIN + broken))
+        self.assertEqual(watched.log.nesting_problem(), "")
+        self.assertGreaterEqual(len(watched.log.steps()), 4)
+
+
+class Forks(unittest.TestCase):
+    def test_child_that_exits(self):
+        fork = """
+if not os.fork():
+    train(3)
+    sys.exit(5)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+train(1)
+"""
+        _, watched = run_both(self, code(TRAIN + fork))
+        self.assertIn("5", watched.out)
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertEqual(len(watched.log.steps()), 3)
+
+    def test_loader_workers(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                file.write("from torch.utils.data import DataLoader\n"
+                           f"if __name__ == '__main__':\n    {TRAIN.replace(chr(10), chr(10) + '    ')}\n"
+                           f"    for _ in DataLoader(range(8), 2, num_workers=2, multiprocessing_context='{method}'):\n"
+                           "        train(1)\n    print('end')\n")
+                file.flush()
+                _, watched = run_both(self, [PYTHON, file.name])
+            self.assertEqual((watched.code, len(watched.log.processes())), (0, 1), watched.err)
+            self.assertEqual(len(watched.log.steps()), 6)
+
+
+class Threads(unittest.TestCase):
+    def test_are_watched(self):
+        thread = "import threading; t = threading.Thread(target=model, args=[torch.ones(2)]); t.start(); t.join()"
+        _, watched = run_both(self, code(TRAIN + thread))
+        self.assertEqual(len(watched.log.of("watch_thread")), 1)
+
+    def test_training_in_a_thread(self):
+        thread = "import threading\nt = threading.Thread(target=train, args=[3]); t.start(); t.join()"
+        _, watched = run_both(self, code(TRAIN.replace("\ntrain(2)\n", "\n") + thread))
+        self.assertEqual(len(watched.log.steps()), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""Scripts as people write them, which do not mention Highwater: the same with the hooks and without, and what
+the hooks told is what the script did."""
+import importlib.util
+import unittest
+
+from support import Step, run_both, script
+
+ITERATION = ["forward", "backward", "optimizer_step"]
+
+
+def plain_steps(count, batch, length=0, micro_steps=1):
+    return [Step(i + 1, batch, length, micro_steps, False) for i in range(count)]
+
+
+class Scripts(unittest.TestCase):
+    maxDiff = None
+
+    def watched(self, name):
+        """The log of a script that a user cannot tell from one without the hooks."""
+        without, watched = run_both(self, script(name))
+        self.assertEqual(without.code, 0, without.err)
+        self.assertEqual(watched.err, without.err)
+        self.assertEqual(watched.log.nesting_problem(), "")
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertEqual(len(watched.log.of("stop")), 1)
+        begun = [number for number, _ in watched.log.of("begin_step")]
+        self.assertEqual(sorted(set(begun)), list(range(1, len(set(begun)) + 1)))
+        return watched.log
+
+    def test_plain_loop(self):
+        log = self.watched("plain_loop")
+        self.assertEqual(log.steps(), plain_steps(6, 32))
+        self.assertEqual(log.phases(), ["forward", *ITERATION] * 6)
+        self.assertEqual(log.modules(), ["Sequential", "0", "1", "2", "CrossEntropyLoss"] * 6)
+        facts = log.described()
+        self.assertEqual((facts["model"], facts["parameters"], facts["optimizer"]), ("Sequential", 195, "SGD"))
+        self.assertEqual(facts["steps_by"], "optimizer")
+
+    def test_accumulation(self):
+        log = self.watched("accumulation")
+        self.assertEqual(log.steps(), plain_steps(4, 4, micro_steps=4))
+        step = ["batch_assembly", "forward", "backward"] * 4 + ["optimizer_step"]
+        self.assertEqual(log.phases(), step * 4 + ["batch_assembly"])
+        self.assertEqual(log.knobs()["dataloader_batch_size"]["value"], 4)
+
+    def test_autocast_and_own_function(self):
+        log = self.watched("autocast_function")
+        self.assertEqual(log.steps(), plain_steps(4, 6))
+        self.assertEqual(log.modules(), ["Net", "conv", "head"] * 4)
+
+    def test_workers_and_evaluation(self):
+        log = self.watched("workers_and_evaluation")
+        self.assertEqual(log.steps(), plain_steps(10, 8))
+        self.assertEqual(log.phases().count("evaluation"), 2 * 2 * 2)  # model and loss
+        self.assertEqual(log.phases().count("batch_assembly"), 2 * (5 + 1 + 2 + 1))
+        self.assertEqual(log.phases().count("forward"), 2 * 5 * 2)
+        self.assertEqual(log.knobs()["dataloader_batch_size"]["value"], 8)
+
+    def test_encoder_decoder(self):
+        log = self.watched("encoder_decoder")
+        self.assertEqual([(step.batch, step.length) for step in log.steps()],
+                         [(6, 7), (6, 8), (6, 5), (6, 10), (6, 11)])
+        self.assertEqual(log.phases(), ITERATION * 5)
+        self.assertIn("transformer.decoder.layers.0.multihead_attn", log.modules())
+        self.assertEqual(log.modules().count("embed"), 2 * 5)
+
+    def test_two_optimizers(self):
+        log = self.watched("two_optimizers")
+        self.assertEqual(log.steps(), [Step(i + 1, 16, 0, 2, i < 2) for i in range(6)])
+        self.assertEqual(log.phases().count("optimizer_step"), 12)
+
+    def test_lbfgs(self):
+        log = self.watched("lbfgs")
+        self.assertEqual([step.micro_steps for step in log.steps()], [4, 4, 1])  # as the script prints
+        self.assertEqual(log.phases().count("optimizer_step"), 3)
+
+    def test_skipping_scaler(self):
+        log = self.watched("skipping_scaler")
+        self.assertEqual(log.steps(), plain_steps(6, 4))
+        self.assertEqual(log.phases().count("optimizer_step"), 4)
+
+    def test_optimizers_in_backward(self):
+        log = self.watched("optimizers_in_backward")
+        self.assertEqual(log.steps(), plain_steps(4, 9))
+        self.assertEqual(log.phases(), ["forward", "backward", *["optimizer_step"] * 4] * 4)
+
+    def test_checkpointed(self):
+        log = self.watched("checkpointed")
+        self.assertEqual(log.steps(), plain_steps(3, 4, 11))
+        for block in ("blocks.0", "blocks.1"):  # forward, and again in backward
+            self.assertEqual(log.modules().count(f"{block}.mix"), 2 * 3)
+        self.assertEqual(log.phases().count("forward"), 3)
+
+    def test_compiled(self):
+        log = self.watched("compiled")  # prints the numbers of graphs, breaks and frames
+        self.assertEqual(log.steps(), plain_steps(4, 16))
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"),
+                         "transformers is not installed")
+    def test_hugging_face(self):
+        log = self.watched("hf_trainer")
+        self.assertEqual(log.steps(), plain_steps(8, 4, 12, micro_steps=2))
+        self.assertEqual(log.phases().count("forward"), 16)
+        self.assertEqual(log.phases().count("evaluation"), 2 * 2)
+        self.assertIn("bert.encoder.layer.0.attention.self.query", log.modules())
+        self.assertEqual(log.described()["model"], "BertForSequenceClassification")
+        self.assertIn("Trainer", log.knobs()["dataloader_batch_size"]["warning"])
+
+    @unittest.skipUnless(importlib.util.find_spec("lightning"), "lightning is not installed")
+    def test_lightning(self):
+        log = self.watched("lightning_fit")
+        self.assertEqual(log.steps(), plain_steps(12, 16))
+        self.assertEqual(log.phases().count("evaluation"), 2 + 2 * 3)  # the sanity check, and each epoch
+        self.assertEqual(set(log.modules()), {"layers", "layers.0", "layers.1", "layers.2"})
+        self.assertEqual(log.described()["model"], "Classifier")
+        self.assertIn("Lightning", log.knobs()["dataloader_batch_size"]["warning"])
+
+
+if __name__ == "__main__":
+    unittest.main()
