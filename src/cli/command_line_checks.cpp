@@ -28,7 +28,7 @@ std::string valueHelp(const CLI::Option& option) {
 }
 
 bool isRepeated(const CLI::Option& option) {
-  return takesValue(option) && option.count() > 1 &&
+  return option.get_items_expected_max() == 1 && option.count() > 1 &&
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
 }
 

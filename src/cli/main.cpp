@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
+#include "cli/run_command.h"
 #include "cli/terminal.h"
 #include "cli/window_command.h"
 #include "core/exit_codes.h"
@@ -21,6 +22,11 @@ using namespace highwater::cli;
 int run(const RecordOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runRecord(options);
+}
+
+int run(const ScriptCommandOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runScript(options);
 }
 
 int run(const ReportOptions& options, int argc, char** argv) {

@@ -48,6 +48,7 @@ class CommandLine {
         "2 wrong usage, 3 the run ended early. 'highwater COMMAND --help' lists its options.");
     app_.require_subcommand(0, 1);
     addRecord();
+    addRun();
     addReport();
     addAccept();
     addExport();
@@ -107,6 +108,45 @@ class CommandLine {
         "--end-stalled", recordOptions_.endStalled,
         "End the run and keep its recording when the training has been inside one op for "
         "$HIGHWATER_HANG_TIMEOUT_MS (default 10000)");
+  }
+
+  void addRun() {
+    run_ = app_.add_subcommand("run", "Record the training of your own program");
+    run_->add_option("--record", script_.output, "The recording to write")
+        ->type_name("FILE")
+        ->required();
+    run_->add_flag("--force", script_.force, "Overwrite an existing recording");
+    run_->add_option(
+            "--device", scriptDevice_,
+            "What \"mps\" is in the program: auto (as without Highwater) or sim (simulated)")
+        ->type_name("NAME")
+        ->capture_default_str();
+    run_->add_option("--level", scriptLevel_, "What is observed: off, monitor or ops")
+        ->type_name("LEVEL")
+        ->capture_default_str();
+    run_->add_option("COMMAND", scriptCommand_, "The program and its arguments, after --")
+        ->type_name("")
+        ->required();
+    run_->footer(
+        "For example: highwater run --record run.highwater -- python train.py --epochs 2\n"
+        "The program keeps its Python, its environment, its terminal and its exit code.");
+    scriptSim_.addTo(*run_);
+  }
+
+  Result<Invocation> readRun() {
+    constexpr std::string_view kDevices[] = {"auto", "sim"};
+    constexpr std::string_view kLevels[] = {"off", "monitor", "ops"};
+    if (auto known = checkChoice("--device", scriptDevice_, kDevices); !known) return known.error();
+    if (auto known = checkChoice("--level", scriptLevel_, kLevels); !known) return known.error();
+    auto environment = scriptSim_.environment(scriptDevice_ == "sim" ? "sim" : "mps");
+    if (!environment) return environment.error();
+    script_.script.simulated = scriptDevice_ == "sim";
+    script_.script.probeLevel = QString::fromStdString(scriptLevel_);
+    script_.script.environment = *environment;
+    for (const std::string& each : scriptCommand_) {
+      script_.script.command << QString::fromLocal8Bit(each.c_str());
+    }
+    return Invocation(script_);
   }
 
   void addAccept() {
@@ -248,6 +288,7 @@ class CommandLine {
       }
       return Invocation(recordOptions_);
     }
+    if (run_->parsed()) return readRun();
     if (report_->parsed()) return Invocation(reportOptions_);
     if (accept_->parsed()) {
       if (!withdraws_ && acceptedReason_.empty()) {
@@ -299,6 +340,11 @@ class CommandLine {
   RunTexts runTexts_, recordTexts_, doctorTexts_;
   WindowOptions window_;
   RecordOptions recordOptions_;
+  CLI::App* run_ = nullptr;
+  ScriptCommandOptions script_;
+  std::string scriptDevice_ = "auto", scriptLevel_ = "monitor";
+  std::vector<std::string> scriptCommand_;
+  SimOptions scriptSim_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
   std::string doctorJson_, doctorWorkload_, selfTest_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "session/script_process.h"
 #include "session/session.h"
 
 namespace highwater::cli {
@@ -27,6 +28,13 @@ struct RecordOptions {
   bool force = false;
   bool endStalled = false;  ///< end the run when the training stalls
   std::vector<FallbackAcceptance> accepted;
+};
+
+/// Options of `highwater run`.
+struct ScriptCommandOptions {
+  session::ScriptOptions script;
+  std::string output;  ///< the recording
+  bool force = false;
 };
 
 /// Options of `highwater report`.
@@ -64,8 +72,8 @@ struct DoctorOptions {
 };
 
 /// Result of a valid command line: its command, as the type of its options.
-using Invocation = std::variant<WindowOptions, RecordOptions, ReportOptions, ExportOptions,
-                                DoctorOptions, AcceptOptions>;
+using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
+                                ExportOptions, DoctorOptions, AcceptOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

@@ -11,16 +11,16 @@
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
+#include "process/connection.h"
+#include "process/device.h"
+#include "process/environment.h"
+#include "process/platform.h"
+#include "process/running_torch.h"
 #include "worker/checks/dry_check.h"
 #include "worker/checks/json_line.h"
 #include "worker/checks/op_names.h"
 #include "worker/checks/self_test.h"
-#include "worker/connection.h"
-#include "worker/device.h"
-#include "worker/environment.h"
 #include "worker/options.h"
-#include "worker/platform.h"
-#include "worker/running_torch.h"
 #include "worker/worker.h"
 
 namespace {
@@ -85,7 +85,7 @@ int runSelfTest(const Options& options, int fd) {
                                ": no check has that id; --self-test list prints all ids"));
   }
   ::alarm(kLongestCheck);
-  const auto device = chooseDevice(options.device);
+  const auto device = process::chooseDevice(options.device);
   const bool isMps = device && device->selected == "mps";
   const CheckResult result =
       isMps ? runSelfCheck(*check, device->simulated)
@@ -101,7 +101,7 @@ int runWorker(int argc, char** argv, int outFd) {
   auto* options = std::get_if<Options>(&*parsed);
   if (!options) return kExitDone;
 
-  if (auto fits = checkTorchVersion(); !fits) return complain(fits.error());
+  if (auto fits = process::checkTorchVersion(); !fits) return complain(fits.error());
   for (const std::string& op : options->acceptedOps) {
     if (auto known = checkOpName(op); !known) return complain(known.error());
   }
@@ -109,12 +109,12 @@ int runWorker(int argc, char** argv, int outFd) {
   const bool isQuestion = options->describe || options->dryCheck || !options->selfTest.empty();
   if (isQuestion) ::unsetenv(kSimLedgerVariable);
   if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
-  auto device = chooseDevice(options->device);
+  auto device = process::chooseDevice(options->device);
   if (!device) return complain(device.error());
   auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
   if (options->dryCheck) return runDryCheck(*options, std::move(*sizes), std::move(*device), outFd);
-  auto connection = openConnection(*options, outFd);
+  auto connection = process::openConnection(options->host, outFd);
   if (!connection) return complain(connection.error());
 
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
@@ -126,12 +126,12 @@ int runWorker(int argc, char** argv, int outFd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool environmentChanged = setScenarioEnvironment(argc, argv);
-  restartWithPassiveOpenMp(argv);
-  if (environmentChanged) restart(argv);
+  const bool environmentChanged = process::setScenarioEnvironment(argc, argv);
+  process::restartWithPassiveOpenMp(argv);
+  if (environmentChanged) process::restart(argv);
   int outFd = -1;
   if (keepsStdout(argc, argv)) {
-    const auto kept = takeStdoutForFrames();
+    const auto kept = process::takeStdoutForFrames();
     if (!kept) return complain(kept.error());
     outFd = *kept;
   }
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "highwater-worker: %s\n", error.what());
   }
-  finishSimulatedDevice();
+  process::finishSimulatedDevice();
   std::fflush(nullptr);
   // Not return: the thread that reads commands and libtorch's threads still run and must not use
   // destroyed globals.

@@ -41,11 +41,11 @@ Result<void> resolveConnection(const RawConnection& raw, Options& options) {
   }
   if (!raw.socket.empty()) {
     if (raw.tokenFile.empty()) return usageError("--connect needs --token-file FILE");
-    options.connection = SocketConnection{raw.socket, raw.tokenFile};
+    options.host = process::SocketConnection{raw.socket, raw.tokenFile};
   } else if (raw.fd >= 0) {
-    options.connection = FdConnection{raw.fd};
+    options.host = process::FdConnection{raw.fd};
   } else {
-    options.connection = StdioConnection{};
+    options.host = process::StdioConnection{};
   }
   return {};
 }

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/messages.h"
 #include "core/result.h"
 #include "core/run_limits.h"
+#include "process/connection.h"
 
 namespace highwater::worker {
 
@@ -20,19 +20,6 @@ struct ModelSize {
   std::uint32_t layers = 0;
   std::uint32_t heads = 0;
   std::uint32_t maxSequenceLength = 0;  ///< rows of the position embedding
-};
-
-/// Connect to the host by frames on stdin and stdout.
-struct StdioConnection {};
-/// Connect to the host by frames on an inherited socket.
-struct FdConnection {
-  int fd = -1;
-};
-/// Connect to the host through a local socket that it listens on; the token file proves who
-/// connects.
-struct SocketConnection {
-  std::filesystem::path socket;
-  std::filesystem::path tokenFile;
 };
 
 /// The worker's command line, checked. What is absent is left to the scenario, the preset or the
@@ -57,7 +44,7 @@ struct Options {
   /// Ops whose fallback the user accepts. The worker only checks that they exist.
   std::vector<std::string> acceptedOps;
   std::string scenario;  ///< see core/scenarios.h; empty: none
-  std::variant<StdioConnection, FdConnection, SocketConnection> connection;
+  process::HostAddress host;
   bool autostart = false;      ///< train without waiting for a host
   bool describe = false;       ///< send Hello, then end
   bool dryCheck = false;       ///< see dry_check.h: print one JSON object instead of frames

@@ -8,16 +8,13 @@
 #include <thread>
 #include <utility>
 
-#include "core/version.h"
 #include "probe/observer/op_observer.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/mps_device.h"
 #include "probe/readings/sampler.h"
-#include "wire/limits.h"
-#include "worker/device.h"
-#include "worker/environment.h"
-#include "worker/platform.h"
-#include "worker/running_torch.h"
+#include "process/device.h"
+#include "process/hello.h"
+#include "process/platform.h"
 #include "worker/training/training.h"
 
 namespace highwater::worker {
@@ -37,12 +34,12 @@ void endAfterGrace() {
 
 Result<DataSet> loadData(const Options& options) {
   if (options.data) return loadDataSet(*options.data, options.heldOut, options.seed);
-  const auto files = findSampleData(programFolder());
+  const auto files = findSampleData(process::programFolder());
   if (!files) return files.error();
   return loadDataSet(files->train, files->heldOut, options.seed);
 }
 
-Worker::Worker(Options options, Sizes sizes, DeviceReport device, Connection connection,
+Worker::Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
                RunClock clock)
     : options_(std::move(options)),
       sizes_(std::move(sizes)),
@@ -84,23 +81,11 @@ ExitCode Worker::run() {
 }
 
 bool Worker::sendHello() {
-  Hello hello;
-  hello.protocolVersion = wire::kProtocolVersion;
-  hello.token = connection_.token;
-  hello.workerVersion = kVersion;
-  hello.torchVersion = torchVersion();
-  hello.blas = torchBlas();
-  hello.platform = platformName();
-  hello.processId = static_cast<std::uint64_t>(::getpid());
-  hello.clock = recorder_.clock();
-  hello.device = device_;
-  hello.limits = readMemoryLimits(device_);
-  hello.environment = relevantEnvironment();
-  return writer_.send(hello).ok();
+  return writer_.send(process::helloOf(device_, recorder_.clock(), connection_.token)).ok();
 }
 
 void Worker::startReading() {
-  CommandReader::Callbacks callbacks;
+  process::CommandReader::Callbacks callbacks;
   callbacks.answer = [this](const CommandResult& result) {
     if (!writer_.send(result)) onHostGone();
   };
@@ -109,8 +94,8 @@ void Worker::startReading() {
     if (!options_.autostart) onHostGone();
   };
   callbacks.protocolViolation = [this](const std::string& what) { onProtocolViolation(what); };
-  reader_ = std::make_unique<CommandReader>(connection_.readFd, control_, options_.autostart,
-                                            std::move(callbacks));
+  reader_ = std::make_unique<process::CommandReader>(connection_.readFd, control_,
+                                                     options_.autostart, std::move(callbacks));
   reader_->start();
 }
 
@@ -139,11 +124,13 @@ ExitCode Worker::train() {
   probe::Sender sender(recorder_, writer_);
   sender.start();
   std::optional<probe::Sampler> sampler;
-  sampler.emplace(recorder_, counters_.get(), options_.samplingHz, makeSystemReader(device_));
+  sampler.emplace(recorder_, counters_.get(), options_.samplingHz,
+                  process::makeSystemReader(device_));
   sampler->start();
 
-  auto training = Training::make({&options_, sizes_, device_, std::move(*data)},
-                                 {&recorder_, counters_.get(), events_.get(), stepEndOf(device_)});
+  auto training =
+      Training::make({&options_, sizes_, device_, std::move(*data)},
+                     {&recorder_, counters_.get(), events_.get(), process::stepEndOf(device_)});
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     if (memory) {
@@ -158,7 +145,7 @@ ExitCode Worker::train() {
   Training::Outcome outcome;
   outcome.stoppedOnRequest = true;
   if (options_.autostart || control_.waitForStart()) {
-    const probe::OpObserver observer(recorder_, kindOf(device_));
+    const probe::OpObserver observer(recorder_, process::kindOf(device_));
     outcome = (*training)->run(control_);
   }
   sampler.reset();

@@ -10,11 +10,11 @@
 #include "probe/stream/frame_writer.h"
 #include "probe/stream/recorder.h"
 #include "probe/stream/sender.h"
-#include "worker/command_reader.h"
-#include "worker/connection.h"
+#include "process/command_reader.h"
+#include "process/connection.h"
+#include "process/run_control.h"
 #include "worker/data/data_set.h"
 #include "worker/options.h"
-#include "worker/run_control.h"
 
 namespace highwater::worker {
 
@@ -27,7 +27,8 @@ namespace highwater::worker {
 class Worker {
  public:
   /// Prepares a run; sends nothing yet.
-  Worker(Options options, Sizes sizes, DeviceReport device, Connection connection, RunClock clock);
+  Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
+         RunClock clock);
 
   /// Schedules the knob changes that --set asks for. Returns kUsage where one is out of range or
   /// past the last step.
@@ -48,13 +49,13 @@ class Worker {
   Options options_;
   Sizes sizes_;
   DeviceReport device_;
-  Connection connection_;
-  RunControl control_;
+  process::Connection connection_;
+  process::RunControl control_;
   probe::Recorder recorder_;
   probe::FrameWriter writer_;
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<probe::EventSource> events_;
-  std::unique_ptr<CommandReader> reader_;
+  std::unique_ptr<process::CommandReader> reader_;
   std::mutex violationMutex_;
   std::string violation_;  ///< how the host broke the protocol; empty: it did not
 };

@@ -24,7 +24,7 @@
 #include "bench/recorded_frames.h"
 #include "bench/worker_step.h"
 #include "core/names.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 namespace {
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", choices.steps)->check(CLI::Range(2, 10'000));
   app.add_option("--json", choices.json, "File for the figures");
   return bench::runProgram(app, argc, argv, [&] {
-    const auto device = worker::chooseDevice(choices.device);
+    const auto device = process::chooseDevice(choices.device);
     if (!device) throw std::runtime_error(device.error().message);
     const Measured measured = measure(choices, *device);
     return bench::publish(findingsOf(choices, measured), choices.json) ? 0 : 1;

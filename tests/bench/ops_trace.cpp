@@ -16,7 +16,7 @@
 #include "bench/both_observers.h"
 #include "bench/findings.h"
 #include "bench/program.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 namespace {
@@ -148,7 +148,7 @@ Result<std::vector<Op>> compare(const Choices& choices, const DeviceReport& devi
 
 int run(const Choices& choices) {
   torch::set_num_threads(choices.threads);
-  const auto device = worker::chooseDevice(choices.device);
+  const auto device = process::chooseDevice(choices.device);
   const auto sizes = worker::resolveSizes(worker::Options(), /*realMps=*/false);
   if (!device || !sizes) {
     const Error& error = device ? sizes.error() : device.error();

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "bench/both_observers.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 using namespace highwater;
@@ -40,7 +40,7 @@ int compare(const DeviceReport& device) {
 }  // namespace
 
 int main() {
-  const auto device = worker::chooseDevice("sim");
+  const auto device = process::chooseDevice("sim");
   if (!device) {
     std::fprintf(stderr, "ops_trace_check: %s\n", device.error().message.c_str());
     return 1;

@@ -15,7 +15,7 @@
 #include "bench/program.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 namespace {
@@ -108,7 +108,7 @@ bench::Findings measure(const Choices& choices, const worker::ModelSize& size,
 
 int run(const Choices& choices) {
   torch::set_num_threads(choices.threads);
-  const auto device = worker::chooseDevice("sim");
+  const auto device = process::chooseDevice("sim");
   if (!device) {
     std::fprintf(stderr, "bench: %s\n", device.error().message.c_str());
     return 1;

@@ -26,7 +26,7 @@
 #include "probe/readings/sampler.h"
 #include "probe/stream/frame_writer.h"
 #include "probe/stream/sender.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 namespace {
@@ -103,7 +103,7 @@ auto underSampler(const DeviceReport& device, WatchedCounters& counters, std::ui
   probe::Recorder recorder(RunClock::startingNow());
   probe::FrameWriter writer(nowhere);
   probe::Sender sender(recorder, writer);
-  probe::Sampler sampler(recorder, &counters, hz, worker::makeSystemReader(device));
+  probe::Sampler sampler(recorder, &counters, hz, process::makeSystemReader(device));
   sender.start();
   counters.startNs = monotonicNs();
   sampler.start();
@@ -228,7 +228,7 @@ bench::Findings measure(const Choices& choices, const DeviceReport& device,
 
 int run(const Choices& choices) {
   torch::set_num_threads(1);
-  const auto device = worker::chooseDevice("sim");
+  const auto device = process::chooseDevice("sim");
   const auto sizes = worker::resolveSizes(worker::Options(), /*realMps=*/false);
   if (!device || !sizes) {
     const Error& error = device ? sizes.error() : device.error();

@@ -28,7 +28,7 @@
 #include "bench/reader_process.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
-#include "worker/device.h"
+#include "process/device.h"
 #include "worker/options.h"
 
 namespace {
@@ -278,7 +278,7 @@ int run(const Choices& choices) {
     return 1;
   }
   torch::set_num_threads(choices.threads);
-  const auto device = worker::chooseDevice(choices.device);
+  const auto device = process::chooseDevice(choices.device);
   if (!device) {
     std::fprintf(stderr, "bench: %s\n", device.error().message.c_str());
     return 1;

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/mps_device.h"
-#include "worker/device.h"
+#include "process/device.h"
 
 namespace highwater::bench {
 namespace {
@@ -34,14 +34,14 @@ WorkerProbe::WorkerProbe(const DeviceReport& device, int fd, events::ProbeLevel 
       writer_(fd),
       sender_(recorder_, writer_),
       sampler_(recorder_, counters_.get(), probe::kDefaultSamplingHz,
-               worker::makeSystemReader(device)) {
+               process::makeSystemReader(device)) {
   if (peakSource_) peaks_.emplace(recorder_, *peakSource_);
   if (events_) spans_.emplace(recorder_, *events_);
   recorder_.nameThread("training");
   recorder_.setLevel(level);
   sender_.start();
   sampler_.start();
-  observer_.emplace(recorder_, worker::kindOf(device));
+  observer_.emplace(recorder_, process::kindOf(device));
 }
 
 WorkerProbe::~WorkerProbe() {

@@ -17,15 +17,16 @@ prefix="$scratch/a prefix"
 cd "$scratch"
 
 for file in bin/highwater bin/highwater-worker share/highwater/datasets/issue-texts.train.csv \
-  share/doc/highwater/LICENSE; do
+  share/highwater/python/highwater/attach/sitecustomize.py share/doc/highwater/LICENSE; do
   [ -e "$prefix/$file" ] || broken "$file was not installed"
 done
 if [ "$(uname -s)" = Linux ]; then
   for file in lib/libhighwater_simmps.so lib/libhighwater_simmps_device.so \
+    lib/script/libhighwater_script.so \
     share/applications/highwater.desktop share/icons/hicolor/scalable/apps/highwater.svg; do
     [ -e "$prefix/$file" ] || broken "$file was not installed"
   done
-  for file in "$prefix"/bin/* "$prefix"/lib/*; do
+  for file in "$prefix"/bin/* "$prefix"/lib/*.so "$prefix"/lib/script/*.so; do
     libraries=$(ldd "$file")
     ! grep -F "not found" <<<"$libraries" || broken "$file lacks the libraries above"
     ! grep -F "$build/" <<<"$libraries" || broken "$file loads the above from the build tree"

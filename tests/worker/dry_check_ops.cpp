@@ -5,8 +5,8 @@
 #include <string>
 
 #include "check.h"
+#include "process/device.h"
 #include "worker/checks/dry_check.h"
-#include "worker/device.h"
 
 using namespace highwater;
 using namespace highwater::worker;
@@ -74,7 +74,7 @@ void looksOnlyIntoPhases() {
 }  // namespace
 
 int main() {
-  if (const auto device = chooseDevice("sim"); !device) {
+  if (const auto device = process::chooseDevice("sim"); !device) {
     std::fprintf(stderr, "%s\n", device.error().message.c_str());
     return 1;
   }
@@ -82,6 +82,6 @@ int main() {
   followsWhatDelegates();
   countsTheParts();
   looksOnlyIntoPhases();
-  finishSimulatedDevice();
+  process::finishSimulatedDevice();
   return test::failures();
 }

@@ -172,12 +172,22 @@ CallSiteId CallSites::intern(std::span<const void* const> stack, const void* fro
   if (known != ids_.end()) return known->second;
   if (next_ >= kMaxCallSites) return kOtherId;
   const CallSiteId id = next_++;
-  pending_.push_back({id, frames});
+  pending_.push_back({id, frames, {}});
   ids_.emplace(std::move(frames), id);
   return id;
 }
 
+CallSiteId CallSites::internPlaces(std::vector<SourcePlace> places) {
+  if (places.empty()) return kNoId;
+  const std::lock_guard lock(mutex_);
+  if (next_ >= kMaxCallSites) return kOtherId;
+  const CallSiteId id = next_++;
+  pending_.push_back({id, {}, std::move(places)});
+  return id;
+}
+
 CallSiteId CallSites::here(const void* from) {
+  if (interpreter_) return interpreter_(*this);
   return intern(Stack(kUsualFrames).frames(), from);
 }
 
@@ -228,14 +238,18 @@ CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const Sourc
 
 std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
   std::vector<SourcePlace> places;
+  const auto add = [&places](SourcePlace place) {
+    if (places.size() == kKept) return;
+    place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
+    place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
+    places.push_back(std::move(place));
+  };
+  for (const SourcePlace& place : pending.places) add(place);
   for (const void* address : pending.frames) {
     for (SourcePlace& place : lookUp_(address)) {
-      if (isLibraryFunction(place.function)) continue;
-      place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
-      place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
-      places.push_back(std::move(place));
-      if (places.size() == kKept) return places;
+      if (!isLibraryFunction(place.function)) add(std::move(place));
     }
+    if (places.size() == kKept) break;
   }
   return places;
 }
@@ -252,6 +266,7 @@ void CallSites::define(Definitions& out, const Pending& pending) {
 }
 
 CallSiteId CallSiteCache::here(const void* from, From kind) {
+  if (const auto ask = sites_.interpreter()) return ask(sites_);
   if (const std::uint64_t now = sites_.generation(); now != generation_) {
     ids_.forget();
     generation_ = now;

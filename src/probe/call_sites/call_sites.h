@@ -63,6 +63,18 @@ class CallSites {
   /// kOtherId as intern() does. Any thread; locks.
   [[nodiscard]] CallSiteId here(const void* from);
 
+  /// Returns a new id for a stack whose places are known, innermost first, of which the first kKept
+  /// count. kNoId for none; kOtherId once kMaxCallSites is reached. Any thread; locks.
+  [[nodiscard]] CallSiteId internPlaces(std::vector<SourcePlace> places);
+
+  /// A function that returns the call site of the calling thread's interpreted code, by
+  /// internPlaces(); kNoId where it runs none.
+  using Interpreter = CallSiteId (*)(CallSites& sites) noexcept;
+  /// Has `ask` called for the call sites of all threads, in place of unwinding. Call before
+  /// ops run.
+  void askInterpreter(Interpreter ask) { interpreter_ = ask; }
+  [[nodiscard]] Interpreter interpreter() const { return interpreter_; }
+
   /// Returns true where takeNew() has a call site to define. Any thread.
   [[nodiscard]] bool hasNew();
   /// Symbolizes the stacks that were interned since the last call and appends their definitions to
@@ -93,6 +105,7 @@ class CallSites {
   struct Pending {
     CallSiteId id = kNoId;
     std::vector<const void*> frames;
+    std::vector<SourcePlace> places;  ///< known already, without frames
   };
   enum class Owner : std::uint8_t { kUser, kTorch, kSystem };
   struct Library {
@@ -110,6 +123,7 @@ class CallSites {
   [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
 
   LookUp lookUp_;
+  Interpreter interpreter_ = nullptr;
   std::mutex mutex_;
   std::vector<std::string> ignored_;
   std::unordered_map<const void*, Library> libraries_;  // by base address

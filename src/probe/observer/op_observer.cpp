@@ -112,6 +112,12 @@ OpObserver::~OpObserver() {
   setStacksRecorder(nullptr);
 }
 
+void OpObserver::silence() noexcept {
+  WatchedOps::silence();
+  Recorder::setActive(nullptr);
+  forgetNameAddressesOfThreads();
+}
+
 void OpObserver::follow(events::ProbeLevel level) {
   if (level != events::ProbeLevel::Ops) at::disableCallback(callback_);
   if (level == events::ProbeLevel::Off) {

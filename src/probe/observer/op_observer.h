@@ -33,6 +33,10 @@ class OpObserver {
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
 
+  /// Has all kernels and callbacks of the process do nothing from now on. For the child of a fork,
+  /// where nothing can be removed.
+  static void silence() noexcept;
+
  private:
   class Registrations;
 

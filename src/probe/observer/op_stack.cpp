@@ -292,7 +292,9 @@ void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteI
     if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
   }
   const events::Phase phase = recorder_.phase();
-  const bool deliberate = recorder_.deliberate() || isDeliberate(kind, phase);
+  const bool movesBatch = kind == events::SyncKind::CopyToDevice && phase == events::Phase::None &&
+                          recorder_.movesBatchesAnywhere();
+  const bool deliberate = recorder_.deliberate() || movesBatch || isDeliberate(kind, phase);
   lane_.push(EventRecord(events::SyncPoint(
       frame.beginNs, lengthNs, frame.wait.bytes, recorder_.step(), op, recorder_.currentModule(),
       site, lane_.id(), kind, phase, static_cast<std::uint8_t>(deliberate))));

@@ -216,6 +216,10 @@ std::size_t WatchedOps::count() {
   return Registry::ofProcess().count();
 }
 
+void WatchedOps::silence() noexcept {
+  kernelsObserve = false;
+}
+
 void WatchedOps::noteNewOp() {
   Registry::ofProcess().noteNewOp();
 }

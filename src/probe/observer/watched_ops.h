@@ -36,6 +36,8 @@ class WatchedOps {
   WatchedOps(const WatchedOps&) = delete;
   WatchedOps& operator=(const WatchedOps&) = delete;
 
+  /// Has the kernels do nothing from now on, while they stay. For the child of a fork.
+  static void silence() noexcept;
   /// Notes that an op was registered, to watch it from the next phase or module of the training
   /// thread on. Any thread.
   static void noteNewOp();

@@ -118,6 +118,12 @@ class Recorder {
   [[nodiscard]] events::Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   /// Sets whether waits count as deliberate in every phase, as in an evaluation or a checkpoint.
   void setDeliberate(bool deliberate) { deliberate_.store(deliberate, std::memory_order_relaxed); }
+  /// Sets whether copies to the device outside of all phases are those of the step's batch, and so
+  /// deliberate: in a script, nothing marks the move of the batch.
+  void setMovesBatchesAnywhere(bool anywhere) { movesBatchesAnywhere_ = anywhere; }
+  [[nodiscard]] bool movesBatchesAnywhere() const {
+    return movesBatchesAnywhere_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool deliberate() const { return deliberate_.load(std::memory_order_relaxed); }
   /// Sets the probe level (what is recorded) and tells the observer. Training thread only, between
   /// steps.
@@ -160,6 +166,7 @@ class Recorder {
   std::atomic<events::Phase> phase_{events::Phase::None};
   std::array<std::atomic<NameId>, static_cast<std::size_t>(events::Phase::MAX) + 1> phaseNames_{};
   std::atomic<bool> deliberate_{false};
+  std::atomic<bool> movesBatchesAnywhere_{false};
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
   std::function<void(events::ProbeLevel)> onLevel_;
   std::atomic<bool> paused_{false};

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import sys
 
+SIMULATED = "HIGHWATER_SCRIPT_SIMMPS"
 SOCKET, TOKEN = "HIGHWATER_SCRIPT_SOCKET", "HIGHWATER_SCRIPT_TOKEN"
 ATTACH_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attach")
 
@@ -14,9 +15,20 @@ def torch_imported(torch) -> None:
     """Called once `import torch` has finished, where the environment names a window."""
     from ._hooks import Hooks
     global _hooks
+    load_simulated_device(torch)
     if _hooks is None:
         _hooks = Hooks(torch, make_probe)
         _hooks.watch_for_training()
+
+
+def load_simulated_device(torch) -> None:
+    """Makes "mps" the simulated device, where the environment asks for it."""
+    library = os.environ.get(SIMULATED, "")
+    if not library or torch.backends.mps.is_built():
+        return
+    torch.ops.load_library(library)
+    # PyTorch for Linux sets it to False, which torch.manual_seed() and others look at.
+    torch._C._has_mps = True
 
 
 def attach_now() -> str:

@@ -5,7 +5,7 @@ import json
 import sys
 import weakref
 
-LOADER_BATCH = "dataloader_batch_size"
+from ._probe import LOADER_BATCH
 
 
 class Knobs:

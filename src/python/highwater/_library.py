@@ -22,6 +22,7 @@ import time
 from typing import NamedTuple
 
 NATIVE = "HIGHWATER_NATIVE"
+PREBUILT = "libhighwater_script.so"
 OLDEST = (2, 6)
 _LOCK_SECONDS = 180
 
@@ -39,11 +40,14 @@ def find_library() -> tuple[str, str]:
     native = os.environ.get(NATIVE, "")
     if not native:
         return "", f"{NATIVE} does not name the folder of Highwater's native sources. Start by `highwater run`"
-    if not os.path.isfile(os.path.join(native, "torch_part.cpp")):
-        return "", f"{NATIVE}={native} has no torch_part.cpp. Install Highwater again"
     torch, problem = find_torch()
     if torch is None:
         return "", problem
+    if built_for(native) == torch.git_version:
+        return os.path.join(native, PREBUILT), ""
+    if not os.path.isfile(os.path.join(native, "torch_part.cpp")):
+        return "", (f"{NATIVE}={native} is built for another PyTorch than {torch.version}, and has no "
+                    "torch_part.cpp to build from. Install Highwater again")
     folder = cache_folder()
     path = os.path.join(folder, cache_name(torch, native))
     if os.path.exists(path):
@@ -59,6 +63,15 @@ def find_library() -> tuple[str, str]:
     except OSError as error:
         return "", (f"cannot write the cache folder {folder}: {error.strerror}. Make it writable, or name "
                     "another by XDG_CACHE_HOME")
+
+
+def built_for(native: str) -> str:
+    """The git version of the PyTorch that the library in the folder `native` was built for; "" without one."""
+    try:
+        with open(os.path.join(native, "built_for.txt"), encoding="utf-8") as file:
+            return file.read().strip() if os.path.exists(os.path.join(native, PREBUILT)) else ""
+    except OSError:
+        return ""
 
 
 def find_torch() -> tuple[Torch | None, str]:

@@ -3,6 +3,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import site
+import sys
+import sysconfig
+
+
+# The knob that the loader of the training offers by itself.
+LOADER_BATCH = "dataloader_batch_size"
 
 
 class Probe:
@@ -83,9 +91,11 @@ class NativeProbe(Probe):
         self.note_step_begin = self._bind("note_step_begin")
         self.note_step_end = self._bind("note_step_end")
         self.watch_thread = self._bind("watch_thread")
-        self._describe = self._bind("describe", text)
+        self._describe = self._bind("describe", text, number, number, number)
         self._mark = self._bind("mark", text)
-        self._add_knob = self._bind("add_knob", text)
+        self._offer_batch_size = self._bind("offer_batch_size")
+        self._facts = {}
+        self._batch_knob = ""  # the one that the window's slider turns
         self._set_level = self._bind("set_level", text)
         self._poll = self._bind("poll_commands", result=text)
 
@@ -96,6 +106,10 @@ class NativeProbe(Probe):
         return function
 
     def start(self, socket_path, token):
+        prepare = self._bind("prepare", *[ctypes.c_char_p] * 4)
+        prepare(_bytes(script_name()), _bytes("\n".join(library_folders())),
+                _bytes(os.environ.get("HIGHWATER_SCRIPT_SIMMPS", "")),
+                _bytes(os.environ.get("HIGHWATER_SCRIPT_LEVEL", "")))
         function = self._starting.hw_start
         function.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         function.restype = ctypes.c_char_p
@@ -105,13 +119,19 @@ class NativeProbe(Probe):
         self._starting.hw_stop()
 
     def describe(self, text):
-        self._describe(_bytes(text))
+        self._facts.update(json.loads(text))
+        known = self._facts.get
+        self._describe(_bytes(known("model") or ""), known("parameters") or 0, known("batch_guess") or 0,
+                       known("length_guess") or 0)
 
     def mark(self, text):
         self._mark(_bytes(text))
 
     def add_knob(self, text):
-        self._add_knob(_bytes(text))
+        name = json.loads(text)["name"]
+        if name == "batch_size" or (name == LOADER_BATCH and not self._batch_knob):
+            self._batch_knob = name
+            self._offer_batch_size()
 
     def set_level(self, name):
         self._set_level(_bytes(name))
@@ -119,7 +139,26 @@ class NativeProbe(Probe):
     def poll_commands(self):
         """hw_poll_commands returns null, or a JSON list of pairs that lives until its next call."""
         text = self._poll()
-        return [(name, value) for name, value in json.loads(text)] if text else []
+        commands = [(name, value) for name, value in json.loads(text)] if text else []
+        return [(name, (self._batch_knob, value[1])) if name == "set_knob" else (name, value)
+                for name, value in commands]
+
+
+def script_name() -> str:
+    """What runs, for the user: "train.py", or "-m package"."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None and spec.name != "__main__":
+        return f"-m {spec.name.removesuffix('.__main__')}"
+    return os.path.basename(getattr(main, "__file__", "") or sys.argv[0] or "python")
+
+
+def library_folders() -> list[str]:
+    """The folders whose code is not the user's, each with a separator at its end."""
+    paths = sysconfig.get_paths()
+    folders = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"],
+               *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.path.abspath(__file__))}
+    return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
 
 
 def _bytes(text: str) -> bytes:

@@ -17,7 +17,7 @@
 #include "core/sim_knobs.h"
 #include "probe/observer/op_observer.h"
 #include "probe/observer/op_table.h"
-#include "worker/running_torch.h"
+#include "process/running_torch.h"
 
 namespace highwater::worker {
 
@@ -286,8 +286,8 @@ Result<DryReport> dryCheckWorkload(TrainingSetup setup) {
   options.probeLevel = events::ProbeLevel::Monitor;
   setup.options = &options;
   setup.device.selected = "cpu";
-  RunControl control(setup.sizes.knobs, {.sequenceLength = setup.sizes.model.maxSequenceLength},
-                     kSteps);
+  process::RunControl control(setup.sizes.knobs,
+                              {.sequenceLength = setup.sizes.model.maxSequenceLength}, kSteps);
   probe::Recorder recorder(RunClock::startingNow());
   // Skips the evaluation after the last step.
   const auto endAfterLast = [&] {
@@ -312,7 +312,7 @@ Json dryCheckJson(const DryReport& report, const TrainingSetup& setup) {
   return {{"schema", 1},
           {"device", setup.device.selected},
           {"simulated", setup.device.simulated},
-          {"torch", torchVersion()},
+          {"torch", process::torchVersion()},
           {"fallback_allowed", fallbackAllowed()},
           {"workload", workloadJson(setup)},
           {"verdict", verdict},

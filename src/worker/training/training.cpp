@@ -53,15 +53,15 @@ class ClassifierTraining : public Training {
   ClassifierTraining(TrainingSetup setup, Instruments instruments);
 
   RunDescription description() const override;
-  Outcome run(RunControl& control) override;
+  Outcome run(process::RunControl& control) override;
 
  private:
   [[nodiscard]] std::unique_ptr<ScenarioProgram> makeProgram() const;
-  void boundary(const NextAction& action);
-  void trainStep(const NextAction& action);
+  void boundary(const process::NextAction& action);
+  void trainStep(const process::NextAction& action);
   [[nodiscard]] BatchTensors moveToDevice(const HostBatch& batch);
   void checkContract(const BatchTensors& batch);
-  [[nodiscard]] bool readsLoss(const NextAction& action) const;
+  [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
   void recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
                   std::optional<float> loss);
   void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
@@ -151,14 +151,14 @@ RunDescription ClassifierTraining::description() const {
   return run;
 }
 
-Training::Outcome ClassifierTraining::run(RunControl& control) {
+Training::Outcome ClassifierTraining::run(process::RunControl& control) {
   Outcome outcome;
   Knobs knobs = control.knobs();
   try {
     while (true) {
-      const NextAction action = control.next();
-      if (action.kind == NextAction::Kind::kStop) break;
-      if (action.kind != NextAction::Kind::kStep) {
+      const process::NextAction action = control.next();
+      if (action.kind == process::NextAction::Kind::kStop) break;
+      if (action.kind != process::NextAction::Kind::kStep) {
         boundary(action);
         continue;
       }
@@ -190,17 +190,17 @@ Failure ClassifierTraining::failureOf(const std::exception& error) {
   return {Failure::Kind::kOutOfMemory, message};
 }
 
-void ClassifierTraining::boundary(const NextAction& action) {
+void ClassifierTraining::boundary(const process::NextAction& action) {
   switch (action.kind) {
-    case NextAction::Kind::kPaused:
+    case process::NextAction::Kind::kPaused:
       recorder_.setPaused(true);
       recorder_.mark(events::MarkerKind::Paused, action.step);
       break;
-    case NextAction::Kind::kResumed:
+    case process::NextAction::Kind::kResumed:
       recorder_.setPaused(false);
       recorder_.mark(events::MarkerKind::Resumed, action.step);
       break;
-    case NextAction::Kind::kEmptyCache: {
+    case process::NextAction::Kind::kEmptyCache: {
       const auto cached = [this] {
         const auto counters = counters_ ? counters_->read() : std::nullopt;
         return counters ? static_cast<double>(counters->driverBytes) : 0.0;
@@ -216,9 +216,9 @@ void ClassifierTraining::boundary(const NextAction& action) {
   }
 }
 
-void ClassifierTraining::trainStep(const NextAction& action) {
+void ClassifierTraining::trainStep(const process::NextAction& action) {
   recorder_.setStep(action.step);
-  for (const KnobChange& change : action.changes) {
+  for (const process::KnobChange& change : action.changes) {
     recorder_.mark(change.kind, action.step, change.before, change.after);
   }
   if (action.probeLevel != recorder_.level()) {
@@ -292,7 +292,7 @@ void ClassifierTraining::checkContract(const BatchTensors& batch) {
   contractChecked_ = true;
 }
 
-bool ClassifierTraining::readsLoss(const NextAction& action) const {
+bool ClassifierTraining::readsLoss(const process::NextAction& action) const {
   return action.step == 1 || action.step == setup_.options->steps ||
          action.step % action.knobs.lossEvery == 0;
 }

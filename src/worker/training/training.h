@@ -10,9 +10,9 @@
 #include "probe/readings/device_counters.h"
 #include "probe/stream/event_source.h"
 #include "probe/stream/recorder.h"
+#include "process/run_control.h"
 #include "worker/data/data_set.h"
 #include "worker/options.h"
-#include "worker/run_control.h"
 
 namespace highwater::worker {
 
@@ -54,7 +54,7 @@ class Training {
   };
   /// Trains until the planned steps are done or `control` stops the run, then evaluates unless the
   /// host is gone. Does not throw: a failure is in the outcome.
-  [[nodiscard]] virtual Outcome run(RunControl& control) = 0;
+  [[nodiscard]] virtual Outcome run(process::RunControl& control) = 0;
 };
 
 }  // namespace highwater::worker

@@ -1,4 +1,4 @@
-#include "worker/command_reader.h"
+#include "process/command_reader.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include "wire/codec.h"
 #include "wire/limits.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
-CommandReader::CommandReader(int fd, RunControl& control, bool welcomed, Callbacks callbacks)
-    : fd_(fd), control_(control), callbacks_(std::move(callbacks)), welcomed_(welcomed) {}
+CommandReader::CommandReader(int fd, CommandTarget& target, bool welcomed, Callbacks callbacks)
+    : fd_(fd), target_(target), callbacks_(std::move(callbacks)), welcomed_(welcomed) {}
 
 void CommandReader::start() {
   std::thread([this] { run(); }).detach();
@@ -63,7 +63,7 @@ bool CommandReader::handle(const Message& message) {
       return false;
     }
     welcomed_ = true;
-    control_.welcome();
+    target_.welcome();
     return true;
   }
   if (const auto* command = std::get_if<Command>(&message)) {
@@ -71,11 +71,11 @@ bool CommandReader::handle(const Message& message) {
       callbacks_.answer({command->id, false, "a command came before Welcome", 0});
       return true;
     }
-    callbacks_.answer(control_.obey(*command));
+    callbacks_.answer(target_.obey(*command));
     return true;
   }
   callbacks_.protocolViolation("the host sent a frame that only a worker sends");
   return false;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -1,9 +1,9 @@
-#include "worker/run_control.h"
+#include "process/run_control.h"
 
 #include <string>
 #include <variant>
 
-namespace highwater::worker {
+namespace highwater::process {
 
 RunControl::RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps,
                        events::ProbeLevel probeLevel)
@@ -152,4 +152,4 @@ Result<std::uint32_t> RunControl::scheduleLocked(SetKnobs change) {
   return change.atStep;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -1,4 +1,4 @@
-#include "worker/connection.h"
+#include "process/connection.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 std::string why() {
@@ -44,7 +44,7 @@ Result<Connection> connectTo(const SocketConnection& to) {
   address.sun_family = AF_UNIX;
   const std::string path = to.socket.string();
   if (path.size() >= sizeof address.sun_path) {
-    return usageError("--connect " + path + ": the path is longer than " +
+    return usageError("the socket's path " + path + " is longer than " +
                       std::to_string(sizeof address.sun_path - 1) + " bytes");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
@@ -74,11 +74,11 @@ Result<int> takeStdoutForFrames() {
   return fd;
 }
 
-Result<Connection> openConnection(const Options& options, int framesFd) {
-  if (const auto* socket = std::get_if<SocketConnection>(&options.connection)) {
+Result<Connection> openConnection(const HostAddress& host, int framesFd) {
+  if (const auto* socket = std::get_if<SocketConnection>(&host)) {
     return connectTo(*socket);
   }
-  if (const auto* inherited = std::get_if<FdConnection>(&options.connection)) {
+  if (const auto* inherited = std::get_if<FdConnection>(&host)) {
     if (::fcntl(inherited->fd, F_GETFD) < 0) {
       return usageError("--fd " + std::to_string(inherited->fd) + " is not open");
     }
@@ -88,4 +88,4 @@ Result<Connection> openConnection(const Options& options, int framesFd) {
   return Connection{STDIN_FILENO, framesFd, {}};
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

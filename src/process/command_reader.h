@@ -7,13 +7,22 @@
 
 #include "core/messages.h"
 #include "wire/frame_reader.h"
-#include "worker/run_control.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
-/// The thread that reads the host's frames and passes their commands to RunControl. It may block in
-/// a read for ever and is never joined: the reader, `control` and everything the callbacks use must
-/// live as long as the process.
+/// What the host's commands go to. The methods are called by the thread that reads them.
+class CommandTarget {
+ public:
+  virtual ~CommandTarget() = default;
+  /// The host has sent Welcome.
+  virtual void welcome() = 0;
+  /// Carries out a command, or says in the result why not.
+  [[nodiscard]] virtual CommandResult obey(const Command& command) = 0;
+};
+
+/// The thread that reads the host's frames and passes their commands to a CommandTarget. It may
+/// block in a read for ever and is never joined: the reader, `target` and everything the callbacks
+/// use must live as long as the process.
 class CommandReader {
  public:
   /// The functions that the reader calls, on its own thread.
@@ -26,7 +35,7 @@ class CommandReader {
 
   /// Starts no thread yet. Reads from `fd`. `welcomed`: accept commands before the host has sent
   /// Welcome.
-  CommandReader(int fd, RunControl& control, bool welcomed, Callbacks callbacks);
+  CommandReader(int fd, CommandTarget& target, bool welcomed, Callbacks callbacks);
   /// Starts the reading thread.
   void start();
 
@@ -37,10 +46,10 @@ class CommandReader {
   [[nodiscard]] bool handle(const Message& message);
 
   int fd_;
-  RunControl& control_;
+  CommandTarget& target_;
   Callbacks callbacks_;
   bool welcomed_;
   wire::FrameReader frames_;
 };
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

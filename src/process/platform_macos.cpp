@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "worker/platform.h"
+#include "process/platform.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 constexpr int kFirstMacosWithMps = 14;  // what PyTorch 2.9 and later ask for
@@ -90,4 +90,4 @@ bool canSimulateMps() {
   return false;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

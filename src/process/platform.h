@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace highwater::worker {
+namespace highwater::process {
 
 /// Returns the operating system and processor, such as "Linux x86_64" or "macOS 14.5 arm64".
 [[nodiscard]] std::string platformName();
@@ -34,4 +34,4 @@ void restartWithPassiveOpenMp(char** argv);
 /// of MPS hooks would end the process.
 [[nodiscard]] bool canSimulateMps();
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -5,7 +5,7 @@
 #include "core/result.h"
 
 /// The libtorch that is loaded in this process, which need not be the one the worker was built for.
-namespace highwater::worker {
+namespace highwater::process {
 
 /// Returns the version of the loaded libtorch as it reports it, for example "2.13.0".
 [[nodiscard]] std::string torchVersion();
@@ -19,4 +19,4 @@ namespace highwater::worker {
 /// kernels, see blasName().
 [[nodiscard]] std::string torchBlas();
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -9,13 +9,15 @@
 #include "probe/observer/op_observer.h"
 #include "probe/readings/system_readings.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
 /// Chooses the device that --device names and, where that is the simulated one, loads it. Call it
-/// before anything asks PyTorch for its MPS hooks: PyTorch keeps the first answer. Returns kUsage
+/// before anything asks PyTorch for its MPS hooks: PyTorch keeps the first answer. `library` is the
+/// simulated device's; "": the one beside the program. Returns kUsage
 /// where the device does not exist on this system or the environment sets the simulated device to a
 /// value that is not allowed; kFailed where the simulated device cannot be loaded.
-[[nodiscard]] Result<DeviceReport> chooseDevice(const std::string& requested);
+[[nodiscard]] Result<DeviceReport> chooseDevice(const std::string& requested,
+                                                const std::string& library = {});
 
 /// Lets a simulated device finish its work and complete the file in which it records its true
 /// values. Call it in a process that ends with _Exit(). Does nothing without a simulated device.
@@ -37,4 +39,4 @@ void finishSimulatedDevice();
 /// result of chooseDevice().
 [[nodiscard]] MemoryLimits readMemoryLimits(const DeviceReport& device);
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

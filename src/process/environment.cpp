@@ -1,4 +1,4 @@
-#include "worker/environment.h"
+#include "process/environment.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 constexpr std::array<const char*, 10> kVariables = {
@@ -85,4 +85,4 @@ WatermarkRatios watermarkRatios() {
   return ratios;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

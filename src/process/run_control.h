@@ -7,9 +7,10 @@
 
 #include "core/knobs.h"
 #include "core/messages.h"
-#include "worker/knob_schedule.h"
+#include "process/command_reader.h"
+#include "process/knob_schedule.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
 /// What the training loop has to do next, decided between two steps.
 struct NextAction {
@@ -29,7 +30,7 @@ struct NextAction {
 };
 
 /// Carries the host's commands from the thread that reads them to the training thread.
-class RunControl {
+class RunControl final : public CommandTarget {
  public:
   /// Makes the control of a run that starts with `knobs`. Changes must stay within `limits`.
   /// `plannedSteps` 0: train until stopped.
@@ -37,9 +38,9 @@ class RunControl {
              events::ProbeLevel probeLevel = events::ProbeLevel::Monitor);
 
   /// Notes that the host has sent Welcome. Command thread only.
-  void welcome();
+  void welcome() override;
   /// Carries out a command, or says in the result why not. Command thread only.
-  [[nodiscard]] CommandResult obey(const Command& command);
+  [[nodiscard]] CommandResult obey(const Command& command) override;
   /// Notes that the host has closed the connection, and stops the run. Any thread.
   void hostGone();
   /// Returns true once hostGone() was called. Any thread.
@@ -88,4 +89,4 @@ class RunControl {
   std::uint32_t briefSteps_ = 0;  // steps left with briefLevel_; then level_ applies again
 };
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "worker/platform.h"
+#include "process/platform.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 int addLibrary(dl_phdr_info* info, std::size_t, void* libraries) {
@@ -57,4 +57,4 @@ bool canSimulateMps() {
   return true;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

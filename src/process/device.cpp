@@ -1,4 +1,4 @@
-#include "worker/device.h"
+#include "process/device.h"
 
 #include <dlfcn.h>
 
@@ -7,11 +7,11 @@
 
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/mps_device.h"
+#include "process/environment.h"
+#include "process/platform.h"
 #include "simmps/simmps.h"
-#include "worker/environment.h"
-#include "worker/platform.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 constexpr bool kMpsBuilt =
@@ -70,21 +70,22 @@ std::uint64_t systemMemoryBytes(const DeviceReport& device) {
 }
 
 /// Loads the simulated device. The error names the file and the reason.
-Result<void> loadSimulatedDevice() {
+Result<void> loadSimulatedDevice(const std::string& library) {
   const std::filesystem::path file = "libhighwater_simmps.so";
   const std::filesystem::path beside = programFolder() / ".." / "lib" / file;
   std::error_code error;
   const bool isBeside = std::filesystem::exists(beside, error);
-  const std::string path = isBeside ? beside.lexically_normal().string() : file.string();
+  const std::string usual = isBeside ? beside.lexically_normal().string() : file.string();
+  const std::string path = library.empty() ? usual : library;
   // Never unloaded: PyTorch keeps pointers into it.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library) {
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!handle) {
     const char* why = ::dlerror();
     return failure("the simulated device cannot be loaded: " + std::string(why ? why : path));
   }
-  const auto found = findFunctions(library);
-  if (!found) return failure(path + " is not a simulated device of this Highwater");
-  gSimulated = *found;
+  const auto functions = findFunctions(handle);
+  if (!functions) return failure(path + " is not a simulated device of this Highwater");
+  gSimulated = *functions;
   // Loading has installed it; this asks for the outcome.
   const int outcome = gSimulated.install();
   if (outcome == highwater_simmps_installed) return {};
@@ -92,7 +93,8 @@ Result<void> loadSimulatedDevice() {
   return outcome == highwater_simmps_setting_refused ? usageError(problem) : failure(problem);
 }
 
-Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
+Result<DeviceReport> simulated(DeviceReport report, const std::string& reason,
+                               const std::string& library) {
   if (!canSimulateMps()) {
     return usageError(
         "--device sim does not exist on macOS, where MPS hooks exist already; "
@@ -105,7 +107,7 @@ Result<DeviceReport> simulated(DeviceReport report, const std::string& reason) {
         "this PyTorch is built for CUDA, and PyTorch allows only one accelerator in a process: MPS "
         "cannot be simulated; use a PyTorch for the CPU only, for example torch==2.13.0+cpu");
   }
-  if (auto loaded = loadSimulatedDevice(); !loaded) return loaded.error();
+  if (auto loaded = loadSimulatedDevice(library); !loaded) return loaded.error();
   if (!probe::mpsAvailable())
     return failure("the simulated device was loaded, but PyTorch does not find it");
   report.selected = "mps";
@@ -121,11 +123,11 @@ std::string whyNotAvailable() {
 
 }  // namespace
 
-Result<DeviceReport> chooseDevice(const std::string& requested) {
+Result<DeviceReport> chooseDevice(const std::string& requested, const std::string& library) {
   DeviceReport report;
   report.requested = requested;
   report.mpsBuilt = kMpsBuilt;
-  if (requested == "sim") return simulated(report, "the simulated device was asked for");
+  if (requested == "sim") return simulated(report, "the simulated device was asked for", library);
   if (requested == "cpu") {
     report.mpsAvailable = kMpsBuilt && probe::mpsAvailable();
     report.selected = "cpu";
@@ -153,7 +155,8 @@ Result<DeviceReport> chooseDevice(const std::string& requested) {
         "--device mps: " + whyNotAvailable() +
         (canSimulateMps() ? "; use --device sim for the simulated device" : "; use --device cpu"));
   }
-  if (canSimulateMps()) return simulated(report, whyNotAvailable() + ", so MPS is simulated");
+  if (canSimulateMps())
+    return simulated(report, whyNotAvailable() + ", so MPS is simulated", library);
   report.selected = "cpu";
   report.reason = whyNotAvailable() + ", so the CPU is used";
   return report;
@@ -189,4 +192,4 @@ MemoryLimits readMemoryLimits(const DeviceReport& device) {
   return limits;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

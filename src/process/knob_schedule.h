@@ -7,7 +7,7 @@
 #include "core/events_generated.h"
 #include "core/messages.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
 /// A knob (a training setting that can change during a run) whose value changed at the beginning of
 /// a step.
@@ -32,4 +32,4 @@ class KnobSchedule {
   std::map<std::uint32_t, SetKnobs> changes_;
 };
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

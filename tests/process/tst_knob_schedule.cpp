@@ -1,9 +1,9 @@
 #include <QTest>
 
-#include "worker/knob_schedule.h"
+#include "process/knob_schedule.h"
 
 using namespace highwater;
-using namespace highwater::worker;
+using namespace highwater::process;
 
 class TestKnobSchedule : public QObject {
   Q_OBJECT

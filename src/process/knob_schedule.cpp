@@ -1,8 +1,8 @@
-#include "worker/knob_schedule.h"
+#include "process/knob_schedule.h"
 
 #include <optional>
 
-namespace highwater::worker {
+namespace highwater::process {
 namespace {
 
 void replaceWith(std::optional<std::uint32_t>& value, const std::optional<std::uint32_t>& with) {
@@ -38,4 +38,4 @@ std::vector<KnobChange> KnobSchedule::apply(std::uint32_t step, Knobs& knobs) {
   return changed;
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

@@ -4,7 +4,7 @@
 
 #include "core/messages.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
 /// Returns the environment variables that influence a run, with their values; unset ones too. After
 /// them come all others that begin with HIGHWATER_.
@@ -25,4 +25,4 @@ struct WatermarkRatios {
 /// unset or outside 0 to 2 gives the default.
 [[nodiscard]] WatermarkRatios watermarkRatios();
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

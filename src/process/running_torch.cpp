@@ -1,4 +1,4 @@
-#include "worker/running_torch.h"
+#include "process/running_torch.h"
 
 #include <ATen/Version.h>
 #include <torch/version.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "core/torch_build.h"
-#include "worker/platform.h"
+#include "process/platform.h"
 
-namespace highwater::worker {
+namespace highwater::process {
 
 std::string torchVersion() {
   const std::string version = buildSetting(at::show_config(), "TORCH_VERSION");
@@ -37,4 +37,4 @@ std::string torchBlas() {
   return blasName(loadedLibraries(), at::show_config());
 }
 
-}  // namespace highwater::worker
+}  // namespace highwater::process

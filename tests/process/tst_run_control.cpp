@@ -1,10 +1,10 @@
 #include <QTest>
 #include <future>
 
-#include "worker/run_control.h"
+#include "process/run_control.h"
 
 using namespace highwater;
-using namespace highwater::worker;
+using namespace highwater::process;
 
 class TestRunControl : public QObject {
   Q_OBJECT

@@ -1,0 +1,142 @@
+#include "cli/run_command.h"
+
+#include <sys/resource.h>
+
+#include <QCoreApplication>
+#include <QTimer>
+#include <csignal>
+#include <memory>
+
+#include "analysis/live_store.h"
+#include "analysis/run_summary.h"
+#include "cli/recording_output.h"
+#include "cli/terminal.h"
+#include "core/exit_codes.h"
+#include "core/units.h"
+#include "report/report_text.h"
+#include "session/script_process.h"
+#include "session/session.h"
+
+namespace highwater::cli {
+namespace {
+
+using session::ScriptProcess;
+using session::Session;
+
+// The stream's last frames come with the end of the process; they are read within milliseconds.
+constexpr int kLastFramesMs = 5000;
+
+/// The user's program, and the session with the process in it that trains.
+class ScriptRun final : public QObject {
+ public:
+  explicit ScriptRun(const ScriptCommandOptions& options)
+      : output_(options.output, options.force),
+        recording_(options.output),
+        script_(options.script) {
+    connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
+    connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
+    connect(&script_, &ScriptProcess::refused, this,
+            [](const QString& reason) { printError(reason.toStdString()); });
+  }
+
+  int run() {
+    if (auto started = script_.start(); !started) {
+      printError(started.error().message);
+      return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
+    }
+    QCoreApplication::exec();
+    conclude();
+    return exitAsTheScript();
+  }
+
+ private:
+  void onConnected() {
+    auto connection = script_.takeConnection();
+    if (!connection) return;
+    session_ = std::make_unique<Session>(std::move(*connection), session::LaunchOptions{});
+    session_->addSink(&store_);
+    session_->addSink(&output_);
+    connect(session_.get(), &Session::stateChanged, this, &ScriptRun::onState);
+    connect(session_.get(), &Session::ended, this, &ScriptRun::quitWhenAllEnded);
+    session_->start();
+  }
+
+  void onState(Session::State state) {
+    if (state != Session::State::kRunning || output_.begun()) return;
+    if (auto begun = output_.begin(); !begun) fail(begun.error().message);
+  }
+
+  /// The program trains on without a recording.
+  void fail(const std::string& message) {
+    if (failed_) return;
+    failed_ = true;
+    printError(message + "; the program runs on without being recorded");
+    QMetaObject::invokeMethod(session_.get(), &Session::abort, Qt::QueuedConnection);
+  }
+
+  void onScriptEnded() {
+    if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
+    // A process that the program has left behind may hold the socket open.
+    QTimer::singleShot(kLastFramesMs, session_.get(), [this] { session_->abort(); });
+  }
+
+  void quitWhenAllEnded() {
+    const bool sessionEnded = !session_ || session_->state() == Session::State::kEnded;
+    if (script_.hasEnded() && sessionEnded) {
+      QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection);
+    }
+  }
+
+  void conclude() {
+    const auto closed = output_.close();
+    if (!closed) printError(output_.errorText());
+    if (!session_) {
+      printError(
+          "nothing was recorded: no Python process of this program built a torch.optim optimizer "
+          "or "
+          "stepped one. A Python that was started with -I or -E ignores what attaches Highwater");
+      return;
+    }
+    if (!output_.begun()) {
+      if (!failed_) printError("nothing was recorded: the training did not complete a step");
+      return;
+    }
+    if (!store_.steps().records.empty()) {
+      say(report::shortSummary(store_, analysis::summarize(store_)));
+    }
+    say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
+  }
+
+  static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+  [[nodiscard]] int exitAsTheScript() const {
+    if (script_.signal() == 0) return script_.exitCode();
+    // The core is the program's to leave, and it has.
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    std::signal(script_.signal(), SIG_DFL);
+    std::raise(script_.signal());
+    return 128 + script_.signal();
+  }
+
+  analysis::LiveStore store_;
+  RecordingOutput output_;
+  std::string recording_;
+  ScriptProcess script_;
+  std::unique_ptr<Session> session_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+int runScript(const ScriptCommandOptions& options) {
+  if (auto usable = checkOutput(options.output, options.force); !usable) {
+    printError(usable.error().message);
+    return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+  }
+  // They are the program's: it gets them from the terminal itself.
+  for (const int each : {SIGINT, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
+  return ScriptRun(options).run();
+}
+
+}  // namespace highwater::cli

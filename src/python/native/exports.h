@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+/// What the Python package `highwater` calls, through ctypes: the only names that the library
+/// exports. Texts are UTF-8. Each function does nothing before hw_start() has succeeded, after
+/// hw_stop(), and in a forked child.
+#define HIGHWATER_EXPORT __attribute__((visibility("default")))
+extern "C" {
+
+/// Says what the process is, before hw_start(): the script's name, the folders of Python's
+/// libraries (one a line), the path of the simulated device that is loaded ("": none) and the probe
+/// level.
+HIGHWATER_EXPORT void hw_prepare(const char* script, const char* library_folders,
+                                 const char* simulated_device, const char* level);
+/// Connects to the host that listens at `socket`, with the token in the file `token_file`. The
+/// calling thread is the one that trains. Returns why it failed, "" on success; valid until the
+/// next call.
+HIGHWATER_EXPORT const char* hw_start(const char* socket, const char* token_file);
+/// Sends what is left and ends the probe's threads, within about a second.
+HIGHWATER_EXPORT void hw_stop();
+
+/// A module begins and ends on the calling thread. `name` is the class of the outermost module, and
+/// the path below it of any other: "encoder.layers.0".
+HIGHWATER_EXPORT void hw_enter_module(const char* name);
+HIGHWATER_EXPORT void hw_leave_module();
+/// A phase begins and ends on the calling thread: a key of core/names.h, "evaluation", or a name of
+/// the script's own.
+HIGHWATER_EXPORT void hw_begin_phase(const char* key);
+HIGHWATER_EXPORT void hw_end_phase();
+/// As ScriptProbe's.
+HIGHWATER_EXPORT void hw_begin_step(std::uint64_t step, bool late);
+HIGHWATER_EXPORT void hw_end_step(std::uint64_t step, std::uint64_t batch, std::uint64_t length,
+                                  std::uint64_t micro_steps, bool late);
+HIGHWATER_EXPORT void hw_note_step_begin();
+HIGHWATER_EXPORT void hw_note_step_end();
+/// Has the ops of the calling thread watched until it ends.
+HIGHWATER_EXPORT void hw_watch_thread();
+HIGHWATER_EXPORT void hw_describe(const char* model, std::uint64_t parameters, std::uint64_t batch,
+                                  std::uint64_t length);
+HIGHWATER_EXPORT void hw_mark(const char* text);
+/// The script has a loader whose batch size can be turned.
+HIGHWATER_EXPORT void hw_offer_batch_size();
+/// Changes what is observed: "off", "monitor" or "ops". The thread that trains only.
+HIGHWATER_EXPORT void hw_set_level(const char* level);
+/// The orders since the last call as a JSON list of [name, value]; null where there are none.
+/// Valid until the next call.
+HIGHWATER_EXPORT const char* hw_poll_commands();
+}

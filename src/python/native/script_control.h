@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/messages.h"
+#include "process/command_reader.h"
+
+namespace highwater::python {
+
+/// Carries the host's commands to a script, which takes them between its steps. Any thread.
+class ScriptControl final : public process::CommandTarget {
+ public:
+  void welcome() override;
+  [[nodiscard]] CommandResult obey(const Command& command) override;
+
+  /// Blocks until the host has accepted the connection; false where it has not within `limit`, or
+  /// is gone.
+  [[nodiscard]] bool waitForWelcome(std::chrono::milliseconds limit);
+  /// Notes that nobody directs the script any more: it is resumed, and trains on.
+  void hostGone();
+
+  /// Notes the step that runs.
+  void setStep(std::uint32_t step);
+  /// Says whether the batch size can be turned: until then, changes of it are refused.
+  void offerBatchSize();
+
+  /// What the script has to do.
+  struct Order {
+    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kBatchSize };
+    Kind kind = Kind::kStop;
+    std::uint32_t value = 0;  ///< kLevel: an events::ProbeLevel; kBatchSize: samples
+  };
+  /// Returns the orders since the last call, oldest first.
+  [[nodiscard]] std::vector<Order> take();
+
+ private:
+  void order(Order::Kind kind, std::uint32_t value = 0) { orders_.push_back({kind, value}); }
+  [[nodiscard]] std::string carryOut(const SetKnobs& change);
+  [[nodiscard]] std::string carryOut(const SetProbeLevel& change);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool welcomed_ = false;
+  bool gone_ = false;
+  bool offersBatchSize_ = false;
+  std::uint32_t step_ = 0;
+  events::ProbeLevel level_ = events::ProbeLevel::Monitor;
+  std::uint32_t levelBackAt_ = 0;  ///< the step from which level_ applies again; 0: it applies
+  std::vector<Order> orders_;
+};
+
+}  // namespace highwater::python

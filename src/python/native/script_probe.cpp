@@ -1,0 +1,220 @@
+#include "python/native/script_probe.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/names.h"
+#include "core/version.h"
+#include "probe/observer/deliberate_scope.h"
+#include "probe/readings/mps_device.h"
+#include "process/device.h"
+#include "process/hello.h"
+#include "python/native/interpreter.h"
+#include "wire/limits.h"
+
+namespace highwater::python {
+namespace {
+
+constexpr auto kAcceptedWithin = std::chrono::seconds(10);
+constexpr auto kSentWithin = std::chrono::seconds(1);
+constexpr std::string_view kEvaluationKey = "evaluation";
+
+/// Shuts a socket down after a time, so that a host that does not read cannot hold up the exit.
+class Deadline {
+ public:
+  Deadline(int socket, std::chrono::milliseconds limit)
+      : thread_([this, socket, limit] {
+          std::unique_lock lock(mutex_);
+          if (!changed_.wait_for(lock, limit, [this] { return done_; })) {
+            ::shutdown(socket, SHUT_RDWR);
+          }
+        }) {}
+  ~Deadline() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+/// The phase of a key; None for a name of the user's own.
+events::Phase phaseOf(std::string_view key) {
+  const auto found = std::find_if(kPhases.begin(), kPhases.end(),
+                                  [key](events::Phase each) { return phaseKey(each) == key; });
+  return found == kPhases.end() ? events::Phase::None : *found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScriptProbe>> ScriptProbe::start(const ScriptOptions& options) {
+  auto device = process::chooseDevice(options.simulatedDevice.empty() ? "auto" : "sim",
+                                      options.simulatedDevice);
+  if (!device) return device.error();
+  auto connection =
+      process::openConnection(process::SocketConnection{options.socket, options.tokenFile}, -1);
+  if (!connection) return connection.error();
+  std::unique_ptr<ScriptProbe> probe(
+      new ScriptProbe(options, std::move(*connection), std::move(*device)));
+  if (!probe->sendHello(probe->connection_.token)) {
+    return Error{ErrorCode::kEnded, "Highwater has closed the connection"};
+  }
+  probe->startReading();
+  if (!probe->control_.waitForWelcome(kAcceptedWithin)) {
+    return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
+  }
+  probe->sender_->start();
+  probe->sampler_->start();
+  probe->observer_.emplace(probe->recorder_, process::kindOf(probe->device_));
+  return probe;
+}
+
+ScriptProbe::ScriptProbe(const ScriptOptions& options, process::Connection connection,
+                         DeviceReport device)
+    : options_(options),
+      connection_(std::move(connection)),
+      device_(std::move(device)),
+      recorder_(RunClock::startingNow()),
+      writer_(connection_.writeFd, [this] { control_.hostGone(); }) {
+  if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
+  recorder_.nameThread("training");
+  recorder_.setLevel(options_.level);
+  recorder_.callSites().askInterpreter(&pythonCallSite);
+  recorder_.setMovesBatchesAnywhere(true);
+  sender_.emplace(recorder_, writer_);
+  sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
+                   process::makeSystemReader(device_));
+  beginNs_ = notedBeginNs_ = notedEndNs_ = recorder_.now();
+}
+
+bool ScriptProbe::sendHello(const std::string& token) {
+  return writer_.send(process::helloOf(device_, recorder_.clock(), token)).ok();
+}
+
+void ScriptProbe::startReading() {
+  process::CommandReader::Callbacks callbacks;
+  callbacks.answer = [this](const CommandResult& result) { (void)writer_.send(result).ok(); };
+  callbacks.hostGone = [this] { control_.hostGone(); };
+  callbacks.protocolViolation = [this](const std::string&) {
+    ::shutdown(connection_.readFd, SHUT_RDWR);
+    control_.hostGone();
+  };
+  reader_ = std::make_unique<process::CommandReader>(connection_.readFd, control_, false,
+                                                     std::move(callbacks));
+  reader_->start();
+}
+
+void ScriptProbe::stop() {
+  phase_.reset();
+  evaluation_.reset();
+  observer_.reset();
+  sampler_->stop();
+  sendDescription();
+  const Deadline deadline(connection_.writeFd, kSentWithin);
+  sender_->stop();
+  (void)writer_.send(Goodbye{stepsDone_, false}).ok();
+}
+
+void ScriptProbe::forget() noexcept {
+  probe::OpObserver::silence();
+  ::close(connection_.writeFd);
+}
+
+void ScriptProbe::describe(Model model) {
+  model_ = std::move(model);
+}
+
+void ScriptProbe::sendDescription() {
+  if (std::exchange(described_, true)) return;
+  RunDescription run;
+  run.workload = options_.script;
+  run.preset = model_.name;
+  run.dtype = "float32";
+  run.parameters = model_.parameters;
+  run.knobs = {std::max(model_.batchSize, 1U), std::max(model_.sequenceLength, 1U), 1};
+  run.maxBatchSize = wire::kMaxBatchSize;
+  run.maxSequenceLength = wire::kMaxSequenceLength;
+  run.probeLevel = options_.level;
+  (void)writer_.send(run).ok();
+}
+
+void ScriptProbe::beginStep(std::uint32_t step, bool late) {
+  recorder_.setStep(step);
+  control_.setStep(step);
+  beginNs_ = late ? notedBeginNs_ : recorder_.now();
+  recorder_.resetSeenPeaks();
+}
+
+void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
+                          bool late) {
+  batchSize = std::clamp(batchSize, 1U, wire::kMaxBatchSize);
+  sequenceLength = std::clamp(sequenceLength, 1U, wire::kMaxSequenceLength);
+  if (!described_) {
+    if (model_.batchSize == 0) model_.batchSize = batchSize;
+    if (model_.sequenceLength == 0) model_.sequenceLength = sequenceLength;
+    sendDescription();
+  }
+  if (counters_) {
+    probe::recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
+  }
+  if (batchSize_ != 0 && batchSize != batchSize_) {
+    recorder_.mark(events::MarkerKind::BatchSize, step, batchSize_, batchSize);
+  }
+  batchSize_ = batchSize;
+  stepsDone_ = step;
+  recorder_.record([&](std::int64_t nowNs) {
+    const std::int64_t endNs = late ? notedEndNs_ : nowNs;
+    return events::StepRecord(beginNs_, probe::Recorder::lengthNs(beginNs_, endNs),
+                              recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1, step,
+                              batchSize, sequenceLength, batchSize * sequenceLength,
+                              std::numeric_limits<float>::quiet_NaN(), 0, 0);
+  });
+  if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
+}
+
+void ScriptProbe::openPhase(events::Phase phase) {
+  phase_.reset();
+  if (phase != events::Phase::None) phase_.emplace(recorder_, counters_.get(), phase);
+}
+
+void ScriptProbe::beginPhase(std::string_view key) {
+  const events::Phase phase = phaseOf(key);
+  phases_.push_back(phase);
+  if (key == kEvaluationKey && !evaluation_) {
+    phase_.reset();
+    evaluation_.emplace(recorder_, kEvaluationSpan);
+  } else {
+    openPhase(phase);
+  }
+}
+
+void ScriptProbe::endPhase() {
+  if (phases_.empty()) return;
+  phases_.pop_back();
+  phase_.reset();
+  evaluation_.reset();
+  if (!phases_.empty()) openPhase(phases_.back());
+}
+
+void ScriptProbe::mark(std::string_view text) {
+  recorder_.mark(events::MarkerKind::Note, recorder_.step(), 0, 0, text);
+}
+
+}  // namespace highwater::python

@@ -1,0 +1,219 @@
+// The user's own program under `highwater run`: it behaves as without, and its training is
+// recorded.
+#include <QFile>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <csignal>
+
+#include "analysis/live_store.h"
+#include "e2e/wait_accounts.h"
+#include "session/recording_loader.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kLimitMs = 120'000;
+const QString kPython = QStringLiteral(HIGHWATER_PYTHON);
+const QString kScript = QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/own_script.py");
+const QStringList kFallback = {"PYTORCH_ENABLE_MPS_FALLBACK=1"};
+
+Outcome runPlain(const QStringList& arguments) {
+  QProcess process;
+  process.start(kPython, arguments);
+  Outcome outcome;
+  if (process.waitForFinished(kLimitMs)) outcome.exitCode = process.exitCode();
+  outcome.out = QString::fromUtf8(process.readAllStandardOutput());
+  return outcome;
+}
+
+/// The source lines that the script marks by `text`, from 1.
+int lineOf(const QString& text) {
+  QFile file(kScript);
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  const QStringList lines = QString::fromUtf8(file.readAll()).split(u'\n');
+  for (int i = 0; i < lines.size(); ++i) {
+    if (lines[i].contains(text)) return i + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+class TestScript : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void recordsAnUnchangedScript();
+  void levelOpsToo();
+  void keepsTheExitCode();
+  void endsByTheSameSignal();
+  void saysWhatItLookedFor();
+  void refusesBadInput_data();
+  void refusesBadInput();
+  void survivesItsHost();
+
+ private:
+  [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
+    return runHighwater(QStringList{"run", "--device", "sim", "--record", recording_, "--force"} +
+                            options + QStringList{"--"} + command,
+                        kFallback, kLimitMs);
+  }
+
+  QTemporaryDir folder_;
+  QString recording_ = folder_.filePath("run.highwater");
+};
+
+void TestScript::recordsAnUnchangedScript() {
+  const Outcome plain = runPlain({kScript});
+  QCOMPARE(plain.exitCode, 0);
+  const QString ledger = folder_.filePath("ledger.jsonl");
+  const Outcome watched = runScript({"--sim-ledger", ledger}, {kPython, "-W", "ignore", kScript});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  QCOMPARE(watched.out, plain.out);  // losses to the bit
+  QVERIFY2(watched.err.contains("Recording"), qPrintable(watched.err));
+
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  const auto& steps = store.steps().records;
+  QCOMPARE(steps.size(), 12U);
+  for (const events::StepRecord& each : steps) QCOMPARE(each.batch_size(), 16U);
+  QCOMPARE(QString::fromStdString(store.run()->workload), QStringLiteral("own_script.py"));
+  QVERIFY(store.hello()->device.simulated);
+
+  // Waits and fallbacks are those of the device's own account.
+  const test::Account probe = test::byProbe(store), truth = test::byLedger(ledger, store);
+  test::WaitComparison comparison;
+  const QByteArray difference = comparison.add("script", probe, truth);
+  QVERIFY2(difference.isEmpty(),
+           (difference + "\nprobe  " + text(probe) + "\nledger " + text(truth)).constData());
+  QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss"), 12);
+  QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss_backward"), 12);
+
+  // Each names the line of the script.
+  const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
+  const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
+  int losses = 0, reads = 0;
+  for (const events::FallbackEvent& each : store.fallbacks()) {
+    losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
+  }
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    reads += store.callStack(each.call_site()).find(readLine) != std::string::npos;
+  }
+  QCOMPARE(losses, 12);
+  QCOMPARE(reads, 4);
+  const auto inHead = std::count_if(
+      store.phases().begin(), store.phases().end(),
+      [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });
+  QCOMPARE(inHead, 12);
+}
+
+void TestScript::levelOpsToo() {
+  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kScript});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  QVERIFY(store.ops().records.size() > 500);
+  bool found = false;
+  for (const events::OpSpan& each : store.ops().records) {
+    found |= store.modulePath(each.module_id()) == "Net.body.0";
+  }
+  QVERIFY2(found, "no op belongs to the first layer");
+}
+
+void TestScript::keepsTheExitCode() {
+  const Outcome watched = runScript({}, {kPython, "-W", "ignore", kScript, "7"});
+  QCOMPARE(watched.exitCode, 7);
+  QVERIFY(QFile::exists(recording_));
+}
+
+void TestScript::endsByTheSameSignal() {
+  QProcess process;
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                {"run", "--record", recording_, "--force", "--", kPython, "-c",
+                 "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"});
+  QVERIFY(process.waitForFinished(kLimitMs));
+  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+  QCOMPARE(process.exitCode(), SIGTERM);
+}
+
+void TestScript::saysWhatItLookedFor() {
+  const QString none = folder_.filePath("none.highwater");
+  const Outcome watched = runHighwater({"run", "--record", none, "--", kPython, "-c", "print(1)"});
+  QCOMPARE(watched.exitCode, 0);
+  QCOMPARE(watched.out, QStringLiteral("1\n"));
+  QVERIFY2(watched.err.contains("optimizer"), qPrintable(watched.err));
+  QVERIFY(!QFile::exists(none));
+}
+
+void TestScript::refusesBadInput_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::addColumn<QString>("words");
+  const QString file = folder_.filePath("other.highwater");
+  QTest::newRow("no command") << QStringList{"run", "--record", file} << "COMMAND";
+  QTest::newRow("no such program")
+      << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
+      << "no-such-python";
+  QTest::newRow("no recording") << QStringList{"run", "--", kPython, kScript} << "--record";
+  QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
+                                                 "--",  kPython,    kScript}
+                                  << "/no/such/folder";
+  QTest::newRow("unknown device") << QStringList{"run", "--record", file,    "--device",
+                                                 "gpu", "--",       kPython, kScript}
+                                  << "--device";
+  QTest::newRow("unknown level") << QStringList{"run", "--record", file,    "--level",
+                                                "all", "--",       kPython, kScript}
+                                 << "--level";
+}
+
+void TestScript::refusesBadInput() {
+  QFETCH(QStringList, arguments);
+  QFETCH(QString, words);
+  const Outcome refused = runHighwater(arguments);
+  QVERIFY2(refused.exitCode == 1 || refused.exitCode == 2, qPrintable(refused.err));
+  QVERIFY2(refused.err.contains(words), qPrintable(refused.err));
+  QVERIFY(!QFile::exists(folder_.filePath("other.highwater")));
+}
+
+/// The window's process is killed while the script trains: the script ends as without.
+void TestScript::survivesItsHost() {
+  const QString done = folder_.filePath("done");
+  const QString script = folder_.filePath("long.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"(
+import os, sys, time, torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+host = os.getppid()
+step = 0
+while step < 200:
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    step += 1
+    if step == 20:
+        os.kill(host, 9)
+        while os.getppid() == host:
+            time.sleep(0.01)
+open(sys.argv[1], "w").write(str(step))
+)");
+  file.close();
+  QProcess process;
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                {"run", "--record", recording_, "--force", "--", kPython, script, done});
+  QVERIFY(process.waitForFinished(kLimitMs));
+  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+  const auto written = [&done] {
+    QFile result(done);
+    return result.open(QIODevice::ReadOnly) ? result.readAll() : QByteArray();
+  };
+  QTRY_COMPARE_WITH_TIMEOUT(written(), QByteArray("200"), kLimitMs);
+}
+
+QTEST_GUILESS_MAIN(TestScript)
+#include "tst_script.moc"
