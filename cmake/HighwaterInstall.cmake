@@ -8,7 +8,8 @@ endif()
 if(HIGHWATER_WORKER)
   install(TARGETS highwater-worker RUNTIME DESTINATION bin)
   install(TARGETS highwater_script LIBRARY DESTINATION lib/script)
-  install(FILES "${CMAKE_BINARY_DIR}/lib/script/built_for.txt" DESTINATION lib/script OPTIONAL)
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/script/" DESTINATION lib/script
+    PATTERN "libhighwater_script.so" EXCLUDE)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater" DESTINATION share/highwater/python
     FILES_MATCHING PATTERN "*.py")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/resources/datasets" DESTINATION share/highwater

@@ -1,6 +1,7 @@
 #include "cli/run_command.h"
 
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include <QCoreApplication>
 #include <QTimer>
@@ -26,6 +27,13 @@ using session::Session;
 // The stream's last frames come with the end of the process; they are read within milliseconds.
 constexpr int kLastFramesMs = 5000;
 
+/// The program that SIGTERM and SIGHUP are passed on to; 0: none.
+volatile std::sig_atomic_t programId = 0;
+
+extern "C" void passOn(int signal) {
+  if (programId > 0) ::kill(static_cast<pid_t>(programId), signal);
+}
+
 /// The user's program, and the session with the process in it that trains.
 class ScriptRun final : public QObject {
  public:
@@ -44,7 +52,9 @@ class ScriptRun final : public QObject {
       printError(started.error().message);
       return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
     }
+    programId = static_cast<std::sig_atomic_t>(script_.processId());
     QCoreApplication::exec();
+    programId = 0;
     conclude();
     return exitAsTheScript();
   }
@@ -92,9 +102,9 @@ class ScriptRun final : public QObject {
     if (!closed) printError(output_.errorText());
     if (!session_) {
       printError(
-          "nothing was recorded: no Python process of this program built a torch.optim optimizer "
-          "or "
-          "stepped one. A Python that was started with -I or -E ignores what attaches Highwater");
+          "nothing was recorded: no Python process of this program connected. Highwater connects "
+          "where a torch.optim optimizer is built, and not in a Python that was started with -I or "
+          "-E");
       return;
     }
     if (!output_.begun()) {
@@ -136,6 +146,8 @@ int runScript(const ScriptCommandOptions& options) {
   }
   // They are the program's: it gets them from the terminal itself.
   for (const int each : {SIGINT, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
+  // Who ends this program means the training.
+  for (const int each : {SIGTERM, SIGHUP}) std::signal(each, &passOn);
   return ScriptRun(options).run();
 }
 

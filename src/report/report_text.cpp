@@ -112,6 +112,7 @@ std::string runLine(const RunDescription& run) {
 }
 
 std::string dataLine(const RunDescription& run) {
+  if (run.dataset.empty() && run.trainRows == 0) return "not known: the script's own";
   return plainText(run.dataset + ", " + std::to_string(run.trainRows) + " rows to train, " +
                    std::to_string(run.heldOutRows) + " held out, batch size " +
                    std::to_string(run.knobs.batchSize) + ", sequence length " +

@@ -35,6 +35,8 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
+  /// The id of the program's process; 0 before start() and after its end.
+  [[nodiscard]] qint64 processId() const { return process_.processId(); }
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().

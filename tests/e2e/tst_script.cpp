@@ -51,6 +51,9 @@ class TestScript : public QObject {
  private slots:
   void recordsAnUnchangedScript();
   void levelOpsToo();
+  void recordsWithoutADevice();
+  void tellsHowTheScriptEnded();
+  void passesSignalsOn();
   void keepsTheExitCode();
   void endsByTheSameSignal();
   void saysWhatItLookedFor();
@@ -124,6 +127,56 @@ void TestScript::levelOpsToo() {
     found |= store.modulePath(each.module_id()) == "Net.body.0";
   }
   QVERIFY2(found, "no op belongs to the first layer");
+}
+
+/// As on a machine without MPS: times, and no device memory.
+void TestScript::recordsWithoutADevice() {
+  const Outcome watched = runHighwater(
+      {"run", "--record", recording_, "--force", "--", kPython, kScript}, {}, kLimitMs);
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  QCOMPARE(store.steps().records.size(), 12U);
+  QCOMPARE(store.hello()->device.selected, std::string("cpu"));
+}
+
+void TestScript::tellsHowTheScriptEnded() {
+  const QString script = folder_.filePath("raises.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"(
+import torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(10):
+    for part in range(4):
+        model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+raise ValueError("no more data")
+)");
+  file.close();
+  const Outcome watched =
+      runHighwater({"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+  QCOMPARE(watched.exitCode, 1);
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  QCOMPARE(store.end()->reason, RunEnd::Reason::kFailed);
+  QCOMPARE(store.end()->message, std::string("ValueError: no more data"));
+  for (const events::StepRecord& each : store.steps().records) QCOMPARE(each.tokens(), 8U);
+}
+
+/// A scheduler that ends `highwater run` means the training.
+void TestScript::passesSignalsOn() {
+  const QString began = folder_.filePath("began");
+  QProcess process;
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                {"run", "--record", recording_, "--force", "--", kPython, "-c",
+                 "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)", began});
+  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+  process.terminate();
+  QVERIFY(process.waitForFinished(kLimitMs));
+  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+  QCOMPARE(process.exitCode(), SIGTERM);
 }
 
 void TestScript::keepsTheExitCode() {

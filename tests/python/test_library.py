@@ -25,7 +25,7 @@ class Build(unittest.TestCase):
         self.folder = folder.name
         self.native = os.path.join(self.folder, "native")
         os.mkdir(self.native)
-        for name in ("torch_part.cpp", "libprobe.a", "exports.map"):
+        for name in ("torch_part.cpp", "probe.h", "exports.map"):
             open(os.path.join(self.native, name), "w").close()
         self.cache = os.path.join(self.folder, "cache")
         variables = {_library.NATIVE: self.native, "XDG_CACHE_HOME": self.cache, "HOME": self.folder}
@@ -75,7 +75,7 @@ class Build(unittest.TestCase):
 
     def test_changed_sources_are_another_library(self):
         path, _ = _library.find_library()
-        with open(os.path.join(self.native, "libprobe.a"), "w") as file:
+        with open(os.path.join(self.native, "probe.h"), "w") as file:
             file.write("newer")
         self.assertNotEqual(_library.find_library()[0], path)
 

@@ -54,7 +54,8 @@ struct LostTime {
                     })->first;
     finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
                        " steps (" + std::to_string(finding.firstStep) + " to " +
-                       std::to_string(finding.lastStep) + "), most in " + finding.where + ", " +
+                       std::to_string(finding.lastStep) + "), most " +
+                       (finding.where.starts_with("outside") ? "" : "in ") + finding.where + ", " +
                        formatBytes(bytes) + " moved";
   }
 };

@@ -33,7 +33,7 @@ constexpr const char* kUnknownFunction = "unknown function";
 
 // Bytes that a definition takes in a frame besides its texts: table, offsets, ids, lengths,
 // padding.
-constexpr std::size_t kDefinitionOverheadBytes = 64;
+constexpr std::size_t kSiteOverheadBytes = 64;
 
 // PyTorch's own libraries, as its packages name them.
 const std::vector<std::string> kTorchLibraries = {"libtorch", "libc10", "_C."};
@@ -95,7 +95,7 @@ class Stack {
 }  // namespace
 
 std::size_t frameBytesOf(const CallSiteDefinition& site) {
-  return site.function.size() + site.file.size() + kDefinitionOverheadBytes;
+  return site.function.size() + site.file.size() + kSiteOverheadBytes;
 }
 
 CallSites::CallSites() : lookUp_(&placesInProcess), unloaded_(unloadedLibraries()) {}

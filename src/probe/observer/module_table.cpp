@@ -7,7 +7,7 @@ namespace highwater::probe {
 namespace {
 
 // Bytes that a definition takes in a frame besides its name: table, offsets, ids, length, padding.
-constexpr std::size_t kDefinitionOverheadBytes = 48;
+constexpr std::size_t kModuleOverheadBytes = 48;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ ModuleTable::Interned ModuleTable::intern(ModuleId parent, std::string_view name
 bool ModuleTable::takeNew(Definitions& out, std::size_t maxBytes) {
   const std::lock_guard lock(mutex_);
   return takeDefinitions(newModules_, out.modules, maxBytes, [](const ModuleDefinition& each) {
-    return each.name.size() + kDefinitionOverheadBytes;
+    return each.name.size() + kModuleOverheadBytes;
   });
 }
 

@@ -13,7 +13,7 @@ namespace highwater::probe {
 namespace {
 
 // Bytes that a name takes in a frame besides its text: table, offsets, length, padding.
-constexpr std::size_t kDefinitionOverheadBytes = 32;
+constexpr std::size_t kNameOverheadBytes = 32;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ bool NameTable::takeNew(Definitions& out, std::size_t maxBytes) {
   std::move(newThreads_.begin(), newThreads_.end(), std::back_inserter(out.threads));
   newThreads_.clear();
   return takeDefinitions(newNames_, out.names, maxBytes, [](const NameDefinition& each) {
-    return each.text.size() + kDefinitionOverheadBytes;
+    return each.text.size() + kNameOverheadBytes;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <c10/core/TensorImpl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <string>
 
@@ -14,7 +15,8 @@ namespace {
 // Tensors of a list that are read: _foreach ops take hundreds.
 constexpr std::size_t kMaxListed = 16;
 
-c10::BackendComponent watchedBackend = c10::BackendComponent::MPSBit;
+// Set before ops are observed, but read on any thread, also of an observer that ended.
+std::atomic<c10::BackendComponent> watchedBackend{c10::BackendComponent::MPSBit};
 
 const at::Tensor* tensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t index) {
   if (index >= inputs.size() || !inputs[index].isTensor()) return nullptr;
@@ -142,14 +144,14 @@ std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
 }
 
 // The MPS hooks, which live as long as the process; nullptr where another device is observed.
-const at::MPSHooksInterface* countingHooks = nullptr;
+std::atomic<const at::MPSHooksInterface*> countingHooks{nullptr};
 
 }  // namespace
 
 bool isOnDevice(const at::Tensor& tensor) noexcept {
   constexpr c10::DispatchKeySet kHolds{c10::DispatchKey::Python, c10::DispatchKey::Functionalize};
   const c10::DispatchKeySet keys = tensor.key_set();
-  return keys.has_backend(watchedBackend) && !keys.has_any(kHolds);
+  return keys.has_backend(watchedBackend.load(std::memory_order_relaxed)) && !keys.has_any(kHolds);
 }
 
 bool isAnyOnDevice(c10::ArrayRef<const c10::IValue> inputs) noexcept {
@@ -186,7 +188,7 @@ OpWait waitOf(OpTag tag, c10::ArrayRef<const c10::IValue> inputs) noexcept {
 }
 
 std::int64_t currentAllocated() noexcept {
-  const at::MPSHooksInterface* hooks = countingHooks;
+  const at::MPSHooksInterface* hooks = countingHooks.load(std::memory_order_relaxed);
   try {
     return hooks ? static_cast<std::int64_t>(hooks->getCurrentAllocatedMemory()) : -1;
   } catch (const std::exception&) {

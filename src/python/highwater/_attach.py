@@ -54,6 +54,8 @@ def make_probe():
             problem = probe.start(socket, token)
         except (OSError, AttributeError) as error:
             problem = f"cannot load {path}: {error}"
+    if problem.startswith("no process listens"):
+        problem = "Highwater watches another process of this program already, or has ended"
     if problem:
         print(f"Highwater: this training is not watched: {problem}", file=sys.stderr, flush=True)
         return None

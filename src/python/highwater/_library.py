@@ -40,6 +40,8 @@ def find_library() -> tuple[str, str]:
     native = os.environ.get(NATIVE, "")
     if not native:
         return "", f"{NATIVE} does not name the folder of Highwater's native sources. Start by `highwater run`"
+    if not os.path.isdir(native):
+        return "", f"{NATIVE} names no folder: {native}. Unset it"
     torch, problem = find_torch()
     if torch is None:
         return "", problem
@@ -112,13 +114,13 @@ def cache_name(torch: Torch, native: str) -> str:
 
 
 def build(torch: Torch, native: str, path: str) -> str:
-    """Builds the library at `path`, within some ten seconds. Returns why that failed, else ""."""
+    """Builds the library at `path`, within some twenty seconds. Returns why that failed, else ""."""
     compiler = _compiler()
     if not compiler:
         wanted = "the command line tools of Xcode (xcode-select --install)" if sys.platform == "darwin" else "g++"
         return f"there is no C++ compiler. Install {wanted}, or name one by CXX"
     log, made = f"{path}.log", f"{path}.{os.getpid()}"
-    print(f"Highwater: building its part for PyTorch {torch.version}, once, about 10 s ...", file=sys.stderr,
+    print(f"Highwater: building its part for PyTorch {torch.version}, once, about 20 s ...", file=sys.stderr,
           flush=True)
     begin = time.monotonic()
     try:
@@ -141,27 +143,24 @@ def build(torch: Torch, native: str, path: str) -> str:
 def build_commands(compiler: list[str], torch: Torch, native: str, made: str) -> list[list[str]]:
     """The commands that compile and link the library `made`.
 
-    `native` holds torch_part.cpp, include/ for its headers, lib*.a, and the names to export in exports.map
-    (Linux) or exports.txt (macOS).
+    `native` holds torch_part.cpp, which includes all sources in include/, and the names to export on Linux,
+    exports.map.
     """
     headers = os.path.join(torch.folder, "include")
     api = os.path.join(headers, "torch", "csrc", "api", "include")
-    libraries = sorted(os.path.join(native, name) for name in os.listdir(native) if name.endswith(".a"))
     torch_libraries = os.path.join(torch.folder, "lib")
     compile_part = [*compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden",
                     f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.new_abi)}", "-I", os.path.join(native, "include"),
                     "-isystem", headers, "-isystem", api, "-c", os.path.join(native, "torch_part.cpp"),
                     "-o", f"{made}.o"]
     if sys.platform == "darwin":
-        link = [*compiler, "-dynamiclib", "-o", made, f"{made}.o", *libraries, f"-L{torch_libraries}",
-                "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_libraries}",
-                f"-Wl,-exported_symbols_list,{os.path.join(native, 'exports.txt')}",
-                "-framework", "Foundation", "-framework", "IOKit"]
+        link = [*compiler, "-dynamiclib", "-o", made, f"{made}.o", f"-L{torch_libraries}",
+                "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_libraries}", "-Wl,-exported_symbol,_hw_*",
+                "-framework", "CoreFoundation", "-framework", "IOKit"]
     else:
         link = [*compiler, "-shared", "-o", made, f"{made}.o",
                 f"-Wl,--version-script={os.path.join(native, 'exports.map')}", "-Wl,-Bsymbolic",
-                "-Wl,--start-group", *libraries, "-Wl,--end-group", f"-L{torch_libraries}",
-                "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-s"]
+                "-Wl,-z,nodelete", f"-L{torch_libraries}", "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-s"]
     return [compile_part, link]
 
 

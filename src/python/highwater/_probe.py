@@ -116,7 +116,13 @@ class NativeProbe(Probe):
         return (function(_bytes(socket_path), _bytes(token)) or b"").decode(errors="replace")
 
     def stop(self):
-        self._starting.hw_stop()
+        function = self._starting.hw_stop
+        function.argtypes = [ctypes.c_bool, ctypes.c_char_p]
+        # Set where the interpreter prints a traceback at its end.
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        interrupted = isinstance(error, KeyboardInterrupt)
+        text = "" if error is None or interrupted else f"{type(error).__name__}: {error}"
+        function(interrupted, _bytes(text[:2000]))
 
     def describe(self, text):
         self._facts.update(json.loads(text))

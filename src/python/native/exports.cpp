@@ -133,12 +133,12 @@ const char* hw_start(const char* socket, const char* token_file) {
   return "";
 }
 
-void hw_stop() {
+void hw_stop(bool interrupted, const char* error) {
   ScriptProbe* probe = running.exchange(nullptr);
   if (!probe) return;
   ofThread().modules.clear();
   ofThread().watched.reset();
-  probe->stop();
+  probe->stop(interrupted, error);
 }
 
 void hw_enter_module(const char* name) {
@@ -162,9 +162,9 @@ void hw_begin_step(std::uint64_t step, bool late) {
 }
 
 void hw_end_step(std::uint64_t step, std::uint64_t batch, std::uint64_t length,
-                 std::uint64_t /*micro_steps*/, bool late) {
+                 std::uint64_t micro_steps, bool late) {
   if (ScriptProbe* probe = ofTrainingThread()) {
-    probe->endStep(clamped(step), clamped(batch), clamped(length), late);
+    probe->endStep(clamped(step), clamped(batch), clamped(length), clamped(micro_steps), late);
   }
 }
 

@@ -17,8 +17,9 @@ HIGHWATER_EXPORT void hw_prepare(const char* script, const char* library_folders
 /// calling thread is the one that trains. Returns why it failed, "" on success; valid until the
 /// next call.
 HIGHWATER_EXPORT const char* hw_start(const char* socket, const char* token_file);
-/// Sends what is left and ends the probe's threads, within about a second.
-HIGHWATER_EXPORT void hw_stop();
+/// Sends what is left and ends the probe's threads, within about a second. The script was
+/// interrupted, or ended by the exception `error` ("": it was not).
+HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error);
 
 /// A module begins and ends on the calling thread. `name` is the class of the outermost module, and
 /// the path below it of any other: "encoder.layers.0".

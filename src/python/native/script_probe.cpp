@@ -17,6 +17,7 @@
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
 #include "process/hello.h"
+#include "process/platform.h"
 #include "python/native/interpreter.h"
 #include "wire/limits.h"
 
@@ -65,7 +66,9 @@ events::Phase phaseOf(std::string_view key) {
 }  // namespace
 
 Result<std::unique_ptr<ScriptProbe>> ScriptProbe::start(const ScriptOptions& options) {
-  auto device = process::chooseDevice(options.simulatedDevice.empty() ? "auto" : "sim",
+  // Only `highwater run --device sim` makes "mps" the simulated device.
+  const char* without = process::canSimulateMps() ? "cpu" : "auto";
+  auto device = process::chooseDevice(options.simulatedDevice.empty() ? without : "sim",
                                       options.simulatedDevice);
   if (!device) return device.error();
   auto connection =
@@ -121,7 +124,7 @@ void ScriptProbe::startReading() {
   reader_->start();
 }
 
-void ScriptProbe::stop() {
+void ScriptProbe::stop(bool interrupted, std::string_view error) {
   phase_.reset();
   evaluation_.reset();
   observer_.reset();
@@ -129,7 +132,11 @@ void ScriptProbe::stop() {
   sendDescription();
   const Deadline deadline(connection_.writeFd, kSentWithin);
   sender_->stop();
-  (void)writer_.send(Goodbye{stepsDone_, false}).ok();
+  if (error.empty()) {
+    (void)writer_.send(Goodbye{stepsDone_, interrupted}).ok();
+  } else {
+    (void)writer_.send(Failure{Failure::Kind::kFailed, std::string(error)}).ok();
+  }
 }
 
 void ScriptProbe::forget() noexcept {
@@ -163,8 +170,10 @@ void ScriptProbe::beginStep(std::uint32_t step, bool late) {
 }
 
 void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
-                          bool late) {
+                          std::uint32_t microSteps, bool late) {
   batchSize = std::clamp(batchSize, 1U, wire::kMaxBatchSize);
+  const std::uint64_t positions =
+      std::uint64_t{batchSize} * std::max(sequenceLength, 1U) * std::max(microSteps, 1U);
   sequenceLength = std::clamp(sequenceLength, 1U, wire::kMaxSequenceLength);
   if (!described_) {
     if (model_.batchSize == 0) model_.batchSize = batchSize;
@@ -181,10 +190,11 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   stepsDone_ = step;
   recorder_.record([&](std::int64_t nowNs) {
     const std::int64_t endNs = late ? notedEndNs_ : nowNs;
-    return events::StepRecord(beginNs_, probe::Recorder::lengthNs(beginNs_, endNs),
-                              recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1, step,
-                              batchSize, sequenceLength, batchSize * sequenceLength,
-                              std::numeric_limits<float>::quiet_NaN(), 0, 0);
+    return events::StepRecord(
+        beginNs_, probe::Recorder::lengthNs(beginNs_, endNs), recorder_.seenPeakCurrent(),
+        recorder_.seenPeakDriver(), -1, step, batchSize, sequenceLength,
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX)),
+        std::numeric_limits<float>::quiet_NaN(), 0, 0);
   });
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
 }

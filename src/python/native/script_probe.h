@@ -39,9 +39,9 @@ class ScriptProbe {
   /// Connects to the host, and observes once the host has accepted. Fails with the errors of
   /// process::openConnection(), and with kEnded where the host does not accept within 10 s.
   [[nodiscard]] static Result<std::unique_ptr<ScriptProbe>> start(const ScriptOptions& options);
-  /// Sends what is left, and ends the probe's threads. A host that does not read is given up after
-  /// a second.
-  void stop();
+  /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
+  /// ends the probe's threads. A host that does not read is given up after a second.
+  void stop(bool interrupted, std::string_view error);
   /// After fork(), in the child: nothing is observed, and the connection is closed.
   void forget() noexcept;
 
@@ -56,10 +56,10 @@ class ScriptProbe {
 
   /// A step begins: now, or where noteStepBegin() was called if `late`.
   void beginStep(std::uint32_t step, bool late);
-  /// The step ended: now, or where noteStepEnd() was called if `late`. Sizes are guesses; 0: not
-  /// known.
+  /// The step ended: now, or where noteStepEnd() was called if `late`. Sizes are guesses of one
+  /// of its `microSteps` batches; 0: not known.
   void endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
-               bool late);
+               std::uint32_t microSteps, bool late);
   void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
   void noteStepEnd() { notedEndNs_ = recorder_.now(); }
 
