@@ -135,9 +135,8 @@ class CommandLine {
 
   Result<Invocation> readRun() {
     constexpr std::string_view kDevices[] = {"auto", "sim"};
-    constexpr std::string_view kLevels[] = {"off", "monitor", "ops"};
     if (auto known = checkChoice("--device", scriptDevice_, kDevices); !known) return known.error();
-    if (auto known = checkChoice("--level", scriptLevel_, kLevels); !known) return known.error();
+    if (auto known = checkLevel(scriptLevel_); !known) return known.error();
     auto environment = scriptSim_.environment(scriptDevice_ == "sim" ? "sim" : "mps");
     if (!environment) return environment.error();
     script_.script.simulated = scriptDevice_ == "sim";

@@ -33,7 +33,7 @@ Result<void> checkNames(const RunTexts& texts) {
     if (auto known = checkChoice("--preset", texts.preset, kPresets); !known) return known;
   }
   if (!texts.level.empty()) {
-    if (auto known = checkChoice("--level", texts.level, kLevels); !known) return known;
+    if (auto known = checkLevel(texts.level); !known) return known;
   }
   if (texts.scenario.empty()) return {};
   const auto scenario = findScenario(texts.scenario);
@@ -66,6 +66,10 @@ std::string upTo(std::uint32_t most) {
 }
 
 }  // namespace
+
+Result<void> checkLevel(const std::string& text) {
+  return checkChoice("--level", text, kLevels);
+}
 
 std::string batchHelp() {
   return "Batch size" + upTo(kMostBatchSize);

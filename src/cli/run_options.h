@@ -23,6 +23,9 @@ struct RunTexts {
   SimOptions sim;
 };
 
+/// Checks the value of --level. Fails with kUsage; the message names the allowed ones.
+[[nodiscard]] Result<void> checkLevel(const std::string& text);
+
 /// The help text of --batch, with its range.
 [[nodiscard]] std::string batchHelp();
 /// The help text of --seq, with its range.

@@ -19,8 +19,11 @@ bool isCopy(events::SyncKind kind) {
   return kind == events::SyncKind::CopyToHost || kind == events::SyncKind::CopyToDevice;
 }
 
-bool isDeliberate(events::SyncKind kind, events::Phase phase) {
-  return (kind == events::SyncKind::CopyToDevice && phase == events::Phase::DeviceMove) ||
+/// `movesBatchesAnywhere` is as in Recorder.
+bool isDeliberate(events::SyncKind kind, events::Phase phase, bool movesBatchesAnywhere) {
+  const bool movesBatch =
+      phase == events::Phase::DeviceMove || (phase == events::Phase::None && movesBatchesAnywhere);
+  return (kind == events::SyncKind::CopyToDevice && movesBatch) ||
          (kind == events::SyncKind::ScalarRead && phase == events::Phase::LossRead);
 }
 
@@ -292,9 +295,8 @@ void OpStack::pushSyncPoint(const Frame& frame, std::int64_t lengthNs, CallSiteI
     if (!plain && kind == events::SyncKind::ScalarRead) kind = events::SyncKind::ValueRead;
   }
   const events::Phase phase = recorder_.phase();
-  const bool movesBatch = kind == events::SyncKind::CopyToDevice && phase == events::Phase::None &&
-                          recorder_.movesBatchesAnywhere();
-  const bool deliberate = recorder_.deliberate() || movesBatch || isDeliberate(kind, phase);
+  const bool deliberate =
+      recorder_.deliberate() || isDeliberate(kind, phase, recorder_.movesBatchesAnywhere());
   lane_.push(EventRecord(events::SyncPoint(
       frame.beginNs, lengthNs, frame.wait.bytes, recorder_.step(), op, recorder_.currentModule(),
       site, lane_.id(), kind, phase, static_cast<std::uint8_t>(deliberate))));

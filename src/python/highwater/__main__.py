@@ -23,7 +23,7 @@ def problem_with(arguments) -> str:
         return (f"{' and '.join(ignoring)} make{'s' if len(ignoring) == 1 else ''} Python ignore what attaches "
                 "Highwater; run the script without")
     if not os.environ.get(SOCKET):
-        return f"no window waits for the script: {SOCKET} is not set. Run `highwater run -- python {arguments[0]}`"
+        return f"no window waits for the script: {SOCKET} is not set. Run `highwater run --record FILE -- python {arguments[0]}`"
     return ""
 
 
