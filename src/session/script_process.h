@@ -6,6 +6,7 @@
 #include <QStringList>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/result.h"
 #include "session/local_endpoint.h"
@@ -35,6 +36,8 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
+  /// Why nothing trained, for the user: how far the program's Python processes came.
+  [[nodiscard]] std::string whyNothingTrained() const;
   /// The id of the program's process; 0 before start() and after its end.
   [[nodiscard]] qint64 processId() const { return process_.processId(); }
   /// True once the program has ended.
