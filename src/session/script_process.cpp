@@ -33,7 +33,33 @@ QString pythonPath(const QProcessEnvironment& environment, const QString& folder
 }
 
 void useDefaultSignals() {
-  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_DFL);
+  // SQLite's writer ignores SIGXFSZ.
+  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
+    std::signal(each, SIG_DFL);
+  }
+}
+
+Result<void> checkProgram(const QString& program) {
+  const QFileInfo file(program);
+  if (!QStandardPaths::findExecutable(program).isEmpty() ||
+      (file.isExecutable() && !file.isDir())) {
+    return {};
+  }
+  const std::string name = program.toStdString();
+  const bool isPython = program.endsWith(QStringLiteral(".py"));
+  if (isPython && file.isFile()) {
+    return Error{ErrorCode::kNotFound,
+                 name +
+                     " is a script that cannot be run by itself; give the command that runs it: "
+                     "highwater run --record FILE -- python " +
+                     name};
+  }
+  if (isPython) return Error{ErrorCode::kNotFound, "there is no script " + name};
+  if (file.isDir()) return Error{ErrorCode::kNotFound, name + " is a folder, not a program"};
+  if (file.exists()) return Error{ErrorCode::kNotFound, name + " is not executable"};
+  return Error{ErrorCode::kNotFound,
+               "there is no program " + name +
+                   "; give the command that starts the training, for example python train.py"};
 }
 
 }  // namespace
@@ -107,11 +133,7 @@ void ScriptProcess::interrupt() {
 
 Result<void> ScriptProcess::start() {
   const QString program = options_.command.value(0);
-  if (QStandardPaths::findExecutable(program).isEmpty() && !QFileInfo(program).isExecutable()) {
-    return Error{ErrorCode::kNotFound,
-                 "there is no program " + program.toStdString() +
-                     "; give the command that starts the training, for example python train.py"};
-  }
+  if (auto found = checkProgram(program); !found) return found;
   const QString package = packageFolder();
   const QString attach = package + QStringLiteral("/highwater/attach");
   if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
@@ -159,6 +181,24 @@ Result<void> ScriptProcess::start() {
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {
   return endpoint_->take();
+}
+
+std::string ScriptProcess::whyNothingTrained() const {
+  const auto saw = [this](const char* sign) { return endpoint_->hasSign(QLatin1String(sign)); };
+  if (saw("optimizer")) {
+    return "an optimizer was built, but none stepped, and no backward ran";
+  }
+  if (saw("torch")) {
+    return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
+  }
+  if (saw("no-torch")) {
+    const std::string python = endpoint_->textOfSign(QStringLiteral("no-torch")).toStdString();
+    return python + " has no PyTorch; run the program with the Python that has it";
+  }
+  if (saw("python")) return "Python ran, but did not import torch";
+  return "no Python process of this program loaded Highwater's part; Python ignores it when "
+         "started "
+         "with -I, -E or -S, and where PYTHONPATH is changed";
 }
 
 }  // namespace highwater::session

@@ -7,6 +7,7 @@
 #include <QStringList>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/result.h"
 #include "session/line_log.h"
@@ -45,6 +46,8 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
+  /// Why nothing trained, for the user: how far the program's Python processes came.
+  [[nodiscard]] std::string whyNothingTrained() const;
   /// The id of the program's process; 0 before start() and after its end.
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// What Ctrl+C does in a terminal, for the program alone.

@@ -56,7 +56,9 @@ class TestScript : public QObject {
   void passesSignalsOn();
   void keepsTheExitCode();
   void endsByTheSameSignal();
+  void saysWhatItLookedFor_data();
   void saysWhatItLookedFor();
+  void refusesAFileThatAnotherRunWrites();
   void refusesBadInput_data();
   void refusesBadInput();
   void survivesItsHost();
@@ -195,13 +197,56 @@ void TestScript::endsByTheSameSignal() {
   QCOMPARE(process.exitCode(), SIGTERM);
 }
 
+void TestScript::saysWhatItLookedFor_data() {
+  QTest::addColumn<QStringList>("command");
+  QTest::addColumn<QString>("words");
+  const QString build =
+      "import torch; torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1); print(1)";
+  QTest::newRow("no Python") << QStringList{"echo", "1"} << "no Python process";
+  QTest::newRow("isolated") << QStringList{kPython, "-I", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("environment ignored")
+      << QStringList{kPython, "-E", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("no site") << QStringList{kPython, "-S", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("no torch") << QStringList{kPython, "-c", "print(1)"} << "did not import torch";
+  QTest::newRow("no PyTorch") << QStringList{kPython, "-c",
+                                             "import sys; sys.path.clear()\n"
+                                             "try: import torch\n"
+                                             "except ImportError: print(1)"}
+                              << "has no PyTorch";
+  QTest::newRow("no optimizer") << QStringList{kPython, "-W", "ignore", "-c",
+                                               "import torch; print(1)"}
+                                << "no torch.optim optimizer was built";
+  QTest::newRow("no step") << QStringList{kPython, "-W", "ignore", "-c", build} << "none stepped";
+}
+
 void TestScript::saysWhatItLookedFor() {
+  QFETCH(QStringList, command);
+  QFETCH(QString, words);
   const QString none = folder_.filePath("none.highwater");
-  const Outcome watched = runHighwater({"run", "--record", none, "--", kPython, "-c", "print(1)"});
+  const Outcome watched = runHighwater(QStringList{"run", "--record", none, "--"} + command);
   QCOMPARE(watched.exitCode, 0);
   QCOMPARE(watched.out, QStringLiteral("1\n"));
-  QVERIFY2(watched.err.contains("optimizer"), qPrintable(watched.err));
+  QVERIFY2(watched.err.contains(words), qPrintable(watched.err));
   QVERIFY(!QFile::exists(none));
+}
+
+/// The second run is refused before its program begins.
+void TestScript::refusesAFileThatAnotherRunWrites() {
+  const QString began = folder_.filePath("first began"), second = folder_.filePath("second began");
+  const QString touch = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)";
+  const QString file = folder_.filePath("shared.highwater");
+  QProcess process;
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                {"run", "--record", file, "--", kPython, "-c", touch, began});
+  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+  const Outcome refused =
+      runHighwater({"run", "--record", file, "--force", "--", kPython, "-c", touch, second});
+  QCOMPARE(refused.exitCode, 1);
+  QVERIFY2(refused.err.contains("shared.highwater"), qPrintable(refused.err));
+  QVERIFY(!QFile::exists(second));
+  process.terminate();
+  QVERIFY(process.waitForFinished(kLimitMs));
+  QVERIFY(!QFile::exists(file));  // nothing was recorded
 }
 
 void TestScript::refusesBadInput_data() {
@@ -212,6 +257,12 @@ void TestScript::refusesBadInput_data() {
   QTest::newRow("no such program")
       << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
       << "no-such-python";
+  QTest::newRow("a script for a program")
+      << QStringList{"run", "--record", file, kScript} << "-- python " + kScript;
+  QTest::newRow("no such script") << QStringList{"run", "--record", file, "absent.py"}
+                                  << "no script absent.py";
+  QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
+                            << "is a folder";
   QTest::newRow("no recording") << QStringList{"run", "--", kPython, kScript} << "--record";
   QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
                                                  "--",  kPython,    kScript}

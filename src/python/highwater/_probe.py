@@ -24,12 +24,16 @@ class Probe:
     be called by any thread.
     """
 
-    def start(self, socket_path: str, token: str) -> str:
-        """Connects to the window. Returns why that failed, else ""."""
+    def start(self) -> str:
+        """Observes from now on, and keeps what it sees. Returns why that failed, else ""."""
         return ""
 
-    def stop(self) -> None:
-        """Sends what is left and ends the probe's threads; returns within about a second."""
+    def connect(self, socket_path: str, token: str) -> str:
+        """Connects to the window and sends what was kept. Returns why that failed, else ""."""
+        return ""
+
+    def stop(self, limit_ms: int = 1000) -> None:
+        """Sends what is left and ends the probe's threads; a window that does not read is given up at the limit."""
 
     def enter_module(self, name: bytes) -> None:
         """A module is called. `name` is the class of a model, or a path below it: "encoder.layers.0"."""
@@ -118,24 +122,29 @@ class NativeProbe(Probe):
         function.restype = result
         return function
 
-    def start(self, socket_path, token):
+    def start(self):
         prepare = self._bind("prepare", *[ctypes.c_char_p] * 4)
         prepare(_bytes(script_name()), _bytes("\n".join(library_folders())),
                 _bytes(os.environ.get("HIGHWATER_SCRIPT_SIMMPS", "")),
                 _bytes(os.environ.get("HIGHWATER_SCRIPT_LEVEL", "")))
         function = self._starting.hw_start
+        function.restype = ctypes.c_char_p
+        return (function() or b"").decode(errors="replace")
+
+    def connect(self, socket_path, token):
+        function = self._starting.hw_connect
         function.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         function.restype = ctypes.c_char_p
         return (function(_bytes(socket_path), _bytes(token)) or b"").decode(errors="replace")
 
-    def stop(self):
+    def stop(self, limit_ms=1000):
         function = self._starting.hw_stop
-        function.argtypes = [ctypes.c_bool, ctypes.c_char_p]
+        function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
         # Set where the interpreter prints a traceback at its end.
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         interrupted = isinstance(error, KeyboardInterrupt)
         text = "" if error is None or interrupted else f"{type(error).__name__}: {error}"
-        function(interrupted, _bytes(text[:2000]))
+        function(interrupted, _bytes(text[:2000]), limit_ms)
 
     def describe(self, text):
         self._facts.update(json.loads(text))

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+from ._attach import tell
 from ._dynamo import Uncompiled
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
@@ -16,6 +17,8 @@ from ._steps import StepListener, StepRule
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
 _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
 _PAUSE_POLL_SECONDS = 0.02
+# How long a script that calls os._exit() waits at most for the last moments to be sent.
+_EXIT_MS = 300
 
 
 class _Calls(threading.local):
@@ -29,13 +32,14 @@ class _Calls(threading.local):
 class Training(StepListener):
     """One training. The hooks call its methods from any thread; steps are those of the thread that trains."""
 
-    def __init__(self, torch, probe: Probe, optimizers):
-        """`optimizers` holds the optimizers that are alive, weakly."""
+    def __init__(self, torch, probe: Probe, optimizers, attach=lambda: ""):
+        """`optimizers` holds the optimizers that are alive, weakly. `attach()` has the window watch this process."""
         self.torch = torch
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
         self._optimizers = optimizers
+        self._attach = attach
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
         self._calls = _Calls()
@@ -245,6 +249,7 @@ class Training(StepListener):
 
     def close_step(self) -> None:
         """The script says that its step ended."""
+        self._attach()
         if self._thread is None:
             self._thread = _thread.get_ident()
         self._rule.close()
@@ -288,15 +293,29 @@ class Training(StepListener):
         if self.torch.backends.mps.is_available():
             self.torch.mps.empty_cache()
 
-    def finish(self) -> None:
-        """The script ends."""
+    def finish(self, limit_ms: int = 1000) -> None:
+        """The script ends. A window that does not read is given up at the limit."""
         self._has_ended = True
         probe = self.probe
         try:
             self._rule.finish()
         finally:
             self.probe = Probe()
-            probe.stop()  # else the process crashes while its threads read a device that is destroyed
+            probe.stop(limit_ms)  # else the process crashes while its threads read a device that is destroyed
+
+    def finish_at_once(self) -> None:
+        """The script ends by os._exit(), which calls nothing: sends the last moments, within a fraction of a second."""
+        if self._is_training_thread():
+            try:
+                self.finish(_EXIT_MS)
+            except Exception:
+                pass  # the script ends as it wants
+
+    def stop_watching(self) -> None:
+        """The training goes on without being watched."""
+        probe = self.probe
+        self.abandon()
+        probe.stop()
 
     def abandon(self) -> None:
         """After a fork, in the child: nothing of what follows is the watched training."""
@@ -305,10 +324,8 @@ class Training(StepListener):
     def give_up(self, error: Exception) -> None:
         """After an error in the hooks: the script trains on, and the window sees nothing more of it."""
         if type(self.probe) is not Probe:
-            print(f"Highwater: stopped watching, the training goes on: {error!r}", file=sys.stderr)
-            probe = self.probe
-            self.abandon()
-            probe.stop()
+            tell(f"stopped watching, the training goes on: {error!r}")
+            self.stop_watching()
 
     def _is_training_thread(self) -> bool:
         return self._thread is None or self._thread == _thread.get_ident()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,26 +25,29 @@ namespace highwater::python {
 
 /// How a script attaches.
 struct ScriptOptions {
-  std::string socket;
-  std::string tokenFile;
   std::string simulatedDevice;  ///< the library of the simulated device, loaded already; "": none
   std::string script;           ///< what runs, for the user: "train.py"
   events::ProbeLevel level = events::ProbeLevel::Monitor;
 };
 
-/// The probe of a script that trains, from the connection to the host to its end. Steps and phases
-/// are those of the thread that constructs it. Never destroyed: the threads of the script may
-/// outlive it.
+/// The probe of a script that may train. It observes from start() on, and keeps what it saw until
+/// connect(): a process shows that it trains only in the middle of its first step. Steps and phases
+/// are those of one thread. Never destroyed: the threads of the script may outlive it.
 class ScriptProbe {
  public:
-  /// Connects to the host, and observes once the host has accepted. Fails with the errors of
-  /// process::openConnection(), and with kEnded where the host does not accept within 10 s.
+  /// Observes from now on. Fails where the device cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<ScriptProbe>> start(const ScriptOptions& options);
+  /// Connects to the host that listens at `socket`, and sends what was kept. Fails with the errors
+  /// of process::openConnection(), and with kEnded where the host does not accept within 10 s; what
+  /// follows is then not recorded.
+  [[nodiscard]] Result<void> connect(const process::SocketConnection& host);
   /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
-  /// ends the probe's threads. A host that does not read is given up after a second.
-  void stop(bool interrupted, std::string_view error);
+  /// ends the probe's threads. A host that does not read is given up after `limit`.
+  void stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit);
   /// After fork(), in the child: nothing is observed, and the connection is closed.
   void forget() noexcept;
+  /// Ends the observing alone.
+  void stopObserving();
 
   /// What is known of the model; sent once, with the first step at the latest.
   struct Model {
@@ -77,22 +81,25 @@ class ScriptProbe {
   /// order in which they were offered.
   void knobTurned(std::size_t knob, double value);
 
+  /// True inside of a phase.
+  [[nodiscard]] bool isInPhase() const { return !phases_.empty(); }
   [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
   [[nodiscard]] ScriptControl& control() { return control_; }
 
  private:
-  ScriptProbe(const ScriptOptions& options, process::Connection connection, DeviceReport device);
-  [[nodiscard]] bool sendHello(const std::string& token);
+  ScriptProbe(const ScriptOptions& options, DeviceReport device);
   void startReading();
+  /// Forgets what was kept for a host, other than marks.
+  void forgetKept();
   void sendDescription();
   void openPhase(events::Phase phase);
 
   ScriptOptions options_;
-  process::Connection connection_;
   DeviceReport device_;
   ScriptControl control_;
   probe::Recorder recorder_;
-  probe::FrameWriter writer_;
+  std::optional<process::Connection> connection_;  ///< from connect() on
+  std::optional<probe::FrameWriter> writer_;
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<process::CommandReader> reader_;
   std::optional<probe::Sender> sender_;
@@ -105,6 +112,7 @@ class ScriptProbe {
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
   std::uint32_t batchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
+  std::uint32_t keptPhases_ = 0;
   std::vector<events::Phase> phases_;
   std::optional<probe::PhaseScope> phase_;
   std::optional<probe::DeliberateScope> evaluation_;
