@@ -26,6 +26,19 @@ QString packageFolder() {
                   QStringLiteral(HIGHWATER_PYTHON_FOLDER));
 }
 
+/// The folder that makes a Python process attach, in PYTHONPATH.
+QString attachFolder() {
+  return packageFolder() + QStringLiteral("/highwater/attach");
+}
+
+QString libraryFolder() {
+  return folderOf(QStringLiteral("../lib"), QString());
+}
+
+QString simulatedDevice() {
+  return libraryFolder() + QStringLiteral("/libhighwater_simmps.so");
+}
+
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
   const QString theirs = environment.value(QStringLiteral("PYTHONPATH"));
@@ -127,24 +140,30 @@ void ScriptProcess::readOutput() {
   }
 }
 
-void ScriptProcess::interrupt() {
-  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), SIGINT);
+void ScriptProcess::send(int signal) const {
+  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
+}
+
+Result<void> checkScript(const ScriptOptions& options) {
+  if (auto found = checkProgram(options.command.value(0)); !found) return found;
+  if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
+    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
+                                           packageFolder().toStdString() +
+                                           "; install Highwater again"};
+  }
+  if (options.simulated && !QFileInfo::exists(simulatedDevice())) {
+    return Error{ErrorCode::kNotFound,
+                 "the simulated device is missing: " + simulatedDevice().toStdString()};
+  }
+  if (!options.workingFolder.isEmpty() && !QFileInfo(options.workingFolder).isDir()) {
+    return Error{ErrorCode::kNotFound, "there is no folder " + options.workingFolder.toStdString()};
+  }
+  return {};
 }
 
 Result<void> ScriptProcess::start() {
+  if (auto usable = checkScript(options_); !usable) return usable;
   const QString program = options_.command.value(0);
-  if (auto found = checkProgram(program); !found) return found;
-  const QString package = packageFolder();
-  const QString attach = package + QStringLiteral("/highwater/attach");
-  if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
-    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
-                                           package.toStdString() + "; install Highwater again"};
-  }
-  const QString libraries = folderOf(QStringLiteral("../lib"), QString());
-  const QString device = libraries + QStringLiteral("/libhighwater_simmps.so");
-  if (options_.simulated && !QFileInfo::exists(device)) {
-    return Error{ErrorCode::kNotFound, "the simulated device is missing: " + device.toStdString()};
-  }
   auto endpoint = LocalEndpoint::listen();
   if (!endpoint) return endpoint.error();
   endpoint_ = std::move(*endpoint);
@@ -155,13 +174,15 @@ Result<void> ScriptProcess::start() {
   for (const QString& each : options_.environment) {
     environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
   }
-  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attach));
+  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
-  if (options_.simulated) environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), device);
+  if (options_.simulated)
+    environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDevice());
   if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
-    environment.insert(QStringLiteral("HIGHWATER_NATIVE"), libraries + QStringLiteral("/script"));
+    environment.insert(QStringLiteral("HIGHWATER_NATIVE"),
+                       libraryFolder() + QStringLiteral("/script"));
   }
   process_->setProcessEnvironment(environment);
   if (output_ == Output::kHeard) {
