@@ -1,5 +1,6 @@
 #include "analysis/live_store.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -75,6 +76,8 @@ void LiveStore::apply(const Message& message) {
           end_ = value;
         } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
           acceptances_[value.op] = value;
+        } else if constexpr (std::is_same_v<T, ScriptKnob>) {
+          addScriptKnob(value);
         } else {
           return false;
         }
@@ -89,6 +92,16 @@ void LiveStore::clear() {
   const std::uint64_t revision = revision_ + 1;
   *this = LiveStore();
   revision_ = revision;
+}
+
+void LiveStore::addScriptKnob(const ScriptKnob& knob) {
+  const auto known = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
+                                  [&](const ScriptKnob& each) { return each.name == knob.name; });
+  known == scriptKnobs_.end() ? scriptKnobs_.push_back(knob) : void(*known = knob);
+}
+
+std::string_view LiveStore::rateUnit() const {
+  return ownScript() && run_->knobs.sequenceLength == 0 ? "samples/s" : "tokens/s";
 }
 
 void LiveStore::addBatch(const EventBatch& batch) {
@@ -141,7 +154,7 @@ void LiveStore::addStep(const events::StepRecord& step) {
   steps_.records.push_back(step);
   steps_.durationMs.append(toMs(step.duration_ns()));
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
-  steps_.tokensPerS.append(seconds > 0 ? step.tokens() / seconds : kNaN);
+  steps_.tokensPerS.append(seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN);
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
   steps_.fallbackMs.append(takePending(pendingFallbackNs_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/op_columns.h"
@@ -33,8 +34,8 @@ struct SystemColumns {
 };
 
 /// One row per finished step. `fallbackMs` and `unplannedSyncMs` are the step's lost time; the wait
-/// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration,
-/// `deviceMs` if the device span is unknown. The payload of `lane` is the row.
+/// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration or of
+/// unknown size, `deviceMs` if the device span is unknown. The payload of `lane` is the row.
 struct StepColumns {
   std::vector<events::StepRecord> records;
   SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
@@ -136,6 +137,14 @@ class LiveStore final : public MessageSink {
   /// The settings (batch size, sequence length, loss interval) of the next step, as far as the
   /// stream has reported them.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
+  /// The settings that the user's own script offers, in the order of their declaration, each with
+  /// its latest value. Empty for the built-in workload.
+  [[nodiscard]] const std::vector<ScriptKnob>& scriptKnobs() const { return scriptKnobs_; }
+  /// Whether the user's own script trains; false as long as it is unknown.
+  [[nodiscard]] bool ownScript() const { return run_ && run_->ownScript; }
+  /// What steps().tokensPerS counts: "tokens/s", or "samples/s" for a script whose inputs have no
+  /// sequence length.
+  [[nodiscard]] std::string_view rateUnit() const;
   /// The innermost span (a wait, an op or a phase) that has begun and not ended, or that was open
   /// when the stream ended. Empty if none is open.
   [[nodiscard]] std::optional<OpenSpanState> openSpan() const { return openSpans_.innermost(); }
@@ -175,6 +184,7 @@ class LiveStore final : public MessageSink {
   void addOp(const events::OpSpan& op);
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
+  void addScriptKnob(const ScriptKnob& knob);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
   /// The row of a finished step; std::nullopt if there is no such step.
@@ -208,6 +218,7 @@ class LiveStore final : public MessageSink {
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
   OpenSpanTracker openSpans_;
   Knobs knobs_;
+  std::vector<ScriptKnob> scriptKnobs_;
   std::uint32_t runningStep_ = 0;
   bool paused_ = false;
   events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;

@@ -46,7 +46,7 @@ class ScriptRun final : public QObject {
   explicit ScriptRun(const ScriptCommandOptions& options)
       : output_(options.output, options.force),
         recording_(options.output),
-        script_(options.script) {
+        script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
     connect(&script_, &ScriptProcess::refused, this,

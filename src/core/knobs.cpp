@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <iomanip>
+#include <locale>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "core/option_values.h"
@@ -56,6 +61,46 @@ Result<void> checkKnobs(const SetKnobs& change, const KnobLimits& limits) {
                       " is out of range; allowed are 1 to " + std::to_string(most));
   }
   return setsOne ? Result<void>() : usageError("the change sets no knob");
+}
+
+bool isValueOf(const ScriptKnob& knob, double value) {
+  // Beyond 2^53 a double skips integers.
+  constexpr double kLargest = 9'007'199'254'740'992.0;
+  if (!std::isfinite(value)) return false;
+  if (knob.kind == ScriptKnob::Kind::kChoice) {
+    return value >= 0 && value < static_cast<double>(knob.choices.size()) &&
+           value == std::floor(value);
+  }
+  const bool isWhole = value == std::floor(value) && std::abs(value) <= kLargest;
+  if (knob.kind == ScriptKnob::Kind::kInteger && !isWhole) return false;
+  return value >= knob.minimum && value <= knob.maximum;
+}
+
+std::string valueText(const ScriptKnob& knob, double value) {
+  if (!isValueOf(knob, value)) return std::to_string(value);
+  if (knob.kind == ScriptKnob::Kind::kChoice) return knob.choices[static_cast<std::size_t>(value)];
+  if (knob.kind == ScriptKnob::Kind::kInteger) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << std::setprecision(6) << value;
+  return text.str();
+}
+
+std::string allowedText(const ScriptKnob& knob) {
+  std::string text;
+  if (knob.kind == ScriptKnob::Kind::kChoice) {
+    for (const std::string& choice : knob.choices) text += (text.empty() ? "" : ", ") + choice;
+    return text;
+  }
+  text = knob.kind == ScriptKnob::Kind::kInteger ? "whole numbers" : "numbers";
+  const bool hasLeast = std::isfinite(knob.minimum), hasMost = std::isfinite(knob.maximum);
+  if (hasLeast && hasMost) {
+    return text + " from " + valueText(knob, knob.minimum) + " to " + valueText(knob, knob.maximum);
+  }
+  if (hasLeast) return text + " from " + valueText(knob, knob.minimum);
+  return hasMost ? text + " up to " + valueText(knob, knob.maximum) : text;
 }
 
 Result<SetKnobs> parseKnobChange(std::string_view text, const KnobLimits& limits) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -60,8 +61,8 @@ struct Hello {
 /// The training settings that the user may change during a run.
 struct Knobs {
   std::uint32_t batchSize = 0;
-  std::uint32_t sequenceLength = 0;
-  std::uint32_t lossEvery = 0;  ///< reads the loss at every so many steps
+  std::uint32_t sequenceLength = 0;  ///< 0: a script whose inputs have none
+  std::uint32_t lossEvery = 0;       ///< reads the loss at every so many steps; 0: a script
 
   bool operator==(const Knobs&) const = default;
 };
@@ -86,6 +87,26 @@ struct RunDescription {
   std::uint32_t plannedSteps = 0;       ///< 0: until stopped
   std::string scenario;                 ///< empty for the plain workload
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< at step 1
+  /// The user's own script trains, and `workload` is its name. Data, labels, limits and the model's
+  /// dimensions are not known then, and the knobs are guessed from the inputs of the model.
+  bool ownScript = false;
+  std::string model;      ///< of a script: the class of its model
+  std::string optimizer;  ///< of a script: the class of its optimizer
+};
+
+/// A setting of the user's own script that the host can change: declared by highwater.knob(), or
+/// found by Highwater. Sent when it is declared, and again when the script has taken a new value.
+struct ScriptKnob {
+  /// kInteger and kReal are numbers, kChoice is one of `choices`.
+  enum class Kind : std::uint8_t { kInteger = 1, kReal = 2, kChoice = 3 };
+  std::string name;  ///< identifies the knob
+  Kind kind = Kind::kReal;
+  double value = 0;                                           ///< kChoice: an index in `choices`
+  double minimum = -std::numeric_limits<double>::infinity();  ///< infinite: not bounded
+  double maximum = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices;  ///< the texts of kChoice, else empty
+  std::string declaredAt;            ///< "train.py:33"; empty where Highwater found the knob
+  std::string warning;               ///< what to know before it is turned, may be empty
 };
 
 /// Defines the text of a NameId: the name of an op, a note, or the shapes of an op's arguments.
@@ -173,6 +194,12 @@ struct SetKnobs {
   std::optional<std::uint32_t> lossEvery;
   std::uint32_t atStep = 0;
 };
+/// Command: asks the script for a new value of a ScriptKnob, which it takes at its next use of it.
+/// Refused where the script has no such knob or the value is none of its values.
+struct SetScriptKnob {
+  std::string name;
+  double value = 0;  ///< as in ScriptKnob
+};
 /// Command: sets how much the probe in the worker records, from the next step on: for `steps`
 /// steps, or until changed if `steps` is 0.
 struct SetProbeLevel {
@@ -194,7 +221,7 @@ struct StopTraining {};
 struct Command {
   std::uint32_t id = 0;
   std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
-               SetProbeLevel>
+               SetProbeLevel, SetScriptKnob>
       action;
 };
 
@@ -231,6 +258,6 @@ struct FallbackAcceptance {
 
 /// Any message between worker and host. One encoded message is a frame.
 using Message = std::variant<Hello, RunDescription, Definitions, EventBatch, CommandResult, Failure,
-                             Goodbye, Welcome, Command, RunEnd, FallbackAcceptance>;
+                             Goodbye, Welcome, Command, RunEnd, FallbackAcceptance, ScriptKnob>;
 
 }  // namespace highwater

@@ -52,6 +52,9 @@ CommandResult RunControl::obey(const Command& command) {
     } else {
       result.message = "this worker does not know that probe level";
     }
+  } else if (std::holds_alternative<SetScriptKnob>(command.action)) {
+    result.accepted = false;
+    result.message = "only the user's own script has such a knob";
   } else {
     stopRequested_ = true;
   }

@@ -43,6 +43,10 @@ QString text(const SetProbeLevel& change) {
   return QStringLiteral("probe level %1 for %2 steps").arg(level).arg(change.steps);
 }
 
+QString text(const SetScriptKnob& change) {
+  return QStringLiteral("%1 = %2").arg(QString::fromStdString(change.name)).arg(change.value);
+}
+
 }  // namespace
 
 QString commandText(const CommandAction& command) {

@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -63,12 +64,29 @@ Result<void> checkProgram(const QString& program) {
 
 }  // namespace
 
-ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
-    : QObject(parent), options_(std::move(options)) {
-  process_.setProcessChannelMode(QProcess::ForwardedChannels);
-  process_.setInputChannelMode(QProcess::ForwardedInputChannel);
-  process_.setChildProcessModifier(&useDefaultSignals);
-  connect(&process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+QString programText(const QStringList& command) {
+  const qsizetype module = command.indexOf(QStringLiteral("-m"));
+  for (qsizetype i = 1; i < command.size() && (module < 0 || i < module); ++i) {
+    if (command[i].endsWith(QStringLiteral(".py"))) return QFileInfo(command[i]).fileName();
+  }
+  if (module > 0 && module + 1 < command.size()) {
+    return QStringLiteral("-m ") + command[module + 1];
+  }
+  return QFileInfo(command.value(0)).fileName();
+}
+
+ScriptProcess::ScriptProcess(ScriptOptions options, Output output, QObject* parent)
+    : QObject(parent),
+      options_(std::move(options)),
+      output_(output),
+      process_(std::make_unique<QProcess>()) {
+  process_->setProcessChannelMode(QProcess::ForwardedChannels);
+  process_->setInputChannelMode(QProcess::ForwardedInputChannel);
+  process_->setChildProcessModifier(&useDefaultSignals);
+  if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
+  connect(process_.get(), &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+    readOutput();
+    lines_.finish([this](const QString& line) { emit linePrinted(line); });
     ended_ = true;
     signal_ = status == QProcess::CrashExit ? code : 0;
     emit ended();
@@ -76,8 +94,41 @@ ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
 }
 
 ScriptProcess::~ScriptProcess() {
-  // QProcess kills what it started; the user's program is not ours to kill.
-  if (process_.state() != QProcess::NotRunning) process_.waitForFinished(-1);
+  process_->disconnect(this);
+  // QProcess kills what it started when it is destroyed, and the program is not ours to kill.
+  if (process_->state() != QProcess::NotRunning) (void)process_.release();
+}
+
+Result<void> ScriptProcess::hearOutput() {
+  auto relay = OutputRelay::start();
+  if (!relay) return relay.error();
+  relay_ = std::move(*relay);
+  const int out = relay_.out.get(), err = relay_.err.get();
+  process_->setChildProcessModifier([out, err] {
+    useDefaultSignals();
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+  });
+  printed_ = std::make_unique<QSocketNotifier>(relay_.copy.get(), QSocketNotifier::Read);
+  connect(printed_.get(), &QSocketNotifier::activated, this, &ScriptProcess::readOutput);
+  return {};
+}
+
+void ScriptProcess::readOutput() {
+  QByteArray bytes(16'384, Qt::Uninitialized);
+  while (relay_.copy.valid()) {
+    const ssize_t got =
+        ::read(relay_.copy.get(), bytes.data(), static_cast<std::size_t>(bytes.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) printed_->setEnabled(false);  // the relay has ended
+    if (got <= 0) break;
+    lines_.append(bytes.first(got), [this](const QString& line) { emit linePrinted(line); });
+    emit openLineChanged(lines_.openLine());
+  }
+}
+
+void ScriptProcess::interrupt() {
+  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), SIGINT);
 }
 
 Result<void> ScriptProcess::start() {
@@ -112,11 +163,18 @@ Result<void> ScriptProcess::start() {
   if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
     environment.insert(QStringLiteral("HIGHWATER_NATIVE"), libraries + QStringLiteral("/script"));
   }
-  process_.setProcessEnvironment(environment);
-  process_.start(program, options_.command.mid(1));
-  if (!process_.waitForStarted(-1)) {
+  process_->setProcessEnvironment(environment);
+  if (output_ == Output::kHeard) {
+    if (auto heard = hearOutput(); !heard) return heard;
+  }
+  process_->start(program, options_.command.mid(1));
+  const bool started = process_->waitForStarted(-1);
+  // The program has its own; the relay ends when nobody has them open.
+  relay_.out.reset();
+  relay_.err.reset();
+  if (!started) {
     return failure(program.toStdString() +
-                   " cannot be started: " + process_.errorString().toStdString());
+                   " cannot be started: " + process_->errorString().toStdString());
   }
   return {};
 }

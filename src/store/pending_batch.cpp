@@ -139,6 +139,10 @@ void PendingBatch::addDescription(const RunDescription& run) {
   put("planned_steps", std::to_string(run.plannedSteps));
   if (!run.scenario.empty()) put("scenario", run.scenario);
   put("probe_level", std::string(probeLevelKey(run.probeLevel)));
+  if (!run.ownScript) return;
+  put("own_script", "true");
+  put("model", run.model);
+  put("optimizer", run.optimizer);
 }
 
 void PendingBatch::addEnd(const RunEnd& end) {

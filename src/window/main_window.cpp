@@ -15,6 +15,7 @@
 #include "views/icons.h"
 #include "views/panels/banner.h"
 #include "views/panels/controls_panel.h"
+#include "views/panels/script_controls.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/device_badge.h"
@@ -166,6 +167,8 @@ void MainWindow::connectActions() {
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
+  connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
+          &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
 }
 
@@ -215,12 +218,16 @@ void MainWindow::connectRun() {
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
   });
+  connect(&run_, &CurrentRun::openLineChanged, &docks_->log(), &models::LogModel::setOpenLine);
   connect(&run_, &CurrentRun::commandAnswered, this, &MainWindow::showAnswer);
 }
 
 void MainWindow::showAnswer(const CommandAnswer& answer) {
   if (std::holds_alternative<SetKnobs>(answer.command)) {
     docks_->controls()->showAnswer(answer.accepted, text(answer.reason));
+  }
+  if (const auto* change = std::get_if<SetScriptKnob>(&answer.command)) {
+    docks_->scriptControls()->showAnswer(change->name, answer.accepted, text(answer.reason));
   }
   if (!answer.accepted) {
     const QString refusal = session::refusalText(answer);
@@ -262,9 +269,20 @@ void MainWindow::chooseScenario(const QString& name) {
   run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
 }
 
+void MainWindow::runScript(const session::ScriptOptions& script, const QString& recordingName) {
+  banner_->hide();
+  if (auto started = run_.runScript(script, recordingName); !started) {
+    notices_->showProblem(text(started.error().message));
+  }
+}
+
 void MainWindow::startRun() {
   banner_->hide();
   if (run_.live()) {
+    return;
+  }
+  if (run_.script()) {
+    runScript(*run_.script(), {});
     return;
   }
   // The run starts with the values on screen. Before the first run the worker chooses the values
@@ -312,8 +330,15 @@ void MainWindow::replaceRun() {
 
 void MainWindow::refreshPanes() {
   const analysis::LiveStore& store = run_.store();
-  if (!runShown_ && store.run()) {
+  const bool justShown = !runShown_ && store.run();
+  if (justShown) {
     runShown_ = true;
+    docks_->showControlsOf(*store.run());
+  }
+  if (runShown_ && store.ownScript()) {
+    docks_->scriptControls()->refresh();
+  }
+  if (justShown && !store.ownScript()) {
     docks_->controls()->showRun(*store.run());
     // The next run starts with the values on screen.
     toolBar_->choose(text(store.run()->workload), text(store.run()->scenario),
@@ -325,7 +350,7 @@ void MainWindow::refreshPanes() {
     run_.options().preset = text(store.run()->preset);
     updateState();
   }
-  if (store.run()) {
+  if (store.run() && !store.ownScript()) {
     docks_->controls()->showEffective(store.knobs());
   }
   axis_.setHeld(run_.live() && store.paused());
@@ -349,6 +374,7 @@ void MainWindow::updateState() {
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   docks_->controls()->setChangeable(!live || training);
+  docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
   const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording

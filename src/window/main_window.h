@@ -43,6 +43,11 @@ class MainWindow final : public QMainWindow {
 
   /// Starts a run with the values of the controls. Does nothing while a run is live.
   void startRun();
+  /// Starts the user's own program; its recording is called `recordingName`, or after it and the
+  /// time if that is empty.
+  void runScript(const session::ScriptOptions& script, const QString& recordingName);
+  /// The run on screen.
+  [[nodiscard]] const CurrentRun& run() const { return run_; }
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
   void chooseScenario(const QString& name);
 

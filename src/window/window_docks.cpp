@@ -4,6 +4,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "views/panels/event_panel.h"
 #include "views/panels/key_value_view.h"
 #include "views/panels/link_button.h"
+#include "views/panels/script_controls.h"
 #include "views/panels/selection_panel.h"
 #include "window/bottom_tables.h"
 #include "window/findings_dock.h"
@@ -80,12 +82,20 @@ QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
 void WindowDocks::makeLeft() {
   controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
   controls_ = new views::ControlsPanel;
-  controlsDock_->setWidget(scrolled(controls_, controlsDock_));
+  scriptControls_ = new views::ScriptControls(store_);
+  bothControls_ = new QStackedWidget(controlsDock_);
+  bothControls_->addWidget(scrolled(controls_, bothControls_));
+  bothControls_->addWidget(scrolled(scriptControls_, bothControls_));
+  controlsDock_->setWidget(bothControls_);
   nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
   auto* now = new views::KeyValueView(&now_);
   now->setObjectName(QStringLiteral("nowView"));
   now->setAccessibleName(tr("Current numbers"));
   nowDock_->setWidget(now);
+}
+
+void WindowDocks::showControlsOf(const RunDescription& run) {
+  bothControls_->setCurrentIndex(run.ownScript ? 1 : 0);
 }
 
 void WindowDocks::makeRight() {

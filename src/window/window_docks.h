@@ -12,10 +12,12 @@
 class QDockWidget;
 class QMainWindow;
 class QMenu;
+class QStackedWidget;
 class QToolButton;
 
 namespace highwater::views {
 class ControlsPanel;
+class ScriptControls;
 class SelectionPanel;
 }  // namespace highwater::views
 
@@ -35,6 +37,9 @@ class WindowDocks final : public QObject {
               views::EventFocus* focus);
 
   [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
+  [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }
+  /// Shows the controls that suit a run: the workload's, or those of the user's own script.
+  void showControlsOf(const RunDescription& run);
   [[nodiscard]] FindingsDock* findings() const { return findings_; }
   [[nodiscard]] BottomTables* tables() const { return tables_; }
   [[nodiscard]] models::LogModel& log() const { return tables_->log(); }
@@ -74,7 +79,9 @@ class WindowDocks final : public QObject {
   QTimer selectionTimer_;
 
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *findingsDock_, *eventsDock_, *syncDock_;
+  QStackedWidget* bothControls_ = nullptr;
   views::ControlsPanel* controls_ = nullptr;
+  views::ScriptControls* scriptControls_ = nullptr;
   views::SelectionPanel* selection_ = nullptr;
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;

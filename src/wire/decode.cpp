@@ -19,6 +19,14 @@ std::string text(const flatbuffers::String* value) {
   return value ? value->str() : std::string();
 }
 
+std::vector<std::string> texts(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* values) {
+  std::vector<std::string> all;
+  if (values == nullptr) return all;
+  for (const auto* value : *values) all.push_back(value->str());
+  return all;
+}
+
 template <typename T>
 std::span<const T> structs(const flatbuffers::Vector<const T*>* events) {
   if (events == nullptr || events->size() == 0) return {};
@@ -66,9 +74,7 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.dataset = text(t.dataset());
   m.trainRows = t.train_rows();
   m.heldOutRows = t.held_out_rows();
-  if (t.labels()) {
-    for (const auto* label : *t.labels()) m.labels.push_back(label->str());
-  }
+  m.labels = texts(t.labels());
   m.vocabularySize = t.vocabulary_size();
   m.width = t.width();
   m.layers = t.layers();
@@ -82,7 +88,16 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.plannedSteps = t.planned_steps();
   m.scenario = text(t.scenario());
   m.probeLevel = static_cast<events::ProbeLevel>(t.probe_level());
+  m.ownScript = t.own_script();
+  m.model = text(t.model());
+  m.optimizer = text(t.optimizer());
   return Message(std::move(m));
+}
+
+Result<Message> decodeBody(const fb::ScriptKnob& t) {
+  return Message(ScriptKnob{text(t.name()), static_cast<ScriptKnob::Kind>(t.kind()), t.value(),
+                            t.minimum(), t.maximum(), texts(t.choices()), text(t.declared_at()),
+                            text(t.warning())});
 }
 
 Result<Message> decodeBody(const fb::Definitions& t) {
@@ -160,6 +175,12 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = SetProbeLevel{static_cast<events::ProbeLevel>(l->level()), l->steps()};
       break;
     }
+    case fb::Action::SetScriptKnob: {
+      const fb::SetScriptKnob* k = t.action_as_SetScriptKnob();
+      if (k == nullptr) return malformed("a command without its action");
+      m.action = SetScriptKnob{text(k->name()), k->value()};
+      break;
+    }
     default:
       return malformed("a command of an unknown kind");
   }
@@ -216,6 +237,8 @@ Result<Message> decode(std::span<const std::uint8_t> frame) {
       return decodeAs<fb::RunEnd>(root);
     case fb::Body::FallbackAcceptance:
       return decodeAs<fb::FallbackAcceptance>(root);
+    case fb::Body::ScriptKnob:
+      return decodeAs<fb::ScriptKnob>(root);
     case fb::Body::NONE:
       break;
   }

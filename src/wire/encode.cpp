@@ -68,12 +68,26 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   const auto dtype = text(b, m.dtype);
   const auto dataset = text(b, m.dataset);
   const auto scenario = text(b, m.scenario);
-  return {
-      fb::Body::RunDescription,
-      fb::CreateRunDescription(b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows,
-                               labelVector, m.vocabularySize, m.width, m.layers, m.heads,
-                               m.parameters, knobs, m.maxBatchSize, m.maxSequenceLength,
-                               m.plannedSteps, scenario, static_cast<std::uint8_t>(m.probeLevel))};
+  const auto model = text(b, m.model);
+  const auto optimizer = text(b, m.optimizer);
+  return {fb::Body::RunDescription,
+          fb::CreateRunDescription(
+              b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows, labelVector,
+              m.vocabularySize, m.width, m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
+              m.maxSequenceLength, m.plannedSteps, scenario,
+              static_cast<std::uint8_t>(m.probeLevel), m.ownScript, model, optimizer)};
+}
+
+Encoded<fb::ScriptKnob> encodeBody(Builder& b, const ScriptKnob& m) {
+  std::vector<Text> choices;
+  for (const std::string& choice : m.choices) choices.push_back(text(b, choice));
+  const auto choiceVector = b.CreateVector(choices);
+  const auto name = text(b, m.name);
+  const auto declaredAt = text(b, m.declaredAt);
+  const auto warning = text(b, m.warning);
+  return {fb::Body::ScriptKnob,
+          fb::CreateScriptKnob(b, name, static_cast<std::uint8_t>(m.kind), m.value, m.minimum,
+                               m.maximum, choiceVector, declaredAt, warning)};
 }
 
 Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
@@ -162,6 +176,10 @@ EncodedAction encodeAction(Builder& b, const SetKnobs& m) {
   if (m.lossEvery) knobs.add_loss_every(*m.lossEvery);
   knobs.add_at_step(m.atStep);
   return {fb::Action::SetKnobs, knobs.Finish().Union()};
+}
+
+EncodedAction encodeAction(Builder& b, const SetScriptKnob& m) {
+  return {fb::Action::SetScriptKnob, fb::CreateSetScriptKnob(b, text(b, m.name), m.value).Union()};
 }
 
 EncodedAction encodeAction(Builder& b, const SetProbeLevel& m) {

@@ -1,8 +1,10 @@
 #include "wire/event_checks.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/ids.h"
+#include "core/knobs.h"
 #include "wire/limits.h"
 
 namespace highwater::wire {
@@ -117,9 +119,8 @@ BrokenRule checkEvent(const events::StepRecord& e, const EventContext& context) 
       .bytes(e.peak_driver_bytes(), "peak of driver")
       .number(e.device_ns() >= -1 && e.device_ns() <= kMaxRunNs, "device span")
       .number(e.step() >= 1, "number")
-      .number(e.batch_size() >= 1 && e.batch_size() <= kMaxBatchSize, "batch size")
-      .number(e.sequence_length() >= 1 && e.sequence_length() <= kMaxSequenceLength,
-              "sequence length")
+      .number(e.batch_size() <= kMaxBatchSize, "batch size")
+      .number(e.sequence_length() <= kMaxSequenceLength, "sequence length")
       .flag(e.loss_read(), "loss flag")
       .flag(e.peak_current_exact(), "flag of the peak")
       .result();
@@ -238,6 +239,28 @@ BrokenRule checkEvent(const events::PhaseMemory& e, const EventContext& context)
       .number(e.step() >= 1, "step")
       .value(e.phase(), false, "phase")
       .result();
+}
+
+BrokenRule checkScriptKnob(const ScriptKnob& knob) {
+  const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
+  if (knob.name.empty()) return {Violation::kTextTooLong, "a knob without a name"};
+  if (tooLong(knob.name) || tooLong(knob.declaredAt) || knob.warning.size() > kMaxTextBytes ||
+      std::any_of(knob.choices.begin(), knob.choices.end(), tooLong)) {
+    return {Violation::kTextTooLong,
+            "a name of more than " + std::to_string(kMaxNameBytes) + " bytes"};
+  }
+  const auto kind = static_cast<int>(knob.kind);
+  if (kind < 1 || kind > 3) return {Violation::kUnknownEnum, "knob kind " + std::to_string(kind)};
+  if (knob.choices.size() > kMaxChoices) {
+    return {Violation::kNumberOutOfRange, "more than " + std::to_string(kMaxChoices) + " choices"};
+  }
+  if (!(knob.minimum <= knob.maximum)) {
+    return {Violation::kNumberOutOfRange, "the minimum is not below the maximum"};
+  }
+  if (!isValueOf(knob, knob.value)) {
+    return {Violation::kNumberOutOfRange, "its value is none of those it allows"};
+  }
+  return {};
 }
 
 }  // namespace highwater::wire

@@ -6,7 +6,7 @@
 #include "core/messages.h"
 #include "wire/validator.h"
 
-/// The rules for single events. Rules that need more of the stream are in validator.cpp.
+/// The rules for single events and knobs. Rules that need more of the stream are in validator.cpp.
 namespace highwater::wire {
 
 /// What the messages before an event have said, as far as the check of the event needs it.
@@ -29,6 +29,9 @@ struct BrokenRule {
 /// True if an event may use `id`: the id is defined, by `known[id]`, or it is kNoId or kOtherId,
 /// which need no definition.
 [[nodiscard]] bool isDefined(const std::vector<bool>& known, std::uint32_t id);
+
+/// Checks the texts and values of a script's knob, which a sender must do before it sends one.
+[[nodiscard]] BrokenRule checkScriptKnob(const ScriptKnob& knob);
 
 /// Declares checkEvent(event, context) for each kind of event. It checks one event against the
 /// protocol's rules and what the stream has said before.

@@ -36,6 +36,8 @@ inline constexpr std::uint64_t kMaxPlausibleBytes = std::uint64_t{1} << 50;  // 
 /// The largest plausible batch size, in rows of the data set. Runs have the lower limit
 /// kMostBatchSize.
 inline constexpr std::uint32_t kMaxBatchSize = 1u << 20;
+/// The most knobs of a script, and the most choices of one.
+inline constexpr std::size_t kMaxScriptKnobs = 256, kMaxChoices = 256;
 /// The largest plausible sequence length, in tokens.
 inline constexpr std::uint32_t kMaxSequenceLength = 1u << 20;
 

@@ -104,6 +104,7 @@ Result<void> Validator::check(const Message& message) {
           },
           [this](const RunEnd& m) { return checkEnd(m); },
           [this](const FallbackAcceptance& m) { return checkAcceptance(m); },
+          [this](const ScriptKnob& m) { return checkKnobs(m); },
       },
       message);
 }
@@ -140,7 +141,7 @@ Result<void> Validator::checkHello(const Hello& hello) {
 Result<void> Validator::checkDescription(const RunDescription& run) {
   const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
   if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset) ||
-      tooLong(run.scenario)) {
+      tooLong(run.scenario) || tooLong(run.model) || tooLong(run.optimizer)) {
     return refuse(Violation::kTextTooLong, "a name in the description of the run");
   }
   const auto level = static_cast<int>(run.probeLevel);
@@ -150,13 +151,26 @@ Result<void> Validator::checkDescription(const RunDescription& run) {
   if (run.labels.size() > 10'000) {
     return refuse(Violation::kNumberOutOfRange, "more than 10000 labels");
   }
-  if (run.knobs.batchSize < 1 || run.knobs.batchSize > kMaxBatchSize ||
+  // The sizes of a script are not known before it shows them.
+  const std::uint32_t least = run.ownScript ? 0 : 1;
+  if (run.knobs.batchSize < least || run.knobs.batchSize > kMaxBatchSize ||
       run.maxBatchSize > kMaxBatchSize) {
     return refuse(Violation::kNumberOutOfRange, "the batch size of the description");
   }
-  if (run.knobs.sequenceLength < 1 || run.knobs.sequenceLength > kMaxSequenceLength ||
+  if (run.knobs.sequenceLength < least || run.knobs.sequenceLength > kMaxSequenceLength ||
       run.maxSequenceLength > kMaxSequenceLength) {
     return refuse(Violation::kNumberOutOfRange, "the sequence length of the description");
+  }
+  return {};
+}
+
+Result<void> Validator::checkKnobs(const ScriptKnob& knob) {
+  if (BrokenRule broken = checkScriptKnob(knob); broken.violation != Violation::kNone) {
+    return refuse(broken.violation, std::move(broken.detail));
+  }
+  if (knobNames_.insert(knob.name).second && knobNames_.size() > kMaxScriptKnobs) {
+    return refuse(Violation::kNumberOutOfRange,
+                  "more than " + std::to_string(kMaxScriptKnobs) + " knobs of a script");
   }
   return {};
 }

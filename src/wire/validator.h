@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,7 @@ class Validator {
   [[nodiscard]] Result<void> checkBatch(const EventBatch& batch);
   [[nodiscard]] Result<void> checkSteps(const EventBatch& batch);
   [[nodiscard]] Result<void> checkEnd(const RunEnd& end);
+  [[nodiscard]] Result<void> checkKnobs(const ScriptKnob& knob);
   [[nodiscard]] Result<void> checkAcceptance(const FallbackAcceptance& acceptance);
 
   /// Marks `id` as defined; fails where it is defined already or not in [first, cap).
@@ -100,6 +102,7 @@ class Validator {
   std::uint32_t lastStep_ = 0;
   std::int64_t lastStepBeginNs_ = 0;
   std::uint32_t lastDeviceSpanStep_ = 0;
+  std::set<std::string> knobNames_;
 };
 
 }  // namespace highwater::wire

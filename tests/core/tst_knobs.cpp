@@ -1,5 +1,7 @@
 #include <QTest>
 
+#include <limits>
+
 #include "core/knobs.h"
 
 using namespace highwater;
@@ -8,6 +10,26 @@ class TestKnobs : public QObject {
   Q_OBJECT
 
  private slots:
+  void aScriptsKnobTakesItsValuesOnly() {
+    ScriptKnob batch{"batch_size", ScriptKnob::Kind::kInteger, 32, 1, 512, {}, {}, {}};
+    QVERIFY(isValueOf(batch, 1) && isValueOf(batch, 512));
+    QVERIFY(!isValueOf(batch, 0) && !isValueOf(batch, 513) && !isValueOf(batch, 2.5));
+    QVERIFY(!isValueOf(batch, std::numeric_limits<double>::quiet_NaN()));
+    batch.minimum = -std::numeric_limits<double>::infinity();
+    QVERIFY(isValueOf(batch, -9'007'199'254'740'992.0) && !isValueOf(batch, -1e300));
+    QCOMPARE(valueText(batch, 48), std::string("48"));
+    const ScriptKnob rate{"lr", ScriptKnob::Kind::kReal, 3e-4, 0, 1, {}, {}, {}};
+    QVERIFY(isValueOf(rate, 0.5) && !isValueOf(rate, 1.5));
+    QCOMPARE(valueText(rate, 3e-5), std::string("3e-05"));
+    const ScriptKnob loss{"loss", ScriptKnob::Kind::kChoice, 0, 0, 1, {"mean", "sum"}, {}, {}};
+    QVERIFY(isValueOf(loss, 1) && !isValueOf(loss, 2) && !isValueOf(loss, 0.5));
+    QVERIFY(!isValueOf(loss, -1));
+    QCOMPARE(valueText(loss, 1), std::string("sum"));
+    QCOMPARE(allowedText(loss), std::string("mean, sum"));
+    QCOMPARE(allowedText(batch), std::string("whole numbers up to 512"));
+    QCOMPARE(allowedText(rate), std::string("numbers from 0 to 1"));
+  }
+
   void parses() {
     const auto change = parseKnobChange("20:batch=32");
     QVERIFY(change);

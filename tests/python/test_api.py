@@ -44,7 +44,10 @@ for _ in range(4):
       3: [("set_knob", ["size", 9]), ("set_knob", ["rate", "x"]), ("set_knob", ["kind", "c"]),
           ("set_knob", ["other", 1])]})
         self.assertEqual(done.out.splitlines(), ["4 0.5 a", "4 0.5 a", "6 1.0 b", "6 1.0 b"], done.err)
-        self.assertEqual(done.log.knobs()["size"], {"name": "size", "value": 4, "min": 1, "max": 8})
+        size = done.log.knobs()["size"]
+        self.assertRegex(size.pop("declared_at"), r"^<string>:\d+$")
+        self.assertEqual(size, {"name": "size", "value": 4, "min": 1, "max": 8})
+        self.assertEqual(done.log.of("knob_turned"), [["size", 6], ["rate", 1.0], ["kind", "b"]])
         marks = [text for text, in done.log.of("mark")]
         self.assertEqual(marks, ["size = 6", "rate = 1.0", "kind = b",
                                  "size stays: 9 is above its maximum of 8",
@@ -72,7 +75,7 @@ for _ in range(3):
     before = model.weight[0, 0].item()
     train(); scheduler.step()
     print(before - model.weight[0, 0].item(), optimizer.param_groups[0]["lr"])
-""", {1: [("learning_rate_factor", 10)]})
+""", {1: [("set_knob", ["learning_rate_factor", 10])]})
         self.assertEqual(done.out.splitlines(), ["1.0 0.5", "5.0 0.25", "2.5 0.125"], done.err)
 
     def test_loader_batch_size(self):

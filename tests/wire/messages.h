@@ -38,6 +38,28 @@ inline RunDescription description() {
   return m;
 }
 
+inline RunDescription scriptDescription() {
+  RunDescription m;
+  m.workload = "train.py";
+  m.dtype = "float32";
+  m.ownScript = true;
+  m.model = "Classifier";
+  m.optimizer = "AdamW";
+  return m;
+}
+
+inline ScriptKnob scriptKnob() {
+  ScriptKnob m;
+  m.name = "batch_size";
+  m.kind = ScriptKnob::Kind::kInteger;
+  m.value = 32;
+  m.minimum = 1;
+  m.maximum = 512;
+  m.declaredAt = "train.py:33";
+  m.warning = "fixed at the start";
+  return m;
+}
+
 inline Definitions definitions() {
   Definitions m;
   m.names = {{2, "aten::_local_scalar_dense"}, {3, "aten::copy_"}};

@@ -39,6 +39,9 @@ class TestCodec : public QObject {
     roundTrips(Command{5, StopTraining{}});
     roundTrips(Command{6, SetKnobs{32, std::nullopt, 5, 30}});
     roundTrips(Command{7, SetProbeLevel{events::ProbeLevel::Ops, 20}});
+    roundTrips(Command{8, SetScriptKnob{"lr", 3e-4}});
+    roundTrips(test::scriptDescription());
+    roundTrips(test::scriptKnob());
     roundTrips(FallbackAcceptance{"aten::kthvalue", true, "once an epoch", 1'700'000'000});
     roundTrips(RunEnd{RunEnd::Reason::kCrashed, 0, 9, "killed", "aten::mm", "last\nline"});
   }
@@ -53,6 +56,33 @@ class TestCodec : public QObject {
     forEachEventType([&batch]<typename Event>(std::type_identity<Event>) {
       QVERIFY2(batch.of<Event>().size() == 1, events::EnumNameEventKind(EventTraits<Event>::kKind));
     });
+  }
+
+  void keepsEveryFieldOfAScript() {
+    const FrameBytes described = encode(test::scriptDescription());
+    const auto run = std::get<RunDescription>(*decode(described));
+    QVERIFY(run.ownScript);
+    QCOMPARE(run.model, std::string("Classifier"));
+    QCOMPARE(run.optimizer, std::string("AdamW"));
+    ScriptKnob sent = test::scriptKnob();
+    sent.kind = ScriptKnob::Kind::kChoice;
+    sent.choices = {"mean", "sum"};
+    sent.value = 1;
+    const FrameBytes frame = encode(sent);
+    const auto knob = std::get<ScriptKnob>(*decode(frame));
+    QCOMPARE(knob.name, sent.name);
+    QCOMPARE(knob.kind, sent.kind);
+    QCOMPARE(knob.value, 1.0);
+    QCOMPARE(knob.minimum, 1.0);
+    QCOMPARE(knob.maximum, 512.0);
+    QCOMPARE(knob.choices, sent.choices);
+    QCOMPARE(knob.declaredAt, sent.declaredAt);
+    QCOMPARE(knob.warning, sent.warning);
+    const FrameBytes asked = encode(Command{8, SetScriptKnob{"lr", 3e-4}});
+    const auto command = std::get<Command>(*decode(asked));
+    const auto& action = std::get<SetScriptKnob>(command.action);
+    QCOMPARE(action.name, std::string("lr"));
+    QCOMPARE(action.value, 3e-4);
   }
 
   void keepsEveryFieldOfTheHandshake() {

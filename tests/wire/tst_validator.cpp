@@ -69,6 +69,36 @@ class TestValidator : public QObject {
     QVERIFY(validator.check(Goodbye{2, false}).ok());
   }
 
+  void checksWhatAScriptSays() {
+    Validator validator = greeted();
+    QVERIFY(validator.check(test::scriptDescription()).ok());
+    QVERIFY(validator.check(test::scriptKnob()).ok());
+    QVERIFY(validator.check(test::scriptKnob()).ok());  // again, with a new value
+    const auto refusesKnob = [](const std::function<void(ScriptKnob&)>& spoil, Violation expected) {
+      ScriptKnob knob = test::scriptKnob();
+      spoil(knob);
+      refuses(greeted(), knob, expected);
+    };
+    refusesKnob([](ScriptKnob& k) { k.name.clear(); }, Violation::kTextTooLong);
+    refusesKnob([](ScriptKnob& k) { k.name.assign(kMaxNameBytes + 1, 'x'); },
+                Violation::kTextTooLong);
+    refusesKnob([](ScriptKnob& k) { k.kind = static_cast<ScriptKnob::Kind>(4); },
+                Violation::kUnknownEnum);
+    refusesKnob([](ScriptKnob& k) { k.value = 1000; }, Violation::kNumberOutOfRange);
+    refusesKnob([](ScriptKnob& k) { k.minimum = std::numeric_limits<double>::quiet_NaN(); },
+                Violation::kNumberOutOfRange);
+    refusesKnob([](ScriptKnob& k) { k.kind = ScriptKnob::Kind::kChoice; },
+                Violation::kNumberOutOfRange);
+    for (std::size_t i = 1; i < kMaxScriptKnobs; ++i) {
+      ScriptKnob knob = test::scriptKnob();
+      knob.name = std::to_string(i);
+      QVERIFY(validator.check(knob).ok());
+    }
+    ScriptKnob last = test::scriptKnob();
+    last.name = "one too many";
+    refuses(validator, last, Violation::kNumberOutOfRange);
+  }
+
   void checksTheHandshake() {
     refuses(Validator(StreamSource::kWorker), test::description(), Violation::kHelloMissing);
     refuses(greeted(), test::hello(), Violation::kHelloRepeated);
@@ -223,7 +253,8 @@ class TestValidator : public QObject {
     batch.step.mutate_begin_ns(900);
     refuses(validator, batch.view(), Violation::kTimeWentBack);
     refusesBatch([](GoodBatch& b) { b.step.mutate_step(0); }, Violation::kNumberOutOfRange);
-    refusesBatch([](GoodBatch& b) { b.step.mutate_batch_size(0); }, Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.step.mutate_batch_size(kMaxBatchSize + 1); },
+                 Violation::kNumberOutOfRange);
   }
 
   void checksDeviceSpans() {

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import weakref
 
-from ._probe import LOADER_BATCH
+from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
 
 class Knobs:
@@ -26,7 +27,7 @@ class Knobs:
         self._training.obey()
         if name in self._asked:
             self._live[name] = self._asked.pop(name)
-            self._training.probe.mark(f"{name} = {self._live[name]}")
+            self._turned(name, self._live[name])
         return self._live.get(name, value)
 
     def turn(self, name, value) -> None:
@@ -36,6 +37,9 @@ class Knobs:
             self._training.probe.mark(f"{name} stays: {problem}")
         elif name == LOADER_BATCH:
             self._set_loader_batch(value)
+        elif name == LEARNING_RATE_FACTOR:
+            self._training.learning_rate_factor = float(value)
+            self._turned(name, value)
         else:
             wants_float = isinstance(self._declared[name]["value"], float)
             self._asked[name] = float(value) if wants_float else value
@@ -53,7 +57,7 @@ class Knobs:
             self._declare_loader_batch(sampler)
 
     def _declare_loader_batch(self, sampler) -> None:
-        if LOADER_BATCH in self._declared:
+        if LOADER_BATCH in self._declared or "batch_size" in self._declared:
             return
         knob = {"value": sampler.batch_size, "min": 1, "max": None, "choices": None}
         self._declared[LOADER_BATCH] = knob
@@ -63,23 +67,31 @@ class Knobs:
         self._live[LOADER_BATCH] = value
         for sampler in self._samplers:
             sampler.batch_size = value
-        self._training.probe.mark(f"{LOADER_BATCH} = {value}")
+        self._turned(LOADER_BATCH, value)
+
+    def offer_learning_rate(self) -> None:
+        """An optimizer is about to step for the first time."""
+        if LEARNING_RATE_FACTOR not in self._declared:
+            knob = {"value": 1.0, "min": 0.01, "max": 100.0, "choices": None}
+            self._declared[LEARNING_RATE_FACTOR] = knob
+            self._tell(LEARNING_RATE_FACTOR, knob)
+
+    def _turned(self, name, value) -> None:
+        self._training.probe.mark(f"{name} = {value}")
+        self._training.probe.knob_turned(name, value)
 
     def _declare(self, name, value, bounds) -> None:
         self._declared[name] = {"value": value, **bounds}
-        problem = self._problem(name, value)
-        if problem:
-            print(f"Highwater: knob {name!r}: {problem}", file=sys.stderr)
-        self._tell(name, self._declared[name])
+        self._tell(name, {**self._declared[name], "declared_at": _line_of_script()})
 
     def _tell(self, name, knob) -> None:
         facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
         try:
-            text = json.dumps(facts)
+            problem = self._training.probe.add_knob(json.dumps(facts))
         except TypeError as error:
-            print(f"Highwater: knob {name!r} cannot be shown: {error}", file=sys.stderr)
-            return
-        self._training.probe.add_knob(text)
+            problem = str(error)
+        if problem:
+            print(f"Highwater: knob {name!r} cannot be shown: {problem}", file=sys.stderr)
 
     def _problem(self, name, value) -> str:
         knob = self._declared.get(name)
@@ -102,6 +114,15 @@ class Knobs:
             samplers.add(sampler)
         except TypeError:  # a class with __slots__ has no weak references
             pass
+
+
+def _line_of_script() -> str:
+    """Where the script called into this package: "train.py:33"."""
+    package = os.path.dirname(__file__)
+    frame = sys._getframe(1)
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
 
 
 def is_stock_sampler(torch, sampler) -> bool:

@@ -136,3 +136,13 @@ def parameter_count(module) -> int:
     """The number of scalars in the module's parameters; lazy ones count once they have a shape."""
     return sum(parameter.numel() for parameter in module.parameters()
                if type(parameter).__name__ != "UninitializedParameter")
+
+
+def dtype_of(torch, module) -> str:
+    """The dtype that the module computes in: "float32", or "float32, autocast bfloat16"."""
+    own = next((each.dtype for each in module.parameters() if each.dtype.is_floating_point), None)
+    name = str(own).removeprefix("torch.") if own is not None else ""
+    kind = next((each.device.type for each in module.parameters()), "cpu")
+    if torch.amp.autocast_mode.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+        name += f", autocast {str(torch.get_autocast_dtype(kind)).removeprefix('torch.')}"
+    return name

@@ -3,14 +3,18 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import site
 import sys
 import sysconfig
 
 
-# The knob that the loader of the training offers by itself.
+# The knobs that Highwater offers by itself.
 LOADER_BATCH = "dataloader_batch_size"
+LEARNING_RATE_FACTOR = "learning_rate_factor"
+# The kinds of ScriptKnob.
+_INTEGER, _REAL, _CHOICE = 1, 2, 3
 
 
 class Probe:
@@ -64,13 +68,19 @@ class Probe:
     def watch_thread(self) -> None:
         """The script started this thread."""
 
-    def add_knob(self, text: str) -> None:
-        """A setting that the user may turn, as a JSON object: name, value, and min, max, choices or warning."""
+    def add_knob(self, text: str) -> str:
+        """A setting that the user may turn, as a JSON object: name, value, and where they exist min, max,
+        choices, declared_at and warning. Returns why it cannot be shown, else "".
+        """
+        return ""
+
+    def knob_turned(self, name: str, value) -> None:
+        """A knob that was added has this value from now on."""
 
     def poll_commands(self) -> list[tuple[str, object]]:
         """The commands that came since the last call, as (name, value).
 
-        A probe that loses its window while the training is paused returns ("resume", None).
+        The value of "set_knob" is the knob's name and its new value. A probe that loses its window while the training is paused returns ("resume", None).
         """
         return []
 
@@ -95,11 +105,14 @@ class NativeProbe(Probe):
         self.note_step_begin = self._bind("note_step_begin")
         self.note_step_end = self._bind("note_step_end")
         self.watch_thread = self._bind("watch_thread")
-        self._describe = self._bind("describe", text, number, number, number)
+        self._describe = self._bind("describe", text, text, text, number, number, number)
         self._mark = self._bind("mark", text)
-        self._offer_batch_size = self._bind("offer_batch_size")
+        real = ctypes.c_double
+        self._offer_knob = self._bind("offer_knob", text, ctypes.c_int, real, real, real, text, text, text,
+                                      result=text)
+        self._knob_turned = self._bind("knob_turned", number, real)
         self._facts = {}
-        self._batch_knob = ""  # the one that the window's slider turns
+        self._knobs = []  # in the order in which the library counts them
         self._set_level = self._bind("set_level", text)
         self._poll = self._bind("poll_commands", result=text)
 
@@ -136,17 +149,40 @@ class NativeProbe(Probe):
     def describe(self, text):
         self._facts.update(json.loads(text))
         known = self._facts.get
-        self._describe(_bytes(known("model") or ""), known("parameters") or 0, known("batch_guess") or 0,
+        self._describe(_bytes(known("model") or ""), _bytes(known("optimizer") or ""),
+                       _bytes(known("dtype") or ""), known("parameters") or 0, known("batch_guess") or 0,
                        known("length_guess") or 0)
 
     def mark(self, text):
         self._mark(_bytes(text))
 
     def add_knob(self, text):
-        name = json.loads(text)["name"]
-        if name == "batch_size" or (name == LOADER_BATCH and not self._batch_knob):
-            self._batch_knob = name
-            self._offer_batch_size()
+        knob = json.loads(text)
+        example, choices = knob["value"], knob.get("choices")
+        if choices is None and isinstance(example, bool):
+            choices = knob["choices"] = [False, True]
+        if choices is not None:
+            kind, least, most = _CHOICE, 0, len(choices) - 1
+        elif isinstance(example, (int, float)):
+            kind = _INTEGER if isinstance(example, int) else _REAL
+            least, most = knob.get("min", -math.inf), knob.get("max", math.inf)
+        else:
+            return f"{example!r} is no number; name the choices: highwater.knob(..., choices=[...])"
+        try:
+            value = _number(knob, example)
+        except ValueError:
+            return f"{example!r} is none of its choices"
+        lines = "\n".join(str(choice).replace("\n", " ") or " " for choice in choices or ())
+        problem = self._offer_knob(_bytes(knob["name"]), kind, value, least, most, _bytes(lines),
+                                   _bytes(knob.get("declared_at", "")), _bytes(knob.get("warning", "")))
+        if not problem:
+            self._knobs.append(knob)
+        return (problem or b"").decode(errors="replace")
+
+    def knob_turned(self, name, value):
+        for index, knob in enumerate(self._knobs):
+            if knob["name"] == name:
+                self._knob_turned(index, _number(knob, value))
 
     def set_level(self, name):
         self._set_level(_bytes(name))
@@ -154,9 +190,15 @@ class NativeProbe(Probe):
     def poll_commands(self):
         """hw_poll_commands returns null, or a JSON list of pairs that lives until its next call."""
         text = self._poll()
-        commands = [(name, value) for name, value in json.loads(text)] if text else []
-        return [(name, (self._batch_knob, value[1])) if name == "set_knob" else (name, value)
-                for name, value in commands]
+        return [(name, self._turn(*value) if name == "set_knob" else value)
+                for name, value in (json.loads(text) if text else ())]
+
+    def _turn(self, index, value):
+        """The name of a knob, and its value as the script knows it."""
+        knob = self._knobs[index]
+        if "choices" in knob:
+            return knob["name"], knob["choices"][int(value)]
+        return knob["name"], int(value) if isinstance(knob["value"], int) else float(value)
 
 
 def is_notebook() -> bool:
@@ -181,6 +223,11 @@ def library_folders() -> list[str]:
     folders = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"],
                *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.path.abspath(__file__))}
     return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
+
+
+def _number(knob, value) -> float:
+    """The value of a knob as the library knows it: of a choice its index. ValueError: it is no choice."""
+    return knob["choices"].index(value) if "choices" in knob else value
 
 
 def _bytes(text: str) -> bytes:

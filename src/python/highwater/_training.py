@@ -11,7 +11,7 @@ import weakref
 from ._attach import tell
 from ._dynamo import Uncompiled
 from ._knobs import Knobs
-from ._modules import ModuleNames, guess_batch
+from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe
 from ._steps import StepListener, StepRule
 
@@ -172,7 +172,7 @@ class Training(StepListener):
         if root.parameters > self._largest:
             self._largest = root.parameters
             self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
-                          length_guess=length)
+                          length_guess=length, dtype=dtype_of(self.torch, module))
 
     # Data
 
@@ -256,6 +256,7 @@ class Training(StepListener):
 
     def _begin_optimizer(self, optimizer) -> None:
         self._rule.optimizer_begins(id(optimizer))
+        self.knobs.offer_learning_rate()
         if self.learning_rate_factor != 1.0:
             for group in optimizer.param_groups:
                 if "lr" in group:
@@ -349,8 +350,6 @@ class Training(StepListener):
                 self._empty_cache()
             elif name == "level":
                 self.probe.set_level(value)
-            elif name == "learning_rate_factor":
-                self.learning_rate_factor = float(value)
             elif name == "set_knob":
                 self.knobs.turn(*value)
         return paused

@@ -3,7 +3,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <deque>
 #include <limits>
@@ -93,6 +95,13 @@ std::uint32_t clamped(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min(value, kMost));
 }
 
+/// The shortest text that reads as the same number.
+std::string jsonNumber(double value) {
+  std::array<char, 32> text{};
+  const auto done = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), done.ptr};
+}
+
 std::string jsonOf(const ScriptControl::Order& order) {
   using Kind = ScriptControl::Order::Kind;
   switch (order.kind) {
@@ -102,12 +111,11 @@ std::string jsonOf(const ScriptControl::Order& order) {
       return R"(["resume", null])";
     case Kind::kEmptyCache:
       return R"(["empty_cache", null])";
-    case Kind::kLevel: {
-      const auto level = static_cast<events::ProbeLevel>(order.value);
-      return R"(["level", ")" + std::string(probeLevelKey(level)) + R"("])";
-    }
-    case Kind::kBatchSize:
-      return R"(["set_knob", ["batch_size", )" + std::to_string(order.value) + "]]";
+    case Kind::kLevel:
+      return R"(["level", ")" + std::string(probeLevelKey(order.level)) + R"("])";
+    case Kind::kKnob:
+      return R"(["set_knob", [)" + std::to_string(order.knob) + ", " + jsonNumber(order.value) +
+             "]]";
     case Kind::kStop:
       break;
   }
@@ -198,10 +206,10 @@ void hw_watch_thread() {
   if (probe && !ofThread().watched) ofThread().watched.emplace(probe->recorder());
 }
 
-void hw_describe(const char* model, std::uint64_t parameters, std::uint64_t batch,
-                 std::uint64_t length) {
+void hw_describe(const char* model, const char* optimizer, const char* dtype,
+                 std::uint64_t parameters, std::uint64_t batch, std::uint64_t length) {
   if (ScriptProbe* probe = running) {
-    probe->describe({model, parameters, clamped(batch), clamped(length)});
+    probe->describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length)});
   }
 }
 
@@ -209,8 +217,19 @@ void hw_mark(const char* text) {
   if (ScriptProbe* probe = running) probe->mark(text);
 }
 
-void hw_offer_batch_size() {
-  if (ScriptProbe* probe = running) probe->control().offerBatchSize();
+const char* hw_offer_knob(const char* name, int kind, double value, double minimum, double maximum,
+                          const char* choices, const char* declared_at, const char* warning) {
+  static std::string problem;
+  ScriptProbe* probe = running;
+  if (!probe) return "";
+  const auto kindOfKnob = static_cast<ScriptKnob::Kind>(kind);
+  problem = probe->offer(
+      {name, kindOfKnob, value, minimum, maximum, linesOf(choices), declared_at, warning});
+  return problem.c_str();
+}
+
+void hw_knob_turned(std::uint64_t knob, double value) {
+  if (ScriptProbe* probe = running) probe->knobTurned(static_cast<std::size_t>(knob), value);
 }
 
 void hw_set_level(const char* level) {

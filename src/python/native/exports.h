@@ -39,14 +39,22 @@ HIGHWATER_EXPORT void hw_note_step_begin();
 HIGHWATER_EXPORT void hw_note_step_end();
 /// Has the ops of the calling thread watched until it ends.
 HIGHWATER_EXPORT void hw_watch_thread();
-HIGHWATER_EXPORT void hw_describe(const char* model, std::uint64_t parameters, std::uint64_t batch,
+/// As ScriptProbe::describe().
+HIGHWATER_EXPORT void hw_describe(const char* model, const char* optimizer, const char* dtype,
+                                  std::uint64_t parameters, std::uint64_t batch,
                                   std::uint64_t length);
 HIGHWATER_EXPORT void hw_mark(const char* text);
-/// The script has a loader whose batch size can be turned.
-HIGHWATER_EXPORT void hw_offer_batch_size();
+/// Offers a knob: see ScriptKnob. `choices` are lines. Returns why it cannot be shown, else "";
+/// valid until the next call.
+HIGHWATER_EXPORT const char* hw_offer_knob(const char* name, int kind, double value, double minimum,
+                                           double maximum, const char* choices,
+                                           const char* declared_at, const char* warning);
+/// The script has given the knob that was offered as number `knob`, from 0, another value.
+HIGHWATER_EXPORT void hw_knob_turned(std::uint64_t knob, double value);
 /// Changes what is observed: "off", "monitor" or "ops". The thread that trains only.
 HIGHWATER_EXPORT void hw_set_level(const char* level);
-/// The orders since the last call as a JSON list of [name, value]; null where there are none.
+/// The orders since the last call as a JSON list of [name, value]; null where there are none. The
+/// value of "set_knob" is [number of the knob, its new value].
 /// Valid until the next call.
 HIGHWATER_EXPORT const char* hw_poll_commands();
 }

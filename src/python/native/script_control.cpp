@@ -1,5 +1,6 @@
 #include "python/native/script_control.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -18,8 +19,10 @@ CommandResult ScriptControl::obey(const Command& command) {
   CommandResult result;
   result.commandId = command.id;
   result.effectiveStep = step_ + 1;
-  if (const auto* change = std::get_if<SetKnobs>(&command.action)) {
+  if (const auto* change = std::get_if<SetScriptKnob>(&command.action)) {
     result.message = carryOut(*change);
+  } else if (std::holds_alternative<SetKnobs>(command.action)) {
+    result.message = "a script has only the knobs that it offers";
   } else if (const auto* level = std::get_if<SetProbeLevel>(&command.action)) {
     result.message = carryOut(*level);
   } else if (std::holds_alternative<PauseTraining>(command.action)) {
@@ -35,17 +38,13 @@ CommandResult ScriptControl::obey(const Command& command) {
   return result;
 }
 
-std::string ScriptControl::carryOut(const SetKnobs& change) {
-  if (change.sequenceLength || change.lossEvery) {
-    return "the script has no such knob; it can offer one by highwater.knob()";
-  }
-  if (change.atStep != 0) return "a script's batch size changes at its next batch";
-  if (!offersBatchSize_) {
-    return "the batch size cannot be changed: the script has no loader with a stock batch sampler; "
-           "it can offer a knob by highwater.knob()";
-  }
-  if (auto fine = checkKnobs(change, {}); !fine) return fine.error().message;
-  order(Order::Kind::kBatchSize, *change.batchSize);
+std::string ScriptControl::carryOut(const SetScriptKnob& change) {
+  const auto found = std::find_if(knobs_.begin(), knobs_.end(),
+                                  [&](const ScriptKnob& each) { return each.name == change.name; });
+  if (found == knobs_.end()) return "the script has no such knob";
+  if (!isValueOf(*found, change.value)) return "the script allows " + allowedText(*found);
+  const auto index = static_cast<std::size_t>(found - knobs_.begin());
+  orders_.push_back({Order::Kind::kKnob, {}, index, change.value});
   return {};
 }
 
@@ -53,7 +52,7 @@ std::string ScriptControl::carryOut(const SetProbeLevel& change) {
   if (change.level < events::ProbeLevel::Off || change.level > events::ProbeLevel::MAX) {
     return "this Highwater does not know that probe level";
   }
-  order(Order::Kind::kLevel, static_cast<std::uint32_t>(change.level));
+  orderLevel(change.level);
   if (change.steps == 0) {
     level_ = change.level;
     levelBackAt_ = 0;
@@ -82,12 +81,12 @@ void ScriptControl::setStep(std::uint32_t step) {
   step_ = step;
   if (levelBackAt_ == 0 || step < levelBackAt_) return;
   levelBackAt_ = 0;
-  order(Order::Kind::kLevel, static_cast<std::uint32_t>(level_));
+  orderLevel(level_);
 }
 
-void ScriptControl::offerBatchSize() {
+void ScriptControl::offer(const ScriptKnob& knob) {
   const std::lock_guard lock(mutex_);
-  offersBatchSize_ = true;
+  knobs_.push_back(knob);
 }
 
 std::vector<ScriptControl::Order> ScriptControl::take() {

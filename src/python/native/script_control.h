@@ -26,31 +26,36 @@ class ScriptControl final : public process::CommandTarget {
 
   /// Notes the step that runs.
   void setStep(std::uint32_t step);
-  /// Says whether the batch size can be turned: until then, changes of it are refused.
-  void offerBatchSize();
+  /// The script offers a knob. Knobs count from 0, in the order in which they are offered.
+  void offer(const ScriptKnob& knob);
 
   /// What the script has to do.
   struct Order {
-    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kBatchSize };
+    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kKnob };
     Kind kind = Kind::kStop;
-    std::uint32_t value = 0;  ///< kLevel: an events::ProbeLevel; kBatchSize: samples
+    events::ProbeLevel level = events::ProbeLevel::None;  ///< of kLevel
+    std::size_t knob = 0;                                 ///< of kKnob: which one
+    double value = 0;                                     ///< of kKnob: what to set it to
   };
   /// Returns the orders since the last call, oldest first.
   [[nodiscard]] std::vector<Order> take();
 
  private:
-  void order(Order::Kind kind, std::uint32_t value = 0) { orders_.push_back({kind, value}); }
-  [[nodiscard]] std::string carryOut(const SetKnobs& change);
+  void order(Order::Kind kind) { orders_.push_back({kind, {}, 0, 0}); }
+  void orderLevel(events::ProbeLevel level) {
+    orders_.push_back({Order::Kind::kLevel, level, 0, 0});
+  }
+  [[nodiscard]] std::string carryOut(const SetScriptKnob& change);
   [[nodiscard]] std::string carryOut(const SetProbeLevel& change);
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool welcomed_ = false;
   bool gone_ = false;
-  bool offersBatchSize_ = false;
   std::uint32_t step_ = 0;
   events::ProbeLevel level_ = events::ProbeLevel::Monitor;
   std::uint32_t levelBackAt_ = 0;  ///< the step from which level_ applies again; 0: it applies
+  std::vector<ScriptKnob> knobs_;
   std::vector<Order> orders_;
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/event_kinds.h"
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/version.h"
 #include "probe/observer/deliberate_scope.h"
@@ -20,6 +21,7 @@
 #include "process/hello.h"
 #include "process/platform.h"
 #include "python/native/interpreter.h"
+#include "wire/event_checks.h"
 #include "wire/limits.h"
 
 namespace highwater::python {
@@ -169,12 +171,13 @@ void ScriptProbe::sendDescription() {
   if (std::exchange(described_, true)) return;
   RunDescription run;
   run.workload = options_.script;
-  run.preset = model_.name;
-  run.dtype = "float32";
+  run.ownScript = true;
+  run.model = model_.name;
+  run.optimizer = model_.optimizer;
+  run.dtype = model_.dtype;
   run.parameters = model_.parameters;
-  run.knobs = {std::max(model_.batchSize, 1U), std::max(model_.sequenceLength, 1U), 1};
-  run.maxBatchSize = wire::kMaxBatchSize;
-  run.maxSequenceLength = wire::kMaxSequenceLength;
+  run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
+               std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
   run.probeLevel = options_.level;
   (void)writer_->send(run).ok();
 }
@@ -188,10 +191,10 @@ void ScriptProbe::beginStep(std::uint32_t step, bool late) {
 
 void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
                           std::uint32_t microSteps, bool late) {
-  batchSize = std::clamp(batchSize, 1U, wire::kMaxBatchSize);
+  batchSize = std::min(batchSize, wire::kMaxBatchSize);
   const std::uint64_t positions =
       std::uint64_t{batchSize} * std::max(sequenceLength, 1U) * std::max(microSteps, 1U);
-  sequenceLength = std::clamp(sequenceLength, 1U, wire::kMaxSequenceLength);
+  sequenceLength = std::min(sequenceLength, wire::kMaxSequenceLength);
   if (!described_) {
     if (model_.batchSize == 0) model_.batchSize = batchSize;
     if (model_.sequenceLength == 0) model_.sequenceLength = sequenceLength;
@@ -200,7 +203,7 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   if (counters_) {
     probe::recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
   }
-  if (batchSize_ != 0 && batchSize != batchSize_) {
+  if (batchSize_ != 0 && batchSize != 0 && batchSize != batchSize_) {
     recorder_.mark(events::MarkerKind::BatchSize, step, batchSize_, batchSize);
   }
   batchSize_ = batchSize;
@@ -238,6 +241,25 @@ void ScriptProbe::endPhase() {
                                      [](const OpenPhase& each) { return each.isEvaluation; });
   if (!evaluates) evaluation_.reset();
   if (!phases_.empty()) openPhase(phases_.back().phase);
+}
+
+std::string ScriptProbe::offer(ScriptKnob knob) {
+  if (knobs_.size() == wire::kMaxScriptKnobs) {
+    return "there are " + std::to_string(wire::kMaxScriptKnobs) + " knobs already";
+  }
+  if (auto broken = wire::checkScriptKnob(knob); broken.violation != wire::Violation::kNone) {
+    return std::move(broken.detail);
+  }
+  control_.offer(knob);
+  (void)writer_->send(knob).ok();
+  knobs_.push_back(std::move(knob));
+  return {};
+}
+
+void ScriptProbe::knobTurned(std::size_t knob, double value) {
+  if (knob >= knobs_.size() || !isValueOf(knobs_[knob], value)) return;
+  knobs_[knob].value = value;
+  (void)writer_->send(knobs_[knob]).ok();
 }
 
 void ScriptProbe::mark(std::string_view text) {

@@ -51,7 +51,9 @@ class ScriptProbe {
 
   /// What is known of the model; sent once, with the first step at the latest.
   struct Model {
-    std::string name;
+    std::string name;       ///< its class
+    std::string optimizer;  ///< the class of its optimizer
+    std::string dtype;      ///< of its parameters: "float32"
     std::uint64_t parameters = 0;
     std::uint32_t batchSize = 0;       ///< 0: not known
     std::uint32_t sequenceLength = 0;  ///< 0: not known
@@ -73,6 +75,12 @@ class ScriptProbe {
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
+
+  /// Offers a knob to the host. Returns why it cannot be shown; empty on success.
+  [[nodiscard]] std::string offer(ScriptKnob knob);
+  /// Tells the host that the script has given a knob another value. Knobs count from 0, in the
+  /// order in which they were offered.
+  void knobTurned(std::size_t knob, double value);
 
   /// True inside of a phase.
   [[nodiscard]] bool isInPhase() const { return !phases_.empty(); }
@@ -99,6 +107,7 @@ class ScriptProbe {
   std::optional<probe::Sampler> sampler_;
   std::optional<probe::OpObserver> observer_;
 
+  std::vector<ScriptKnob> knobs_;
   Model model_;
   bool described_ = false;
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
