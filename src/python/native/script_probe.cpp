@@ -103,6 +103,7 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   if (!control_.waitForWelcome(kAcceptedWithin)) {
     return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
   }
+  for (const ScriptKnob& each : knobs_) (void)writer_->send(each).ok();
   sender_.emplace(recorder_, *writer_);
   sender_->start();
   sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
@@ -251,7 +252,7 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
     return std::move(broken.detail);
   }
   control_.offer(knob);
-  (void)writer_->send(knob).ok();
+  if (sender_) (void)writer_->send(knob).ok();
   knobs_.push_back(std::move(knob));
   return {};
 }
@@ -259,7 +260,7 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
 void ScriptProbe::knobTurned(std::size_t knob, double value) {
   if (knob >= knobs_.size() || !isValueOf(knobs_[knob], value)) return;
   knobs_[knob].value = value;
-  (void)writer_->send(knobs_[knob]).ok();
+  if (sender_) (void)writer_->send(knobs_[knob]).ok();
 }
 
 void ScriptProbe::mark(std::string_view text) {
