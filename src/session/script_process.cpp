@@ -206,6 +206,10 @@ std::optional<AttachedConnection> ScriptProcess::takeConnection() {
 
 std::string ScriptProcess::whyNothingTrained() const {
   const auto saw = [this](const char* sign) { return endpoint_->hasSign(QLatin1String(sign)); };
+  if (saw("unwatched")) {
+    return "the training could not be watched: " +
+           endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
+  }
   if (saw("optimizer")) {
     return "an optimizer was built, but none stepped, and no backward ran";
   }

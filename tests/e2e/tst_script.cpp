@@ -103,15 +103,23 @@ void TestScript::recordsAnUnchangedScript() {
   // Each names the line of the script.
   const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
   const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
-  int losses = 0, reads = 0;
+  const std::string scoreLine = "own_script.py:" + std::to_string(lineOf("\"score\""));
+  int losses = 0, reads = 0, scores = 0;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
   }
   for (const events::SyncPoint& each : store.syncPoints()) {
-    reads += store.callStack(each.call_site()).find(readLine) != std::string::npos;
+    const std::string place = store.callStack(each.call_site());
+    const bool isRead = place.find(readLine) != std::string::npos;
+    const bool isScore = place.find(scoreLine) != std::string::npos;
+    reads += isRead;
+    scores += isScore;
+    if (isRead) QCOMPARE(each.deliberate(), 0);
+    if (isScore) QCOMPARE(each.deliberate(), 1);  // it reads after the model's call
   }
   QCOMPARE(losses, 12);
   QCOMPARE(reads, 4);
+  QVERIFY(scores > 0);
   const auto inHead = std::count_if(
       store.phases().begin(), store.phases().end(),
       [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });

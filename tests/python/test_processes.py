@@ -103,7 +103,8 @@ class Start(unittest.TestCase):
 
 
 BUILD = "import os, subprocess, sys, torch\noptimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1)\n"
-START_TRAINING = f"subprocess.run([sys.executable, '-c', {TRAIN + 'print(os.environ.get("PYTHONPATH"), flush=True)'!r}], check=True)\n"
+TRAIN_AND_SAY = TRAIN + "print(os.environ.get('PYTHONPATH'), flush=True)"
+START_TRAINING = f"subprocess.run([sys.executable, '-c', {TRAIN_AND_SAY!r}], check=True)\n"
 
 
 class WhoIsWatched(unittest.TestCase):

@@ -71,7 +71,7 @@ class Window:
         if not self._folder:
             return False
         try:
-            os.symlink(text, os.path.join(self._folder, sign))
+            os.symlink(text[:1000], os.path.join(self._folder, sign))
         except OSError:
             return False
         return True

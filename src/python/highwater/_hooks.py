@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import inspect
 import os
 import sys
 import threading
@@ -99,6 +100,8 @@ class Hooks:
         if problem and training is not None:
             training.stop_watching()
             self._training = _live.training = None
+        if problem and not is_taken:
+            window.note("unwatched", problem)
         if not problem or quiet:
             return problem
         if is_taken:
@@ -135,8 +138,11 @@ class Hooks:
         for problem in (
                 surround(module.__call__, training.enter_module, training.leave_module,
                          ("self", "args", "kwargs"), compiling),
-                self._surround(module.train, training.enter_owner, training.leave_owner, unless=compiling),
+                self._surround(module.train, training.enter_train, training.leave_owner, ("self", "mode"),
+                               unless=compiling),
                 self._surround(module._apply, training.enter_owner, training.leave_owner, unless=compiling),
+                surround(inspect.unwrap(torch.optim.Optimizer.zero_grad), self._guard(training.enter_zero_grad),
+                         unless=compiling),
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
                 self._surround(torch.amp.GradScaler.step, training.enter_scaler, training.leave_scaler,
                                ("optimizer",)),

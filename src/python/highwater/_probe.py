@@ -140,8 +140,8 @@ class NativeProbe(Probe):
     def stop(self, limit_ms=1000):
         function = self._starting.hw_stop
         function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
-        # Set where the interpreter prints a traceback at its end.
-        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        # Set where the interpreter prints a traceback at its end; in a notebook, at that of any cell.
+        error = None if is_notebook() else getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         interrupted = isinstance(error, KeyboardInterrupt)
         text = "" if error is None or interrupted else f"{type(error).__name__}: {error}"
         function(interrupted, _bytes(text[:2000]), limit_ms)
@@ -201,8 +201,15 @@ class NativeProbe(Probe):
         return knob["name"], int(value) if isinstance(knob["value"], int) else float(value)
 
 
+def is_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    return "ipykernel.kernelapp" in sys.modules
+
+
 def script_name() -> str:
-    """What runs, for the user: "train.py", or "-m package"."""
+    """What runs, for the user: "train.py", "-m package", or the name of a notebook."""
+    if is_notebook():
+        return os.path.basename(os.environ.get("JPY_SESSION_NAME", "")) or "notebook"
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name != "__main__":

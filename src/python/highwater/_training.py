@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 import time
+import weakref
 
 from ._attach import tell
 from ._dynamo import Uncompiled
@@ -53,6 +54,10 @@ class Training(StepListener):
         self._loader = None
         self._largest = 0
         self._evaluates = False
+        self._evaluation_is_open = False
+        self._fetches = 0  # that are open
+        self._remembered = None
+        self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
         self._has_ended = False
         self._steps_by = ""
@@ -99,6 +104,16 @@ class Training(StepListener):
     def leave_owner(self, _) -> None:
         self._calls.owners -= 1
 
+    def enter_train(self, module, mode) -> None:
+        """`module.train(mode)` is called, or `module.eval()`."""
+        if mode:
+            self._end_evaluation()
+        self.enter_owner(module)
+
+    def enter_zero_grad(self, _) -> None:
+        """Gradients are set to zero, for the next training step."""
+        self._end_evaluation()
+
     def _phase_of(self, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
         root = self._calls.root
@@ -112,10 +127,40 @@ class Training(StepListener):
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
         if self._evaluates:
-            self._rule.evaluated()
-            return _EVALUATION
+            return b"" if self._keep_evaluation_open() else _EVALUATION
+        self._end_evaluation()
+        self._remember_loader()
         self._note_forward(root, module, args, kwargs)
         return _FORWARD
+
+    def _keep_evaluation_open(self) -> bool:
+        """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
+        call. Returns whether it does here."""
+        if not self._rule.evaluated() or self._fetches or self._steps_in_progress:
+            return False
+        if not self._evaluation_is_open:
+            self._evaluation_is_open = True
+            self.probe.begin_phase(_EVALUATION)
+        return True
+
+    def _end_evaluation(self) -> None:
+        if self._evaluation_is_open and self._is_training_thread():
+            self._evaluation_is_open = False
+            self.probe.end_phase()
+
+    def _remember_loader(self) -> None:
+        if self._loader is not self._remembered:
+            self._remembered = self._loader
+            try:
+                self._training_samplers.add(self._loader)
+            except TypeError:  # None, or a class with __slots__: it has no weak references
+                pass
+
+    def _trains_with(self, sampler) -> bool:
+        try:
+            return sampler in self._training_samplers
+        except TypeError:
+            return False
 
     def _note_forward(self, root, module, args, kwargs) -> None:
         if not root.parameters:
@@ -133,13 +178,20 @@ class Training(StepListener):
 
     def enter_fetch(self, iterator):
         self._heal()
-        if self._is_training_thread():
-            self._rule.fetched()
+        mine = self._is_training_thread()
+        if mine:
             self._loader = getattr(iterator, "_index_sampler", None)
+            if self._trains_with(self._loader):
+                self._end_evaluation()
+            self._rule.fetched()
+            self._fetches += 1
         self.probe.begin_phase(_FETCH)
+        return mine
 
-    def leave_fetch(self, _) -> None:
+    def leave_fetch(self, mine: bool) -> None:
         self.probe.end_phase()
+        if mine:
+            self._fetches -= 1
 
     # Backward
 
@@ -151,6 +203,7 @@ class Training(StepListener):
         if self._thread is None:
             self._thread = _thread.get_ident()
         if self._is_training_thread():
+            self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
         self.probe.begin_phase(_BACKWARD)
@@ -174,6 +227,7 @@ class Training(StepListener):
         if not self._is_training_thread() and not self._backwards:
             return
         self._heal(1)
+        self._end_evaluation()
         self._steps_in_progress.append(optimizer)
         if len(self._steps_in_progress) == 1:
             self._begin_optimizer(optimizer)
@@ -252,8 +306,19 @@ class Training(StepListener):
         self._attach()
         if self._thread is None:
             self._thread = _thread.get_ident()
+        self._end_evaluation()
         self._rule.close()
         self._tell_steps_by("script")
+
+    def begin_phase(self, name: str) -> None:
+        """A phase that the script names begins."""
+        self._end_evaluation()
+        self.probe.begin_phase(name.encode(errors="replace"))
+
+    def end_phase(self) -> None:
+        """The phase that the script named last ends."""
+        self._end_evaluation()
+        self.probe.end_phase()
 
     def _tell_steps_by(self, what: str) -> None:
         if what != self._steps_by and self._steps_by != "script":
@@ -298,6 +363,7 @@ class Training(StepListener):
         self._has_ended = True
         probe = self.probe
         try:
+            self._end_evaluation()
             self._rule.finish()
         finally:
             self.probe = Probe()

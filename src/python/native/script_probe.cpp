@@ -226,14 +226,11 @@ void ScriptProbe::openPhase(events::Phase phase) {
 }
 
 void ScriptProbe::beginPhase(std::string_view key) {
-  const events::Phase phase = phaseOf(key);
   if (!sender_ && ++keptPhases_ > kMostKeptPhases) forgetKept();
-  phases_.push_back(phase);
-  if (key == kEvaluationKey && !evaluation_) {
-    phase_.reset();
+  phases_.push_back({phaseOf(key), key == kEvaluationKey});
+  openPhase(phases_.back().phase);
+  if (phases_.back().isEvaluation && !evaluation_) {
     evaluation_.emplace(recorder_, kEvaluationSpan);
-  } else {
-    openPhase(phase);
   }
 }
 
@@ -241,8 +238,10 @@ void ScriptProbe::endPhase() {
   if (phases_.empty()) return;
   phases_.pop_back();
   phase_.reset();
-  evaluation_.reset();
-  if (!phases_.empty()) openPhase(phases_.back());
+  const bool evaluates = std::any_of(phases_.begin(), phases_.end(),
+                                     [](const OpenPhase& each) { return each.isEvaluation; });
+  if (!evaluates) evaluation_.reset();
+  if (!phases_.empty()) openPhase(phases_.back().phase);
 }
 
 std::string ScriptProbe::offer(ScriptKnob knob) {
@@ -253,7 +252,7 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
     return std::move(broken.detail);
   }
   control_.offer(knob);
-  if (sender_) (void)writer_->send(knob).ok();  // else connect() does
+  if (sender_) (void)writer_->send(knob).ok();
   knobs_.push_back(std::move(knob));
   return {};
 }

@@ -70,7 +70,8 @@ class ScriptProbe {
   void noteStepEnd() { notedEndNs_ = recorder_.now(); }
 
   /// A phase begins on the calling thread, and suspends the one around it. Phases of other threads
-  /// than the training's are not recorded; their ops are watched.
+  /// than the training's are not recorded; their ops are watched. Waits in an evaluation are
+  /// planned, also in phases inside of it.
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
@@ -113,7 +114,11 @@ class ScriptProbe {
   std::uint32_t batchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
   std::uint32_t keptPhases_ = 0;
-  std::vector<events::Phase> phases_;
+  struct OpenPhase {
+    events::Phase phase = events::Phase::None;  ///< None: the script's own, or an evaluation
+    bool isEvaluation = false;
+  };
+  std::vector<OpenPhase> phases_;
   std::optional<probe::PhaseScope> phase_;
   std::optional<probe::DeliberateScope> evaluation_;
 };
