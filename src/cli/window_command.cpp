@@ -28,10 +28,10 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
   std::signal(SIGQUIT, SIG_IGN);  // the program's, as Ctrl+C is
   QApplication::setQuitOnLastWindowClosed(false);
   const auto quitWhenBothAreGone = [&mainWindow] {
-    if (!mainWindow.isVisible() && !mainWindow.run().scriptRuns()) QApplication::quit();
+    if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();
   };
   QObject::connect(qApp, &QApplication::lastWindowClosed, &mainWindow, quitWhenBothAreGone);
-  QObject::connect(&mainWindow.run(), &window::CurrentRun::scriptEnded, &mainWindow,
+  QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
                    quitWhenBothAreGone, Qt::QueuedConnection);
   if (auto started = mainWindow.runScript(script, {}); !started) {
     printError(started.error().message);
@@ -39,7 +39,7 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
   }
   mainWindow.show();
   const int code = QApplication::exec();
-  const auto exit = mainWindow.run().scriptExit();
+  const auto exit = mainWindow.currentRun().scriptExit();
   return exit ? exitAs(*exit) : code;
 }
 
@@ -71,8 +71,10 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                    [&mainWindow](int, int signal) {
                      // A program in this terminal gets Ctrl+C itself. Who ends this process by
                      // another signal means the training.
-                     if (mainWindow.run().scriptRuns()) {
-                       if (signal != SIGINT) mainWindow.run().signalScript(signal);
+                     if (mainWindow.currentRun().scriptRuns()) {
+                       if (signal == SIGINT) return;
+                       mainWindow.currentRun().signalScript(signal);
+                       mainWindow.closeAtOnce();
                        return;
                      }
                      // As if the user had closed the window: ends the run and completes its

@@ -366,7 +366,8 @@ void MainWindow::updateState() {
   const bool live = run_.live();
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
-  actions_->run->setEnabled(!live);
+  // How a script was started is not in its recording.
+  actions_->run->setEnabled(!live && (run_.script() || !store.ownScript()));
   actions_->pause->setEnabled(training);
   actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
   actions_->stop->setEnabled(live && state != Session::State::kStopping);
@@ -376,6 +377,9 @@ void MainWindow::updateState() {
   actions_->exportPicture->setEnabled(store.hello().has_value());
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
+  toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
+                       : store.ownScript() ? text(store.run()->workload)
+                                           : QString());
   docks_->controls()->setChangeable(!live || training);
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,

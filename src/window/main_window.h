@@ -50,8 +50,6 @@ class MainWindow final : public QMainWindow {
                                        const QString& recordingName);
   /// Closes the window without asking what becomes of the user's program.
   void closeAtOnce();
-  /// The run on screen.
-  [[nodiscard]] const CurrentRun& run() const { return run_; }
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
   void chooseScenario(const QString& name);
 

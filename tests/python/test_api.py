@@ -94,6 +94,7 @@ for batch in loader:
     def test_pause_and_resume(self):
         done = self.run_with("train(); print(1); train(); print(2)", {1: [("pause", None), ("resume", None)]})
         self.assertEqual(done.out.split(), ["1", "2"])
+        self.assertEqual(done.log.of("set_paused"), [[True], [False]])
 
     def test_stop(self):
         done = self.run_with("""

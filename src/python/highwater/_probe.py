@@ -84,6 +84,9 @@ class Probe:
         """
         return []
 
+    def set_paused(self, paused: bool) -> None:
+        """The training stands still because the window asked for it, or goes on."""
+
     def set_level(self, name: str) -> None:
         """Changes what is observed: off, monitor or ops."""
 
@@ -114,6 +117,7 @@ class NativeProbe(Probe):
         self._facts = {}
         self._knobs = []  # in the order in which the library counts them
         self._set_level = self._bind("set_level", text)
+        self.set_paused = self._bind("set_paused", flag)
         self._poll = self._bind("poll_commands", result=text)
 
     def _bind(self, name, *arguments, result=None):

@@ -334,10 +334,12 @@ class Training(StepListener):
         """Does what the window asked for. Returns when the training is not paused."""
         if self._has_ended or not self._is_training_thread():
             return
-        paused = self._take_commands(False)
-        while paused:
+        if not self._take_commands(False):
+            return
+        self.probe.set_paused(True)
+        while self._take_commands(True):
             time.sleep(_PAUSE_POLL_SECONDS)
-            paused = self._take_commands(True)
+        self.probe.set_paused(False)
 
     def _take_commands(self, paused: bool) -> bool:
         for name, value in self.probe.poll_commands():

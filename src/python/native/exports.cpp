@@ -232,6 +232,10 @@ void hw_knob_turned(std::uint64_t knob, double value) {
   if (ScriptProbe* probe = running) probe->knobTurned(static_cast<std::size_t>(knob), value);
 }
 
+void hw_set_paused(bool paused) {
+  if (ScriptProbe* probe = ofTrainingThread()) probe->setPaused(paused);
+}
+
 void hw_set_level(const char* level) {
   ScriptProbe* probe = ofTrainingThread();
   const events::ProbeLevel known = probeLevelFromKey(level);

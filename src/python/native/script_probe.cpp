@@ -134,6 +134,7 @@ void ScriptProbe::stopObserving() {
 void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit) {
   stopObserving();
   if (!sender_) return;
+  if (open_) recordStep(open_->workedUntilNs);
   sampler_->stop();
   const Deadline deadline(connection_->writeFd, limit);
   sendDescription();
@@ -184,9 +185,10 @@ void ScriptProbe::sendDescription() {
 }
 
 void ScriptProbe::beginStep(std::uint32_t step, bool late) {
+  beginNs_ = late ? notedBeginNs_ : recorder_.now();
+  recordStep(beginNs_);
   recorder_.setStep(step);
   control_.setStep(step);
-  beginNs_ = late ? notedBeginNs_ : recorder_.now();
   recorder_.resetSeenPeaks();
 }
 
@@ -209,15 +211,29 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   }
   batchSize_ = batchSize;
   stepsDone_ = step;
-  recorder_.record([&](std::int64_t nowNs) {
-    const std::int64_t endNs = late ? notedEndNs_ : nowNs;
-    return events::StepRecord(
-        beginNs_, probe::Recorder::lengthNs(beginNs_, endNs), recorder_.seenPeakCurrent(),
-        recorder_.seenPeakDriver(), -1, step, batchSize, sequenceLength,
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX)),
-        std::numeric_limits<float>::quiet_NaN(), 0, 0);
-  });
+  open_ = OpenStep{
+      beginNs_,       late ? notedEndNs_ : recorder_.now(),
+      step,           batchSize,
+      sequenceLength, static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX))};
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
+}
+
+void ScriptProbe::recordStep(std::int64_t endNs) {
+  if (!open_) return;
+  const OpenStep step = *std::exchange(open_, std::nullopt);
+  recorder_.record([&](std::int64_t) {
+    return events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
+                              recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
+                              step.number, step.batchSize, step.sequenceLength, step.positions,
+                              std::numeric_limits<float>::quiet_NaN(), 0, 0);
+  });
+}
+
+void ScriptProbe::setPaused(bool paused) {
+  if (paused) recordStep(recorder_.now());
+  recorder_.setPaused(paused);
+  recorder_.mark(paused ? events::MarkerKind::Paused : events::MarkerKind::Resumed,
+                 recorder_.step() + 1);
 }
 
 void ScriptProbe::openPhase(events::Phase phase) {
@@ -230,6 +246,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
   phases_.push_back({phaseOf(key), key == kEvaluationKey});
   openPhase(phases_.back().phase);
   if (phases_.back().isEvaluation && !evaluation_) {
+    recordStep(recorder_.now());
     evaluation_.emplace(recorder_, kEvaluationSpan);
   }
 }

@@ -62,12 +62,17 @@ class ScriptProbe {
 
   /// A step begins: now, or where noteStepBegin() was called if `late`.
   void beginStep(std::uint32_t step, bool late);
-  /// The step ended: now, or where noteStepEnd() was called if `late`. Sizes are guesses of one
-  /// of its `microSteps` batches; 0: not known.
+  /// The work of the step ended: now, or where noteStepEnd() was called if `late`. Sizes are
+  /// guesses of one of its `microSteps` batches; 0: not known. The step lasts until the next one
+  /// begins, or an evaluation or a pause, because what a loop does after its optimizer is part of
+  /// its time: it is there that most of them read their losses.
   void endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
                std::uint32_t microSteps, bool late);
   void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
   void noteStepEnd() { notedEndNs_ = recorder_.now(); }
+
+  /// The script stands still between two steps because the host asked for it, and goes on.
+  void setPaused(bool paused);
 
   /// A phase begins on the calling thread, and suspends the one around it. Phases of other threads
   /// than the training's are not recorded; their ops are watched. Waits in an evaluation are
@@ -107,6 +112,14 @@ class ScriptProbe {
   std::optional<probe::Sampler> sampler_;
   std::optional<probe::OpObserver> observer_;
 
+  /// A step whose work has ended.
+  struct OpenStep {
+    std::int64_t beginNs = 0, workedUntilNs = 0;
+    std::uint32_t number = 0, batchSize = 0, sequenceLength = 0, positions = 0;
+  };
+  void recordStep(std::int64_t endNs);
+
+  std::optional<OpenStep> open_;
   std::vector<ScriptKnob> knobs_;
   Model model_;
   bool described_ = false;

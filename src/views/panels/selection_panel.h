@@ -40,6 +40,8 @@ class SelectionPanel final : public QWidget {
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
   double paintRows(QPainter& painter, double y) const;
+  void paintPhaseRow(QPainter& painter, double y, const QColor& color, const QString& name,
+                     double ms, double total) const;
   void paintPhases(QPainter& painter, double y) const;
 
   analysis::RunSummary summary_;
