@@ -63,7 +63,6 @@ class ScriptRun final : public QObject {
     programId = static_cast<std::sig_atomic_t>(script_.processId());
     if (earlySignal != 0) passOn(earlySignal);
     QCoreApplication::exec();
-    programId = 0;
     conclude();
     return exitAs({script_.exitCode(), script_.signal()});
   }
@@ -85,6 +84,7 @@ class ScriptRun final : public QObject {
   }
 
   void onScriptEnded() {
+    programId = 0;  // the system may give the number to another process
     if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
     // A process that the program has left behind may hold the socket open.
     QTimer::singleShot(kLastFramesMs, session_.get(), [this] { session_->abort(); });

@@ -158,6 +158,13 @@ first.wait()
         self.assertEqual(watched.err, f"Highwater: Highwater watches process {process} already; this one trains on "
                                       "without\n")
 
+    def test_a_host_that_ended_before_the_training_began(self):
+        watched = support.environment("/nowhere/socket", "token",
+                                      support.base_environment(HIGHWATER_TEST_LOG=os.devnull))
+        done = subprocess.run(code(TRAIN + "print('end')"), env=watched, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "end\n"))
+        self.assertEqual(done.stderr, "Highwater: Highwater has ended; this one trains on without\n")
+
     def test_an_optimizer_that_was_unpickled(self):
         self.check_steps(TRAIN.replace("\ntrain(2)\n", "\nimport pickle\n") + """
 copied = pickle.loads(pickle.dumps((model, optimizer)))

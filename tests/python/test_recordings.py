@@ -70,12 +70,13 @@ class Recording(unittest.TestCase):
         self.folder = folder.name
         self.path = os.path.join(self.folder, "run.highwater")
 
-    def command(self, command):
-        return [PROGRAM, "run", "--record", self.path, "--", *command]
+    def command(self, command, options=()):
+        return [PROGRAM, "run", "--record", self.path, *options, "--", *command]
 
-    def record(self, command, **variables):
-        done = subprocess.run(self.command(command), env=environment(TMPDIR=self.folder, **variables), cwd=SCRIPTS,
-                              capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL, check=False)
+    def record(self, command, options=(), **variables):
+        done = subprocess.run(self.command(command, options), env=environment(TMPDIR=self.folder, **variables),
+                              cwd=SCRIPTS, capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL,
+                              check=False)
         return Recorded(done.returncode, done.stdout, done.stderr, *read(self.path))
 
     def start(self, text):
@@ -174,6 +175,14 @@ class Launchers(Recording):
             self.assertEqual((done.code, done.out, done.steps), (0, "end\n", 4), done.err)
 
 
+class Compiled(Recording):
+    def test_compiled_model(self):
+        """The script prints the numbers of graphs, of breaks and of compiled frames."""
+        plain = support.run(script("compiled"), False)
+        done = self.record(script("compiled"))
+        self.assertEqual((done.code, done.out, done.steps), (0, plain.out, 4), done.err)
+
+
 class Ends(Recording):
     def check(self, ending, code, steps=3):
         done = self.record([PYTHON, "-c", TRAIN + ending])
@@ -222,6 +231,54 @@ class Ends(Recording):
     def state_of(pid):
         return subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True,
                               check=False).stdout.strip()
+
+
+# Runs a script on the simulated device, without Highwater.
+ON_THE_SIMULATED_DEVICE = """
+import runpy, sys, torch
+torch.ops.load_library(sys.argv[1])
+torch._C._has_mps = True
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+SIMULATED = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "lib", "libhighwater_simmps.so")
+
+
+@unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
+class OnTheSimulatedDevice(Recording):
+    """Trainers of libraries, whose waits are known: same losses to the bit, same output, same exit code."""
+
+    def check(self, name, steps):
+        plain = subprocess.run([PYTHON, "-c", ON_THE_SIMULATED_DEVICE, SIMULATED, f"{name}.py", "mps"], cwd=SCRIPTS,
+                               env=environment(PYTORCH_ENABLE_MPS_FALLBACK="1"), capture_output=True, text=True,
+                               timeout=LIMIT, stdin=subprocess.DEVNULL, check=False)
+        done = self.record([PYTHON, f"{name}.py", "mps"], ["--device", "sim"], PYTORCH_ENABLE_MPS_FALLBACK="1")
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertEqual((done.code, done.out), (0, plain.stdout), done.err)
+        self.assertEqual(done.steps, steps, done.err)
+        return done
+
+    def waits(self, text, line=""):
+        """(deliberate, number) of the waits whose call site is in the script, at the line that has `line`."""
+        with open(os.path.join(SCRIPTS, text), encoding="utf-8") as file:
+            number = next((i for i, each in enumerate(file, 1) if line in each), 0)
+        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        self.addCleanup(recording.close)
+        return dict(recording.execute("SELECT deliberate, count(*) FROM sync_points WHERE call_site LIKE ? "
+                                      "GROUP BY deliberate", [f"%{text}:{number} %"]))
+
+    @installed("lightning")
+    def test_lightning(self):
+        self.check("lightning_fit", 12)
+        self.assertEqual(self.waits("lightning_fit.py", 'print("train"'), {0: 12})
+        self.assertEqual(self.waits("lightning_fit.py", 'print("valid"'), {1: 2 + 2 * 3})
+
+    @installed("transformers", "accelerate")
+    def test_hugging_face(self):
+        self.check("hf_trainer", 8)
+        waits = self.waits("hf_trainer.py", "trainer.train()")
+        self.assertGreaterEqual(waits[0], 8)  # the loss of each step is logged
+        self.assertGreaterEqual(waits[1], 2 * 2)  # each evaluation reads its losses
 
 
 RUN_NOTEBOOK = """
