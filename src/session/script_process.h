@@ -15,6 +15,7 @@ namespace highwater::session {
 /// How to start the user's own program.
 struct ScriptOptions {
   QStringList command;      ///< program and arguments, for example python train.py
+  QString workingFolder;    ///< where the program starts; empty: this process's
   bool simulated = false;   ///< "mps" is the simulated device
   QString probeLevel;       ///< off, monitor or ops; empty: monitor
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
