@@ -357,7 +357,7 @@ void MainWindow::updateState() {
   actions_->stop->setEnabled(live && state != Session::State::kStopping);
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
-  actions_->startPage->setEnabled(!live && run_.store().hello());
+  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value());
   actions_->setDeviceChangeable(!live);
@@ -446,7 +446,7 @@ void MainWindow::renderNow() {
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  if (!views::handleTimeKey(*event, axis_, focus_)) {
+  if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }
 }

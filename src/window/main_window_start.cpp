@@ -9,6 +9,7 @@
 #include "window/main_window.h"
 #include "window/run_notices.h"
 #include "window/run_tool_bar.h"
+#include "window/start/script_fields.h"
 #include "window/start_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -36,6 +37,10 @@ void MainWindow::showStartPage(bool shown) {
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;
+  for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps}) {
+    ofPanes->setEnabled(!shown);
+  }
+  updateState();
   if (shown) {
     dockState_ = saveState(kStateVersion);
     startPage_->showProblem({});
@@ -90,7 +95,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QString file = draggedFile(event->mimeData());
   if (run_.live() || file.isEmpty()) return;
   event->acceptProposedAction();
-  openOrExplain(file);
+  pageShown_&& isPythonFile(file) ? startPage_->nameScript(file) : openOrExplain(file);
 }
 
 }  // namespace highwater::window

@@ -115,6 +115,12 @@ QWidget* StartPage::makeRight() {
   recordings->add(recent_, 1);
   rows->addWidget(recordings, 1);
   connect(recent_, &RecentRecordings::openRequested, this, &StartPage::openRecordingRequested);
+  connect(recent_, &RecentRecordings::forgetRequested, this, [this](const QString& path) {
+    QStringList files = openedFiles();
+    files.removeAll(path);
+    keepOpened(files);
+    recent_->list(files);
+  });
   connect(recent_, &RecentRecordings::chooseRequested, this, &StartPage::chooseRecordingRequested);
   connect(recent_, &RecentRecordings::countChanged, this, [recordings](int count) {
     recordings->setSubtitle(count > 0 ? QString::number(count) : QString());
@@ -163,8 +169,16 @@ void StartPage::noteOpened(const QString& path) {
   const QString file = QFileInfo(path).absoluteFilePath();
   files.removeAll(file);
   files.prepend(file);
-  opened_ = files.mid(0, kMostOpened);
-  if (machine_ == Machine::kOn) QSettings().setValue(kOpenedKey, opened_);
+  keepOpened(files.mid(0, kMostOpened));
+}
+
+void StartPage::keepOpened(const QStringList& files) {
+  opened_ = files;
+  if (machine_ == Machine::kOn) QSettings().setValue(kOpenedKey, files);
+}
+
+void StartPage::nameScript(const QString& path) {
+  script_->nameScript(path);
 }
 
 void StartPage::showDrag(bool dragged) {

@@ -36,6 +36,8 @@ class StartPage final : public QWidget {
   [[nodiscard]] bool namesScript() const;
   /// Emits runScriptRequested() if nothing in the form is wrong; else goes to what is.
   void runScript();
+  /// Writes this script into the form.
+  void nameScript(const QString& path);
   /// Keeps a file that was opened for the list of recent recordings.
   void noteOpened(const QString& path);
   /// Highlights the place to drop on, while a file is dragged over the window.
@@ -65,6 +67,7 @@ class StartPage final : public QWidget {
   void layOut();
   void askMachine();
   void saveForm() const;
+  void keepOpened(const QStringList& files);
   [[nodiscard]] QStringList openedFiles() const;
 
   session::LaunchOptions worker_;

@@ -66,6 +66,7 @@ class TestRecentRecordings : public QObject {
     QCOMPARE(preview.begun.toMSecsSinceEpoch(), store.hello()->clock.unixEpochNs / 1'000'000);
     float current = 0, driver = 0;
     for (const auto& each : preview.memory) {
+      QVERIFY(each.leastCurrent <= each.current && each.current <= each.driver);
       current = std::max(current, each.current);
       driver = std::max(driver, each.driver);
     }

@@ -6,6 +6,7 @@
 #include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSettings>
@@ -16,6 +17,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <QWheelEvent>
 
 #include "core/scenarios.h"
 #include "support/recording_file.h"
@@ -214,15 +216,13 @@ class TestStartPage : public QObject {
   }
 
   void keepsWhatWasWritten() {
-    QTemporaryDir folder;
     {
-      Bench bench(StartPage::Machine::kOn);
+      const Bench bench(StartPage::Machine::kOn);
       bench.fill();
       bench.field("argumentsField")->setText("--epochs 3");
       bench.field("otherVariablesField")->setText("TOKEN=secret");
       child<QToolButton>(bench.page, "offLevelSegment")->click();
       QTRY_COMPARE(QSettings().value("start/level").toString(), QString("off"));
-      folder.setAutoRemove(bench.folder.autoRemove());
     }
     const Bench again(StartPage::Machine::kOn);
     QVERIFY(again.field("scriptField")->text().endsWith("/train.py"));
@@ -340,6 +340,54 @@ class TestStartPage : public QObject {
     QVERIFY(!pageShown(window));
     window.showStartPage(true);
     QVERIFY(!words->text().contains("a.highwater"));
+  }
+
+  void aDroppedScriptFillsTheForm() {
+    const QTemporaryDir folder;
+    QFile script(folder.filePath("train.py"));
+    QVERIFY(script.open(QIODevice::WriteOnly));
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QVERIFY(!child<QLineEdit>(window, "scriptField")->acceptDrops());
+    QVERIFY(Dropped(script.fileName()).on(window));
+    QCOMPARE(child<QLineEdit>(window, "scriptField")->text(), script.fileName());
+    QVERIFY(child<QPushButton>(window, "runScriptButton")->isEnabled());
+  }
+
+  void aFileThatIsGoneLeavesTheListOnRequest() {
+    Bench bench(StartPage::Machine::kOn);
+    bench.page.noteOpened(bench.folder.filePath("gone.highwater"));
+    bench.page.hide();
+    bench.page.show();
+    auto* table = child<QTableView>(bench.page, "recordingTable");
+    QCOMPARE(table->model()->rowCount(), 1);
+    emit table->customContextMenuRequested(table->visualRect(table->model()->index(0, 1)).center());
+    auto* menu = bench.page.findChild<QMenu*>();
+    QVERIFY(menu && menu->actions().size() == 2);
+    QVERIFY(!menu->actions()[0]->isEnabled());
+    menu->actions()[1]->trigger();
+    QCOMPARE(table->model()->rowCount(), 0);
+    QCOMPARE(QSettings().value("start/opened").toStringList(), QStringList());
+  }
+
+  void scrollingThePageChangesNoField() {
+    const Bench bench;
+    for (auto* combo : bench.page.findChildren<QComboBox*>()) {
+      const int before = combo->currentIndex();
+      QWheelEvent wheel({5, 5}, combo->mapToGlobal(QPointF(5, 5)), {}, {0, -120}, Qt::NoButton,
+                        Qt::NoModifier, Qt::NoScrollPhase, false);
+      QApplication::sendEvent(combo, &wheel);
+      QCOMPARE(combo->currentIndex(), before);
+    }
+  }
+
+  void keysOfThePanesDoNothing() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    const bool follows = window.timeAxis().follows();
+    QTest::keyClick(&window, Qt::Key_Space);
+    QCOMPARE(window.timeAxis().follows(), follows);
+    QVERIFY(!window.findChild<QAction*>("filterOpsAction")->isEnabled());
   }
 
   void dropsOfOtherThingsAreRefused() {

@@ -7,8 +7,8 @@
 #include <QStyle>
 
 #include "core/units.h"
-#include "models/plain_tip.h"
 #include "models/qt_text.h"
+#include "views/panels/cut_label.h"
 #include "window/start/recordings_folder.h"
 
 namespace highwater::window {
@@ -53,13 +53,12 @@ void MachinePanel::addRow(QGridLayout* grid, Fact fact, const QString& name) {
   const int row = grid->rowCount();
   auto* label = new QLabel(name, this);
   label->setProperty("kind", "quiet");
-  const Row made{new QLabel(QStringLiteral("–"), this), new QLabel(this), QString()};
+  const Row made{new QLabel(QStringLiteral("–"), this), new views::CutLabel(this)};
   made.value->setProperty("kind", "value");
   made.note->setProperty("kind", "note");
   made.note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   for (QLabel* each : {made.value, made.note}) {
     each->setTextFormat(Qt::PlainText);
-    each->setTextInteractionFlags(Qt::TextSelectableByMouse);
   }
   grid->addWidget(label, row, 0);
   grid->addWidget(made.value, row, 1);
@@ -69,25 +68,12 @@ void MachinePanel::addRow(QGridLayout* grid, Fact fact, const QString& name) {
 }
 
 void MachinePanel::show(Fact fact, const QString& value, const QString& note, bool wrong) {
-  Row& row = rows_.at(fact);
+  const Row& row = rows_.at(fact);
   row.value->setText(value);
-  row.noteText = note;
-  row.note->setToolTip(models::plainTip(note));
+  row.note->setText(note);
   row.note->setProperty("kind", wrong ? "wrong" : "note");
   style()->unpolish(row.note);
   style()->polish(row.note);
-  cutNote(row);
-}
-
-void MachinePanel::cutNote(const Row& row) {
-  row.note->setText(
-      row.note->fontMetrics().elidedText(row.noteText, Qt::ElideRight, row.note->width()));
-}
-
-void MachinePanel::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  layout()->activate();
-  for (const auto& [fact, row] : rows_) cutNote(row);
 }
 
 void MachinePanel::showWorker(const Hello& hello) {

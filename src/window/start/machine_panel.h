@@ -28,9 +28,6 @@ class MachinePanel final : public QWidget {
   /// Shows how much room there is for recordings.
   void showRecordingsRoom();
 
- protected:
-  void resizeEvent(QResizeEvent* event) override;
-
  private:
   enum class Fact { kDevice, kMemory, kHighwaterTorch, kPython, kTorch, kProbe, kRecordings };
   void addRow(QGridLayout* grid, Fact fact, const QString& name);
@@ -38,9 +35,7 @@ class MachinePanel final : public QWidget {
 
   struct Row {
     QLabel *value, *note;
-    QString noteText;  ///< whole: the label has what fits
   };
-  static void cutNote(const Row& row);
   std::map<Fact, Row> rows_;
 };
 

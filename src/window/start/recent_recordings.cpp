@@ -1,6 +1,8 @@
 #include "window/start/recent_recordings.h"
 
+#include <QFileInfo>
 #include <QHeaderView>
+#include <QMenu>
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
@@ -23,7 +25,8 @@ constexpr int kRow = 48;
 constexpr int kAllColumns = 580;  ///< below, device and size have no columns
 constexpr QSize kPicture(84, 28);
 
-/// The memory of a run in small, on its own scale: driver and, in front of it, current.
+/// The memory of a run in small, on its own scale: driver and, in front of it, current, solid up to
+/// its least value.
 void drawMemory(QPainter& painter, const QRect& room, const RecordingPreview& preview,
                 const Theme& theme) {
   painter.fillRect(room, theme.plot);
@@ -34,15 +37,18 @@ void drawMemory(QPainter& painter, const QRect& room, const RecordingPreview& pr
   if (most <= 0) return;
   QColor sky = theme.sky;
   sky.setAlphaF(0.45f);
+  QColor upToMost = theme.blue;
+  upToMost.setAlphaF(0.6f);
   const auto count = preview.memory.size();
   const auto width = static_cast<std::size_t>(room.width());
   for (std::size_t x = 0; x < width; ++x) {
     const std::size_t begin = x * count / width;
     const std::size_t end = std::max(begin + 1, (x + 1) * count / width);
-    MemoryStretch peak;
-    for (std::size_t i = begin; i < end; ++i) {
+    MemoryStretch peak = preview.memory[begin];
+    for (std::size_t i = begin + 1; i < end; ++i) {
       peak.driver = std::max(peak.driver, preview.memory[i].driver);
       peak.current = std::max(peak.current, preview.memory[i].current);
+      peak.leastCurrent = std::min(peak.leastCurrent, preview.memory[i].leastCurrent);
     }
     const auto bar = [&](float bytes, const QColor& color) {
       const double height = std::round(bytes / most * static_cast<float>(room.height() - 4));
@@ -50,7 +56,8 @@ void drawMemory(QPainter& painter, const QRect& room, const RecordingPreview& pr
           QRectF(room.left() + static_cast<double>(x), room.bottom() - height, 1, height), color);
     };
     bar(peak.driver, sky);
-    bar(peak.current, theme.blue);
+    bar(peak.current, upToMost);
+    bar(peak.leastCurrent, theme.blue);
   }
 }
 
@@ -146,6 +153,8 @@ RecentRecordings::RecentRecordings(QWidget* parent)
   column->addWidget(drop_);
   connect(table_, &StartTable::chosen, this,
           [this](int row) { emit openRequested(model_.preview(row).path); });
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(table_, &QWidget::customContextMenuRequested, this, &RecentRecordings::showMenu);
   connect(drop_, &DropPlace::chooseRequested, this, &RecentRecordings::chooseRequested);
 }
 
@@ -154,6 +163,22 @@ void RecentRecordings::resizeEvent(QResizeEvent* event) {
   const bool narrow = width() < kAllColumns;
   table_->setColumnHidden(RecordingsModel::kDevice, narrow);
   table_->setColumnHidden(RecordingsModel::kSize, narrow);
+}
+
+void RecentRecordings::showMenu(const QPoint& at) {
+  const QModelIndex index = table_->indexAt(at);
+  if (!index.isValid()) return;
+  const RecordingPreview& preview = model_.preview(index.row());
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const QString path = preview.path;
+  const bool missing = preview.state == State::kMissing;
+  menu->addAction(tr("Open"), this, [this, path] { emit openRequested(path); })
+      ->setEnabled(!missing);
+  // A file that exists in the recordings' folder would be back at once.
+  menu->addAction(tr("Remove from the list"), this, [this, path] { emit forgetRequested(path); })
+      ->setEnabled(QFileInfo(path).path() != recordingsFolder() || missing);
+  menu->popup(table_->viewport()->mapToGlobal(at));
 }
 
 void RecentRecordings::list(const QStringList& others) {

@@ -29,6 +29,8 @@ class RecentRecordings final : public QWidget {
  signals:
   /// The user wants to open this recording.
   void openRequested(const QString& path);
+  /// The user wants this file out of the list. The file stays.
+  void forgetRequested(const QString& path);
   /// The user wants to choose a recording.
   void chooseRequested();
   /// The number of recordings in the list has changed.
@@ -38,6 +40,8 @@ class RecentRecordings final : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void showMenu(const QPoint& at);
+
   RecordingsModel model_;
   StartTable* table_;
   DropPlace* drop_;

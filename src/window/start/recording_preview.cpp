@@ -25,10 +25,12 @@ class MemoryOutline {
     if (timeNs < 0) return;
     while (timeNs / stretchNs_ >= kMost) halve();
     const auto index = static_cast<std::size_t>(timeNs / stretchNs_);
+    const auto now = static_cast<float>(current);
+    const MemoryStretch sample{now, now, static_cast<float>(driver)};
+    if (index < stretches_.size()) return merge(stretches_[index], sample);
     // Stretches without a sample are as the one before.
-    const MemoryStretch last = stretches_.empty() ? MemoryStretch{} : stretches_.back();
-    if (index >= stretches_.size()) stretches_.resize(index + 1, last);
-    merge(stretches_[index], {static_cast<float>(current), static_cast<float>(driver)});
+    if (!stretches_.empty()) stretches_.resize(index, stretches_.back());
+    stretches_.resize(index + 1, sample);
   }
   [[nodiscard]] std::vector<MemoryStretch> take() { return std::move(stretches_); }
 
@@ -36,6 +38,7 @@ class MemoryOutline {
   static constexpr std::int64_t kMost = 512;
 
   static void merge(MemoryStretch& into, const MemoryStretch& other) {
+    into.leastCurrent = std::min(into.leastCurrent, other.leastCurrent);
     into.current = std::max(into.current, other.current);
     into.driver = std::max(into.driver, other.driver);
   }

@@ -9,9 +9,10 @@
 
 namespace highwater::window {
 
-/// The memory of a stretch of a run: the largest values in it, in bytes.
+/// The memory of a stretch of a run, in bytes: the least and the largest current, and the largest
+/// driver memory.
 struct MemoryStretch {
-  float current = 0, driver = 0;
+  float leastCurrent = 0, current = 0, driver = 0;
 };
 
 /// A recording in a list: what its file says.

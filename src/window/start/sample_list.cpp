@@ -13,6 +13,7 @@ namespace highwater::window {
 namespace {
 
 constexpr int kRow = 27, kHead = 24;
+constexpr int kAllColumns = 860;  ///< below, the sentences need the room of the length
 enum Column { kName, kDoes, kShows, kLength, kRun, kColumns };
 
 /// A sentence as a label: without its full stop.
@@ -82,7 +83,7 @@ SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* head = horizontalHeader();
   head->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  for (const auto& [column, width] : {std::pair(kName, 130), {kLength, 92}, {kRun, 52}}) {
+  for (const auto& [column, width] : {std::pair(kName, 120), {kLength, 92}, {kRun, 52}}) {
     head->setSectionResizeMode(column, QHeaderView::Fixed);
     head->resizeSection(column, width);
   }
@@ -93,6 +94,11 @@ SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
   connect(this, &QTableView::clicked, this, [run](const QModelIndex& index) {
     if (index.column() == kRun) run(index.row());
   });
+}
+
+void SampleList::resizeEvent(QResizeEvent* event) {
+  setColumnHidden(kLength, width() < kAllColumns);
+  StartTable::resizeEvent(event);
 }
 
 QSize SampleList::sizeHint() const {

@@ -20,6 +20,9 @@ class SampleList final : public StartTable {
   /// The user wants to train this: the name of a scenario, or empty for the built-in workload.
   void runRequested(const QString& scenario);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   QStringList scenarios_;  ///< by row; the first is empty
 };

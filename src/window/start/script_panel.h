@@ -30,6 +30,8 @@ class ScriptPanel final : public QWidget {
   [[nodiscard]] ScriptFields fields() const;
   /// Whether a script is named, right or wrong.
   [[nodiscard]] bool namesScript() const;
+  /// Writes a script into the form, to be run in its own folder.
+  void nameScript(const QString& path);
   /// Emits runRequested() if nothing is wrong; else goes to the first field with a problem.
   void run();
   /// Reads the fields that an earlier form has saved.

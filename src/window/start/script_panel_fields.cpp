@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QToolButton>
+#include <QWheelEvent>
 
 #include "core/sim_knobs.h"
 #include "session/script_files.h"
@@ -20,6 +21,15 @@ namespace {
 
 constexpr int kField = 28, kNarrow = 224;
 constexpr const char* kLevels[] = {"off", "monitor", "ops"};
+
+/// A combo box that does not change while the user scrolls the page.
+class CalmCombo final : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override { event->ignore(); }
+};
 
 QString levelWords(const QString& level) {
   if (level == QLatin1String("off")) return ScriptPanel::tr("Steps and memory only");
@@ -35,6 +45,7 @@ QLineEdit* ScriptPanel::lineEdit(const char* name) {
   edit->setObjectName(QLatin1String(name));
   edit->setProperty("kind", "field");
   edit->setFixedHeight(kField);
+  edit->setAcceptDrops(false);  // the window takes them
   connect(edit, &QLineEdit::textChanged, this, [this] { settle_.start(); });
   connect(edit, &QLineEdit::returnPressed, this, &ScriptPanel::run);
   return edit;
@@ -65,11 +76,12 @@ void ScriptPanel::makeFields() {
   connect(browse, &QPushButton::clicked, this, &ScriptPanel::browseFolder);
   rows_->add(ScriptField::kWorkingFolder, tr("Working folder"), folder_, browse,
              tr("The folder the script starts in"));
-  python_ = new QComboBox(this);
+  python_ = new CalmCombo(this);
   python_->setObjectName(QStringLiteral("pythonField"));
   python_->setEditable(true);
   python_->setInsertPolicy(QComboBox::NoInsert);
   python_->setCompleter(nullptr);
+  python_->lineEdit()->setAcceptDrops(false);
   python_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   python_->setMinimumContentsLength(10);
   python_->setFixedHeight(kField);
@@ -81,7 +93,7 @@ void ScriptPanel::makeFields() {
   browse = browseButton("browsePythonButton", tr("Choose a Python"));
   connect(browse, &QPushButton::clicked, this, &ScriptPanel::browsePython);
   rows_->add(ScriptField::kPython, tr("Python"), python_, browse, {});
-  device_ = new QComboBox(this);
+  device_ = new CalmCombo(this);
   device_->setObjectName(QStringLiteral("scriptDeviceField"));
   device_->setFixedSize(kNarrow, kField);
   if (QFileInfo::exists(session::simulatedDeviceLibrary())) {
@@ -141,7 +153,7 @@ void ScriptPanel::makeEnvironment() {
   row->addWidget(environmentToggle_);
   row->addStretch(1);
   rows_->add(tr("Environment"), line, tr("Added to this program's own environment"));
-  fallback_ = new QComboBox(this);
+  fallback_ = new CalmCombo(this);
   fallback_->setObjectName(QStringLiteral("fallbackField"));
   fallback_->setFixedSize(kNarrow, kField);
   fallback_->addItem(tr("as inherited"), QString());
@@ -152,18 +164,19 @@ void ScriptPanel::makeEnvironment() {
   low_ = lineEdit("lowWatermarkField");
   simulatedMemory_ = lineEdit("simulatedMemoryField");
   others_ = lineEdit("otherVariablesField");
-  for (QLineEdit* each : {high_, low_, simulatedMemory_, others_}) {
+  for (QLineEdit* each : {high_, low_, simulatedMemory_}) {
     each->setPlaceholderText(tr("as inherited"));
+    each->setFixedWidth(kNarrow);
   }
   others_->setPlaceholderText(tr("NAME=VALUE NAME=VALUE"));
   rows_->add(ScriptField::kFallback, tr("CPU fallback"), fallback_, nullptr,
              QLatin1String(kMpsFallbackVariable), true);
   rows_->add(ScriptField::kHighWatermark, tr("High watermark"), high_, nullptr,
-             QLatin1String(kMpsHighWatermarkVariable));
+             QLatin1String(kMpsHighWatermarkVariable), true);
   rows_->add(ScriptField::kLowWatermark, tr("Low watermark"), low_, nullptr,
-             QLatin1String(kMpsLowWatermarkVariable));
+             QLatin1String(kMpsLowWatermarkVariable), true);
   rows_->add(ScriptField::kSimulatedMemory, tr("Recommended"), simulatedMemory_, nullptr,
-             QLatin1String(kSimRecommendedVariable));
+             QLatin1String(kSimRecommendedVariable), true);
   rows_->add(ScriptField::kOtherVariables, tr("Others"), others_, nullptr,
              tr("For this session only: not saved"));
   connect(environmentToggle_, &QToolButton::toggled, this, &ScriptPanel::showEnvironment);

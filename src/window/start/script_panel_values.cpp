@@ -16,7 +16,10 @@ namespace highwater::window {
 void ScriptPanel::browseScript() {
   const QString path = QFileDialog::getOpenFileName(
       this, tr("Choose a script"), workingFolderOf(fields()), tr("Python (*.py);;All files (*)"));
-  if (path.isEmpty()) return;
+  if (!path.isEmpty()) nameScript(path);
+}
+
+void ScriptPanel::nameScript(const QString& path) {
   script_->setText(shownPath(path));
   folder_->clear();  // the script's own, until the user names another
   check();
