@@ -359,7 +359,7 @@ void MainWindow::updateState() {
   actions_->open->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
-  actions_->exportPicture->setEnabled(store.hello().has_value());
+  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   docks_->controls()->setChangeable(!live || training);

@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -256,19 +257,49 @@ class TestStartPage : public QObject {
   }
 
   void describesTheMachine() {
-    Bench bench(StartPage::Machine::kOn);
-    const auto* panel = child<QWidget>(bench.page, "machinePanel");
-    const auto said = [panel] {
+    Bench hidden(StartPage::Machine::kOn);
+    hidden.page.hide();
+    const Bench bench(StartPage::Machine::kOn);
+    const auto said = [](const Bench& each) {
       QStringList texts;
+      const auto* panel = child<QWidget>(each.page, "machinePanel");
       for (const auto* label : panel->findChildren<QLabel*>()) texts << label->text();
       return texts;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(said().join('|').contains("recommended"), kWaitMs);
-    QVERIFY(said().contains("mps, simulated"));
-    // A page that is hidden asks nothing.
-    Bench hidden(StartPage::Machine::kOn);
-    hidden.page.hide();
-    QVERIFY(!said().contains("…"));
+    QTRY_VERIFY_WITH_TIMEOUT(said(bench).join('|').contains("recommended"), kWaitMs);
+    QVERIFY(said(bench).contains("mps, simulated"));
+    QVERIFY(said(hidden).contains("…"));  // a page that is not shown asks nothing
+  }
+
+  /// The folder that Highwater is started in may be anybody's.
+  void runsNoPythonOfAFolderThatNobodyNamed() {
+    QTemporaryDir folder;
+    QVERIFY(QDir(folder.path()).mkpath(".venv/bin"));
+    QFile python(folder.filePath(".venv/bin/python"));
+    QVERIFY(python.open(QIODevice::WriteOnly));
+    python.write("#!/bin/sh\necho > '" + folder.filePath("ran").toLocal8Bit() + "'\n");
+    python.setPermissions(python.permissions() | QFile::ExeOwner);
+    python.close();
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(folder.path()));
+    const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+    const Bench bench(StartPage::Machine::kOn);
+    QCOMPARE(child<QComboBox>(bench.page, "pythonField")->currentText(),
+             window::shownPath(python.fileName()));
+    // The worker is asked after the Python.
+    const auto* memory = child<QWidget>(bench.page, "machinePanel");
+    const auto described = [memory] {
+      for (const auto* label : memory->findChildren<QLabel*>()) {
+        if (label->text().contains("recommended")) return true;
+      }
+      return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(described(), kWaitMs);
+    QVERIFY(!QFile::exists(folder.filePath("ran")));
+    QFile script(folder.filePath("train.py"));
+    QVERIFY(script.open(QIODevice::WriteOnly));
+    bench.field("scriptField")->setText("train.py");
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(folder.filePath("ran")), kWaitMs);
   }
 
   void theWindowBeginsWithIt() {
@@ -425,7 +456,7 @@ class TestStartPage : public QObject {
     window.show();
     auto* page = window.findChild<StartPage*>();
     QSignalSpy asked(page, &StartPage::runScriptRequested);
-    page->disconnect(SIGNAL(runScriptRequested(session::ScriptOptions, QString)));
+    disconnect(page, &StartPage::runScriptRequested, &window, &MainWindow::runScript);
     child<QComboBox>(window, "pythonField")->setEditText("sh");
     child<QLineEdit>(window, "scriptField")->setText(script.fileName());
     window.findChild<QAction*>("runAction")->trigger();

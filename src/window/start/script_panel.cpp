@@ -150,6 +150,10 @@ void ScriptPanel::askPython() {
   const QString script = scriptFileOf(now);
   // Where Python looks for modules first.
   const QString folder = script.isEmpty() ? workingFolderOf(now) : QFileInfo(script).path();
+  // A folder that Highwater happens to be started in may be anybody's: its Python is run only for a
+  // user who has named a script.
+  const bool ofFolder = python.startsWith(workingFolderOf(now) + u'/');
+  if (ofFolder && !namesScript() && !pythonChosen_) return;
   const QString question = python + u'\n' + folder;
   if (python.isEmpty() || question == asked_) return;
   asked_ = question;
