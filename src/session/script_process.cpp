@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <QCoreApplication>
-#include <QDir>
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
@@ -11,33 +9,10 @@
 #include <csignal>
 #include <utility>
 
+#include "session/script_files.h"
+
 namespace highwater::session {
 namespace {
-
-/// The first of the folders that exists, among those relative to the program; else `other`.
-QString folderOf(const QString& relative, const QString& other) {
-  const QString folder = QDir::cleanPath(QCoreApplication::applicationDirPath() + '/' + relative);
-  return QFileInfo(folder).isDir() ? folder : other;
-}
-
-/// Where the Python package `highwater` lies: installed, or in the sources.
-QString packageFolder() {
-  return folderOf(QStringLiteral("../share/highwater/python"),
-                  QStringLiteral(HIGHWATER_PYTHON_FOLDER));
-}
-
-/// The folder that makes a Python process attach, in PYTHONPATH.
-QString attachFolder() {
-  return packageFolder() + QStringLiteral("/highwater/attach");
-}
-
-QString libraryFolder() {
-  return folderOf(QStringLiteral("../lib"), QString());
-}
-
-QString simulatedDevice() {
-  return libraryFolder() + QStringLiteral("/libhighwater_simmps.so");
-}
 
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
@@ -146,14 +121,14 @@ void ScriptProcess::send(int signal) const {
 
 Result<void> checkScript(const ScriptOptions& options) {
   if (auto found = checkProgram(options.command.value(0)); !found) return found;
-  if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
+  if (!QFileInfo::exists(scriptPackageFolder() + QStringLiteral("/highwater/attach") + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
-                                           packageFolder().toStdString() +
+                                           scriptPackageFolder().toStdString() +
                                            "; install Highwater again"};
   }
-  if (options.simulated && !QFileInfo::exists(simulatedDevice())) {
+  if (options.simulated && !QFileInfo::exists(simulatedDeviceLibrary())) {
     return Error{ErrorCode::kNotFound,
-                 "the simulated device is missing: " + simulatedDevice().toStdString()};
+                 "the simulated device is missing: " + simulatedDeviceLibrary().toStdString()};
   }
   if (!options.workingFolder.isEmpty() && !QFileInfo(options.workingFolder).isDir()) {
     return Error{ErrorCode::kNotFound, "there is no folder " + options.workingFolder.toStdString()};
@@ -174,15 +149,15 @@ Result<void> ScriptProcess::start() {
   for (const QString& each : options_.environment) {
     environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
   }
-  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
+  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, scriptPackageFolder() + QStringLiteral("/highwater/attach")));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
   if (options_.simulated)
-    environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDevice());
+    environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDeviceLibrary());
   if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
     environment.insert(QStringLiteral("HIGHWATER_NATIVE"),
-                       libraryFolder() + QStringLiteral("/script"));
+                       scriptNativeFolder());
   }
   process_->setProcessEnvironment(environment);
   if (output_ == Output::kHeard) {

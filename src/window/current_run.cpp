@@ -2,7 +2,6 @@
 
 #include <QDateTime>
 #include <QDir>
-#include <QStandardPaths>
 #include <system_error>
 
 #include "core/names.h"
@@ -10,6 +9,7 @@
 #include "session/recording_loader.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
+#include "window/start/recordings_folder.h"
 
 namespace highwater::window {
 
@@ -34,8 +34,7 @@ std::uint64_t bytesOf(const fs::path& path) {
 }  // namespace
 
 Result<fs::path> newRecordingPath(const QString& name, Naming naming) {
-  const QString folder =
-      QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + "/recordings";
+  const QString folder = recordingsFolder();
   if (!QDir().mkpath(folder)) {
     return Error{ErrorCode::kNoPermission,
                  "the folder for recordings cannot be made: " + folder.toStdString()};

@@ -4,6 +4,7 @@
 #include <QGuiApplication>
 #include <QScreen>
 #include <QSettings>
+#include <QStackedWidget>
 #include <QStyleHints>
 #include <QVBoxLayout>
 
@@ -25,6 +26,7 @@
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
+#include "window/start_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -37,7 +39,6 @@ namespace {
 constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kPaneMs = 33, kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
-constexpr int kStateVersion = 2;  ///< of the saved layout of the docks: increment when docks change
 
 constexpr QSize kFullSize(1600, 1000);
 constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
@@ -95,9 +96,15 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   banner_ = new views::Banner(centre);
-  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre);
+  centre_ = new QStackedWidget(centre);
+  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre_);
+  centre_->addWidget(panes_);
+  startPage_ = new StartPage(
+      run_.options(),
+      settings_ == Settings::kOn ? StartPage::Machine::kOn : StartPage::Machine::kOff, centre_);
+  centre_->addWidget(startPage_);
   column->addWidget(banner_);
-  column->addWidget(panes_, 1);
+  column->addWidget(centre_, 1);
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
   docks_->addTo(actions_->viewMenu);
@@ -108,14 +115,16 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
   actions_->checkDevice(options.device);
   connectActions();
+  connectStartPage();
   connectRun();
+  setAcceptDrops(true);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
   restoreSettings();
   if (settings_ == Settings::kOn) {
     followSystemTheme();
   }
   updateState();
-  panes_->setFocus();
+  showStartPage(true);
 }
 
 QSize MainWindow::firstSize(const QSize& available) {
@@ -132,13 +141,15 @@ void MainWindow::connectActions() {
   const auto on = [this](QAction* action, auto slot) {
     connect(action, &QAction::triggered, this, slot);
   };
-  on(actions_->run, [this] { startRun(); });
+  on(actions_->run,
+     [this] { pageShown_ && startPage_->namesScript() ? startPage_->runScript() : startRun(); });
   on(actions_->pause, [this] { run_.pauseOrResume(); });
   on(actions_->stop, [this] { run_.stop(); });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->exportPicture, [this] { choosePicture(); });
+  on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
@@ -304,6 +315,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
     banner_->hide();
+    startPage_->noteOpened(text(path.string()));
     refreshPanes();
     docks_->refresh();
     docks_->tables()->showFilledPage();
@@ -322,6 +334,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
 }
 
 void MainWindow::replaceRun() {
+  showStartPage(false);
   focus_.clear();
   axis_.reset();
   docks_->log().clear();
@@ -373,8 +386,9 @@ void MainWindow::updateState() {
   actions_->stop->setEnabled(live && state != Session::State::kStopping);
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
+  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
-  actions_->exportPicture->setEnabled(store.hello().has_value());
+  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
@@ -449,6 +463,7 @@ void MainWindow::updateTitle() {
 
 void MainWindow::layOut(bool small) {
   small_ = small;
+  layOutLater_ = pageShown_;
   toolBar_->setSmall(small);
   status_->setSmall(small);
   panes_->setSmall(small);
@@ -464,7 +479,7 @@ void MainWindow::renderNow() {
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  if (!views::handleTimeKey(*event, axis_, focus_)) {
+  if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }
 }
@@ -515,7 +530,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (settings_ == Settings::kOn) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    stored.setValue(QStringLiteral("window/state"), saveState(kStateVersion));
+    // Without sizes of their own, docks get them at the next start as at the first.
+    if (!layOutLater_) {
+      stored.setValue(QStringLiteral("window/state"),
+                      pageShown_ ? dockState_ : saveState(kStateVersion));
+    }
   }
   run_.abandon();
   QMainWindow::closeEvent(event);

@@ -138,7 +138,15 @@ void WindowDocks::setSmall(bool small) {
   const int left = small ? 236 : 256, right = small ? 288 : 328;
   const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
   now_.setShort(small);
+  const bool changes = small != small_;
+  small_ = small;
   tables_->setSmall(small);
+  if (changes && !shown_) {
+    // It has shown or hidden the dock of the sync points.
+    hidden_.removeAll(syncDock_);
+    if (!small) hidden_ << syncDock_;
+    syncDock_->hide();
+  }
   refresh();
   window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
@@ -219,11 +227,23 @@ void WindowDocks::refreshSelectionTitle() {
   clearSelection_->setVisible(picked || range);
 }
 
-void WindowDocks::addTo(QMenu* menu) const {
-  for (QDockWidget* dock :
-       {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_}) {
-    menu->addAction(dock->toggleViewAction());
+QList<QDockWidget*> WindowDocks::all() const {
+  return {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_};
+}
+
+void WindowDocks::setShown(bool shown) {
+  if (shown == shown_) return;
+  shown_ = shown;
+  for (QDockWidget* dock : shown ? hidden_ : all()) {
+    if (!shown && !dock->isHidden()) hidden_ << dock;
+    dock->setVisible(shown);
   }
+  if (shown) hidden_.clear();
+  for (QDockWidget* dock : all()) dock->toggleViewAction()->setEnabled(shown);
+}
+
+void WindowDocks::addTo(QMenu* menu) const {
+  for (QDockWidget* dock : all()) menu->addAction(dock->toggleViewAction());
 }
 
 }  // namespace highwater::window

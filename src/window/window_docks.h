@@ -49,6 +49,8 @@ class WindowDocks final : public QObject {
   void startOver();
   /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
   void setSmall(bool small);
+  /// Hides all docks, or shows those again that were hidden by this.
+  void setShown(bool shown);
   /// Adds an action for each dock to `menu`, which shows and hides the dock.
   void addTo(QMenu* menu) const;
 
@@ -60,6 +62,7 @@ class WindowDocks final : public QObject {
 
  private:
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
+  [[nodiscard]] QList<QDockWidget*> all() const;
   void makeLeft();
   void makeRight();
   void makeBottom();
@@ -86,6 +89,8 @@ class WindowDocks final : public QObject {
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
   QToolButton* clearSelection_;
+  QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
+  bool shown_ = true, small_ = false;
 };
 
 }  // namespace highwater::window

@@ -67,6 +67,18 @@ def find_library() -> tuple[str, str]:
                     "another by XDG_CACHE_HOME")
 
 
+def readiness(native: str) -> tuple[str, str, bool]:
+    """What find_library() would do, without building: PyTorch's version, what is wrong, whether a library is there."""
+    torch, problem = find_torch()
+    if torch is None:
+        return "", problem, False
+    path = os.path.join(cache_folder(), cache_name(torch, native))
+    ready = built_for(native) == torch.git_version or os.path.exists(path)
+    if not ready and not _compiler():
+        problem = "there is no C++ compiler, which builds the probe for this PyTorch once"
+    return torch.version, problem, ready
+
+
 def built_for(native: str) -> str:
     """The git version of the PyTorch that the library in the folder `native` was built for; "" without one."""
     try:
