@@ -15,7 +15,7 @@ import weakref
 from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
 from ._instrument import rewrite, surround
 from ._probe import Probe
-from ._training import Training, is_faking
+from ._training import Training, make_is_faking
 
 
 class Hooks:
@@ -56,6 +56,8 @@ class Hooks:
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers)
+        self._enter_training_backward = self._guard(training.enter_backward)
+        self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
         atexit.register(self._end)
@@ -68,9 +70,10 @@ class Hooks:
         from torch.utils.data.dataloader import _BaseDataLoaderIter
         torch = self._torch
         module, compiling = torch.nn.Module, torch.compiler.is_compiling
+        # The cheapest check that Dynamo knows the answer of; the training asks about other compilers.
+        tracing = torch.compiler.is_dynamo_compiling
         for problem in (
-                surround(module.__call__, training.enter_module, training.leave_module,
-                         ("self", "args", "kwargs"), compiling),
+                surround(module.__call__, *training.module_calls(), ("self", "args", "kwargs"), tracing),
                 self._surround(module.train, training.enter_owner, training.leave_owner, unless=compiling),
                 self._surround(module._apply, training.enter_owner, training.leave_owner, unless=compiling),
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
@@ -89,11 +92,14 @@ class Hooks:
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
         compiling = self._torch.compiler.is_compiling
+        callback = _dynamo.callback_getter(self._torch)
 
         def guarded(*args):
             if compiling():  # a compiled optimizer's step has no hooks, rather than a graph break
                 return None
             try:
+                if callback() is None:
+                    return function(*args)
                 with _dynamo.Uncompiled(self._torch):
                     return function(*args)
             except Exception as error:
@@ -118,13 +124,13 @@ class Hooks:
         self.attach()
 
     def _enter_backward(self, outputs):
-        if self._training is None and not self._tried and not is_faking(self._torch):
+        if self._training is None and not self._tried and not make_is_faking(self._torch)():
             self.attach()
-        return self._training is not None and self._guard(self._training.enter_backward)(outputs)
+        return self._training is not None and self._enter_training_backward(outputs)
 
     def _leave_backward(self, entered) -> None:
         if entered:
-            self._guard(self._training.leave_backward)(entered)
+            self._leave_training_backward(entered)
 
     def _thread_begins(self, _) -> None:
         self._training.probe.watch_thread()

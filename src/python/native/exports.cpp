@@ -141,6 +141,10 @@ void hw_stop(bool interrupted, const char* error) {
   probe->stop(interrupted, error);
 }
 
+bool hw_is_running() {
+  return running != nullptr;
+}
+
 void hw_enter_module(const char* name) {
   if (ScriptProbe* probe = running) ofThread().enter(*probe, name);
 }
