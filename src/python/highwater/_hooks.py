@@ -70,7 +70,7 @@ class Hooks:
         from torch.utils.data.dataloader import _BaseDataLoaderIter
         torch = self._torch
         module, compiling = torch.nn.Module, torch.compiler.is_compiling
-        # The cheapest check that Dynamo knows the answer of; the training asks about other compilers.
+        # The cheaper one of the checks that Dynamo folds; the training asks about other compilers.
         tracing = torch.compiler.is_dynamo_compiling
         for problem in (
                 surround(module.__call__, *training.module_calls(), ("self", "args", "kwargs"), tracing),
@@ -91,7 +91,7 @@ class Hooks:
 
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
-        compiling = self._torch.compiler.is_compiling
+        compiling = self._torch.compiler.is_dynamo_compiling
         callback = _dynamo.callback_getter(self._torch)
 
         def guarded(*args):

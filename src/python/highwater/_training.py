@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 import time
+import weakref
 
 from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
@@ -35,6 +36,7 @@ class Training(StepListener):
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
         self._optimizers = optimizers
+        self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
         self._calls = _Calls()
@@ -186,7 +188,9 @@ class Training(StepListener):
 
     def before_step(self, optimizer, *_) -> None:
         """A global pre-hook. A subclass that calls super().step() nests."""
-        self._optimizers.add(optimizer)
+        if self._last_optimizer() is not optimizer:
+            self._optimizers.add(optimizer)
+            self._last_optimizer = weakref.ref(optimizer)
         if self._thread is None:
             self._thread = _thread.get_ident()
         if not self._is_training_thread() and not self._backwards:
@@ -228,6 +232,8 @@ class Training(StepListener):
         self.probe.begin_phase(_OPTIMIZER)
 
     def _restore_rates(self) -> None:
+        if not self._rates:
+            return
         for group, rate in self._rates:
             group["lr"] = rate
         self._rates.clear()
