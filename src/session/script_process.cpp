@@ -2,28 +2,16 @@
 
 #include <unistd.h>
 
-#include <QCoreApplication>
-#include <QDir>
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
 #include <csignal>
 #include <utility>
 
+#include "session/python_package.h"
+
 namespace highwater::session {
 namespace {
-
-/// The first of the folders that exists, among those relative to the program; else `other`.
-QString folderOf(const QString& relative, const QString& other) {
-  const QString folder = QDir::cleanPath(QCoreApplication::applicationDirPath() + '/' + relative);
-  return QFileInfo(folder).isDir() ? folder : other;
-}
-
-/// Where the Python package `highwater` lies: installed, or in the sources.
-QString packageFolder() {
-  return folderOf(QStringLiteral("../share/highwater/python"),
-                  QStringLiteral(HIGHWATER_PYTHON_FOLDER));
-}
 
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
@@ -61,14 +49,13 @@ Result<void> ScriptProcess::start() {
                  "there is no program " + program.toStdString() +
                      "; give the command that starts the training, for example python train.py"};
   }
-  const QString package = packageFolder();
+  const QString package = pythonPackageFolder();
   const QString attach = package + QStringLiteral("/highwater/attach");
   if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
                                            package.toStdString() + "; install Highwater again"};
   }
-  const QString libraries = folderOf(QStringLiteral("../lib"), QString());
-  const QString device = libraries + QStringLiteral("/libhighwater_simmps.so");
+  const QString device = librariesFolder() + QStringLiteral("/libhighwater_simmps.so");
   if (options_.simulated && !QFileInfo::exists(device)) {
     return Error{ErrorCode::kNotFound, "the simulated device is missing: " + device.toStdString()};
   }
@@ -87,8 +74,8 @@ Result<void> ScriptProcess::start() {
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
   if (options_.simulated) environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), device);
-  if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
-    environment.insert(QStringLiteral("HIGHWATER_NATIVE"), libraries + QStringLiteral("/script"));
+  if (!environment.contains(QLatin1String(kScriptLibraryVariable))) {
+    environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }
   process_.setProcessEnvironment(environment);
   process_.start(program, options_.command.mid(1));
