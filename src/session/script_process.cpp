@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <QCoreApplication>
-#include <QDir>
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
@@ -11,20 +9,10 @@
 #include <csignal>
 #include <utility>
 
+#include "session/python_package.h"
+
 namespace highwater::session {
 namespace {
-
-/// The first of the folders that exists, among those relative to the program; else `other`.
-QString folderOf(const QString& relative, const QString& other) {
-  const QString folder = QDir::cleanPath(QCoreApplication::applicationDirPath() + '/' + relative);
-  return QFileInfo(folder).isDir() ? folder : other;
-}
-
-/// Where the Python package `highwater` lies: installed, or in the sources.
-QString packageFolder() {
-  return folderOf(QStringLiteral("../share/highwater/python"),
-                  QStringLiteral(HIGHWATER_PYTHON_FOLDER));
-}
 
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
@@ -134,14 +122,13 @@ void ScriptProcess::interrupt() {
 Result<void> ScriptProcess::start() {
   const QString program = options_.command.value(0);
   if (auto found = checkProgram(program); !found) return found;
-  const QString package = packageFolder();
+  const QString package = pythonPackageFolder();
   const QString attach = package + QStringLiteral("/highwater/attach");
   if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
                                            package.toStdString() + "; install Highwater again"};
   }
-  const QString libraries = folderOf(QStringLiteral("../lib"), QString());
-  const QString device = libraries + QStringLiteral("/libhighwater_simmps.so");
+  const QString device = librariesFolder() + QStringLiteral("/libhighwater_simmps.so");
   if (options_.simulated && !QFileInfo::exists(device)) {
     return Error{ErrorCode::kNotFound, "the simulated device is missing: " + device.toStdString()};
   }
@@ -160,8 +147,8 @@ Result<void> ScriptProcess::start() {
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
   if (options_.simulated) environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), device);
-  if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
-    environment.insert(QStringLiteral("HIGHWATER_NATIVE"), libraries + QStringLiteral("/script"));
+  if (!environment.contains(QLatin1String(kScriptLibraryVariable))) {
+    environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }
   process_->setProcessEnvironment(environment);
   if (output_ == Output::kHeard) {
