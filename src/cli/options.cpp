@@ -111,11 +111,11 @@ class CommandLine {
   }
 
   void addRun() {
-    run_ = app_.add_subcommand("run", "Record the training of your own program");
-    run_->add_option("--record", script_.output, "The recording to write")
-        ->type_name("FILE")
-        ->required();
-    run_->add_flag("--force", script_.force, "Overwrite an existing recording");
+    run_ = app_.add_subcommand("run", "Watch the training of your own program");
+    auto* record =
+        run_->add_option("--record", script_.output, "Write a recording there, without a window")
+            ->type_name("FILE");
+    run_->add_flag("--force", script_.force, "Overwrite an existing recording")->needs(record);
     run_->add_option(
             "--device", scriptDevice_,
             "What \"mps\" is in the program: auto (as without Highwater) or sim (simulated)")
@@ -128,7 +128,7 @@ class CommandLine {
         ->type_name("")
         ->required();
     run_->footer(
-        "For example: highwater run --record run.highwater -- python train.py --epochs 2\n"
+        "For example: highwater run -- python train.py --epochs 2\n"
         "The program keeps its Python, its environment, its terminal and its exit code.");
     scriptSim_.addTo(*run_);
   }
@@ -145,7 +145,9 @@ class CommandLine {
     for (const std::string& each : scriptCommand_) {
       script_.script.command << QString::fromLocal8Bit(each.c_str());
     }
-    return Invocation(script_);
+    if (!script_.output.empty()) return Invocation(script_);
+    window_.script = script_.script;
+    return Invocation(window_);
   }
 
   void addAccept() {

@@ -1,6 +1,5 @@
 #include "cli/run_command.h"
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <QCoreApplication>
@@ -11,6 +10,7 @@
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/recording_output.h"
+#include "cli/script_exit.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
@@ -64,7 +64,7 @@ class ScriptRun final : public QObject {
     if (earlySignal != 0) passOn(earlySignal);
     QCoreApplication::exec();
     conclude();
-    return exitAsTheScript();
+    return exitAs({script_.exitCode(), script_.signal()});
   }
 
  private:
@@ -112,16 +112,6 @@ class ScriptRun final : public QObject {
   }
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
-  [[nodiscard]] int exitAsTheScript() const {
-    if (script_.signal() == 0) return script_.exitCode();
-    // The core is the program's to leave, and it has.
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_CORE, &none);
-    std::signal(script_.signal(), SIG_DFL);
-    std::raise(script_.signal());
-    return 128 + script_.signal();
-  }
 
   analysis::LiveStore store_;
   RecordingOutput output_;

@@ -81,9 +81,7 @@ void endUnwatched(const RunFacts& facts, RunEnd& end) {
     end.message = program + " before it trained";
   } else {
     end.reason = Reason::kFinished;
-    end.message = program +
-                  ", and nothing of it was recorded: no Python process in it stepped an optimizer "
-                  "of torch.optim or ran a backward, or Python was started with -I, -E or -S";
+    end.message = program + ", and nothing was recorded: " + facts.whyNothingTrained.toStdString();
   }
 }
 

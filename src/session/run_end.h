@@ -15,6 +15,7 @@ namespace highwater::session {
 struct RunFacts {
   QString program;                      ///< "highwater-worker", or "process 4711" if attached
   bool isScript = false;                ///< the user's own program
+  QString whyNothingTrained;            ///< of a script that ended without a Hello
   bool greeted = false;                 ///< its Hello was accepted
   std::optional<Error> notStarted;      ///< why the process could not be started
   std::optional<QString> violation;     ///< the protocol rule that the worker broke

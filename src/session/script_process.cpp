@@ -14,6 +14,15 @@
 namespace highwater::session {
 namespace {
 
+/// The folder that makes a Python process attach, in PYTHONPATH.
+QString attachFolder() {
+  return pythonPackageFolder() + QStringLiteral("/highwater/attach");
+}
+
+QString simulatedDevice() {
+  return librariesFolder() + QStringLiteral("/libhighwater_simmps.so");
+}
+
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
   const QString theirs = environment.value(QStringLiteral("PYTHONPATH"));
@@ -115,23 +124,30 @@ void ScriptProcess::readOutput() {
   }
 }
 
-void ScriptProcess::interrupt() {
-  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), SIGINT);
+void ScriptProcess::send(int signal) const {
+  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
+}
+
+Result<void> checkScript(const ScriptOptions& options) {
+  if (auto found = checkProgram(options.command.value(0)); !found) return found;
+  if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
+    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
+                                           pythonPackageFolder().toStdString() +
+                                           "; install Highwater again"};
+  }
+  if (options.simulated && !QFileInfo::exists(simulatedDevice())) {
+    return Error{ErrorCode::kNotFound,
+                 "the simulated device is missing: " + simulatedDevice().toStdString()};
+  }
+  if (!options.workingFolder.isEmpty() && !QFileInfo(options.workingFolder).isDir()) {
+    return Error{ErrorCode::kNotFound, "there is no folder " + options.workingFolder.toStdString()};
+  }
+  return {};
 }
 
 Result<void> ScriptProcess::start() {
+  if (auto usable = checkScript(options_); !usable) return usable;
   const QString program = options_.command.value(0);
-  if (auto found = checkProgram(program); !found) return found;
-  const QString package = pythonPackageFolder();
-  const QString attach = package + QStringLiteral("/highwater/attach");
-  if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
-    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
-                                           package.toStdString() + "; install Highwater again"};
-  }
-  const QString device = librariesFolder() + QStringLiteral("/libhighwater_simmps.so");
-  if (options_.simulated && !QFileInfo::exists(device)) {
-    return Error{ErrorCode::kNotFound, "the simulated device is missing: " + device.toStdString()};
-  }
   auto endpoint = LocalEndpoint::listen();
   if (!endpoint) return endpoint.error();
   endpoint_ = std::move(*endpoint);
@@ -142,11 +158,12 @@ Result<void> ScriptProcess::start() {
   for (const QString& each : options_.environment) {
     environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
   }
-  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attach));
+  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
-  if (options_.simulated) environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), device);
+  if (options_.simulated)
+    environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDevice());
   if (!environment.contains(QLatin1String(kScriptLibraryVariable))) {
     environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }

@@ -28,6 +28,10 @@ struct ScriptOptions {
 /// What a command runs, for the user: "train.py", "-m package", or the program's name.
 [[nodiscard]] QString programText(const QStringList& command);
 
+/// Checks what can be checked before a program is started. Fails with kNotFound where the program,
+/// the Python package of Highwater or the simulated device is not found.
+[[nodiscard]] Result<void> checkScript(const ScriptOptions& options);
+
 /// The user's own program, started so that the one Python process in it that trains connects to a
 /// LocalEndpoint. It keeps this process's stdin, stdout, stderr and process group, and default
 /// actions for signals. It runs on whatever happens to this process or object.
@@ -41,8 +45,8 @@ class ScriptProcess final : public QObject {
   explicit ScriptProcess(ScriptOptions options, Output output, QObject* parent = nullptr);
   ~ScriptProcess() override;
 
-  /// Starts the program. Fails with kNotFound where it, the Python package of Highwater or the
-  /// simulated device is not found; kFailed where no socket can be made.
+  /// Starts the program. Fails with the errors of checkScript(), and kFailed where no socket can be
+  /// made.
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
@@ -50,8 +54,8 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] std::string whyNothingTrained() const;
   /// The id of the program's process; 0 before start() and after its end.
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
-  /// What Ctrl+C does in a terminal, for the program alone.
-  void interrupt();
+  /// Sends the program a signal, while it runs.
+  void send(int signal) const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().

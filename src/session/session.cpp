@@ -2,6 +2,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <csignal>
 
 #include "core/plain_text.h"
 #include "session/command_text.h"
@@ -154,6 +155,7 @@ void Session::Private::startScript() {
 
 void Session::Private::onScriptEnded() {
   facts.exit = ProcessExit{script->exitCode(), script->signal()};
+  facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
   emit q->programEnded();
   if (!channel) return conclude();
   // A process that the program has left behind may hold the connection open.
@@ -255,7 +257,7 @@ void Session::Private::requestStop() {
     // A script may save its model before it ends.
     if (!script) stopTimer.start();
   } else if (script) {
-    script->interrupt();
+    script->send(SIGINT);
   } else {
     forceEnd();
   }
@@ -424,6 +426,10 @@ const std::optional<Hello>& Session::hello() const {
 QStringList Session::lastLines() const {
   if (d_->script) return d_->script->lastLines();
   return d_->process ? d_->process->lastLines() : QStringList();
+}
+
+void Session::signalProgram(int signal) {
+  if (d_->script) d_->script->send(signal);
 }
 
 const std::optional<ProcessExit>& Session::programExit() const {

@@ -90,6 +90,8 @@ class Session final : public QObject {
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
   /// at once if it has not sent its Hello; from an attached worker it only disconnects then.
   void stop();
+  /// Sends a signal to the user's program; nothing to a worker.
+  void signalProgram(int signal);
   /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
   /// disconnects from an attached worker. Does nothing before start().
   void abort();

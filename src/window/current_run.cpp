@@ -67,6 +67,9 @@ Result<void> CurrentRun::run() {
 }
 
 Result<void> CurrentRun::runScript(const session::ScriptOptions& script, const QString& name) {
+  if (auto usable = session::checkScript(script); !usable) {
+    return usable;
+  }
   // A copy: the script that runs again may be script_ itself.
   return begin(session::programText(script.command), name, [this, script] {
     script_ = script;
@@ -237,6 +240,12 @@ bool CurrentRun::live() const {
 
 std::optional<session::ProcessExit> CurrentRun::scriptExit() const {
   return script_ && session_ ? session_->programExit() : std::nullopt;
+}
+
+void CurrentRun::signalScript(int signal) const {
+  if (session_) {
+    session_->signalProgram(signal);
+  }
 }
 
 bool CurrentRun::showsFile() const {

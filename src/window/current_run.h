@@ -33,8 +33,12 @@ class CurrentRun final : public QObject {
   /// those of RecordingWriter::create() if the recording cannot be created.
   [[nodiscard]] Result<void> run();
   /// Starts the user's own program and its recording, whose file is called `name`, or after the
-  /// program and the time if that is empty. Errors: those of run().
+  /// program and the time if that is empty. Errors: those of run() and session::checkScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script, const QString& name);
+  /// Whether that program runs.
+  [[nodiscard]] bool scriptRuns() const { return script_ && session_ && !scriptExit(); }
+  /// Sends that program a signal, while it runs.
+  void signalScript(int signal) const;
   /// How that program ended; empty while it runs, and where none was started.
   [[nodiscard]] std::optional<session::ProcessExit> scriptExit() const;
   /// The user's program that runs or ran; empty for the built-in workload and a run opened from a

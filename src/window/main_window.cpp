@@ -269,11 +269,14 @@ void MainWindow::chooseScenario(const QString& name) {
   run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
 }
 
-void MainWindow::runScript(const session::ScriptOptions& script, const QString& recordingName) {
+Result<void> MainWindow::runScript(const session::ScriptOptions& script,
+                                   const QString& recordingName) {
   banner_->hide();
-  if (auto started = run_.runScript(script, recordingName); !started) {
+  auto started = run_.runScript(script, recordingName);
+  if (!started) {
     notices_->showProblem(text(started.error().message));
   }
+  return started;
 }
 
 void MainWindow::startRun() {
@@ -282,7 +285,7 @@ void MainWindow::startRun() {
     return;
   }
   if (run_.script()) {
-    runScript(*run_.script(), {});
+    (void)runScript(*run_.script(), {}).ok();
     return;
   }
   // The run starts with the values on screen. Before the first run the worker chooses the values
@@ -486,7 +489,25 @@ void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
 }
 
+void MainWindow::closeAtOnce() {
+  asksBeforeClosing_ = false;
+  close();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (asksBeforeClosing_ && run_.scriptRuns() && run_.live()) {
+    event->ignore();
+    const QString program = session::programText(run_.script()->command);
+    askToLeaveScript(this, program, [this](ScriptFate fate) {
+      if (fate == ScriptFate::kStop) {
+        connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce, Qt::QueuedConnection);
+        run_.stop();
+      } else {
+        closeAtOnce();
+      }
+    });
+    return;
+  }
   if (settings_ == Settings::kOn) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());

@@ -45,7 +45,11 @@ class MainWindow final : public QMainWindow {
   void startRun();
   /// Starts the user's own program; its recording is called `recordingName`, or after it and the
   /// time if that is empty.
-  void runScript(const session::ScriptOptions& script, const QString& recordingName);
+  /// Errors: those of CurrentRun::runScript().
+  [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
+                                       const QString& recordingName);
+  /// Closes the window without asking what becomes of the user's program.
+  void closeAtOnce();
   /// The run on screen.
   [[nodiscard]] const CurrentRun& run() const { return run_; }
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
@@ -102,6 +106,7 @@ class MainWindow final : public QMainWindow {
   QTimer secondTimer_;
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;
+  bool asksBeforeClosing_ = true;
   bool small_ = false;
   bool docksPlaced_ = false;
   bool runShown_ = false;  ///< the controls show the run's description

@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <limits>
 
 #include "analysis/run_summary.h"
 #include "core/units.h"
@@ -188,7 +189,10 @@ void WindowDocks::refresh() {
   now_.refresh();
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
-      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
+      summary,
+      QString::fromStdString(store_->rateText(
+          summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
+      selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value());
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()

@@ -27,9 +27,10 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Numbers of the selection"));
 }
 
-void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs,
-                                 bool selected) {
+void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,
+                                 std::int64_t lengthNs, bool selected) {
   summary_ = summary;
+  rate_ = rate;
   selected_ = selected;
   lengthNs_ = lengthNs;
   if (QAccessible::isActive()) {
@@ -153,14 +154,11 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
                                              static_cast<double>(summary_.recommendedBytes));
     }
   }
-  std::vector<Row> rows = {
-      {tr("Throughput"),
-       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS))),
-       {}},
-      {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
-      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
-      {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
-      {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
+  std::vector<Row> rows = {{tr("Throughput"), rate_, {}},
+                           {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
+                           {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
+                           {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
+                           {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
   if (summary_.lossFirst && summary_.lossLast) {
     const QString first = QString::number(*summary_.lossFirst, 'f', 3);
     const QString last = QString::number(*summary_.lossLast, 'f', 3);

@@ -17,7 +17,8 @@ class SelectionPanel final : public QWidget {
 
   /// Shows `summary`. `lengthNs` is the length of its range, in ns. `selected` tells whether it
   /// covers a selected range or the whole run.
-  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs, bool selected);
+  void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
+                   bool selected);
 
   [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {200, 348}; }
@@ -42,6 +43,7 @@ class SelectionPanel final : public QWidget {
   void paintPhases(QPainter& painter, double y) const;
 
   analysis::RunSummary summary_;
+  QString rate_;  ///< the throughput
   std::int64_t lengthNs_ = 0;
   bool selected_ = false;
 };
