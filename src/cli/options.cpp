@@ -215,12 +215,19 @@ class CommandLine {
         ->type_name("[CHECK,...]")
         ->expected(0, 1)
         ->excludes("--workload");
+    doctor_
+        ->add_option("--python", doctorPython_,
+                     "Say what works with this interpreter, for highwater run, and build what its "
+                     "PyTorch needs")
+        ->type_name("PATH")
+        ->excludes("--workload")
+        ->excludes("--selftest");
     doctorTexts_.sim.addTo(*doctor_);
     doctor_->footer(
         "--workload runs two steps on the CPU and looks up which of their ops the device has. "
         "Exit\n"
-        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed\n"
-        "or the worker gave no answer, 2 wrong usage.");
+        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed,\n"
+        "--python found a problem or the worker gave no answer, 2 wrong usage.");
   }
 
   void addWorkloadQuestion() {
@@ -262,10 +269,15 @@ class CommandLine {
         return refusedValue("--selftest", checks, "names of checks, or nothing for all of them");
       }
     }
+    if (doctor_->count("--python") > 0) {
+      options.question = DoctorOptions::Question::kPython;
+      options.interpreter = QString::fromStdString(doctorPython_);
+    }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
     }
-    const bool asksDevice = options.question != DoctorOptions::Question::kMachine;
+    const bool asksDevice = options.question == DoctorOptions::Question::kWorkload ||
+                            options.question == DoctorOptions::Question::kSelfTest;
     if (asksDevice && launch.device == QLatin1String("cpu")) {
       return usageError("--workload and --selftest are about mps; give --device mps, sim or auto");
     }
@@ -348,7 +360,7 @@ class CommandLine {
   SimOptions scriptSim_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
-  std::string doctorJson_, doctorWorkload_, selfTest_;
+  std::string doctorJson_, doctorPython_, doctorWorkload_, selfTest_;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;
   std::vector<std::string> acceptedTexts_;

@@ -65,10 +65,12 @@ struct DoctorOptions {
     kMachine,   ///< device, versions, limits and environment of this machine
     kWorkload,  ///< which ops of a workload would not run on mps
     kSelfTest,  ///< whether the probe's assumptions about the device hold
+    kPython,    ///< whether scripts of an interpreter can be watched
   };
   Question question = Question::kMachine;
   session::LaunchOptions launch;
   QStringList checks;               ///< ids of self-test checks, or their prefixes; empty: all
+  QString interpreter;              ///< of kPython
   std::optional<std::string> json;  ///< write JSON to this file; "-": to stdout
 };
 

@@ -9,10 +9,15 @@
 #include <csignal>
 #include <utility>
 
-#include "session/script_files.h"
+#include "session/python_package.h"
 
 namespace highwater::session {
 namespace {
+
+/// The folder that makes a Python process attach, in PYTHONPATH.
+QString attachFolder() {
+  return pythonPackageFolder() + QStringLiteral("/highwater/attach");
+}
 
 /// PYTHONPATH with `folder` in front.
 QString pythonPath(const QProcessEnvironment& environment, const QString& folder) {
@@ -121,9 +126,9 @@ void ScriptProcess::send(int signal) const {
 
 Result<void> checkScript(const ScriptOptions& options) {
   if (auto found = checkProgram(options.command.value(0)); !found) return found;
-  if (!QFileInfo::exists(scriptPackageFolder() + QStringLiteral("/highwater/attach") + QStringLiteral("/sitecustomize.py"))) {
+  if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
-                                           scriptPackageFolder().toStdString() +
+                                           pythonPackageFolder().toStdString() +
                                            "; install Highwater again"};
   }
   if (options.simulated && !QFileInfo::exists(simulatedDeviceLibrary())) {
@@ -149,15 +154,15 @@ Result<void> ScriptProcess::start() {
   for (const QString& each : options_.environment) {
     environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
   }
-  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, scriptPackageFolder() + QStringLiteral("/highwater/attach")));
+  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
-  if (options_.simulated)
+  if (options_.simulated) {
     environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDeviceLibrary());
-  if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
-    environment.insert(QStringLiteral("HIGHWATER_NATIVE"),
-                       scriptNativeFolder());
+  }
+  if (!environment.contains(QLatin1String(kScriptLibraryVariable))) {
+    environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }
   process_->setProcessEnvironment(environment);
   if (output_ == Output::kHeard) {

@@ -6,6 +6,7 @@
 #include <QTest>
 #include <algorithm>
 #include <csignal>
+#include <map>
 
 #include "analysis/live_store.h"
 #include "e2e/wait_accounts.h"
@@ -51,6 +52,7 @@ class TestScript : public QObject {
  private slots:
   void recordsAnUnchangedScript();
   void levelOpsToo();
+  void namesModulesThatComeAndThrow();
   void recordsWithoutADevice();
   void tellsHowTheScriptEnded();
   void passesSignalsOn();
@@ -137,6 +139,61 @@ void TestScript::levelOpsToo() {
     found |= store.modulePath(each.module_id()) == "Net.body.0";
   }
   QVERIFY2(found, "no op belongs to the first layer");
+}
+
+void TestScript::namesModulesThatComeAndThrow() {
+  const QString script = folder_.filePath("modules.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"(
+import torch
+from torch import nn
+
+class Throws(nn.Module):
+    def forward(self, x):
+        x.relu()
+        raise KeyError("own")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.throws = Throws()
+    def forward(self, x):
+        x = self.first(x)
+        try:
+            self.throws(x)
+        except KeyError as error:
+            self.heard = str(error)
+        return self.late(x) if hasattr(self, "late") else x
+
+net = Net().to("mps")
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    if step == 2:
+        # Was not there when the model was first called.
+        net.late = nn.Sequential(nn.Linear(3, 2, device="mps"))
+    optimizer.zero_grad()
+    net(torch.ones(2, 3, device="mps")).sum().backward()
+    optimizer.step()
+print(net.heard)
+)");
+  file.close();
+  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", script});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  QCOMPARE(watched.out.trimmed(), QString("'own'"));
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  QCOMPARE(store.steps().records.size(), 4U);
+  std::map<std::string, int> linears, activations;
+  for (const events::OpSpan& each : store.ops().records) {
+    const std::string name = store.name(each.op());
+    if (name == "aten::linear") ++linears[store.modulePath(each.module_id())];
+    if (name == "aten::relu") ++activations[store.modulePath(each.module_id())];
+  }
+  const std::map<std::string, int> expectedLinears{{"Net.first", 4}, {"Net.late.0", 2}};
+  QCOMPARE(linears, expectedLinears);
+  QCOMPARE(activations["Net.throws"], 4);
 }
 
 /// As on a machine without MPS: times, and no device memory.

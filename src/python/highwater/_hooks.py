@@ -17,7 +17,7 @@ from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _tr
 from ._attach import clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe
-from ._training import Training, is_faking
+from ._training import Training, make_is_faking
 
 
 # So many derivatives that no optimizer uses and no gradient accumulates are a training of another kind.
@@ -124,6 +124,8 @@ class Hooks:
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach)
+        self._enter_training_backward = self._guard(training.enter_backward)
+        self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
         atexit.register(self._end, training)
@@ -135,9 +137,10 @@ class Hooks:
         from torch.utils.data.dataloader import _BaseDataLoaderIter
         torch = self._torch
         module, compiling = torch.nn.Module, torch.compiler.is_compiling
+        # The cheaper one of the checks that Dynamo folds; the training asks about other compilers.
+        tracing = torch.compiler.is_dynamo_compiling
         for problem in (
-                surround(module.__call__, training.enter_module, training.leave_module,
-                         ("self", "args", "kwargs"), compiling),
+                surround(module.__call__, *training.module_calls(), ("self", "args", "kwargs"), tracing),
                 self._surround(module.train, training.enter_train, training.leave_owner, ("self", "mode"),
                                unless=compiling),
                 self._surround(module._apply, training.enter_owner, training.leave_owner, unless=compiling),
@@ -155,12 +158,15 @@ class Hooks:
 
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
-        compiling = self._torch.compiler.is_compiling
+        compiling = self._torch.compiler.is_dynamo_compiling
+        callback = _dynamo.callback_getter(self._torch)
 
         def guarded(*args):
             if compiling():  # a compiled optimizer's step has no hooks, rather than a graph break
                 return None
             try:
+                if callback() is None:
+                    return function(*args)
                 with _dynamo.Uncompiled(self._torch):
                     return function(*args)
             except Exception as error:
@@ -186,8 +192,8 @@ class Hooks:
 
     def _before_step(self, optimizer, *_) -> None:
         """Copied and unpickled optimizers were not seen before."""
-        self._optimizers.add(optimizer)
         if not self._attach_tried:
+            self._optimizers.add(optimizer)
             self.attach()
         if self._training is not None:
             self._training.before_step(optimizer)
@@ -197,9 +203,9 @@ class Hooks:
             self._training.after_step(optimizer)
 
     def _enter_backward(self, outputs, options):
-        if not self._attach_tried and not is_faking(self._torch) and self._is_training(options):
+        if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
             self.attach()
-        return self._training is not None and self._guard(self._training.enter_backward)(outputs)
+        return self._training is not None and self._enter_training_backward(outputs)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""
@@ -210,7 +216,7 @@ class Hooks:
 
     def _leave_backward(self, entered) -> None:
         if entered:
-            self._guard(self._training.leave_backward)(entered)
+            self._leave_training_backward(entered)
 
     def _thread_begins(self, _) -> None:
         if self._training is not None:

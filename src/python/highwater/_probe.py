@@ -35,6 +35,13 @@ class Probe:
     def stop(self, limit_ms: int = 1000) -> None:
         """Sends what is left and ends the probe's threads; a window that does not read is given up at the limit."""
 
+    def module_calls(self, outermost, missing):
+        """What `Module.__call__` is to call first and last, in place of the two methods below; or None.
+
+        See hw_python_calls in native/python_calls.h.
+        """
+        return None
+
     def enter_module(self, name: bytes) -> None:
         """A module is called. `name` is the class of a model, or a path below it: "encoder.layers.0"."""
 
@@ -92,7 +99,10 @@ class Probe:
 
 
 class NativeProbe(Probe):
-    """The native part, as a library that exports a function hw_NAME for each method."""
+    """The native part, as a library that exports a function hw_NAME for each method.
+
+    Builtin functions of the library take the place of the frequent ones.
+    """
 
     def __init__(self, path: str):
         # PyDLL keeps the GIL: a call lasts less than a switch of threads would.
@@ -119,6 +129,15 @@ class NativeProbe(Probe):
         self._set_level = self._bind("set_level", text)
         self.set_paused = self._bind("set_paused", flag)
         self._poll = self._bind("poll_commands", result=text)
+
+    def module_calls(self, outermost, missing):
+        if not self._bind("has_python_calls", result=ctypes.c_bool)():
+            return None
+        make = self._bind("python_calls", ctypes.py_object, ctypes.py_object, result=ctypes.py_object)
+        calls = make(outermost, missing)
+        enter, leave = calls.pop("enter_module"), calls.pop("leave_module")
+        vars(self).update(calls)
+        return enter, leave
 
     def _bind(self, name, *arguments, result=None):
         function = getattr(self._library, f"hw_{name}")

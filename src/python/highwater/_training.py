@@ -9,7 +9,7 @@ import time
 import weakref
 
 from ._attach import tell
-from ._dynamo import Uncompiled
+from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe
@@ -25,8 +25,7 @@ _EXIT_MS = 300
 class _Calls(threading.local):
     """The modules that are open on a thread."""
     depth = 0
-    root = None
-    phase = b""
+    call = ()  # what outermost() returned
     owners = 0
 
 
@@ -41,9 +40,14 @@ class Training(StepListener):
         self.learning_rate_factor = 1.0
         self._optimizers = optimizers
         self._attach = attach
+        self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
         self._calls = _Calls()
+        self._plain_tensors = torch._C.DisableTorchFunction
+        self._is_compiling = torch.compiler.is_compiling
+        self._is_faking = make_is_faking(torch)
+        self._dynamo_callback = callback_getter(torch)
         self._thread = None
         self._backwards = 0
         self._step_code = torch.optim.Optimizer.profile_hook_step(lambda optimizer: None).__code__
@@ -64,27 +68,25 @@ class Training(StepListener):
 
     # Modules
 
+    def module_calls(self):
+        """What `Module.__call__` calls first, with the module and its arguments, and last."""
+        return (self.probe.module_calls(self._enter_outermost, self._name_missing)
+                or (self.enter_module, self.leave_module))
+
     def enter_module(self, module, args, kwargs) -> None:
+        """As hw_python_calls' function of that name, in Python."""
         calls = self._calls
         if calls.depth:
             calls.depth += 1
-            name = calls.root.names.get(id(module))
-            if name is None:
-                with Uncompiled(self.torch):
-                    name = self._names.add_missing(calls.root, module)
+            name = calls.call[0].get(id(module)) or self._name_missing(calls.call, module)
             self.probe.enter_module(name)
             return
-        try:
-            with Uncompiled(self.torch), self.torch._C.DisableTorchFunction():
-                calls.root = self._names.root(module)
-                calls.phase = self._phase_of(module, args, kwargs)
-        except Exception as error:
-            self.give_up(error)
-            return
-        calls.depth = 1
-        if calls.phase:
-            self.probe.begin_phase(calls.phase)
-        self.probe.enter_module(calls.root.label)
+        call = self._enter_outermost(module, args, kwargs)
+        if call is not None:
+            calls.depth, calls.call = 1, call
+            if call[2]:
+                self.probe.begin_phase(call[2])
+            self.probe.enter_module(call[1])
 
     def leave_module(self, _) -> None:
         calls = self._calls
@@ -92,8 +94,30 @@ class Training(StepListener):
             return
         calls.depth -= 1
         self.probe.leave_module()
-        if not calls.depth and calls.phase:
+        if not calls.depth and calls.call[2]:
             self.probe.end_phase()
+
+    def _enter_outermost(self, module, args, kwargs):
+        """A module is called outside of any other; None where the call is not watched."""
+        if self._is_compiling():
+            return None
+        try:
+            if self._dynamo_callback() is not None:
+                with Uncompiled(self.torch):
+                    return self._outermost(module, args, kwargs)
+            return self._outermost(module, args, kwargs)
+        except Exception as error:
+            self.give_up(error)
+            return None
+
+    def _outermost(self, module, args, kwargs):
+        with self._plain_tensors():
+            root = self._names.root(module)
+            return root.call(self._phase_of(root, module, args, kwargs))
+
+    def _name_missing(self, call, module) -> bytes:
+        with Uncompiled(self.torch):
+            return self._names.add_missing(call[3], module)
 
     def enter_owner(self, module) -> None:
         """A method that affects all modules below `module` is called; it calls itself for each of them."""
@@ -114,10 +138,9 @@ class Training(StepListener):
         """Gradients are set to zero, for the next training step."""
         self._end_evaluation()
 
-    def _phase_of(self, module, args, kwargs) -> bytes:
+    def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
-        root = self._calls.root
-        if self._backwards or is_faking(self.torch):
+        if self._backwards or self._is_faking():
             return b""
         if root.parameters:  # a loss has no mode of its own
             self._evaluates = not (module.training and self.torch.is_grad_enabled())
@@ -197,7 +220,7 @@ class Training(StepListener):
 
     def enter_backward(self, _) -> bool:
         """Returns whether this is a backward; compiling calls the engine too."""
-        if is_faking(self.torch):
+        if self._is_faking():
             return False
         self._heal()
         if self._thread is None:
@@ -221,7 +244,9 @@ class Training(StepListener):
 
     def before_step(self, optimizer, *_) -> None:
         """A global pre-hook. A subclass that calls super().step() nests."""
-        self._optimizers.add(optimizer)
+        if self._last_optimizer() is not optimizer:
+            self._optimizers.add(optimizer)
+            self._last_optimizer = weakref.ref(optimizer)
         if self._thread is None:
             self._thread = _thread.get_ident()
         if not self._is_training_thread() and not self._backwards:
@@ -265,6 +290,8 @@ class Training(StepListener):
         self.probe.begin_phase(_OPTIMIZER)
 
     def _restore_rates(self) -> None:
+        if not self._rates:
+            return
         for group, rate in self._rates:
             group["lr"] = rate
         self._rates.clear()
@@ -399,7 +426,11 @@ class Training(StepListener):
         return self._thread is None or self._thread == _thread.get_ident()
 
 
-def is_faking(torch) -> bool:
-    """Whether a model is only compiled or traced here. Sizes are no plain numbers then."""
-    return (torch._C._get_tracing_state() is not None
-            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None)
+def make_is_faking(torch):
+    """A function that tells whether a model is only compiled or traced. Sizes are no plain numbers then."""
+    tracing_state, mode, fake = (torch._C._get_tracing_state, torch._C._get_dispatch_mode,
+                                 torch._C._TorchDispatchModeKey.FAKE)
+
+    def is_faking() -> bool:
+        return tracing_state() is not None or mode(fake) is not None
+    return is_faking

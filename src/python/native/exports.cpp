@@ -166,6 +166,10 @@ void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms) {
   probe->stop(interrupted, error, std::chrono::milliseconds(limit_ms));
 }
 
+bool hw_is_running() {
+  return running != nullptr;
+}
+
 void hw_enter_module(const char* name) {
   if (ScriptProbe* probe = running) ofThread().enter(*probe, name);
 }

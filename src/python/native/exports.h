@@ -23,6 +23,8 @@ HIGHWATER_EXPORT const char* hw_connect(const char* socket, const char* token_fi
 /// read. The script was interrupted, or ended by the exception `error` ("": it was not).
 HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms);
 
+/// Whether the other functions do anything: see above.
+HIGHWATER_EXPORT bool hw_is_running();
 /// A module begins and ends on the calling thread. `name` is the class of the outermost module, and
 /// the path below it of any other: "encoder.layers.0".
 HIGHWATER_EXPORT void hw_enter_module(const char* name);

@@ -5,7 +5,7 @@
 #include <QJsonObject>
 #include <QStandardPaths>
 
-#include "session/script_files.h"
+#include "session/python_package.h"
 
 namespace highwater::window {
 namespace {
@@ -92,7 +92,7 @@ void InterpreterQuestion::ask(const QString& program, const QString& folder) {
   });
   limit_.start();
   process_->start(program, {QStringLiteral("-c"), QLatin1String(kQuestion),
-                            session::scriptPackageFolder(), session::scriptNativeFolder()});
+                            session::pythonPackageFolder(), session::scriptLibraryFolder()});
 }
 
 void InterpreterQuestion::cancel() {

@@ -10,7 +10,7 @@
 #include <QWheelEvent>
 
 #include "core/sim_knobs.h"
-#include "session/script_files.h"
+#include "session/python_package.h"
 #include "views/panels/link_button.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/script_panel.h"
