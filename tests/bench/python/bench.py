@@ -211,13 +211,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", required=True, help="the folder of highwater")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has PyTorch")
-    parser.add_argument("--training", choices=STEPS, action="append", help="only this one; may be repeated")
+    parser.add_argument("--training", choices=[*STEPS, "none"], action="append",
+                        help="only this one; may be repeated")
     parser.add_argument("--rounds", type=int, default=2, help="sets of fresh processes")
     parser.add_argument("--quads", type=int, default=30, help="pairs of blocks of each arm in a round")
     parser.add_argument("--starts", type=int, default=5, help="starts of each kind; 0: none")
     parser.add_argument("--json", help="a file for the figures")
     options = parser.parse_args()
-    trainings = options.training or list(STEPS)
+    trainings = [each for each in options.training or STEPS if each in STEPS]
     if "hugging_face" in trainings and not has_transformers(options.python):
         trainings.remove("hugging_face")
         print(f"hugging_face is left out: {options.python} has no transformers and accelerate; install them, or "
@@ -225,7 +226,7 @@ def main():
     result = {}
     with tempfile.TemporaryDirectory() as folder:
         machinery = Machinery(os.path.abspath(options.programs), options.python, folder)
-        print("Times are those of the simulated device, beside the host's own.")
+        print("Times are those of the simulated device and of the host's own work.")
         for training in trainings:
             result[training] = report_training(
                 training, measure(machinery, training, options.rounds, options.quads, ARMS))
