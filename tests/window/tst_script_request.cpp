@@ -219,8 +219,7 @@ class TestScriptRequest : public QObject {
     QVERIFY(shell.waitForFinished());
     QStringList said = QString::fromUtf8(shell.readAllStandardOutput()).split(QChar::Null);
     said.removeLast();
-    QCOMPARE(said, QStringList({fields.workingFolder, "x y", "run", "--record",
-                                window::recordingFile("run-01"), "--device", "sim", "--level",
+    QCOMPARE(said, QStringList({fields.workingFolder, "x y", "run", "--device", "sim", "--level",
                                 "ops", "--"}) +
                        request.options.command);
   }

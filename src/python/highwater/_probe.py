@@ -246,6 +246,10 @@ def library_folders() -> list[str]:
     paths = sysconfig.get_paths()
     folders = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"],
                *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.path.abspath(__file__))}
+    # PyTorch may lie in another environment's folder, which a .pth file adds to the path.
+    folders |= {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}
+    if "torch" in sys.modules:
+        folders.add(os.path.dirname(sys.modules["torch"].__file__))
     return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
 
 

@@ -195,7 +195,6 @@ QString terminalCommand(const ScriptRequest& request) {
     line += each.section(u'=', 0, 0) + u'=' + quoteShellWord(each.section(u'=', 1)) + u' ';
   }
   QStringList words{isOwn && !isFound ? own : name, QStringLiteral("run")};
-  words << QStringLiteral("--record") << recordingFile(request.recording);
   if (options.simulated) words << QStringLiteral("--device") << QStringLiteral("sim");
   if (options.probeLevel != QLatin1String("monitor")) {
     words << QStringLiteral("--level") << options.probeLevel;
