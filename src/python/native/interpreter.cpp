@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/definition_table.h"
+
 namespace highwater::python {
 namespace {
 
@@ -157,7 +159,7 @@ std::vector<probe::SourcePlace> placesOf(Reference<PyFrameObject> frame) {
     if (function.empty()) function = textOf(code.get(), "co_name");
     const int line = python().lineNumber(frame.get());
     if (isUsers(file)) {
-      if (places.empty() && !library.empty()) function += " (in " + library + ")";
+      if (places.empty() && !library.empty()) function.append(kInLibrary).append(library);
       places.push_back({std::move(function), file, static_cast<std::uint32_t>(std::max(line, 0))});
     } else if (library.empty() && !file.empty() && file.front() != '<' &&
                file.find("/torch/") == std::string::npos) {

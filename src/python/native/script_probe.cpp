@@ -14,7 +14,6 @@
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/version.h"
-#include "probe/observer/deliberate_scope.h"
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
 #include "process/hello.h"
@@ -28,7 +27,6 @@ namespace {
 
 constexpr auto kAcceptedWithin = std::chrono::seconds(10);
 constexpr auto kSentWithin = std::chrono::seconds(1);
-constexpr std::string_view kEvaluationKey = "evaluation";
 
 /// Shuts a socket down after a time, so that a host that does not read cannot hold up the exit.
 class Deadline {
@@ -63,6 +61,12 @@ events::Phase phaseOf(std::string_view key) {
   const auto found = std::find_if(kPhases.begin(), kPhases.end(),
                                   [key](events::Phase each) { return phaseKey(each) == key; });
   return found == kPhases.end() ? events::Phase::None : *found;
+}
+
+/// Whether a phase shows that the training goes on after an evaluation.
+bool trains(events::Phase phase) {
+  return phase == events::Phase::Forward || phase == events::Phase::Backward ||
+         phase == events::Phase::OptimizerStep;
 }
 
 }  // namespace
@@ -127,8 +131,7 @@ void ScriptProbe::startReading() {
 }
 
 void ScriptProbe::stop(bool interrupted, std::string_view error) {
-  phase_.reset();
-  evaluation_.reset();
+  suspendPhase();
   observer_.reset();
   sampler_->stop();
   sendDescription();
@@ -202,28 +205,43 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
 }
 
-void ScriptProbe::openPhase(events::Phase phase) {
+void ScriptProbe::suspendPhase() {
   phase_.reset();
-  if (phase != events::Phase::None) phase_.emplace(recorder_, counters_.get(), phase);
+  named_.reset();
+}
+
+void ScriptProbe::resumePhase() {
+  if (phases_.empty()) return;
+  OpenPhase& innermost = phases_.back();
+  const bool continued = std::exchange(innermost.begun, true);
+  if (innermost.name == kNoId) {
+    phase_.emplace(recorder_, counters_.get(), innermost.phase);
+  } else {
+    named_.emplace(recorder_, innermost.name, continued);
+  }
 }
 
 void ScriptProbe::beginPhase(std::string_view key) {
-  const events::Phase phase = phaseOf(key);
-  phases_.push_back(phase);
-  if (key == kEvaluationKey && !evaluation_) {
-    phase_.reset();
-    evaluation_.emplace(recorder_, kEvaluationSpan);
-  } else {
-    openPhase(phase);
+  const OpenPhase around = phases_.empty() ? OpenPhase() : phases_.back();
+  if (key == kEvaluationSpan && around.evaluates) {
+    phases_.push_back(around);  // a call of the model in a phase that the script calls so
+    return;
   }
+  OpenPhase next;
+  next.phase = phaseOf(key);
+  if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
+  next.evaluates = around.evaluates || key == kEvaluationSpan;
+  if (next.evaluates || trains(next.phase)) recorder_.setDeliberate(next.evaluates);
+  suspendPhase();
+  phases_.push_back(next);
+  resumePhase();
 }
 
 void ScriptProbe::endPhase() {
   if (phases_.empty()) return;
+  suspendPhase();
   phases_.pop_back();
-  phase_.reset();
-  evaluation_.reset();
-  if (!phases_.empty()) openPhase(phases_.back());
+  resumePhase();
 }
 
 std::string ScriptProbe::offer(ScriptKnob knob) {

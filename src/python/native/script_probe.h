@@ -9,8 +9,8 @@
 
 #include "core/messages.h"
 #include "core/result.h"
-#include "probe/observer/deliberate_scope.h"
 #include "probe/observer/op_observer.h"
+#include "probe/readings/named_scope.h"
 #include "probe/readings/phase_scope.h"
 #include "probe/readings/sampler.h"
 #include "probe/stream/frame_writer.h"
@@ -65,8 +65,10 @@ class ScriptProbe {
   void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
   void noteStepEnd() { notedEndNs_ = recorder_.now(); }
 
-  /// A phase begins on the calling thread, and suspends the one around it. Phases of other threads
-  /// than the training's are not recorded; their ops are watched.
+  /// A phase begins on the calling thread, and suspends the one around it. `key` is that of a
+  /// phase of a step, "evaluation", or a name of the script's own. Waits in an evaluation count as
+  /// planned, and so do those that follow it before the training goes on: what is read of its
+  /// results. Phases of other threads than the training's are not recorded; their ops are watched.
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
@@ -85,7 +87,15 @@ class ScriptProbe {
   [[nodiscard]] bool sendHello(const std::string& token);
   void startReading();
   void sendDescription();
-  void openPhase(events::Phase phase);
+  /// A phase that has begun and not ended.
+  struct OpenPhase {
+    events::Phase phase = events::Phase::None;
+    NameId name = kNoId;  ///< of an evaluation or a phase of the script's own
+    bool evaluates = false;
+    bool begun = false;
+  };
+  void suspendPhase();
+  void resumePhase();
 
   ScriptOptions options_;
   process::Connection connection_;
@@ -105,9 +115,9 @@ class ScriptProbe {
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
   std::uint32_t batchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
-  std::vector<events::Phase> phases_;
+  std::vector<OpenPhase> phases_;  ///< the innermost last, which is the one that is recorded
   std::optional<probe::PhaseScope> phase_;
-  std::optional<probe::DeliberateScope> evaluation_;
+  std::optional<probe::NamedScope> named_;
 };
 
 }  // namespace highwater::python
