@@ -5,6 +5,7 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
+#include "core/names.h"
 #include "core/scenarios.h"
 #include "support/sample_run.h"
 
@@ -28,6 +29,8 @@ struct Run {
   std::function<std::uint64_t(std::uint32_t)> driver = [](auto) { return 200 * kMiB; };
   std::function<std::uint32_t(std::uint32_t)> length = [](auto) { return 64; };
   OwnedBatch more;  ///< events besides
+  bool ownScript = false;
+  std::int64_t lengthMs = kStepMs;  ///< of a step; a script's ends before the next begins
   std::vector<FallbackAcceptance> accepted;
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
@@ -38,13 +41,20 @@ struct Run {
     hello.device.selected = "mps";
     hello.limits = {kRecommended, 1.4, 1.7, 0};
     store.apply(hello);
-    store.apply(Definitions{{{kScalarRead, "aten::_local_scalar_dense"},
-                             {kCopy, "aten::_to_copy"},
-                             {kNonzero, "aten::nonzero"},
-                             {kRenorm, "aten::embedding_renorm_"}},
-                            {},
-                            {},
-                            {}});
+    store.apply(Definitions{
+        {{kScalarRead, "aten::_local_scalar_dense"},
+         {kCopy, "aten::_to_copy"},
+         {kNonzero, "aten::nonzero"},
+         {kRenorm, "aten::embedding_renorm_"},
+         {kLinear, kEvaluationSpan},
+         {kMm, "aten::embedding_renorm__backward"}},
+        {},
+        {{kTrainStep, kNoId, "main", "/home/me/train.py", 12},
+         {kForward, kNoId, "main, in hf/trainer.py:9 Trainer.train", "/home/me/train.py", 30}},
+        {}});
+    RunDescription run;
+    run.ownScript = ownScript;
+    store.apply(run);
     for (const FallbackAcceptance& each : accepted) store.apply(each);
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
@@ -58,7 +68,7 @@ struct Run {
     batch.memorySamples.emplace_back(end, current(step), driver(step), kRecommended,
                                      events::SampleOrigin::PhaseBoundary);
     batch.phases.emplace_back(begin, assemblyMs * kMs, step, 1, events::Phase::BatchAssembly);
-    batch.steps.emplace_back(begin, kStepMs * kMs, current(step), driver(step), -1, step, 16,
+    batch.steps.emplace_back(begin, lengthMs * kMs, current(step), driver(step), -1, step, 16,
                              length(step), 16 * length(step), 1.0F, reads, 0);
     batch.deviceSpans.emplace_back(end + kMs, deviceMs * kMs, step);
     if (reads)
@@ -70,6 +80,20 @@ struct Run {
                       std::int64_t ms, events::Phase phase, bool deliberate) {
     batch.syncPoints.emplace_back((beginMs(step) + 10) * kMs, ms * kMs, 4, step, op, kNoId, kNoId,
                                   1, kind, phase, static_cast<std::uint8_t>(deliberate));
+  }
+  /// A scalar read between a script's step and the next one.
+  static void addRead(OwnedBatch& batch, std::uint32_t step, CallSiteId site,
+                      bool planned = false) {
+    batch.syncPoints.emplace_back((beginMs(step) + kStepMs - 8) * kMs, 4 * kMs, 4, step,
+                                  kScalarRead, kNoId, site, 1, events::SyncKind::ScalarRead,
+                                  events::Phase::None, static_cast<std::uint8_t>(planned));
+  }
+  static Run ofScript() {
+    Run run;
+    run.ownScript = true;
+    run.lengthMs = kStepMs - 10;
+    run.lossEvery = 1000;
+    return run;
   }
   static void addFallback(OwnedBatch& batch, std::uint32_t step, std::int64_t atMs) {
     batch.fallbacks.emplace_back(atMs * kMs, 10 * kMs, 4 * kMs, 1000, 500, step, kRenorm, kNoId,
@@ -160,6 +184,72 @@ class TestFindings : public QObject {
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
     QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
+  }
+
+  void aScriptsReadAtEachStepIsChattyAndNamesItsLine() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) Run::addRead(run.more, step, kTrainStep);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
+    const Finding& found = findings.found.front();
+    QCOMPARE(*found.costMs, 4.0);
+    QCOMPARE(found.line, std::string("train.py:12"));
+    QVERIFY2(found.advice.starts_with("at train.py:12: read"), found.advice.c_str());
+    run.ownScript = false;  // between the steps of the built-in workload there are evaluations
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void aScriptsRareReadsAreSyncPointsOfTheirLines() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 2; step <= 40; step += 2) Run::addRead(run.more, step, kTrainStep);
+    for (std::uint32_t step = 3; step <= 40; step += 4) Run::addRead(run.more, step, kForward);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), (Kinds{FindingKind::SyncPoint, FindingKind::SyncPoint}));
+    QCOMPARE(findings.found[0].line, std::string("train.py:12"));
+    const std::string& advice = findings.found[1].advice;
+    QVERIFY2(advice.starts_with("at train.py:30, in hf/trainer.py:9 Trainer.train: "),
+             advice.c_str());
+  }
+
+  void aConditionIsNoLogging() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      Run::addRead(run.more, step, kTrainStep);
+      run.more.syncPoints.back().mutate_bytes(1);
+    }
+    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::SyncPoint});
+  }
+
+  void aBackwardsFallbackNamesTheLineOfItsForward() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      const std::int64_t atMs = Run::beginMs(step) + 5;
+      Run::addFallback(run.more, step, atMs);
+      run.more.fallbacks.back().mutate_call_site(kTrainStep);
+      Run::addFallback(run.more, step, atMs + 12);
+      run.more.fallbacks.back().mutate_op(kMm);
+    }
+    const Findings findings = run.judge();
+    QCOMPARE(findings.found.size(), 2U);
+    for (const Finding& each : findings.found) {
+      QCOMPARE(each.line, std::string("train.py:12"));
+      const bool isForward = each.ops.front() == "aten::embedding_renorm_";
+      const char* begin = isForward ? "at train.py:12: " : "the forward is at train.py:12: ";
+      QVERIFY2(each.advice.starts_with(begin), each.advice.c_str());
+    }
+  }
+
+  void aScriptsEvaluationIsNoPartOfAStep() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 2; step <= 40; step += 2) {
+      const std::int64_t atMs = Run::beginMs(step) + kStepMs - 9;
+      Run::addFallback(run.more, step, atMs);
+      Run::addRead(run.more, step, kTrainStep, true);  // what an evaluation reads is planned
+      run.more.namedSpans.emplace_back(atMs * kMs, 8 * kMs, step, kLinear, kTrainingThread, 0);
+    }
+    QVERIFY(run.judge().found.empty());
+    run.more.namedSpans.clear();
+    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::Fallback});
   }
 
   void theWorstComesFirst() {

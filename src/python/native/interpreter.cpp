@@ -133,6 +133,10 @@ std::string textOf(PyCodeObject* code, const char* attribute) {
 
 bool isUsers(std::string_view file) {
   if (file.empty() || file.front() == '<') return false;
+  // Packages may also come from another environment, by a .pth file or PYTHONPATH.
+  for (const std::string_view packages : {"/site-packages/", "/dist-packages/"}) {
+    if (file.find(packages) != std::string_view::npos) return false;
+  }
   const auto& folders = libraryFolders();
   return std::none_of(folders.begin(), folders.end(),
                       [file](const std::string& folder) { return file.starts_with(folder); });
