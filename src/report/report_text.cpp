@@ -159,10 +159,12 @@ std::string scriptDataLine(const LiveStore& store) {
 std::string dataLine(const LiveStore& store) {
   const RunDescription& run = *store.run();
   if (run.ownScript) return scriptDataLine(store);
-  return plainText(run.dataset + ", " + std::to_string(run.trainRows) + " rows to train, " +
-                   std::to_string(run.heldOutRows) + " held out, batch size " +
-                   std::to_string(run.knobs.batchSize) + ", sequence length " +
-                   std::to_string(run.knobs.sequenceLength) + " at step 1");
+  const std::string rows = run.trainRows == 0
+                               ? ""
+                               : ", " + std::to_string(run.trainRows) + " rows to train, " +
+                                     std::to_string(run.heldOutRows) + " held out";
+  return plainText(run.dataset + rows + ", batch size " + std::to_string(run.knobs.batchSize) +
+                   ", sequence length " + std::to_string(run.knobs.sequenceLength) + " at step 1");
 }
 
 /// Whether a script trained without a tensor on the device.
