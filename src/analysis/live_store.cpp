@@ -104,6 +104,20 @@ std::string_view LiveStore::rateUnit() const {
   return ownScript() && run_->knobs.sequenceLength == 0 ? "samples/s" : "tokens/s";
 }
 
+std::string LiveStore::rateText(double perS) const {
+  if (std::isnan(perS)) return "\u2013";
+  return formatRate(perS) + ' ' + std::string(rateUnit());
+}
+
+std::string LiveStore::batchText(const events::StepRecord& step) const {
+  if (step.batch_size() == 0) return "batch size unknown";
+  std::string text = "batch size " + std::to_string(step.batch_size());
+  if (step.sequence_length() != 0) {
+    text += ", sequence length " + std::to_string(step.sequence_length());
+  }
+  return ownScript() ? text + " (guessed)" : text;
+}
+
 void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.memorySamples) addMemorySample(sample);
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);

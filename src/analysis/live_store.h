@@ -156,6 +156,11 @@ class LiveStore final : public MessageSink {
   /// What steps().tokensPerS counts: "tokens/s", or "samples/s" for a script whose inputs have no
   /// sequence length.
   [[nodiscard]] std::string_view rateUnit() const;
+  /// A throughput for people: "8.52k tokens/s", or a dash for NaN.
+  [[nodiscard]] std::string rateText(double perS) const;
+  /// The batch of a step for people: "batch size 16, sequence length 128", with "(guessed)" for a
+  /// script, or "batch size unknown".
+  [[nodiscard]] std::string batchText(const events::StepRecord& step) const;
   /// The innermost span (a wait, an op or a phase) that has begun and not ended, or that was open
   /// when the stream ended. Empty if none is open.
   [[nodiscard]] std::optional<OpenSpanState> openSpan() const { return openSpans_.innermost(); }

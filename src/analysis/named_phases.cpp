@@ -44,9 +44,8 @@ NamedPhases summarizeNamedPhases(const LiveStore& store) {
       phase.totalNs += span.duration_ns();
       continue;
     }
-    all.evaluation.passes += lastStep != span.step();
+    all.evaluation.count += lastStep != span.step();
     lastStep = span.step();
-    all.evaluation.calls += begun;
     all.evaluation.totalNs += span.duration_ns();
     addWaits(store, lane[i], all.evaluation);
   }

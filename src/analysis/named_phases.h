@@ -18,8 +18,7 @@ struct NamedPhase {
 
 /// Host time of all evaluations, and the waits for the device in it.
 struct EvaluationTotal {
-  std::uint64_t passes = 0;  ///< evaluations without a training step between them count as one
-  std::uint64_t calls = 0;   ///< of the model; 1 a pass for the built-in workload
+  std::uint64_t count = 0;  ///< those without a training step between them count as one
   std::int64_t totalNs = 0;
   std::uint64_t waits = 0;
   std::int64_t waitNs = 0;

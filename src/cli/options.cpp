@@ -111,11 +111,11 @@ class CommandLine {
   }
 
   void addRun() {
-    run_ = app_.add_subcommand("run", "Record the training of your own program");
-    run_->add_option("--record", script_.output, "The recording to write")
-        ->type_name("FILE")
-        ->required();
-    run_->add_flag("--force", script_.force, "Overwrite an existing recording");
+    run_ = app_.add_subcommand("run", "Watch the training of your own program");
+    auto* record =
+        run_->add_option("--record", script_.output, "Write a recording there, without a window")
+            ->type_name("FILE");
+    run_->add_flag("--force", script_.force, "Overwrite an existing recording")->needs(record);
     run_->add_option(
             "--device", scriptDevice_,
             "What \"mps\" is in the program: auto (as without Highwater) or sim (simulated)")
@@ -128,7 +128,7 @@ class CommandLine {
         ->type_name("")
         ->required();
     run_->footer(
-        "For example: highwater run --record run.highwater -- python train.py --epochs 2\n"
+        "For example: highwater run -- python train.py --epochs 2\n"
         "The program keeps its Python, its environment, its terminal and its exit code.");
     scriptSim_.addTo(*run_);
   }
@@ -145,7 +145,9 @@ class CommandLine {
     for (const std::string& each : scriptCommand_) {
       script_.script.command << QString::fromLocal8Bit(each.c_str());
     }
-    return Invocation(script_);
+    if (!script_.output.empty()) return Invocation(script_);
+    window_.script = script_.script;
+    return Invocation(window_);
   }
 
   void addAccept() {
@@ -213,12 +215,19 @@ class CommandLine {
         ->type_name("[CHECK,...]")
         ->expected(0, 1)
         ->excludes("--workload");
+    doctor_
+        ->add_option("--python", doctorPython_,
+                     "Say what works with this interpreter, for highwater run, and build what its "
+                     "PyTorch needs")
+        ->type_name("PATH")
+        ->excludes("--workload")
+        ->excludes("--selftest");
     doctorTexts_.sim.addTo(*doctor_);
     doctor_->footer(
         "--workload runs two steps on the CPU and looks up which of their ops the device has. "
         "Exit\n"
-        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed\n"
-        "or the worker gave no answer, 2 wrong usage.");
+        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed,\n"
+        "--python found a problem or the worker gave no answer, 2 wrong usage.");
   }
 
   void addWorkloadQuestion() {
@@ -260,10 +269,15 @@ class CommandLine {
         return refusedValue("--selftest", checks, "names of checks, or nothing for all of them");
       }
     }
+    if (doctor_->count("--python") > 0) {
+      options.question = DoctorOptions::Question::kPython;
+      options.interpreter = QString::fromStdString(doctorPython_);
+    }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
     }
-    const bool asksDevice = options.question != DoctorOptions::Question::kMachine;
+    const bool asksDevice = options.question == DoctorOptions::Question::kWorkload ||
+                            options.question == DoctorOptions::Question::kSelfTest;
     if (asksDevice && launch.device == QLatin1String("cpu")) {
       return usageError("--workload and --selftest are about mps; give --device mps, sim or auto");
     }
@@ -346,7 +360,7 @@ class CommandLine {
   SimOptions scriptSim_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
-  std::string doctorJson_, doctorWorkload_, selfTest_;
+  std::string doctorJson_, doctorPython_, doctorWorkload_, selfTest_;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;
   std::vector<std::string> acceptedTexts_;

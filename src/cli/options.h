@@ -14,11 +14,12 @@
 
 namespace highwater::cli {
 
-/// Options of `highwater` without a command, which opens the window.
+/// Options of `highwater` without a command, and of `run` without --record: both open the window.
 struct WindowOptions {
   session::LaunchOptions launch;
-  std::string recording;     ///< empty: none
-  bool startAtOnce = false;  ///< start training as soon as the window is open
+  std::optional<session::ScriptOptions> script;  ///< the user's own program, started at once
+  std::string recording;                         ///< empty: none
+  bool startAtOnce = false;                      ///< start training as soon as the window is open
 };
 
 /// Options of `highwater record`.
@@ -30,7 +31,7 @@ struct RecordOptions {
   std::vector<FallbackAcceptance> accepted;
 };
 
-/// Options of `highwater run`.
+/// Options of `highwater run --record`.
 struct ScriptCommandOptions {
   session::ScriptOptions script;
   std::string output;  ///< the recording
@@ -64,10 +65,12 @@ struct DoctorOptions {
     kMachine,   ///< device, versions, limits and environment of this machine
     kWorkload,  ///< which ops of a workload would not run on mps
     kSelfTest,  ///< whether the probe's assumptions about the device hold
+    kPython,    ///< whether scripts of an interpreter can be watched
   };
   Question question = Question::kMachine;
   session::LaunchOptions launch;
   QStringList checks;               ///< ids of self-test checks, or their prefixes; empty: all
+  QString interpreter;              ///< of kPython
   std::optional<std::string> json;  ///< write JSON to this file; "-": to stdout
 };
 

@@ -116,6 +116,11 @@ Result<void> RecordingOutput::close() {
   return writer_ ? writer_->close() : Result<void>();
 }
 
+void RecordingOutput::discard() {
+  if (writer_) writer_->discard();
+  writer_.reset();
+}
+
 std::uint64_t RecordingOutput::fileBytes() const {
   return writer_ ? writer_->bytesWritten() : 0;
 }

@@ -34,6 +34,9 @@ class RecordingOutput final : public MessageSink {
   /// Completes the recording, with the errors of RecordingWriter::close(). Does nothing without
   /// begin().
   [[nodiscard]] Result<void> close();
+  /// Removes the recording, of a run that never began; an old file stays. Does nothing without
+  /// begin().
+  void discard();
   /// Size in bytes of the recording and its write-ahead log (WAL); 0 before begin().
   [[nodiscard]] std::uint64_t fileBytes() const;
 

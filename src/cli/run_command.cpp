@@ -1,6 +1,5 @@
 #include "cli/run_command.h"
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <QCoreApplication>
@@ -11,6 +10,7 @@
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/recording_output.h"
+#include "cli/script_exit.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
@@ -29,9 +29,15 @@ constexpr int kLastFramesMs = 5000;
 
 /// The program that SIGTERM and SIGHUP are passed on to; 0: none.
 volatile std::sig_atomic_t programId = 0;
+/// The signal that came before there was a program; 0: none.
+volatile std::sig_atomic_t earlySignal = 0;
 
 extern "C" void passOn(int signal) {
-  if (programId > 0) ::kill(static_cast<pid_t>(programId), signal);
+  if (programId > 0) {
+    ::kill(static_cast<pid_t>(programId), signal);
+  } else {
+    earlySignal = signal;
+  }
 }
 
 /// The user's program, and the session with the process in it that trains.
@@ -40,7 +46,7 @@ class ScriptRun final : public QObject {
   explicit ScriptRun(const ScriptCommandOptions& options)
       : output_(options.output, options.force),
         recording_(options.output),
-        script_(options.script) {
+        script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
     connect(&script_, &ScriptProcess::refused, this,
@@ -48,15 +54,17 @@ class ScriptRun final : public QObject {
   }
 
   int run() {
+    // Before the program does its work, so that another run that writes the file is noticed.
+    if (auto begun = output_.begin(); !begun) return refuse(begun.error());
     if (auto started = script_.start(); !started) {
-      printError(started.error().message);
-      return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
+      output_.discard();
+      return refuse(started.error());
     }
     programId = static_cast<std::sig_atomic_t>(script_.processId());
+    if (earlySignal != 0) passOn(earlySignal);
     QCoreApplication::exec();
-    programId = 0;
     conclude();
-    return exitAsTheScript();
+    return exitAs({script_.exitCode(), script_.signal()});
   }
 
  private:
@@ -66,25 +74,17 @@ class ScriptRun final : public QObject {
     session_ = std::make_unique<Session>(std::move(*connection), session::LaunchOptions{});
     session_->addSink(&store_);
     session_->addSink(&output_);
-    connect(session_.get(), &Session::stateChanged, this, &ScriptRun::onState);
     connect(session_.get(), &Session::ended, this, &ScriptRun::quitWhenAllEnded);
     session_->start();
   }
 
-  void onState(Session::State state) {
-    if (state != Session::State::kRunning || output_.begun()) return;
-    if (auto begun = output_.begin(); !begun) fail(begun.error().message);
-  }
-
-  /// The program trains on without a recording.
-  void fail(const std::string& message) {
-    if (failed_) return;
-    failed_ = true;
-    printError(message + "; the program runs on without being recorded");
-    QMetaObject::invokeMethod(session_.get(), &Session::abort, Qt::QueuedConnection);
+  static int refuse(const Error& error) {
+    printError(error.message);
+    return error.code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
 
   void onScriptEnded() {
+    programId = 0;  // the system may give the number to another process
     if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
     // A process that the program has left behind may hold the socket open.
     QTimer::singleShot(kLastFramesMs, session_.get(), [this] { session_->abort(); });
@@ -98,19 +98,13 @@ class ScriptRun final : public QObject {
   }
 
   void conclude() {
-    const auto closed = output_.close();
-    if (!closed) printError(output_.errorText());
-    if (!session_) {
-      printError(
-          "nothing was recorded: no Python process of this program connected. Highwater connects "
-          "where a torch.optim optimizer is built, and not in a Python that was started with -I or "
-          "-E");
+    if (!store_.run()) {
+      output_.discard();
+      printError(session_ ? "nothing was recorded: the training did not complete a step"
+                          : "nothing was recorded: " + script_.whyNothingTrained());
       return;
     }
-    if (!output_.begun()) {
-      if (!failed_) printError("nothing was recorded: the training did not complete a step");
-      return;
-    }
+    if (auto closed = output_.close(); !closed) printError(output_.errorText());
     if (!store_.steps().records.empty()) {
       say(report::shortSummary(store_, analysis::summarize(store_)));
     }
@@ -119,22 +113,11 @@ class ScriptRun final : public QObject {
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-  [[nodiscard]] int exitAsTheScript() const {
-    if (script_.signal() == 0) return script_.exitCode();
-    // The core is the program's to leave, and it has.
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_CORE, &none);
-    std::signal(script_.signal(), SIG_DFL);
-    std::raise(script_.signal());
-    return 128 + script_.signal();
-  }
-
   analysis::LiveStore store_;
   RecordingOutput output_;
   std::string recording_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
-  bool failed_ = false;
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 int pipeEnds[2] = {-1, -1};
 
 /// Async-signal-safe: writes one byte into a non-blocking pipe.
-void onSignal(int) {
-  const char byte = 1;
+void onSignal(int signal) {
+  const char byte = static_cast<char>(signal);
   [[maybe_unused]] const ssize_t written = ::write(pipeEnds[1], &byte, 1);
 }
 
@@ -55,7 +55,7 @@ StopSignals::~StopSignals() {
 
 void StopSignals::readOne() {
   char byte = 0;
-  while (::read(pipeEnds[0], &byte, 1) == 1) emit stopRequested(++count_);
+  while (::read(pipeEnds[0], &byte, 1) == 1) emit stopRequested(++count_, byte);
 }
 
 }  // namespace highwater::cli

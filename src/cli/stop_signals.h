@@ -20,7 +20,7 @@ class StopSignals final : public QObject {
 
  signals:
   /// Emitted for each SIGINT, SIGTERM or SIGHUP; `count` numbers them from 1.
-  void stopRequested(int count);
+  void stopRequested(int count, int signal);
 
  private:
   void readOne();

@@ -1,8 +1,10 @@
 #include "cli/window_command.h"
 
 #include <QApplication>
+#include <csignal>
 #include <filesystem>
 
+#include "cli/script_exit.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -21,6 +23,26 @@ bool hasDisplay() {
 #endif
 }
 
+/// Whoever waits for `highwater run` waits for the program, also when the window is closed before.
+int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script) {
+  std::signal(SIGQUIT, SIG_IGN);  // the program's, as Ctrl+C is
+  QApplication::setQuitOnLastWindowClosed(false);
+  const auto quitWhenBothAreGone = [&mainWindow] {
+    if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();
+  };
+  QObject::connect(qApp, &QApplication::lastWindowClosed, &mainWindow, quitWhenBothAreGone);
+  QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
+                   quitWhenBothAreGone, Qt::QueuedConnection);
+  if (auto started = mainWindow.runScript(script, {}); !started) {
+    printError(started.error().message);
+    return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
+  }
+  mainWindow.show();
+  const int code = QApplication::exec();
+  const auto exit = mainWindow.currentRun().scriptExit();
+  return exit ? exitAs(*exit) : code;
+}
+
 }  // namespace
 
 int runWindow(const WindowOptions& options, int argc, char** argv) {
@@ -31,9 +53,9 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     return kExitUsage;
   }
   if (!hasDisplay()) {
-    printError(
-        "there is no display for the window; 'highwater record -o FILE' trains and records "
-        "without one");
+    printError(std::string("there is no display for the window; ") +
+               (options.script ? "'highwater run --record FILE -- COMMAND' records without one"
+                               : "'highwater record -o FILE' trains and records without one"));
     return kExitFailed;
   }
   QApplication application(argc, argv);
@@ -44,12 +66,23 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
       return kExitFailed;
     }
   }
-  // As if the user had closed the window: ends the run and completes its recording.
   const StopSignals stops;
-  QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow, [&mainWindow] {
-    mainWindow.close();
-    QApplication::quit();
-  });
+  QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,
+                   [&mainWindow](int, int signal) {
+                     // A program in this terminal gets Ctrl+C itself. Who ends this process by
+                     // another signal means the training.
+                     if (mainWindow.currentRun().scriptRuns()) {
+                       if (signal == SIGINT) return;
+                       mainWindow.currentRun().signalScript(signal);
+                       mainWindow.closeAtOnce();
+                       return;
+                     }
+                     // As if the user had closed the window: ends the run and completes its
+                     // recording.
+                     mainWindow.closeAtOnce();
+                     QApplication::quit();
+                   });
+  if (options.script) return runScriptInWindow(mainWindow, *options.script);
   mainWindow.show();
   if (options.startAtOnce) {
     mainWindow.startRun();

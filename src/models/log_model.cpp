@@ -5,14 +5,31 @@
 namespace highwater::models {
 
 void LogModel::append(const QString& line, Kind kind) {
-  if (rowCount() >= kMostLines) {
+  if (lines_.size() >= kMostLines) {
     beginRemoveRows({}, 0, 0);
     lines_.pop_front();
     endRemoveRows();
   }
-  beginInsertRows({}, rowCount(), rowCount());
+  const int row = static_cast<int>(lines_.size());
+  beginInsertRows({}, row, row);
   lines_.push_back({line, kind});
   endInsertRows();
+}
+
+void LogModel::setOpenLine(const QString& line) {
+  const int row = static_cast<int>(lines_.size());
+  if (openLine_.isEmpty() && !line.isEmpty()) {
+    beginInsertRows({}, row, row);
+    openLine_ = line;
+    endInsertRows();
+  } else if (!openLine_.isEmpty() && line.isEmpty()) {
+    beginRemoveRows({}, row, row);
+    openLine_.clear();
+    endRemoveRows();
+  } else if (openLine_ != line) {
+    openLine_ = line;
+    emit dataChanged(index(row), index(row), {Qt::DisplayRole});
+  }
 }
 
 void LogModel::refresh(const analysis::LiveStore& store) {
@@ -33,19 +50,21 @@ void LogModel::refresh(const analysis::LiveStore& store) {
 void LogModel::clear() {
   beginResetModel();
   lines_.clear();
+  openLine_.clear();
   markersSeen_ = 0;
   endResetModel();
 }
 
 int LogModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(lines_.size());
+  return parent.isValid() ? 0 : static_cast<int>(lines_.size()) + (openLine_.isEmpty() ? 0 : 1);
 }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) {
     return {};
   }
-  const Line& line = lines_[static_cast<std::size_t>(index.row())];
+  const auto row = static_cast<std::size_t>(index.row());
+  const Line line = row < lines_.size() ? lines_[row] : Line{openLine_, Kind::kPrinted};
   switch (role) {
     case Qt::DisplayRole:
       return line.text;

@@ -24,8 +24,10 @@ class LogModel final : public QAbstractListModel {
 
   using QAbstractListModel::QAbstractListModel;
 
-  /// Adds a line at the end, and removes the oldest one if there are kMostLines.
+  /// Adds a line, and removes the oldest one if there are kMostLines. An open line stays last.
   void append(const QString& line, Kind kind);
+  /// Shows a line that has not ended, such as a progress bar, as the last; empty removes it.
+  void setOpenLine(const QString& line);
   /// Appends the markers that the store received since the last call.
   void refresh(const analysis::LiveStore& store);
   /// Removes all lines, for a new run.
@@ -40,6 +42,7 @@ class LogModel final : public QAbstractListModel {
     Kind kind = Kind::kPrinted;
   };
   std::deque<Line> lines_;
+  QString openLine_;  ///< the last row where it is not empty
   std::size_t markersSeen_ = 0;
 };
 

@@ -123,7 +123,7 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
     time.value = tr("%1 / %2 ms")
                      .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
                      .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
-    rate.value = tr("%1 tokens/s").arg(QString::fromStdString(formatRate(recent.tokensPerS)));
+    rate.value = QString::fromStdString(store_->rateText(recent.tokensPerS));
     if (const auto row = store_->steps().lastLossRow) {
       loss.name = tr("Loss at step %1").arg(records[*row].step());
       loss.value = QString::number(double(records[*row].loss()), 'f', 3);
@@ -140,8 +140,11 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
   }
   rows.push_back(time);
   rows.push_back(rate);
-  rows.push_back(loss);
-  rows.push_back(accuracy);
+  // A script's loss and accuracy are values that Highwater never reads.
+  if (!store_->ownScript()) {
+    rows.push_back(loss);
+    rows.push_back(accuracy);
+  }
 }
 
 int NowModel::rowCount(const QModelIndex& parent) const {

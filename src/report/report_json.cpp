@@ -133,9 +133,8 @@ QJsonArray linesJson(const std::vector<LineTotal>& totals, bool isSync) {
 }
 
 QJsonValue evaluationTimeJson(const analysis::EvaluationTotal& total) {
-  if (total.calls == 0) return QJsonValue();
-  return QJsonObject{{"passes", integer(total.passes)},
-                     {"calls", integer(total.calls)},
+  if (total.count == 0) return QJsonValue();
+  return QJsonObject{{"count", integer(total.count)},
                      {"total_ms", ms(total.totalNs)},
                      {"waits", integer(total.waits)},
                      {"wait_ms", ms(total.waitNs)}};

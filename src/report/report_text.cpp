@@ -185,14 +185,10 @@ std::string section(const std::string& title, const TextTable& table) {
   return '\n' + title + '\n' + table.text(2);
 }
 
-std::string passesText(const analysis::EvaluationTotal& total) {
-  std::string line = std::to_string(total.passes) + "\u00d7";
-  if (total.calls > total.passes)
-    line += ", " + std::to_string(total.calls) + " calls of the model";
-  if (total.waits > 0) {
-    line += ", waits " + std::to_string(total.waits) + "\u00d7 " + formatDuration(total.waitNs);
-  }
-  return line;
+std::string evaluationsText(const analysis::EvaluationTotal& total) {
+  const std::string line = std::to_string(total.count) + "\u00d7";
+  if (total.waits == 0) return line;
+  return line + ", waits " + std::to_string(total.waits) + "\u00d7 " + formatDuration(total.waitNs);
 }
 
 /// The phases of the steps, the script's own, and the evaluations. A script marks neither the move
@@ -214,8 +210,8 @@ TextTable phaseTable(const RunSummary& s, const analysis::NamedPhases& named) {
   for (const analysis::NamedPhase& each : named.phases) {
     add(plainText(each.name), toMs(each.totalNs), std::to_string(each.count) + "\u00d7");
   }
-  if (named.evaluation.calls > 0) {
-    add(kEvaluationSpan, toMs(named.evaluation.totalNs), passesText(named.evaluation));
+  if (named.evaluation.count > 0) {
+    add(kEvaluationSpan, toMs(named.evaluation.totalNs), evaluationsText(named.evaluation));
   }
   return table;
 }

@@ -1,64 +1,83 @@
 #include "session/describe_worker.h"
 
 #include <QEventLoop>
-#include <QTimer>
 
 #include "core/exit_codes.h"
 #include "session/frame_channel.h"
-#include "session/run_end.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 
 namespace highwater::session {
 
-Result<Hello> describeWorker(const LaunchOptions& options) {
+WorkerQuery::WorkerQuery(LaunchOptions options, QObject* parent)
+    : QObject(parent), options_(std::move(options)), process_(std::make_unique<WorkerProcess>()) {
+  facts_.program = QStringLiteral("highwater-worker");
+  limit_.setSingleShot(true);
+  connect(&limit_, &QTimer::timeout, this, [this] {
+    facts_.silentFor = std::chrono::milliseconds(limit_.interval());
+    finish();
+  });
+}
+
+WorkerQuery::~WorkerQuery() = default;
+
+Result<void> WorkerQuery::start() {
   auto limits = readSupervisionLimits();
   if (!limits) return limits.error();
   auto program =
-      options.workerProgram.isEmpty() ? findWorker() : Result<QString>(options.workerProgram);
+      options_.workerProgram.isEmpty() ? findWorker() : Result<QString>(options_.workerProgram);
   if (!program) return program.error();
-
-  RunFacts facts;
-  facts.program = QStringLiteral("highwater-worker");
-  std::optional<Hello> hello;
-  QEventLoop loop;
-  WorkerProcess process;
-  auto socket =
-      process.start(*program, workerArguments(options) + QStringList{QStringLiteral("--describe")},
-                    options.environment);
+  auto socket = process_->start(
+      *program, workerArguments(options_) + QStringList{QStringLiteral("--describe")},
+      options_.environment);
   if (!socket) return socket.error();
+  channel_ = std::make_unique<FrameChannel>(
+      std::move(*socket), std::string(), [this](auto, const Message& message) {
+        if (const auto* greeting = std::get_if<Hello>(&message)) hello_ = *greeting;
+        if (const auto* failed = std::get_if<Failure>(&message)) facts_.failure = *failed;
+      });
+  connect(channel_.get(), &FrameChannel::ended, this, [this] {
+    connectionOver_ = true;
+    finishIfOver();
+  });
+  connect(channel_.get(), &FrameChannel::violated, this, [this](const QString& what) {
+    facts_.violation = what;
+    finish();
+  });
+  connect(process_.get(), &WorkerProcess::finished, this, [this](ProcessExit exit) {
+    facts_.exit = exit;
+    finishIfOver();
+  });
+  limit_.start(limits->start);
+  return {};
+}
 
-  bool connectionOver = false;
-  FrameChannel channel(std::move(*socket), {}, [&](auto, const Message& message) {
-    if (const auto* greeting = std::get_if<Hello>(&message)) hello = *greeting;
-    if (const auto* failed = std::get_if<Failure>(&message)) facts.failure = *failed;
-  });
-  const auto quitIfOver = [&] {
-    if (connectionOver && facts.exit) loop.quit();
-  };
-  QObject::connect(&channel, &FrameChannel::ended, &loop, [&] {
-    connectionOver = true;
-    quitIfOver();
-  });
-  QObject::connect(&channel, &FrameChannel::violated, &loop, [&](const QString& what) {
-    facts.violation = what;
-    loop.quit();
-  });
-  QObject::connect(&process, &WorkerProcess::finished, &loop, [&](ProcessExit exit) {
-    facts.exit = exit;
-    quitIfOver();
-  });
-  QTimer::singleShot(limits->start, &loop, [&] {
-    facts.silentFor = limits->start;
-    loop.quit();
-  });
-  loop.exec();
+void WorkerQuery::finishIfOver() {
+  if (connectionOver_ && facts_.exit) finish();
+}
 
-  if (hello && !facts.violation && !facts.failure) return *hello;
-  facts.lastLines = process.lastLines();
-  const RunEnd end = runEndFrom(facts);
+void WorkerQuery::finish() {
+  if (over_) return;
+  over_ = true;
+  limit_.stop();
+  facts_.lastLines = process_->lastLines();
+  emit answered();
+}
+
+Result<Hello> WorkerQuery::answer() const {
+  if (hello_ && over_ && !facts_.violation && !facts_.failure) return *hello_;
+  const RunEnd end = runEndFrom(facts_);
   return Error{exitCodeFor(end) == kExitUsage ? ErrorCode::kUsage : ErrorCode::kFailed,
                end.message};
+}
+
+Result<Hello> describeWorker(const LaunchOptions& options) {
+  WorkerQuery query(options);
+  QEventLoop loop;
+  QObject::connect(&query, &WorkerQuery::answered, &loop, &QEventLoop::quit);
+  if (auto started = query.start(); !started) return started.error();
+  loop.exec();
+  return query.answer();
 }
 
 }  // namespace highwater::session

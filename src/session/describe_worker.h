@@ -1,10 +1,53 @@
 #pragma once
 
+#include <QObject>
+#include <QTimer>
+#include <memory>
+#include <optional>
+
 #include "core/messages.h"
 #include "core/result.h"
+#include "session/run_end.h"
 #include "session/session.h"
 
 namespace highwater::session {
+
+class FrameChannel;
+class WorkerProcess;
+
+/// Asks a worker, in the background, for its versions and the device that it would use. It loads
+/// libtorch but does not train. One query is one question.
+class WorkerQuery final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit WorkerQuery(LaunchOptions options, QObject* parent = nullptr);
+  /// Ends the worker if it is still there.
+  ~WorkerQuery() override;
+
+  /// Starts the worker. Fails with the errors of readSupervisionLimits(), findWorker() and
+  /// WorkerProcess::start(); then answered() does not follow.
+  [[nodiscard]] Result<void> start();
+  /// What the worker said. Before answered() an error. Fails with kUsage if the worker refuses its
+  /// options, with kFailed if it does not answer.
+  [[nodiscard]] Result<Hello> answer() const;
+
+ signals:
+  /// The worker has answered and ended, or did neither within the start timeout.
+  void answered();
+
+ private:
+  void finishIfOver();
+  void finish();
+
+  LaunchOptions options_;
+  RunFacts facts_;
+  std::optional<Hello> hello_;
+  bool connectionOver_ = false, over_ = false;
+  QTimer limit_;
+  std::unique_ptr<WorkerProcess> process_;
+  std::unique_ptr<FrameChannel> channel_;
+};
 
 /// Starts a worker with `--describe`, which reports its versions and the device that it would use
 /// but does not train. Blocks in an event loop of its own, for the start timeout at most

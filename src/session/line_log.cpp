@@ -6,35 +6,70 @@
 
 namespace highwater::session {
 
+namespace {
+
+/// Without control sequences of ECMA-48: ESC [, parameters, and a final byte, as for colours.
+QByteArray withoutSequences(const QByteArray& text) {
+  if (!text.contains('\x1b')) return text;
+  QByteArray plain;
+  for (qsizetype at = 0; at < text.size(); ++at) {
+    const bool begins = text[at] == '\x1b' && at + 1 < text.size() && text[at + 1] == '[';
+    if (!begins) {
+      plain += text[at];
+      continue;
+    }
+    at += 2;
+    while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+  }
+  return plain;
+}
+
+}  // namespace
+
 QString plainText(const QString& text) {
   return QString::fromStdString(highwater::plainText(text.toStdString()));
 }
 
 void LineLog::append(const QByteArray& bytes, const std::function<void(const QString&)>& onLine) {
   qsizetype begin = 0;
-  while (begin < bytes.size()) {
-    const qsizetype newline = bytes.indexOf('\n', begin);
-    const qsizetype end = newline < 0 ? bytes.size() : newline;
-    const qsizetype room = kMaxLineBytes - open_.size();
-    const qsizetype taken = std::min(room, end - begin);
-    cut_ = cut_ || taken < end - begin;
-    open_.append(bytes.constData() + begin, taken);
-    if (newline < 0) return;
-    endLine(onLine);
-    begin = newline + 1;
+  for (qsizetype at = 0; at < bytes.size(); ++at) {
+    const char c = bytes[at];
+    if (c != '\n' && c != '\r') continue;
+    add(bytes.constData() + begin, at - begin);
+    begin = at + 1;
+    if (c == '\n') {
+      endLine(onLine);
+    } else {
+      returned_ = true;
+    }
   }
+  add(bytes.constData() + begin, bytes.size() - begin);
+}
+
+void LineLog::add(const char* text, qsizetype size) {
+  if (size == 0) return;
+  if (returned_) {
+    open_.clear();
+    cut_ = returned_ = false;
+  }
+  const qsizetype taken = std::min(kMaxLineBytes - open_.size(), size);
+  cut_ = cut_ || taken < size;
+  open_.append(text, taken);
 }
 
 void LineLog::finish(const std::function<void(const QString&)>& onLine) {
   if (!open_.isEmpty()) endLine(onLine);
 }
 
+QString LineLog::openLine() const {
+  const QString line = plainText(QString::fromUtf8(withoutSequences(open_)));
+  return cut_ ? line + QStringLiteral(" …") : line;
+}
+
 void LineLog::endLine(const std::function<void(const QString&)>& onLine) {
-  if (open_.endsWith('\r')) open_.chop(1);
-  QString line = plainText(QString::fromUtf8(open_));
-  if (cut_) line += QStringLiteral(" …");
+  const QString line = openLine();
   open_.clear();
-  cut_ = false;
+  cut_ = returned_ = false;
   lines_.append(line);
   if (lines_.size() > kMaxLines) lines_.removeFirst();
   onLine(line);

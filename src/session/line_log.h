@@ -8,7 +8,8 @@
 namespace highwater::session {
 
 /// Splits the output of another process into lines that are safe to show: limited in length and
-/// number, without control characters.
+/// number, without control characters and the escape sequences of terminals. What follows a
+/// carriage return replaces its line, as on a terminal.
 class LineLog {
  public:
   static constexpr int kMaxLineBytes = 4096;  ///< longer lines are cut
@@ -19,14 +20,18 @@ class LineLog {
   /// Ends the output: a last line without newline counts as complete, and `onLine` gets it.
   void finish(const std::function<void(const QString&)>& onLine);
 
+  /// What has been printed of the line that has not ended: a prompt, or a progress bar.
+  [[nodiscard]] QString openLine() const;
   /// The last lines, at most kMaxLines, newest last.
   [[nodiscard]] const QStringList& lines() const { return lines_; }
 
  private:
+  void add(const char* text, qsizetype size);
   void endLine(const std::function<void(const QString&)>& onLine);
 
   QByteArray open_;
   bool cut_ = false;
+  bool returned_ = false;  ///< the next character begins the line anew
   QStringList lines_;
 };
 

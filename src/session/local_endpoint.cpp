@@ -1,6 +1,7 @@
 #include "session/local_endpoint.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,6 +10,7 @@
 #include <QByteArray>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QRandomGenerator>
 #include <array>
 #include <cerrno>
@@ -31,6 +33,36 @@ std::string randomToken() {
       .toStdString();
 }
 
+const QString kOwnerFile = QStringLiteral("owner");
+
+/// Locks a new file in the folder of an endpoint, for as long as this process lives: how others
+/// tell that it does. The file gets its name only when it is locked.
+UniqueFd lockAsOwner(const QString& folder) {
+  const QByteArray name = QFile::encodeName(folder + '/' + kOwnerFile);
+  const QByteArray unlocked = name + ".new";
+  UniqueFd file(
+      ::open(unlocked.constData(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
+      ::rename(unlocked.constData(), name.constData()) != 0) {
+    return {};
+  }
+  return file;
+}
+
+/// Removes the folders in `place` that endpoints of killed processes of this user have left.
+void removeLeftFolders(const QString& place) {
+  const auto folders = QDir(place).entryInfoList({QStringLiteral("highwater-??????")},
+                                                 QDir::Dirs | QDir::NoSymLinks);
+  for (const QFileInfo& folder : folders) {
+    if (folder.ownerId() != ::geteuid()) continue;
+    const QString path = folder.absoluteFilePath() + '/' + kOwnerFile;
+    const UniqueFd file(
+        ::open(QFile::encodeName(path).constData(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    QDir(folder.absoluteFilePath()).removeRecursively();
+  }
+}
+
 /// A new folder of mode 0700 whose path is short enough for a socket address; null if there is
 /// none.
 std::unique_ptr<QTemporaryDir> makeFolder() {
@@ -38,6 +70,7 @@ std::unique_ptr<QTemporaryDir> makeFolder() {
                               QStringLiteral("/tmp")};
   for (const QString& place : places) {
     if (place.isEmpty()) continue;
+    removeLeftFolders(place);
     // QTemporaryDir uses mkdtemp: an unpredictable name, and mode 0700 from the start.
     auto folder = std::make_unique<QTemporaryDir>(place + QStringLiteral("/highwater-XXXXXX"));
     if (!folder->isValid()) continue;
@@ -103,13 +136,17 @@ Result<std::unique_ptr<LocalEndpoint>> LocalEndpoint::listen() {
   }
   auto listener = listenAt(folder->filePath(QStringLiteral("socket")));
   if (!listener) return listener.error();
+  UniqueFd owner = lockAsOwner(folder->path());
   return std::unique_ptr<LocalEndpoint>(
-      new LocalEndpoint(std::move(folder), std::move(*listener), token));
+      new LocalEndpoint(std::move(folder), std::move(owner), std::move(*listener), token));
 }
 
-LocalEndpoint::LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd listener,
-                             std::string token)
-    : folder_(std::move(folder)), listener_(std::move(listener)), token_(std::move(token)) {
+LocalEndpoint::LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd owner,
+                             UniqueFd listener, std::string token)
+    : folder_(std::move(folder)),
+      owner_(std::move(owner)),
+      listener_(std::move(listener)),
+      token_(std::move(token)) {
   notifier_ = std::make_unique<QSocketNotifier>(listener_.get(), QSocketNotifier::Read);
   connect(notifier_.get(), &QSocketNotifier::activated, this, &LocalEndpoint::acceptOne);
 }
@@ -124,6 +161,17 @@ QString LocalEndpoint::socketPath() const {
 
 QString LocalEndpoint::tokenFile() const {
   return folder_->filePath(QStringLiteral("token"));
+}
+
+bool LocalEndpoint::hasSign(const QString& name) const {
+  return QFileInfo(folder_->filePath(name)).isSymLink();
+}
+
+QString LocalEndpoint::textOfSign(const QString& name) const {
+  std::array<char, 4096> text{};
+  const QByteArray path = QFile::encodeName(folder_->filePath(name));
+  const ssize_t size = ::readlink(path.constData(), text.data(), text.size());
+  return size > 0 ? QFile::decodeName(QByteArray(text.data(), size)) : QString();
 }
 
 std::optional<AttachedConnection> LocalEndpoint::take() {

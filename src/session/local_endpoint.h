@@ -22,7 +22,8 @@ struct AttachedConnection {
 /// A named local socket to which one process that was started elsewhere can connect
 /// (`highwater-worker --connect SOCKET --token-file FILE`). Only this user can enter its folder
 /// (0700) and read the random token (a file of mode 0600), and the kernel tells the user of the
-/// connecting process. The destructor removes socket, token and folder.
+/// connecting process. The destructor removes socket, token and folder; those of killed processes
+/// are removed by the next listen().
 class LocalEndpoint final : public QObject {
   Q_OBJECT
 
@@ -41,6 +42,12 @@ class LocalEndpoint final : public QObject {
   /// The path of the file with the token, for the option --token-file of highwater-worker.
   [[nodiscard]] QString tokenFile() const;
 
+  /// Whether the processes that may connect have left the sign `name`: a symbolic link beside the
+  /// socket.
+  [[nodiscard]] bool hasSign(const QString& name) const;
+  /// The text of the sign, where its link points to; empty if there is none.
+  [[nodiscard]] QString textOfSign(const QString& name) const;
+
   /// Hands over the connection. Returns it once, after the signal connected(); otherwise nothing.
   [[nodiscard]] std::optional<AttachedConnection> take();
 
@@ -51,10 +58,12 @@ class LocalEndpoint final : public QObject {
   void refused(const QString& reason);
 
  private:
-  LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd listener, std::string token);
+  LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd owner, UniqueFd listener,
+                std::string token);
   void acceptOne();
 
   std::unique_ptr<QTemporaryDir> folder_;
+  UniqueFd owner_;  ///< the locked file that says that this process lives
   UniqueFd listener_;
   std::string token_;
   std::unique_ptr<QSocketNotifier> notifier_;

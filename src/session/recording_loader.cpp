@@ -14,7 +14,8 @@ std::string damageText(const std::filesystem::path& path, const RecordingConditi
   return text;
 }
 
-Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink) {
+Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
+                                         const std::function<bool()>& cancelled) {
   auto reader = store::RecordingReader::open(path);
   if (!reader) return reader.error();
   wire::Validator validator(wire::StreamSource::kRecording);
@@ -23,6 +24,7 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
   };
   RecordingCondition condition{reader->beingWritten(), reader->findDamage()};
   auto replayed = reader->forEachFrame([&](std::span<const std::uint8_t> frame) -> Result<void> {
+    if (cancelled && cancelled()) return failure("the reading was cancelled");
     auto message = wire::decode(frame);
     if (!message) return damaged(message.error());
     if (auto valid = validator.check(*message); !valid) return damaged(valid.error());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "core/message_sink.h"
@@ -20,7 +21,10 @@ namespace highwater::session {
 /// Fails as store::RecordingReader::open() does, and with kMalformed or kVersionMismatch if a
 /// message is damaged or invalid; the sink has then got the messages before it. If it succeeds, all
 /// messages were replayed, and damage in the returned condition concerns other parts of the file.
+/// `cancelled`, if there is one, is asked before each message; if it says so, the reading ends with
+/// kFailed.
 [[nodiscard]] Result<RecordingCondition> loadRecording(const std::filesystem::path& path,
-                                                       MessageSink& sink);
+                                                       MessageSink& sink,
+                                                       const std::function<bool()>& cancelled = {});
 
 }  // namespace highwater::session

@@ -69,11 +69,29 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
   if (!lastLine.isEmpty()) end.message += "; its last line: " + lastLine.toStdString();
 }
 
+/// Nothing of the user's program has connected.
+void endUnwatched(const RunFacts& facts, RunEnd& end) {
+  const std::string program = facts.program.toStdString() + ' ' + howItEnded(*facts.exit);
+  end.exitCode = facts.exit->exitCode;
+  if (facts.stopRequested) {
+    end.reason = Reason::kStopped;
+    end.message = program + " before the training began";
+  } else if (facts.exit->signal != 0 || facts.exit->exitCode != 0) {
+    end.reason = facts.exit->signal != 0 ? Reason::kCrashed : Reason::kExited;
+    end.message = program + " before it trained";
+  } else {
+    end.reason = Reason::kFinished;
+    end.message = program + ", and nothing was recorded: " + facts.whyNothingTrained.toStdString();
+  }
+}
+
 void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
   const std::string program = facts.program.toStdString();
   if (!facts.exit) {
     end.reason = Reason::kExited;
     end.message = withPosition(program + " closed the connection without saying why", facts);
+  } else if (facts.isScript && !facts.greeted) {
+    endUnwatched(facts, end);
   } else if (facts.stopRequested && !facts.greeted) {
     end.reason = Reason::kStopped;
     end.message = "stopped on request before the training began";

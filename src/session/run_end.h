@@ -14,6 +14,8 @@ namespace highwater::session {
 /// What the host knows about a run when it is over; runEndFrom() makes the RunEnd from it.
 struct RunFacts {
   QString program;                      ///< "highwater-worker", or "process 4711" if attached
+  bool isScript = false;                ///< the user's own program
+  QString whyNothingTrained;            ///< of a script that ended without a Hello
   bool greeted = false;                 ///< its Hello was accepted
   std::optional<Error> notStarted;      ///< why the process could not be started
   std::optional<QString> violation;     ///< the protocol rule that the worker broke

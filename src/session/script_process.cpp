@@ -2,27 +2,21 @@
 
 #include <unistd.h>
 
-#include <QCoreApplication>
-#include <QDir>
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
+#include <cerrno>
 #include <csignal>
 #include <utility>
+
+#include "session/python_package.h"
 
 namespace highwater::session {
 namespace {
 
-/// The first of the folders that exists, among those relative to the program; else `other`.
-QString folderOf(const QString& relative, const QString& other) {
-  const QString folder = QDir::cleanPath(QCoreApplication::applicationDirPath() + '/' + relative);
-  return QFileInfo(folder).isDir() ? folder : other;
-}
-
-/// Where the Python package `highwater` lies: installed, or in the sources.
-QString packageFolder() {
-  return folderOf(QStringLiteral("../share/highwater/python"),
-                  QStringLiteral(HIGHWATER_PYTHON_FOLDER));
+/// The folder that makes a Python process attach, in PYTHONPATH.
+QString attachFolder() {
+  return pythonPackageFolder() + QStringLiteral("/highwater/attach");
 }
 
 /// PYTHONPATH with `folder` in front.
@@ -32,17 +26,60 @@ QString pythonPath(const QProcessEnvironment& environment, const QString& folder
 }
 
 void useDefaultSignals() {
-  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_DFL);
+  // SQLite's writer ignores SIGXFSZ.
+  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
+    std::signal(each, SIG_DFL);
+  }
+}
+
+Result<void> checkProgram(const QString& program) {
+  const QFileInfo file(program);
+  if (!QStandardPaths::findExecutable(program).isEmpty() ||
+      (file.isExecutable() && !file.isDir())) {
+    return {};
+  }
+  const std::string name = program.toStdString();
+  const bool isPython = program.endsWith(QStringLiteral(".py"));
+  if (isPython && file.isFile()) {
+    return Error{ErrorCode::kNotFound,
+                 name +
+                     " is a script that cannot be run by itself; give the command that runs it: "
+                     "highwater run --record FILE -- python " +
+                     name};
+  }
+  if (isPython) return Error{ErrorCode::kNotFound, "there is no script " + name};
+  if (file.isDir()) return Error{ErrorCode::kNotFound, name + " is a folder, not a program"};
+  if (file.exists()) return Error{ErrorCode::kNotFound, name + " is not executable"};
+  return Error{ErrorCode::kNotFound,
+               "there is no program " + name +
+                   "; give the command that starts the training, for example python train.py"};
 }
 
 }  // namespace
 
-ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
-    : QObject(parent), options_(std::move(options)) {
-  process_.setProcessChannelMode(QProcess::ForwardedChannels);
-  process_.setInputChannelMode(QProcess::ForwardedInputChannel);
-  process_.setChildProcessModifier(&useDefaultSignals);
-  connect(&process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+QString programText(const QStringList& command) {
+  const qsizetype module = command.indexOf(QStringLiteral("-m"));
+  for (qsizetype i = 1; i < command.size() && (module < 0 || i < module); ++i) {
+    if (command[i].endsWith(QStringLiteral(".py"))) return QFileInfo(command[i]).fileName();
+  }
+  if (module > 0 && module + 1 < command.size()) {
+    return QStringLiteral("-m ") + command[module + 1];
+  }
+  return QFileInfo(command.value(0)).fileName();
+}
+
+ScriptProcess::ScriptProcess(ScriptOptions options, Output output, QObject* parent)
+    : QObject(parent),
+      options_(std::move(options)),
+      output_(output),
+      process_(std::make_unique<QProcess>()) {
+  process_->setProcessChannelMode(QProcess::ForwardedChannels);
+  process_->setInputChannelMode(QProcess::ForwardedInputChannel);
+  process_->setChildProcessModifier(&useDefaultSignals);
+  if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
+  connect(process_.get(), &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+    readOutput();
+    lines_.finish([this](const QString& line) { emit linePrinted(line); });
     ended_ = true;
     signal_ = status == QProcess::CrashExit ? code : 0;
     emit ended();
@@ -50,28 +87,63 @@ ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
 }
 
 ScriptProcess::~ScriptProcess() {
-  // QProcess kills what it started; the user's program is not ours to kill.
-  if (process_.state() != QProcess::NotRunning) process_.waitForFinished(-1);
+  process_->disconnect(this);
+  // QProcess kills what it started when it is destroyed, and the program is not ours to kill.
+  if (process_->state() != QProcess::NotRunning) (void)process_.release();
+}
+
+Result<void> ScriptProcess::hearOutput() {
+  auto relay = OutputRelay::start();
+  if (!relay) return relay.error();
+  relay_ = std::move(*relay);
+  const int out = relay_.out.get(), err = relay_.err.get();
+  process_->setChildProcessModifier([out, err] {
+    useDefaultSignals();
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+  });
+  printed_ = std::make_unique<QSocketNotifier>(relay_.copy.get(), QSocketNotifier::Read);
+  connect(printed_.get(), &QSocketNotifier::activated, this, &ScriptProcess::readOutput);
+  return {};
+}
+
+void ScriptProcess::readOutput() {
+  QByteArray bytes(16'384, Qt::Uninitialized);
+  while (relay_.copy.valid()) {
+    const ssize_t got =
+        ::read(relay_.copy.get(), bytes.data(), static_cast<std::size_t>(bytes.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) printed_->setEnabled(false);  // the relay has ended
+    if (got <= 0) break;
+    lines_.append(bytes.first(got), [this](const QString& line) { emit linePrinted(line); });
+    emit openLineChanged(lines_.openLine());
+  }
+}
+
+void ScriptProcess::send(int signal) const {
+  if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
+}
+
+Result<void> checkScript(const ScriptOptions& options) {
+  if (auto found = checkProgram(options.command.value(0)); !found) return found;
+  if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
+    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
+                                           pythonPackageFolder().toStdString() +
+                                           "; install Highwater again"};
+  }
+  if (options.simulated && !QFileInfo::exists(simulatedDeviceLibrary())) {
+    return Error{ErrorCode::kNotFound,
+                 "the simulated device is missing: " + simulatedDeviceLibrary().toStdString()};
+  }
+  if (!options.workingFolder.isEmpty() && !QFileInfo(options.workingFolder).isDir()) {
+    return Error{ErrorCode::kNotFound, "there is no folder " + options.workingFolder.toStdString()};
+  }
+  return {};
 }
 
 Result<void> ScriptProcess::start() {
+  if (auto usable = checkScript(options_); !usable) return usable;
   const QString program = options_.command.value(0);
-  if (QStandardPaths::findExecutable(program).isEmpty() && !QFileInfo(program).isExecutable()) {
-    return Error{ErrorCode::kNotFound,
-                 "there is no program " + program.toStdString() +
-                     "; give the command that starts the training, for example python train.py"};
-  }
-  const QString package = packageFolder();
-  const QString attach = package + QStringLiteral("/highwater/attach");
-  if (!QFileInfo::exists(attach + QStringLiteral("/sitecustomize.py"))) {
-    return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
-                                           package.toStdString() + "; install Highwater again"};
-  }
-  const QString libraries = folderOf(QStringLiteral("../lib"), QString());
-  const QString device = libraries + QStringLiteral("/libhighwater_simmps.so");
-  if (options_.simulated && !QFileInfo::exists(device)) {
-    return Error{ErrorCode::kNotFound, "the simulated device is missing: " + device.toStdString()};
-  }
   auto endpoint = LocalEndpoint::listen();
   if (!endpoint) return endpoint.error();
   endpoint_ = std::move(*endpoint);
@@ -82,25 +154,56 @@ Result<void> ScriptProcess::start() {
   for (const QString& each : options_.environment) {
     environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
   }
-  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attach));
+  environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_LEVEL"), options_.probeLevel);
-  if (options_.simulated) environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), device);
-  if (!environment.contains(QStringLiteral("HIGHWATER_NATIVE"))) {
-    environment.insert(QStringLiteral("HIGHWATER_NATIVE"), libraries + QStringLiteral("/script"));
+  if (options_.simulated) {
+    environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SIMMPS"), simulatedDeviceLibrary());
   }
-  process_.setProcessEnvironment(environment);
-  process_.start(program, options_.command.mid(1));
-  if (!process_.waitForStarted(-1)) {
+  if (!environment.contains(QLatin1String(kScriptLibraryVariable))) {
+    environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
+  }
+  process_->setProcessEnvironment(environment);
+  if (output_ == Output::kHeard) {
+    if (auto heard = hearOutput(); !heard) return heard;
+  }
+  process_->start(program, options_.command.mid(1));
+  const bool started = process_->waitForStarted(-1);
+  // The program has its own; the relay ends when nobody has them open.
+  relay_.out.reset();
+  relay_.err.reset();
+  if (!started) {
     return failure(program.toStdString() +
-                   " cannot be started: " + process_.errorString().toStdString());
+                   " cannot be started: " + process_->errorString().toStdString());
   }
   return {};
 }
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {
   return endpoint_->take();
+}
+
+std::string ScriptProcess::whyNothingTrained() const {
+  const auto saw = [this](const char* sign) { return endpoint_->hasSign(QLatin1String(sign)); };
+  if (saw("unwatched")) {
+    return "the training could not be watched: " +
+           endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
+  }
+  if (saw("optimizer")) {
+    return "an optimizer was built, but none stepped, and no backward ran";
+  }
+  if (saw("torch")) {
+    return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
+  }
+  if (saw("no-torch")) {
+    const std::string python = endpoint_->textOfSign(QStringLiteral("no-torch")).toStdString();
+    return python + " has no PyTorch; run the program with the Python that has it";
+  }
+  if (saw("python")) return "Python ran, but did not import torch";
+  return "no Python process of this program loaded Highwater's part; Python ignores it when "
+         "started "
+         "with -I, -E or -S, and where PYTHONPATH is changed";
 }
 
 }  // namespace highwater::session

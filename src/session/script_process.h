@@ -2,58 +2,91 @@
 
 #include <QObject>
 #include <QProcess>
+#include <QSocketNotifier>
 #include <QString>
 #include <QStringList>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/result.h"
+#include "session/line_log.h"
 #include "session/local_endpoint.h"
+#include "session/output_relay.h"
 
 namespace highwater::session {
 
 /// How to start the user's own program.
 struct ScriptOptions {
   QStringList command;      ///< program and arguments, for example python train.py
+  QString workingFolder;    ///< where it starts; empty: this process's
   bool simulated = false;   ///< "mps" is the simulated device
   QString probeLevel;       ///< off, monitor or ops; empty: monitor
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
 };
 
+/// What a command runs, for the user: "train.py", "-m package", or the program's name.
+[[nodiscard]] QString programText(const QStringList& command);
+
+/// Checks what can be checked before a program is started. Fails with kNotFound where the program,
+/// the Python package of Highwater or the simulated device is not found.
+[[nodiscard]] Result<void> checkScript(const ScriptOptions& options);
+
 /// The user's own program, started so that the one Python process in it that trains connects to a
 /// LocalEndpoint. It keeps this process's stdin, stdout, stderr and process group, and default
-/// actions for signals. It runs on whatever happens to this process.
+/// actions for signals. It runs on whatever happens to this process or object.
 class ScriptProcess final : public QObject {
   Q_OBJECT
 
  public:
-  explicit ScriptProcess(ScriptOptions options, QObject* parent = nullptr);
+  /// Whether linePrinted() tells what the program prints, besides where it would have gone.
+  enum class Output { kForwarded, kHeard };
+
+  explicit ScriptProcess(ScriptOptions options, Output output, QObject* parent = nullptr);
   ~ScriptProcess() override;
 
-  /// Starts the program. Fails with kNotFound where it, the Python package of Highwater or the
-  /// simulated device is not found; kFailed where no socket can be made.
+  /// Starts the program. Fails with the errors of checkScript(), and kFailed where no socket can be
+  /// made.
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
+  /// Why nothing trained, for the user: how far the program's Python processes came.
+  [[nodiscard]] std::string whyNothingTrained() const;
   /// The id of the program's process; 0 before start() and after its end.
-  [[nodiscard]] qint64 processId() const { return process_.processId(); }
+  [[nodiscard]] qint64 processId() const { return process_->processId(); }
+  /// Sends the program a signal, while it runs.
+  void send(int signal) const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().
-  [[nodiscard]] int exitCode() const { return process_.exitCode(); }
+  [[nodiscard]] int exitCode() const { return process_->exitCode(); }
   /// The signal that has ended it; 0: none.
   [[nodiscard]] int signal() const { return signal_; }
+  /// The last lines that it printed, newest last; empty where its output is only forwarded.
+  [[nodiscard]] const QStringList& lastLines() const { return lines_.lines(); }
 
  signals:
   void connected();
   /// A process of another user tried to connect.
   void refused(const QString& reason);
+  /// The program has printed a line.
+  void linePrinted(const QString& line);
+  /// What it has printed of a line that has not ended, such as a progress bar. Empty: the line has
+  /// ended.
+  void openLineChanged(const QString& line);
   void ended();
 
  private:
+  [[nodiscard]] Result<void> hearOutput();
+  void readOutput();
+
   ScriptOptions options_;
+  Output output_;
   std::unique_ptr<LocalEndpoint> endpoint_;
-  QProcess process_;
+  OutputRelay relay_;
+  std::unique_ptr<QSocketNotifier> printed_;
+  LineLog lines_;
+  std::unique_ptr<QProcess> process_;
   bool ended_ = false;
   int signal_ = 0;
 };

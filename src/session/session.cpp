@@ -2,6 +2,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <csignal>
 
 #include "core/plain_text.h"
 #include "session/command_text.h"
@@ -9,6 +10,7 @@
 #include "session/local_endpoint.h"
 #include "session/run_end.h"
 #include "session/run_state_machine.h"
+#include "session/script_process.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 #include "wire/codec.h"
@@ -44,6 +46,8 @@ class Session::Private final : public QObject {
 
   void start();
   void launch();
+  void startScript();
+  void onScriptEnded();
   void connectTo(UniqueFd socket, std::string token);
   void onMessage(std::span<const std::uint8_t> frame, const Message& message);
   void onHello(const Hello& greeting);
@@ -79,6 +83,7 @@ class Session::Private final : public QObject {
   std::vector<MessageSink*> sinks;
   std::optional<Hello> hello;
   std::unique_ptr<WorkerProcess> process;
+  std::unique_ptr<ScriptProcess> script;
   std::unique_ptr<FrameChannel> channel;
   std::vector<Unanswered> unanswered;
   std::uint32_t nextCommandId = 1;
@@ -101,7 +106,9 @@ void Session::Private::start() {
   }
   limits = *read;
   emit q->stateChanged(machine.state());
-  if (attached) {
+  if (script) {
+    startScript();
+  } else if (attached) {
     facts.program = QStringLiteral("the attached process");
     connectTo(std::move(attached->socket), std::move(attached->token));
   } else {
@@ -128,6 +135,32 @@ void Session::Private::launch() {
     return;
   }
   connectTo(std::move(*socket), {});
+}
+
+void Session::Private::startScript() {
+  connect(script.get(), &ScriptProcess::linePrinted, q, &Session::linePrinted);
+  connect(script.get(), &ScriptProcess::openLineChanged, q, &Session::openLineChanged);
+  connect(script.get(), &ScriptProcess::refused, q, &Session::linePrinted);
+  connect(script.get(), &ScriptProcess::ended, this, [this] { onScriptEnded(); });
+  connect(script.get(), &ScriptProcess::connected, this, [this] {
+    if (auto connection = script->takeConnection()) {
+      connectTo(std::move(connection->socket), std::move(connection->token));
+    }
+  });
+  if (auto started = script->start(); !started) {
+    facts.notStarted = started.error();
+    concludeLater();
+  }
+}
+
+void Session::Private::onScriptEnded() {
+  facts.exit = ProcessExit{script->exitCode(), script->signal()};
+  facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
+  emit q->programEnded();
+  if (!channel) return conclude();
+  // A process that the program has left behind may hold the connection open.
+  awaitExit();
+  concludeIfOver();
 }
 
 void Session::Private::connectTo(UniqueFd socket, std::string token) {
@@ -173,7 +206,7 @@ void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Mess
 void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
-  if (!process) facts.program = QStringLiteral("process %1").arg(greeting.processId);
+  if (attached) facts.program = QStringLiteral("process %1").arg(greeting.processId);
   // If this cannot be sent, the connection ends, and its end tells more than the error.
   (void)channel->send(Welcome{wire::kProtocolVersion});
   for (const SetKnobs& knobs : options.scheduledKnobs) send(knobs, false);
@@ -221,7 +254,10 @@ void Session::Private::requestStop() {
   emitStateIf(machine.stopRequested());
   if (facts.greeted) {
     send(StopTraining{}, true);
-    stopTimer.start();
+    // A script may save its model before it ends.
+    if (!script) stopTimer.start();
+  } else if (script) {
+    script->send(SIGINT);
   } else {
     forceEnd();
   }
@@ -306,7 +342,7 @@ void Session::Private::forceEnd() {
 }
 
 void Session::Private::concludeIfOver() {
-  const bool processOver = !process || !process->isRunning();
+  const bool processOver = script ? script->hasEnded() : !process || !process->isRunning();
   if (processOver && connectionOver) conclude();
 }
 
@@ -335,6 +371,12 @@ Session::Session(LaunchOptions options, QObject* parent)
 Session::Session(AttachedConnection connection, LaunchOptions options, QObject* parent)
     : Session(std::move(options), parent) {
   d_->attached = std::move(connection);
+}
+
+Session::Session(ScriptOptions script, QObject* parent) : Session(LaunchOptions{}, parent) {
+  d_->facts.program = programText(script.command);
+  d_->facts.isScript = true;
+  d_->script = std::make_unique<ScriptProcess>(std::move(script), ScriptProcess::Output::kHeard);
 }
 
 Session::~Session() {
@@ -382,11 +424,21 @@ const std::optional<Hello>& Session::hello() const {
 }
 
 QStringList Session::lastLines() const {
+  if (d_->script) return d_->script->lastLines();
   return d_->process ? d_->process->lastLines() : QStringList();
+}
+
+void Session::signalProgram(int signal) {
+  if (d_->script) d_->script->send(signal);
+}
+
+const std::optional<ProcessExit>& Session::programExit() const {
+  return d_->facts.exit;
 }
 
 qint64 Session::workerProcessId() const {
   if (d_->process) return d_->process->processId();
+  if (d_->script && !d_->hello) return d_->script->processId();
   return d_->hello ? static_cast<qint64>(d_->hello->processId) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "core/message_sink.h"
 #include "core/messages.h"
 #include "core/result.h"
+#include "session/process_exit.h"
 
 namespace highwater::session {
 
@@ -37,6 +38,7 @@ struct LaunchOptions {
 };
 
 struct AttachedConnection;
+struct ScriptOptions;
 
 /// Starts and supervises one worker, validates its stream and hands each valid message to the
 /// sinks. A Session is one run: make a new one for the next. Not thread-safe: use it on the thread
@@ -61,6 +63,10 @@ class Session final : public QObject {
   /// `options.scheduledKnobs` is used. The process is never killed: stop() asks it to stop, abort()
   /// disconnects.
   Session(AttachedConnection connection, LaunchOptions options, QObject* parent = nullptr);
+  /// Makes a session for the user's own program, which start() starts. Its state is kStarting, for
+  /// as long as that takes, until a process in the program trains. stop() interrupts it as Ctrl+C
+  /// does, at the end of a step; it is never killed: abort() disconnects.
+  explicit Session(ScriptOptions script, QObject* parent = nullptr);
   ~Session() override;  ///< abort()
 
   /// Adds a receiver for the run's messages. It gets every valid message in order, and RunEnd last.
@@ -84,6 +90,8 @@ class Session final : public QObject {
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
   /// at once if it has not sent its Hello; from an attached worker it only disconnects then.
   void stop();
+  /// Sends a signal to the user's program; nothing to a worker.
+  void signalProgram(int signal);
   /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
   /// disconnects from an attached worker. Does nothing before start().
   void abort();
@@ -93,9 +101,11 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<RunEnd>& end() const;
   /// The worker's first message; nullopt until it has arrived.
   [[nodiscard]] const std::optional<Hello>& hello() const;
-  /// The last lines that the worker printed, newest last, at most LineLog::kMaxLines. Empty for an
-  /// attached worker.
+  /// The last lines that the worker or the user's program printed, newest last, at most
+  /// LineLog::kMaxLines. Empty for an attached worker.
   [[nodiscard]] QStringList lastLines() const;
+  /// How the worker or the user's program ended; empty while it runs, and for an attached worker.
+  [[nodiscard]] const std::optional<ProcessExit>& programExit() const;
   /// The process id of the worker. 0 before it has started; for an attached worker, before its
   /// Hello.
   [[nodiscard]] qint64 workerProcessId() const;
@@ -112,8 +122,12 @@ class Session final : public QObject {
   void stalled(const QString& message);
   /// Training moves again, or the run is over.
   void stallEnded();
-  /// The worker printed a line.
+  /// The worker or the user's program printed a line.
   void linePrinted(const QString& line);
+  /// What the user's program has printed of a line that has not ended: see ScriptProcess.
+  void openLineChanged(const QString& line);
+  /// The user's program has ended; possibly after ended(), where abort() disconnected from it.
+  void programEnded();
   /// The last signal of a run.
   void ended(const highwater::RunEnd& end);
 

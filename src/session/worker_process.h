@@ -7,15 +7,10 @@
 
 #include "core/result.h"
 #include "session/line_log.h"
+#include "session/process_exit.h"
 #include "session/unique_fd.h"
 
 namespace highwater::session {
-
-/// How a process ended: by `signal`, or with `exitCode` if `signal` is 0.
-struct ProcessExit {
-  int exitCode = 0;
-  int signal = 0;
-};
 
 /// One worker process and all processes that it starts.
 ///

@@ -164,11 +164,22 @@ QString Theme::styleSheet() const {
   }
   QString sheet = QString::fromUtf8(file.readAll());
   const std::pair<const char*, QColor> tokens[] = {
-      {"@plot@", plot},           {"@panel@", panel},          {"@header@", header},
-      {"@control@", control},     {"@border@", controlBorder}, {"@track@", track},
-      {"@separator@", separator}, {"@strong@", strongLine},    {"@text1@", text1},
-      {"@text2@", text2},         {"@text3@", text3},          {"@accent@", accent},
-      {"@fill@", accentFill},     {"@row@", selectedRow},      {"@vermillion@", vermillion},
+      {"@plot@", plot},
+      {"@panel@", panel},
+      {"@header@", header},
+      {"@control@", control},
+      {"@border@", controlBorder},
+      {"@track@", track},
+      {"@separator@", separator},
+      {"@strong@", strongLine},
+      {"@text1@", text1},
+      {"@text2@", text2},
+      {"@text3@", text3},
+      {"@accent@", accent},
+      {"@fill@", accentFill},
+      {"@row@", selectedRow},
+      {"@vermillion@", vermillion},
+      {"@wrong@", vermillionText},
   };
   for (const auto& [token, color] : tokens) {
     sheet.replace(QLatin1String(token), color.name());

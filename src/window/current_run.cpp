@@ -2,7 +2,6 @@
 
 #include <QDateTime>
 #include <QDir>
-#include <QStandardPaths>
 #include <system_error>
 
 #include "core/names.h"
@@ -10,6 +9,7 @@
 #include "session/recording_loader.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
+#include "window/start/recordings_folder.h"
 
 namespace highwater::window {
 
@@ -17,6 +17,12 @@ namespace fs = std::filesystem;
 using session::Session;
 
 namespace {
+
+/// "train" for "train.py", and no character that a file name must not have.
+QString fileNameFor(const QString& program) {
+  QString name = program.endsWith(QStringLiteral(".py")) ? program.chopped(3) : program;
+  return name.remove(QStringLiteral("-m ")).replace(u'/', u'-');
+}
 
 /// 0 if there is no such file.
 std::uint64_t bytesOf(const fs::path& path) {
@@ -27,15 +33,16 @@ std::uint64_t bytesOf(const fs::path& path) {
 
 }  // namespace
 
-Result<fs::path> newRecordingPath(const QString& workload) {
-  const QString folder =
-      QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + "/recordings";
+Result<fs::path> newRecordingPath(const QString& name, Naming naming) {
+  const QString folder = recordingsFolder();
   if (!QDir().mkpath(folder)) {
     return Error{ErrorCode::kNoPermission,
                  "the folder for recordings cannot be made: " + folder.toStdString()};
   }
-  const QString stem = folder + QLatin1Char('/') + workload + QLatin1Char('-') +
-                       QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-HHmmss"));
+  QString stem = folder + QLatin1Char('/') + name;
+  if (naming == Naming::kWithTime) {
+    stem += QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
+  }
   fs::path path((stem + QStringLiteral(".highwater")).toStdString());
   std::error_code error;  // where it cannot tell, RecordingWriter will
   for (int i = 2; fs::exists(path, error); ++i) {
@@ -52,10 +59,30 @@ CurrentRun::~CurrentRun() {
 }
 
 Result<void> CurrentRun::run() {
+  return begin(options_.workload, {}, [this] {
+    script_.reset();
+    return std::make_unique<Session>(options_);
+  });
+}
+
+Result<void> CurrentRun::runScript(const session::ScriptOptions& script, const QString& name) {
+  if (auto usable = session::checkScript(script); !usable) {
+    return usable;
+  }
+  // A copy: the script that runs again may be script_ itself.
+  return begin(session::programText(script.command), name, [this, script] {
+    script_ = script;
+    return std::make_unique<Session>(script);
+  });
+}
+
+Result<void> CurrentRun::begin(const QString& program, const QString& name,
+                               const std::function<std::unique_ptr<Session>()>& makeSession) {
   if (live()) {
     return failure("a run is going on: stop it before the next");
   }
-  auto path = newRecordingPath(options_.workload);
+  auto path = name.isEmpty() ? newRecordingPath(fileNameFor(program), Naming::kWithTime)
+                             : newRecordingPath(name, Naming::kAsGiven);
   if (!path) {
     return path.error();
   }
@@ -69,15 +96,17 @@ Result<void> CurrentRun::run() {
   recordingPath_ = *path;
   writerProblem_.clear();
   condition_ = {};
-  session_ = std::make_unique<Session>(options_);
+  session_ = makeSession();
   session_->addSink(writer_.get());
   session_->addSink(&store_);
   connect(session_.get(), &Session::stateChanged, this, &CurrentRun::stateChanged);
   connect(session_.get(), &Session::commandAnswered, this, &CurrentRun::commandAnswered);
   connect(session_.get(), &Session::linePrinted, this, &CurrentRun::linePrinted);
+  connect(session_.get(), &Session::openLineChanged, this, &CurrentRun::openLineChanged);
   connect(session_.get(), &Session::stalled, this, &CurrentRun::stalled);
   connect(session_.get(), &Session::stallEnded, this, &CurrentRun::stallEnded);
   connect(session_.get(), &Session::ended, this, &CurrentRun::finish);
+  connect(session_.get(), &Session::programEnded, this, &CurrentRun::scriptEnded);
   connect(session_.get(), &Session::received, this, [this] {
     if (writerProblem_.isEmpty()) {
       tellWriterProblem();
@@ -101,6 +130,7 @@ Result<void> CurrentRun::open(const fs::path& path) {
     return condition.error();
   }
   session_.reset();
+  script_.reset();
   store_ = std::move(loaded);
   condition_ = std::move(*condition);
   recordingPath_ = path;
@@ -154,6 +184,12 @@ void CurrentRun::setKnobs(const SetKnobs& change) {
   options_.lossEvery = change.lossEvery.value_or(options_.lossEvery);
 }
 
+void CurrentRun::turn(const SetScriptKnob& change) {
+  if (session_) {
+    session_->request(change);
+  }
+}
+
 void CurrentRun::setProbeLevel(const SetProbeLevel& change) {
   if (live()) {
     session_->request(change);
@@ -199,6 +235,16 @@ Session::State CurrentRun::state() const {
 
 bool CurrentRun::live() const {
   return session_ && state() != Session::State::kIdle && state() != Session::State::kEnded;
+}
+
+std::optional<session::ProcessExit> CurrentRun::scriptExit() const {
+  return script_ && session_ ? session_->programExit() : std::nullopt;
+}
+
+void CurrentRun::signalScript(int signal) const {
+  if (session_) {
+    session_->signalProgram(signal);
+  }
 }
 
 bool CurrentRun::showsFile() const {

@@ -3,10 +3,13 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "analysis/live_store.h"
 #include "session/recording_loader.h"
+#include "session/script_process.h"
 #include "session/session.h"
 #include "store/recording_writer.h"
 
@@ -29,6 +32,18 @@ class CurrentRun final : public QObject {
   /// Starts a worker and its recording. Errors: kFailed while a run is live; kNoPermission and
   /// those of RecordingWriter::create() if the recording cannot be created.
   [[nodiscard]] Result<void> run();
+  /// Starts the user's own program and its recording, whose file is called `name`, or after the
+  /// program and the time if that is empty. Errors: those of run() and session::checkScript().
+  [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script, const QString& name);
+  /// Whether that program runs.
+  [[nodiscard]] bool scriptRuns() const { return script_ && session_ && !scriptExit(); }
+  /// Sends that program a signal, while it runs.
+  void signalScript(int signal) const;
+  /// How that program ended; empty while it runs, and where none was started.
+  [[nodiscard]] std::optional<session::ProcessExit> scriptExit() const;
+  /// The user's program that runs or ran; empty for the built-in workload and a run opened from a
+  /// file.
+  [[nodiscard]] const std::optional<session::ScriptOptions>& script() const { return script_; }
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
   /// those of session::loadRecording(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
@@ -47,6 +62,9 @@ class CurrentRun final : public QObject {
   /// Changes batch size, sequence length or loss interval of the live run or, without one, of the
   /// next run. Fields that are not set stay. A live run answers with commandAnswered().
   void setKnobs(const SetKnobs& change);
+  /// Asks the user's script for a new value of one of its knobs. The answer comes as
+  /// commandAnswered(). Does nothing without a session.
+  void turn(const SetScriptKnob& change);
   /// Changes how much the probe of the live run or, without one, of the next run records. A change
   /// for a number of steps needs a live run and is ignored without one.
   void setProbeLevel(const SetProbeLevel& change);
@@ -56,8 +74,8 @@ class CurrentRun final : public QObject {
   /// session::appendAcceptance().
   [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
                                             const std::string& reason);
-  /// Kills the worker and closes the recording, for when the window closes. Does nothing without a
-  /// run.
+  /// Kills the worker, or lets go of the user's program, which runs on, and closes the recording:
+  /// for when the window closes. Does nothing without a run.
   void abandon();
 
   /// The state of the session; kIdle without one, also for a run opened from a file.
@@ -86,8 +104,10 @@ class CurrentRun final : public QObject {
   void dataChanged();
   /// The worker accepted or refused a command.
   void commandAnswered(const highwater::CommandAnswer& answer);
-  /// The worker printed a line.
+  /// The worker or the user's program printed a line.
   void linePrinted(const QString& line);
+  /// What the user's program has printed of a line that has not ended; empty: it has.
+  void openLineChanged(const QString& line);
   /// The training stands still for longer than the hang timeout, but the worker lives. `message`
   /// describes where. The run goes on.
   void stalled(const QString& message);
@@ -95,10 +115,15 @@ class CurrentRun final : public QObject {
   void stallEnded();
   /// The worker is gone and the recording is closed.
   void ended(const highwater::RunEnd& end);
+  /// The user's program is gone; after ended() where abandon() let go of it.
+  void scriptEnded();
   /// A problem that does not end the run, such as a full disk for the recording.
   void problem(const QString& message);
 
  private:
+  [[nodiscard]] Result<void> begin(
+      const QString& program, const QString& name,
+      const std::function<std::unique_ptr<session::Session>()>& makeSession);
   void finish(const RunEnd& end);
   void closeWriter();
   /// Emits problem() if the writer has one that has not been told in these words.
@@ -109,6 +134,7 @@ class CurrentRun final : public QObject {
   std::unique_ptr<store::RecordingWriter> writer_;
   std::unique_ptr<session::Session>
       session_;  ///< declared after its sinks, because it must be destroyed first
+  std::optional<session::ScriptOptions> script_;
   std::filesystem::path recordingPath_;
   RecordingCondition condition_;
   std::uint64_t closedBytes_ = 0;
@@ -116,8 +142,10 @@ class CurrentRun final : public QObject {
   QString writerProblem_;  ///< as the user has been told, empty if there is none
 };
 
-/// Returns a path for a new recording: <application data>/recordings/<workload>-<time>.highwater,
-/// never an existing file. Creates the folder; kNoPermission if that fails.
-[[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& workload);
+/// Whether the name of a recording's file gets the time added.
+enum class Naming { kWithTime, kAsGiven };
+/// Returns a path for a new recording: <application data>/recordings/<name>-<time>.highwater, with
+/// a number where that exists. Creates the folder; kNoPermission if that fails.
+[[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& name, Naming naming);
 
 }  // namespace highwater::window

@@ -4,6 +4,7 @@
 #include <QGuiApplication>
 #include <QScreen>
 #include <QSettings>
+#include <QStackedWidget>
 #include <QStyleHints>
 #include <QVBoxLayout>
 
@@ -15,6 +16,7 @@
 #include "views/icons.h"
 #include "views/panels/banner.h"
 #include "views/panels/controls_panel.h"
+#include "views/panels/script_controls.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/device_badge.h"
@@ -24,6 +26,7 @@
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
+#include "window/start_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -36,7 +39,6 @@ namespace {
 constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kPaneMs = 33, kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
-constexpr int kStateVersion = 2;  ///< of the saved layout of the docks: increment when docks change
 
 constexpr QSize kFullSize(1600, 1000);
 constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
@@ -94,9 +96,15 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   banner_ = new views::Banner(centre);
-  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre);
+  centre_ = new QStackedWidget(centre);
+  panes_ = new views::PaneStack(&run_.store(), &axis_, &focus_, centre_);
+  centre_->addWidget(panes_);
+  startPage_ = new StartPage(
+      run_.options(),
+      settings_ == Settings::kOn ? StartPage::Machine::kOn : StartPage::Machine::kOff, centre_);
+  centre_->addWidget(startPage_);
   column->addWidget(banner_);
-  column->addWidget(panes_, 1);
+  column->addWidget(centre_, 1);
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
   docks_->addTo(actions_->viewMenu);
@@ -107,14 +115,16 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
   actions_->checkDevice(options.device);
   connectActions();
+  connectStartPage();
   connectRun();
+  setAcceptDrops(true);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
   restoreSettings();
   if (settings_ == Settings::kOn) {
     followSystemTheme();
   }
   updateState();
-  panes_->setFocus();
+  showStartPage(true);
 }
 
 QSize MainWindow::firstSize(const QSize& available) {
@@ -131,13 +141,15 @@ void MainWindow::connectActions() {
   const auto on = [this](QAction* action, auto slot) {
     connect(action, &QAction::triggered, this, slot);
   };
-  on(actions_->run, [this] { startRun(); });
+  on(actions_->run,
+     [this] { pageShown_ && startPage_->namesScript() ? startPage_->runScript() : startRun(); });
   on(actions_->pause, [this] { run_.pauseOrResume(); });
   on(actions_->stop, [this] { run_.stop(); });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->exportPicture, [this] { choosePicture(); });
+  on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
@@ -166,6 +178,8 @@ void MainWindow::connectActions() {
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
+  connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
+          &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
 }
 
@@ -215,12 +229,16 @@ void MainWindow::connectRun() {
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
   });
+  connect(&run_, &CurrentRun::openLineChanged, &docks_->log(), &models::LogModel::setOpenLine);
   connect(&run_, &CurrentRun::commandAnswered, this, &MainWindow::showAnswer);
 }
 
 void MainWindow::showAnswer(const CommandAnswer& answer) {
   if (std::holds_alternative<SetKnobs>(answer.command)) {
     docks_->controls()->showAnswer(answer.accepted, text(answer.reason));
+  }
+  if (const auto* change = std::get_if<SetScriptKnob>(&answer.command)) {
+    docks_->scriptControls()->showAnswer(change->name, answer.accepted, text(answer.reason));
   }
   if (!answer.accepted) {
     const QString refusal = session::refusalText(answer);
@@ -262,9 +280,23 @@ void MainWindow::chooseScenario(const QString& name) {
   run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
 }
 
+Result<void> MainWindow::runScript(const session::ScriptOptions& script,
+                                   const QString& recordingName) {
+  banner_->hide();
+  auto started = run_.runScript(script, recordingName);
+  if (!started) {
+    notices_->showProblem(text(started.error().message));
+  }
+  return started;
+}
+
 void MainWindow::startRun() {
   banner_->hide();
   if (run_.live()) {
+    return;
+  }
+  if (run_.script()) {
+    (void)runScript(*run_.script(), {}).ok();
     return;
   }
   // The run starts with the values on screen. Before the first run the worker chooses the values
@@ -283,6 +315,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
     banner_->hide();
+    startPage_->noteOpened(text(path.string()));
     refreshPanes();
     docks_->refresh();
     docks_->tables()->showFilledPage();
@@ -301,6 +334,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
 }
 
 void MainWindow::replaceRun() {
+  showStartPage(false);
   focus_.clear();
   axis_.reset();
   docks_->log().clear();
@@ -312,8 +346,15 @@ void MainWindow::replaceRun() {
 
 void MainWindow::refreshPanes() {
   const analysis::LiveStore& store = run_.store();
-  if (!runShown_ && store.run()) {
+  const bool justShown = !runShown_ && store.run();
+  if (justShown) {
     runShown_ = true;
+    docks_->showControlsOf(*store.run());
+  }
+  if (runShown_ && store.ownScript()) {
+    docks_->scriptControls()->refresh();
+  }
+  if (justShown && !store.ownScript()) {
     docks_->controls()->showRun(*store.run());
     // The next run starts with the values on screen.
     toolBar_->choose(text(store.run()->workload), text(store.run()->scenario),
@@ -325,7 +366,7 @@ void MainWindow::refreshPanes() {
     run_.options().preset = text(store.run()->preset);
     updateState();
   }
-  if (store.run()) {
+  if (store.run() && !store.ownScript()) {
     docks_->controls()->showEffective(store.knobs());
   }
   axis_.setHeld(run_.live() && store.paused());
@@ -338,17 +379,23 @@ void MainWindow::updateState() {
   const bool live = run_.live();
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
-  actions_->run->setEnabled(!live);
+  // How a script was started is not in its recording.
+  actions_->run->setEnabled(!live && (run_.script() || !store.ownScript()));
   actions_->pause->setEnabled(training);
   actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
   actions_->stop->setEnabled(live && state != Session::State::kStopping);
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
+  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
-  actions_->exportPicture->setEnabled(store.hello().has_value());
+  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
+  toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
+                       : store.ownScript() ? text(store.run()->workload)
+                                           : QString());
   docks_->controls()->setChangeable(!live || training);
+  docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
   const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
@@ -416,6 +463,7 @@ void MainWindow::updateTitle() {
 
 void MainWindow::layOut(bool small) {
   small_ = small;
+  layOutLater_ = pageShown_;
   toolBar_->setSmall(small);
   status_->setSmall(small);
   panes_->setSmall(small);
@@ -431,7 +479,7 @@ void MainWindow::renderNow() {
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  if (!views::handleTimeKey(*event, axis_, focus_)) {
+  if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }
 }
@@ -460,11 +508,33 @@ void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
 }
 
+void MainWindow::closeAtOnce() {
+  asksBeforeClosing_ = false;
+  close();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (asksBeforeClosing_ && run_.scriptRuns() && run_.live()) {
+    event->ignore();
+    const QString program = session::programText(run_.script()->command);
+    askToLeaveScript(this, program, [this](ScriptFate fate) {
+      if (fate == ScriptFate::kStop) {
+        connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce, Qt::QueuedConnection);
+        run_.stop();
+      } else {
+        closeAtOnce();
+      }
+    });
+    return;
+  }
   if (settings_ == Settings::kOn) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    stored.setValue(QStringLiteral("window/state"), saveState(kStateVersion));
+    // Without sizes of their own, docks get them at the next start as at the first.
+    if (!layOutLater_) {
+      stored.setValue(QStringLiteral("window/state"),
+                      pageShown_ ? dockState_ : saveState(kStateVersion));
+    }
   }
   run_.abandon();
   QMainWindow::closeEvent(event);

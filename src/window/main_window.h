@@ -5,11 +5,14 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "session/script_process.h"
 #include "session/session.h"
 #include "views/panes/event_focus.h"
 #include "views/panes/time_axis.h"
 #include "window/current_run.h"
 #include "window/theme_choice.h"
+
+class QStackedWidget;
 
 namespace highwater::views {
 class Banner;
@@ -21,6 +24,7 @@ namespace highwater::window {
 class RunNotices;
 class RunStatusBar;
 class RunToolBar;
+class StartPage;
 class WindowActions;
 class WindowDocks;
 
@@ -43,6 +47,15 @@ class MainWindow final : public QMainWindow {
 
   /// Starts a run with the values of the controls. Does nothing while a run is live.
   void startRun();
+  /// Starts the user's own program; its recording is recordingFile(recordingName), or called after
+  /// it and the time if that is empty. Errors: those of CurrentRun::runScript().
+  [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
+                                       const QString& recordingName);
+  /// Closes the window without asking what becomes of the user's program.
+  void closeAtOnce();
+  /// Shows the start page in place of the run, without the docks, or the run again. There is no
+  /// page while a run is live.
+  void showStartPage(bool shown);
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
   void chooseScenario(const QString& name);
 
@@ -62,9 +75,16 @@ class MainWindow final : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
 
  private:
   void connectActions();
+  void connectStartPage();
+  void runSample(const QString& scenario);
+  /// Opens a recording, and says where the user looks if that fails.
+  void openOrExplain(const QString& path);
   void connectRun();
   void restoreSettings();
   void updateState();
@@ -82,6 +102,9 @@ class MainWindow final : public QMainWindow {
   void chooseCopy();
   void choosePicture();
 
+  /// The version of the saved layout of the docks: increment when docks change.
+  static constexpr int kStateVersion = 2;
+
   CurrentRun run_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
@@ -89,7 +112,9 @@ class MainWindow final : public QMainWindow {
   RunToolBar* toolBar_;
   RunStatusBar* status_;
   WindowDocks* docks_;
+  QStackedWidget* centre_;
   views::PaneStack* panes_;
+  StartPage* startPage_;
   views::Banner* banner_;
   RunNotices* notices_;
   QTimer paneTimer_;   ///< panes are redrawn at most 30 times a second
@@ -97,8 +122,12 @@ class MainWindow final : public QMainWindow {
   QTimer secondTimer_;
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;
+  bool asksBeforeClosing_ = true;
   bool small_ = false;
   bool docksPlaced_ = false;
+  bool pageShown_ = false;
+  bool layOutLater_ = false;  ///< the docks need new sizes once the start page is gone
+  QByteArray dockState_;   ///< the layout of the docks while the start page hides them
   bool runShown_ = false;  ///< the controls show the run's description
 };
 

@@ -26,9 +26,7 @@ void MainWindow::chooseRecording() {
   if (path.isEmpty()) {
     return;
   }
-  if (auto opened = openRecording(path.toStdString()); !opened) {
-    notices_->showProblem(text(opened.error().message));
-  }
+  openOrExplain(path);
 }
 
 void MainWindow::chooseCopy() {

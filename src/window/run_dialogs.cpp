@@ -6,6 +6,7 @@
 #include <QInputDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
 
@@ -76,6 +77,29 @@ void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)>
   dialog->setIntRange(1, kMostSteps);
   dialog->setIntValue(suggestion);
   QObject::connect(dialog, &QInputDialog::intValueSelected, parent, std::move(accepted));
+  dialog->open();
+}
+
+void askToLeaveScript(QWidget* parent, const QString& program,
+                      std::function<void(ScriptFate fate)> chosen) {
+  auto* dialog =
+      new QMessageBox(QMessageBox::Question, tr("Close the window"),
+                      tr("%1 is still running.").arg(program), QMessageBox::Cancel, parent);
+  dialog->setObjectName(QStringLiteral("leaveScriptDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(tr(
+      "It can train on without Highwater; its recording ends now. Or it is stopped at the end of "
+      "its step, as by Ctrl+C."));
+  QPushButton* leave = dialog->addButton(tr("Let it train on"), QMessageBox::AcceptRole);
+  leave->setObjectName(QStringLiteral("leaveScriptButton"));
+  QPushButton* stop = dialog->addButton(tr("Stop it"), QMessageBox::DestructiveRole);
+  stop->setObjectName(QStringLiteral("stopScriptButton"));
+  dialog->setDefaultButton(QMessageBox::Cancel);
+  QObject::connect(dialog, &QMessageBox::buttonClicked, parent,
+                   [leave, stop, chosen = std::move(chosen)](QAbstractButton* button) {
+                     if (button == leave) chosen(ScriptFate::kRunOn);
+                     if (button == stop) chosen(ScriptFate::kStop);
+                   });
   dialog->open();
 }
 

@@ -16,4 +16,11 @@ void askForReason(QWidget* parent, const QString& op,
 /// number, or not at all if the user cancels.
 void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)> accepted);
 
+/// What becomes of the user's program when the window closes.
+enum class ScriptFate { kRunOn, kStop };
+/// Asks what becomes of `program`, which still runs. Does not block: `chosen` is called later, or
+/// not at all if the user keeps the window open.
+void askToLeaveScript(QWidget* parent, const QString& program,
+                      std::function<void(ScriptFate fate)> chosen);
+
 }  // namespace highwater::window

@@ -66,7 +66,9 @@ void RunNotices::act() {
 void RunNotices::showEnd(const RunEnd& end) {
   using Reason = RunEnd::Reason;
   const bool killed = end.reason == Reason::kStopped && end.signal != 0;
-  if (end.reason == Reason::kFinished || (end.reason == Reason::kStopped && !killed)) {
+  const bool isRecorded = run_->store().hello().has_value();
+  const bool asWished = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
+  if (asWished && !killed && (isRecorded || end.reason == Reason::kStopped)) {
     return;
   }
   QString message = text(session::withOptionNames(end.message, run_->options().environment));

@@ -91,6 +91,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       recording_(new RecordingIndicator(this)),
       workload_(new QComboBox(this)),
       preset_(new QComboBox(this)),
+      script_(new QLabel(this)),
       level_(new QToolButton(this)),
       levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
                    "%1 steps)")
@@ -115,22 +116,27 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addGap(this, 8);
   addWidget(badge_);
   addGap(this, 12);
-  addCaption(tr("Workload"));
+  scriptParts_ = addCaption(tr("Script"));
+  script_->setObjectName(QStringLiteral("scriptName"));
+  script_->setTextFormat(Qt::PlainText);
+  script_->setProperty("kind", "title");
+  scriptParts_ << addWidget(script_);
+  workloadParts_ = addCaption(tr("Workload"));
   workload_->setObjectName(QStringLiteral("workloadCombo"));
   workload_->setAccessibleName(tr("Workload"));
   workload_->setToolTip(tr("The training program: classifies texts of issues into three classes"));
   workload_->addItem(QStringLiteral("issue-classifier"), QString());
   addScenarios();
-  addWidget(workload_);
+  workloadParts_ << addWidget(workload_);
   addGap(this, 8);
-  addCaption(tr("Preset"));
+  workloadParts_ << addCaption(tr("Preset"));
   preset_->setObjectName(QStringLiteral("presetCombo"));
   preset_->setAccessibleName(tr("Preset"));
   preset_->setToolTip(tr("Size of the model. By device: base on mps, else small"));
   preset_->addItem(tr("by device"), QString());
   preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
-  addWidget(preset_);
+  workloadParts_ << addWidget(preset_);
   addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
@@ -151,6 +157,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addWidget(shrinking_.back());
   recordingParts_ = addLine(this);
   recordingParts_ << addWidget(recording_);
+  showScript({});
   connect(workload_, &QComboBox::activated, this, [this](int index) {
     const QString scenario = workload_->itemData(index).toString();
     scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
@@ -171,13 +178,14 @@ QToolButton* RunToolBar::addButton(QAction* action) {
   return button;
 }
 
-void RunToolBar::addCaption(const QString& text) {
+QList<QAction*> RunToolBar::addCaption(const QString& text) {
   auto* caption = new QLabel(text, this);
   caption->setProperty("kind", "quiet");
   captions_ << addWidget(caption);
   auto* gap = new QWidget(this);
   gap->setFixedWidth(4);
   captions_ << addWidget(gap);
+  return captions_.last(2);
 }
 
 void RunToolBar::addScenarios() {
@@ -203,6 +211,17 @@ void RunToolBar::choose(const QString& workload, const QString& scenario, const 
     preset_->addItem(preset, preset);
   }
   preset_->setCurrentIndex(preset_->findData(preset));
+}
+
+void RunToolBar::showScript(const QString& program) {
+  script_->setText(program);
+  const bool isScript = !program.isEmpty();
+  for (QAction* part : workloadParts_) {
+    part->setVisible(!isScript && !(small_ && captions_.contains(part)));
+  }
+  for (QAction* part : scriptParts_) {
+    part->setVisible(isScript && !(small_ && captions_.contains(part)));
+  }
 }
 
 void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
@@ -232,9 +251,11 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
 }
 
 void RunToolBar::setSmall(bool small) {
+  small_ = small;
   for (QAction* caption : captions_) {
     caption->setVisible(!small);
   }
+  showScript(script_->text());
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }

@@ -49,6 +49,8 @@ class RunToolBar final : public QToolBar {
   /// or unknown, the workload; and the preset, where empty means "by device". A workload or preset
   /// that is not in its list is added.
   void choose(const QString& workload, const QString& scenario, const QString& preset);
+  /// Shows the user's own program in place of workload and preset; empty shows those again.
+  void showScript(const QString& program);
   /// Enables or disables the choice of workload and preset.
   void setChoosable(bool choosable);
   /// Shows how much the probe records. For a run that has ended `level` lists the levels that it
@@ -67,16 +69,18 @@ class RunToolBar final : public QToolBar {
 
  private:
   QToolButton* addButton(QAction* action);
-  void addCaption(const QString& text);
+  QList<QAction*> addCaption(const QString& text);
   void addScenarios();
 
   DeviceBadge* badge_;
   RecordingIndicator* recording_;
   QComboBox* workload_;
   QComboBox* preset_;
+  QLabel* script_;
+  bool small_ = false;
   QToolButton* level_;
   const QString levelTip_;
-  QList<QAction*> captions_, recordingParts_;
+  QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
   QList<QToolButton*> shrinking_;
 };
 

@@ -28,6 +28,8 @@ WindowActions::WindowActions(QMainWindow* window)
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
+  startPage = make(tr("Start page"), "startPageAction", {}, {});
+  startPage->setCheckable(true);
   quit = make(tr("Quit"), "quitAction", QKeySequence::Quit, {});
   quit->setMenuRole(QAction::QuitRole);
   follow = make(tr("Follow"), "followAction", {}, tr("Follow the newest data (Space)"));
@@ -62,6 +64,8 @@ QAction* WindowActions::make(const QString& text, const char* name, const QKeySe
 void WindowActions::makeMenus() {
   QMenu* file = window_->menuBar()->addMenu(tr("&File"));
   file->addActions({open, saveAs, exportPicture});
+  file->addSeparator();
+  file->addAction(startPage);
   file->addSeparator();
   file->addAction(quit);
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));

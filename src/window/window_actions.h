@@ -20,7 +20,7 @@ class WindowActions final : public QObject {
   explicit WindowActions(QMainWindow* window);
 
   QAction *run, *pause, *stop, *emptyCache;
-  QAction *open, *saveAs, *exportPicture, *quit;
+  QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
   QAction *keys, *about;
   /// The action that records every op for the next kOpSteps steps and then returns to the level

@@ -4,9 +4,11 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <limits>
 
 #include "analysis/run_summary.h"
 #include "core/units.h"
@@ -16,6 +18,7 @@
 #include "views/panels/event_panel.h"
 #include "views/panels/key_value_view.h"
 #include "views/panels/link_button.h"
+#include "views/panels/script_controls.h"
 #include "views/panels/selection_panel.h"
 #include "window/bottom_tables.h"
 #include "window/findings_dock.h"
@@ -80,12 +83,20 @@ QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
 void WindowDocks::makeLeft() {
   controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
   controls_ = new views::ControlsPanel;
-  controlsDock_->setWidget(scrolled(controls_, controlsDock_));
+  scriptControls_ = new views::ScriptControls(store_);
+  bothControls_ = new QStackedWidget(controlsDock_);
+  bothControls_->addWidget(scrolled(controls_, bothControls_));
+  bothControls_->addWidget(scrolled(scriptControls_, bothControls_));
+  controlsDock_->setWidget(bothControls_);
   nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
   auto* now = new views::KeyValueView(&now_);
   now->setObjectName(QStringLiteral("nowView"));
   now->setAccessibleName(tr("Current numbers"));
   nowDock_->setWidget(now);
+}
+
+void WindowDocks::showControlsOf(const RunDescription& run) {
+  bothControls_->setCurrentIndex(run.ownScript ? 1 : 0);
 }
 
 void WindowDocks::makeRight() {
@@ -127,7 +138,15 @@ void WindowDocks::setSmall(bool small) {
   const int left = small ? 236 : 256, right = small ? 288 : 328;
   const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
   now_.setShort(small);
+  const bool changes = small != small_;
+  small_ = small;
   tables_->setSmall(small);
+  if (changes && !shown_) {
+    // It has shown or hidden the dock of the sync points.
+    hidden_.removeAll(syncDock_);
+    if (!small) hidden_ << syncDock_;
+    syncDock_->hide();
+  }
   refresh();
   window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
@@ -178,7 +197,10 @@ void WindowDocks::refresh() {
   now_.refresh();
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
-      summary, selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
+      summary,
+      QString::fromStdString(store_->rateText(
+          summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
+      selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value());
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
@@ -205,11 +227,23 @@ void WindowDocks::refreshSelectionTitle() {
   clearSelection_->setVisible(picked || range);
 }
 
-void WindowDocks::addTo(QMenu* menu) const {
-  for (QDockWidget* dock :
-       {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_}) {
-    menu->addAction(dock->toggleViewAction());
+QList<QDockWidget*> WindowDocks::all() const {
+  return {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_};
+}
+
+void WindowDocks::setShown(bool shown) {
+  if (shown == shown_) return;
+  shown_ = shown;
+  for (QDockWidget* dock : shown ? hidden_ : all()) {
+    if (!shown && !dock->isHidden()) hidden_ << dock;
+    dock->setVisible(shown);
   }
+  if (shown) hidden_.clear();
+  for (QDockWidget* dock : all()) dock->toggleViewAction()->setEnabled(shown);
+}
+
+void WindowDocks::addTo(QMenu* menu) const {
+  for (QDockWidget* dock : all()) menu->addAction(dock->toggleViewAction());
 }
 
 }  // namespace highwater::window

@@ -12,10 +12,12 @@
 class QDockWidget;
 class QMainWindow;
 class QMenu;
+class QStackedWidget;
 class QToolButton;
 
 namespace highwater::views {
 class ControlsPanel;
+class ScriptControls;
 class SelectionPanel;
 }  // namespace highwater::views
 
@@ -35,6 +37,9 @@ class WindowDocks final : public QObject {
               views::EventFocus* focus);
 
   [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
+  [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }
+  /// Shows the controls that suit a run: the workload's, or those of the user's own script.
+  void showControlsOf(const RunDescription& run);
   [[nodiscard]] FindingsDock* findings() const { return findings_; }
   [[nodiscard]] BottomTables* tables() const { return tables_; }
   [[nodiscard]] models::LogModel& log() const { return tables_->log(); }
@@ -44,6 +49,8 @@ class WindowDocks final : public QObject {
   void startOver();
   /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
   void setSmall(bool small);
+  /// Hides all docks, or shows those again that were hidden by this.
+  void setShown(bool shown);
   /// Adds an action for each dock to `menu`, which shows and hides the dock.
   void addTo(QMenu* menu) const;
 
@@ -55,6 +62,7 @@ class WindowDocks final : public QObject {
 
  private:
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
+  [[nodiscard]] QList<QDockWidget*> all() const;
   void makeLeft();
   void makeRight();
   void makeBottom();
@@ -74,11 +82,15 @@ class WindowDocks final : public QObject {
   QTimer selectionTimer_;
 
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *findingsDock_, *eventsDock_, *syncDock_;
+  QStackedWidget* bothControls_ = nullptr;
   views::ControlsPanel* controls_ = nullptr;
+  views::ScriptControls* scriptControls_ = nullptr;
   views::SelectionPanel* selection_ = nullptr;
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
   QToolButton* clearSelection_;
+  QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
+  bool shown_ = true, small_ = false;
 };
 
 }  // namespace highwater::window

@@ -5,7 +5,6 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
-#include "core/names.h"
 #include "core/scenarios.h"
 #include "support/sample_run.h"
 
@@ -30,7 +29,6 @@ struct Run {
   std::function<std::uint32_t(std::uint32_t)> length = [](auto) { return 64; };
   OwnedBatch more;  ///< events besides
   bool ownScript = false;
-  std::int64_t lengthMs = kStepMs;  ///< of a step; a script's ends before the next begins
   std::vector<FallbackAcceptance> accepted;
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
@@ -46,7 +44,6 @@ struct Run {
          {kCopy, "aten::_to_copy"},
          {kNonzero, "aten::nonzero"},
          {kRenorm, "aten::embedding_renorm_"},
-         {kLinear, kEvaluationSpan},
          {kMm, "aten::embedding_renorm__backward"}},
         {},
         {{kTrainStep, kNoId, "main", "/home/me/train.py", 12},
@@ -68,7 +65,7 @@ struct Run {
     batch.memorySamples.emplace_back(end, current(step), driver(step), kRecommended,
                                      events::SampleOrigin::PhaseBoundary);
     batch.phases.emplace_back(begin, assemblyMs * kMs, step, 1, events::Phase::BatchAssembly);
-    batch.steps.emplace_back(begin, lengthMs * kMs, current(step), driver(step), -1, step, 16,
+    batch.steps.emplace_back(begin, kStepMs * kMs, current(step), driver(step), -1, step, 16,
                              length(step), 16 * length(step), 1.0F, reads, 0);
     batch.deviceSpans.emplace_back(end + kMs, deviceMs * kMs, step);
     if (reads)
@@ -81,7 +78,7 @@ struct Run {
     batch.syncPoints.emplace_back((beginMs(step) + 10) * kMs, ms * kMs, 4, step, op, kNoId, kNoId,
                                   1, kind, phase, static_cast<std::uint8_t>(deliberate));
   }
-  /// A scalar read between a script's step and the next one.
+  /// A scalar read of a script after its optimizer.
   static void addRead(OwnedBatch& batch, std::uint32_t step, CallSiteId site,
                       bool planned = false) {
     batch.syncPoints.emplace_back((beginMs(step) + kStepMs - 8) * kMs, 4 * kMs, 4, step,
@@ -91,7 +88,6 @@ struct Run {
   static Run ofScript() {
     Run run;
     run.ownScript = true;
-    run.lengthMs = kStepMs - 10;
     run.lossEvery = 1000;
     return run;
   }
@@ -195,8 +191,6 @@ class TestFindings : public QObject {
     QCOMPARE(*found.costMs, 4.0);
     QCOMPARE(found.line, std::string("train.py:12"));
     QVERIFY2(found.advice.starts_with("at train.py:12: read"), found.advice.c_str());
-    run.ownScript = false;  // between the steps of the built-in workload there are evaluations
-    QVERIFY(run.judge().found.empty());
   }
 
   void aScriptsRareReadsAreSyncPointsOfTheirLines() {
@@ -237,19 +231,6 @@ class TestFindings : public QObject {
       const char* begin = isForward ? "at train.py:12: " : "the forward is at train.py:12: ";
       QVERIFY2(each.advice.starts_with(begin), each.advice.c_str());
     }
-  }
-
-  void aScriptsEvaluationIsNoPartOfAStep() {
-    Run run = Run::ofScript();
-    for (std::uint32_t step = 2; step <= 40; step += 2) {
-      const std::int64_t atMs = Run::beginMs(step) + kStepMs - 9;
-      Run::addFallback(run.more, step, atMs);
-      Run::addRead(run.more, step, kTrainStep, true);  // what an evaluation reads is planned
-      run.more.namedSpans.emplace_back(atMs * kMs, 8 * kMs, step, kLinear, kTrainingThread, 0);
-    }
-    QVERIFY(run.judge().found.empty());
-    run.more.namedSpans.clear();
-    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::Fallback});
   }
 
   void theWorstComesFirst() {

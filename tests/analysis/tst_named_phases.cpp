@@ -40,20 +40,19 @@ class TestNamedPhases : public QObject {
   void nothing() {
     const NamedPhases none = summarizeNamedPhases(LiveStore());
     QVERIFY(none.phases.empty());
-    QCOMPARE(none.evaluation.calls, 0U);
+    QCOMPARE(none.evaluation.count, 0U);
   }
 
-  void countsPassesCallsAndWaitsOfEvaluations() {
+  void countsEvaluationsAndTheirWaits() {
     Run run;
-    for (const int call : {0, 1, 2}) run.span(10 * call, 5, 8, kEvaluation);
+    for (const int part : {0, 1, 2}) run.span(10 * part, 5, 8, kEvaluation, part > 0);
     run.span(100, 5, 16, kEvaluation);
     run.wait(1, 2);
-    run.wait(7, 2);  // between two calls
+    run.wait(7, 2);  // in what interrupts it
     run.wait(104, 3);
     run.store.apply(run.batch.view());
     const EvaluationTotal all = summarizeNamedPhases(run.store).evaluation;
-    QCOMPARE(all.passes, 2U);
-    QCOMPARE(all.calls, 4U);
+    QCOMPARE(all.count, 2U);
     QCOMPARE(all.totalNs, 20 * kMs);
     QCOMPARE(all.waits, 2U);
     QCOMPARE(all.waitNs, 5 * kMs);
@@ -68,7 +67,7 @@ class TestNamedPhases : public QObject {
     run.span(20, 9, 2, kSave);
     run.store.apply(run.batch.view());
     const NamedPhases all = summarizeNamedPhases(run.store);
-    QCOMPARE(all.evaluation.calls, 0U);
+    QCOMPARE(all.evaluation.count, 0U);
     QCOMPARE(all.phases.size(), 2U);
     QCOMPARE(all.phases[0].name, std::string("save"));
     QCOMPARE(all.phases[1].name, std::string("augment"));

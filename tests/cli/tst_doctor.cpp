@@ -53,6 +53,35 @@ class TestDoctor : public QObject {
     QVERIFY(foundFallback);
   }
 
+  void asksAnInterpreter() {
+    const QTemporaryDir folder;
+    const auto missing = runHighwater({"doctor", "--python", folder.filePath("python")});
+    QCOMPARE(missing.exitCode, int(kExitUsage));
+    QVERIFY2(missing.err.contains("there is no interpreter"), qPrintable(missing.err));
+    const auto other = runHighwater({"doctor", "--python", "/bin/sh"});
+    QCOMPARE(other.exitCode, int(kExitFailed));
+    QVERIFY2(other.err.contains("does not work as a Python 3 interpreter"), qPrintable(other.err));
+    QCOMPARE(runHighwater({"doctor", "--python", "x", "--selftest"}).exitCode, int(kExitUsage));
+#ifdef HIGHWATER_PYTHON
+    const auto good = runHighwater({"doctor", "--python", HIGHWATER_PYTHON});
+    QVERIFY2(good.exitCode == int(kExitDone), qPrintable(good.err));
+    QVERIFY2(good.out.contains("came with Highwater"), qPrintable(good.out));
+    // A package in front of the real one, as an old installation may be.
+    QVERIFY(QDir(folder.path()).mkdir("torch"));
+    QFile package(folder.filePath("torch/__init__.py")),
+        version(folder.filePath("torch/version.py"));
+    QVERIFY(package.open(QIODevice::WriteOnly) && version.open(QIODevice::WriteOnly));
+    version.write("__version__ = '2.5.1'\ngit_version = 'abc'\n");
+    version.close();
+    const auto old = runHighwater({"doctor", "--json", "--python", HIGHWATER_PYTHON},
+                                  {"PYTHONPATH=" + folder.path()});
+    QCOMPARE(old.exitCode, int(kExitFailed));
+    QVERIFY2(old.err.contains("PyTorch 2.5.1 is too old"), qPrintable(old.err));
+    const QJsonObject report = QJsonDocument::fromJson(old.out.toUtf8()).object();
+    QVERIFY2(report["problem"].toString().contains("too old"), qPrintable(old.out));
+#endif
+  }
+
   void testsItsFileFirst() {
     const QTemporaryDir folder;
     const QString kept = folder.filePath("kept.json");

@@ -6,6 +6,7 @@
 #include <QTest>
 #include <algorithm>
 #include <csignal>
+#include <map>
 
 #include "analysis/live_store.h"
 #include "e2e/wait_accounts.h"
@@ -51,12 +52,15 @@ class TestScript : public QObject {
  private slots:
   void recordsAnUnchangedScript();
   void levelOpsToo();
+  void namesModulesThatComeAndThrow();
   void recordsWithoutADevice();
   void tellsHowTheScriptEnded();
   void passesSignalsOn();
   void keepsTheExitCode();
   void endsByTheSameSignal();
+  void saysWhatItLookedFor_data();
   void saysWhatItLookedFor();
+  void refusesAFileThatAnotherRunWrites();
   void refusesBadInput_data();
   void refusesBadInput();
   void survivesItsHost();
@@ -101,15 +105,23 @@ void TestScript::recordsAnUnchangedScript() {
   // Each names the line of the script.
   const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
   const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
-  int losses = 0, reads = 0;
+  const std::string scoreLine = "own_script.py:" + std::to_string(lineOf("\"score\""));
+  int losses = 0, reads = 0, scores = 0;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
   }
   for (const events::SyncPoint& each : store.syncPoints()) {
-    reads += store.callStack(each.call_site()).find(readLine) != std::string::npos;
+    const std::string place = store.callStack(each.call_site());
+    const bool isRead = place.find(readLine) != std::string::npos;
+    const bool isScore = place.find(scoreLine) != std::string::npos;
+    reads += isRead;
+    scores += isScore;
+    if (isRead) QCOMPARE(each.deliberate(), 0);
+    if (isScore) QCOMPARE(each.deliberate(), 1);  // it reads after the model's call
   }
   QCOMPARE(losses, 12);
   QCOMPARE(reads, 4);
+  QVERIFY(scores > 0);
   const auto inHead = std::count_if(
       store.phases().begin(), store.phases().end(),
       [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });
@@ -127,6 +139,61 @@ void TestScript::levelOpsToo() {
     found |= store.modulePath(each.module_id()) == "Net.body.0";
   }
   QVERIFY2(found, "no op belongs to the first layer");
+}
+
+void TestScript::namesModulesThatComeAndThrow() {
+  const QString script = folder_.filePath("modules.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"(
+import torch
+from torch import nn
+
+class Throws(nn.Module):
+    def forward(self, x):
+        x.relu()
+        raise KeyError("own")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.throws = Throws()
+    def forward(self, x):
+        x = self.first(x)
+        try:
+            self.throws(x)
+        except KeyError as error:
+            self.heard = str(error)
+        return self.late(x) if hasattr(self, "late") else x
+
+net = Net().to("mps")
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    if step == 2:
+        # Was not there when the model was first called.
+        net.late = nn.Sequential(nn.Linear(3, 2, device="mps"))
+    optimizer.zero_grad()
+    net(torch.ones(2, 3, device="mps")).sum().backward()
+    optimizer.step()
+print(net.heard)
+)");
+  file.close();
+  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", script});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  QCOMPARE(watched.out.trimmed(), QString("'own'"));
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording_.toStdString(), store));
+  QCOMPARE(store.steps().records.size(), 4U);
+  std::map<std::string, int> linears, activations;
+  for (const events::OpSpan& each : store.ops().records) {
+    const std::string name = store.name(each.op());
+    if (name == "aten::linear") ++linears[store.modulePath(each.module_id())];
+    if (name == "aten::relu") ++activations[store.modulePath(each.module_id())];
+  }
+  const std::map<std::string, int> expectedLinears{{"Net.first", 4}, {"Net.late.0", 2}};
+  QCOMPARE(linears, expectedLinears);
+  QCOMPARE(activations["Net.throws"], 4);
 }
 
 /// As on a machine without MPS: times, and no device memory.
@@ -195,13 +262,56 @@ void TestScript::endsByTheSameSignal() {
   QCOMPARE(process.exitCode(), SIGTERM);
 }
 
+void TestScript::saysWhatItLookedFor_data() {
+  QTest::addColumn<QStringList>("command");
+  QTest::addColumn<QString>("words");
+  const QString build =
+      "import torch; torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1); print(1)";
+  QTest::newRow("no Python") << QStringList{"echo", "1"} << "no Python process";
+  QTest::newRow("isolated") << QStringList{kPython, "-I", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("environment ignored")
+      << QStringList{kPython, "-E", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("no site") << QStringList{kPython, "-S", "-c", "print(1)"} << "-I, -E or -S";
+  QTest::newRow("no torch") << QStringList{kPython, "-c", "print(1)"} << "did not import torch";
+  QTest::newRow("no PyTorch") << QStringList{kPython, "-c",
+                                             "import sys; sys.path.clear()\n"
+                                             "try: import torch\n"
+                                             "except ImportError: print(1)"}
+                              << "has no PyTorch";
+  QTest::newRow("no optimizer") << QStringList{kPython, "-W", "ignore", "-c",
+                                               "import torch; print(1)"}
+                                << "no torch.optim optimizer was built";
+  QTest::newRow("no step") << QStringList{kPython, "-W", "ignore", "-c", build} << "none stepped";
+}
+
 void TestScript::saysWhatItLookedFor() {
+  QFETCH(QStringList, command);
+  QFETCH(QString, words);
   const QString none = folder_.filePath("none.highwater");
-  const Outcome watched = runHighwater({"run", "--record", none, "--", kPython, "-c", "print(1)"});
+  const Outcome watched = runHighwater(QStringList{"run", "--record", none, "--"} + command);
   QCOMPARE(watched.exitCode, 0);
   QCOMPARE(watched.out, QStringLiteral("1\n"));
-  QVERIFY2(watched.err.contains("optimizer"), qPrintable(watched.err));
+  QVERIFY2(watched.err.contains(words), qPrintable(watched.err));
   QVERIFY(!QFile::exists(none));
+}
+
+/// The second run is refused before its program begins.
+void TestScript::refusesAFileThatAnotherRunWrites() {
+  const QString began = folder_.filePath("first began"), second = folder_.filePath("second began");
+  const QString touch = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)";
+  const QString file = folder_.filePath("shared.highwater");
+  QProcess process;
+  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                {"run", "--record", file, "--", kPython, "-c", touch, began});
+  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+  const Outcome refused =
+      runHighwater({"run", "--record", file, "--force", "--", kPython, "-c", touch, second});
+  QCOMPARE(refused.exitCode, 1);
+  QVERIFY2(refused.err.contains("shared.highwater"), qPrintable(refused.err));
+  QVERIFY(!QFile::exists(second));
+  process.terminate();
+  QVERIFY(process.waitForFinished(kLimitMs));
+  QVERIFY(!QFile::exists(file));  // nothing was recorded
 }
 
 void TestScript::refusesBadInput_data() {
@@ -212,6 +322,12 @@ void TestScript::refusesBadInput_data() {
   QTest::newRow("no such program")
       << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
       << "no-such-python";
+  QTest::newRow("a script for a program")
+      << QStringList{"run", "--record", file, kScript} << "-- python " + kScript;
+  QTest::newRow("no such script") << QStringList{"run", "--record", file, "absent.py"}
+                                  << "no script absent.py";
+  QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
+                            << "is a folder";
   QTest::newRow("no recording") << QStringList{"run", "--", kPython, kScript} << "--record";
   QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
                                                  "--",  kPython,    kScript}

@@ -92,7 +92,7 @@ def run(command, watched, commands=None, timeout=300, **options):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "log")
         if watched:
-            variables = environment("/nowhere/socket", "token", variables)
+            variables = environment(os.path.join(folder, "socket"), "token", variables)
             variables["HIGHWATER_TEST_LOG"] = path
             variables["HIGHWATER_TEST_COMMANDS"] = json.dumps(commands or {})
         done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True,

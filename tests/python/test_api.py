@@ -94,6 +94,7 @@ for batch in loader:
     def test_pause_and_resume(self):
         done = self.run_with("train(); print(1); train(); print(2)", {1: [("pause", None), ("resume", None)]})
         self.assertEqual(done.out.split(), ["1", "2"])
+        self.assertEqual(done.log.of("set_paused"), [[True], [False]])
 
     def test_stop(self):
         done = self.run_with("""
@@ -103,6 +104,61 @@ except KeyboardInterrupt: print("stopped")
 """, {3: [("stop", None)]})
         self.assertEqual((done.code, done.out), (0, "stopped\n"), done.err)
         self.assertEqual(len(done.log.steps()), 3)
+
+
+class EvaluationLasts(unittest.TestCase):
+    """Marks stand for the reads of a script: those in an evaluation are planned."""
+
+    def check(self, text, planned, unplanned):
+        done = run(code(LOOP + "from torch.utils.data import DataLoader\nmark = highwater.mark\nx = torch.ones(1, 2)\n"
+                        "def evaluate():\n    with torch.no_grad(): return model(x)\n" + text), True)
+        self.assertEqual((done.code, done.log.nesting_problem()), (0, ""), done.err)
+        found, phases = {True: [], False: []}, []
+        for name, *values, _ in done.log.calls:
+            if name == "begin_phase":
+                phases += values
+            elif name == "end_phase":
+                phases.pop()
+            elif name == "mark":
+                found["evaluation" in phases] += values
+        self.assertEqual((found[True], found[False]), (planned, unplanned), done.err)
+
+    def test_until_the_training_goes_on(self):
+        self.check("""
+train(); mark("a"); evaluate(); mark("b"); model.eval(); evaluate(); mark("c")
+model.train(); mark("d"); train(); evaluate(); mark("e"); optimizer.zero_grad(); mark("f")
+train(); evaluate(); mark("g"); loss = model(x).sum(); mark("h"); evaluate(); mark("i"); loss.backward(); mark("j")
+""", list("bceg"), list("adfhij"))
+
+    def test_until_a_batch_for_training_is_fetched(self):
+        self.check("""
+batches, others = DataLoader([x] * 3), DataLoader([x] * 2)
+for epoch in range(2):
+    for batch in batches:
+        mark(f"fetched {epoch}"); train()
+    for batch in others:
+        evaluate(); mark("evaluated")
+    mark("end")
+""", (["evaluated"] * 2 + ["end"]) * 2, ["fetched 0"] * 3 + ["fetched 1"] * 3)
+
+    def test_between_the_phases_of_the_script(self):
+        self.check("""
+train()
+with highwater.phase("validate"):
+    evaluate(); mark("a")
+mark("b"); evaluate(); mark("c")
+with highwater.phase("augment"): mark("d")
+""", ["a", "c"], ["b", "d"])
+
+    def test_in_a_dataset(self):
+        """A model of its own, such as an encoder, is no evaluation of the training's."""
+        self.check("""
+class Encoded:
+    def __len__(self): return 2
+    def __getitem__(self, i): return evaluate()
+for batch in DataLoader(Encoded()):
+    mark("a"); train()
+""", [], ["a", "a"])
 
 
 class PyTorch(unittest.TestCase):

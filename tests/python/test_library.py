@@ -99,6 +99,18 @@ class Build(unittest.TestCase):
         self.assertFalse(os.path.exists(path))
         self.assertEqual([name for name in os.listdir(os.path.dirname(log)) if name.endswith(".o")], [])
 
+    def test_readiness_builds_nothing(self):
+        self.assertEqual(_library.readiness(self.native), ("2.13.0", "", False))
+        self.assertEqual(self.calls(), [])
+        _library.find_library()
+        self.assertEqual(_library.readiness(self.native), ("2.13.0", "", True))
+        os.environ["CXX"] = "/no/such/compiler"
+        self.assertEqual(_library.readiness(self.native), ("2.13.0", "", True))
+        self.torch = self.torch._replace(git_version="abd")
+        version, problem, ready = _library.readiness(self.native)
+        self.assertEqual((version, ready), ("2.13.0", False))
+        self.assertIn("there is no C++ compiler", problem)
+
     def test_no_compiler(self):
         os.environ["CXX"] = "/no/such/compiler"
         self.assertIn("there is no C++ compiler", _library.find_library()[1])

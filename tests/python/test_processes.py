@@ -98,8 +98,89 @@ class Start(unittest.TestCase):
                                       support.base_environment(PYTHONPATH="", HIGHWATER_NATIVE="/nowhere"))
         done = subprocess.run(script("plain_loop"), cwd=SCRIPTS, env=watched, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, run(script("plain_loop"), False).out))
-        self.assertIn("this training is not watched: HIGHWATER_NATIVE=/nowhere has no torch_part.cpp", done.stderr)
+        self.assertIn("this training is not watched: HIGHWATER_NATIVE names no folder: /nowhere", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+BUILD = "import os, subprocess, sys, torch\noptimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1)\n"
+TRAIN_AND_SAY = TRAIN + "print(os.environ.get('PYTHONPATH'), flush=True)"
+START_TRAINING = f"subprocess.run([sys.executable, '-c', {TRAIN_AND_SAY!r}], check=True)\n"
+
+
+class WhoIsWatched(unittest.TestCase):
+    def check_steps(self, text, steps, messages=0):
+        without, watched = run_both(self, code(text))
+        self.assertEqual(without.code, 0, without.err)
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertEqual(len(watched.log.steps()), steps)
+        self.assertEqual(watched.err.count("Highwater watch"), messages, watched.err)
+        return watched
+
+    def test_a_launcher_that_builds_an_optimizer(self):
+        self.check_steps(BUILD + START_TRAINING, 2)
+
+    def test_a_launcher_that_takes_a_derivative(self):
+        derive = "x = torch.ones(2, requires_grad=True)\ndel optimizer\ntorch.autograd.grad((x * x).sum(), x)\n"
+        self.check_steps(BUILD + derive + START_TRAINING, 2)
+
+    def test_a_forked_child_that_trains(self):
+        fork = BUILD + f"""
+if not os.fork():
+    {TRAIN.replace(chr(10), chr(10) + '    ')}
+    train(1)
+    os._exit(0)
+os.wait()
+"""
+        self.check_steps(fork, 3)
+
+    def test_the_others_train_without_and_say_so_once(self):
+        watched = self.check_steps(BUILD + START_TRAINING * 3 + TRAIN, 2, messages=1)
+        self.assertRegex(watched.err, r"^Highwater: Highwater watched process \d+, which has ended; this one trains on "
+                                      r"without\n$")
+
+    def test_beside_the_watched_one(self):
+        """A pool of trials: the second begins while the first trains."""
+        wait = "open(sys.argv[1], 'w').close()\nwhile not os.path.exists(sys.argv[2]): train(1)\n"
+        with tempfile.TemporaryDirectory() as folder:
+            began, done = os.path.join(folder, "began"), os.path.join(folder, "done")
+            pool = f"""
+import os, subprocess, sys
+first = subprocess.Popen([sys.executable, "-c", {TRAIN + wait!r}, {began!r}, {done!r}])
+while not os.path.exists({began!r}): assert first.poll() is None
+subprocess.run([sys.executable, "-c", {TRAIN!r}], check=True)
+open({done!r}, "w").close()
+first.wait()
+"""
+            watched = run(code(pool), True)
+        self.assertEqual(len(watched.log.processes()), 1)
+        self.assertGreaterEqual(len(watched.log.steps()), 2)
+        process, = watched.log.processes()
+        self.assertEqual(watched.err, f"Highwater: Highwater watches process {process} already; this one trains on "
+                                      "without\n")
+
+    def test_a_host_that_ended_before_the_training_began(self):
+        watched = support.environment("/nowhere/socket", "token",
+                                      support.base_environment(HIGHWATER_TEST_LOG=os.devnull))
+        done = subprocess.run(code(TRAIN + "print('end')"), env=watched, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "end\n"))
+        self.assertEqual(done.stderr, "Highwater: Highwater has ended; this one trains on without\n")
+
+    def test_an_optimizer_that_was_unpickled(self):
+        self.check_steps(TRAIN.replace("\ntrain(2)\n", "\nimport pickle\n") + """
+copied = pickle.loads(pickle.dumps((model, optimizer)))
+model, optimizer = copied
+train(2)
+""", 2)
+
+    def test_derivatives_without_an_optimizer(self):
+        watched = self.check_steps("""
+import torch
+weight = torch.ones(2, requires_grad=True)
+for _ in range(20):
+    gradient, = torch.autograd.grad((weight * weight).sum(), weight)
+    with torch.no_grad(): weight -= 0.1 * gradient
+""", 5)
+        self.assertEqual(watched.log.described()["steps_by"], "backward")
 
 
 class CommandLine(unittest.TestCase):
@@ -132,7 +213,7 @@ class End(unittest.TestCase):
     def test_exit_codes(self):
         self.check("sys.exit(3)", 3)
         self.check("sys.exit('words')", 1)
-        self.check("os._exit(4)", 4, stops=0)
+        self.check("os._exit(4)", 4)
         self.check("os.abort()", -signal.SIGABRT, stops=0)
 
     def test_exception(self):
@@ -146,7 +227,7 @@ class End(unittest.TestCase):
             variables = support.base_environment()
             with tempfile.TemporaryDirectory() as folder:
                 if watched:
-                    variables = support.environment("/nowhere", "token", variables)
+                    variables = support.environment(os.path.join(folder, "socket"), "token", variables)
                     variables["HIGHWATER_TEST_LOG"] = os.path.join(folder, "log")
                 with subprocess.Popen(code(TRAIN + "print('ready', flush=True)\nwhile True: train(1)"), env=variables,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -28,10 +28,25 @@ class TestLineLog : public QObject {
 
   void removesTerminalEscapes() {
     LineLog log;
-    log.append("a\x1b[31mb\tc\x07\n", hear_);
-    QCOMPARE(heard_[0], u"a\uFFFD[31mb c\uFFFD"_qs);
+    log.append("a\x1b[31;1mb\tc\x07\x1b[0m\x1bq\n", hear_);
+    QCOMPARE(heard_[0], u"ab c\uFFFD\uFFFDq"_qs);
     log.append(u"\u202Eevil\n"_qs.toUtf8(), hear_);
     QCOMPARE(heard_[1], u"\uFFFDevil"_qs);
+  }
+
+  void aCarriageReturnBeginsTheLineAnew() {
+    LineLog log;
+    log.append("\r 10 %\r 50 %", hear_);
+    QCOMPARE(log.openLine(), QString(" 50 %"));
+    log.append("\r", hear_);
+    QCOMPARE(log.openLine(), QString(" 50 %"));
+    log.append("100 %\r\n", hear_);
+    QCOMPARE(heard_, QStringList{"100 %"});
+    QCOMPARE(log.openLine(), QString());
+    // However long the bar ran, the last state is whole.
+    for (int i = 0; i < LineLog::kMaxLineBytes; ++i) log.append("\rstill at it", hear_);
+    log.append("\n", hear_);
+    QCOMPARE(heard_.last(), QString("still at it"));
   }
 
   void survivesBytesThatAreNotText() {

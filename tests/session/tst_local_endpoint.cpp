@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QProcess>
@@ -65,6 +66,41 @@ class TestLocalEndpoint : public QObject {
     endpoint->reset();
     QVERIFY(!QFileInfo::exists(socket));
     QVERIFY(!QFileInfo::exists(token));
+  }
+
+  void removesWhatKilledProcessesLeft() {
+    auto living = LocalEndpoint::listen();
+    QVERIFY(living);
+    const QDir folder = QFileInfo((*living)->socketPath()).dir();
+    const auto make = [&folder](const QString& name, const QString& file) {
+      QDir made(folder.absoluteFilePath("../" + name));
+      if (!made.mkpath(".")) return QString();
+      QFile inside(made.filePath(file));
+      return inside.open(QIODevice::WriteOnly) ? made.absolutePath() : QString();
+    };
+    // As the endpoint of a killed process leaves it, and a folder that is somebody else's.
+    const QString left = make("highwater-Left01", "owner");
+    const QString other = make("highwater-Other1", "notes");
+    QVERIFY(!left.isEmpty() && !other.isEmpty());
+    QVERIFY(LocalEndpoint::listen());
+    QVERIFY(!QFileInfo::exists(left));
+    QVERIFY(QFileInfo::exists(other));
+    QVERIFY(QDir(other).removeRecursively());
+    QVERIFY(QFileInfo::exists((*living)->socketPath()));
+    QVERIFY(QFileInfo::exists((*living)->tokenFile()));
+  }
+
+  void readsTheSignsBesideItsSocket() {
+    auto endpoint = LocalEndpoint::listen();
+    QVERIFY(endpoint);
+    const QString folder = QFileInfo((*endpoint)->socketPath()).path();
+    QVERIFY(!(*endpoint)->hasSign("no-torch"));
+    QCOMPARE((*endpoint)->textOfSign("no-torch"), QString());
+    QVERIFY(QFile::link("/usr/bin/python3.99", folder + "/no-torch"));
+    QVERIFY((*endpoint)->hasSign("no-torch"));
+    QCOMPARE((*endpoint)->textOfSign("no-torch"), QStringLiteral("/usr/bin/python3.99"));
+    endpoint->reset();
+    QVERIFY(!QFileInfo::exists(folder));
   }
 
   void takesAProcessThatWasStartedElsewhere() {

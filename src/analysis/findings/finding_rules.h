@@ -17,8 +17,7 @@ struct CheckedSteps {
 
   /// Returns the record of step `step` if the time `beginNs` lies in it, else nullptr. This tells
   /// the events of a step from those of an evaluation, which carry the number of a step but come
-  /// after it. In the user's own script a step lasts until the next one begins, but for the
-  /// evaluations: it ends with the optimizer, and the script reads its loss after that.
+  /// after it.
   [[nodiscard]] const events::StepRecord* holding(std::uint32_t step, std::int64_t beginNs) const;
   /// Divides a total in ns by the number of checked steps; the result is in ms.
   [[nodiscard]] double perStepMs(std::int64_t totalNs) const;

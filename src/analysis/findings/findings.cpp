@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analysis/findings/finding_rules.h"
-#include "analysis/named_phases.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
 
@@ -47,14 +46,10 @@ const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t
   const auto found = std::partition_point(
       records.begin(), records.end(),
       [step](const events::StepRecord& record) { return record.step() < step; });
-  if (found == records.end() || found->step() != step || beginNs < found->begin_ns()) {
-    return nullptr;
-  }
-  if (beginNs < found->begin_ns() + found->duration_ns()) return &*found;
-  const auto next = std::next(found);
-  if (!store.ownScript() || (next != records.end() && beginNs >= next->begin_ns())) return nullptr;
-  const events::NamedSpan* span = namedSpanAt(store, beginNs);
-  return span && isEvaluation(store, *span) ? nullptr : &*found;
+  if (found == records.end() || found->step() != step) return nullptr;
+  const bool within =
+      beginNs >= found->begin_ns() && beginNs < found->begin_ns() + found->duration_ns();
+  return within ? &*found : nullptr;
 }
 
 double CheckedSteps::perStepMs(std::int64_t totalNs) const {

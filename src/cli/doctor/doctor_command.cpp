@@ -7,6 +7,7 @@
 
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/dry_check_command.h"
+#include "cli/doctor/interpreter_check.h"
 #include "cli/doctor/self_test_command.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
@@ -84,6 +85,8 @@ int runDoctor(const DoctorOptions& options) {
       return runDryCheck(options);
     case DoctorOptions::Question::kSelfTest:
       return runSelfTest(options);
+    case DoctorOptions::Question::kPython:
+      return runInterpreterCheck(options);
     case DoctorOptions::Question::kMachine:
       return describeMachine(options);
   }

@@ -22,21 +22,20 @@ def knob(name, value, min=None, max=None, choices=None):
 class phase:
     """A context that shows what runs in it as a phase of its own: `with highwater.phase("augment"):`."""
 
-    __slots__ = ("_name", "_probe")
+    __slots__ = ("_name", "_training")
 
     def __init__(self, name):
         self._name = name
 
     def __enter__(self):
-        training = _live.training
-        self._probe = None if training is None else training.probe
-        if self._probe is not None:
-            self._probe.begin_phase(self._name.encode(errors="replace"))
+        self._training = _live.training
+        if self._training is not None:
+            self._training.begin_phase(str(self._name))
         return self
 
     def __exit__(self, *_):
-        if self._probe is not None:
-            self._probe.end_phase()
+        if self._training is not None:
+            self._training.end_phase()
 
 
 def mark(text):

@@ -17,7 +17,9 @@ def torch_imported(torch) -> None:
     global _hooks
     load_simulated_device(torch)
     if _hooks is None:
-        _hooks = Hooks(torch, make_probe)
+        window = Window(os.environ.get(SOCKET, ""), os.environ.get(TOKEN, ""))
+        window.note("torch")
+        _hooks = Hooks(torch, window, make_probe)
         _hooks.watch_for_training()
 
 
@@ -34,32 +36,92 @@ def load_simulated_device(torch) -> None:
 def attach_now() -> str:
     """Attaches this process without waiting for a sign of training. Returns why it failed, else ""."""
     if SOCKET not in os.environ and _hooks is None:
-        return (f"no Highwater window waits for this process: {SOCKET} is not set. Start the process by "
-                "`highwater run`")
+        return ("no Highwater window waits for this process. Start it by `highwater run --record FILE -- python "
+                "train.py`, or a notebook's server by `highwater run --record FILE -- jupyter notebook`")
     import torch
     torch_imported(torch)
-    return _hooks.attach()
+    return _hooks.attach(quiet=True)
 
 
 def make_probe():
-    """The native probe, connected to the window; None, with a message on stderr, where that fails."""
+    """The native probe, which observes from now on; or None and why there is none."""
     from ._library import find_library
     from ._probe import NativeProbe
-    socket, token = os.environ.get(SOCKET, ""), os.environ.get(TOKEN, "")
-    clean_environment()
     path, problem = find_library()
-    if not problem:
-        try:
-            probe = NativeProbe(path)
-            problem = probe.start(socket, token)
-        except (OSError, AttributeError) as error:
-            problem = f"cannot load {path}: {error}"
-    if problem.startswith("no process listens"):
-        problem = "Highwater watches another process of this program already, or has ended"
     if problem:
-        print(f"Highwater: this training is not watched: {problem}", file=sys.stderr, flush=True)
-        return None
-    return probe
+        return None, problem
+    try:
+        probe = NativeProbe(path)
+        problem = probe.start()
+    except (OSError, AttributeError) as error:
+        problem = f"cannot load {path}: {error}"
+    return (None, problem) if problem else (probe, "")
+
+
+class Window:
+    """What listens at a socket for the one process that trains. The socket's folder holds what all processes of a
+    program know of each other, as names of files: links, since those are made with their text in one call."""
+
+    def __init__(self, socket: str, token: str):
+        self._socket, self._token = socket, token
+        self._folder = os.path.dirname(socket)
+
+    def note(self, sign: str, text: str = "-") -> bool:
+        """Leaves a sign for the window, which says what it saw where nothing trained. Returns whether it is new."""
+        if not self._folder:
+            return False
+        try:
+            os.symlink(text[:1000], os.path.join(self._folder, sign))
+        except OSError:
+            return False
+        return True
+
+    def is_taken(self) -> bool:
+        """Whether a process is watched already."""
+        return os.path.lexists(os.path.join(self._folder, "watched"))
+
+    def claim(self) -> bool:
+        """Makes this process the one that is watched, for all others to see. False where another was faster, or
+        Highwater has ended."""
+        return self.note("watched", str(os.getpid()))
+
+    def give_back(self) -> None:
+        """Undoes `claim`: another process may be luckier."""
+        try:
+            os.unlink(os.path.join(self._folder, "watched"))
+        except OSError:
+            pass
+
+    def connect(self, probe) -> str:
+        """Connects the probe to the window. Returns why that failed, else ""."""
+        return probe.connect(self._socket, self._token)
+
+    def refusal(self) -> str:
+        """Why this process cannot claim."""
+        try:
+            process = os.readlink(os.path.join(self._folder, "watched"))
+        except OSError:
+            return "Highwater has ended"
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, ValueError):
+            return f"Highwater watched process {process}, which has ended"
+        except OSError:
+            pass  # it runs as another user
+        return f"Highwater watches process {process} already"
+
+    def tell_once(self, text: str) -> None:
+        """Prints for the user what only the first of many processes has to say."""
+        if self.note("told") or not os.path.isdir(self._folder):
+            tell(text)
+
+
+def tell(text: str) -> None:
+    """Prints for the user; a closed stderr is no reason to fail."""
+    try:
+        print(f"Highwater: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        pass
 
 
 def environment(socket: str, token: str, base=os.environ) -> dict[str, str]:

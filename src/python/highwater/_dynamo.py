@@ -35,6 +35,11 @@ def _skip(skip, code) -> None:
             _skip(skip, constant)
 
 
+def callback_getter(torch):
+    """A function that returns None where Dynamo compiles nothing of what is called, so that Uncompiled adds nothing."""
+    return getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", bool)
+
+
 class Uncompiled:
     """A context in which Dynamo compiles nothing, for calls of functions that are not ours."""
 

@@ -1,99 +1,172 @@
 """The hooks into PyTorch.
 
-After `import torch` there are only signs that a process trains: an optimizer is built or steps, or a backward
-runs. At the first sign the training is attached and all other hooks are set.
+After `import torch` only three hooks are set: where an optimizer is built, where one steps, and where a backward
+runs. The first optimizer sets the others. A step or a backward attaches the process to the window.
 """
 from __future__ import annotations
 
 import ast
 import atexit
+import inspect
 import os
 import sys
 import threading
 import weakref
 
 from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
+from ._attach import clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe
-from ._training import Training, is_faking
+from ._training import Training, make_is_faking
+
+
+# So many derivatives that no optimizer uses and no gradient accumulates are a training of another kind.
+_MOST_DERIVATIVES = 16
 
 
 class Hooks:
-    """All hooks of one process. `make_probe()` returns a connected probe, or None to train on without."""
+    """All hooks of one process.
 
-    def __init__(self, torch, make_probe):
+    From the first optimizer on the process is observed, so that nothing of its first step is lost. It becomes the
+    one that the window watches when it trains: a launcher may build an optimizer too.
+
+    `make_probe()` returns a probe that observes, or None and the reason.
+    """
+
+    def __init__(self, torch, window, make_probe):
         self._torch = torch
+        self._window = window
         self._make_probe = make_probe
-        self._lock = threading.RLock()
         self._optimizers: weakref.WeakSet = weakref.WeakSet()
-        self._tried = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.RLock()
+        self._observe_tried = self._attach_tried = False
         self._training = None
+        self._problem = ""  # why the training is not watched
+        self._derivatives = 0
 
     def watch_for_training(self) -> None:
         """Sets the hooks that find out whether this process trains."""
-        from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
+        from torch.optim.optimizer import (Optimizer, register_optimizer_step_post_hook,
+                                           register_optimizer_step_pre_hook)
         compiling = self._torch.compiler.is_compiling
         self._report(surround(Optimizer.__init__, self._optimizer_built))
         self._report(surround(self._torch.autograd._engine_run_backward, self._enter_backward,
-                              self._leave_backward, ("t_outputs",), compiling))
-        self._step_sign = register_optimizer_step_pre_hook(self._optimizer_steps)
+                              self._leave_backward, ("t_outputs", "kwargs"), compiling))
+        # Both are set before any optimizer steps: PyTorch cannot add a hook while it calls them.
+        register_optimizer_step_pre_hook(self._guard(self._before_step))
+        register_optimizer_step_post_hook(self._guard(self._after_step))
+        os.register_at_fork(after_in_child=self._forked)
 
-    def attach(self) -> str:
-        """Attaches now, if that was not tried before. Returns why it failed, else ""."""
+    def observe(self) -> None:
+        """Observes from now on, if that was not tried before. A process that never trains says nothing of it."""
         with self._lock:
-            if not self._tried:
-                self._tried = True
-                try:
-                    probe = self._make_probe()
-                    if probe is not None:
-                        self._begin(probe)
-                except Exception as error:
-                    print(f"Highwater: this training is not watched: {error!r}", file=sys.stderr)
-        return "" if self._training else "Highwater could not attach; its message is on stderr"
+            if self._observe_tried:
+                return
+            self._observe_tried = True
+            self._window.note("optimizer")
+            if self._window.is_taken():
+                return
+            try:
+                probe, self._problem = self._make_probe()
+                if probe is not None:
+                    self._begin(probe)
+            except Exception as error:
+                self._problem = repr(error)
+
+    def attach(self, quiet: bool = False) -> str:
+        """Makes this process the one that is watched, if that was not tried before.
+
+        Returns why it is not, else ""; also says it on stderr, unless `quiet`.
+        """
+        with self._lock:
+            if not self._attach_tried:
+                self._attach_tried = True
+                self.observe()
+                self._problem = self._attach_once(quiet)
+        return self._problem
+
+    def _attach_once(self, quiet: bool) -> str:
+        window, training = self._window, self._training
+        clean_environment()
+        problem = self._problem
+        is_taken = window.is_taken() or not problem and not window.claim()
+        if is_taken:
+            problem = window.refusal()
+        elif not problem:
+            problem = self._connect()
+        if problem and training is not None:
+            training.stop_watching()
+            self._training = _live.training = None
+        if problem and not is_taken:
+            window.note("unwatched", problem)
+        if not problem or quiet:
+            return problem
+        if is_taken:
+            window.tell_once(f"{problem}; this one trains on without")
+        else:
+            tell(f"this training is not watched: {problem}")
+        return problem
+
+    def _connect(self) -> str:
+        try:
+            problem = self._window.connect(self._training.probe)
+        except Exception as error:
+            problem = repr(error)
+        if problem:
+            self._window.give_back()
+        return problem
 
     def _begin(self, probe: Probe) -> None:
         for module in (_dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
-        training = Training(self._torch, probe, self._optimizers)
+        training = Training(self._torch, probe, self._optimizers, self.attach)
+        self._enter_training_backward = self._guard(training.enter_backward)
+        self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
-        atexit.register(self._end)
-        os.register_at_fork(after_in_child=self._forked)
+        atexit.register(self._end, training)
+        _surround_exit()
         training.describe(script=os.path.abspath(sys.argv[0]) if sys.argv[0] else "",
                           torch=self._torch.__version__, python=sys.version.split()[0])
 
     def _set_training_hooks(self, training: Training) -> None:
-        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
         from torch.utils.data.dataloader import _BaseDataLoaderIter
         torch = self._torch
         module, compiling = torch.nn.Module, torch.compiler.is_compiling
+        # The cheaper one of the checks that Dynamo folds; the training asks about other compilers.
+        tracing = torch.compiler.is_dynamo_compiling
         for problem in (
-                surround(module.__call__, training.enter_module, training.leave_module,
-                         ("self", "args", "kwargs"), compiling),
-                self._surround(module.train, training.enter_owner, training.leave_owner, unless=compiling),
+                surround(module.__call__, *training.module_calls(), ("self", "args", "kwargs"), tracing),
+                self._surround(module.train, training.enter_train, training.leave_owner, ("self", "mode"),
+                               unless=compiling),
                 self._surround(module._apply, training.enter_owner, training.leave_owner, unless=compiling),
+                surround(inspect.unwrap(torch.optim.Optimizer.zero_grad), self._guard(training.enter_zero_grad),
+                         unless=compiling),
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
                 self._surround(torch.amp.GradScaler.step, training.enter_scaler, training.leave_scaler,
                                ("optimizer",)),
                 surround(threading.Thread._bootstrap_inner, self._thread_begins),
                 rewrite(torch.utils.data.BatchSampler.__iter__, _make_drop_last_live)):
             self._report(problem)
-        self._step_sign.remove()
-        register_optimizer_step_pre_hook(self._guard(training.before_step))
-        register_optimizer_step_post_hook(self._guard(training.after_step))
 
     def _surround(self, function, enter, leave, *arguments, unless=None) -> str:
         return surround(function, self._guard(enter), self._guard(leave), *arguments, unless=unless)
 
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""
-        compiling = self._torch.compiler.is_compiling
+        compiling = self._torch.compiler.is_dynamo_compiling
+        callback = _dynamo.callback_getter(self._torch)
 
         def guarded(*args):
             if compiling():  # a compiled optimizer's step has no hooks, rather than a graph break
                 return None
             try:
+                if callback() is None:
+                    return function(*args)
                 with _dynamo.Uncompiled(self._torch):
                     return function(*args)
             except Exception as error:
@@ -103,39 +176,78 @@ class Hooks:
     @staticmethod
     def _report(problem: str) -> None:
         if problem:
-            print(f"Highwater: part of this training is not watched: {problem}", file=sys.stderr)
+            tell(f"part of this training is not watched: {problem}")
+
+    def give_up(self, error: Exception) -> None:
+        """After an error in a hook: see `Training.give_up`."""
+        if self._training is not None:
+            self._training.give_up(error)
 
     def _optimizer_built(self, optimizer) -> None:
         self._optimizers.add(optimizer)
-        if self._training is None:
-            self.attach()
+        if not self._observe_tried:
+            self.observe()
         if self._training is not None:
             self._training.describe(optimizer=type(optimizer).__name__)
 
-    def _optimizer_steps(self, optimizer, args, kwargs) -> None:
+    def _before_step(self, optimizer, *_) -> None:
         """Copied and unpickled optimizers were not seen before."""
-        self._optimizers.add(optimizer)
-        self.attach()
-
-    def _enter_backward(self, outputs):
-        if self._training is None and not self._tried and not is_faking(self._torch):
+        if not self._attach_tried:
+            self._optimizers.add(optimizer)
             self.attach()
-        return self._training is not None and self._guard(self._training.enter_backward)(outputs)
+        if self._training is not None:
+            self._training.before_step(optimizer)
+
+    def _after_step(self, optimizer, *_) -> None:
+        if self._training is not None:
+            self._training.after_step(optimizer)
+
+    def _enter_backward(self, outputs, options):
+        if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
+            self.attach()
+        return self._training is not None and self._enter_training_backward(outputs)
+
+    def _is_training(self, options) -> bool:
+        """Whether a backward is one of a training, rather than any derivative."""
+        if options.get("accumulate_grad", True) or self._optimizers:
+            return True
+        self._derivatives += 1
+        return self._derivatives >= _MOST_DERIVATIVES
 
     def _leave_backward(self, entered) -> None:
         if entered:
-            self._guard(self._training.leave_backward)(entered)
+            self._leave_training_backward(entered)
 
     def _thread_begins(self, _) -> None:
-        self._training.probe.watch_thread()
+        if self._training is not None:
+            self._training.probe.watch_thread()
 
-    def _end(self) -> None:
+    def _end(self, training) -> None:
         _live.training = None
-        self._guard(self._training.finish)()
+        self._guard(training.finish)()
 
     def _forked(self) -> None:
+        """In a child: it may be the one that trains, where its parent was not."""
         _live.training = None
-        self._training.abandon()
+        if self._training is not None:
+            self._training.abandon()
+        self._reset()
+
+
+def _surround_exit() -> None:
+    """Has os._exit() send the last moments first. Children, such as a loader's workers, end as ever."""
+    end = os._exit
+    if end.__module__ == __name__:
+        return
+
+    def _exit(status):
+        training, _live.training = _live.training, None
+        if training is not None:
+            training.finish_at_once()
+        end(status)
+
+    _exit.__doc__, _exit.__module__ = end.__doc__, __name__
+    os._exit = _exit
 
 
 _LIVE_DROP_LAST = """

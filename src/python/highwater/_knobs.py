@@ -59,7 +59,7 @@ class Knobs:
     def _declare_loader_batch(self, sampler) -> None:
         if LOADER_BATCH in self._declared or "batch_size" in self._declared:
             return
-        knob = {"value": sampler.batch_size, "min": 1, "max": None, "choices": None}
+        knob = {"value": sampler.batch_size, "min": 1, "max": _most(sampler), "choices": None}
         self._declared[LOADER_BATCH] = knob
         self._tell(LOADER_BATCH, {**knob, "warning": _trainer_warning()})
 
@@ -114,6 +114,15 @@ class Knobs:
             samplers.add(sampler)
         except TypeError:  # a class with __slots__ has no weak references
             pass
+
+
+def _most(sampler) -> int:
+    """The largest batch to offer: all samples, or 64 of today's batches."""
+    try:
+        samples = len(sampler.sampler)
+    except (TypeError, NotImplementedError):  # an endless one
+        samples = 64 * sampler.batch_size
+    return max(sampler.batch_size, min(samples, 64 * sampler.batch_size))
 
 
 def _line_of_script() -> str:

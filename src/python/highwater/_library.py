@@ -67,6 +67,18 @@ def find_library() -> tuple[str, str]:
                     "another by XDG_CACHE_HOME")
 
 
+def readiness(native: str) -> tuple[str, str, bool]:
+    """What find_library() would do, without building: PyTorch's version, what is wrong, whether a library is there."""
+    torch, problem = find_torch()
+    if torch is None:
+        return "", problem, False
+    path = os.path.join(cache_folder(), cache_name(torch, native))
+    ready = built_for(native) == torch.git_version or os.path.exists(path)
+    if not ready and not _compiler():
+        problem = "there is no C++ compiler, which builds the probe for this PyTorch once"
+    return torch.version, problem, ready
+
+
 def built_for(native: str) -> str:
     """The git version of the PyTorch that the library in the folder `native` was built for; "" without one."""
     try:
@@ -115,8 +127,8 @@ def cache_name(torch: Torch, native: str) -> str:
 
 def build(torch: Torch, native: str, path: str) -> str:
     """Builds the library at `path`, within some twenty seconds. Returns why that failed, else ""."""
-    compiler = _compiler()
-    if not compiler:
+    command = compiler()
+    if not command:
         wanted = "the command line tools of Xcode (xcode-select --install)" if sys.platform == "darwin" else "g++"
         return f"there is no C++ compiler. Install {wanted}, or name one by CXX"
     log, made = f"{path}.log", f"{path}.{os.getpid()}"
@@ -125,10 +137,10 @@ def build(torch: Torch, native: str, path: str) -> str:
     begin = time.monotonic()
     try:
         with open(log, "w", encoding="utf-8") as out:
-            for command in build_commands(compiler, torch, native, made):
-                out.write(shlex.join(command) + "\n")
+            for part in build_commands(command, torch, native, made):
+                out.write(shlex.join(part) + "\n")
                 out.flush()
-                if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                if subprocess.run(part, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                   env=_compiler_environment(), check=False).returncode:
                     return f"the compiler failed; its words are in {log}"
         os.replace(made, path)
@@ -164,8 +176,8 @@ def build_commands(compiler: list[str], torch: Torch, native: str, made: str) ->
     return [compile_part, link]
 
 
-def _compiler() -> list[str]:
-    """CXX, or the first usual compiler that is installed."""
+def compiler() -> list[str]:
+    """The command of CXX, or of the first usual compiler that is installed; empty where there is none."""
     given = shlex.split(os.environ.get("CXX", ""))
     names = ("clang++",) if sys.platform == "darwin" else ("g++", "c++", "clang++")
     for command in ([given] if given else [[name] for name in names]):
@@ -184,12 +196,16 @@ def _compiler_environment() -> dict[str, str]:
 def _locked(path):
     """Holds the file `path` against other builds; yields whether it got it in time."""
     with open(path, "w", encoding="utf-8") as file:
-        deadline = time.monotonic() + _LOCK_SECONDS
+        deadline, told = time.monotonic() + _LOCK_SECONDS, False
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
+                if not told:
+                    told = True
+                    print("Highwater: waiting for another process that builds the same part ...", file=sys.stderr,
+                          flush=True)
                 if time.monotonic() > deadline:
                     yield False
                     return

@@ -14,6 +14,14 @@ class Root:
         self.label = label
         self.names = names
         self.parameters = parameter_count(module)
+        self.calls: dict[bytes, tuple] = {}  # see call()
+
+    def call(self, phase: bytes) -> tuple:
+        """What `Probe.module_calls` wants to know of a call in a phase: b"" for none."""
+        call = self.calls.get(phase)
+        if call is None:
+            call = self.calls[phase] = (self.names, self.label, phase, self)
+        return call
 
 
 class ModuleNames:
@@ -94,7 +102,7 @@ def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int
     tensor = _main_input(torch, args, kwargs)
     if tensor is None:
         return 0, 0
-    shape = tuple(tensor.shape)
+    shape = tensor.shape
     is_sequence = len(shape) == (3 if tensor.is_floating_point() else 2)
     length = shape[1] if is_sequence else 0
     if not is_sequence:
@@ -106,9 +114,10 @@ def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int
 
 
 def _main_input(torch, args, kwargs):
-    for name in ("input_ids", "inputs_embeds", "pixel_values", "input_values", "input_features"):
-        if _is_batch(torch, kwargs.get(name)):
-            return kwargs[name]
+    if kwargs:
+        for name in ("input_ids", "inputs_embeds", "pixel_values", "input_values", "input_features"):
+            if _is_batch(torch, kwargs.get(name)):
+                return kwargs[name]
     for value in (*args, *kwargs.values()):
         found = _first_tensor(torch, value, 2)
         if found is not None:

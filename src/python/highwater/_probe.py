@@ -24,12 +24,23 @@ class Probe:
     be called by any thread.
     """
 
-    def start(self, socket_path: str, token: str) -> str:
-        """Connects to the window. Returns why that failed, else ""."""
+    def start(self) -> str:
+        """Observes from now on, and keeps what it sees. Returns why that failed, else ""."""
         return ""
 
-    def stop(self) -> None:
-        """Sends what is left and ends the probe's threads; returns within about a second."""
+    def connect(self, socket_path: str, token: str) -> str:
+        """Connects to the window and sends what was kept. Returns why that failed, else ""."""
+        return ""
+
+    def stop(self, limit_ms: int = 1000) -> None:
+        """Sends what is left and ends the probe's threads; a window that does not read is given up at the limit."""
+
+    def module_calls(self, outermost, missing):
+        """What `Module.__call__` is to call first and last, in place of the two methods below; or None.
+
+        See hw_python_calls in native/python_calls.h.
+        """
+        return None
 
     def enter_module(self, name: bytes) -> None:
         """A module is called. `name` is the class of a model, or a path below it: "encoder.layers.0"."""
@@ -80,12 +91,18 @@ class Probe:
         """
         return []
 
+    def set_paused(self, paused: bool) -> None:
+        """The training stands still because the window asked for it, or goes on."""
+
     def set_level(self, name: str) -> None:
         """Changes what is observed: off, monitor or ops."""
 
 
 class NativeProbe(Probe):
-    """The native part, as a library that exports a function hw_NAME for each method."""
+    """The native part, as a library that exports a function hw_NAME for each method.
+
+    Builtin functions of the library take the place of the frequent ones.
+    """
 
     def __init__(self, path: str):
         # PyDLL keeps the GIL: a call lasts less than a switch of threads would.
@@ -110,7 +127,17 @@ class NativeProbe(Probe):
         self._facts = {}
         self._knobs = []  # in the order in which the library counts them
         self._set_level = self._bind("set_level", text)
+        self.set_paused = self._bind("set_paused", flag)
         self._poll = self._bind("poll_commands", result=text)
+
+    def module_calls(self, outermost, missing):
+        if not self._bind("has_python_calls", result=ctypes.c_bool)():
+            return None
+        make = self._bind("python_calls", ctypes.py_object, ctypes.py_object, result=ctypes.py_object)
+        calls = make(outermost, missing)
+        enter, leave = calls.pop("enter_module"), calls.pop("leave_module")
+        vars(self).update(calls)
+        return enter, leave
 
     def _bind(self, name, *arguments, result=None):
         function = getattr(self._library, f"hw_{name}")
@@ -118,24 +145,29 @@ class NativeProbe(Probe):
         function.restype = result
         return function
 
-    def start(self, socket_path, token):
+    def start(self):
         prepare = self._bind("prepare", *[ctypes.c_char_p] * 4)
         prepare(_bytes(script_name()), _bytes("\n".join(library_folders())),
                 _bytes(os.environ.get("HIGHWATER_SCRIPT_SIMMPS", "")),
                 _bytes(os.environ.get("HIGHWATER_SCRIPT_LEVEL", "")))
         function = self._starting.hw_start
+        function.restype = ctypes.c_char_p
+        return (function() or b"").decode(errors="replace")
+
+    def connect(self, socket_path, token):
+        function = self._starting.hw_connect
         function.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         function.restype = ctypes.c_char_p
         return (function(_bytes(socket_path), _bytes(token)) or b"").decode(errors="replace")
 
-    def stop(self):
+    def stop(self, limit_ms=1000):
         function = self._starting.hw_stop
-        function.argtypes = [ctypes.c_bool, ctypes.c_char_p]
-        # Set where the interpreter prints a traceback at its end.
-        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
+        # Set where the interpreter prints a traceback at its end; in a notebook, at that of any cell.
+        error = None if is_notebook() else getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         interrupted = isinstance(error, KeyboardInterrupt)
         text = "" if error is None or interrupted else f"{type(error).__name__}: {error}"
-        function(interrupted, _bytes(text[:2000]))
+        function(interrupted, _bytes(text[:2000]), limit_ms)
 
     def describe(self, text):
         self._facts.update(json.loads(text))
@@ -192,8 +224,15 @@ class NativeProbe(Probe):
         return knob["name"], int(value) if isinstance(knob["value"], int) else float(value)
 
 
+def is_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    return "ipykernel.kernelapp" in sys.modules
+
+
 def script_name() -> str:
-    """What runs, for the user: "train.py", or "-m package"."""
+    """What runs, for the user: "train.py", "-m package", or the name of a notebook."""
+    if is_notebook():
+        return os.path.basename(os.environ.get("JPY_SESSION_NAME", "")) or "notebook"
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name != "__main__":

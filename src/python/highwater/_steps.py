@@ -92,13 +92,17 @@ class StepRule:
         self._since.sure = True
         self._since.add_forward(batch, length, weight)
 
-    def evaluated(self) -> None:
-        """A model was called in an evaluation: what was only fetched so far was not for training."""
+    def evaluated(self) -> bool:
+        """A model was called in an evaluation: what was only fetched so far was not for training.
+
+        Returns False where the call is part of an open step, as a teacher's is.
+        """
         if self._since.sure or self._work.sure and not self._waits:
-            return
+            return False
         self._begin_noted = False
         if not self._waits:
             self._open = False
+        return True
 
     def backward_begins(self) -> None:
         """A backward pass begins; nested ones are part of the outermost."""

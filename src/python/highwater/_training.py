@@ -6,8 +6,10 @@ import json
 import sys
 import threading
 import time
+import weakref
 
-from ._dynamo import Uncompiled
+from ._attach import tell
+from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe
@@ -16,29 +18,36 @@ from ._steps import StepListener, StepRule
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
 _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
 _PAUSE_POLL_SECONDS = 0.02
+# How long a script that calls os._exit() waits at most for the last moments to be sent.
+_EXIT_MS = 300
 
 
 class _Calls(threading.local):
     """The modules that are open on a thread."""
     depth = 0
-    root = None
-    phase = b""
+    call = ()  # what outermost() returned
     owners = 0
 
 
 class Training(StepListener):
     """One training. The hooks call its methods from any thread; steps are those of the thread that trains."""
 
-    def __init__(self, torch, probe: Probe, optimizers):
-        """`optimizers` holds the optimizers that are alive, weakly."""
+    def __init__(self, torch, probe: Probe, optimizers, attach=lambda: ""):
+        """`optimizers` holds the optimizers that are alive, weakly. `attach()` has the window watch this process."""
         self.torch = torch
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
         self._optimizers = optimizers
+        self._attach = attach
+        self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
         self._calls = _Calls()
+        self._plain_tensors = torch._C.DisableTorchFunction
+        self._is_compiling = torch.compiler.is_compiling
+        self._is_faking = make_is_faking(torch)
+        self._dynamo_callback = callback_getter(torch)
         self._thread = None
         self._backwards = 0
         self._step_code = torch.optim.Optimizer.profile_hook_step(lambda optimizer: None).__code__
@@ -49,33 +58,35 @@ class Training(StepListener):
         self._loader = None
         self._largest = 0
         self._evaluates = False
+        self._evaluation_is_open = False
+        self._fetches = 0  # that are open
+        self._remembered = None
+        self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
         self._has_ended = False
         self._steps_by = ""
 
     # Modules
 
+    def module_calls(self):
+        """What `Module.__call__` calls first, with the module and its arguments, and last."""
+        return (self.probe.module_calls(self._enter_outermost, self._name_missing)
+                or (self.enter_module, self.leave_module))
+
     def enter_module(self, module, args, kwargs) -> None:
+        """As hw_python_calls' function of that name, in Python."""
         calls = self._calls
         if calls.depth:
             calls.depth += 1
-            name = calls.root.names.get(id(module))
-            if name is None:
-                with Uncompiled(self.torch):
-                    name = self._names.add_missing(calls.root, module)
+            name = calls.call[0].get(id(module)) or self._name_missing(calls.call, module)
             self.probe.enter_module(name)
             return
-        try:
-            with Uncompiled(self.torch), self.torch._C.DisableTorchFunction():
-                calls.root = self._names.root(module)
-                calls.phase = self._phase_of(module, args, kwargs)
-        except Exception as error:
-            self.give_up(error)
-            return
-        calls.depth = 1
-        if calls.phase:
-            self.probe.begin_phase(calls.phase)
-        self.probe.enter_module(calls.root.label)
+        call = self._enter_outermost(module, args, kwargs)
+        if call is not None:
+            calls.depth, calls.call = 1, call
+            if call[2]:
+                self.probe.begin_phase(call[2])
+            self.probe.enter_module(call[1])
 
     def leave_module(self, _) -> None:
         calls = self._calls
@@ -83,8 +94,30 @@ class Training(StepListener):
             return
         calls.depth -= 1
         self.probe.leave_module()
-        if not calls.depth and calls.phase:
+        if not calls.depth and calls.call[2]:
             self.probe.end_phase()
+
+    def _enter_outermost(self, module, args, kwargs):
+        """A module is called outside of any other; None where the call is not watched."""
+        if self._is_compiling():
+            return None
+        try:
+            if self._dynamo_callback() is not None:
+                with Uncompiled(self.torch):
+                    return self._outermost(module, args, kwargs)
+            return self._outermost(module, args, kwargs)
+        except Exception as error:
+            self.give_up(error)
+            return None
+
+    def _outermost(self, module, args, kwargs):
+        with self._plain_tensors():
+            root = self._names.root(module)
+            return root.call(self._phase_of(root, module, args, kwargs))
+
+    def _name_missing(self, call, module) -> bytes:
+        with Uncompiled(self.torch):
+            return self._names.add_missing(call[3], module)
 
     def enter_owner(self, module) -> None:
         """A method that affects all modules below `module` is called; it calls itself for each of them."""
@@ -95,10 +128,19 @@ class Training(StepListener):
     def leave_owner(self, _) -> None:
         self._calls.owners -= 1
 
-    def _phase_of(self, module, args, kwargs) -> bytes:
+    def enter_train(self, module, mode) -> None:
+        """`module.train(mode)` is called, or `module.eval()`."""
+        if mode:
+            self._end_evaluation()
+        self.enter_owner(module)
+
+    def enter_zero_grad(self, _) -> None:
+        """Gradients are set to zero, for the next training step."""
+        self._end_evaluation()
+
+    def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
-        root = self._calls.root
-        if self._backwards or is_faking(self.torch):
+        if self._backwards or self._is_faking():
             return b""
         if root.parameters:  # a loss has no mode of its own
             self._evaluates = not (module.training and self.torch.is_grad_enabled())
@@ -108,10 +150,40 @@ class Training(StepListener):
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
         if self._evaluates:
-            self._rule.evaluated()
-            return _EVALUATION
+            return b"" if self._keep_evaluation_open() else _EVALUATION
+        self._end_evaluation()
+        self._remember_loader()
         self._note_forward(root, module, args, kwargs)
         return _FORWARD
+
+    def _keep_evaluation_open(self) -> bool:
+        """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
+        call. Returns whether it does here."""
+        if not self._rule.evaluated() or self._fetches or self._steps_in_progress:
+            return False
+        if not self._evaluation_is_open:
+            self._evaluation_is_open = True
+            self.probe.begin_phase(_EVALUATION)
+        return True
+
+    def _end_evaluation(self) -> None:
+        if self._evaluation_is_open and self._is_training_thread():
+            self._evaluation_is_open = False
+            self.probe.end_phase()
+
+    def _remember_loader(self) -> None:
+        if self._loader is not self._remembered:
+            self._remembered = self._loader
+            try:
+                self._training_samplers.add(self._loader)
+            except TypeError:  # None, or a class with __slots__: it has no weak references
+                pass
+
+    def _trains_with(self, sampler) -> bool:
+        try:
+            return sampler in self._training_samplers
+        except TypeError:
+            return False
 
     def _note_forward(self, root, module, args, kwargs) -> None:
         if not root.parameters:
@@ -129,24 +201,32 @@ class Training(StepListener):
 
     def enter_fetch(self, iterator):
         self._heal()
-        if self._is_training_thread():
-            self._rule.fetched()
+        mine = self._is_training_thread()
+        if mine:
             self._loader = getattr(iterator, "_index_sampler", None)
+            if self._trains_with(self._loader):
+                self._end_evaluation()
+            self._rule.fetched()
+            self._fetches += 1
         self.probe.begin_phase(_FETCH)
+        return mine
 
-    def leave_fetch(self, _) -> None:
+    def leave_fetch(self, mine: bool) -> None:
         self.probe.end_phase()
+        if mine:
+            self._fetches -= 1
 
     # Backward
 
     def enter_backward(self, _) -> bool:
         """Returns whether this is a backward; compiling calls the engine too."""
-        if is_faking(self.torch):
+        if self._is_faking():
             return False
         self._heal()
         if self._thread is None:
             self._thread = _thread.get_ident()
         if self._is_training_thread():
+            self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
         self.probe.begin_phase(_BACKWARD)
@@ -164,12 +244,15 @@ class Training(StepListener):
 
     def before_step(self, optimizer, *_) -> None:
         """A global pre-hook. A subclass that calls super().step() nests."""
-        self._optimizers.add(optimizer)
+        if self._last_optimizer() is not optimizer:
+            self._optimizers.add(optimizer)
+            self._last_optimizer = weakref.ref(optimizer)
         if self._thread is None:
             self._thread = _thread.get_ident()
         if not self._is_training_thread() and not self._backwards:
             return
         self._heal(1)
+        self._end_evaluation()
         self._steps_in_progress.append(optimizer)
         if len(self._steps_in_progress) == 1:
             self._begin_optimizer(optimizer)
@@ -207,6 +290,8 @@ class Training(StepListener):
         self.probe.begin_phase(_OPTIMIZER)
 
     def _restore_rates(self) -> None:
+        if not self._rates:
+            return
         for group, rate in self._rates:
             group["lr"] = rate
         self._rates.clear()
@@ -245,10 +330,22 @@ class Training(StepListener):
 
     def close_step(self) -> None:
         """The script says that its step ended."""
+        self._attach()
         if self._thread is None:
             self._thread = _thread.get_ident()
+        self._end_evaluation()
         self._rule.close()
         self._tell_steps_by("script")
+
+    def begin_phase(self, name: str) -> None:
+        """A phase that the script names begins."""
+        self._end_evaluation()
+        self.probe.begin_phase(name.encode(errors="replace"))
+
+    def end_phase(self) -> None:
+        """The phase that the script named last ends."""
+        self._end_evaluation()
+        self.probe.end_phase()
 
     def _tell_steps_by(self, what: str) -> None:
         if what != self._steps_by and self._steps_by != "script":
@@ -264,10 +361,12 @@ class Training(StepListener):
         """Does what the window asked for. Returns when the training is not paused."""
         if self._has_ended or not self._is_training_thread():
             return
-        paused = self._take_commands(False)
-        while paused:
+        if not self._take_commands(False):
+            return
+        self.probe.set_paused(True)
+        while self._take_commands(True):
             time.sleep(_PAUSE_POLL_SECONDS)
-            paused = self._take_commands(True)
+        self.probe.set_paused(False)
 
     def _take_commands(self, paused: bool) -> bool:
         for name, value in self.probe.poll_commands():
@@ -288,15 +387,30 @@ class Training(StepListener):
         if self.torch.backends.mps.is_available():
             self.torch.mps.empty_cache()
 
-    def finish(self) -> None:
-        """The script ends."""
+    def finish(self, limit_ms: int = 1000) -> None:
+        """The script ends. A window that does not read is given up at the limit."""
         self._has_ended = True
         probe = self.probe
         try:
+            self._end_evaluation()
             self._rule.finish()
         finally:
             self.probe = Probe()
-            probe.stop()  # else the process crashes while its threads read a device that is destroyed
+            probe.stop(limit_ms)  # else the process crashes while its threads read a device that is destroyed
+
+    def finish_at_once(self) -> None:
+        """The script ends by os._exit(), which calls nothing: sends the last moments, within a fraction of a second."""
+        if self._is_training_thread():
+            try:
+                self.finish(_EXIT_MS)
+            except Exception:
+                pass  # the script ends as it wants
+
+    def stop_watching(self) -> None:
+        """The training goes on without being watched."""
+        probe = self.probe
+        self.abandon()
+        probe.stop()
 
     def abandon(self) -> None:
         """After a fork, in the child: nothing of what follows is the watched training."""
@@ -305,16 +419,18 @@ class Training(StepListener):
     def give_up(self, error: Exception) -> None:
         """After an error in the hooks: the script trains on, and the window sees nothing more of it."""
         if type(self.probe) is not Probe:
-            print(f"Highwater: stopped watching, the training goes on: {error!r}", file=sys.stderr)
-            probe = self.probe
-            self.abandon()
-            probe.stop()
+            tell(f"stopped watching, the training goes on: {error!r}")
+            self.stop_watching()
 
     def _is_training_thread(self) -> bool:
         return self._thread is None or self._thread == _thread.get_ident()
 
 
-def is_faking(torch) -> bool:
-    """Whether a model is only compiled or traced here. Sizes are no plain numbers then."""
-    return (torch._C._get_tracing_state() is not None
-            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None)
+def make_is_faking(torch):
+    """A function that tells whether a model is only compiled or traced. Sizes are no plain numbers then."""
+    tracing_state, mode, fake = (torch._C._get_tracing_state, torch._C._get_dispatch_mode,
+                                 torch._C._TorchDispatchModeKey.FAKE)
+
+    def is_faking() -> bool:
+        return tracing_state() is not None or mode(fake) is not None
+    return is_faking

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/names.h"
@@ -29,6 +31,8 @@ namespace {
 ScriptOptions preparedOptions;
 /// Never destroyed: see ScriptProbe.
 std::atomic<ScriptProbe*> running{nullptr};
+/// The probe of the process that this one was forked from.
+ScriptProbe* forgotten = nullptr;
 std::thread::id trainingThread;
 
 /// The open modules of a thread, and its watching.
@@ -70,7 +74,10 @@ ScriptProbe* ofTrainingThread() {
 }
 
 void forgetInChild() {
-  if (ScriptProbe* probe = running.exchange(nullptr)) probe->forget();
+  if (ScriptProbe* probe = running.exchange(nullptr)) {
+    probe->forget();
+    forgotten = probe;
+  }
 }
 
 std::vector<std::string> linesOf(std::string_view text) {
@@ -126,11 +133,10 @@ void hw_prepare(const char* script, const char* library_folders, const char* sim
   setLibraryFolders(linesOf(library_folders));
 }
 
-const char* hw_start(const char* socket, const char* token_file) {
+const char* hw_start() {
   static std::string problem;
   if (running) return "a probe runs in this process already";
-  preparedOptions.socket = socket;
-  preparedOptions.tokenFile = token_file;
+  if (ScriptProbe* parents = std::exchange(forgotten, nullptr)) parents->stopObserving();
   trainingThread = std::this_thread::get_id();
   auto probe = ScriptProbe::start(preparedOptions);
   problem = probe ? std::string() : probe.error().message;
@@ -141,12 +147,27 @@ const char* hw_start(const char* socket, const char* token_file) {
   return "";
 }
 
-void hw_stop(bool interrupted, const char* error) {
+const char* hw_connect(const char* socket, const char* token_file) {
+  static std::string problem;
+  ScriptProbe* probe = running;
+  if (!probe) return "no probe runs in this process";
+  // An open phase ends on the thread that began it.
+  if (!probe->isInPhase()) trainingThread = std::this_thread::get_id();
+  const auto connected = probe->connect({socket, token_file});
+  problem = connected ? std::string() : connected.error().message;
+  return problem.c_str();
+}
+
+void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms) {
   ScriptProbe* probe = running.exchange(nullptr);
   if (!probe) return;
   ofThread().modules.clear();
   ofThread().watched.reset();
-  probe->stop(interrupted, error);
+  probe->stop(interrupted, error, std::chrono::milliseconds(limit_ms));
+}
+
+bool hw_is_running() {
+  return running != nullptr;
 }
 
 void hw_enter_module(const char* name) {
@@ -213,6 +234,10 @@ const char* hw_offer_knob(const char* name, int kind, double value, double minim
 
 void hw_knob_turned(std::uint64_t knob, double value) {
   if (ScriptProbe* probe = running) probe->knobTurned(static_cast<std::size_t>(knob), value);
+}
+
+void hw_set_paused(bool paused) {
+  if (ScriptProbe* probe = ofTrainingThread()) probe->setPaused(paused);
 }
 
 void hw_set_level(const char* level) {

@@ -13,14 +13,18 @@ extern "C" {
 /// level.
 HIGHWATER_EXPORT void hw_prepare(const char* script, const char* library_folders,
                                  const char* simulated_device, const char* level);
-/// Connects to the host that listens at `socket`, with the token in the file `token_file`. The
-/// calling thread is the one that trains. Returns why it failed, "" on success; valid until the
-/// next call.
-HIGHWATER_EXPORT const char* hw_start(const char* socket, const char* token_file);
-/// Sends what is left and ends the probe's threads, within about a second. The script was
-/// interrupted, or ended by the exception `error` ("": it was not).
-HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error);
+/// Observes from now on, and keeps what it sees until hw_connect(). Returns why it failed, "" on
+/// success; valid until the next call. In a forked child it observes anew.
+HIGHWATER_EXPORT const char* hw_start();
+/// Connects to the host that listens at `socket`, with the token in the file `token_file`, and
+/// sends what was kept. The calling thread is the one that trains. Returns as hw_start().
+HIGHWATER_EXPORT const char* hw_connect(const char* socket, const char* token_file);
+/// Sends what is left and ends the probe's threads, within about `limit_ms` where the host does not
+/// read. The script was interrupted, or ended by the exception `error` ("": it was not).
+HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms);
 
+/// Whether the other functions do anything: see above.
+HIGHWATER_EXPORT bool hw_is_running();
 /// A module begins and ends on the calling thread. `name` is the class of the outermost module, and
 /// the path below it of any other: "encoder.layers.0".
 HIGHWATER_EXPORT void hw_enter_module(const char* name);
@@ -49,6 +53,8 @@ HIGHWATER_EXPORT const char* hw_offer_knob(const char* name, int kind, double va
                                            const char* declared_at, const char* warning);
 /// The script has given the knob that was offered as number `knob`, from 0, another value.
 HIGHWATER_EXPORT void hw_knob_turned(std::uint64_t knob, double value);
+/// As ScriptProbe::setPaused().
+HIGHWATER_EXPORT void hw_set_paused(bool paused);
 /// Changes what is observed: "off", "monitor" or "ops". The thread that trains only.
 HIGHWATER_EXPORT void hw_set_level(const char* level);
 /// The orders since the last call as a JSON list of [name, value]; null where there are none. The

@@ -208,6 +208,8 @@ CallSiteId pythonCallSite(probe::CallSites& sites) noexcept {
   const std::uint64_t hash = hashOfStack(codes, count);
   // The GIL guards it. Never destroyed: threads may outlive the statics.
   static auto* known = new std::unordered_map<std::uint64_t, CallSiteId>;
+  static const probe::CallSites* knownOf = nullptr;
+  if (std::exchange(knownOf, &sites) != &sites) known->clear();  // a forked child observes anew
   const auto found = known->find(hash);
   // The code objects of a known stack stay referenced, so that their addresses stay theirs.
   const bool isNew = found == known->end();

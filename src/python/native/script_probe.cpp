@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/event_kinds.h"
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/version.h"
@@ -26,7 +27,8 @@ namespace highwater::python {
 namespace {
 
 constexpr auto kAcceptedWithin = std::chrono::seconds(10);
-constexpr auto kSentWithin = std::chrono::seconds(1);
+// A process that builds an optimizer and never trains must not keep what it does without limit.
+constexpr std::uint32_t kMostKeptPhases = 4096;
 
 /// Shuts a socket down after a time, so that a host that does not read cannot hold up the exit.
 class Deadline {
@@ -63,12 +65,6 @@ events::Phase phaseOf(std::string_view key) {
   return found == kPhases.end() ? events::Phase::None : *found;
 }
 
-/// Whether a phase shows that the training goes on after an evaluation.
-bool trains(events::Phase phase) {
-  return phase == events::Phase::Forward || phase == events::Phase::Backward ||
-         phase == events::Phase::OptimizerStep;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ScriptProbe>> ScriptProbe::start(const ScriptOptions& options) {
@@ -77,76 +73,93 @@ Result<std::unique_ptr<ScriptProbe>> ScriptProbe::start(const ScriptOptions& opt
   auto device = process::chooseDevice(options.simulatedDevice.empty() ? without : "sim",
                                       options.simulatedDevice);
   if (!device) return device.error();
-  auto connection =
-      process::openConnection(process::SocketConnection{options.socket, options.tokenFile}, -1);
-  if (!connection) return connection.error();
-  std::unique_ptr<ScriptProbe> probe(
-      new ScriptProbe(options, std::move(*connection), std::move(*device)));
-  if (!probe->sendHello(probe->connection_.token)) {
-    return Error{ErrorCode::kEnded, "Highwater has closed the connection"};
-  }
-  probe->startReading();
-  if (!probe->control_.waitForWelcome(kAcceptedWithin)) {
-    return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
-  }
-  probe->sender_->start();
-  probe->sampler_->start();
+  std::unique_ptr<ScriptProbe> probe(new ScriptProbe(options, std::move(*device)));
   probe->observer_.emplace(probe->recorder_, process::kindOf(probe->device_));
   return probe;
 }
 
-ScriptProbe::ScriptProbe(const ScriptOptions& options, process::Connection connection,
-                         DeviceReport device)
-    : options_(options),
-      connection_(std::move(connection)),
-      device_(std::move(device)),
-      recorder_(RunClock::startingNow()),
-      writer_(connection_.writeFd, [this] { control_.hostGone(); }) {
+ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
+    : options_(options), device_(std::move(device)), recorder_(RunClock::startingNow()) {
   if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
   recorder_.nameThread("training");
   recorder_.setLevel(options_.level);
   recorder_.callSites().askInterpreter(&pythonCallSite);
   recorder_.setMovesBatchesAnywhere(true);
-  sender_.emplace(recorder_, writer_);
-  sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
-                   process::makeSystemReader(device_));
   beginNs_ = notedBeginNs_ = notedEndNs_ = recorder_.now();
 }
 
-bool ScriptProbe::sendHello(const std::string& token) {
-  return writer_.send(process::helloOf(device_, recorder_.clock(), token)).ok();
+Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
+  auto connection = process::openConnection(host, -1);
+  if (!connection) return connection.error();
+  connection_ = std::move(*connection);
+  writer_.emplace(connection_->writeFd, [this] { control_.hostGone(); });
+  const auto hello = process::helloOf(device_, recorder_.clock(), connection_->token);
+  if (!writer_->send(hello)) {
+    return Error{ErrorCode::kEnded, "Highwater has closed the connection"};
+  }
+  startReading();
+  if (!control_.waitForWelcome(kAcceptedWithin)) {
+    return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
+  }
+  for (const ScriptKnob& each : knobs_) (void)writer_->send(each).ok();
+  sender_.emplace(recorder_, *writer_);
+  sender_->start();
+  sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
+                   process::makeSystemReader(device_));
+  sampler_->start();
+  return {};
 }
 
 void ScriptProbe::startReading() {
   process::CommandReader::Callbacks callbacks;
-  callbacks.answer = [this](const CommandResult& result) { (void)writer_.send(result).ok(); };
+  callbacks.answer = [this](const CommandResult& result) { (void)writer_->send(result).ok(); };
   callbacks.hostGone = [this] { control_.hostGone(); };
   callbacks.protocolViolation = [this](const std::string&) {
-    ::shutdown(connection_.readFd, SHUT_RDWR);
+    ::shutdown(connection_->readFd, SHUT_RDWR);
     control_.hostGone();
   };
-  reader_ = std::make_unique<process::CommandReader>(connection_.readFd, control_, false,
+  reader_ = std::make_unique<process::CommandReader>(connection_->readFd, control_, false,
                                                      std::move(callbacks));
   reader_->start();
 }
 
-void ScriptProbe::stop(bool interrupted, std::string_view error) {
+void ScriptProbe::stopObserving() {
   suspendPhase();
   observer_.reset();
+}
+
+void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit) {
+  stopObserving();
+  if (!sender_) return;
+  if (open_) recordStep(open_->workedUntilNs);
   sampler_->stop();
+  const Deadline deadline(connection_->writeFd, limit);
   sendDescription();
-  const Deadline deadline(connection_.writeFd, kSentWithin);
   sender_->stop();
   if (error.empty()) {
-    (void)writer_.send(Goodbye{stepsDone_, interrupted}).ok();
+    (void)writer_->send(Goodbye{stepsDone_, interrupted}).ok();
   } else {
-    (void)writer_.send(Failure{Failure::Kind::kFailed, std::string(error)}).ok();
+    (void)writer_->send(Failure{Failure::Kind::kFailed, std::string(error)}).ok();
   }
 }
 
 void ScriptProbe::forget() noexcept {
   probe::OpObserver::silence();
-  ::close(connection_.writeFd);
+  if (connection_) ::close(connection_->writeFd);
+}
+
+void ScriptProbe::forgetKept() {
+  keptPhases_ = 0;
+  std::vector<probe::EventRecord> marks;
+  for (const auto& lane : recorder_.lanes()) {
+    lane->drain([&marks](const probe::EventRecord& event) {
+      if (event.kind() == events::EventKind::Marker) marks.push_back(event);
+    });
+    forEachEventType([&lane]<typename Event>(std::type_identity<Event>) {
+      (void)lane->takeDrops(EventTraits<Event>::kKind);
+    });
+  }
+  for (const probe::EventRecord& mark : marks) recorder_.lane().push(mark);
 }
 
 void ScriptProbe::describe(Model model) {
@@ -165,13 +178,14 @@ void ScriptProbe::sendDescription() {
   run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
                std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
   run.probeLevel = options_.level;
-  (void)writer_.send(run).ok();
+  (void)writer_->send(run).ok();
 }
 
 void ScriptProbe::beginStep(std::uint32_t step, bool late) {
+  beginNs_ = late ? notedBeginNs_ : recorder_.now();
+  recordStep(beginNs_);
   recorder_.setStep(step);
   control_.setStep(step);
-  beginNs_ = late ? notedBeginNs_ : recorder_.now();
   recorder_.resetSeenPeaks();
 }
 
@@ -194,15 +208,29 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   }
   batchSize_ = batchSize;
   stepsDone_ = step;
-  recorder_.record([&](std::int64_t nowNs) {
-    const std::int64_t endNs = late ? notedEndNs_ : nowNs;
-    return events::StepRecord(
-        beginNs_, probe::Recorder::lengthNs(beginNs_, endNs), recorder_.seenPeakCurrent(),
-        recorder_.seenPeakDriver(), -1, step, batchSize, sequenceLength,
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX)),
-        std::numeric_limits<float>::quiet_NaN(), 0, 0);
-  });
+  open_ = OpenStep{
+      beginNs_,       late ? notedEndNs_ : recorder_.now(),
+      step,           batchSize,
+      sequenceLength, static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX))};
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
+}
+
+void ScriptProbe::recordStep(std::int64_t endNs) {
+  if (!open_) return;
+  const OpenStep step = *std::exchange(open_, std::nullopt);
+  recorder_.record([&](std::int64_t) {
+    return events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
+                              recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
+                              step.number, step.batchSize, step.sequenceLength, step.positions,
+                              std::numeric_limits<float>::quiet_NaN(), 0, 0);
+  });
+}
+
+void ScriptProbe::setPaused(bool paused) {
+  if (paused) recordStep(recorder_.now());
+  recorder_.setPaused(paused);
+  recorder_.mark(paused ? events::MarkerKind::Paused : events::MarkerKind::Resumed,
+                 recorder_.step() + 1);
 }
 
 void ScriptProbe::suspendPhase() {
@@ -222,17 +250,16 @@ void ScriptProbe::resumePhase() {
 }
 
 void ScriptProbe::beginPhase(std::string_view key) {
+  if (!sender_ && ++keptPhases_ > kMostKeptPhases) forgetKept();
   const OpenPhase around = phases_.empty() ? OpenPhase() : phases_.back();
-  if (key == kEvaluationSpan && around.evaluates) {
-    phases_.push_back(around);  // a call of the model in a phase that the script calls so
-    return;
+  OpenPhase next = around;  // a call of the model in an evaluation is a part of it
+  if (key != kEvaluationSpan || !around.evaluates) {
+    next = {phaseOf(key), kNoId, around.evaluates || key == kEvaluationSpan, false};
+    if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
   }
-  OpenPhase next;
-  next.phase = phaseOf(key);
-  if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
-  next.evaluates = around.evaluates || key == kEvaluationSpan;
-  if (next.evaluates || trains(next.phase)) recorder_.setDeliberate(next.evaluates);
   suspendPhase();
+  if (next.evaluates && !around.evaluates) recordStep(recorder_.now());
+  recorder_.setDeliberate(next.evaluates);
   phases_.push_back(next);
   resumePhase();
 }
@@ -241,6 +268,7 @@ void ScriptProbe::endPhase() {
   if (phases_.empty()) return;
   suspendPhase();
   phases_.pop_back();
+  recorder_.setDeliberate(!phases_.empty() && phases_.back().evaluates);
   resumePhase();
 }
 
@@ -252,7 +280,7 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
     return std::move(broken.detail);
   }
   control_.offer(knob);
-  (void)writer_.send(knob).ok();
+  if (sender_) (void)writer_->send(knob).ok();
   knobs_.push_back(std::move(knob));
   return {};
 }
@@ -260,7 +288,7 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
 void ScriptProbe::knobTurned(std::size_t knob, double value) {
   if (knob >= knobs_.size() || !isValueOf(knobs_[knob], value)) return;
   knobs_[knob].value = value;
-  (void)writer_.send(knobs_[knob]).ok();
+  if (sender_) (void)writer_->send(knobs_[knob]).ok();
 }
 
 void ScriptProbe::mark(std::string_view text) {

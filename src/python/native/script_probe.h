@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,26 +25,29 @@ namespace highwater::python {
 
 /// How a script attaches.
 struct ScriptOptions {
-  std::string socket;
-  std::string tokenFile;
   std::string simulatedDevice;  ///< the library of the simulated device, loaded already; "": none
   std::string script;           ///< what runs, for the user: "train.py"
   events::ProbeLevel level = events::ProbeLevel::Monitor;
 };
 
-/// The probe of a script that trains, from the connection to the host to its end. Steps and phases
-/// are those of the thread that constructs it. Never destroyed: the threads of the script may
-/// outlive it.
+/// The probe of a script that may train. It observes from start() on, and keeps what it saw until
+/// connect(): a process shows that it trains only in the middle of its first step. Steps and phases
+/// are those of one thread. Never destroyed: the threads of the script may outlive it.
 class ScriptProbe {
  public:
-  /// Connects to the host, and observes once the host has accepted. Fails with the errors of
-  /// process::openConnection(), and with kEnded where the host does not accept within 10 s.
+  /// Observes from now on. Fails where the device cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<ScriptProbe>> start(const ScriptOptions& options);
+  /// Connects to the host that listens at `socket`, and sends what was kept. Fails with the errors
+  /// of process::openConnection(), and with kEnded where the host does not accept within 10 s; what
+  /// follows is then not recorded.
+  [[nodiscard]] Result<void> connect(const process::SocketConnection& host);
   /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
-  /// ends the probe's threads. A host that does not read is given up after a second.
-  void stop(bool interrupted, std::string_view error);
+  /// ends the probe's threads. A host that does not read is given up after `limit`.
+  void stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit);
   /// After fork(), in the child: nothing is observed, and the connection is closed.
   void forget() noexcept;
+  /// Ends the observing alone.
+  void stopObserving();
 
   /// What is known of the model; sent once, with the first step at the latest.
   struct Model {
@@ -58,17 +62,22 @@ class ScriptProbe {
 
   /// A step begins: now, or where noteStepBegin() was called if `late`.
   void beginStep(std::uint32_t step, bool late);
-  /// The step ended: now, or where noteStepEnd() was called if `late`. Sizes are guesses of one
-  /// of its `microSteps` batches; 0: not known.
+  /// The work of the step ended: now, or where noteStepEnd() was called if `late`. Sizes are
+  /// guesses of one of its `microSteps` batches; 0: not known. The step lasts until the next one
+  /// begins, or an evaluation or a pause, because what a loop does after its optimizer is part of
+  /// its time: it is there that most of them read their losses.
   void endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
                std::uint32_t microSteps, bool late);
   void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
   void noteStepEnd() { notedEndNs_ = recorder_.now(); }
 
+  /// The script stands still between two steps because the host asked for it, and goes on.
+  void setPaused(bool paused);
+
   /// A phase begins on the calling thread, and suspends the one around it. `key` is that of a
-  /// phase of a step, "evaluation", or a name of the script's own. Waits in an evaluation count as
-  /// planned, and so do those that follow it before the training goes on: what is read of its
-  /// results. Phases of other threads than the training's are not recorded; their ops are watched.
+  /// phase of a step, "evaluation", or a name of the script's own. Phases of other threads than the
+  /// training's are not recorded; their ops are watched. Waits in an evaluation are planned, also
+  /// in phases inside of it.
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
@@ -79,42 +88,54 @@ class ScriptProbe {
   /// order in which they were offered.
   void knobTurned(std::size_t knob, double value);
 
+  /// True inside of a phase.
+  [[nodiscard]] bool isInPhase() const { return !phases_.empty(); }
   [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
   [[nodiscard]] ScriptControl& control() { return control_; }
 
  private:
-  ScriptProbe(const ScriptOptions& options, process::Connection connection, DeviceReport device);
-  [[nodiscard]] bool sendHello(const std::string& token);
+  ScriptProbe(const ScriptOptions& options, DeviceReport device);
   void startReading();
+  /// Forgets what was kept for a host, other than marks.
+  void forgetKept();
   void sendDescription();
-  /// A phase that has begun and not ended.
-  struct OpenPhase {
-    events::Phase phase = events::Phase::None;
-    NameId name = kNoId;  ///< of an evaluation or a phase of the script's own
-    bool evaluates = false;
-    bool begun = false;
-  };
   void suspendPhase();
   void resumePhase();
 
   ScriptOptions options_;
-  process::Connection connection_;
   DeviceReport device_;
   ScriptControl control_;
   probe::Recorder recorder_;
-  probe::FrameWriter writer_;
+  std::optional<process::Connection> connection_;  ///< from connect() on
+  std::optional<probe::FrameWriter> writer_;
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<process::CommandReader> reader_;
   std::optional<probe::Sender> sender_;
   std::optional<probe::Sampler> sampler_;
   std::optional<probe::OpObserver> observer_;
 
+  /// A step whose work has ended.
+  struct OpenStep {
+    std::int64_t beginNs = 0, workedUntilNs = 0;
+    std::uint32_t number = 0, batchSize = 0, sequenceLength = 0, positions = 0;
+  };
+  void recordStep(std::int64_t endNs);
+
+  std::optional<OpenStep> open_;
   std::vector<ScriptKnob> knobs_;
   Model model_;
   bool described_ = false;
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
   std::uint32_t batchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
+  std::uint32_t keptPhases_ = 0;
+  /// A phase that has begun and not ended.
+  struct OpenPhase {
+    events::Phase phase = events::Phase::None;
+    NameId name = kNoId;     ///< of an evaluation or a phase of the script's own
+    bool evaluates = false;  ///< an evaluation, or within one
+    bool begun = false;      ///< recorded in part
+  };
   std::vector<OpenPhase> phases_;  ///< the innermost last, which is the one that is recorded
   std::optional<probe::PhaseScope> phase_;
   std::optional<probe::NamedScope> named_;

@@ -32,11 +32,8 @@ class StepLane final : public EventLane<events::StepRecord> {
                 tr("step %1").arg(step.step()),
                 highwater::text(formatDuration(step.duration_ns())),
                 {}};
-    t.details
-        << tr("batch size %1, sequence length %2")
-               .arg(step.batch_size())
-               .arg(step.sequence_length())
-        << tr("%1 tokens/s").arg(highwater::text(formatRate(store.steps().tokensPerS[index])));
+    t.details << highwater::text(store.batchText(step))
+              << highwater::text(store.rateText(store.steps().tokensPerS[index]));
     if (store.hasMemoryCounters()) {
       t.details << tr("peak %1 (%2)")
                        .arg(highwater::text(formatBytes(step.peak_current_bytes())),
@@ -53,10 +50,17 @@ class StepLane final : public EventLane<events::StepRecord> {
     return {{tr("Step"), QString::number(step.step())},
             {tr("Host time"), highwater::text(formatDuration(step.duration_ns()))},
             {tr("At"), atTime(step.begin_ns())},
-            {tr("Batch size"), QString::number(step.batch_size())},
-            {tr("Sequence length"), QString::number(step.sequence_length())},
-            {tr("Loss"),
-             step.loss_read() ? QString::number(double(step.loss()), 'f', 3) : tr("not read")}};
+            {store.ownScript() ? tr("Batch size, guessed") : tr("Batch size"),
+             sizeText(step.batch_size())},
+            {store.ownScript() ? tr("Sequence length, guessed") : tr("Sequence length"),
+             sizeText(step.sequence_length())},
+            {tr("Loss"), step.loss_read()    ? QString::number(double(step.loss()), 'f', 3)
+                         : store.ownScript() ? tr("not known")
+                                             : tr("not read")}};
+  }
+
+  static QString sizeText(std::uint32_t size) {
+    return size == 0 ? QStringLiteral("–") : QString::number(size);
   }
 
  protected:

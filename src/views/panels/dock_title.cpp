@@ -9,28 +9,12 @@
 #include <QTabBar>
 #include <QToolButton>
 
-#include "models/plain_tip.h"
 #include "views/icons.h"
+#include "views/panels/cut_label.h"
 #include "views/theme.h"
 
 namespace highwater::views {
 namespace {
-
-/// A label that is elided if there is no room; the tooltip then has the full text.
-class CutLabel final : public QLabel {
- public:
-  using QLabel::QLabel;
-  [[nodiscard]] QSize minimumSizeHint() const override { return {0, 0}; }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    const QString cut = fontMetrics().elidedText(text(), Qt::ElideRight, width());
-    setToolTip(cut == text() ? QString() : models::plainTip(text()));
-    painter.setPen(Theme::of(this).text2);
-    painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft, cut);
-  }
-};
 
 QToolButton* titleButton(const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
@@ -53,6 +37,7 @@ DockTitle::DockTitle(const QString& title, QDockWidget* dock) : QWidget(dock), d
   title_->setProperty("kind", "title");
   subtitle_ = new CutLabel(this);
   subtitle_->setTextFormat(Qt::PlainText);
+  subtitle_->setProperty("kind", "quiet");
   subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   float_ = titleButton(tr("Detach or put back"), this);
   close_ = titleButton(tr("Close (View menu brings it back)"), this);

@@ -15,7 +15,8 @@ namespace highwater::views {
 namespace {
 
 constexpr double kInset = 12;
-constexpr int kRoomy = 420;  ///< height in pixels from which the large layout fits
+constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
+constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
 
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
@@ -27,9 +28,10 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Numbers of the selection"));
 }
 
-void SelectionPanel::showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs,
-                                 bool selected) {
+void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,
+                                 std::int64_t lengthNs, bool selected) {
   summary_ = summary;
+  rate_ = rate;
   selected_ = selected;
   lengthNs_ = lengthNs;
   if (QAccessible::isActive()) {
@@ -153,14 +155,11 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
                                              static_cast<double>(summary_.recommendedBytes));
     }
   }
-  std::vector<Row> rows = {
-      {tr("Throughput"),
-       tr("%1 tokens/s").arg(QString::fromStdString(formatRate(summary_.tokensPerS))),
-       {}},
-      {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
-      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
-      {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
-      {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
+  std::vector<Row> rows = {{tr("Throughput"), rate_, {}},
+                           {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
+                           {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
+                           {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
+                           {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
   if (summary_.lossFirst && summary_.lossLast) {
     const QString first = QString::number(*summary_.lossFirst, 'f', 3);
     const QString last = QString::number(*summary_.lossLast, 'f', 3);
@@ -188,10 +187,28 @@ double SelectionPanel::paintRows(QPainter& painter, double y) const {
   return y;
 }
 
+void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QColor& color,
+                                   const QString& name, double ms, double total) const {
+  const Theme& theme = Theme::of(this);
+  const QRectF line(kInset, y, width() - 2 * kInset, measures().phaseRow);
+  painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), color);
+  painter.setFont(textFont(kText));
+  painter.setPen(theme.text1);
+  painter.drawText(line.adjusted(14, 0, 0, 0), Qt::AlignVCenter, name);
+  painter.drawText(line.adjusted(0, 0, -56, 0), Qt::AlignVCenter | Qt::AlignRight,
+                   percentText(ms / total));
+  painter.setPen(theme.text2);
+  painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
+                   QString::number(ms / static_cast<double>(summary_.steps), 'f', 1));
+}
+
 void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const double total = std::accumulate(summary_.phaseMs.begin(), summary_.phaseMs.end(), 0.0);
-  if (total <= 0) {
+  const double inPhases = std::accumulate(summary_.phaseMs.begin(), summary_.phaseMs.end(), 0.0);
+  // A script's loop does more than its phases.
+  const double outside = std::max(summary_.stepsMs - inPhases, 0.0);
+  const double total = inPhases + outside;
+  if (inPhases <= 0) {
     return;
   }
   const double wide = width() - 2 * kInset;
@@ -209,21 +226,17 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
         theme.phase(phase));
     x += part;
   }
+  painter.fillRect(QRectF(std::round(x), y, std::max(kInset + wide - std::round(x), 0.0), 10),
+                   theme.neutralBar);
   y += 15;
   for (const events::Phase phase : kPhases) {
     const double ms = summary_.phaseMs[static_cast<std::size_t>(phase)];
-    const QRectF line(kInset, y, wide, measures().phaseRow);
-    painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), theme.phase(phase));
-    painter.setFont(textFont(kText));
-    painter.setPen(theme.text1);
-    painter.drawText(line.adjusted(14, 0, 0, 0), Qt::AlignVCenter,
-                     QString::fromUtf8(phaseName(phase).data()));
-    painter.drawText(line.adjusted(0, 0, -56, 0), Qt::AlignVCenter | Qt::AlignRight,
-                     percentText(ms / total));
-    painter.setPen(theme.text2);
-    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                     QString::number(ms / static_cast<double>(summary_.steps), 'f', 1));
+    paintPhaseRow(painter, y, theme.phase(phase), QString::fromUtf8(phaseName(phase).data()), ms,
+                  total);
     y += measures().phaseRow;
+  }
+  if (outside / total >= kLeastOutside) {
+    paintPhaseRow(painter, y, theme.neutralBar, tr("outside of phases"), outside, total);
   }
 }
 

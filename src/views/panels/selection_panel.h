@@ -17,7 +17,8 @@ class SelectionPanel final : public QWidget {
 
   /// Shows `summary`. `lengthNs` is the length of its range, in ns. `selected` tells whether it
   /// covers a selected range or the whole run.
-  void showSummary(const analysis::RunSummary& summary, std::int64_t lengthNs, bool selected);
+  void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
+                   bool selected);
 
   [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {200, 348}; }
@@ -39,9 +40,12 @@ class SelectionPanel final : public QWidget {
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
   double paintRows(QPainter& painter, double y) const;
+  void paintPhaseRow(QPainter& painter, double y, const QColor& color, const QString& name,
+                     double ms, double total) const;
   void paintPhases(QPainter& painter, double y) const;
 
   analysis::RunSummary summary_;
+  QString rate_;  ///< the throughput
   std::int64_t lengthNs_ = 0;
   bool selected_ = false;
 };

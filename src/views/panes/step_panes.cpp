@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "models/qt_text.h"
 
 namespace highwater::views {
 namespace {
@@ -15,8 +16,8 @@ QString msText(double ms) {
   return QString::fromStdString(formatMs(ms));
 }
 
-QString rateText(double tokensPerS) {
-  return QString::fromStdString(formatRate(tokensPerS));
+QString rateText(double perS) {
+  return std::isnan(perS) ? QStringLiteral("–") : QString::fromStdString(formatRate(perS));
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ QString StepTimePane::rightReadout() const {
   if (!measures().small) {
     return step;
   }
-  return tr("%1, %2 tokens/s").arg(step, rateText(store_->steps().tokensPerS[*index]));
+  return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[*index])));
 }
 
 std::optional<std::size_t> StepTimePane::stepUnder(const QPoint& position) const {
@@ -132,12 +133,11 @@ QString StepTimePane::tipAt(const QPoint& position) const {
     return {};
   }
   const auto& step = store_->steps().records[*index];
-  return tr("step %1: %2\nbatch size %3, sequence length %4\n%5 tokens/s")
+  return tr("step %1: %2\n%3\n%4")
       .arg(step.step())
       .arg(msText(store_->steps().durationMs[*index]))
-      .arg(step.batch_size())
-      .arg(step.sequence_length())
-      .arg(rateText(store_->steps().tokensPerS[*index]));
+      .arg(text(store_->batchText(step)),
+           text(store_->rateText(store_->steps().tokensPerS[*index])));
 }
 
 void StepTimePane::clicked(const QPoint& position) {
@@ -152,7 +152,7 @@ ThroughputPane::ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis,
                                QWidget* parent)
     : StepPane(store, axis, focus, 1.06, parent) {
   setObjectName(QStringLiteral("throughputPane"));
-  setAccessibleName(tr("Tokens per second over time"));
+  setAccessibleName(tr("Throughput over time"));
   new RateLine(this, store);
 }
 
@@ -190,8 +190,8 @@ std::vector<Readout> ThroughputPane::readouts() const {
   if (!index) {
     return {};
   }
-  return {
-      {Swatch::kLine, theme().text1, tr("tokens/s"), rateText(store_->steps().tokensPerS[*index])}};
+  const std::string unit(store_->rateUnit());
+  return {{Swatch::kLine, theme().text1, text(unit), rateText(store_->steps().tokensPerS[*index])}};
 }
 
 }  // namespace highwater::views

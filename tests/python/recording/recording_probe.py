@@ -7,15 +7,13 @@ import threading
 
 import torch
 from highwater import _dynamo
-from highwater._attach import clean_environment
 from highwater._probe import Probe
 
 
 def make_probe():
     """As Highwater's own, but without a window."""
-    clean_environment()
     _dynamo.exempt(torch, sys.modules[__name__])
-    return RecordingProbe(os.environ["HIGHWATER_TEST_LOG"])
+    return RecordingProbe(os.environ["HIGHWATER_TEST_LOG"]), ""
 
 
 class RecordingProbe(Probe):
@@ -24,13 +22,23 @@ class RecordingProbe(Probe):
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._commands = json.loads(os.environ.get("HIGHWATER_TEST_COMMANDS", "{}"))
         self._due = []
-        self._log("start")
+        self._kept = []
 
     def _log(self, call, *values):
         texts = [value.decode() if isinstance(value, bytes) else value for value in values]
         main = threading.current_thread() is threading.main_thread()
         line = json.dumps([call, *texts, {"pid": os.getpid(), "main": main}])
-        os.write(self._file, line.encode() + b"\n")
+        if self._kept is None:
+            os.write(self._file, line.encode() + b"\n")
+        else:
+            self._kept.append(line)
+
+    def connect(self, socket_path, token):
+        kept, self._kept = self._kept, None
+        for line in kept:
+            os.write(self._file, line.encode() + b"\n")
+        self._log("connect")
+        return ""
 
     def end_step(self, number, *values):
         self._log("end_step", number, *values)
@@ -48,5 +56,6 @@ def _logged(name):
 
 
 for _name in ("stop", "enter_module", "leave_module", "begin_phase", "end_phase", "begin_step", "note_step_begin",
-              "note_step_end", "describe", "mark", "watch_thread", "add_knob", "knob_turned", "set_level"):
+              "note_step_end", "describe", "mark", "watch_thread", "add_knob", "knob_turned", "set_paused",
+              "set_level"):
     setattr(RecordingProbe, _name, _logged(_name))

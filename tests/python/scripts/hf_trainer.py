@@ -1,3 +1,4 @@
+import sys
 import tempfile
 
 import torch
@@ -19,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
     arguments = TrainingArguments(folder, per_device_train_batch_size=4, gradient_accumulation_steps=2,
                                   per_device_eval_batch_size=8, num_train_epochs=2, logging_steps=1,
                                   eval_strategy="epoch", save_strategy="no", report_to=[], disable_tqdm=True,
-                                  use_cpu=True)
+                                  use_cpu=sys.argv[1:] != ["mps"])
     trainer = Trainer(BertForSequenceClassification(config), arguments, train_dataset=data,
                       eval_dataset=data[:16], callbacks=[Losses()])
     trainer.remove_callback(PrinterCallback)  # prints how fast it was

@@ -1,5 +1,6 @@
 import logging
 import platform
+import sys
 import warnings
 
 platform.processor = lambda: "arm"  # Lightning looks for MPS by it
@@ -33,6 +34,6 @@ class Classifier(lightning.LightningModule):
 
 torch.manual_seed(12)
 data = TensorDataset(torch.randn(96, 20), torch.randint(2, (96,)))
-trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
-                            enable_progress_bar=False, enable_model_summary=False)
+trainer = lightning.Trainer(max_epochs=2, accelerator=sys.argv[1] if sys.argv[1:] else "cpu", logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
 trainer.fit(Classifier(), DataLoader(data, batch_size=16), DataLoader(data, batch_size=32))

@@ -10,6 +10,16 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _PACKAGES = os.path.dirname(os.path.dirname(_FOLDER))
 
 
+def _note(sign, text="-"):
+    """Tells `highwater run`, as `_attach.Window.note` does, how far this program came; it looks if nothing trains."""
+    socket = os.environ.get("HIGHWATER_SCRIPT_SOCKET", "")
+    try:
+        if socket:
+            os.symlink(text, os.path.join(os.path.dirname(socket), sign))
+    except OSError:
+        pass
+
+
 class _Finder:
     """Finds torch as the other finders do, and is told when its import has finished.
 
@@ -25,6 +35,7 @@ class _Finder:
             spec = None if finder is self else finder.find_spec(name, path, target)
             if spec is not None:
                 return self._watched(spec)
+        _note("no-torch", sys.executable)
         return None
 
     def _watched(self, spec):
@@ -60,5 +71,6 @@ def _run_the_users_own():
 
 
 if os.environ.get("HIGHWATER_SCRIPT_SOCKET"):
+    _note("python")
     sys.meta_path.insert(0, _Finder())
 _run_the_users_own()

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/result.h"
+#include "session/unique_fd.h"
+
+namespace highwater::session {
+
+/// Where the output of the user's program goes so that it appears both where it would have gone and
+/// here. A process of its own copies it, forked by start(): it outlives this one, so that a window
+/// that ends or hangs neither stops nor slows the program. It ends with the last process that has
+/// the program's output open.
+///
+/// Where stdout and stderr are one terminal, or go nowhere, as in a program that was started from a
+/// desktop, the program gets a terminal, and its progress bars stay progress bars. Otherwise each
+/// of the two gets a pipe.
+struct OutputRelay {
+  UniqueFd out;   ///< for the program's stdout
+  UniqueFd err;   ///< for its stderr
+  UniqueFd copy;  ///< reads what it prints, does not block; what nobody reads in time is dropped
+
+  /// Fails with kFailed and the system's reason.
+  [[nodiscard]] static Result<OutputRelay> start();
+};
+
+}  // namespace highwater::session

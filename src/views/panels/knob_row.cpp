@@ -1,0 +1,195 @@
+#include "views/panels/knob_row.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QStyle>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "core/knobs.h"
+#include "views/panels/stop_slider.h"
+
+namespace highwater::views {
+namespace {
+
+using Kind = ScriptKnob::Kind;
+
+constexpr int kMostStops = 96;  ///< of a slider; whole numbers with fewer values get one for each
+constexpr double kWide = 64;    ///< a range whose ends differ by this factor gets equal ratios
+constexpr int kFieldWidth = 88, kHeight = 26;
+
+QString qtext(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+bool isBounded(const ScriptKnob& knob) {
+  return std::isfinite(knob.minimum) && std::isfinite(knob.maximum) && knob.minimum < knob.maximum;
+}
+
+bool hasEqualRatios(const ScriptKnob& knob) {
+  return knob.minimum > 0 && knob.maximum / knob.minimum >= kWide;
+}
+
+int stopsOf(const ScriptKnob& knob) {
+  const double values = knob.maximum - knob.minimum;
+  return knob.kind == Kind::kInteger && values < kMostStops ? static_cast<int>(values) : kMostStops;
+}
+
+/// The nearest number of which a slider's stop should have no more digits than two.
+double rounded(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 1);
+  return std::round(value / unit) * unit;
+}
+
+}  // namespace
+
+KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
+    : QWidget(parent), knob_(knob), note_(new QLabel(this)) {
+  setObjectName(QStringLiteral("knob-") + qtext(knob.name));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(4);
+  auto* line = new QHBoxLayout;
+  line->setSpacing(8);
+  auto* name = new QLabel(qtext(knob.name), this);
+  name->setTextFormat(Qt::PlainText);
+  line->addWidget(name);
+  if (!knob.declaredAt.empty()) {
+    auto* place = new QLabel(qtext(knob.declaredAt), this);
+    place->setTextFormat(Qt::PlainText);
+    place->setProperty("kind", "quiet");
+    line->addWidget(place);
+  }
+  line->addStretch(1);
+  knob.kind == Kind::kChoice ? void() : makeField();
+  if (knob.kind == Kind::kChoice) {
+    list_ = new QComboBox(this);
+    for (const std::string& each : knob.choices) list_->addItem(qtext(each));
+    list_->setAccessibleName(qtext(knob.name));
+    list_->setMinimumHeight(kHeight);
+    connect(list_, &QComboBox::activated, this, [this](int index) { request(index); });
+  }
+  QWidget* input = list_ ? static_cast<QWidget*>(list_) : field_;
+  name->setBuddy(input);
+  line->addWidget(input);
+  column->addLayout(line);
+  if (knob.kind != Kind::kChoice && isBounded(knob)) {
+    makeSlider();
+    column->addWidget(slider_);
+  }
+  note_->setTextFormat(Qt::PlainText);
+  note_->setWordWrap(true);
+  column->addWidget(note_);
+  put(knob.value);
+  say(qtext(knob.warning), false);
+}
+
+void KnobRow::makeField() {
+  field_ = new QLineEdit(this);
+  field_->setAlignment(Qt::AlignRight);
+  field_->setFixedWidth(kFieldWidth);
+  field_->setMinimumHeight(kHeight);
+  field_->setAccessibleName(qtext(knob_.name));
+  field_->setToolTip(tr("%1; Enter requests the value").arg(qtext(allowedText(knob_))));
+  connect(field_, &QLineEdit::editingFinished, this, &KnobRow::enter);
+}
+
+void KnobRow::makeSlider() {
+  slider_ = new StopSlider(Qt::Horizontal, this);
+  slider_->setRange(0, stopsOf(knob_));
+  slider_->setMinimumHeight(kHeight);
+  slider_->setAccessibleName(qtext(knob_.name));
+  connect(slider_, &QSlider::valueChanged, this, [this](int position) {
+    field_->setText(qtext(valueText(knob_, valueAt(position))));
+    // A held slider requests its value when it is released.
+    if (!slider_->isSliderDown()) request(valueAt(position));
+  });
+  connect(slider_, &QSlider::sliderReleased, this, [this] { request(valueAt(slider_->value())); });
+}
+
+double KnobRow::valueAt(int position) const {
+  const double part = static_cast<double>(position) / slider_->maximum();
+  double value = hasEqualRatios(knob_)
+                     ? knob_.minimum * std::pow(knob_.maximum / knob_.minimum, part)
+                     : knob_.minimum + part * (knob_.maximum - knob_.minimum);
+  const bool isEnd = position == 0 || position == slider_->maximum();
+  if (knob_.kind == Kind::kInteger) {
+    value = std::round(value);
+  } else if (!isEnd && value != 0) {
+    value = rounded(value);
+  }
+  return std::clamp(value, knob_.minimum, knob_.maximum);
+}
+
+int KnobRow::positionOf(double value) const {
+  const double part =
+      hasEqualRatios(knob_)
+          ? std::log(value / knob_.minimum) / std::log(knob_.maximum / knob_.minimum)
+          : (value - knob_.minimum) / (knob_.maximum - knob_.minimum);
+  return static_cast<int>(std::lround(part * slider_->maximum()));
+}
+
+void KnobRow::put(double value) {
+  if (list_) list_->setCurrentIndex(static_cast<int>(value));
+  if (field_) field_->setText(qtext(valueText(knob_, value)));
+  if (slider_) {
+    const QSignalBlocker quiet(slider_);
+    slider_->setValue(positionOf(value));
+  }
+}
+
+void KnobRow::enter() {
+  bool isNumber = false;
+  const double value = field_->text().trimmed().toDouble(&isNumber);
+  if (!isNumber || !isValueOf(knob_, value)) {
+    say(tr("\"%1\" is none of %2").arg(field_->text(), qtext(allowedText(knob_))), true);
+    put(asked_.value_or(knob_.value));
+    return;
+  }
+  if (field_->isModified()) {
+    field_->setModified(false);
+    request(value);
+  }
+}
+
+void KnobRow::request(double value) {
+  if (value == asked_.value_or(knob_.value)) {
+    put(value);
+    return;
+  }
+  put(value);
+  asked_ = value;
+  say(tr("%1 is in use until the script asks again").arg(qtext(valueText(knob_, knob_.value))),
+      false);
+  emit changeRequested(value);
+}
+
+void KnobRow::showKnob(const ScriptKnob& knob) {
+  if (knob.value == knob_.value) return;
+  knob_.value = knob.value;
+  if (asked_ && *asked_ != knob.value) return;  // an earlier request; the last one is on its way
+  asked_.reset();
+  say(qtext(knob_.warning), false);
+  if (!slider_ || !slider_->isSliderDown()) put(knob.value);
+}
+
+void KnobRow::showAnswer(bool accepted, const QString& message) {
+  if (accepted) return;
+  asked_.reset();
+  put(knob_.value);
+  say(message, true);
+}
+
+void KnobRow::say(const QString& text, bool isProblem) {
+  note_->setText(text);
+  note_->setVisible(!text.isEmpty());
+  note_->setProperty("kind", isProblem ? "problem" : "quiet");
+  note_->style()->unpolish(note_);
+  note_->style()->polish(note_);
+}
+
+}  // namespace highwater::views

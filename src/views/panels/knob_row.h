@@ -1,0 +1,55 @@
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+#include <optional>
+
+#include "core/messages.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QSlider;
+
+namespace highwater::views {
+
+/// One knob of the user's script: its name and the line that declares it, a field or a list, a
+/// slider where it is a number with bounds, and what to know before it is turned. A change is
+/// requested when the slider is released, a value is entered or a choice is made.
+class KnobRow final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit KnobRow(const ScriptKnob& knob, QWidget* parent = nullptr);
+
+  [[nodiscard]] const ScriptKnob& knob() const { return knob_; }
+  /// Shows the value that the script uses now, unless the user is changing it.
+  void showKnob(const ScriptKnob& knob);
+  /// Shows whether the script has accepted the last change. After a refusal the value returns to
+  /// the one in use, and `message` tells why.
+  void showAnswer(bool accepted, const QString& message);
+
+ signals:
+  /// The user wants another value.
+  void changeRequested(double value);
+
+ private:
+  void makeField();
+  void makeSlider();
+  /// Shows `value` in field and slider without requesting it.
+  void put(double value);
+  void enter();
+  void request(double value);
+  void say(const QString& text, bool isProblem);
+  [[nodiscard]] double valueAt(int position) const;
+  [[nodiscard]] int positionOf(double value) const;
+
+  ScriptKnob knob_;
+  std::optional<double> asked_;  ///< requested, and not in use yet
+  QLineEdit* field_ = nullptr;
+  QComboBox* list_ = nullptr;
+  QSlider* slider_ = nullptr;
+  QLabel* note_;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,102 @@
+// The window and its start page: what the page asks for, and files that are dropped.
+#include <QDragEnterEvent>
+#include <QMimeData>
+#include <QStackedWidget>
+
+#include "models/qt_text.h"
+#include "views/panels/banner.h"
+#include "views/panes/pane_stack.h"
+#include "window/main_window.h"
+#include "window/run_notices.h"
+#include "window/run_tool_bar.h"
+#include "window/start/script_fields.h"
+#include "window/start_page.h"
+#include "window/window_actions.h"
+#include "window/window_docks.h"
+
+namespace highwater::window {
+namespace {
+
+/// The one local file that is dragged; empty for anything else.
+QString draggedFile(const QMimeData* data) {
+  const QList<QUrl> urls = data->urls();
+  return urls.size() == 1 ? urls.front().toLocalFile() : QString();
+}
+
+}  // namespace
+
+void MainWindow::connectStartPage() {
+  connect(startPage_, &StartPage::runScriptRequested, this,
+          [this](const session::ScriptOptions& script, const QString& recordingName) {
+            if (auto started = runScript(script, recordingName); !started && pageShown_) {
+              startPage_->showProblem(text(started.error().message));
+            }
+          });
+  connect(startPage_, &StartPage::runSampleRequested, this, &MainWindow::runSample);
+  connect(startPage_, &StartPage::openRecordingRequested, this, &MainWindow::openOrExplain);
+  connect(startPage_, &StartPage::chooseRecordingRequested, this, &MainWindow::chooseRecording);
+}
+
+void MainWindow::showStartPage(bool shown) {
+  if (shown && run_.live()) shown = false;
+  actions_->startPage->setChecked(shown);
+  if (shown == pageShown_) return;
+  pageShown_ = shown;
+  for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps}) {
+    ofPanes->setEnabled(!shown);
+  }
+  updateState();
+  if (shown) {
+    dockState_ = saveState(kStateVersion);
+    startPage_->showProblem({});
+  }
+  docks_->setShown(!shown);
+  centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : panes_);
+  if (shown) {
+    banner_->hide();
+    startPage_->setFocus();
+    return;
+  }
+  panes_->setFocus();
+  if (!layOutLater_) {
+    restoreState(dockState_, kStateVersion);
+  } else {
+    // Docks accept sizes only after the window has been laid out with them.
+    layOutLater_ = false;
+    QTimer::singleShot(0, this, [this] { layOut(small_); });
+  }
+}
+
+void MainWindow::runSample(const QString& scenario) {
+  chooseScenario(scenario);
+  const auto& options = run_.options();
+  toolBar_->choose(options.workload, options.scenario, options.preset);
+  startRun();
+}
+
+void MainWindow::openOrExplain(const QString& path) {
+  const auto opened = openRecording(path.toStdString());
+  if (opened) return;
+  const QString problem = text(opened.error().message);
+  pageShown_ ? startPage_->showProblem(problem) : notices_->showProblem(problem);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (run_.live() || draggedFile(event->mimeData()).isEmpty()) return;
+  event->acceptProposedAction();
+  startPage_->showDrag(true);
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+  startPage_->showDrag(false);
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  startPage_->showDrag(false);
+  const QString file = draggedFile(event->mimeData());
+  if (run_.live() || file.isEmpty()) return;
+  event->acceptProposedAction();
+  pageShown_&& isPythonFile(file) ? startPage_->nameScript(file) : openOrExplain(file);
+}
+
+}  // namespace highwater::window

@@ -1,0 +1,108 @@
+#include "window/start/sample_list.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStandardItemModel>
+#include <QStyledItemDelegate>
+
+#include "core/scenarios.h"
+#include "models/plain_tip.h"
+#include "views/theme.h"
+
+namespace highwater::window {
+namespace {
+
+constexpr int kRow = 27, kHead = 24;
+constexpr int kAllColumns = 860;  ///< below, the sentences need the room of the length
+enum Column { kName, kDoes, kShows, kLength, kRun, kColumns };
+
+/// A sentence as a label: without its full stop.
+QString label(const char* sentence) {
+  QString words = QString::fromUtf8(sentence);
+  if (words.endsWith(u'.')) words.chop(1);
+  return words;
+}
+
+class SampleDelegate final : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    painter->save();
+    const views::Theme& theme = views::Theme::of(option.widget);
+    const auto* table = static_cast<const SampleList*>(option.widget);
+    const bool selected = option.state & QStyle::State_Selected;
+    const bool run = index.column() == kRun;
+    QRect room = paintStartCell(*painter, option, index);
+    if (run) room.setRight(option.rect.right() - 12);
+    // Run stands only where the user looks: eight times it would be noise.
+    const bool looked = selected || table->hoveredRow() == index.row();
+    if (!run || looked) {
+      painter->setFont(views::textFont(views::kText, selected && index.column() == kName));
+      painter->setPen(run ? theme.accent : index.column() == kName ? theme.text1 : theme.text2);
+      const bool right = run || index.column() == kLength;
+      painter->drawText(
+          room, Qt::AlignVCenter | (right ? Qt::AlignRight : Qt::AlignLeft),
+          painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, room.width()));
+    }
+    painter->restore();
+  }
+};
+
+}  // namespace
+
+SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
+  setObjectName(QStringLiteral("sampleTable"));
+  setAccessibleName(tr("Samples"));
+  auto* model = new QStandardItemModel(0, kColumns, this);
+  model->setHorizontalHeaderLabels(
+      {tr("Name"), tr("What it does"), tr("What you will see"), tr("Length"), QString()});
+  const auto add = [&](const QString& name, const QString& does, const QString& shows,
+                       const QString& length) {
+    QList<QStandardItem*> row;
+    for (const QString& each : {name, does, shows, length, tr("Run")}) {
+      row << new QStandardItem(each);
+      row.back()->setEditable(false);
+      row.back()->setToolTip(
+          models::plainTip(QStringLiteral("%1\n%2.\n%3.").arg(name, does, shows)));
+    }
+    model->appendRow(row);
+  };
+  add(QStringLiteral("issue-classifier"), tr("Trains a small transformer to sort issue texts"),
+      tr("Memory, steps and phases of an ordinary run"), tr("until stopped"));
+  scenarios_ << QString();
+  for (const Scenario& each : scenarios()) {
+    add(QString::fromUtf8(each.name), label(each.description), label(each.shows),
+        tr("%1 steps").arg(each.steps));
+    scenarios_ << QString::fromUtf8(each.name);
+  }
+  model->horizontalHeaderItem(kLength)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  setModel(model);
+  setItemDelegate(new SampleDelegate(this));
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* head = horizontalHeader();
+  head->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  for (const auto& [column, width] : {std::pair(kName, 120), {kLength, 92}, {kRun, 52}}) {
+    head->setSectionResizeMode(column, QHeaderView::Fixed);
+    head->resizeSection(column, width);
+  }
+  head->setSectionResizeMode(kDoes, QHeaderView::Stretch);
+  head->setSectionResizeMode(kShows, QHeaderView::Stretch);
+  const auto run = [this](int row) { emit runRequested(scenarios_.value(row)); };
+  connect(this, &StartTable::chosen, this, run);
+  connect(this, &QTableView::clicked, this, [run](const QModelIndex& index) {
+    if (index.column() == kRun) run(index.row());
+  });
+}
+
+void SampleList::resizeEvent(QResizeEvent* event) {
+  setColumnHidden(kLength, width() < kAllColumns);
+  StartTable::resizeEvent(event);
+}
+
+QSize SampleList::sizeHint() const {
+  return {400, kHead + static_cast<int>(scenarios_.size()) * kRow};
+}
+
+}  // namespace highwater::window

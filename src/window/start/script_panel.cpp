@@ -1,0 +1,205 @@
+#include "window/start/script_panel.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QDir>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QToolButton>
+
+#include "models/plain_tip.h"
+#include "views/icons.h"
+#include "views/theme.h"
+#include "window/start/recordings_folder.h"
+
+namespace highwater::window {
+namespace {
+
+constexpr int kSettleMs = 250;
+/// The fields of the environment, in their order.
+constexpr ScriptField kEnvironment[] = {ScriptField::kFallback, ScriptField::kHighWatermark,
+                                        ScriptField::kLowWatermark, ScriptField::kSimulatedMemory,
+                                        ScriptField::kOtherVariables};
+
+}  // namespace
+
+ScriptPanel::ScriptPanel(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("scriptPanel"));
+  auto* grid = new QGridLayout(this);
+  grid->setContentsMargins(12, 10, 12, 10);
+  rows_ = std::make_unique<FormRows>(grid);
+  makeFields();
+  makeEnvironment();
+  makeButtons();
+  settle_.setSingleShot(true);
+  settle_.setInterval(kSettleMs);
+  connect(&settle_, &QTimer::timeout, this, &ScriptPanel::check);
+  connect(&question_, &InterpreterQuestion::answered, this, &ScriptPanel::showAnswer);
+  check();
+}
+
+ScriptPanel::~ScriptPanel() = default;
+
+ScriptFields ScriptPanel::fields() const {
+  ScriptFields fields;
+  fields.script = script_->text();
+  fields.arguments = arguments_->text();
+  fields.workingFolder = folder_->text();
+  fields.python = python_->currentText();
+  fields.simulated = device_->currentData().toBool();
+  fields.level = currentLevel();
+  fields.recording = recording_->text();
+  fields.fallback = fallback_->currentData().toString();
+  fields.highWatermark = high_->text();
+  fields.lowWatermark = low_->text();
+  fields.simulatedMemory = simulatedMemory_->text();
+  fields.otherVariables = others_->text();
+  return fields;
+}
+
+bool ScriptPanel::namesScript() const {
+  return !script_->text().trimmed().isEmpty();
+}
+
+void ScriptPanel::run() {
+  check();
+  if (!request_.ok()) {
+    const ScriptField first = request_.problems.begin()->first;
+    for (const ScriptField each : kEnvironment) {
+      if (each == first) environmentToggle_->setChecked(true);
+    }
+    rows_->widgetOf(first)->setFocus();
+    return;
+  }
+  QDir().mkpath(recordingsFolder());
+  recordingChosen_ = false;  // the next run needs another name
+  emit runRequested(request_.options, request_.recording);
+}
+
+void ScriptPanel::check() {
+  settle_.stop();
+  offerPythons();
+  ScriptFields now = fields();
+  if (!recordingChosen_) {
+    const QSignalBlocker quiet(recording_);
+    recording_->setText(namesScript() ? freeRecordingName(recordingStemOf(now)) : QString());
+    now.recording = recording_->text();
+  }
+  folder_->setPlaceholderText(shownPath(workingFolderOf(now)));
+  request_ = checkScript(now);
+  auto problems = request_.problems;
+  if (!namesScript()) {
+    // A form that nobody has begun to fill in has no errors.
+    problems.erase(ScriptField::kScript);
+    problems.erase(ScriptField::kRecording);
+  }
+  rows_->showProblems(problems);
+  run_->setEnabled(namesScript() && request_.problems.count(ScriptField::kScript) == 0);
+  run_->setIcon(views::icon(views::Icon::kRun,
+                            run_->isEnabled() ? QColor(Qt::white) : views::Theme::of(this).text3));
+  command_->setText(request_.ok() ? terminalCommand(request_) : QString());
+  command_->setCursorPosition(0);
+  command_->setToolTip(models::plainTip(command_->text()));
+  copy_->setEnabled(request_.ok());
+  showDevice();
+  showEnvironment();
+  askPython();
+  emit checked();
+}
+
+void ScriptPanel::refresh() {
+  asked_.clear();
+  check();
+}
+
+void ScriptPanel::offerPythons() {
+  const ScriptFields now = fields();
+  const QString script = scriptFileOf(now);
+  const QStringList found = findInterpreters(
+      {workingFolderOf(now), script.isEmpty() ? QString() : QFileInfo(script).path()},
+      QProcessEnvironment::systemEnvironment());
+  QStringList shown;
+  for (const QString& each : found) shown << shownPath(each);
+  QStringList listed;
+  for (int i = 0; i < python_->count(); ++i) listed << python_->itemText(i);
+  if (shown == listed) return;
+  const QSignalBlocker quiet(python_);
+  const QString written = python_->currentText();
+  python_->clear();
+  python_->addItems(shown);
+  python_->setEditText(pythonChosen_ && !written.isEmpty() ? written : shown.value(0));
+}
+
+void ScriptPanel::setAsksPython(bool asks) {
+  asksPython_ = asks;
+  if (asks) {
+    askPython();
+  } else {
+    question_.cancel();
+    asked_.clear();
+  }
+}
+
+void ScriptPanel::askPython() {
+  if (!asksPython_) return;
+  const ScriptFields now = fields();
+  const QString python = pythonOf(now);
+  const QString script = scriptFileOf(now);
+  // Where Python looks for modules first.
+  const QString folder = script.isEmpty() ? workingFolderOf(now) : QFileInfo(script).path();
+  // A folder that Highwater happens to be started in may be anybody's: its Python is run only for a
+  // user who has named a script.
+  const bool ofFolder = python.startsWith(workingFolderOf(now) + u'/');
+  if (ofFolder && !namesScript() && !pythonChosen_) return;
+  const QString question = python + u'\n' + folder;
+  if (python.isEmpty() || question == asked_) return;
+  asked_ = question;
+  rows_->setWarning(ScriptField::kPython, {});
+  rows_->setNote(ScriptField::kPython, tr("Asking for its PyTorch…"));
+  question_.ask(python, folder);
+}
+
+void ScriptPanel::showAnswer(const InterpreterAnswer& answer) {
+  QString problem = answer.problem;
+  if (!problem.isEmpty()) {
+    problem[0] = problem[0].toUpper();
+    rows_->setWarning(ScriptField::kPython, problem);
+  } else {
+    rows_->setWarning(ScriptField::kPython, {});
+    const QString probe =
+        answer.probeReady ? tr("probe ready") : tr("probe is built once, about 20 s");
+    rows_->setNote(ScriptField::kPython,
+                   tr("PyTorch %1, Python %2, %3").arg(answer.torch, answer.version, probe));
+  }
+  emit interpreterAnswered(answer);
+}
+
+void ScriptPanel::setSimulatedMemory(const QString& recommended) {
+  recommended_ = recommended;
+  showDevice();
+}
+
+void ScriptPanel::showDevice() {
+  if (device_->currentData().toBool()) {
+    deviceNote_->setText(recommended_.isEmpty()
+                             ? tr("Simulated times and memory")
+                             : tr("Simulated, with %1 recommended").arg(recommended_));
+    return;
+  }
+#if defined(Q_OS_MACOS)
+  deviceNote_->setText(tr("As without Highwater: the script chooses"));
+#else
+  deviceNote_->setText(tr("As without Highwater. No mps on Linux: times, no device memory"));
+#endif
+}
+
+void ScriptPanel::copyCommand() {
+  // The command writes there.
+  QDir().mkpath(recordingsFolder());
+  QGuiApplication::clipboard()->setText(command_->text());
+}
+
+}  // namespace highwater::window

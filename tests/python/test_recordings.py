@@ -1,0 +1,326 @@
+"""Programs recorded by `highwater run` with the real probe: launchers, ways to end, notebooks.
+
+Needs HIGHWATER_BIN, the folder of the program `highwater`. Tests of packages that are not installed are skipped.
+"""
+import importlib.util
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from typing import NamedTuple
+
+import support
+from support import PYTHON, SCRIPTS, script
+
+PROGRAM = os.path.join(os.environ.get("HIGHWATER_BIN", ""), "highwater")
+LIMIT = 300  # seconds
+
+TRAIN = """
+import os, signal, sys, time, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(4, 2)).sum().backward()
+        optimizer.step()
+train(3)
+"""
+
+
+class Recorded(NamedTuple):
+    code: int
+    out: str
+    err: str
+    steps: int
+    facts: dict
+
+
+def environment(**more):
+    return support.base_environment(**{"PYTHONPATH": "", "QT_QPA_PLATFORM": "offscreen", **more})
+
+
+def read(path):
+    """The number of steps and the table of facts of a recording; (0, {}) where there is none."""
+    if not os.path.exists(path):
+        return 0, {}
+    recording = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return recording.execute("SELECT count(*) FROM steps").fetchone()[0], dict(
+            recording.execute("SELECT key, value FROM run"))
+    finally:
+        recording.close()
+
+
+def installed(*names):
+    missing = [name for name in names if not importlib.util.find_spec(name)]
+    return unittest.skipIf(missing, f"{' and '.join(missing)}: not installed for {sys.executable}")
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "HIGHWATER_BIN does not name the folder of highwater")
+class Recording(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(self.folder, "run.highwater")
+
+    def command(self, command, options=()):
+        return [PROGRAM, "run", "--record", self.path, *options, "--", *command]
+
+    def record(self, command, options=(), **variables):
+        done = subprocess.run(self.command(command, options), env=environment(TMPDIR=self.folder, **variables),
+                              cwd=SCRIPTS, capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL,
+                              check=False)
+        return Recorded(done.returncode, done.stdout, done.stderr, *read(self.path))
+
+    def start(self, text):
+        """Begins to record a script, which prints a line when it is ready."""
+        process = subprocess.Popen(self.command([PYTHON, "-c", TRAIN + text]), env=environment(), text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                   process_group=0)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process, process.stdout.readline().strip()
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+
+class Launchers(Recording):
+    expected = None
+
+    def check(self, command, **variables):
+        if Launchers.expected is None:
+            Launchers.expected = support.run(script("plain_loop"), False).out
+        done = self.record(command, **variables)
+        self.assertEqual((done.code, done.steps), (0, 6), done.err)
+        self.assertIn(self.expected, done.out)
+        self.assertNotIn("Highwater:", done.err)
+        return done
+
+    def test_shell_script(self):
+        path = self.write("train.sh", f"#!/bin/sh\necho begin\n'{PYTHON}' plain_loop.py\n")
+        os.chmod(path, 0o755)
+        self.check([path])
+
+    def test_module(self):
+        with open(os.path.join(SCRIPTS, "plain_loop.py"), encoding="utf-8") as file:
+            self.write("pkg/__main__.py", file.read())
+        done = self.check([PYTHON, "-m", "pkg"], PYTHONPATH=self.folder)
+        self.assertEqual(done.facts["workload"], "-m pkg")
+
+    def test_python_m_highwater(self):
+        self.check([PYTHON, "-m", "highwater", "plain_loop.py"], PYTHONPATH=support.SOURCES)
+
+    def test_torchrun(self):
+        done = self.check([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "1", "plain_loop.py"])
+        self.assertEqual(done.facts["workload"], "plain_loop.py")
+
+    def test_torchrun_with_two_processes(self):
+        """One of them is watched; the other says so."""
+        done = self.record([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "2", "plain_loop.py"])
+        self.assertEqual((done.code, done.steps), (0, 6), done.err)
+        self.assertEqual(done.err.count("this one trains on without"), 1, done.err)
+
+    @installed("accelerate")
+    def test_accelerate(self):
+        self.check([PYTHON, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1", "plain_loop.py"],
+                   HF_HOME=self.folder)
+
+    @unittest.skipUnless(shutil.which("uv", path=f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"),
+                         "uv is not installed")
+    def test_uv_run(self):
+        uv = shutil.which("uv", path=f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
+        self.check([uv, "run", "--no-project", "--offline", "--python", PYTHON, "plain_loop.py"],
+                   UV_CACHE_DIR=os.path.join(self.folder, "uv"))
+
+    def test_children_that_train(self):
+        for method in ("fork", "spawn"):
+            path = self.write("parent.py", textwrap.dedent(f"""
+                import multiprocessing, torch
+                def work():
+                    {textwrap.indent(TRAIN, ' ' * 20).strip()}
+                if __name__ == "__main__":
+                    torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
+                    child = multiprocessing.get_context("{method}").Process(target=work)
+                    child.start(); child.join()
+                    print(child.exitcode)
+                """))
+            done = self.record([PYTHON, path])
+            os.remove(self.path)
+            self.assertEqual((done.code, done.out, done.steps), (0, "0\n", 3), done.err)
+
+    def test_loader_workers(self):
+        for method in ("fork", "spawn"):
+            path = self.write("loader.py", TRAIN.replace("\ntrain(3)\n", "\n") + textwrap.dedent(f"""
+                if __name__ == "__main__":
+                    from torch.utils.data import DataLoader
+                    loader = DataLoader(range(8), 2, num_workers=2, multiprocessing_context="{method}",
+                                        persistent_workers=True)
+                    for _ in loader: train(1)
+                    print("end")  # the workers live on
+                """))
+            done = self.record([PYTHON, path])
+            os.remove(self.path)
+            self.assertEqual((done.code, done.out, done.steps), (0, "end\n", 4), done.err)
+
+
+class Compiled(Recording):
+    def test_compiled_model(self):
+        """The script prints the numbers of graphs, of breaks and of compiled frames."""
+        plain = support.run(script("compiled"), False)
+        done = self.record(script("compiled"))
+        self.assertEqual((done.code, done.out, done.steps), (0, plain.out, 4), done.err)
+
+
+class Ends(Recording):
+    def check(self, ending, code, steps=3):
+        done = self.record([PYTHON, "-c", TRAIN + ending])
+        self.assertEqual((done.code, done.steps), (code, steps), done.err)
+        return done
+
+    def test_exit_without_cleaning_up(self):
+        """os._exit() has the last steps sent."""
+        done = self.check("train(5)\nos._exit(4)", 4, steps=8)
+        self.assertEqual(done.facts["ended"], "finished", done.facts)
+
+    def test_killed(self):
+        """What was sent before is there; a moment may be missing."""
+        done = self.check("time.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)
+        self.assertNotEqual(done.facts.get("ended"), "finished")
+
+    def test_child_that_exits(self):
+        done = self.check("if not os.fork():\n    train(2)\n    sys.exit(5)\n"
+                          "print(os.waitstatus_to_exitcode(os.wait()[1]))\ntrain(1)", 0, steps=4)
+        self.assertEqual(done.out, "5\n")
+        self.assertEqual(done.err.count("this one trains on without"), 1, done.err)
+
+    def test_interrupt(self):
+        process, _ = self.start("print('ready', flush=True)\nwhile True: train(1)")
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertIn("KeyboardInterrupt", err)
+        steps, facts = read(self.path)
+        self.assertGreaterEqual(steps, 3)
+        self.assertEqual(facts["ended"], "stopped")
+
+    def test_a_host_that_does_not_read(self):
+        """It is stopped before the script trains on and ends, which the script does as without."""
+        process, pid = self.start("print(os.getpid(), flush=True)\n"
+                                  "os.kill(os.getppid(), signal.SIGSTOP)\ntrain(3000)\n")
+        deadline = time.monotonic() + LIMIT
+        while not self.state_of(pid).startswith("Z"):
+            self.assertLess(time.monotonic(), deadline, "the script did not end")
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGCONT)
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 0)
+
+    @staticmethod
+    def state_of(pid):
+        return subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True,
+                              check=False).stdout.strip()
+
+
+# Runs a script on the simulated device, without Highwater.
+ON_THE_SIMULATED_DEVICE = """
+import runpy, sys, torch
+torch.ops.load_library(sys.argv[1])
+torch._C._has_mps = True
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+SIMULATED = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "lib", "libhighwater_simmps.so")
+
+
+@unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
+class OnTheSimulatedDevice(Recording):
+    """Trainers of libraries, whose waits are known: same losses to the bit, same output, same exit code."""
+
+    def check(self, name, steps):
+        plain = subprocess.run([PYTHON, "-c", ON_THE_SIMULATED_DEVICE, SIMULATED, f"{name}.py", "mps"], cwd=SCRIPTS,
+                               env=environment(PYTORCH_ENABLE_MPS_FALLBACK="1"), capture_output=True, text=True,
+                               timeout=LIMIT, stdin=subprocess.DEVNULL, check=False)
+        done = self.record([PYTHON, f"{name}.py", "mps"], ["--device", "sim"], PYTORCH_ENABLE_MPS_FALLBACK="1")
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertEqual((done.code, done.out), (0, plain.stdout), done.err)
+        self.assertEqual(done.steps, steps, done.err)
+        return done
+
+    def waits(self, text, line=""):
+        """(deliberate, number) of the waits whose call site is in the script, at the line that has `line`."""
+        with open(os.path.join(SCRIPTS, text), encoding="utf-8") as file:
+            number = next((i for i, each in enumerate(file, 1) if line in each), 0)
+        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        self.addCleanup(recording.close)
+        return dict(recording.execute("SELECT deliberate, count(*) FROM sync_points WHERE call_site LIKE ? "
+                                      "GROUP BY deliberate", [f"%{text}:{number} %"]))
+
+    @installed("lightning")
+    def test_lightning(self):
+        self.check("lightning_fit", 12)
+        self.assertEqual(self.waits("lightning_fit.py", 'print("train"'), {0: 12})
+        self.assertEqual(self.waits("lightning_fit.py", 'print("valid"'), {1: 2 + 2 * 3})
+
+    @installed("transformers", "accelerate")
+    def test_hugging_face(self):
+        self.check("hf_trainer", 8)
+        waits = self.waits("hf_trainer.py", "trainer.train()")
+        self.assertGreaterEqual(waits[0], 8)  # the loss of each step is logged
+        self.assertGreaterEqual(waits[1], 2 * 2)  # each evaluation reads its losses
+
+
+RUN_NOTEBOOK = """
+import asyncio, nbclient, nbformat, sys
+cells = [nbformat.v4.new_code_cell(text) for text in sys.argv[1:]]
+notebook = nbformat.v4.new_notebook(cells=cells)
+client = nbclient.NotebookClient(notebook, timeout=120, allow_errors=True, kernel_name="python3",
+                                 interrupt_on_timeout=True)
+client.execute()
+for cell in notebook.cells:
+    for output in cell.outputs: print(output.get("text", output.get("ename")).strip())
+"""
+
+INTERRUPT = """
+import threading, _thread
+threading.Timer(0.2, _thread.interrupt_main).start()
+while True: train(1)
+"""
+
+
+@installed("nbclient", "ipykernel")
+class Notebook(Recording):
+    def test_training_in_cells(self):
+        """The kernel is watched from start() on; it survives an error and an interrupt, and ends with the notebook."""
+        done = self.record([PYTHON, "-c", RUN_NOTEBOOK, "import highwater; highwater.start()", TRAIN, "1 / 0", "train(2)",
+                            INTERRUPT, "train(1); print('done')"], IPYTHONDIR=self.folder)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual(done.out.split(), ["ZeroDivisionError", "KeyboardInterrupt", "done"])
+        self.assertGreaterEqual(done.steps, 3 + 2 + 1)
+        self.assertEqual(done.facts["workload"], "notebook")
+        self.assertEqual(done.facts["ended"], "finished")
+
+    def test_without_start(self):
+        done = self.record([PYTHON, "-c", RUN_NOTEBOOK, TRAIN, "print('done')"], IPYTHONDIR=self.folder)
+        self.assertEqual((done.code, done.out, done.steps), (0, "done\n", 3), done.err)
+
+    def test_start_outside(self):
+        cell = "import highwater\ntry: highwater.start()\nexcept RuntimeError as error: print(error)"
+        done = subprocess.run([PYTHON, "-c", RUN_NOTEBOOK, cell], capture_output=True, text=True, timeout=LIMIT,
+                              env={**environment(IPYTHONDIR=self.folder), "PYTHONPATH": support.SOURCES}, check=False)
+        self.assertIn("highwater run --record FILE -- jupyter notebook", done.stdout, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

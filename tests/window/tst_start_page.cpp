@@ -1,0 +1,476 @@
+// The page of a window without a run, alone and in the window.
+#include <QAction>
+#include <QComboBox>
+#include <QDir>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMimeData>
+#include <QPushButton>
+#include <QScopeGuard>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTabBar>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <QWheelEvent>
+
+#include "core/scenarios.h"
+#include "support/recording_file.h"
+#include "views/panels/banner.h"
+#include "views/panes/pane_stack.h"
+#include "window/main_window.h"
+#include "window/start/recordings_folder.h"
+#include "window/start_page.h"
+
+using namespace highwater;
+using window::MainWindow;
+using window::StartPage;
+
+namespace {
+
+constexpr int kWaitMs = 30'000;
+
+session::LaunchOptions fakeWorker() {
+  session::LaunchOptions launch;
+  launch.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);
+  launch.steps = 1'000'000;
+  return launch;
+}
+
+template <typename T>
+T* child(const QWidget& parent, const char* name) {
+  return parent.findChild<T*>(QLatin1String(name));
+}
+
+/// The texts of all labels that say what is wrong.
+QStringList problems(const QWidget& parent) {
+  QStringList texts;
+  for (const auto* label : parent.findChildren<QLabel*>()) {
+    if (label->property("kind") == QLatin1String("wrong") && label->isVisible())
+      texts << label->text();
+  }
+  return texts;
+}
+
+/// A page on screen with a script that is there.
+struct Bench {
+  explicit Bench(StartPage::Machine machine = StartPage::Machine::kOff)
+      : page(fakeWorker(), machine) {
+    write("train.py");
+    page.resize(1600, 900);
+    page.show();
+  }
+  void write(const char* name) const {
+    QFile file(folder.filePath(QLatin1String(name)));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+  }
+  [[nodiscard]] QLineEdit* field(const char* name) const { return child<QLineEdit>(page, name); }
+  [[nodiscard]] QPushButton* run() const { return child<QPushButton>(page, "runScriptButton"); }
+  void fill() const {
+    field("scriptField")->setText(folder.filePath("train.py"));
+    child<QComboBox>(page, "pythonField")->setEditText(QStringLiteral("sh"));
+    QTRY_VERIFY(run()->isEnabled());
+  }
+
+  QTemporaryDir folder;
+  StartPage page;
+};
+
+struct Dropped {
+  explicit Dropped(const QString& path) { data.setUrls({QUrl::fromLocalFile(path)}); }
+  /// Whether the window takes it.
+  bool on(MainWindow& window) {
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    enter.ignore();
+    QApplication::sendEvent(&window, &enter);
+    if (!enter.isAccepted()) return false;
+    QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &drop);
+    return true;
+  }
+  QMimeData data;
+};
+
+}  // namespace
+
+class TestStartPage : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir home_;
+
+  static bool pageShown(const MainWindow& window) {
+    const auto* page = window.findChild<StartPage*>();
+    return page && page->isVisible();
+  }
+  static QStringList shownDocks(const MainWindow& window) {
+    QStringList names;
+    for (const auto* dock : window.findChildren<QDockWidget*>()) {
+      if (dock->isVisible()) names << dock->objectName();
+    }
+    names.sort();
+    return names;
+  }
+  static QString record(const QTemporaryDir& folder, const char* name) {
+    return test::recordIn(folder, QLatin1String(name), test::makeSampleRun({.steps = 20}));
+  }
+
+ private slots:
+  void initTestCase() {
+    QVERIFY(home_.isValid());
+    QStandardPaths::setTestModeEnabled(true);
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home_.path());
+    QCoreApplication::setOrganizationName(QStringLiteral("Highwater"));
+    qputenv("FAKE_WORKER", "train");
+  }
+  void init() {
+    QSettings().clear();
+    QDir(window::recordingsFolder()).removeRecursively();
+  }
+
+  void asksForAScript() {
+    const Bench bench;
+    QVERIFY(!bench.run()->isEnabled());
+    QVERIFY(!bench.page.namesScript());
+    QCOMPARE(problems(bench.page), QStringList());  // nobody has written anything yet
+  }
+
+  void startsWhatTheFormSays() {
+    Bench bench;
+    QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
+    bench.fill();
+    bench.field("argumentsField")->setText("--epochs 3");
+    child<QToolButton>(bench.page, "opsLevelSegment")->click();
+    bench.run()->click();
+    QCOMPARE(asked.size(), 1);
+    const auto options = asked[0][0].value<session::ScriptOptions>();
+    QCOMPARE(options.command,
+             QStringList({QStandardPaths::findExecutable("sh"), "train.py", "--epochs", "3"}));
+    QCOMPARE(options.workingFolder, bench.folder.path());
+    QCOMPARE(options.probeLevel, QString("ops"));
+    QCOMPARE(asked[0][1].toString(), QString("train-01"));
+    QVERIFY(QDir(window::recordingsFolder()).exists());
+    // The next run gets the next name once there is a recording of this one.
+    QFile made(window::recordingFile("train-01"));
+    QVERIFY(made.open(QIODevice::WriteOnly));
+    bench.run()->click();
+    QCOMPARE(asked[1][1].toString(), QString("train-02"));
+  }
+
+  void returnStartsToo() {
+    Bench bench;
+    QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
+    bench.fill();
+    QTest::keyClick(bench.field("argumentsField"), Qt::Key_Return);
+    QCOMPARE(asked.size(), 1);
+  }
+
+  void saysWhatIsWrongBesideTheField() {
+    Bench bench;
+    QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
+    bench.fill();
+    bench.field("argumentsField")->setText("--name \"a");
+    QTRY_VERIFY(problems(bench.page).join('|').contains("is not closed"));
+    QCOMPARE(bench.field("commandField")->text(), QString());
+    bench.run()->click();
+    QVERIFY(asked.isEmpty());
+    bench.field("argumentsField")->clear();
+    QTRY_COMPARE(problems(bench.page), QStringList());
+    QVERIFY(bench.field("commandField")->text().contains("highwater run --record"));
+    bench.field("scriptField")->setText("missing.py");
+    QTRY_VERIFY(problems(bench.page).join('|').contains("missing.py"));
+    QVERIFY(!bench.run()->isEnabled());
+  }
+
+  void anErrorInTheEnvironmentIsShown() {
+    Bench bench;
+    bench.fill();
+    QVERIFY(!bench.field("highWatermarkField")->isVisible());
+    bench.field("highWatermarkField")->setText("7");
+    bench.page.runScript();
+    QVERIFY(bench.field("highWatermarkField")->isVisible());
+    QVERIFY(problems(bench.page).join('|').contains("0 (no limit) to 2"));
+  }
+
+  void offersTheSamples() {
+    Bench bench;
+    QSignalSpy asked(&bench.page, &StartPage::runSampleRequested);
+    auto* table = child<QTableView>(bench.page, "sampleTable");
+    QCOMPARE(table->model()->rowCount(), int(scenarios().size()) + 1);
+    for (int row = 0; row < table->model()->rowCount(); ++row) {
+      table->selectRow(row);
+      QTest::keyClick(table, Qt::Key_Return);
+    }
+    QCOMPARE(asked[0][0].toString(), QString());
+    for (std::size_t i = 0; i < scenarios().size(); ++i) {
+      QCOMPARE(asked[qsizetype(i) + 1][0].toString(), QString(scenarios()[i].name));
+    }
+    QVERIFY(table->verticalScrollBarPolicy() == Qt::ScrollBarAlwaysOff);
+    QVERIFY(table->rowViewportPosition(table->model()->rowCount() - 1) + 27 <=
+            table->viewport()->height());
+  }
+
+  void keepsWhatWasWritten() {
+    {
+      const Bench bench(StartPage::Machine::kOn);
+      bench.fill();
+      bench.field("argumentsField")->setText("--epochs 3");
+      bench.field("otherVariablesField")->setText("TOKEN=secret");
+      child<QToolButton>(bench.page, "offLevelSegment")->click();
+      QTRY_COMPARE(QSettings().value("start/level").toString(), QString("off"));
+    }
+    const Bench again(StartPage::Machine::kOn);
+    QVERIFY(again.field("scriptField")->text().endsWith("/train.py"));
+    QCOMPARE(again.field("argumentsField")->text(), QString("--epochs 3"));
+    QCOMPARE(child<QComboBox>(again.page, "pythonField")->currentText(), QString("sh"));
+    QVERIFY(child<QToolButton>(again.page, "offLevelSegment")->isChecked());
+    for (const QString& key : QSettings().allKeys()) {
+      QVERIFY2(!QSettings().value(key).toString().contains("secret"), qPrintable(key));
+    }
+  }
+
+  void fitsASmallWindow() {
+    Bench bench;
+    auto* tabs = child<QTabBar>(bench.page, "startTabs");
+    auto* samples = child<QWidget>(bench.page, "sampleTable");
+    auto* legend = child<QWidget>(bench.page, "markLegend");
+    QVERIFY(!tabs->isVisible() && samples->isVisible() && legend->isVisible());
+    bench.page.resize(1280, 710);
+    QVERIFY(tabs->isVisible() && samples->isVisible() && !legend->isVisible());
+    tabs->setCurrentIndex(2);
+    QVERIFY(!samples->isVisible() && legend->isVisible());
+    // One above the other where two columns have no room.
+    auto* recordings = child<QWidget>(bench.page, "recordingTable");
+    const auto leftOf = [&](const QWidget* widget) {
+      return widget->mapTo(&bench.page, QPoint(0, 0)).x();
+    };
+    QVERIFY(leftOf(recordings) > 600);
+    bench.page.resize(1000, 700);
+    QCoreApplication::processEvents();
+    QVERIFY(leftOf(recordings) < 100);
+  }
+
+  void describesTheMachine() {
+    Bench hidden(StartPage::Machine::kOn);
+    hidden.page.hide();
+    const Bench bench(StartPage::Machine::kOn);
+    const auto said = [](const Bench& each) {
+      QStringList texts;
+      const auto* panel = child<QWidget>(each.page, "machinePanel");
+      for (const auto* label : panel->findChildren<QLabel*>()) texts << label->text();
+      return texts;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(said(bench).join('|').contains("recommended"), kWaitMs);
+    QVERIFY(said(bench).contains("mps, simulated"));
+    QVERIFY(said(hidden).contains("…"));  // a page that is not shown asks nothing
+  }
+
+  /// The folder that Highwater is started in may be anybody's.
+  void runsNoPythonOfAFolderThatNobodyNamed() {
+    QTemporaryDir folder;
+    QVERIFY(QDir(folder.path()).mkpath(".venv/bin"));
+    QFile python(folder.filePath(".venv/bin/python"));
+    QVERIFY(python.open(QIODevice::WriteOnly));
+    python.write("#!/bin/sh\necho > '" + folder.filePath("ran").toLocal8Bit() + "'\n");
+    python.setPermissions(python.permissions() | QFile::ExeOwner);
+    python.close();
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(folder.path()));
+    const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+    const Bench bench(StartPage::Machine::kOn);
+    QCOMPARE(child<QComboBox>(bench.page, "pythonField")->currentText(),
+             window::shownPath(python.fileName()));
+    // The worker is asked after the Python.
+    const auto* memory = child<QWidget>(bench.page, "machinePanel");
+    const auto described = [memory] {
+      for (const auto* label : memory->findChildren<QLabel*>()) {
+        if (label->text().contains("recommended")) return true;
+      }
+      return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(described(), kWaitMs);
+    QVERIFY(!QFile::exists(folder.filePath("ran")));
+    QFile script(folder.filePath("train.py"));
+    QVERIFY(script.open(QIODevice::WriteOnly));
+    bench.field("scriptField")->setText("train.py");
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(folder.filePath("ran")), kWaitMs);
+  }
+
+  void theWindowBeginsWithIt() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QVERIFY(pageShown(window));
+    QCOMPARE(shownDocks(window), QStringList());
+    QVERIFY(!window.findChild<views::PaneStack*>()->isVisible());
+  }
+
+  void aRecordingTakesItsPlace() {
+    const QTemporaryDir folder;
+    const QString path = record(folder, "a.highwater");
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto* page = window.findChild<StartPage*>();
+    emit page->openRecordingRequested(path);
+    QVERIFY(!pageShown(window));
+    QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
+    QCOMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
+                                              "nowDock", "selectionDock", "syncDock"}));
+    // The action goes to the page and back; docks that the user closed stay closed.
+    window.findChild<QDockWidget*>("nowDock")->close();
+    const QStringList docks = shownDocks(window);
+    QCOMPARE(docks.size(), 5);
+    auto* action = window.findChild<QAction*>("startPageAction");
+    action->trigger();
+    QVERIFY(pageShown(window));
+    QCOMPARE(shownDocks(window), QStringList());
+    // It is in the list, from wherever it was opened.
+    const auto* recordings = window.findChild<QTableView*>("recordingTable")->model();
+    QCOMPARE(recordings->rowCount(), 1);
+    QCOMPARE(recordings->index(0, 1).data().toString(), QString("a"));
+    action->trigger();
+    QVERIFY(!pageShown(window));
+    QCOMPARE(shownDocks(window), docks);
+  }
+
+  /// The dock of the sync points moves into the tabs of a small window.
+  void theDocksFollowAWindowThatShrankMeanwhile() {
+    const QTemporaryDir folder;
+    const QString path = record(folder, "a.highwater");
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QCOMPARE(window.size(), QSize(1600, 1000));
+    window.resize(1280, 800);
+    QCoreApplication::processEvents();
+    QCOMPARE(shownDocks(window), QStringList());
+    QVERIFY(window.openRecording(path.toStdString()));
+    QTRY_COMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
+                                                  "nowDock", "selectionDock"}));
+    QTRY_COMPARE(window.findChild<QDockWidget*>("controlsDock")->width(), 236);
+  }
+
+  void aWrongFileIsExplainedOnThePage() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("a.highwater");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("no") == 2);
+    file.close();
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QVERIFY(Dropped(path).on(window));
+    QVERIFY(pageShown(window));
+    const auto* words = child<QLabel>(window, "dropWords");
+    QVERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
+    // The next one is sound.
+    QVERIFY(Dropped(record(folder, "b.highwater")).on(window));
+    QVERIFY(!pageShown(window));
+    window.showStartPage(true);
+    QVERIFY(!words->text().contains("a.highwater"));
+  }
+
+  void aDroppedScriptFillsTheForm() {
+    const QTemporaryDir folder;
+    QFile script(folder.filePath("train.py"));
+    QVERIFY(script.open(QIODevice::WriteOnly));
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QVERIFY(!child<QLineEdit>(window, "scriptField")->acceptDrops());
+    QVERIFY(Dropped(script.fileName()).on(window));
+    QCOMPARE(child<QLineEdit>(window, "scriptField")->text(), script.fileName());
+    QVERIFY(child<QPushButton>(window, "runScriptButton")->isEnabled());
+  }
+
+  void aFileThatIsGoneLeavesTheListOnRequest() {
+    Bench bench(StartPage::Machine::kOn);
+    bench.page.noteOpened(bench.folder.filePath("gone.highwater"));
+    bench.page.hide();
+    bench.page.show();
+    auto* table = child<QTableView>(bench.page, "recordingTable");
+    QCOMPARE(table->model()->rowCount(), 1);
+    emit table->customContextMenuRequested(table->visualRect(table->model()->index(0, 1)).center());
+    auto* menu = bench.page.findChild<QMenu*>();
+    QVERIFY(menu && menu->actions().size() == 2);
+    QVERIFY(!menu->actions()[0]->isEnabled());
+    menu->actions()[1]->trigger();
+    QCOMPARE(table->model()->rowCount(), 0);
+    QCOMPARE(QSettings().value("start/opened").toStringList(), QStringList());
+  }
+
+  void scrollingThePageChangesNoField() {
+    const Bench bench;
+    for (auto* combo : bench.page.findChildren<QComboBox*>()) {
+      const int before = combo->currentIndex();
+      QWheelEvent wheel({5, 5}, combo->mapToGlobal(QPointF(5, 5)), {}, {0, -120}, Qt::NoButton,
+                        Qt::NoModifier, Qt::NoScrollPhase, false);
+      QApplication::sendEvent(combo, &wheel);
+      QCOMPARE(combo->currentIndex(), before);
+    }
+  }
+
+  void keysOfThePanesDoNothing() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    const bool follows = window.timeAxis().follows();
+    QTest::keyClick(&window, Qt::Key_Space);
+    QCOMPARE(window.timeAxis().follows(), follows);
+    QVERIFY(!window.findChild<QAction*>("filterOpsAction")->isEnabled());
+  }
+
+  void dropsOfOtherThingsAreRefused() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    Dropped text{QString()};
+    text.data.clear();
+    text.data.setText("words");
+    QVERIFY(!text.on(window));
+  }
+
+  void aSampleStartsAndThePageComesBack() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto* page = window.findChild<StartPage*>();
+    emit page->runSampleRequested(QStringLiteral("memory-growth"));
+    QVERIFY(!pageShown(window) && window.currentRun().live());
+    QCOMPARE(window.currentRun().options().scenario, QString("memory-growth"));
+    QVERIFY(!window.findChild<QAction*>("startPageAction")->isEnabled());
+    window.showStartPage(true);  // not over a run that is live
+    QVERIFY(!pageShown(window));
+    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().store().steps().records.empty(), kWaitMs);
+    window.currentRun().stop();
+    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().live(), kWaitMs);
+    QVERIFY(window.findChild<QAction*>("startPageAction")->isEnabled());
+    window.showStartPage(true);
+    QVERIFY(pageShown(window));
+  }
+
+  void runRunsTheScriptThatIsNamed() {
+    const QTemporaryDir folder;
+    QFile script(folder.filePath("train.py"));
+    QVERIFY(script.open(QIODevice::WriteOnly));
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto* page = window.findChild<StartPage*>();
+    QSignalSpy asked(page, &StartPage::runScriptRequested);
+    disconnect(page, &StartPage::runScriptRequested, &window, &MainWindow::runScript);
+    child<QComboBox>(window, "pythonField")->setEditText("sh");
+    child<QLineEdit>(window, "scriptField")->setText(script.fileName());
+    window.findChild<QAction*>("runAction")->trigger();
+    QCOMPARE(asked.size(), 1);
+    QCOMPARE(asked[0][0].value<session::ScriptOptions>().command[1], QString("train.py"));
+  }
+
+  void runTrainsTheWorkloadWhereNoScriptIsNamed() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    window.findChild<QAction*>("runAction")->trigger();
+    QVERIFY(window.currentRun().live() && !pageShown(window));
+  }
+};
+
+QTEST_MAIN(TestStartPage)
+#include "tst_start_page.moc"
