@@ -160,9 +160,11 @@ void TestPanels::selectionPanelDrawsAnySummary() {
   analysis::LiveStore store;
   test::feed(test::makeSampleRun({.steps = 40}), store);
   const QImage before = panel.grab().toImage();
-  panel.showSummary(analysis::summarize(store), store.completeUpToNs(), false);
+  panel.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
+                    store.completeUpToNs(), false);
   QVERIFY(panel.grab().toImage() != before);
-  panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), 1, true);
+  panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), QStringLiteral("–"), 1,
+                    true);
   QVERIFY(!panel.grab().isNull());
 }
 

@@ -15,6 +15,8 @@ def knob(name, value, min=None, max=None, choices=None):
     """
     training = _live.training
     if training is None:
+        if _live.early_knobs is not None:
+            _live.declare_early(name, value, {"min": min, "max": max, "choices": choices})
         return value
     return training.knobs.value(name, value, {"min": min, "max": max, "choices": choices})
 

@@ -128,6 +128,7 @@ class Hooks:
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
+        training.knobs.declare_early_ones()
         atexit.register(self._end, training)
         _surround_exit()
         training.describe(script=os.path.abspath(sys.argv[0]) if sys.argv[0] else "",

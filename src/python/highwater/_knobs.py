@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import weakref
 
+from . import _live
+from ._live import line_of_script
 from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
 
@@ -23,12 +24,17 @@ class Knobs:
     def value(self, name, value, bounds):
         """The live value of the script's knob `name`, which has the value `value` until it is turned."""
         if name not in self._declared:
-            self._declare(name, value, bounds)
-        self._training.obey()
+            self._declare(name, value, bounds, line_of_script())
+        self._training.take_knobs()
         if name in self._asked:
             self._live[name] = self._asked.pop(name)
             self._turned(name, self._live[name])
         return self._live.get(name, value)
+
+    def declare_early_ones(self) -> None:
+        """Declares the knobs that the script used before its training began."""
+        for name, (value, bounds, line) in (_live.early_knobs or {}).items():
+            self._declare(name, value, bounds, line)
 
     def turn(self, name, value) -> None:
         """The window asks for a value; one that the knob cannot take is refused with a marker."""
@@ -80,9 +86,9 @@ class Knobs:
         self._training.probe.mark(f"{name} = {value}")
         self._training.probe.knob_turned(name, value)
 
-    def _declare(self, name, value, bounds) -> None:
+    def _declare(self, name, value, bounds, line) -> None:
         self._declared[name] = {"value": value, **bounds}
-        self._tell(name, {**self._declared[name], "declared_at": _line_of_script()})
+        self._tell(name, {**self._declared[name], "declared_at": line})
 
     def _tell(self, name, knob) -> None:
         facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
@@ -123,15 +129,6 @@ def _most(sampler) -> int:
     except (TypeError, NotImplementedError):  # an endless one
         samples = 64 * sampler.batch_size
     return max(sampler.batch_size, min(samples, 64 * sampler.batch_size))
-
-
-def _line_of_script() -> str:
-    """Where the script called into this package: "train.py:33"."""
-    package = os.path.dirname(__file__)
-    frame = sys._getframe(1)
-    while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
 
 
 def is_stock_sampler(torch, sampler) -> bool:

@@ -87,7 +87,8 @@ class Probe:
     def poll_commands(self) -> list[tuple[str, object]]:
         """The commands that came since the last call, as (name, value).
 
-        The value of "set_knob" is the knob's name and its new value. A probe that loses its window while the training is paused returns ("resume", None).
+        The value of "set_knob" is the knob's name and its new value. A probe that loses its window while the
+        training is paused returns ("resume", None).
         """
         return []
 

@@ -38,6 +38,7 @@ class Training(StepListener):
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
+        self._postponed: list = []  # commands that wait for the end of the step
         self._optimizers = optimizers
         self._attach = attach
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
@@ -368,8 +369,19 @@ class Training(StepListener):
             time.sleep(_PAUSE_POLL_SECONDS)
         self.probe.set_paused(False)
 
-    def _take_commands(self, paused: bool) -> bool:
+    def take_knobs(self) -> None:
+        """Gives the script's knobs their new values, in the middle of a step too. All else waits for its end."""
+        if self._has_ended or not self._is_training_thread():
+            return
         for name, value in self.probe.poll_commands():
+            if name == "set_knob":
+                self.knobs.turn(*value)
+            else:
+                self._postponed.append((name, value))
+
+    def _take_commands(self, paused: bool) -> bool:
+        commands, self._postponed = self._postponed + self.probe.poll_commands(), []
+        for name, value in commands:
             if name in ("pause", "resume", "stop"):
                 paused = name == "pause"
             if name == "stop" and not self._has_stopped:
