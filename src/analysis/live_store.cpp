@@ -122,6 +122,7 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.memorySamples) addMemorySample(sample);
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);
   for (const auto& phase : batch.phases) addPhase(phase);
+  for (const auto& span : batch.namedSpans) addNamedSpan(span);
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
   for (const auto& fallback : batch.fallbacks) addFallback(fallback);
   for (const auto& marker : batch.markers) addMarker(marker);
@@ -184,6 +185,11 @@ void LiveStore::addPhase(const events::PhaseSpan& phase) {
                            static_cast<std::uint8_t>(phase.phase())));
   phases_.push_back(phase);
   stepReached(phase.step());
+}
+
+void LiveStore::addNamedSpan(const events::NamedSpan& span) {
+  namedLane_.append(spanOf(span.begin_ns(), span.duration_ns(), namedSpans_.size(), 0));
+  namedSpans_.push_back(span);
 }
 
 void LiveStore::addSyncPoint(const events::SyncPoint& sync) {

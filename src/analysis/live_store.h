@@ -105,6 +105,10 @@ class LiveStore final : public MessageSink {
   /// The memory readings at the ends of phases, in order of arrival.
   [[nodiscard]] const std::vector<events::PhaseMemory>& phaseMemory() const { return phaseMemory_; }
 
+  /// Evaluations and the script's own phases, in order of arrival; namedLane() has them in order of
+  /// time.
+  [[nodiscard]] const std::vector<events::NamedSpan>& namedSpans() const { return namedSpans_; }
+
   /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
   /// was never given or was withdrawn.
   [[nodiscard]] const FallbackAcceptance* acceptanceOf(const std::string& op) const;
@@ -112,6 +116,9 @@ class LiveStore final : public MessageSink {
   /// The phases in order of time. A span's payload is its index in phases(), its category the
   /// events::Phase.
   [[nodiscard]] const SpanIndex& phaseLane() const { return phaseLane_; }
+  /// The evaluations and the script's own phases in order of time. A span's payload is its index in
+  /// namedSpans().
+  [[nodiscard]] const SpanIndex& namedLane() const { return namedLane_; }
   /// The waits for the device in order of time. A span's payload is its index in syncPoints(), its
   /// category the events::SyncKind together with kDeliberateBit.
   [[nodiscard]] const SpanIndex& syncLane() const { return syncLane_; }
@@ -125,6 +132,10 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
   /// The line of the user's code that an id stands for: see DefinitionTable.
   [[nodiscard]] std::string callSite(CallSiteId id) const { return definitions_.callSite(id); }
+  /// The same in parts, with the library's line that was called: see DefinitionTable.
+  [[nodiscard]] CallSiteParts callSiteParts(CallSiteId id) const {
+    return definitions_.callSiteParts(id);
+  }
   /// The call stack that belongs to a call site: see DefinitionTable.
   [[nodiscard]] std::string callStack(CallSiteId id) const { return definitions_.callStack(id); }
   /// The thread's name, or "thread 3" if it has none.
@@ -183,6 +194,7 @@ class LiveStore final : public MessageSink {
   void addStep(const events::StepRecord& step);
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
+  void addNamedSpan(const events::NamedSpan& span);
   void addSyncPoint(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
@@ -215,9 +227,10 @@ class LiveStore final : public MessageSink {
   std::vector<events::Marker> markers_;
   std::vector<events::Evaluation> evaluations_;
   std::vector<events::PhaseMemory> phaseMemory_;
+  std::vector<events::NamedSpan> namedSpans_;
   OpColumns ops_;
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
-  SpanIndex phaseLane_, syncLane_, fallbackLane_;
+  SpanIndex phaseLane_, namedLane_, syncLane_, fallbackLane_;
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/knobs.h"
+#include "core/model_files.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
 #include "core/scenarios.h"
@@ -40,10 +41,15 @@ Result<void> checkNames(const RunTexts& texts) {
   return scenario ? Result<void>() : scenario.error();
 }
 
+/// The longest sequence that the worker may allow: of a TorchScript file only it knows.
+std::uint32_t longestOf(const RunTexts& texts) {
+  return isModelFile(texts.workload) ? kLongestModelLength : kPositionTableLength;
+}
+
 Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options) {
   std::set<std::pair<std::uint32_t, int>> named;
   for (const std::string& text : texts.set) {
-    auto knobs = parseKnobChange(text);
+    auto knobs = parseKnobChange(text, {.sequenceLength = longestOf(texts)});
     if (!knobs) return knobs.error();
     if (options.steps != 0 && knobs->atStep > options.steps) {
       return usageError("--set " + text + " names step " + std::to_string(knobs->atStep) +
@@ -82,7 +88,8 @@ void addRunOptions(CLI::App& app, RunTexts& texts) {
   app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--workload", texts.workload, "What to train")
+  app.add_option("--workload", texts.workload,
+                 "What to train: issue-classifier, or a TorchScript file (.pt): docs/own-model.md")
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--preset", texts.preset, "Size of the model: small or base")->type_name("NAME");
@@ -129,8 +136,7 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
              return readNumber("--batch", texts.batch, 1u, kMostBatchSize, options.batchSize);
            },
            [&] {
-             return readNumber("--seq", texts.seq, 1u, kPositionTableLength,
-                               options.sequenceLength);
+             return readNumber("--seq", texts.seq, 1u, longestOf(texts), options.sequenceLength);
            },
            [&] {
              return readNumber("--loss-every", texts.lossEvery, 1u, kMostLossInterval,

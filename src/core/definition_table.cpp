@@ -26,6 +26,13 @@ std::string changeText(const std::string& what, const events::Marker& marker) {
          numberText(marker.value_after());
 }
 
+/// "train.py:41"; the file alone where the line is unknown.
+std::string lineOf(const CallSiteDefinition& site) {
+  std::string text(fileNameOf(site.file));
+  if (!text.empty() && site.line != 0) text += ':' + std::to_string(site.line);
+  return text;
+}
+
 std::string withDetail(const std::string& what, const std::string& detail) {
   return detail.empty() ? what : what + ": " + detail;
 }
@@ -66,14 +73,24 @@ std::string DefinitionTable::modulePath(ModuleId id) const {
   return path;
 }
 
+CallSiteParts DefinitionTable::callSiteParts(CallSiteId id) const {
+  const auto found = callSites_.find(id);
+  if (found == callSites_.end()) return {};
+  CallSiteParts parts{lineOf(found->second), found->second.function, {}};
+  if (const auto at = parts.function.find(kInLibrary); at != std::string::npos) {
+    parts.library = parts.function.substr(at + kInLibrary.size());
+    parts.function.resize(at);
+  }
+  return parts;
+}
+
 std::string DefinitionTable::callSite(CallSiteId id) const {
   if (id == kNoId) return {};
   if (id == kOtherId) return "other";
   const auto found = callSites_.find(id);
   if (found == callSites_.end()) return "unknown";
   const CallSiteDefinition& site = found->second;
-  std::string text(fileNameOf(site.file));
-  if (!text.empty() && site.line != 0) text += ':' + std::to_string(site.line);
+  const std::string text = lineOf(site);
   if (site.function.empty()) return text;
   return text.empty() ? site.function : text + " (" + site.function + ')';
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/events_generated.h"
@@ -8,6 +9,18 @@
 #include "core/messages.h"
 
 namespace highwater {
+
+/// What stands between the name of the user's function and the library's line that it called, in
+/// the function of a CallSiteDefinition: "main, in transformers/trainer.py:1911 Trainer.train".
+inline constexpr std::string_view kInLibrary = ", in ";
+
+/// A call site in parts. Each is empty where it is unknown.
+struct CallSiteParts {
+  std::string line;      ///< file and line of the user's code: "train.py:41"
+  std::string function;  ///< the user's function that the line is in: "main"
+  std::string library;   ///< the line of a library that it called: "transformers/trainer.py:1911
+                         ///< Trainer.train"; empty where the wait is in the user's own line
+};
 
 /// Turns the ids that events use (core/ids.h) into texts, by the definitions that a run has sent.
 /// No lookup fails: the text of an id that was never defined is "unknown", that of kNoId is empty
@@ -27,6 +40,8 @@ class DefinitionTable {
   /// The source line of a call site, without its callers: "train.cpp:41 (trainStep)". "unknown" for
   /// an undefined id.
   [[nodiscard]] std::string callSite(CallSiteId id) const;
+  /// The same in parts.
+  [[nodiscard]] CallSiteParts callSiteParts(CallSiteId id) const;
   /// The source line of a call site with at most eight callers: "train.cpp:41 (trainStep) ←
   /// train.cpp:20 (train)"
   [[nodiscard]] std::string callStack(CallSiteId id) const;

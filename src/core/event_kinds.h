@@ -28,6 +28,7 @@ namespace highwater {
   X(Heartbeat, heartbeats, heartbeats, kNever, "heartbeats")                    \
   X(DropRecord, drops, drops, kNever, "drop records")                           \
   X(PhaseSpan, phases, phases, kNever, "phases")                                \
+  X(NamedSpan, namedSpans, named_spans, kNever, "named spans")                  \
   X(SyncPoint, syncPoints, sync_points, kNever, "sync points")                  \
   X(OpenSpan, openSpans, open_spans, kNever, "open spans")                      \
   X(SystemSample, systemSamples, system_samples, kWhenBehind, "system samples") \

@@ -36,7 +36,8 @@ QJsonObject findingJson(const Finding& finding) {
           {"last_step", static_cast<qint64>(finding.lastStep)},
           {"count", static_cast<qint64>(finding.count)},
           {"ops", ops},
-          {"where", text(finding.where)}};
+          {"where", text(finding.where)},
+          {"line", textOrNull(finding.line)}};
 }
 
 std::string acceptedLine(const AcceptedFallback& accepted) {
@@ -49,7 +50,10 @@ std::string acceptedLine(const AcceptedFallback& accepted) {
 }  // namespace
 
 std::string findingsText(const Findings& findings) {
-  if (findings.steps == 0) return "Findings  none: there are too few steps\n";
+  if (findings.steps == 0) {
+    return "Findings  none: there are too few steps, the first and " +
+           std::to_string(analysis::kLeastSteps) + " more are needed\n";
+  }
   std::string lines;
   if (findings.found.empty()) {
     lines =

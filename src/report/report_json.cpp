@@ -5,6 +5,9 @@
 
 #include "analysis/device/step_queue.h"
 #include "analysis/findings/findings.h"
+#include "analysis/lost_time_lines.h"
+#include "analysis/named_phases.h"
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "core/version.h"
@@ -16,8 +19,8 @@
 namespace highwater::report {
 namespace {
 
+using analysis::LineTotal;
 using analysis::LiveStore;
-using analysis::OpTotal;
 using analysis::RunSummary;
 
 QJsonValue ms(std::int64_t ns) {
@@ -109,11 +112,14 @@ QJsonObject phasesJson(const RunSummary& s) {
   return phases;
 }
 
-QJsonArray opsJson(const std::vector<OpTotal>& totals, bool isSync) {
+QJsonArray linesJson(const std::vector<LineTotal>& totals, bool isSync) {
   QJsonArray ops;
-  for (const OpTotal& total : totals) {
+  for (const LineTotal& total : totals) {
     QJsonObject op{{"op", text(total.op)},
                    {"where", text(total.where)},
+                   {"line", textOrNull(total.site.line)},
+                   {"function", textOrNull(total.site.function)},
+                   {"library", textOrNull(total.site.library)},
                    {"count", integer(total.count)},
                    {"total_ms", ms(total.totalNs)},
                    {"bytes", integer(total.bytes)}};
@@ -124,6 +130,23 @@ QJsonArray opsJson(const std::vector<OpTotal>& totals, bool isSync) {
     ops.append(op);
   }
   return ops;
+}
+
+QJsonValue evaluationTimeJson(const analysis::EvaluationTotal& total) {
+  if (total.count == 0) return QJsonValue();
+  return QJsonObject{{"count", integer(total.count)},
+                     {"total_ms", ms(total.totalNs)},
+                     {"waits", integer(total.waits)},
+                     {"wait_ms", ms(total.waitNs)}};
+}
+
+QJsonArray ownPhasesJson(const std::vector<analysis::NamedPhase>& named) {
+  QJsonArray phases;
+  for (const analysis::NamedPhase& each : named) {
+    phases.append(QJsonObject{
+        {"name", text(each.name)}, {"count", integer(each.count)}, {"total_ms", ms(each.totalNs)}});
+  }
+  return phases;
 }
 
 QJsonArray markersJson(const LiveStore& store) {
@@ -168,12 +191,42 @@ QJsonValue endJson(const LiveStore& store) {
                      {"open_op", end.openOp.empty() ? QJsonValue() : text(end.openOp)}};
 }
 
+QJsonArray knobsJson(const LiveStore& store) {
+  QJsonArray knobs;
+  for (const ScriptKnob& knob : store.scriptKnobs()) {
+    const bool isChoice = knob.kind == ScriptKnob::Kind::kChoice;
+    knobs.append(
+        QJsonObject{{"name", text(knob.name)},
+                    {"value", isChoice ? text(valueText(knob, knob.value)) : real(knob.value)},
+                    {"declared_at", textOrNull(knob.declaredAt)}});
+  }
+  return knobs;
+}
+
+/// Of a script: what is known. The knobs of the built-in workload are guesses here.
+QJsonObject scriptJson(const LiveStore& store) {
+  const RunDescription& run = *store.run();
+  const Knobs& knobs = run.knobs;
+  return {
+      {"own_script", true},
+      {"workload", text(run.workload)},
+      {"model", textOrNull(run.model)},
+      {"optimizer", textOrNull(run.optimizer)},
+      {"dtype", textOrNull(run.dtype)},
+      {"parameters", orNull(run.parameters > 0, integer(run.parameters))},
+      {"batch_size_guess", orNull(knobs.batchSize > 0, integer(knobs.batchSize))},
+      {"sequence_length_guess", orNull(knobs.sequenceLength > 0, integer(knobs.sequenceLength))},
+      {"knobs", knobsJson(store)}};
+}
+
 QJsonValue runJson(const LiveStore& store) {
   if (!store.run()) return QJsonValue();
   const RunDescription& run = *store.run();
+  if (run.ownScript) return scriptJson(store);
   QJsonArray labels;
   for (const std::string& label : run.labels) labels.append(text(label));
-  return QJsonObject{{"workload", text(run.workload)},
+  return QJsonObject{{"own_script", false},
+                     {"workload", text(run.workload)},
                      {"preset", text(run.preset)},
                      {"dtype", text(run.dtype)},
                      {"dataset", text(run.dataset)},
@@ -205,6 +258,10 @@ void addHello(const Hello& hello, QJsonObject& report) {
 QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
                        const RecordingCondition& condition) {
   const bool unobserved = analysis::isUnobserved(store);
+  const analysis::NamedPhases named = analysis::summarizeNamedPhases(store);
+  const analysis::LostTimeLines lines = analysis::summarizeLines(store);
+  const bool countsSamples = store.rateUnit() == "samples/s";
+  const bool rated = s.steps > 0 && (s.tokensPerS > 0 || !store.ownScript());
   QJsonArray damage;
   for (const std::string& each : condition.damage) damage.append(text(each));
   QJsonObject report{
@@ -213,7 +270,8 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"simulated", QJsonValue()},
       {"steps", integer(s.steps)},
       {"step_ms", stepsJson(s)},
-      {"tokens_per_s", s.steps > 0 ? real(s.tokensPerS) : QJsonValue()},
+      {"tokens_per_s", orNull(rated && !countsSamples, real(s.tokensPerS))},
+      {"samples_per_s", orNull(rated && countsSamples, real(s.tokensPerS))},
       {"loss", QJsonObject{{"first", orNull(s.lossFirst)}, {"last", orNull(s.lossLast)}}},
       {"held_out_accuracy", orNull(s.heldOutAccuracy)},
       {"evaluations", evaluationsJson(store)},
@@ -222,8 +280,10 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"system", systemJson(s.system)},
       {"queue", queueJson(store)},
       {"phases", phasesJson(s)},
-      {"sync_points", opsJson(s.syncPoints, true)},
-      {"fallbacks", opsJson(s.fallbacks, false)},
+      {"own_phases", ownPhasesJson(named.phases)},
+      {"evaluation_time", evaluationTimeJson(named.evaluation)},
+      {"sync_points", linesJson(lines.waits, true)},
+      {"fallbacks", linesJson(lines.fallbacks, false)},
       {"fallback_ms", unobserved ? QJsonValue() : real(s.fallbackMs)},
       {"unplanned_sync_ms", unobserved ? QJsonValue() : real(s.unplannedSyncMs)},
       {"markers", markersJson(store)},

@@ -5,6 +5,9 @@
 
 #include "analysis/device/step_queue.h"
 #include "analysis/findings/findings.h"
+#include "analysis/lost_time_lines.h"
+#include "analysis/named_phases.h"
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/plain_text.h"
 #include "core/units.h"
@@ -17,15 +20,23 @@
 namespace highwater::report {
 namespace {
 
+using analysis::LineTotal;
 using analysis::LiveStore;
 using analysis::OpTotal;
 using analysis::RunSummary;
 using Align = TextTable::Align;
 
-std::string stepsLine(const RunSummary& s) {
+/// The lines of code that each table shows.
+constexpr std::ptrdiff_t kMostLines = 20;
+// Widths of columns, in code points.
+constexpr std::size_t kWidestOp = 44, kWidestPlace = 60, kWidestPhase = 32, kWidestSite = 140;
+
+std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
-  return std::to_string(s.steps) + ", p50 " + formatMs(s.stepMsP50) + ", p95 " +
-         formatMs(s.stepMsP95) + ", " + formatRate(s.tokensPerS) + " tokens/s";
+  const std::string line =
+      std::to_string(s.steps) + ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95);
+  if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
+  return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit());
 }
 
 std::string lossLine(const RunSummary& s) {
@@ -85,7 +96,8 @@ std::string queueLine(const LiveStore& store) {
     return formatMs(values->p50) + " (p95 " + formatMs(values->p95) + ')';
   };
   return "a step: host enqueues " + both(queue.enqueueMs) + ", waits " + both(queue.waitMs) +
-         ", device span " + both(queue.deviceSpanMs);
+         (store.ownScript() && !queue.deviceSpanMs ? ""
+                                                   : ", device span " + both(queue.deviceSpanMs));
 }
 
 /// Empty without readings.
@@ -106,17 +118,59 @@ std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s)
 }
 
 std::string runLine(const RunDescription& run) {
-  const std::string scenario = run.scenario.empty() ? "" : ", scenario " + run.scenario;
-  return plainText(run.workload + scenario + ", preset " + run.preset + ", " + run.dtype + ", " +
-                   std::to_string(run.parameters) + " parameters");
+  std::string line = run.workload;
+  const auto add = [&line](const std::string& what, const std::string& value) {
+    if (!value.empty()) line += ", " + what + value;
+  };
+  add("scenario ", run.scenario);
+  add("preset ", run.preset);
+  add("model ", run.model);
+  add("", run.optimizer);
+  add("", run.dtype);
+  if (run.parameters > 0) add("", std::to_string(run.parameters) + " parameters");
+  return plainText(line);
 }
 
-std::string dataLine(const RunDescription& run) {
-  if (run.dataset.empty() && run.trainRows == 0) return "not known: the script's own";
-  return plainText(run.dataset + ", " + std::to_string(run.trainRows) + " rows to train, " +
-                   std::to_string(run.heldOutRows) + " held out, batch size " +
-                   std::to_string(run.knobs.batchSize) + ", sequence length " +
-                   std::to_string(run.knobs.sequenceLength) + " at step 1");
+/// "batch size 16, sequence length 24 (guessed from the inputs of the model)": what a script's
+/// steps were at first, and its knobs.
+std::string scriptDataLine(const LiveStore& store) {
+  const Knobs& knobs = store.run()->knobs;
+  std::string guessed, offered;
+  const auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ", ") + item;
+  };
+  bool offersBatch = false;
+  for (const ScriptKnob& knob : store.scriptKnobs()) {
+    if (knob.declaredAt.empty()) continue;
+    offersBatch = offersBatch || knob.name == "batch_size";
+    add(offered,
+        knob.name + ' ' + valueText(knob, knob.value) + " (knob, " + knob.declaredAt + ')');
+  }
+  if (knobs.batchSize > 0 && !offersBatch) {
+    add(guessed, "batch size " + std::to_string(knobs.batchSize));
+  }
+  if (knobs.sequenceLength > 0) {
+    add(guessed, "sequence length " + std::to_string(knobs.sequenceLength));
+  }
+  if (!guessed.empty()) add(offered, guessed + " (guessed from the inputs of the model)");
+  return offered.empty() ? "not known: the script's own" : plainText(offered);
+}
+
+std::string dataLine(const LiveStore& store) {
+  const RunDescription& run = *store.run();
+  if (run.ownScript) return scriptDataLine(store);
+  const std::string rows = run.trainRows == 0
+                               ? ""
+                               : ", " + std::to_string(run.trainRows) + " rows to train, " +
+                                     std::to_string(run.heldOutRows) + " held out";
+  return plainText(run.dataset + rows + ", batch size " + std::to_string(run.knobs.batchSize) +
+                   ", sequence length " + std::to_string(run.knobs.sequenceLength) + " at step 1");
+}
+
+/// Whether a script trained without a tensor on the device.
+bool leftDeviceUnused(const LiveStore& store, const RunSummary& s) {
+  return store.ownScript() && store.hasQueue() && s.memoryCounted && s.currentPeakBytes == 0 &&
+         store.syncPoints().empty() && store.fallbacks().empty();
 }
 
 std::string endLine(const LiveStore& store, const RecordingCondition& condition) {
@@ -131,29 +185,72 @@ std::string section(const std::string& title, const TextTable& table) {
   return '\n' + title + '\n' + table.text(2);
 }
 
-TextTable phaseTable(const RunSummary& s) {
-  double total = 0;
-  for (const double ms : s.phaseMs) total += ms;
-  TextTable table({Align::kLeft, Align::kRight, Align::kRight});
-  if (total <= 0) return table;
+std::string evaluationsText(const analysis::EvaluationTotal& total) {
+  const std::string line = std::to_string(total.count) + "\u00d7";
+  if (total.waits == 0) return line;
+  return line + ", waits " + std::to_string(total.waits) + "\u00d7 " + formatDuration(total.waitNs);
+}
+
+/// The phases of the steps, the script's own, and the evaluations. A script marks neither the move
+/// of a batch nor the read of the loss, so phases without time are left out.
+TextTable phaseTable(const RunSummary& s, const analysis::NamedPhases& named) {
+  double totalMs = toMs(named.evaluation.totalNs);
+  for (const double ms : s.phaseMs) totalMs += ms;
+  for (const analysis::NamedPhase& each : named.phases) totalMs += toMs(each.totalNs);
+  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  table.limit(0, kWidestPhase);
+  if (totalMs <= 0) return table;
+  const auto add = [&](const std::string& name, double ms, const std::string& note) {
+    table.add({name, formatMs(ms), formatDecimals(100 * ms / totalMs, 1) + " %", note});
+  };
   for (const events::Phase phase : kPhases) {
     const double ms = s.phaseMs[static_cast<std::size_t>(phase)];
-    table.add(
-        {std::string(phaseName(phase)), formatMs(ms), formatDecimals(100 * ms / total, 1) + " %"});
+    if (ms > 0) add(std::string(phaseName(phase)), ms, "");
+  }
+  for (const analysis::NamedPhase& each : named.phases) {
+    add(plainText(each.name), toMs(each.totalNs), std::to_string(each.count) + "\u00d7");
+  }
+  if (named.evaluation.count > 0) {
+    add(kEvaluationSpan, toMs(named.evaluation.totalNs), evaluationsText(named.evaluation));
   }
   return table;
 }
 
-TextTable opTable(const std::vector<OpTotal>& totals, bool isSync) {
-  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  for (const OpTotal& op : totals) {
-    std::string what = op.where;
-    if (isSync) what += ", " + std::string(syncKindName(op.kind));
-    if (isSync && op.deliberate) what += ", planned";
-    table.add({plainText(op.op), std::to_string(op.count) + "\u00d7", formatDuration(op.totalNs),
-               formatBytes(op.bytes), plainText(what)});
+/// "train.py:12 (main), in transformers/trainer.py:1911 Trainer.train".
+std::string siteText(const CallSiteParts& site) {
+  std::string text = site.line;
+  if (!site.function.empty()) text += text.empty() ? site.function : " (" + site.function + ')';
+  return site.library.empty() ? text : text + std::string(kInLibrary) + site.library;
+}
+
+/// Waits, or fallbacks, by line: the longest kMostLines, then how many more there are.
+std::string lineSection(const std::string& title, const std::vector<LineTotal>& totals) {
+  TextTable table(
+      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  table.limit(0, kWidestOp);
+  table.limit(4, kWidestPlace);
+  table.limit(5, kWidestSite);
+  std::size_t more = 0;
+  std::int64_t moreNs = 0;
+  for (const LineTotal& each : totals) {
+    if (&each - totals.data() >= kMostLines) {
+      ++more;
+      moreNs += each.totalNs;
+      continue;
+    }
+    std::string what = each.where;
+    if (each.kind != events::SyncKind::None) what += ", " + std::string(syncKindName(each.kind));
+    if (each.deliberate) what += ", planned";
+    table.add({plainText(each.op), std::to_string(each.count) + "\u00d7",
+               formatDuration(each.totalNs), formatBytes(each.bytes), plainText(what),
+               plainText(siteText(each.site))});
   }
-  return table;
+  std::string all = section(title, table);
+  if (more > 0) {
+    all += "  and " + std::to_string(more) + (more == 1 ? " line more, " : " lines more, ") +
+           formatDuration(moreNs) + " (--json lists them)\n";
+  }
+  return all;
 }
 
 TextTable markerTable(const LiveStore& store) {
@@ -176,14 +273,16 @@ std::string droppedLine(const LiveStore& store) {
 }
 
 void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summary) {
-  table.add({"Steps", stepsLine(summary)});
-  table.add({"Loss", lossLine(summary)});
+  table.add({"Steps", stepsLine(store, summary)});
+  // A script's loss is not recorded.
+  if (!store.ownScript() || summary.lossFirst) table.add({"Loss", lossLine(summary)});
   table.add({"Memory", memoryLine(store, summary)});
   if (analysis::isUnobserved(store)) {
     table.add({"Lost time", "not recorded: the level was off"});
   } else {
     table.add({"Lost time", lostTimeLine(summary)});
-    if (const std::string queue = queueLine(store); !queue.empty()) table.add({"Queue", queue});
+    const std::string queue = leftDeviceUnused(store, summary) ? "" : queueLine(store);
+    if (!queue.empty()) table.add({"Queue", queue});
   }
   const std::string system = systemLine(store, summary.system);
   if (!system.empty()) table.add({"System", system});
@@ -205,29 +304,35 @@ std::string shortSummary(const LiveStore& store, const RunSummary& summary) {
 
 std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
                        const RecordingCondition& condition) {
+  const analysis::LostTimeLines lines = analysis::summarizeLines(store);
+  const bool unused = leftDeviceUnused(store, summary);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   if (store.hello()) {
     const Hello& hello = *store.hello();
-    head.add({"Device", deviceSentence(hello.device)});
-    head.add({"Versions", plainText("highwater-worker " + hello.workerVersion + ", PyTorch " +
-                                    hello.torchVersion + ", " + hello.platform)});
+    head.add({"Device", deviceSentence(hello.device) +
+                            (unused ? "; the script has put no tensor on it" : "")});
+    head.add({"Versions", plainText((store.ownScript() ? "highwater " : "highwater-worker ") +
+                                    hello.workerVersion + ", PyTorch " + hello.torchVersion + ", " +
+                                    hello.platform)});
   }
   if (store.run()) {
     head.add({"Run", runLine(*store.run())});
-    head.add({"Data", dataLine(*store.run())});
+    head.add({"Data", dataLine(store)});
   }
   head.add({"Ended", endLine(store, condition)});
   addNumbers(head, store, summary);
-  addGrowthLine(store, head);
-  addDeviceLines(store, head);
+  if (!unused) {
+    addGrowthLine(store, head);
+    addDeviceLines(store, head);
+  }
   head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
   return plainText(title) + "\n\n" + findingsText(analysis::findProblems(store)) + '\n' +
-         head.text(2) + section("Phases", phaseTable(summary)) +
-         section("Host and device, a step", executionTable(store)) +
-         section("Sync points", opTable(summary.syncPoints, true)) +
-         section("Fallbacks", opTable(summary.fallbacks, false)) + opSections(store) +
-         section("Markers", markerTable(store));
+         head.text(2) +
+         section("Phases", phaseTable(summary, analysis::summarizeNamedPhases(store))) +
+         (unused ? "" : section("Host and device, a step", executionTable(store))) +
+         lineSection("Sync points", lines.waits) + lineSection("Fallbacks", lines.fallbacks) +
+         opSections(store) + section("Markers", markerTable(store));
 }
 
 }  // namespace highwater::report

@@ -32,6 +32,10 @@ inline QJsonValue real(double value) {
 inline QJsonValue orNull(bool isKnown, const QJsonValue& value) {
   return isKnown ? value : QJsonValue();
 }
+/// Converts UTF-8 text to JSON; null if it is empty.
+inline QJsonValue textOrNull(std::string_view value) {
+  return orNull(!value.empty(), text(value));
+}
 /// Converts an optional number to JSON; null if it is absent, NaN or infinite.
 inline QJsonValue orNull(const std::optional<double>& value) {
   return value ? real(*value) : QJsonValue();

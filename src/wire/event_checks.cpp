@@ -134,6 +134,15 @@ BrokenRule checkEvent(const events::PhaseSpan& e, const EventContext& context) {
       .result();
 }
 
+BrokenRule checkEvent(const events::NamedSpan& e, const EventContext& context) {
+  return EventCheck("named span", context)
+      .span(e.begin_ns(), e.duration_ns())
+      .name(e.name())
+      .thread(e.thread())
+      .flag(e.continued(), "continued flag")
+      .result();
+}
+
 BrokenRule checkEvent(const events::SyncPoint& e, const EventContext& context) {
   return EventCheck("sync point", context)
       .span(e.begin_ns(), e.duration_ns())

@@ -59,16 +59,20 @@ int answer(int fd, const nlohmann::ordered_json& json, int code) {
   return written ? code : complain(failure("the answer could not be written"));
 }
 
-int runDryCheck(const Options& options, Sizes sizes, DeviceReport device, int fd) {
+int runDryCheck(const Options& options, Sizes sizes, DeviceReport device,
+                std::optional<ModelFile> model, int fd) {
   if (device.selected != "mps") {
     const std::string why = "there is no mps to ask which ops it has: ";
     if (options.device == "cpu") return complain(usageError(why + "--device is cpu"));
     return complain(failure(why + device.reason));
   }
   ::alarm(kLongestDryCheck);
-  auto data = loadData(options);
-  if (!data) return complain(data.error());
-  const TrainingSetup setup{&options, std::move(sizes), std::move(device), std::move(*data)};
+  TrainingSetup setup{&options, std::move(sizes), std::move(device), {}, std::move(model)};
+  if (!setup.model) {
+    auto data = loadData(options);
+    if (!data) return complain(data.error());
+    setup.data = std::move(*data);
+  }
   const auto report = dryCheckWorkload(setup);
   if (!report) return complain(report.error());
   return answer(fd, dryCheckJson(*report, setup), report->fails() ? kExitFailed : kExitDone);
@@ -111,14 +115,23 @@ int runWorker(int argc, char** argv, int outFd) {
   if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
   auto device = process::chooseDevice(options->device);
   if (!device) return complain(device.error());
-  auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
+  std::optional<ModelFile> model;
+  if (isModelFile(options->workload)) {
+    auto file = loadModelFile(options->workload);
+    if (!file) return complain(file.error());
+    model = std::move(*file);
+  }
+  auto sizes = model ? resolveSizes(*options, *model)
+                     : resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
-  if (options->dryCheck) return runDryCheck(*options, std::move(*sizes), std::move(*device), outFd);
+  if (options->dryCheck) {
+    return runDryCheck(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
+  }
   auto connection = process::openConnection(options->host, outFd);
   if (!connection) return complain(connection.error());
 
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
-                            std::move(*connection), clock);
+                            std::move(model), std::move(*connection), clock);
   if (auto fine = worker->scheduleChanges(); !fine) return complain(fine.error());
   return worker->run();
 }

@@ -1,9 +1,11 @@
 #include "worker/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "core/knobs.h"
+#include "core/model_files.h"
 #include "core/names.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
@@ -90,9 +92,35 @@ CLI::Validator oneOf(const char* name, std::vector<std::string_view> choices) {
       "NAME");
 }
 
+CLI::Validator workloadName() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        if (text == kBuiltInWorkload || isModelFile(text)) return {};
+        return refusedValue("--workload", text,
+                            std::string(kBuiltInWorkload) +
+                                ", or a TorchScript file, whose name ends in .pt")
+            .message;
+      },
+      "NAME");
+}
+
+/// Refuses options of the built-in model where a TorchScript file is trained.
+Result<void> checkModelOptions(const CLI::App& app, const Options& options) {
+  if (!isModelFile(options.workload)) return {};
+  for (const char* name : {"--preset", "--width", "--layers", "--heads", "--max-seq", "--data",
+                           "--data-held-out", "--scenario"}) {
+    if (app.count(name) == 0) continue;
+    return usageError(std::string(name) + " is of the workload " + kBuiltInWorkload +
+                      ": not together with a TorchScript file");
+  }
+  return {};
+}
+
 void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
-  app.add_option("--workload", o.workload, "What to train")
-      ->check(oneOf("--workload", {"issue-classifier"}))
+  app.add_option("--workload", o.workload,
+                 "What to train: issue-classifier, or a TorchScript file (.pt) with a JSON file "
+                 "beside it")
+      ->check(workloadName())
       ->capture_default_str();
   app.add_option("--preset", o.preset, "Size of the model: small, base")
       ->check(oneOf("--preset", {"small", "base"}));
@@ -125,7 +153,7 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
   app.add_option("--batch", o.batchSize, "Batch size")
       ->transform(wholeNumber("--batch", 1u, kMostBatchSize));
   app.add_option("--seq", o.sequenceLength, "Sequence length, up to --max-seq")
-      ->transform(wholeNumber("--seq", 1u, kLongestPositionTable));
+      ->transform(wholeNumber("--seq", 1u, std::max(kLongestPositionTable, kLongestModelLength)));
   app.add_option("--loss-every", o.lossEvery, "Read the loss every N steps")
       ->transform(wholeNumber("--loss-every", 1u, kMostLossInterval))
       ->capture_default_str();
@@ -207,13 +235,33 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
   if (auto fine = applyScenario(app, options); !fine) return fine.error();
-  const KnobLimits limits{.sequenceLength = options.maxSequenceLength};
+  if (auto fine = checkModelOptions(app, options); !fine) return fine.error();
+  // The limit of a TorchScript file is not known yet: RunControl checks again.
+  const KnobLimits limits{.sequenceLength = isModelFile(options.workload)
+                                                ? kLongestModelLength
+                                                : options.maxSequenceLength};
   for (const std::string& text : changes) {
     auto change = parseKnobChange(text, limits);
     if (!change) return std::move(change).error();
     options.changes.push_back(*change);
   }
   return std::variant<Options, Answered>(std::move(options));
+}
+
+Result<Sizes> resolveSizes(const Options& options, const ModelFile& model) {
+  Sizes sizes;
+  sizes.model.maxSequenceLength = model.maxLength;
+  sizes.knobs = {options.batchSize.value_or(model.batchSize),
+                 options.sequenceLength.value_or(model.length), options.lossEvery};
+  sizes.learningRate = options.learningRate.value_or(model.learningRate);
+  if (sizes.knobs.sequenceLength > model.maxLength) {
+    return usageError("--seq " + std::to_string(sizes.knobs.sequenceLength) +
+                      (model.maxLength == 1
+                           ? " has no use: no shape of the model's inputs has a \"length\""
+                           : " is too long; allowed are 1 to " + std::to_string(model.maxLength) +
+                                 " (\"max_length\")"));
+  }
+  return sizes;
 }
 
 Result<Sizes> resolveSizes(const Options& options, bool realMps) {

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "core/messages.h"
+#include "core/model_files.h"
 #include "core/result.h"
 #include "core/run_limits.h"
 #include "process/connection.h"
+#include "worker/data/model_file.h"
 
 namespace highwater::worker {
 
@@ -26,7 +28,7 @@ struct ModelSize {
 /// device.
 struct Options {
   std::string device = "auto";
-  std::string workload = "issue-classifier";
+  std::string workload = kBuiltInWorkload;  ///< or the path of a TorchScript file
   /// Absent: base on real MPS, small on everything else.
   std::optional<std::string> preset;
   std::optional<std::uint32_t> width, layers, heads;
@@ -71,5 +73,8 @@ struct Sizes {
 /// real MPS. Returns kUsage where the width is not a multiple of the heads, or the sequence length
 /// is beyond the position table.
 [[nodiscard]] Result<Sizes> resolveSizes(const Options& options, bool realMps);
+/// Fills in the sizes that the options leave open from the file of a TorchScript model. Returns
+/// kUsage where the sequence length is beyond the longest of the file.
+[[nodiscard]] Result<Sizes> resolveSizes(const Options& options, const ModelFile& model);
 
 }  // namespace highwater::worker

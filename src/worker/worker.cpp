@@ -39,11 +39,12 @@ Result<DataSet> loadData(const Options& options) {
   return loadDataSet(files->train, files->heldOut, options.seed);
 }
 
-Worker::Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
-               RunClock clock)
+Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
+               process::Connection connection, RunClock clock)
     : options_(std::move(options)),
       sizes_(std::move(sizes)),
       device_(std::move(device)),
+      model_(std::move(model)),
       connection_(std::move(connection)),
       control_(sizes_.knobs, {.sequenceLength = sizes_.model.maxSequenceLength}, options_.steps,
                options_.probeLevel),
@@ -114,10 +115,14 @@ void Worker::onProtocolViolation(const std::string& what) {
 }
 
 ExitCode Worker::train() {
-  auto data = loadData(options_);
-  if (!data) {
-    const bool usage = data.error().code == ErrorCode::kUsage;
-    return fail(usage ? Failure::Kind::kUsage : Failure::Kind::kFailed, data.error().message);
+  TrainingSetup setup{&options_, sizes_, device_, {}, model_};
+  if (!model_) {
+    auto data = loadData(options_);
+    if (!data) {
+      const bool usage = data.error().code == ErrorCode::kUsage;
+      return fail(usage ? Failure::Kind::kUsage : Failure::Kind::kFailed, data.error().message);
+    }
+    setup.data = std::move(*data);
   }
   recorder_.nameThread("training");
   // The sender starts first and stops last, so that it sends the last events of the others.
@@ -128,9 +133,8 @@ ExitCode Worker::train() {
                   process::makeSystemReader(device_));
   sampler->start();
 
-  auto training =
-      Training::make({&options_, sizes_, device_, std::move(*data)},
-                     {&recorder_, counters_.get(), events_.get(), process::stepEndOf(device_)});
+  auto training = Training::make(
+      std::move(setup), {&recorder_, counters_.get(), events_.get(), process::stepEndOf(device_)});
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     if (memory) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/exit_codes.h"
@@ -26,9 +27,10 @@ namespace highwater::worker {
 /// commands uses it until the process ends.
 class Worker {
  public:
-  /// Prepares a run; sends nothing yet.
-  Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
-         RunClock clock);
+  /// Prepares a run of the built-in workload, or of the TorchScript file that `model` describes.
+  /// Sends nothing yet.
+  Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
+         process::Connection connection, RunClock clock);
 
   /// Schedules the knob changes that --set asks for. Returns kUsage where one is out of range or
   /// past the last step.
@@ -49,6 +51,7 @@ class Worker {
   Options options_;
   Sizes sizes_;
   DeviceReport device_;
+  std::optional<ModelFile> model_;
   process::Connection connection_;
   process::RunControl control_;
   probe::Recorder recorder_;

@@ -28,6 +28,7 @@ struct Run {
   std::function<std::uint64_t(std::uint32_t)> driver = [](auto) { return 200 * kMiB; };
   std::function<std::uint32_t(std::uint32_t)> length = [](auto) { return 64; };
   OwnedBatch more;  ///< events besides
+  bool ownScript = false;
   std::vector<FallbackAcceptance> accepted;
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
@@ -38,13 +39,19 @@ struct Run {
     hello.device.selected = "mps";
     hello.limits = {kRecommended, 1.4, 1.7, 0};
     store.apply(hello);
-    store.apply(Definitions{{{kScalarRead, "aten::_local_scalar_dense"},
-                             {kCopy, "aten::_to_copy"},
-                             {kNonzero, "aten::nonzero"},
-                             {kRenorm, "aten::embedding_renorm_"}},
-                            {},
-                            {},
-                            {}});
+    store.apply(Definitions{
+        {{kScalarRead, "aten::_local_scalar_dense"},
+         {kCopy, "aten::_to_copy"},
+         {kNonzero, "aten::nonzero"},
+         {kRenorm, "aten::embedding_renorm_"},
+         {kMm, "aten::embedding_renorm__backward"}},
+        {},
+        {{kTrainStep, kNoId, "main", "/home/me/train.py", 12},
+         {kForward, kNoId, "main, in hf/trainer.py:9 Trainer.train", "/home/me/train.py", 30}},
+        {}});
+    RunDescription run;
+    run.ownScript = ownScript;
+    store.apply(run);
     for (const FallbackAcceptance& each : accepted) store.apply(each);
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
@@ -70,6 +77,19 @@ struct Run {
                       std::int64_t ms, events::Phase phase, bool deliberate) {
     batch.syncPoints.emplace_back((beginMs(step) + 10) * kMs, ms * kMs, 4, step, op, kNoId, kNoId,
                                   1, kind, phase, static_cast<std::uint8_t>(deliberate));
+  }
+  /// A scalar read of a script after its optimizer.
+  static void addRead(OwnedBatch& batch, std::uint32_t step, CallSiteId site,
+                      bool planned = false) {
+    batch.syncPoints.emplace_back((beginMs(step) + kStepMs - 8) * kMs, 4 * kMs, 4, step,
+                                  kScalarRead, kNoId, site, 1, events::SyncKind::ScalarRead,
+                                  events::Phase::None, static_cast<std::uint8_t>(planned));
+  }
+  static Run ofScript() {
+    Run run;
+    run.ownScript = true;
+    run.lossEvery = 1000;
+    return run;
   }
   static void addFallback(OwnedBatch& batch, std::uint32_t step, std::int64_t atMs) {
     batch.fallbacks.emplace_back(atMs * kMs, 10 * kMs, 4 * kMs, 1000, 500, step, kRenorm, kNoId,
@@ -160,6 +180,57 @@ class TestFindings : public QObject {
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
     QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
+  }
+
+  void aScriptsReadAtEachStepIsChattyAndNamesItsLine() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) Run::addRead(run.more, step, kTrainStep);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
+    const Finding& found = findings.found.front();
+    QCOMPARE(*found.costMs, 4.0);
+    QCOMPARE(found.line, std::string("train.py:12"));
+    QVERIFY2(found.advice.starts_with("at train.py:12: read"), found.advice.c_str());
+  }
+
+  void aScriptsRareReadsAreSyncPointsOfTheirLines() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 2; step <= 40; step += 2) Run::addRead(run.more, step, kTrainStep);
+    for (std::uint32_t step = 3; step <= 40; step += 4) Run::addRead(run.more, step, kForward);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), (Kinds{FindingKind::SyncPoint, FindingKind::SyncPoint}));
+    QCOMPARE(findings.found[0].line, std::string("train.py:12"));
+    const std::string& advice = findings.found[1].advice;
+    QVERIFY2(advice.starts_with("at train.py:30, in hf/trainer.py:9 Trainer.train: "),
+             advice.c_str());
+  }
+
+  void aConditionIsNoLogging() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      Run::addRead(run.more, step, kTrainStep);
+      run.more.syncPoints.back().mutate_bytes(1);
+    }
+    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::SyncPoint});
+  }
+
+  void aBackwardsFallbackNamesTheLineOfItsForward() {
+    Run run = Run::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      const std::int64_t atMs = Run::beginMs(step) + 5;
+      Run::addFallback(run.more, step, atMs);
+      run.more.fallbacks.back().mutate_call_site(kTrainStep);
+      Run::addFallback(run.more, step, atMs + 12);
+      run.more.fallbacks.back().mutate_op(kMm);
+    }
+    const Findings findings = run.judge();
+    QCOMPARE(findings.found.size(), 2U);
+    for (const Finding& each : findings.found) {
+      QCOMPARE(each.line, std::string("train.py:12"));
+      const bool isForward = each.ops.front() == "aten::embedding_renorm_";
+      const char* begin = isForward ? "at train.py:12: " : "the forward is at train.py:12: ";
+      QVERIFY2(each.advice.starts_with(begin), each.advice.c_str());
+    }
   }
 
   void theWorstComesFirst() {

@@ -13,6 +13,7 @@ class TestDefinitionTable : public QObject {
   void formatsTheCallers();
   void stopsAtALoopOfCallers();
   void hasATextForEveryId();
+  void tellsTheUsersLineFromTheLibrarys();
   void joinsAModuleWithItsParents();
   void keepsTheFirstDefinitionOfAnId();
   void describesMarkers();
@@ -54,6 +55,20 @@ void TestDefinitionTable::formatsACallSite() {
   QFETCH(std::uint32_t, line);
   const auto table = tableOf({{kSite, kNoId, function.toStdString(), file.toStdString(), line}});
   QTEST(QString::fromStdString(table.callSite(kSite)), "text");
+}
+
+void TestDefinitionTable::tellsTheUsersLineFromTheLibrarys() {
+  const auto own = tableOf({{kSite, kNoId, "main", "/home/me/train.py", 7}}).callSiteParts(kSite);
+  QCOMPARE(own.line, std::string("train.py:7"));
+  QCOMPARE(own.function, std::string("main"));
+  QCOMPARE(own.library, std::string());
+  const auto called =
+      tableOf({{kSite, kNoId, "main, in hf/trainer.py:9 Trainer.train", "train.py", 7}})
+          .callSiteParts(kSite);
+  QCOMPARE(called.line, std::string("train.py:7"));
+  QCOMPARE(called.function, std::string("main"));
+  QCOMPARE(called.library, std::string("hf/trainer.py:9 Trainer.train"));
+  QCOMPARE(tableOf({}).callSiteParts(kSite).line, std::string());
 }
 
 void TestDefinitionTable::formatsTheCallers() {

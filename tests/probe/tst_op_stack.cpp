@@ -41,6 +41,7 @@ class Ops {
 
   std::vector<events::SyncPoint> syncs;
   std::vector<events::FallbackEvent> fallbacks;
+  std::vector<events::NamedSpan> named;
 
  private:
   const Definitions& definitions() {
@@ -49,6 +50,7 @@ class Ops {
   }
   void keep(const events::SyncPoint& e) { syncs.push_back(e); }
   void keep(const events::FallbackEvent& e) { fallbacks.push_back(e); }
+  void keep(const events::NamedSpan& e) { named.push_back(e); }
   template <typename T>
   void keep(const T&) {
     QFAIL("an event of another kind");
@@ -162,6 +164,11 @@ void TestOpStack::waitsInADeliberateScopeAreDeliberate() {
   QCOMPARE(ops.syncs.size(), std::size_t{2});
   QCOMPARE(ops.syncs[0].deliberate(), std::uint8_t{1});
   QCOMPARE(ops.syncs[1].deliberate(), std::uint8_t{0});
+  QCOMPARE(ops.named.size(), std::size_t{1});
+  QCOMPARE(ops.nameOf(ops.named[0].name()), std::string("evaluation"));
+  QCOMPARE(ops.named[0].continued(), std::uint8_t{0});
+  QVERIFY(ops.named[0].begin_ns() <= ops.syncs[0].begin_ns());
+  QVERIFY(endNsOf(ops.named[0]) >= endNsOf(ops.syncs[0]));
 }
 
 void TestOpStack::mergesAFallback() {

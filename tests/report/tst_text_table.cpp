@@ -24,6 +24,16 @@ class TestTextTable : public QObject {
     table.add({"ab"});
     QCOMPARE(table.text(), std::string("\u00d7\u2192  x\nab\n"));
   }
+
+  void shortensTheMiddleOfALongCell() {
+    TextTable table({TextTable::Align::kLeft, TextTable::Align::kLeft});
+    table.limit(0, 7);
+    table.add({"1234567", "x"});
+    table.add({"12345678", "x"});
+    table.add({"\u00d7\u00d7\u00d7\u00d7\u00d7\u00d7\u00d7\u2192", "12345678"});
+    QCOMPARE(table.text(), std::string("1234567  x\n123\u2026678  x\n"
+                                       "\u00d7\u00d7\u00d7\u2026\u00d7\u00d7\u2192  12345678\n"));
+  }
 };
 
 QTEST_APPLESS_MAIN(TestTextTable)

@@ -86,6 +86,7 @@ struct GoodBatch {
   events::DeviceSpan deviceSpan{1600, 400, 1};
   events::OpSpan op{1000, 50, 4096, 1024, 1, 3, 2, 2, 1, 0, events::Phase::Forward, 0};
   events::PhaseMemory phaseMemory{1600, 4096, 8192, 2048, 1, events::Phase::Forward};
+  events::NamedSpan named{1000, 100, 1, 2, 1, 0};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -105,6 +106,7 @@ struct GoodBatch {
     batch.deviceSpans = {&deviceSpan, 1};
     batch.ops = {&op, 1};
     batch.phaseMemory = {&phaseMemory, 1};
+    batch.namedSpans = {&named, 1};
     return batch;
   }
 };

@@ -279,6 +279,8 @@ class TestValidator : public QObject {
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_call_site(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.phase.mutate_thread(9); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.marker.mutate_text(77); }, Violation::kUndefinedId);
+    refusesBatch([](GoodBatch& b) { b.named.mutate_name(77); }, Violation::kUndefinedId);
+    refusesBatch([](GoodBatch& b) { b.named.mutate_thread(9); }, Violation::kUndefinedId);
   }
 
   void checksEnumsAndNumbers() {
@@ -305,6 +307,8 @@ class TestValidator : public QObject {
                  Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.drop.mutate_count(0); }, Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.sync.mutate_deliberate(2); }, Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.named.mutate_continued(2); }, Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.named.mutate_duration_ns(-1); }, Violation::kTimeOutOfRange);
   }
 };
 

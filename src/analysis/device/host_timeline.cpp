@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/named_phases.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -119,7 +120,14 @@ class PhaseLine {
     const auto& all = store_.evaluations();
     const auto first = std::partition_point(
         all.begin(), all.end(), [=](const auto& each) { return each.time_ns() < fromNs; });
-    return first != all.end() && first->time_ns() <= toNs;
+    if (first != all.end() && first->time_ns() <= toNs) return true;
+    // A script has no results of evaluations, only spans.
+    const auto [from, to] = store_.namedLane().touching(fromNs, toNs);
+    for (std::size_t i = from; i < to; ++i) {
+      const events::NamedSpan& span = store_.namedSpans()[store_.namedLane()[i].payload];
+      if (analysis::isEvaluation(store_, span)) return true;
+    }
+    return false;
   }
 
   const LiveStore& store_;

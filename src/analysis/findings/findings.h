@@ -38,6 +38,7 @@ struct Finding {
   std::uint64_t count = 0;       ///< events; 0 if the finding is not about events
   std::vector<std::string> ops;  ///< most expensive first
   std::string where;             ///< phase, module and call site of the most expensive one
+  std::string line;              ///< the line of code to change: "train.py:41"; may be unknown
 };
 
 /// An op that falls back to the CPU with the user's consent.

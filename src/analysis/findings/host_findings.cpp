@@ -33,6 +33,9 @@ std::string idleText(const IdleSummary& idle) {
 constexpr const char* kBatchAdvice =
     "prepare the next batch on another thread while the device works, or prepare it once and keep "
     "it";
+constexpr const char* kLoaderAdvice =
+    "have the DataLoader prepare batches while the device works (num_workers=2, "
+    "persistent_workers=True), or prepare the data once and keep it";
 
 /// Batch assembly and idle time of the steps that have a device span.
 struct Assembly {
@@ -73,7 +76,7 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
                      ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
                      std::to_string(assembly.steps) +
                      " steps; an estimate: step time minus device span" + idleText(idle) + ')';
-  finding.advice = kBatchAdvice;
+  finding.advice = steps.store.ownScript() ? kLoaderAdvice : kBatchAdvice;
   findings.found.push_back(std::move(finding));
 }
 
@@ -96,22 +99,29 @@ Queued mostQueuedIn(const CheckedSteps& steps) {
   return most == ns.end() ? Queued{} : Queued{most->first, steps.perStepMs(most->second)};
 }
 
-/// Title and advice for a cause of idle time.
+/// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API.
 struct Words {
   IdleCause cause;
-  const char *title, *advice;
+  const char *title, *advice, *scriptAdvice;
 };
 constexpr std::array<Words, 5> kWords = {{
-    {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice},
+    {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice, kLoaderAdvice},
     {IdleCause::DeviceMove, "the device waits until the batch is moved",
-     "move the batch in one copy, and the next batch while the device is busy (non_blocking)"},
+     "move the batch in one copy, and the next batch while the device is busy (non_blocking)",
+     "move the batch in one copy, and the next batch while the device is busy: "
+     "batch.to(device, non_blocking=True)"},
     {IdleCause::Reading, "the device waits while values are logged",
-     "print and log only every few steps, or on another thread"},
+     "print and log only every few steps, or on another thread",
+     "print and log only every few steps"},
     {IdleCause::Queueing, "ops are queued more slowly than the device runs them",
      "give the device more work with each op: a larger batch, fused ops, an optimizer that updates "
-     "all parameters at once (foreach); move other work of the host out of the step"},
+     "all parameters at once (foreach); move other work of the host out of the step",
+     "give the device more work with each op: a larger batch, an optimizer with foreach=True, "
+     "torch.compile(model); move other work of the host out of the step"},
     {IdleCause::BetweenSteps, "the device waits for work of the host between steps",
-     "prepare the next batch on another thread; log and save only every few steps"},
+     "prepare the next batch on another thread; log and save only every few steps",
+     "prepare batches in the DataLoader's workers (num_workers); log and save only every few "
+     "steps"},
 }};
 
 std::string whereOf(IdleCause cause, const Queued& queued) {
@@ -166,7 +176,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
   finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
                               : "by the waits the device is idle for about " +
                                     boundsText(idle.p50) + " a step" + basisText(counted);
-  finding.advice = words->advice;
+  finding.advice = steps.store.ownScript() ? words->scriptAdvice : words->advice;
   findings.found.push_back(std::move(finding));
 }
 

@@ -2,22 +2,45 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "analysis/device/device_path.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/named_phases.h"
 #include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
 namespace {
 
+/// "train.py:12, in transformers/trainer.py:1911 Trainer.train".
+std::string lineText(const CallSiteParts& site) {
+  return site.library.empty() ? site.line : site.line + std::string(kInLibrary) + site.library;
+}
+
+/// What turns off a library's own waits outside of the model; empty where that is not known.
+std::string libraryAdvice(const CallSiteParts& site) {
+  if (site.library.starts_with("transformers/trainer")) {
+    return "the trainer reads this: raise logging_steps of the TrainingArguments, and give "
+           "logging_nan_inf_filter=False";
+  }
+  if (site.library.starts_with("logger_connector/")) {
+    return "the trainer reads this: raise log_every_n_steps of the Trainer, and log without "
+           "prog_bar";
+  }
+  return {};
+}
+
 /// Adds up the events of one finding.
 struct LostTime {
   std::int64_t totalNs = 0;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
+  events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
+  bool onlyReads = true;                           ///< all copy numbers to the host
   std::map<std::string, std::int64_t> nsByOp;
-  std::map<std::string, std::int64_t> nsByPlace;
+  using Places = std::map<std::string, std::pair<std::int64_t, CallSiteId>>;
+  Places nsByPlace;
   std::set<std::uint32_t> steps;
 
   template <typename Event>
@@ -26,13 +49,19 @@ struct LostTime {
     ++count;
     bytes += eventBytes;
     nsByOp[store.name(event.op())] += event.duration_ns();
-    nsByPlace[placeOf(store, event)] += event.duration_ns();
+    auto& [ns, site] = nsByPlace[placeOf(store, event)];
+    ns += event.duration_ns();
+    site = event.call_site();
     steps.insert(event.step());
   }
 
   template <typename Event>
   static std::string placeOf(const LiveStore& store, const Event& event) {
     std::string place(phaseName(event.phase()));
+    if (event.phase() == events::Phase::None) {
+      const events::NamedSpan* span = namedSpanAt(store, event.begin_ns());
+      if (span) place = store.name(span->name());
+    }
     for (const std::string& more :
          {store.modulePath(event.module_id()), store.callSite(event.call_site())}) {
       if (!more.empty()) place += ", " + more;
@@ -40,8 +69,17 @@ struct LostTime {
     return place;
   }
 
-  /// Fills in the finding from the events.
-  void describe(Finding& finding) const {
+  [[nodiscard]] Places::const_iterator worstPlace() const {
+    return std::max_element(nsByPlace.begin(), nsByPlace.end(),
+                            [](auto& a, auto& b) { return a.second.first < b.second.first; });
+  }
+  /// The call site of the costliest place.
+  [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
+    return store.callSiteParts(worstPlace()->second.second);
+  }
+
+  /// Fills in the finding from the events. The advice names the costliest line.
+  void describe(const LiveStore& store, Finding& finding, const std::string& advice) const {
     finding.count = count;
     finding.firstStep = *steps.begin();
     finding.lastStep = *steps.rbegin();
@@ -49,9 +87,12 @@ struct LostTime {
     for (const auto& [op, ns] : nsByOp) byCost.emplace_back(-ns, op);
     std::sort(byCost.begin(), byCost.end());
     for (const auto& [ns, op] : byCost) finding.ops.push_back(op);
-    finding.where = std::max_element(nsByPlace.begin(), nsByPlace.end(), [](auto& a, auto& b) {
-                      return a.second < b.second;
-                    })->first;
+    finding.where = worstPlace()->first;
+    const CallSiteParts site = worstSite(store);
+    finding.line = site.line;
+    const std::string ofLibrary = libraryAdvice(site);
+    finding.advice = ofLibrary.empty() ? advice : ofLibrary;
+    if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;
     finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
                        " steps (" + std::to_string(finding.firstStep) + " to " +
                        std::to_string(finding.lastStep) + "), most " +
@@ -59,6 +100,36 @@ struct LostTime {
                        formatBytes(bytes) + " moved";
   }
 };
+
+/// Where an op was called: its op, phase and line.
+using Caller = std::tuple<NameId, events::Phase, std::string>;
+
+/// The advice on what reads a value outside of the model.
+std::string readAdvice(const CheckedSteps& steps) {
+  return steps.store.ownScript()
+             ? "read and print values such as loss.item() only every few steps; until then sum up "
+               "loss.detach() on the device"
+             : "read and print the loss only every few steps; until then sum it up on the device";
+}
+
+/// The advice on a wait in a script.
+const char* waitAdvice(events::SyncKind kind) {
+  switch (kind) {
+    case events::SyncKind::CopyToDevice:
+      return "make the tensor on the device (device=...), or move it there once, before the "
+             "training";
+    case events::SyncKind::Nonzero:
+    case events::SyncKind::Unique:
+      return "use a form whose result has a fixed size: torch.where or masked_fill in place of a "
+             "boolean index";
+    case events::SyncKind::Synchronize:
+    case events::SyncKind::EventWait:
+      return "leave it out, if it only serves to measure times";
+    default:
+      return "keep the value on the device (torch.where in place of an if), or read it only every "
+             "few steps";
+  }
+}
 
 bool readsLossEachStep(const CheckedSteps& steps) {
   const auto reads = std::count_if(steps.records.begin(), steps.records.end(),
@@ -70,10 +141,8 @@ void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings&
   const double costMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::ChattyLogging, costMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(finding);
+  lost.describe(steps.store, finding, readAdvice(steps));
   finding.title = "Chatty logging: the host waits " + costText(costMs) + " to read values";
-  finding.advice =
-      "read and print the loss only every few steps; until then sum it up on the device";
   findings.found.push_back(std::move(finding));
 }
 
@@ -81,11 +150,29 @@ void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& fin
   const double costMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, costMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(finding);
+  lost.describe(steps.store, finding,
+                steps.store.ownScript()
+                    ? waitAdvice(lost.kind)
+                    : "move it out of the step, or keep the value on the device");
   finding.title =
       "Unplanned sync point: " + finding.ops.front() + " makes the host wait " + costText(costMs);
-  finding.advice = "move it out of the step, or keep the value on the device";
   findings.found.push_back(std::move(finding));
+}
+
+/// Whether a wait copies numbers to the host. A single byte is a condition: a bool that an `if`
+/// reads.
+bool readsNumbers(const events::SyncPoint& sync) {
+  return sync.kind() == events::SyncKind::CopyToHost ||
+         (sync.kind() == events::SyncKind::ScalarRead && sync.bytes() != 1);
+}
+
+/// Whether a script logs by these waits: it reads values in nearly every step, outside of its
+/// model. The built-in workload has a phase for that.
+bool isLogging(const CheckedSteps& steps, const Caller& caller, const LostTime& lost) {
+  return steps.store.ownScript() && std::get<events::Phase>(caller) == events::Phase::None &&
+         lost.onlyReads &&
+         static_cast<double>(lost.steps.size()) >=
+             kEveryStepShare * static_cast<double>(steps.records.size());
 }
 
 /// The median backend switches of a step; empty if none is unplanned.
@@ -109,6 +196,13 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     byOp[store.name(each.op())].add(store, each, each.bytes_to_cpu() + each.bytes_to_device());
   }
   const std::string switches = byOp.empty() ? "" : switchesText(summarizePaths(store));
+  // Autograd's threads have no call site, but the op of a backward has a forward.
+  const auto forwardLineOf = [&](const std::string& op) -> std::string {
+    constexpr std::string_view kBackward = "_backward";
+    if (!op.ends_with(kBackward)) return {};
+    const auto found = byOp.find(op.substr(0, op.size() - kBackward.size()));
+    return found == byOp.end() ? std::string() : found->second.worstSite(store).line;
+  };
   for (const auto& [op, lost] : byOp) {
     const double costMs = steps.perStepMs(lost.totalNs);
     if (const FallbackAcceptance* accepted = store.acceptanceOf(op)) {
@@ -117,12 +211,20 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     }
     Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
     if (finding.weight < kLeastLostShare) continue;
-    lost.describe(finding);
+    lost.describe(
+        store, finding,
+        steps.store.ownScript()
+            ? "use an op that has an MPS kernel, or call it less often than at each "
+              "step; or accept it"
+            : "use an op that has an MPS kernel, or move it out of the step; or accept it");
+    if (const std::string line = forwardLineOf(op); finding.line.empty() && !line.empty()) {
+      finding.line = line;
+      finding.advice = "the forward is at " + line + ": " + finding.advice;
+    }
     // Without the fallback, part of this wait would move to the next sync point.
     finding.evidence += "; of that time " + costText(steps.perStepMs(waitNs[op])) +
                         " is waiting for the device, including the copies" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
-    finding.advice = "use an op that has an MPS kernel, or move it out of the step; or accept it";
     findings.found.push_back(std::move(finding));
   }
 }
@@ -131,18 +233,28 @@ void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
   const bool lossEachStep = readsLossEachStep(steps);
   LostTime logging;
-  std::map<std::pair<NameId, events::Phase>, LostTime> others;
+  std::map<Caller, LostTime> others;
   for (const events::SyncPoint& each : store.syncPoints()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
     const bool inLossRead = each.phase() == events::Phase::LossRead;
     const bool isLoss = inLossRead && each.kind() == events::SyncKind::ScalarRead;
     if (isUnplanned(each) || (lossEachStep && isLoss)) {
-      LostTime& lost = inLossRead ? logging : others[{each.op(), each.phase()}];
+      LostTime& lost = inLossRead
+                           ? logging
+                           : others[{each.op(), each.phase(), store.callSite(each.call_site())}];
       lost.add(store, each, each.bytes());
+      lost.kind = each.kind();
+      lost.onlyReads = lost.onlyReads && readsNumbers(each);
     }
   }
   if (logging.count > 0) addChattyLogging(steps, logging, findings);
-  for (const auto& [key, lost] : others) addSyncPoint(steps, lost, findings);
+  for (const auto& [caller, lost] : others) {
+    if (isLogging(steps, caller, lost)) {
+      addChattyLogging(steps, lost, findings);
+    } else {
+      addSyncPoint(steps, lost, findings);
+    }
+  }
 }
 
 }  // namespace highwater::analysis

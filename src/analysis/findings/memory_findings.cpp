@@ -110,6 +110,7 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
                      formatBytes(wholeBytes(points.back().y)) + " (sampled)";
   finding.advice =
       "pad to a few fixed lengths, so that compiled graphs and cached blocks are reused";
+  if (steps.store.ownScript()) finding.advice += " (pad_to_multiple_of in a Hugging Face collator)";
   findings.found.push_back(std::move(finding));
 }
 
@@ -139,7 +140,11 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         "; the allocator fails beyond " + formatBytes(wholeBytes(recommended * high));
   }
-  finding.advice = "use a smaller batch or sequence, or empty the cache after a large step";
+  finding.advice = steps.store.ownScript()
+                       ? "use a smaller batch, or a shorter sequence; smaller batches with "
+                         "accumulated gradients "
+                         "train the same; after a single large step, torch.mps.empty_cache()"
+                       : "use a smaller batch or sequence, or empty the cache after a large step";
   findings.found.push_back(std::move(finding));
 }
 

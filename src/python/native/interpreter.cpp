@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/definition_table.h"
+
 namespace highwater::python {
 namespace {
 
@@ -131,6 +133,10 @@ std::string textOf(PyCodeObject* code, const char* attribute) {
 
 bool isUsers(std::string_view file) {
   if (file.empty() || file.front() == '<') return false;
+  // Packages may also come from another environment, by a .pth file or PYTHONPATH.
+  for (const std::string_view packages : {"/site-packages/", "/dist-packages/"}) {
+    if (file.find(packages) != std::string_view::npos) return false;
+  }
   const auto& folders = libraryFolders();
   return std::none_of(folders.begin(), folders.end(),
                       [file](const std::string& folder) { return file.starts_with(folder); });
@@ -157,7 +163,7 @@ std::vector<probe::SourcePlace> placesOf(Reference<PyFrameObject> frame) {
     if (function.empty()) function = textOf(code.get(), "co_name");
     const int line = python().lineNumber(frame.get());
     if (isUsers(file)) {
-      if (places.empty() && !library.empty()) function += " (in " + library + ")";
+      if (places.empty() && !library.empty()) function.append(kInLibrary).append(library);
       places.push_back({std::move(function), file, static_cast<std::uint32_t>(std::max(line, 0))});
     } else if (library.empty() && !file.empty() && file.front() != '<' &&
                file.find("/torch/") == std::string::npos) {

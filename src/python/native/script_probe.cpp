@@ -15,7 +15,6 @@
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/version.h"
-#include "probe/observer/deliberate_scope.h"
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
 #include "process/hello.h"
@@ -30,7 +29,6 @@ namespace {
 constexpr auto kAcceptedWithin = std::chrono::seconds(10);
 // A process that builds an optimizer and never trains must not keep what it does without limit.
 constexpr std::uint32_t kMostKeptPhases = 4096;
-constexpr std::string_view kEvaluationKey = "evaluation";
 
 /// Shuts a socket down after a time, so that a host that does not read cannot hold up the exit.
 class Deadline {
@@ -126,8 +124,7 @@ void ScriptProbe::startReading() {
 }
 
 void ScriptProbe::stopObserving() {
-  phase_.reset();
-  evaluation_.reset();
+  suspendPhase();
   observer_.reset();
 }
 
@@ -236,29 +233,43 @@ void ScriptProbe::setPaused(bool paused) {
                  recorder_.step() + 1);
 }
 
-void ScriptProbe::openPhase(events::Phase phase) {
+void ScriptProbe::suspendPhase() {
   phase_.reset();
-  if (phase != events::Phase::None) phase_.emplace(recorder_, counters_.get(), phase);
+  named_.reset();
+}
+
+void ScriptProbe::resumePhase() {
+  if (phases_.empty()) return;
+  OpenPhase& innermost = phases_.back();
+  const bool continued = std::exchange(innermost.begun, true);
+  if (innermost.name == kNoId) {
+    phase_.emplace(recorder_, counters_.get(), innermost.phase);
+  } else {
+    named_.emplace(recorder_, innermost.name, continued);
+  }
 }
 
 void ScriptProbe::beginPhase(std::string_view key) {
   if (!sender_ && ++keptPhases_ > kMostKeptPhases) forgetKept();
-  phases_.push_back({phaseOf(key), key == kEvaluationKey});
-  openPhase(phases_.back().phase);
-  if (phases_.back().isEvaluation && !evaluation_) {
-    recordStep(recorder_.now());
-    evaluation_.emplace(recorder_, kEvaluationSpan);
+  const OpenPhase around = phases_.empty() ? OpenPhase() : phases_.back();
+  OpenPhase next = around;  // a call of the model in an evaluation is a part of it
+  if (key != kEvaluationSpan || !around.evaluates) {
+    next = {phaseOf(key), kNoId, around.evaluates || key == kEvaluationSpan, false};
+    if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
   }
+  suspendPhase();
+  if (next.evaluates && !around.evaluates) recordStep(recorder_.now());
+  recorder_.setDeliberate(next.evaluates);
+  phases_.push_back(next);
+  resumePhase();
 }
 
 void ScriptProbe::endPhase() {
   if (phases_.empty()) return;
+  suspendPhase();
   phases_.pop_back();
-  phase_.reset();
-  const bool evaluates = std::any_of(phases_.begin(), phases_.end(),
-                                     [](const OpenPhase& each) { return each.isEvaluation; });
-  if (!evaluates) evaluation_.reset();
-  if (!phases_.empty()) openPhase(phases_.back().phase);
+  recorder_.setDeliberate(!phases_.empty() && phases_.back().evaluates);
+  resumePhase();
 }
 
 std::string ScriptProbe::offer(ScriptKnob knob) {

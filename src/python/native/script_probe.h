@@ -10,8 +10,8 @@
 
 #include "core/messages.h"
 #include "core/result.h"
-#include "probe/observer/deliberate_scope.h"
 #include "probe/observer/op_observer.h"
+#include "probe/readings/named_scope.h"
 #include "probe/readings/phase_scope.h"
 #include "probe/readings/sampler.h"
 #include "probe/stream/frame_writer.h"
@@ -74,9 +74,10 @@ class ScriptProbe {
   /// The script stands still between two steps because the host asked for it, and goes on.
   void setPaused(bool paused);
 
-  /// A phase begins on the calling thread, and suspends the one around it. Phases of other threads
-  /// than the training's are not recorded; their ops are watched. Waits in an evaluation are
-  /// planned, also in phases inside of it.
+  /// A phase begins on the calling thread, and suspends the one around it. `key` is that of a
+  /// phase of a step, "evaluation", or a name of the script's own. Phases of other threads than the
+  /// training's are not recorded; their ops are watched. Waits in an evaluation are planned, also
+  /// in phases inside of it.
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
@@ -98,7 +99,8 @@ class ScriptProbe {
   /// Forgets what was kept for a host, other than marks.
   void forgetKept();
   void sendDescription();
-  void openPhase(events::Phase phase);
+  void suspendPhase();
+  void resumePhase();
 
   ScriptOptions options_;
   DeviceReport device_;
@@ -127,13 +129,16 @@ class ScriptProbe {
   std::uint32_t batchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
   std::uint32_t keptPhases_ = 0;
+  /// A phase that has begun and not ended.
   struct OpenPhase {
-    events::Phase phase = events::Phase::None;  ///< None: the script's own, or an evaluation
-    bool isEvaluation = false;
+    events::Phase phase = events::Phase::None;
+    NameId name = kNoId;     ///< of an evaluation or a phase of the script's own
+    bool evaluates = false;  ///< an evaluation, or within one
+    bool begun = false;      ///< recorded in part
   };
-  std::vector<OpenPhase> phases_;
+  std::vector<OpenPhase> phases_;  ///< the innermost last, which is the one that is recorded
   std::optional<probe::PhaseScope> phase_;
-  std::optional<probe::DeliberateScope> evaluation_;
+  std::optional<probe::NamedScope> named_;
 };
 
 }  // namespace highwater::python

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/names.h"
-#include "core/scenarios.h"
 #include "probe/observer/deliberate_scope.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/device_span_meter.h"
@@ -15,31 +14,13 @@
 #include "probe/readings/peak_meter.h"
 #include "probe/readings/phase_scope.h"
 #include "worker/checks/dry_check.h"
-#include "worker/data/batches.h"
-#include "worker/data/tokenizer.h"
-#include "worker/training/model.h"
-#include "worker/training/scenario.h"
+#include "worker/training/classifier.h"
+#include "worker/training/torchscript.h"
 #include "worker/training/training_errors.h"
+#include "worker/training/workload.h"
 
 namespace highwater::worker {
 namespace {
-
-constexpr double kWeightDecay = 0.01;
-constexpr std::uint32_t kEvaluationBatch = 32;
-
-/// A batch as tensors, on the host or on the device.
-struct BatchTensors {
-  torch::Tensor ids;
-  torch::Tensor labels;
-};
-
-/// Copies the batch to CPU tensors; from_blob() alone would not own the memory.
-BatchTensors onHost(const HostBatch& batch) {
-  auto* ids = const_cast<TokenId*>(batch.ids.data());
-  auto* labels = const_cast<std::int64_t*>(batch.labels.data());
-  return {torch::from_blob(ids, {batch.batchSize, batch.sequenceLength}, torch::kInt64).clone(),
-          torch::from_blob(labels, {batch.batchSize}, torch::kInt64).clone()};
-}
 
 /// The error's message, with advice for an op without an MPS kernel.
 std::string textWithAdvice(const std::exception& error, const Options& options) {
@@ -48,19 +29,17 @@ std::string textWithAdvice(const std::exception& error, const Options& options) 
   return missingOpText(error, "--workload " + options.workload + scenario);
 }
 
-class ClassifierTraining : public Training {
+class TrainingLoop final : public Training {
  public:
-  ClassifierTraining(TrainingSetup setup, Instruments instruments);
+  TrainingLoop(TrainingSetup setup, Instruments instruments);
 
   RunDescription description() const override;
   Outcome run(process::RunControl& control) override;
 
  private:
-  [[nodiscard]] std::unique_ptr<ScenarioProgram> makeProgram() const;
   void boundary(const process::NextAction& action);
   void trainStep(const process::NextAction& action);
-  [[nodiscard]] BatchTensors moveToDevice(const HostBatch& batch);
-  void checkContract(const BatchTensors& batch);
+  void checkContract();
   [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
   void recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
                   std::optional<float> loss);
@@ -77,28 +56,18 @@ class ClassifierTraining : public Training {
   std::optional<probe::PeakMeter> peaks_;
   std::optional<probe::DeviceSpanMeter> deviceSpans_;
   std::function<void()> onStepEnd_;
-  Vocabulary vocabulary_;
-  EncodedTexts train_;
-  EncodedTexts heldOut_;
-  RowOrder order_;
   torch::Device device_;
-  IssueClassifier model_{nullptr};
-  std::unique_ptr<torch::optim::AdamW> optimizer_;
-  std::unique_ptr<ScenarioProgram> program_;
+  std::unique_ptr<Workload> workload_;
   bool contractChecked_ = false;
   std::uint32_t stepsDone_ = 0;
   std::uint32_t lastEvaluated_ = 0;
 };
 
-ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instruments)
+TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
     : setup_(std::move(setup)),
       recorder_(*instruments.recorder),
       counters_(instruments.counters),
       onStepEnd_(std::move(instruments.onStepEnd)),
-      vocabulary_(Vocabulary::build(setup_.data.train.texts)),
-      train_(encodeTexts(setup_.data.train, vocabulary_)),
-      heldOut_(encodeTexts(setup_.data.heldOut, vocabulary_)),
-      order_(train_.size(), setup_.options->seed),
       device_(setup_.device.selected == "cpu" ? "cpu" : setup_.device.selected + ":0") {
   if (counters_) {
     peakSource_ = probe::makeMpsPeaks();
@@ -106,40 +75,16 @@ ClassifierTraining::ClassifierTraining(TrainingSetup setup, Instruments instrume
   }
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
   recorder_.setLevel(setup_.options->probeLevel);
-  torch::manual_seed(setup_.options->seed);
-  model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
-                           static_cast<std::int64_t>(setup_.data.labelNames.size()));
-  model_->to(device_);
-  optimizer_ = std::make_unique<torch::optim::AdamW>(
-      model_->parameters(),
-      torch::optim::AdamWOptions(setup_.sizes.learningRate).weight_decay(kWeightDecay));
-  program_ = makeProgram();
-  program_->prepare(*model_);
+  workload_ = setup_.model ? makeTorchScript(setup_, device_) : makeClassifier(setup_, device_);
 }
 
-std::unique_ptr<ScenarioProgram> ClassifierTraining::makeProgram() const {
-  const auto scenario = findScenario(setup_.options->scenario);
-  auto program = makeScenarioProgram(scenario ? (*scenario)->program : "plain",
-                                     {setup_.data, train_, vocabulary_, setup_.options->seed});
-  if (!program) throw std::runtime_error(program.error().message);
-  return std::move(*program);
-}
-
-RunDescription ClassifierTraining::description() const {
+RunDescription TrainingLoop::description() const {
   const Options& options = *setup_.options;
   RunDescription run;
   run.workload = options.workload;
-  run.preset = setup_.sizes.model.preset;
   run.dtype = "float32";
-  run.dataset = setup_.data.name;
-  run.trainRows = static_cast<std::uint32_t>(train_.size());
-  run.heldOutRows = static_cast<std::uint32_t>(heldOut_.size());
-  run.labels = setup_.data.labelNames;
-  run.vocabularySize = static_cast<std::uint32_t>(vocabulary_.size());
-  run.width = setup_.sizes.model.width;
-  run.layers = setup_.sizes.model.layers;
-  run.heads = setup_.sizes.model.heads;
-  for (const torch::Tensor& parameter : model_->parameters()) {
+  workload_->describe(run);
+  for (const torch::Tensor& parameter : workload_->parameters()) {
     run.parameters += static_cast<std::uint64_t>(parameter.numel());
   }
   run.knobs = setup_.sizes.knobs;
@@ -151,7 +96,7 @@ RunDescription ClassifierTraining::description() const {
   return run;
 }
 
-Training::Outcome ClassifierTraining::run(process::RunControl& control) {
+Training::Outcome TrainingLoop::run(process::RunControl& control) {
   Outcome outcome;
   Knobs knobs = control.knobs();
   try {
@@ -180,7 +125,7 @@ Training::Outcome ClassifierTraining::run(process::RunControl& control) {
   return outcome;
 }
 
-Failure ClassifierTraining::failureOf(const std::exception& error) {
+Failure TrainingLoop::failureOf(const std::exception& error) {
   const std::string message = textWithAdvice(error, *setup_.options);
   if (!isOutOfMemory(error)) {
     return {Failure::Kind::kFailed,
@@ -190,7 +135,7 @@ Failure ClassifierTraining::failureOf(const std::exception& error) {
   return {Failure::Kind::kOutOfMemory, message};
 }
 
-void ClassifierTraining::boundary(const process::NextAction& action) {
+void TrainingLoop::boundary(const process::NextAction& action) {
   switch (action.kind) {
     case process::NextAction::Kind::kPaused:
       recorder_.setPaused(true);
@@ -216,7 +161,7 @@ void ClassifierTraining::boundary(const process::NextAction& action) {
   }
 }
 
-void ClassifierTraining::trainStep(const process::NextAction& action) {
+void TrainingLoop::trainStep(const process::NextAction& action) {
   recorder_.setStep(action.step);
   for (const process::KnobChange& change : action.changes) {
     recorder_.mark(change.kind, action.step, change.before, change.after);
@@ -228,63 +173,53 @@ void ClassifierTraining::trainStep(const process::NextAction& action) {
   }
   recorder_.resetSeenPeaks();
   if (peaks_) peaks_->beginStep();
-  model_->train();
-
   const std::int64_t beginNs = recorder_.now();
   Knobs knobs = action.knobs;
-  knobs.sequenceLength = program_->sequenceLength(knobs.sequenceLength);
-  HostBatch host;
+  knobs.sequenceLength = workload_->beginStep(knobs.sequenceLength);
   {
     const auto scope = phase(events::Phase::BatchAssembly);
-    host = program_->assemble(order_.next(knobs.batchSize), knobs.sequenceLength);
+    workload_->assemble(knobs);
   }
-  BatchTensors batch;
   {
     const auto scope = phase(events::Phase::DeviceMove);
-    batch = moveToDevice(host);
+    workload_->moveToDevice();
   }
-  checkContract(batch);
+  checkContract();
   if (deviceSpans_) {
     // The move to the device has waited for it: the previous step is over on the device too.
     deviceSpans_->readWhereIdle();
     deviceSpans_->beginStep(action.step);
   }
-  torch::Tensor logits, loss;
+  torch::Tensor loss;
   {
     const auto scope = phase(events::Phase::Forward);
-    logits = model_(batch.ids);
-    loss = program_->loss(logits, batch.labels);
+    loss = workload_->loss();
   }
   std::optional<float> lossValue;
-  if (readsLoss(action) || program_->logs()) {
+  if (readsLoss(action) || workload_->logs()) {
     const auto scope = phase(events::Phase::LossRead);
     if (readsLoss(action)) lossValue = loss.item<float>();
-    if (program_->logs()) program_->log(action.step, logits);
+    if (workload_->logs()) workload_->log(action.step);
   }
   {
     const auto scope = phase(events::Phase::Backward);
-    optimizer_->zero_grad();
-    program_->backward(loss);
+    workload_->optimizer().zero_grad();
+    workload_->backward(loss);
   }
   {
     const auto scope = phase(events::Phase::OptimizerStep);
-    optimizer_->step();
+    workload_->optimizer().step();
   }
   if (deviceSpans_) deviceSpans_->endStep();
   recordStep(action.step, knobs, beginNs, lossValue);
   if (onStepEnd_) onStepEnd_();
+  workload_->endStep();
 }
 
-BatchTensors ClassifierTraining::moveToDevice(const HostBatch& batch) {
-  const BatchTensors host = onHost(batch);
-  if (setup_.options->breakContract) return host;
-  return {host.ids.to(device_), host.labels.to(device_)};
-}
-
-void ClassifierTraining::checkContract(const BatchTensors& batch) {
+void TrainingLoop::checkContract() {
   if (contractChecked_) return;
-  const torch::Device model = model_->parameters().front().device();
-  for (const torch::Tensor& tensor : {batch.ids, batch.labels}) {
+  const torch::Device model = workload_->parameters().front().device();
+  for (const torch::Tensor& tensor : workload_->batch()) {
     if (tensor.device().type() == model.type()) continue;
     throw ContractViolation{"batch device " + deviceName(tensor.device()) +
                             " does not match model device " + deviceName(model)};
@@ -292,13 +227,13 @@ void ClassifierTraining::checkContract(const BatchTensors& batch) {
   contractChecked_ = true;
 }
 
-bool ClassifierTraining::readsLoss(const process::NextAction& action) const {
+bool TrainingLoop::readsLoss(const process::NextAction& action) const {
   return action.step == 1 || action.step == setup_.options->steps ||
          action.step % action.knobs.lossEvery == 0;
 }
 
-void ClassifierTraining::recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
-                                    std::optional<float> loss) {
+void TrainingLoop::recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
+                              std::optional<float> loss) {
   const auto exact = peaks_ ? peaks_->endStep() : std::nullopt;
   const std::uint64_t current = exact.value_or(recorder_.seenPeakCurrent());
   recorder_.record([&](std::int64_t nowNs) {
@@ -310,30 +245,15 @@ void ClassifierTraining::recordStep(std::uint32_t step, const Knobs& knobs, std:
   });
 }
 
-void ClassifierTraining::evaluate(std::uint32_t step, std::uint32_t sequenceLength) {
+void TrainingLoop::evaluate(std::uint32_t step, std::uint32_t sequenceLength) {
+  if (!workload_->canEvaluate()) return;
   const torch::NoGradGuard noGrad;
   const probe::DeliberateScope scope(recorder_, kEvaluationSpan);
-  model_->eval();
-  std::vector<std::size_t> rows;
-  std::int64_t right = 0;
-  double lossSum = 0;
-  for (std::size_t first = 0; first < heldOut_.size(); first += kEvaluationBatch) {
-    rows.clear();
-    for (std::size_t i = first; i < std::min(first + kEvaluationBatch, heldOut_.size()); ++i) {
-      rows.push_back(i);
-    }
-    const BatchTensors host = onHost(assembleBatch(heldOut_, rows, sequenceLength));
-    const torch::Tensor logits = model_(host.ids.to(device_)).to(torch::kCPU);
-    if (deviceSpans_) deviceSpans_->readWhereIdle();
-    right += logits.argmax(1).eq(host.labels).sum().item<std::int64_t>();
-    lossSum += torch::nn::functional::cross_entropy(logits, host.labels).item<double>() *
-               static_cast<double>(rows.size());
-  }
-  const auto samples = static_cast<double>(heldOut_.size());
+  const Workload::Score score =
+      workload_->evaluate(sequenceLength, deviceSpans_ ? &*deviceSpans_ : nullptr);
   recorder_.record([&](std::int64_t nowNs) {
-    return events::Evaluation(nowNs, step, static_cast<std::uint32_t>(heldOut_.size()),
-                              static_cast<float>(static_cast<double>(right) / samples),
-                              static_cast<float>(lossSum / samples));
+    return events::Evaluation(nowNs, step, score.samples, static_cast<float>(score.accuracy),
+                              static_cast<float>(score.loss));
   });
   lastEvaluated_ = step;
 }
@@ -344,7 +264,7 @@ Result<std::unique_ptr<Training>> Training::make(TrainingSetup setup, Instrument
   const Options& options = *setup.options;
   try {
     return std::unique_ptr<Training>(
-        std::make_unique<ClassifierTraining>(std::move(setup), std::move(instruments)));
+        std::make_unique<TrainingLoop>(std::move(setup), std::move(instruments)));
   } catch (const std::exception& error) {
     const ErrorCode code = isOutOfMemory(error) ? ErrorCode::kOutOfMemory : ErrorCode::kFailed;
     return Error{code, "the model cannot be built: " + textWithAdvice(error, options)};

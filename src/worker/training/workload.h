@@ -1,0 +1,61 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/messages.h"
+#include "probe/readings/device_span_meter.h"
+
+namespace highwater::worker {
+
+/// What a training run trains: model, data, loss and optimizer. The loop (Training) calls each
+/// function on the training thread, in the phase of the step that it belongs to. Any of them may
+/// throw.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  /// Fills in what the workload knows of the run: data, model, limits.
+  virtual void describe(RunDescription& run) const = 0;
+  /// The parameters that are trained.
+  [[nodiscard]] virtual std::vector<torch::Tensor> parameters() const = 0;
+  [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
+
+  /// Puts the model into training mode. Returns the sequence length of the step, 1 to `planned`.
+  [[nodiscard]] virtual std::uint32_t beginStep(std::uint32_t planned) = 0;
+  /// Makes the step's batch in host memory.
+  virtual void assemble(const Knobs& knobs) = 0;
+  /// Moves the batch to the device.
+  virtual void moveToDevice() = 0;
+  /// The tensors of the batch, which must be where the model is.
+  [[nodiscard]] virtual std::vector<torch::Tensor> batch() const = 0;
+  /// Runs the model on the batch and returns the loss, a scalar tensor.
+  [[nodiscard]] virtual torch::Tensor loss() = 0;
+  /// Runs the backward pass of the loss that loss() returned.
+  virtual void backward(torch::Tensor& loss) { loss.backward(); }
+  /// Whether to call log() at every step, in the phase "loss read".
+  [[nodiscard]] virtual bool logs() const { return false; }
+  virtual void log(std::uint32_t /*step*/) {}
+  /// Releases the step's tensors.
+  virtual void endStep() = 0;
+
+  /// The result of an evaluation on data that is held out of the training.
+  struct Score {
+    std::uint32_t samples = 0;
+    double accuracy = 0;  ///< 0 to 1
+    double loss = 0;
+  };
+  /// Whether there is data to evaluate on.
+  [[nodiscard]] virtual bool canEvaluate() const { return false; }
+  /// Evaluates the model. `spans` may be nullptr; its readings may be taken where the host waits
+  /// anyway.
+  [[nodiscard]] virtual Score evaluate(std::uint32_t /*sequenceLength*/,
+                                       probe::DeviceSpanMeter* /*spans*/) {
+    return {};
+  }
+};
+
+}  // namespace highwater::worker

@@ -1,0 +1,90 @@
+#include <QtTest>
+
+#include "analysis/named_phases.h"
+#include "core/names.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr NameId kEvaluation = 2, kAugment = 3, kSave = 4;
+
+struct Run {
+  LiveStore store;
+  OwnedBatch batch;
+
+  Run() {
+    store.apply(Definitions{
+        {{kEvaluation, kEvaluationSpan}, {kAugment, "augment"}, {kSave, "save"}}, {}, {}, {}});
+  }
+  void span(std::int64_t atMs, std::int64_t ms, std::uint32_t step, NameId name,
+            bool continued = false) {
+    batch.namedSpans.emplace_back(atMs * kMs, ms * kMs, step, name, kTrainingThread, continued);
+  }
+  void wait(std::int64_t atMs, std::int64_t ms) {
+    batch.syncPoints.emplace_back(atMs * kMs, ms * kMs, 4, 1, kNoId, kNoId, kNoId, kTrainingThread,
+                                  events::SyncKind::ScalarRead, events::Phase::None, 1);
+  }
+};
+
+}  // namespace
+
+class TestNamedPhases : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void nothing() {
+    const NamedPhases none = summarizeNamedPhases(LiveStore());
+    QVERIFY(none.phases.empty());
+    QCOMPARE(none.evaluation.count, 0U);
+  }
+
+  void countsEvaluationsAndTheirWaits() {
+    Run run;
+    for (const int part : {0, 1, 2}) run.span(10 * part, 5, 8, kEvaluation, part > 0);
+    run.span(100, 5, 16, kEvaluation);
+    run.wait(1, 2);
+    run.wait(7, 2);  // in what interrupts it
+    run.wait(104, 3);
+    run.store.apply(run.batch.view());
+    const EvaluationTotal all = summarizeNamedPhases(run.store).evaluation;
+    QCOMPARE(all.count, 2U);
+    QCOMPARE(all.totalNs, 20 * kMs);
+    QCOMPARE(all.waits, 2U);
+    QCOMPARE(all.waitNs, 5 * kMs);
+  }
+
+  /// A phase that another one interrupts comes in several spans.
+  void addsUpThePhasesOfTheScript() {
+    Run run;
+    run.span(0, 2, 1, kAugment);
+    run.span(5, 3, 1, kAugment, true);
+    run.span(10, 2, 2, kAugment);
+    run.span(20, 9, 2, kSave);
+    run.store.apply(run.batch.view());
+    const NamedPhases all = summarizeNamedPhases(run.store);
+    QCOMPARE(all.evaluation.count, 0U);
+    QCOMPARE(all.phases.size(), 2U);
+    QCOMPARE(all.phases[0].name, std::string("save"));
+    QCOMPARE(all.phases[1].name, std::string("augment"));
+    QCOMPARE(all.phases[1].count, 2U);
+    QCOMPARE(all.phases[1].totalNs, 7 * kMs);
+  }
+
+  void findsTheSpanAtATime() {
+    Run run;
+    run.span(10, 5, 1, kAugment);
+    run.store.apply(run.batch.view());
+    QVERIFY(!namedSpanAt(run.store, 10 * kMs - 1));
+    QVERIFY(namedSpanAt(run.store, 10 * kMs));
+    QVERIFY(namedSpanAt(run.store, 15 * kMs - 1));
+    QVERIFY(!namedSpanAt(run.store, 15 * kMs));
+  }
+};
+
+QTEST_APPLESS_MAIN(TestNamedPhases)
+#include "tst_named_phases.moc"

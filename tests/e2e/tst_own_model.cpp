@@ -1,0 +1,184 @@
+// A TorchScript file of the user's: the example of docs/own-model.md, and files that do not fit.
+#include <QFile>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/live_store.h"
+#include "session/recording_loader.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+
+namespace {
+
+constexpr int kLimitMs = 120'000;
+
+/// The code block of docs/own-model.md in a language.
+QString exampleIn(const QString& language) {
+  QFile page(QStringLiteral(HIGHWATER_SOURCE_DIR "/docs/own-model.md"));
+  if (!page.open(QIODevice::ReadOnly)) return {};
+  const QRegularExpression block(QStringLiteral("```%1\\n(.*?)```").arg(language),
+                                 QRegularExpression::DotMatchesEverythingOption);
+  return block.match(QString::fromUtf8(page.readAll())).captured(1);
+}
+
+/// Models that the tests of errors use, each saved under its own name.
+constexpr char kModels[] = R"(
+import torch
+from torch import nn
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+    def forward(self, inputs):
+        return {"logits": self.layer(inputs), "loss": self.layer(inputs).square().mean()}
+
+torch.jit.script(nn.Linear(4, 2)).save("plain.pt")
+torch.jit.script(nn.ReLU()).save("bare.pt")
+torch.jit.script(Pair()).save("pair.pt")
+torch.save(nn.Linear(4, 2).state_dict(), "weights.pt")
+)";
+
+}  // namespace
+
+class TestOwnModel : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+
+  [[nodiscard]] QString path(const QString& name) const { return folder_.filePath(name); }
+  void write(const QString& name, const QString& text) const {
+    QFile file(path(name));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(text.toUtf8());
+  }
+  void python(const QString& code) const {
+    write("make_models.py", code);  // torch.jit.script reads the sources of what it compiles
+    QProcess process;
+    process.setWorkingDirectory(folder_.path());
+    process.start(QStringLiteral(HIGHWATER_PYTHON), {"-W", "ignore", "make_models.py"});
+    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
+  }
+  [[nodiscard]] Outcome record(const QString& model, const QStringList& options = {}) const {
+    return runHighwater(QStringList{"record", "--device", "sim", "--workload", path(model), "-o",
+                                    path("run.highwater"), "--force"} +
+                            options,
+                        {}, kLimitMs);
+  }
+
+ private slots:
+  void initTestCase() { python(kModels); }
+
+  void trainsTheExampleOfTheDocs() {
+    python(exampleIn("python"));
+    write("tagger.json", exampleIn("json"));
+    // The example's command, with the test's paths.
+    QStringList options = exampleIn("sh").section(u'\n', 0, 0).split(u' ');
+    QVERIFY(options.removeOne("highwater") && options.removeOne("record"));
+    for (const QString& own : {QStringLiteral("--workload"), QStringLiteral("-o")}) {
+      const auto at = options.indexOf(own);
+      QVERIFY(at >= 0);
+      options.remove(at, 2);
+    }
+    const Outcome run = record("tagger.pt", options);
+    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    QCOMPARE(QString::fromStdString(store.run()->model), QStringLiteral("Tagger"));
+    QVERIFY(store.run()->parameters > 64'000);
+    QCOMPARE(store.run()->maxSequenceLength, 256U);
+    const auto& steps = store.steps().records;
+    QCOMPARE(steps.size(), 20U);
+    for (const events::StepRecord& each : steps) {
+      QCOMPARE(each.batch_size(), each.step() < 8 ? 8U : 16U);
+      QCOMPARE(each.sequence_length(), each.step() < 12 ? 32U : 64U);
+    }
+    QVERIFY(steps.front().loss_read() && steps.back().loss_read());
+    QVERIFY(steps.front().loss() > 0);
+    // The inputs are random: only memory of the targets' frequencies can be learned.
+    QVERIFY(steps.back().loss() < 2 * steps.front().loss());
+    QVERIFY(store.hello()->device.simulated);
+    QVERIFY(steps.back().peak_current_bytes() > steps.front().peak_current_bytes());
+    QVERIFY(!store.phases().empty());
+    const Outcome report = runHighwater({"report", path("run.highwater")});
+    QVERIFY2(report.out.contains("tagger.pt, model Tagger, float32"), qPrintable(report.out));
+    QVERIFY2(report.out.contains("random values, batch size 8, sequence length 32 at step 1"),
+             qPrintable(report.out));
+  }
+
+  void takesAnOutputByItsKeyAndTheModelsOwnLoss() {
+    for (const char* json :
+         {R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}], "output": "logits",
+              "target": {"shape": ["batch"], "dtype": "int64", "high": 2}, "loss": "cross_entropy"})",
+          R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}], "output": "loss",
+              "loss": "of_model", "optimizer": "sgd"})"}) {
+      write("pair.json", json);
+      const Outcome run = record("pair.pt", {"--steps", "3"});
+      QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+    }
+  }
+
+  void saysWhatWouldFallBack() {
+    write("plain.json", R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}],
+        "target": {"shape": ["batch", 2], "dtype": "float32"}, "loss": "mse_loss"})");
+    const Outcome fine =
+        runHighwater({"doctor", "--device", "sim", "--workload", path("plain.pt")}, {}, kLimitMs);
+    QVERIFY2(fine.exitCode == 0 && fine.out.contains("plain.pt"), qPrintable(fine.out + fine.err));
+  }
+
+  void refuses_data() {
+    QTest::addColumn<QString>("model");
+    QTest::addColumn<QString>("json");
+    QTest::addColumn<QStringList>("options");
+    QTest::addColumn<QString>("message");
+    const QString input = R"({"inputs": [{"shape": ["batch", %1], "dtype": "float32"}],
+        "target": {"shape": ["batch", %2], "dtype": "float32"}, "loss": "%3"})";
+    const QString good = input.arg("4", "2", "mse_loss");
+    const QStringList none;
+    QTest::newRow("no file") << "absent.pt" << good << none << "absent.pt\" does not exist";
+    QTest::newRow("no JSON") << "bare.pt" << QString() << none << "bare.json\" beside it";
+    QTest::newRow("no TorchScript") << "weights.pt" << good << none << "is no TorchScript file";
+    QTest::newRow("nothing to train") << "bare.pt" << good << none << "no parameters to train";
+    QTest::newRow("an unknown key") << "plain.pt" << QString(good).replace("target", "targets")
+                                    << none << "the key \"targets\" is unknown";
+    QTest::newRow("shapes")
+        << "plain.pt" << input.arg("3", "2", "mse_loss") << none
+        << "does not take the inputs of \"plain.json\", here of the shapes [2, 3]: mat1 and mat2";
+    QTest::newRow("target") << "plain.pt" << input.arg("4", "3", "mse_loss") << none
+                            << "the target has the shape [2, 3]";
+    QTest::newRow("loss") << "plain.pt" << input.arg("4", "2", "cross_entropy") << none
+                          << "does not fit the model's output of the shape [2, 2]";
+    QTest::newRow("output") << "pair.pt" << good << none << "the model's output is no tensor";
+    QTest::newRow("preset") << "plain.pt" << good << QStringList{"--preset", "base"}
+                            << "--preset is of the workload issue-classifier";
+    QTest::newRow("length") << "plain.pt" << good << QStringList{"--seq", "5"}
+                            << "no shape of the model's inputs has a \"length\"";
+    QTest::newRow("a length later") << "plain.pt" << good << QStringList{"--set", "2:seq=5"}
+                                    << "sequence length 5 is out of range";
+    QTest::newRow("no such workload") << "model.onnx" << good << none << "whose name ends in .pt";
+  }
+
+  void refuses() {
+    QFETCH(QString, model);
+    QFETCH(QString, json);
+    QFETCH(QStringList, options);
+    QFETCH(QString, message);
+    const QString description = model.section(u'.', 0, 0) + ".json";
+    QFile::remove(path(description));
+    if (!json.isEmpty()) write(description, json);
+    const Outcome run = record(model, QStringList{"--steps", "2"} + options);
+    QVERIFY(run.exitCode != 0);
+    QVERIFY2(run.err.contains(message), qPrintable(run.err));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestOwnModel)
+#include "tst_own_model.moc"
