@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -116,6 +117,14 @@ std::string LiveStore::batchText(const events::StepRecord& step) const {
     text += ", sequence length " + std::to_string(step.sequence_length());
   }
   return ownScript() ? text + " (guessed)" : text;
+}
+
+std::string LiveStore::placeText(events::Phase phase, ModuleId module, CallSiteId site) const {
+  std::string place(phaseName(phase));
+  if (const std::string path = modulePath(module); !path.empty()) place += ", " + path;
+  if (!ownScript() || site == kNoId) return place;
+  const CallSiteParts parts = callSiteParts(site);
+  return parts.line + (parts.library.empty() ? "" : ", " + parts.library) + ", " + place;
 }
 
 void LiveStore::addBatch(const EventBatch& batch) {

@@ -151,6 +151,9 @@ class LiveStore final : public MessageSink {
   /// The settings that the user's own script offers, in the order of their declaration, each with
   /// its latest value. Empty for the built-in workload.
   [[nodiscard]] const std::vector<ScriptKnob>& scriptKnobs() const { return scriptKnobs_; }
+  /// The place of an event for people: phase and module, as in "forward, encoder.layers.1"; for a
+  /// script its line before them, and the library function that the line called.
+  [[nodiscard]] std::string placeText(events::Phase phase, ModuleId module, CallSiteId site) const;
   /// Whether the user's own script trains; false as long as it is unknown.
   [[nodiscard]] bool ownScript() const { return run_ && run_->ownScript; }
   /// What steps().tokensPerS counts: "tokens/s", or "samples/s" for a script whose inputs have no

@@ -34,33 +34,39 @@ void forEachBeginningIn(const SpanIndex& lane, const TimeRange& range, F&& f) {
   }
 }
 
-/// What tells two totals apart: op, kind of sync, phase, module.
-using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId>;
+/// What tells two totals apart: op, kind of sync, phase, module, line.
+using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId, CallSiteId>;
 using OpTotals = std::map<OpKey, OpTotal>;
 
 template <typename Event>
 OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, std::uint64_t bytes) {
-  OpTotal& total = totals[{event.op(), kind, event.phase(), event.module_id()}];
+  OpTotal& total = totals[{event.op(), kind, event.phase(), event.module_id(), event.call_site()}];
   ++total.count;
   total.totalNs += event.duration_ns();
-  if (event.phase() != events::Phase::None) total.inPhasesNs += event.duration_ns();
+  if (event.phase() != events::Phase::None) total.inStepsNs += event.duration_ns();
   total.bytes += bytes;
   return total;
 }
 
 std::vector<OpTotal> sorted(const LiveStore& store, const OpTotals& byKey) {
-  std::vector<OpTotal> totals;
-  totals.reserve(byKey.size());
+  // Lines of one place that read the same are one row.
+  std::map<std::tuple<std::string, std::string, events::SyncKind>, OpTotal> rows;
   for (const auto& [key, counted] : byKey) {
-    const auto& [op, kind, phase, module] = key;
-    OpTotal& total = totals.emplace_back(counted);
-    total.op = store.name(op);
-    total.kind = kind;
-    total.where = phaseName(phase);
-    if (const std::string path = store.modulePath(module); !path.empty()) {
-      total.where += ", " + path;
+    const auto& [op, kind, phase, module, site] = key;
+    const std::string name = store.name(op), where = store.placeText(phase, module, site);
+    const auto [row, isNew] = rows.try_emplace({name, where, kind}, counted);
+    OpTotal& total = row->second;
+    if (isNew) {
+      total.op = name;
+      total.where = where;
+      total.kind = kind;
+    } else {
+      total.add(counted);
     }
   }
+  std::vector<OpTotal> totals;
+  totals.reserve(rows.size());
+  for (auto& [key, total] : rows) totals.push_back(std::move(total));
   std::stable_sort(totals.begin(), totals.end(),
                    [](const OpTotal& a, const OpTotal& b) { return a.totalNs > b.totalNs; });
   return totals;
@@ -116,6 +122,8 @@ struct Counts {
     OpTotal& total = count(syncPoints, sync, sync.kind(), sync.bytes());
     total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
     if (!isUnplanned(sync)) return;
+    // What a script does after its optimizer is part of its step. Evaluations wait as planned.
+    if (sync.phase() == events::Phase::None) total.inStepsNs += sync.duration_ns();
     ++total.unplannedCount;
     total.unplannedNs += sync.duration_ns();
     summary.unplannedSyncMs += toMs(sync.duration_ns());
@@ -212,6 +220,16 @@ void addNew(Counts& counts, const std::vector<Event>& column, std::size_t& seen)
 }
 
 }  // namespace
+
+void OpTotal::add(const OpTotal& other) {
+  count += other.count;
+  totalNs += other.totalNs;
+  inStepsNs += other.inStepsNs;
+  bytes += other.bytes;
+  deliberate = deliberate && other.deliberate;
+  unplannedCount += other.unplannedCount;
+  unplannedNs += other.unplannedNs;
+}
 
 events::Pressure SystemSummary::highestPressure() const {
   for (std::size_t level = pressureSamples.size() - 1; level > 0; --level) {

@@ -20,15 +20,18 @@ struct TimeRange {
 /// All sync points of one kind, or all fallbacks, of one op at one place within a range.
 struct OpTotal {
   std::string op;
-  std::string where;  ///< phase and module: "loss read", "forward, encoder.layers.1"
+  std::string where;  ///< LiveStore::placeText(): "loss read", "train.py:12, outside a phase"
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
-  std::int64_t inPhasesNs = 0;       ///< the part within phases of steps, so without evaluations
+  std::int64_t inStepsNs = 0;        ///< the part within steps, so without evaluations
   std::uint64_t bytes = 0;           ///< to the CPU and back
   bool deliberate = false;           ///< only for sync points: all of them are deliberate
   std::uint64_t unplannedCount = 0;  ///< sync points that isUnplanned(); all fallbacks
   std::int64_t unplannedNs = 0;
   events::SyncKind kind = events::SyncKind::None;
+
+  /// Adds what another total counted.
+  void add(const OpTotal& other);
 };
 
 /// A histogram of step durations, with bins of equal width from `lowMs` to `highMs`.

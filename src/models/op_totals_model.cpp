@@ -61,7 +61,7 @@ int OpTotalsModel::columnCount(const QModelIndex& parent) const {
 }
 
 double OpTotalsModel::shareOf(const OpTotal& total) const {
-  return stepsMs_ > 0 ? toMs(total.inPhasesNs) / stepsMs_ : 0;
+  return stepsMs_ > 0 ? toMs(total.inStepsNs) / stepsMs_ : 0;
 }
 
 QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
@@ -73,8 +73,7 @@ QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
     case kTotalMs:
       return QString::number(toMs(total.totalNs), 'f', 1);
     case kShare:
-      // Time outside of all phases is no part of a step.
-      return total.inPhasesNs > 0 || total.totalNs == 0 ? percentText(shareOf(total)) : tr("–");
+      return total.inStepsNs > 0 || total.totalNs == 0 ? percentText(shareOf(total)) : tr("–");
     case kBytes:
       return QString::fromStdString(formatBytes(total.bytes));
     case kWhere:
@@ -91,7 +90,7 @@ QVariant OpTotalsModel::sortKey(const OpTotal& total, int column) const {
     case kTotalMs:
       return qlonglong(total.totalNs);
     case kShare:
-      return qlonglong(total.inPhasesNs);
+      return qlonglong(total.inStepsNs);
     case kBytes:
       return qulonglong(total.bytes);
     default:

@@ -21,7 +21,7 @@ class OpTotalsModel : public KeptRowsModel {
 
  public:
   /// The columns of the table; kColumns is their number.
-  enum Column { kOp, kCount, kTotalMs, kShare, kBytes, kWhere, kColumns };
+  enum Column { kOp, kWhere, kCount, kTotalMs, kShare, kBytes, kColumns };
   /// The extra roles of the data of all tables of ops and steps.
   enum Role {
     kOpNameRole = Qt::UserRole + 1,  ///< the op's full name

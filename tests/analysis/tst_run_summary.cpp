@@ -278,8 +278,8 @@ void TestRunSummary::waitsOutsideOfPhasesAreNoShareOfAStep() {
   const RunSummary summary = summarize(store);
   QCOMPARE(summary.syncPoints.size(), std::size_t{2});
   QCOMPARE(summary.syncPoints[0].totalNs, 40 * kMs);
-  QCOMPARE(summary.syncPoints[0].inPhasesNs, std::int64_t{0});
-  QCOMPARE(summary.syncPoints[1].inPhasesNs, 3 * kMs);
+  QCOMPARE(summary.syncPoints[0].inStepsNs, std::int64_t{0});
+  QCOMPARE(summary.syncPoints[1].inStepsNs, 3 * kMs);
 }
 
 void TestRunSummary::histogramCountsEachStepOnce() {

@@ -328,7 +328,8 @@ void TestScript::refusesBadInput_data() {
                                   << "no script absent.py";
   QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
                             << "is a folder";
-  QTest::newRow("no recording") << QStringList{"run", "--", kPython, kScript} << "--record";
+  QTest::newRow("force without a recording")
+      << QStringList{"run", "--force", "--", kPython, kScript} << "--record";
   QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
                                                  "--",  kPython,    kScript}
                                   << "/no/such/folder";

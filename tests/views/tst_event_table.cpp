@@ -21,7 +21,7 @@ OpTotal total(const std::string& op, std::uint64_t count, std::int64_t ms, std::
   each.op = "aten::" + op;
   each.where = "forward";
   each.count = count;
-  each.totalNs = each.inPhasesNs = ms * 1'000'000;
+  each.totalNs = each.inStepsNs = ms * 1'000'000;
   each.bytes = bytes;
   return each;
 }

@@ -74,12 +74,9 @@ class LostTimeLane : public EventLane<Event> {
  public:
   std::optional<OpRef> op(const LaneKind::Store& store, std::uint32_t index) const override {
     const Event& event = this->events(store)[index];
-    std::string where(phaseName(event.phase()));
-    if (const std::string path = store.modulePath(event.module_id()); !path.empty()) {
-      where += ", " + path;
-    }
     return OpRef{this->look().lane, QString::fromStdString(store.name(event.op())),
-                 QString::fromStdString(where)};
+                 QString::fromStdString(
+                     store.placeText(event.phase(), event.module_id(), event.call_site()))};
   }
 
   void draw(const LaneFrame& f, const LaneRow& row) const override {
