@@ -130,7 +130,9 @@ int runScript(const ScriptCommandOptions& options) {
   // They are the program's: it gets them from the terminal itself.
   for (const int each : {SIGINT, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
   // Who ends this program means the training.
-  for (const int each : {SIGTERM, SIGHUP}) std::signal(each, &passOn);
+  for (const int each : {SIGTERM, SIGHUP}) {
+    if (std::signal(each, &passOn) == SIG_IGN) std::signal(each, SIG_IGN);  // as by nohup
+  }
   return ScriptRun(options).run();
 }
 

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include "cli/script_exit.h"
 #include "cli/stop_signals.h"
@@ -33,13 +34,16 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
   QObject::connect(qApp, &QApplication::lastWindowClosed, &mainWindow, quitWhenBothAreGone);
   QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
                    quitWhenBothAreGone, Qt::QueuedConnection);
+  // The first program's: the window may show other runs afterwards.
+  std::optional<session::ProcessExit> exit;
+  QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
+                   [&] { exit = exit ? exit : mainWindow.currentRun().scriptExit(); });
   if (auto started = mainWindow.runScript(script, {}); !started) {
     printError(started.error().message);
     return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
   mainWindow.show();
   const int code = QApplication::exec();
-  const auto exit = mainWindow.currentRun().scriptExit();
   return exit ? exitAs(*exit) : code;
 }
 

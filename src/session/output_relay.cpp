@@ -108,6 +108,14 @@ bool isOneTerminal() {
          out.st_rdev == err.st_rdev;
 }
 
+/// As by "> file 2>&1".
+bool isOneFile() {
+  struct stat out {
+  }, err{};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
 bool goesNowhere(int fd) {
   struct stat file {
   }, null{};
@@ -177,6 +185,12 @@ Result<OutputRelay> OutputRelay::start() {
     outEnd = std::move(terminal->read);
     relay.err = UniqueFd(::fcntl(terminal->write.get(), F_DUPFD_CLOEXEC, 0));
     relay.out = std::move(terminal->write);
+  } else if (isOneFile()) {
+    auto both = makePipe();
+    if (!both) return both.error();
+    outEnd = std::move(both->read);
+    relay.err = UniqueFd(::fcntl(both->write.get(), F_DUPFD_CLOEXEC, 0));
+    relay.out = std::move(both->write);
   } else {
     auto out = makePipe();
     if (!out) return out.error();

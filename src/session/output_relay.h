@@ -11,8 +11,8 @@ namespace highwater::session {
 /// the program's output open.
 ///
 /// Where stdout and stderr are one terminal, or go nowhere, as in a program that was started from a
-/// desktop, the program gets a terminal, and its progress bars stay progress bars. Otherwise each
-/// of the two gets a pipe.
+/// desktop, the program gets a terminal, and its progress bars stay progress bars. Where they are
+/// one file they get one pipe, which keeps their order; otherwise each of the two gets its own.
 struct OutputRelay {
   UniqueFd out;   ///< for the program's stdout
   UniqueFd err;   ///< for its stderr

@@ -5,14 +5,18 @@
 #include <QFileInfo>
 #include <QProcessEnvironment>
 #include <QStandardPaths>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "session/process_search.h"
 #include "session/python_package.h"
 
 namespace highwater::session {
 namespace {
+
+constexpr int kReadsPerTurn = 4, kLastLinesMs = 300;
 
 /// The folder that makes a Python process attach, in PYTHONPATH.
 QString attachFolder() {
@@ -25,10 +29,25 @@ QString pythonPath(const QProcessEnvironment& environment, const QString& folder
   return theirs.isEmpty() ? folder : folder + ':' + theirs;
 }
 
-void useDefaultSignals() {
-  // SQLite's writer ignores SIGXFSZ.
-  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
-    std::signal(each, SIG_DFL);
+// SQLite's writer ignores SIGXFSZ.
+constexpr std::array kChangedSignals = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+
+/// The signals that were ignored when this process began, as by nohup. Read before main(), which
+/// handles some itself.
+const std::array<bool, kChangedSignals.size()> ignoredAtStart = [] {
+  std::array<bool, kChangedSignals.size()> ignored{};
+  for (std::size_t i = 0; i < ignored.size(); ++i) {
+    struct sigaction action {};
+    ignored[i] =
+        ::sigaction(kChangedSignals[i], nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  }
+  return ignored;
+}();
+
+/// The program gets its signals as this process did.
+void restoreSignals() {
+  for (std::size_t i = 0; i < kChangedSignals.size(); ++i) {
+    std::signal(kChangedSignals[i], ignoredAtStart[i] ? SIG_IGN : SIG_DFL);
   }
 }
 
@@ -75,15 +94,19 @@ ScriptProcess::ScriptProcess(ScriptOptions options, Output output, QObject* pare
       process_(std::make_unique<QProcess>()) {
   process_->setProcessChannelMode(QProcess::ForwardedChannels);
   process_->setInputChannelMode(QProcess::ForwardedInputChannel);
-  process_->setChildProcessModifier(&useDefaultSignals);
+  process_->setChildProcessModifier(&restoreSignals);
   if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
   connect(process_.get(), &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
-    readOutput();
-    lines_.finish([this](const QString& line) { emit linePrinted(line); });
-    ended_ = true;
     signal_ = status == QProcess::CrashExit ? code : 0;
-    emit ended();
+    hasExited_ = true;
+    if (!relay_.copy.valid()) return conclude();
+    // The relay is another process, and may still have the last lines; what the program has left
+    // behind may hold the relay.
+    lastLines_.start();
   });
+  lastLines_.setSingleShot(true);
+  lastLines_.setInterval(kLastLinesMs);
+  connect(&lastLines_, &QTimer::timeout, this, &ScriptProcess::conclude);
 }
 
 ScriptProcess::~ScriptProcess() {
@@ -98,7 +121,7 @@ Result<void> ScriptProcess::hearOutput() {
   relay_ = std::move(*relay);
   const int out = relay_.out.get(), err = relay_.err.get();
   process_->setChildProcessModifier([out, err] {
-    useDefaultSignals();
+    restoreSignals();
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
   });
@@ -109,19 +132,39 @@ Result<void> ScriptProcess::hearOutput() {
 
 void ScriptProcess::readOutput() {
   QByteArray bytes(16'384, Qt::Uninitialized);
-  while (relay_.copy.valid()) {
+  bool isOver = false;
+  // A few reads a turn: a program that prints without end must not stop the event loop.
+  for (int i = 0; i < kReadsPerTurn && !isOver; ++i) {
     const ssize_t got =
         ::read(relay_.copy.get(), bytes.data(), static_cast<std::size_t>(bytes.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got == 0) printed_->setEnabled(false);  // the relay has ended
-    if (got <= 0) break;
+    if (got < 0) break;
+    isOver = got == 0;  // the relay has ended
     lines_.append(bytes.first(got), [this](const QString& line) { emit linePrinted(line); });
-    emit openLineChanged(lines_.openLine());
   }
+  emit openLineChanged(lines_.openLine());
+  if (!isOver) return;
+  printed_->setEnabled(false);
+  if (hasExited_) conclude();
+}
+
+void ScriptProcess::conclude() {
+  if (std::exchange(ended_, true)) return;
+  lastLines_.stop();
+  if (printed_) printed_->setEnabled(false);
+  lines_.finish([this](const QString& line) { emit linePrinted(line); });
+  emit openLineChanged({});
+  emit ended();
 }
 
 void ScriptProcess::send(int signal) const {
   if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
+}
+
+void ScriptProcess::interruptAll() const {
+  if (!endpoint_) return;
+  const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
+  for (const pid_t id : processesWithEnvironment(entry.toStdString())) ::kill(id, SIGINT);
 }
 
 Result<void> checkScript(const ScriptOptions& options) {

@@ -5,6 +5,7 @@
 #include <QSocketNotifier>
 #include <QString>
 #include <QStringList>
+#include <QTimer>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// Sends the program a signal, while it runs.
   void send(int signal) const;
+  /// Sends SIGINT to the program and to what it has started, as a terminal does: a shell script,
+  /// for one, does not pass it on. Those that train and have connected are not found.
+  void interruptAll() const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().
@@ -79,6 +83,7 @@ class ScriptProcess final : public QObject {
  private:
   [[nodiscard]] Result<void> hearOutput();
   void readOutput();
+  void conclude();
 
   ScriptOptions options_;
   Output output_;
@@ -87,6 +92,8 @@ class ScriptProcess final : public QObject {
   std::unique_ptr<QSocketNotifier> printed_;
   LineLog lines_;
   std::unique_ptr<QProcess> process_;
+  QTimer lastLines_;
+  bool hasExited_ = false;
   bool ended_ = false;
   int signal_ = 0;
 };

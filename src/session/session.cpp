@@ -257,7 +257,7 @@ void Session::Private::requestStop() {
     // A script may save its model before it ends.
     if (!script) stopTimer.start();
   } else if (script) {
-    script->send(SIGINT);
+    script->interruptAll();
   } else {
     forceEnd();
   }
@@ -319,6 +319,8 @@ void Session::Private::endStall() {
 void Session::Private::awaitExit() {
   watchTimer.stop();
   stopTimer.stop();
+  // After its training a script may save, plot or upload for as long as it likes.
+  if (script && !script->hasEnded()) return;
   exitTimer.start();
 }
 
@@ -393,6 +395,8 @@ void Session::request(const CommandAction& command) {
   d_->request(command);
 }
 void Session::stop() {
+  // The second time a script need not come to the end of a step, which may never be.
+  if (d_->script && d_->machine.state() == State::kStopping) return d_->script->send(SIGINT);
   d_->request(StopTraining{});
 }
 

@@ -88,7 +88,8 @@ class Session final : public QObject {
   /// the run. For a closed recording use appendAcceptance().
   void acceptFallback(const FallbackAcceptance& acceptance);
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
-  /// at once if it has not sent its Hello; from an attached worker it only disconnects then.
+  /// at once if it has not sent its Hello; from an attached worker it only disconnects then. The
+  /// user's program is never killed: called again, this interrupts it at once.
   void stop();
   /// Sends a signal to the user's program; nothing to a worker.
   void signalProgram(int signal);

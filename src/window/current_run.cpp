@@ -199,7 +199,8 @@ void CurrentRun::setProbeLevel(const SetProbeLevel& change) {
     return;  // only a live run has steps
   }
   const std::string_view key = probeLevelKey(change.level);
-  options_.probeLevel = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+  QString& next = script_ ? script_->probeLevel : options_.probeLevel;
+  next = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
 }
 
 Result<void> CurrentRun::acceptFallback(const std::string& op, bool accepted,

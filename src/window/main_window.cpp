@@ -299,6 +299,10 @@ void MainWindow::startRun() {
     (void)runScript(*run_.script(), {}).ok();
     return;
   }
+  runWorkload();
+}
+
+void MainWindow::runWorkload() {
   // The run starts with the values on screen. Before the first run the worker chooses the values
   // that the user did not change, since it knows the preset.
   docks_->controls()->commit();
@@ -334,6 +338,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
 }
 
 void MainWindow::replaceRun() {
+  docks_->scriptControls()->startOver();
   showStartPage(false);
   focus_.clear();
   axis_.reset();
@@ -380,10 +385,11 @@ void MainWindow::updateState() {
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
   // How a script was started is not in its recording.
-  actions_->run->setEnabled(!live && (run_.script() || !store.ownScript()));
+  actions_->run->setEnabled(
+      !live && (run_.script() || !store.ownScript() || (pageShown_ && startPage_->namesScript())));
   actions_->pause->setEnabled(training);
   actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
-  actions_->stop->setEnabled(live && state != Session::State::kStopping);
+  actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
@@ -415,7 +421,8 @@ void MainWindow::showLevel() {
   const bool changeable = training || !run_.live();
   events::ProbeLevel level = run_.store().probeLevel();
   if (!run_.live()) {
-    level = probeLevelFromKey(run_.options().probeLevel.toStdString());
+    const QString& next = run_.script() ? run_.script()->probeLevel : run_.options().probeLevel;
+    level = probeLevelFromKey(next.toStdString());
     level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
   }
   actions_->showLevel(level, changeable, training);
@@ -519,7 +526,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     const QString program = session::programText(run_.script()->command);
     askToLeaveScript(this, program, [this](ScriptFate fate) {
       if (fate == ScriptFate::kStop) {
-        connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce, Qt::QueuedConnection);
+        connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce,
+                static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::UniqueConnection));
         run_.stop();
       } else {
         closeAtOnce();

@@ -47,6 +47,8 @@ class MainWindow final : public QMainWindow {
 
   /// Starts a run with the values of the controls. Does nothing while a run is live.
   void startRun();
+  /// The same, for the built-in workload also where the last run was a script.
+  void runWorkload();
   /// Starts the user's own program; its recording is recordingFile(recordingName), or called after
   /// it and the time if that is empty. Errors: those of CurrentRun::runScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
@@ -127,8 +129,8 @@ class MainWindow final : public QMainWindow {
   bool docksPlaced_ = false;
   bool pageShown_ = false;
   bool layOutLater_ = false;  ///< the docks need new sizes once the start page is gone
-  QByteArray dockState_;   ///< the layout of the docks while the start page hides them
-  bool runShown_ = false;  ///< the controls show the run's description
+  QByteArray dockState_;      ///< the layout of the docks while the start page hides them
+  bool runShown_ = false;     ///< the controls show the run's description
 };
 
 }  // namespace highwater::window

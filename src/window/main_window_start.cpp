@@ -71,7 +71,7 @@ void MainWindow::runSample(const QString& scenario) {
   chooseScenario(scenario);
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
-  startRun();
+  runWorkload();
 }
 
 void MainWindow::openOrExplain(const QString& path) {

@@ -66,7 +66,8 @@ void RunNotices::act() {
 void RunNotices::showEnd(const RunEnd& end) {
   using Reason = RunEnd::Reason;
   const bool killed = end.reason == Reason::kStopped && end.signal != 0;
-  const bool isRecorded = run_->store().hello().has_value();
+  // A script that ended well and of which nothing was seen needs a word.
+  const bool isRecorded = !run_->script() || run_->store().hello();
   const bool asWished = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
   if (asWished && !killed && (isRecorded || end.reason == Reason::kStopped)) {
     return;

@@ -182,7 +182,7 @@ class TestStartPage : public QObject {
     QVERIFY(asked.isEmpty());
     bench.field("argumentsField")->clear();
     QTRY_COMPARE(problems(bench.page), QStringList());
-    QVERIFY(bench.field("commandField")->text().contains("highwater run --record"));
+    QVERIFY(bench.field("commandField")->text().contains("highwater run "));
     bench.field("scriptField")->setText("missing.py");
     QTRY_VERIFY(problems(bench.page).join('|').contains("missing.py"));
     QVERIFY(!bench.run()->isEnabled());

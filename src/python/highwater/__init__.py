@@ -18,7 +18,10 @@ def knob(name, value, min=None, max=None, choices=None):
         if _live.early_knobs is not None:
             _live.declare_early(name, value, {"min": min, "max": max, "choices": choices})
         return value
-    return training.knobs.value(name, value, {"min": min, "max": max, "choices": choices})
+    try:
+        return training.knobs.value(name, value, {"min": min, "max": max, "choices": choices})
+    except Exception:  # a bound or a name of a type that no knob has
+        return value
 
 
 class phase:

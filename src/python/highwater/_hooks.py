@@ -24,6 +24,21 @@ from ._training import Training, make_is_faking
 _MOST_DERIVATIVES = 16
 
 
+class _Alive:
+    """The optimizers that are alive. They may be unhashable, which a WeakSet cannot hold."""
+
+    def __init__(self):
+        self._references: dict[int, weakref.ref] = {}
+
+    def add(self, optimizer) -> None:
+        key = id(optimizer)
+        if key not in self._references:
+            self._references[key] = weakref.ref(optimizer, lambda _: self._references.pop(key, None))
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+
 class Hooks:
     """All hooks of one process.
 
@@ -37,7 +52,7 @@ class Hooks:
         self._torch = torch
         self._window = window
         self._make_probe = make_probe
-        self._optimizers: weakref.WeakSet = weakref.WeakSet()
+        self._optimizers: _Alive = _Alive()
         self._reset()
 
     def _reset(self) -> None:
@@ -52,8 +67,8 @@ class Hooks:
         from torch.optim.optimizer import (Optimizer, register_optimizer_step_post_hook,
                                            register_optimizer_step_pre_hook)
         compiling = self._torch.compiler.is_compiling
-        self._report(surround(Optimizer.__init__, self._optimizer_built))
-        self._report(surround(self._torch.autograd._engine_run_backward, self._enter_backward,
+        self._report(surround(Optimizer.__init__, self._guard(self._optimizer_built)))
+        self._report(surround(self._torch.autograd._engine_run_backward, self._guard(self._enter_backward),
                               self._leave_backward, ("t_outputs", "kwargs"), compiling))
         # Both are set before any optimizer steps: PyTorch cannot add a hook while it calls them.
         register_optimizer_step_pre_hook(self._guard(self._before_step))
@@ -129,10 +144,18 @@ class Hooks:
         self._set_training_hooks(training)
         self._training = _live.training = training
         training.knobs.declare_early_ones()
+        self._watch_cells(training)
         atexit.register(self._end, training)
         _surround_exit()
         training.describe(script=os.path.abspath(sys.argv[0]) if sys.argv[0] else "",
                           torch=self._torch.__version__, python=sys.version.split()[0])
+
+    def _watch_cells(self, training) -> None:
+        """In a notebook a step ends with its cell at the latest, not when the user runs the next one."""
+        interactive = sys.modules.get("IPython")
+        shell = interactive.get_ipython() if interactive is not None else None
+        if shell is not None:
+            shell.events.register("post_run_cell", self._guard(training.end_cell))
 
     def _set_training_hooks(self, training: Training) -> None:
         from torch.utils.data.dataloader import _BaseDataLoaderIter
@@ -220,8 +243,9 @@ class Hooks:
             self._leave_training_backward(entered)
 
     def _thread_begins(self, _) -> None:
-        if self._training is not None:
-            self._training.probe.watch_thread()
+        training = self._training
+        if training is not None:
+            training.probe.watch_thread()
 
     def _end(self, training) -> None:
         _live.training = None

@@ -6,6 +6,7 @@ import sys
 import weakref
 
 from . import _live
+from ._attach import tell
 from ._live import line_of_script
 from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
@@ -41,6 +42,8 @@ class Knobs:
         problem = self._problem(name, value)
         if problem:
             self._training.probe.mark(f"{name} stays: {problem}")
+            if name in self._declared:  # the window shows what it asked for
+                self._training.probe.knob_turned(name, self._live.get(name, self._declared[name]["value"]))
         elif name == LOADER_BATCH:
             self._set_loader_batch(value)
         elif name == LEARNING_RATE_FACTOR:
@@ -94,10 +97,10 @@ class Knobs:
         facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
         try:
             problem = self._training.probe.add_knob(json.dumps(facts))
-        except TypeError as error:
-            problem = str(error)
+        except Exception as error:  # of values that are no numbers, lists or texts
+            problem = str(error) or repr(error)
         if problem:
-            print(f"Highwater: knob {name!r} cannot be shown: {problem}", file=sys.stderr)
+            tell(f"knob {name!r} cannot be shown: {problem}")
 
     def _problem(self, name, value) -> str:
         knob = self._declared.get(name)

@@ -74,7 +74,7 @@ def readiness(native: str) -> tuple[str, str, bool]:
         return "", problem, False
     path = os.path.join(cache_folder(), cache_name(torch, native))
     ready = built_for(native) == torch.git_version or os.path.exists(path)
-    if not ready and not _compiler():
+    if not ready and not compiler():
         problem = "there is no C++ compiler, which builds the probe for this PyTorch once"
     return torch.version, problem, ready
 

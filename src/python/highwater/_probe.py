@@ -92,6 +92,9 @@ class Probe:
         """
         return []
 
+    def cut_step(self) -> None:
+        """What follows is no part of the step whose work has ended: a notebook's cell has ended."""
+
     def set_paused(self, paused: bool) -> None:
         """The training stands still because the window asked for it, or goes on."""
 
@@ -129,6 +132,7 @@ class NativeProbe(Probe):
         self._knobs = []  # in the order in which the library counts them
         self._set_level = self._bind("set_level", text)
         self.set_paused = self._bind("set_paused", flag)
+        self.cut_step = self._bind("cut_step")
         self._poll = self._bind("poll_commands", result=text)
 
     def module_calls(self, outermost, missing):

@@ -38,6 +38,7 @@ class Training(StepListener):
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
+        self._unstopped = None  # a probe that another thread gave up
         self._postponed: list = []  # commands that wait for the end of the step
         self._optimizers = optimizers
         self._attach = attach
@@ -117,8 +118,11 @@ class Training(StepListener):
             return root.call(self._phase_of(root, module, args, kwargs))
 
     def _name_missing(self, call, module) -> bytes:
-        with Uncompiled(self.torch):
-            return self._names.add_missing(call[3], module)
+        try:
+            with Uncompiled(self.torch):
+                return self._names.add_missing(call[3], module)
+        except Exception:  # of the model's own named_modules()
+            return type(module).__name__.encode(errors="replace")
 
     def enter_owner(self, module) -> None:
         """A method that affects all modules below `module` is called; it calls itself for each of them."""
@@ -329,6 +333,10 @@ class Training(StepListener):
         self.probe.note_step_end()
         self.obey()
 
+    def end_cell(self, *_) -> None:
+        """A notebook's cell has ended."""
+        self.probe.cut_step()
+
     def close_step(self) -> None:
         """The script says that its step ended."""
         self._attach()
@@ -365,9 +373,11 @@ class Training(StepListener):
         if not self._take_commands(False):
             return
         self.probe.set_paused(True)
-        while self._take_commands(True):
-            time.sleep(_PAUSE_POLL_SECONDS)
-        self.probe.set_paused(False)
+        try:
+            while self._take_commands(True):
+                time.sleep(_PAUSE_POLL_SECONDS)
+        finally:  # Ctrl+C ends a pause too
+            self.probe.set_paused(False)
 
     def take_knobs(self) -> None:
         """Gives the script's knobs their new values, in the middle of a step too. All else waits for its end."""
@@ -402,7 +412,7 @@ class Training(StepListener):
     def finish(self, limit_ms: int = 1000) -> None:
         """The script ends. A window that does not read is given up at the limit."""
         self._has_ended = True
-        probe = self.probe
+        probe = self._unstopped or self.probe
         try:
             self._end_evaluation()
             self._rule.finish()
@@ -430,9 +440,13 @@ class Training(StepListener):
 
     def give_up(self, error: Exception) -> None:
         """After an error in the hooks: the script trains on, and the window sees nothing more of it."""
-        if type(self.probe) is not Probe:
-            tell(f"stopped watching, the training goes on: {error!r}")
+        if type(self.probe) is Probe:
+            return
+        tell(f"stopped watching, the training goes on: {error!r}")
+        if self._is_training_thread():
             self.stop_watching()
+        else:  # the thread that trains may be inside the probe: finish() stops it
+            self._unstopped, self.probe = self.probe, Probe()
 
     def _is_training_thread(self) -> bool:
         return self._thread is None or self._thread == _thread.get_ident()

@@ -33,7 +33,7 @@ ScriptOptions preparedOptions;
 std::atomic<ScriptProbe*> running{nullptr};
 /// The probe of the process that this one was forked from.
 ScriptProbe* forgotten = nullptr;
-std::thread::id trainingThread;
+std::atomic<std::thread::id> trainingThread;
 
 /// The open modules of a thread, and its watching.
 struct ThreadState {
@@ -234,6 +234,10 @@ const char* hw_offer_knob(const char* name, int kind, double value, double minim
 
 void hw_knob_turned(std::uint64_t knob, double value) {
   if (ScriptProbe* probe = running) probe->knobTurned(static_cast<std::size_t>(knob), value);
+}
+
+void hw_cut_step() {
+  if (ScriptProbe* probe = ofTrainingThread()) probe->cutStep();
 }
 
 void hw_set_paused(bool paused) {

@@ -53,6 +53,8 @@ HIGHWATER_EXPORT const char* hw_offer_knob(const char* name, int kind, double va
                                            const char* declared_at, const char* warning);
 /// The script has given the knob that was offered as number `knob`, from 0, another value.
 HIGHWATER_EXPORT void hw_knob_turned(std::uint64_t knob, double value);
+/// As ScriptProbe::cutStep().
+HIGHWATER_EXPORT void hw_cut_step();
 /// As ScriptProbe::setPaused().
 HIGHWATER_EXPORT void hw_set_paused(bool paused);
 /// Changes what is observed: "off", "monitor" or "ops". The thread that trains only.

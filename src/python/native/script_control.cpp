@@ -76,10 +76,16 @@ void ScriptControl::hostGone() {
   changed_.notify_all();
 }
 
+void ScriptControl::setLevel(events::ProbeLevel level) {
+  const std::lock_guard lock(mutex_);
+  level_ = level;
+}
+
 void ScriptControl::setStep(std::uint32_t step) {
   const std::lock_guard lock(mutex_);
   step_ = step;
-  if (levelBackAt_ == 0 || step < levelBackAt_) return;
+  // The order is taken at the end of this step, and applies from the next one on.
+  if (levelBackAt_ == 0 || step + 1 < levelBackAt_) return;
   levelBackAt_ = 0;
   orderLevel(level_);
 }

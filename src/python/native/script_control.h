@@ -24,6 +24,8 @@ class ScriptControl final : public process::CommandTarget {
   /// Notes that nobody directs the script any more: it is resumed, and trains on.
   void hostGone();
 
+  /// The level from now on, and after one for some steps.
+  void setLevel(events::ProbeLevel level);
   /// Notes the step that runs.
   void setStep(std::uint32_t step);
   /// The script offers a knob. Knobs count from 0, in the order in which they are offered.

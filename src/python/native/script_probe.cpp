@@ -83,6 +83,7 @@ ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
   if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
   recorder_.nameThread("training");
   recorder_.setLevel(options_.level);
+  control_.setLevel(options_.level);
   recorder_.callSites().askInterpreter(&pythonCallSite);
   recorder_.setMovesBatchesAnywhere(true);
   beginNs_ = notedBeginNs_ = notedEndNs_ = recorder_.now();
@@ -99,9 +100,14 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   }
   startReading();
   if (!control_.waitForWelcome(kAcceptedWithin)) {
+    ::shutdown(connection_->readFd, SHUT_RDWR);  // else the host would wait for the training
     return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
   }
-  for (const ScriptKnob& each : knobs_) (void)writer_->send(each).ok();
+  {
+    const std::lock_guard lock(knobMutex_);
+    outbox_.emplace(*writer_);
+    for (const ScriptKnob& each : knobs_) outbox_->post(each);
+  }
   sender_.emplace(recorder_, *writer_);
   sender_->start();
   sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
@@ -135,6 +141,7 @@ void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::mi
   sampler_->stop();
   const Deadline deadline(connection_->writeFd, limit);
   sendDescription();
+  outbox_->stop();
   sender_->stop();
   if (error.empty()) {
     (void)writer_->send(Goodbye{stepsDone_, interrupted}).ok();
@@ -178,12 +185,14 @@ void ScriptProbe::sendDescription() {
   run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
                std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
   run.probeLevel = options_.level;
-  (void)writer_->send(run).ok();
+  outbox_->post(run);
 }
 
 void ScriptProbe::beginStep(std::uint32_t step, bool late) {
   beginNs_ = late ? notedBeginNs_ : recorder_.now();
-  recordStep(beginNs_);
+  const bool isCut = open_ && cutNs_ >= open_->workedUntilNs;
+  recordStep(isCut ? cutNs_ : beginNs_);
+  cutNs_ = 0;
   recorder_.setStep(step);
   control_.setStep(step);
   recorder_.resetSeenPeaks();
@@ -226,8 +235,14 @@ void ScriptProbe::recordStep(std::int64_t endNs) {
   });
 }
 
+void ScriptProbe::cutStep() {
+  const std::int64_t nowNs = recorder_.now();
+  if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
+  recordStep(nowNs);
+}
+
 void ScriptProbe::setPaused(bool paused) {
-  if (paused) recordStep(recorder_.now());
+  if (paused) cutStep();
   recorder_.setPaused(paused);
   recorder_.mark(paused ? events::MarkerKind::Paused : events::MarkerKind::Resumed,
                  recorder_.step() + 1);
@@ -258,7 +273,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
     if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
   }
   suspendPhase();
-  if (next.evaluates && !around.evaluates) recordStep(recorder_.now());
+  if (next.evaluates && !around.evaluates) cutStep();
   recorder_.setDeliberate(next.evaluates);
   phases_.push_back(next);
   resumePhase();
@@ -273,6 +288,7 @@ void ScriptProbe::endPhase() {
 }
 
 std::string ScriptProbe::offer(ScriptKnob knob) {
+  const std::lock_guard lock(knobMutex_);
   if (knobs_.size() == wire::kMaxScriptKnobs) {
     return "there are " + std::to_string(wire::kMaxScriptKnobs) + " knobs already";
   }
@@ -280,15 +296,16 @@ std::string ScriptProbe::offer(ScriptKnob knob) {
     return std::move(broken.detail);
   }
   control_.offer(knob);
-  if (sender_) (void)writer_->send(knob).ok();
+  if (outbox_) outbox_->post(knob);
   knobs_.push_back(std::move(knob));
   return {};
 }
 
 void ScriptProbe::knobTurned(std::size_t knob, double value) {
+  const std::lock_guard lock(knobMutex_);
   if (knob >= knobs_.size() || !isValueOf(knobs_[knob], value)) return;
   knobs_[knob].value = value;
-  if (sender_) (void)writer_->send(knobs_[knob]).ok();
+  if (outbox_) outbox_->post(knobs_[knob]);
 }
 
 void ScriptProbe::mark(std::string_view text) {

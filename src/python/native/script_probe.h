@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "probe/stream/sender.h"
 #include "process/command_reader.h"
 #include "process/connection.h"
+#include "python/native/outbox.h"
 #include "python/native/script_control.h"
 
 namespace highwater::python {
@@ -69,7 +71,12 @@ class ScriptProbe {
   void endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
                std::uint32_t microSteps, bool late);
   void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
-  void noteStepEnd() { notedEndNs_ = recorder_.now(); }
+  void noteStepEnd() {
+    notedEndNs_ = recorder_.now();
+    cutNs_ = 0;
+  }
+  /// What follows is no part of the step whose work has ended.
+  void cutStep();
 
   /// The script stands still between two steps because the host asked for it, and goes on.
   void setPaused(bool paused);
@@ -110,6 +117,7 @@ class ScriptProbe {
   std::optional<probe::FrameWriter> writer_;
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<process::CommandReader> reader_;
+  std::optional<Outbox> outbox_;
   std::optional<probe::Sender> sender_;
   std::optional<probe::Sampler> sampler_;
   std::optional<probe::OpObserver> observer_;
@@ -122,6 +130,10 @@ class ScriptProbe {
   void recordStep(std::int64_t endNs);
 
   std::optional<OpenStep> open_;
+  /// Where an evaluation, a pause or the end of a notebook's cell has ended a step of which only
+  /// the next call tells whether it was complete; 0: nowhere.
+  std::int64_t cutNs_ = 0;
+  std::mutex knobMutex_;  ///< connecting does not hold the interpreter's lock
   std::vector<ScriptKnob> knobs_;
   Model model_;
   bool described_ = false;

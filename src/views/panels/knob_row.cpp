@@ -157,11 +157,8 @@ void KnobRow::enter() {
 }
 
 void KnobRow::request(double value) {
-  if (value == asked_.value_or(knob_.value)) {
-    put(value);
-    return;
-  }
   put(value);
+  if (value == asked_.value_or(knob_.value)) return;
   asked_ = value;
   say(tr("%1 is in use until the script asks again").arg(qtext(valueText(knob_, knob_.value))),
       false);
@@ -169,9 +166,10 @@ void KnobRow::request(double value) {
 }
 
 void KnobRow::showKnob(const ScriptKnob& knob) {
-  if (knob.value == knob_.value) return;
+  const bool isTaken = asked_ && *asked_ == knob.value;
+  if (knob.value == knob_.value && !isTaken) return;
   knob_.value = knob.value;
-  if (asked_ && *asked_ != knob.value) return;  // an earlier request; the last one is on its way
+  if (asked_ && !isTaken) return;  // an earlier request; the last one is on its way
   asked_.reset();
   say(qtext(knob_.warning), false);
   if (!slider_ || !slider_->isSliderDown()) put(knob.value);

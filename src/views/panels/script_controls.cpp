@@ -92,18 +92,13 @@ void ScriptControls::addKnob(const ScriptKnob& knob) {
   rows_.push_back(row);
 }
 
+void ScriptControls::startOver() {
+  qDeleteAll(rows_);
+  rows_.clear();
+}
+
 void ScriptControls::refresh() {
   const auto& knobs = store_->scriptKnobs();
-  const bool sameRun =
-      rows_.size() <= knobs.size() && std::equal(rows_.begin(), rows_.end(), knobs.begin(),
-                                                 [](const KnobRow* row, const ScriptKnob& knob) {
-                                                   return row->knob().name == knob.name &&
-                                                          row->knob().kind == knob.kind;
-                                                 });
-  if (!sameRun) {
-    qDeleteAll(rows_);
-    rows_.clear();
-  }
   for (std::size_t i = 0; i < knobs.size(); ++i) {
     i < rows_.size() ? rows_[i]->showKnob(knobs[i]) : addKnob(knobs[i]);
   }

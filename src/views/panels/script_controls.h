@@ -21,6 +21,8 @@ class ScriptControls final : public QWidget {
   /// `store` is not owned and must outlive the panel.
   explicit ScriptControls(const analysis::LiveStore* store, QWidget* parent = nullptr);
 
+  /// Forgets the knobs. Call it when the store holds another run.
+  void startOver();
   /// Shows what the store has by now.
   void refresh();
   /// Shows the script's answer to the last requested change of the knob `name`.

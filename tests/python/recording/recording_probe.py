@@ -56,6 +56,6 @@ def _logged(name):
 
 
 for _name in ("stop", "enter_module", "leave_module", "begin_phase", "end_phase", "begin_step", "note_step_begin",
-              "note_step_end", "describe", "mark", "watch_thread", "add_knob", "knob_turned", "set_paused",
+              "note_step_end", "describe", "mark", "watch_thread", "add_knob", "knob_turned", "set_paused", "cut_step",
               "set_level"):
     setattr(RecordingProbe, _name, _logged(_name))
