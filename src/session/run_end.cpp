@@ -47,7 +47,10 @@ void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
   end.message = facts.goodbye->stoppedOnRequest
                     ? "stopped on request after " + counted(facts.goodbye->stepsDone)
                     : counted(facts.goodbye->stepsDone) + " done";
-  if (facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0)) {
+  // A script that is stopped ends by the interrupt, as by Ctrl+C.
+  const bool asAsked = facts.isScript && facts.goodbye->stoppedOnRequest;
+  if (asAsked) end.signal = 0;
+  if (!asAsked && facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0)) {
     end.message += "; then " + facts.program.toStdString() + ' ' + howItEnded(*facts.exit);
   }
 }
@@ -79,6 +82,9 @@ void endUnwatched(const RunFacts& facts, RunEnd& end) {
   } else if (facts.exit->signal != 0 || facts.exit->exitCode != 0) {
     end.reason = facts.exit->signal != 0 ? Reason::kCrashed : Reason::kExited;
     end.message = program + " before it trained";
+    if (!facts.whyNothingTrained.isEmpty()) {
+      end.message += ": " + facts.whyNothingTrained.toStdString();
+    }
   } else {
     end.reason = Reason::kFinished;
     end.message = program + ", and nothing was recorded: " + facts.whyNothingTrained.toStdString();
@@ -143,7 +149,8 @@ RunEnd runEndFrom(const RunFacts& facts) {
         facts);
   } else if (facts.aborted) {
     end.reason = Reason::kAborted;
-    end.message = withPosition("ended by highwater", facts);
+    end.message = facts.isScript ? withPosition("the window was closed, the program ran on", facts)
+                                 : withPosition("ended by highwater", facts);
   } else {
     endWithoutGoodbye(facts, end);
   }

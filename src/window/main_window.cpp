@@ -339,6 +339,8 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
 
 void MainWindow::replaceRun() {
   docks_->scriptControls()->startOver();
+  docks_->showControlsOf(run_.script().has_value());
+  docks_->scriptControls()->refresh();
   showStartPage(false);
   focus_.clear();
   axis_.reset();
@@ -354,7 +356,7 @@ void MainWindow::refreshPanes() {
   const bool justShown = !runShown_ && store.run();
   if (justShown) {
     runShown_ = true;
-    docks_->showControlsOf(*store.run());
+    docks_->showControlsOf(store.ownScript());
   }
   if (runShown_ && store.ownScript()) {
     docks_->scriptControls()->refresh();

@@ -95,8 +95,8 @@ void WindowDocks::makeLeft() {
   nowDock_->setWidget(now);
 }
 
-void WindowDocks::showControlsOf(const RunDescription& run) {
-  bothControls_->setCurrentIndex(run.ownScript ? 1 : 0);
+void WindowDocks::showControlsOf(bool script) {
+  bothControls_->setCurrentIndex(script ? 1 : 0);
 }
 
 void WindowDocks::makeRight() {

@@ -38,8 +38,8 @@ class WindowDocks final : public QObject {
 
   [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
   [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }
-  /// Shows the controls that suit a run: the workload's, or those of the user's own script.
-  void showControlsOf(const RunDescription& run);
+  /// Shows the controls of the user's own script, or those of the built-in workload.
+  void showControlsOf(bool script);
   [[nodiscard]] FindingsDock* findings() const { return findings_; }
   [[nodiscard]] BottomTables* tables() const { return tables_; }
   [[nodiscard]] models::LogModel& log() const { return tables_->log(); }

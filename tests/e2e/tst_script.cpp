@@ -64,6 +64,7 @@ class TestScript : public QObject {
   void refusesBadInput_data();
   void refusesBadInput();
   void survivesItsHost();
+  void theSimulationPrintsNothing();
 
  private:
   [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
@@ -348,6 +349,18 @@ void TestScript::refusesBadInput() {
   QVERIFY2(refused.exitCode == 1 || refused.exitCode == 2, qPrintable(refused.err));
   QVERIFY2(refused.err.contains(words), qPrintable(refused.err));
   QVERIFY(!QFile::exists(folder_.filePath("other.highwater")));
+}
+
+/// mse_loss resizes an output of its own on the CPU, which warns there.
+void TestScript::theSimulationPrintsNothing() {
+  const Outcome watched = runScript({}, {kPython, "-c", R"(
+import torch
+x = torch.ones(4, 3, device="mps", requires_grad=True)
+torch.nn.functional.mse_loss(x, torch.zeros(4, 3, device="mps")).backward()
+torch.mps.synchronize()
+)"});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  QVERIFY2(!watched.err.contains("Warning"), qPrintable(watched.err));
 }
 
 /// The window's process is killed while the script trains: the script ends as without.

@@ -47,7 +47,8 @@ for _ in range(4):
         size = done.log.knobs()["size"]
         self.assertRegex(size.pop("declared_at"), r"^<string>:\d+$")
         self.assertEqual(size, {"name": "size", "value": 4, "min": 1, "max": 8})
-        self.assertEqual(done.log.of("knob_turned"), [["size", 6], ["rate", 1.0], ["kind", "b"]])
+        self.assertEqual(done.log.of("knob_turned"), [["size", 6], ["rate", 1.0], ["kind", "b"],  # taken
+                                                         ["size", 6], ["rate", 1.0], ["kind", "b"]])  # refused
         marks = [text for text, in done.log.of("mark")]
         self.assertEqual(marks, ["size = 6", "rate = 1.0", "kind = b",
                                  "size stays: 9 is above its maximum of 8",

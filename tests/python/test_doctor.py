@@ -175,7 +175,8 @@ class Installed(unittest.TestCase):
     def test_runs_a_script(self):
         log = os.path.join(self.folder, "log")
         done = self.run_python("-W", "ignore", "-m", "highwater", "plain_loop.py", PYTHONPATH=RECORDING,
-                               HIGHWATER_SCRIPT_SOCKET="/nowhere/socket", HIGHWATER_SCRIPT_TOKEN="token",
+                               HIGHWATER_SCRIPT_SOCKET=os.path.join(self.folder, "socket"),
+                               HIGHWATER_SCRIPT_TOKEN="token",
                                HIGHWATER_TEST_LOG=log)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(log) as file:

@@ -186,6 +186,8 @@ class NativeProbe(Probe):
 
     def add_knob(self, text):
         knob = json.loads(text)
+        if not isinstance(knob["name"], str) or "value" not in knob:
+            return "a knob needs a name that is a text, and a value"
         example, choices = knob["value"], knob.get("choices")
         if choices is None and isinstance(example, bool):
             choices = knob["choices"] = [False, True]

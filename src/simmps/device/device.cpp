@@ -26,6 +26,17 @@
 namespace highwater::simmps {
 namespace {
 
+/// Passes warnings on, but for those of resized outputs. An op has warned of its own when it was
+/// queued, and some of PyTorch's CPU kernels, such as mse_loss, warn although nobody gave an
+/// output.
+class QuietResizes final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    if (warning.msg().find("was resized since it had shape") != std::string::npos) return;
+    c10::WarningHandler::process(warning);
+  }
+};
+
 /// Keeps libgomp from busy-waiting. While a process has no more OpenMP threads than the machine has
 /// cores, idle members of a team spin. If other threads want those cores, each parallel region then
 /// lasts until the scheduler steps in (2 busy cores: 1.9 s a step instead of 0.17 s). A second,
@@ -100,6 +111,8 @@ struct Device {
     const at::AutoDispatchBelowADInplaceOrView belowAutograd;
     const at::NoGradGuard noGrad;
     const at::DisableRecordFunctionGuard unobserved;
+    QuietResizes quiet;
+    const c10::WarningUtils::WarningHandlerGuard warnings(&quiet);
     // Uses the process's thread count. All parallel work of the device happens on this thread, so
     // it needs one OpenMP team.
     at::init_num_threads();

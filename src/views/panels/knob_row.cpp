@@ -146,7 +146,7 @@ void KnobRow::enter() {
   bool isNumber = false;
   const double value = field_->text().trimmed().toDouble(&isNumber);
   if (!isNumber || !isValueOf(knob_, value)) {
-    say(tr("\"%1\" is none of %2").arg(field_->text(), qtext(allowedText(knob_))), true);
+    say(tr("\"%1\" is not allowed: %2").arg(field_->text(), qtext(allowedText(knob_))), true);
     put(asked_.value_or(knob_.value));
     return;
   }

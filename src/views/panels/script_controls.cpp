@@ -111,8 +111,7 @@ void ScriptControls::refresh() {
 }
 
 void ScriptControls::refreshFacts() {
-  if (!store_->run()) return;
-  const RunDescription& run = *store_->run();
+  const RunDescription run = store_->run().value_or(RunDescription{});
   declaredTitle_->setText(tr("Declared by %1").arg(QString::fromStdString(run.workload)));
   std::uint32_t batch = run.knobs.batchSize, length = run.knobs.sequenceLength;
   if (const auto& records = store_->steps().records; !records.empty()) {

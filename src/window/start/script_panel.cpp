@@ -97,7 +97,7 @@ void ScriptPanel::check() {
     problems.erase(ScriptField::kRecording);
   }
   rows_->showProblems(problems);
-  run_->setEnabled(namesScript() && request_.problems.count(ScriptField::kScript) == 0);
+  run_->setEnabled(namesScript() && request_.ok());
   run_->setIcon(views::icon(views::Icon::kRun,
                             run_->isEnabled() ? QColor(Qt::white) : views::Theme::of(this).text3));
   command_->setText(request_.ok() ? terminalCommand(request_) : QString());
