@@ -124,7 +124,10 @@ std::string LiveStore::placeText(events::Phase phase, ModuleId module, CallSiteI
   if (const std::string path = modulePath(module); !path.empty()) place += ", " + path;
   if (!ownScript() || site == kNoId) return place;
   const CallSiteParts parts = callSiteParts(site);
-  return parts.line + (parts.library.empty() ? "" : ", " + parts.library) + ", " + place;
+  // Of "transformers/trainer.py:1911 Trainer.train" the file's name and the line.
+  std::string library = parts.library.substr(0, parts.library.find(' '));
+  library.erase(0, library.rfind('/') + 1);
+  return parts.line + (library.empty() ? "" : ", " + library) + ", " + place;
 }
 
 void LiveStore::addBatch(const EventBatch& batch) {

@@ -152,7 +152,7 @@ class LiveStore final : public MessageSink {
   /// its latest value. Empty for the built-in workload.
   [[nodiscard]] const std::vector<ScriptKnob>& scriptKnobs() const { return scriptKnobs_; }
   /// The place of an event for people: phase and module, as in "forward, encoder.layers.1"; for a
-  /// script its line before them, and the library function that the line called.
+  /// script its line before them, and the line of the library that it called.
   [[nodiscard]] std::string placeText(events::Phase phase, ModuleId module, CallSiteId site) const;
   /// Whether the user's own script trains; false as long as it is unknown.
   [[nodiscard]] bool ownScript() const { return run_ && run_->ownScript; }

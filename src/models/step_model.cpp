@@ -97,22 +97,27 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole) {
     return {};
   }
+  const QString unknown = QStringLiteral("–");
   switch (index.column()) {
     case kStep:
       return QString::number(step.step());
     case kTimeMs:
       return QString::number(toMs(step.duration_ns()), 'f', 1);
     case kTokensPerS:
-      return QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
+      return std::isnan(store_->steps().tokensPerS[record])
+                 ? unknown
+                 : QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
     case kLoss:
-      return step.loss_read() ? QString::number(double(step.loss()), 'f', 4) : tr("not read");
+      return step.loss_read()      ? QString::number(double(step.loss()), 'f', 4)
+             : store_->ownScript() ? unknown
+                                   : tr("not read");
     case kPeak:
       return QString::fromStdString(formatBytes(step.peak_current_bytes())) +
              (step.peak_current_exact() ? QString() : tr(" sampled"));
     case kBatch:
-      return QString::number(step.batch_size());
+      return step.batch_size() == 0 ? unknown : QString::number(step.batch_size());
     case kSequence:
-      return QString::number(step.sequence_length());
+      return step.sequence_length() == 0 ? unknown : QString::number(step.sequence_length());
     default:
       return {};
   }
@@ -137,7 +142,7 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
     case kTimeMs:
       return tr("Time ms");
     case kTokensPerS:
-      return tr("Tokens/s");
+      return store_->rateUnit() == "tokens/s" ? tr("Tokens/s") : tr("Samples/s");
     case kLoss:
       return tr("Loss");
     case kPeak:

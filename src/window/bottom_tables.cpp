@@ -81,7 +81,7 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
   table->setOpLook(
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
-  table->setColumnWidths({140, 176, 56, 72, 96});
+  table->setColumnWidths({124, 206, 54, 68, 92});
   table->sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);

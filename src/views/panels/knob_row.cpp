@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "core/knobs.h"
+#include "views/panels/cut_label.h"
 #include "views/panels/stop_slider.h"
 
 namespace highwater::views {
@@ -55,11 +56,11 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
   column->setSpacing(4);
   auto* line = new QHBoxLayout;
   line->setSpacing(8);
-  auto* name = new QLabel(qtext(knob.name), this);
+  auto* name = new CutLabel(qtext(knob.name), this);
   name->setTextFormat(Qt::PlainText);
   line->addWidget(name);
   if (!knob.declaredAt.empty()) {
-    auto* place = new QLabel(qtext(knob.declaredAt), this);
+    auto* place = new CutLabel(qtext(knob.declaredAt), this);
     place->setTextFormat(Qt::PlainText);
     place->setProperty("kind", "quiet");
     line->addWidget(place);

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/panels/cut_label.h"
 #include "views/panels/knob_row.h"
 
 namespace highwater::views {
@@ -74,7 +75,7 @@ void ScriptControls::addFact(const QString& name, QLabel** value, bool isGuess) 
     line->addWidget(guess);
   }
   line->addStretch(1);
-  *value = new QLabel(QStringLiteral("–"), this);
+  *value = new CutLabel(this);
   (*value)->setTextFormat(Qt::PlainText);
   (*value)->setProperty("kind", "value");
   (*value)->setAccessibleName(name);
@@ -125,7 +126,6 @@ void ScriptControls::refreshFacts() {
                  : length == 0 ? QString::number(batch)
                                : tr("%1 × %2").arg(batch).arg(length));
   model_->setText(known(run.model));
-  model_->setToolTip(tr("%L1 parameters").arg(run.parameters));
   optimizer_->setText(known(run.optimizer));
   dtype_->setText(known(run.dtype));
 }
