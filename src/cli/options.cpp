@@ -63,6 +63,12 @@ class CommandLine {
       std::ostringstream text;
       app_.exit(asked, text, text);
       return EarlyExit{kExitDone, text.str()};
+    } catch (const CLI::ExtrasError& wrong) {
+      std::string text = problemText(app_, wrong);
+      if (run_->parsed() && !scriptCommand_.empty()) {
+        text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
+      }
+      return EarlyExit{kExitUsage, text};
     } catch (const CLI::ParseError& wrong) {
       return EarlyExit{kExitUsage, problemText(app_, wrong)};
     }

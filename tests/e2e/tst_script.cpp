@@ -65,6 +65,7 @@ class TestScript : public QObject {
   void refusesBadInput();
   void survivesItsHost();
   void theSimulationPrintsNothing();
+  void aStoppedHostStopsNothing();
 
  private:
   [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
@@ -329,6 +330,8 @@ void TestScript::refusesBadInput_data() {
                                   << "no script absent.py";
   QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
                             << "is a folder";
+  QTest::newRow("no --") << QStringList{"run", kPython, kScript, "--epochs", "3"}
+                         << "put -- before the program";
   QTest::newRow("force without a recording")
       << QStringList{"run", "--force", "--", kPython, kScript} << "--record";
   QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
@@ -349,6 +352,27 @@ void TestScript::refusesBadInput() {
   QVERIFY2(refused.exitCode == 1 || refused.exitCode == 2, qPrintable(refused.err));
   QVERIFY2(refused.err.contains(words), qPrintable(refused.err));
   QVERIFY(!QFile::exists(folder_.filePath("other.highwater")));
+}
+
+/// The host stops reading, and its socket is full: the training goes on, and so does what it tells.
+void TestScript::aStoppedHostStopsNothing() {
+  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-c", R"(
+import os, signal, time, torch, highwater
+model = torch.nn.Linear(8, 8).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+def step():
+    model(torch.ones(4, 8, device="mps")).sum().backward()
+    optimizer.step()
+step()
+os.kill(os.getppid(), signal.SIGSTOP)
+until = time.monotonic() + 3
+while time.monotonic() < until: step()
+print(highwater.knob("late", 3, min=1, max=5))
+step()
+os.kill(os.getppid(), signal.SIGCONT)
+)"});
+  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+  QCOMPARE(watched.out, QStringLiteral("3\n"));
 }
 
 /// mse_loss resizes an output of its own on the CPU, which warns there.

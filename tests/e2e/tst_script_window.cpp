@@ -33,6 +33,9 @@ class Hands {
     window.show();
   }
 
+  /// A test that has failed leaves no script behind, which would train for ever.
+  ~Hands() { window.currentRun().signalScript(SIGKILL); }
+
   [[nodiscard]] Result<void> run(const QStringList& arguments) {
     session::ScriptOptions script;
     script.command = QStringList{QStringLiteral(HIGHWATER_PYTHON)} + arguments;
