@@ -195,8 +195,8 @@ class Ends(Recording):
         self.assertEqual(done.facts["ended"], "finished", done.facts)
 
     def test_killed(self):
-        """What was sent before is there; a moment may be missing."""
-        done = self.check("time.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)
+        """The last step is missing: it lasts until the next begins."""
+        done = self.check("time.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, steps=2)
         self.assertNotEqual(done.facts.get("ended"), "finished")
 
     def test_child_that_exits(self):
