@@ -179,14 +179,10 @@ Result<OutputRelay> OutputRelay::start() {
   auto& [ours, theirs] = *copies;
   OutputRelay relay;
   UniqueFd outEnd, errEnd;
-  if (isOneTerminal() || (goesNowhere(STDOUT_FILENO) && goesNowhere(STDERR_FILENO))) {
-    auto terminal = makeTerminal();
-    if (!terminal) return terminal.error();
-    outEnd = std::move(terminal->read);
-    relay.err = UniqueFd(::fcntl(terminal->write.get(), F_DUPFD_CLOEXEC, 0));
-    relay.out = std::move(terminal->write);
-  } else if (isOneFile()) {
-    auto both = makePipe();
+  const bool isTerminal =
+      isOneTerminal() || (goesNowhere(STDOUT_FILENO) && goesNowhere(STDERR_FILENO));
+  if (isTerminal || isOneFile()) {
+    auto both = isTerminal ? makeTerminal() : makePipe();
     if (!both) return both.error();
     outEnd = std::move(both->read);
     relay.err = UniqueFd(::fcntl(both->write.get(), F_DUPFD_CLOEXEC, 0));

@@ -12,6 +12,7 @@
 
 #include "session/process_search.h"
 #include "session/python_package.h"
+#include "session/worker_process.h"
 
 namespace highwater::session {
 namespace {
@@ -193,10 +194,7 @@ Result<void> ScriptProcess::start() {
   connect(endpoint_.get(), &LocalEndpoint::connected, this, &ScriptProcess::connected);
   connect(endpoint_.get(), &LocalEndpoint::refused, this, &ScriptProcess::refused);
 
-  auto environment = QProcessEnvironment::systemEnvironment();
-  for (const QString& each : options_.environment) {
-    environment.insert(each.section(u'=', 0, 0), each.section(u'=', 1));
-  }
+  QProcessEnvironment environment = environmentWith(options_.environment);
   environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());

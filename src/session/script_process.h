@@ -34,8 +34,9 @@ struct ScriptOptions {
 [[nodiscard]] Result<void> checkScript(const ScriptOptions& options);
 
 /// The user's own program, started so that the one Python process in it that trains connects to a
-/// LocalEndpoint. It keeps this process's stdin, stdout, stderr and process group, and default
-/// actions for signals. It runs on whatever happens to this process or object.
+/// LocalEndpoint. It keeps this process's stdin, stdout, stderr and process group, and ignores the
+/// signals that this process ignored from its start, as by nohup, and no others. It runs on
+/// whatever happens to this process or object.
 class ScriptProcess final : public QObject {
   Q_OBJECT
 

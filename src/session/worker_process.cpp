@@ -10,7 +10,6 @@
 
 #include <QCoreApplication>
 #include <QFileInfo>
-#include <QProcessEnvironment>
 #include <QThread>
 #include <QUuid>
 #include <algorithm>
@@ -78,15 +77,6 @@ Result<void> checkDescriptors() {
                    "; raise the limit, for example with 'ulimit -n 1024'");
   }
   return {};
-}
-
-QProcessEnvironment environmentWith(const QStringList& additions) {
-  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  for (const QString& entry : additions) {
-    const qsizetype equals = entry.indexOf(u'=');
-    if (equals > 0) environment.insert(entry.left(equals), entry.mid(equals + 1));
-  }
-  return environment;
 }
 
 }  // namespace
@@ -175,6 +165,15 @@ void WorkerProcess::onFinished(int code, QProcess::ExitStatus status) {
   lines_.finish([this](const QString& line) { emit linePrinted(line); });
   // On Unix the exit code of a crashed QProcess is the number of the signal.
   emit finished(status == QProcess::CrashExit ? ProcessExit{0, code} : ProcessExit{code, 0});
+}
+
+QProcessEnvironment environmentWith(const QStringList& additions) {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const QString& entry : additions) {
+    const qsizetype equals = entry.indexOf(u'=');
+    if (equals > 0) environment.insert(entry.left(equals), entry.mid(equals + 1));
+  }
+  return environment;
 }
 
 QString signalText(int signal) {

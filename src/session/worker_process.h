@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QProcess>
+#include <QProcessEnvironment>
 #include <QStringList>
 #include <string>
 
@@ -63,6 +64,9 @@ class WorkerProcess final : public QObject {
   std::string launchEntry_;  ///< "HIGHWATER_LAUNCH_ID=…"; empty before start and after the end
   qint64 processId_ = 0;
 };
+
+/// This process's environment with the NAME=VALUE entries of `additions`.
+[[nodiscard]] QProcessEnvironment environmentWith(const QStringList& additions);
 
 /// Names a signal for the user: "signal 9 (SIGKILL)".
 [[nodiscard]] QString signalText(int signal);

@@ -39,14 +39,14 @@ Result<fs::path> newRecordingPath(const QString& name, Naming naming) {
     return Error{ErrorCode::kNoPermission,
                  "the folder for recordings cannot be made: " + folder.toStdString()};
   }
-  QString stem = folder + QLatin1Char('/') + name;
+  QString stem = name;
   if (naming == Naming::kWithTime) {
     stem += QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
   }
-  fs::path path((stem + QStringLiteral(".highwater")).toStdString());
+  fs::path path(recordingFile(stem).toStdString());
   std::error_code error;  // where it cannot tell, RecordingWriter will
   for (int i = 2; fs::exists(path, error); ++i) {
-    path = (stem + QStringLiteral("-%1.highwater").arg(i)).toStdString();
+    path = recordingFile(QStringLiteral("%1-%2").arg(stem).arg(i)).toStdString();
   }
   return path;
 }

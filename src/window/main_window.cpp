@@ -353,32 +353,33 @@ void MainWindow::replaceRun() {
 
 void MainWindow::refreshPanes() {
   const analysis::LiveStore& store = run_.store();
-  const bool justShown = !runShown_ && store.run();
-  if (justShown) {
+  if (!runShown_ && store.run()) {
     runShown_ = true;
     docks_->showControlsOf(store.ownScript());
+    if (!store.ownScript()) {
+      showWorkload(*store.run());
+    }
   }
-  if (runShown_ && store.ownScript()) {
+  if (store.ownScript()) {
     docks_->scriptControls()->refresh();
-  }
-  if (justShown && !store.ownScript()) {
-    docks_->controls()->showRun(*store.run());
-    // The next run starts with the values on screen.
-    toolBar_->choose(text(store.run()->workload), text(store.run()->scenario),
-                     text(store.run()->preset));
-    run_.options().workload = text(store.run()->workload);
-    // A recording of a newer version may have a scenario that this one does not know.
-    const bool known = findScenario(store.run()->scenario).ok();
-    run_.options().scenario = known ? text(store.run()->scenario) : QString();
-    run_.options().preset = text(store.run()->preset);
-    updateState();
-  }
-  if (store.run() && !store.ownScript()) {
+  } else if (store.run()) {
     docks_->controls()->showEffective(store.knobs());
   }
   axis_.setHeld(run_.live() && store.paused());
   axis_.setExtent({0, store.completeUpToNs()});
   panes_->refresh();
+}
+
+void MainWindow::showWorkload(const RunDescription& run) {
+  docks_->controls()->showRun(run);
+  // The next run starts with the values on screen.
+  toolBar_->choose(text(run.workload), text(run.scenario), text(run.preset));
+  run_.options().workload = text(run.workload);
+  // A recording of a newer version may have a scenario that this one does not know.
+  const bool known = findScenario(run.scenario).ok();
+  run_.options().scenario = known ? text(run.scenario) : QString();
+  run_.options().preset = text(run.preset);
+  updateState();
 }
 
 void MainWindow::updateState() {

@@ -89,6 +89,8 @@ class MainWindow final : public QMainWindow {
   void openOrExplain(const QString& path);
   void connectRun();
   void restoreSettings();
+  /// Shows a run of the built-in workload in controls and tool bar.
+  void showWorkload(const RunDescription& run);
   void updateState();
   void updateTitle();
   void followSystemTheme();

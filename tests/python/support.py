@@ -16,6 +16,17 @@ from highwater._attach import environment  # noqa: E402
 
 PYTHON = os.environ.get("HIGHWATER_TEST_PYTHON", sys.executable)
 
+# Defines train(steps), which trains for so many steps.
+TRAIN = """
+import os, signal, sys, time, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(4, 2)).sum().backward()
+        optimizer.step()
+"""
+
 
 class Step(NamedTuple):
     number: int

@@ -11,16 +11,7 @@ import unittest
 import support
 from support import PYTHON, SCRIPTS, code, run, run_both, script
 
-TRAIN = """
-import os, sys, torch
-model = torch.nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-def train(steps):
-    for _ in range(steps):
-        model(torch.ones(4, 2)).sum().backward()
-        optimizer.step()
-train(2)
-"""
+TRAIN = support.TRAIN + "train(2)\n"
 
 
 class Start(unittest.TestCase):

@@ -21,16 +21,7 @@ from support import PYTHON, SCRIPTS, script
 PROGRAM = os.path.join(os.environ.get("HIGHWATER_BIN", ""), "highwater")
 LIMIT = 300  # seconds
 
-TRAIN = """
-import os, signal, sys, time, torch
-model = torch.nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-def train(steps):
-    for _ in range(steps):
-        model(torch.ones(4, 2)).sum().backward()
-        optimizer.step()
-train(3)
-"""
+TRAIN = support.TRAIN + "train(3)\n"
 
 
 class Recorded(NamedTuple):

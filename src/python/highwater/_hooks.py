@@ -139,7 +139,6 @@ class Hooks:
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach)
-        self._enter_training_backward = self._guard(training.enter_backward)
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
@@ -229,7 +228,7 @@ class Hooks:
     def _enter_backward(self, outputs, options):
         if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
             self.attach()
-        return self._training is not None and self._enter_training_backward(outputs)
+        return self._training is not None and self._training.enter_backward(outputs)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""

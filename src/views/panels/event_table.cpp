@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "models/op_totals_model.h"
+#include "views/panels/table_setup.h"
 #include "views/panes/paint.h"
 
 namespace highwater::views {
@@ -88,22 +89,8 @@ class OpDelegate final : public QStyledItemDelegate {
 }  // namespace
 
 EventTable::EventTable(QWidget* parent) : QTableView(parent) {
-  setSelectionBehavior(SelectRows);
-  setSelectionMode(SingleSelection);
-  setShowGrid(false);
-  setFrameShape(NoFrame);
-  setWordWrap(false);
-  setEditTriggers(NoEditTriggers);
-  setCornerButtonEnabled(false);
+  setUpTable(*this, kRow, kRow);
   setHorizontalScrollMode(ScrollPerPixel);
-  setVerticalScrollMode(ScrollPerPixel);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  verticalHeader()->hide();
-  verticalHeader()->setMinimumSectionSize(kRow);
-  verticalHeader()->setDefaultSectionSize(kRow);
-  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  horizontalHeader()->setFixedHeight(kRow);
-  horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
   setSortingEnabled(true);

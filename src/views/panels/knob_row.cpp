@@ -40,7 +40,7 @@ int stopsOf(const ScriptKnob& knob) {
   return knob.kind == Kind::kInteger && values < kMostStops ? static_cast<int>(values) : kMostStops;
 }
 
-/// The nearest number of which a slider's stop should have no more digits than two.
+/// `value` with two significant digits, so that the stops of a slider are short numbers. Not for 0.
 double rounded(double value) {
   const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 1);
   return std::round(value / unit) * unit;
@@ -66,19 +66,12 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
     line->addWidget(place);
   }
   line->addStretch(1);
-  knob.kind == Kind::kChoice ? void() : makeField();
-  if (knob.kind == Kind::kChoice) {
-    list_ = new QComboBox(this);
-    for (const std::string& each : knob.choices) list_->addItem(qtext(each));
-    list_->setAccessibleName(qtext(knob.name));
-    list_->setMinimumHeight(kHeight);
-    connect(list_, &QComboBox::activated, this, [this](int index) { request(index); });
-  }
+  knob.kind == Kind::kChoice ? makeList() : makeField();
   QWidget* input = list_ ? static_cast<QWidget*>(list_) : field_;
   name->setBuddy(input);
   line->addWidget(input);
   column->addLayout(line);
-  if (knob.kind != Kind::kChoice && isBounded(knob)) {
+  if (field_ && isBounded(knob)) {
     makeSlider();
     column->addWidget(slider_);
   }
@@ -87,6 +80,14 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
   column->addWidget(note_);
   put(knob.value);
   say(qtext(knob.warning), false);
+}
+
+void KnobRow::makeList() {
+  list_ = new QComboBox(this);
+  for (const std::string& each : knob_.choices) list_->addItem(qtext(each));
+  list_->setAccessibleName(qtext(knob_.name));
+  list_->setMinimumHeight(kHeight);
+  connect(list_, &QComboBox::activated, this, [this](int index) { request(index); });
 }
 
 void KnobRow::makeField() {

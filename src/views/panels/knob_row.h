@@ -34,6 +34,7 @@ class KnobRow final : public QWidget {
   void changeRequested(double value);
 
  private:
+  void makeList();
   void makeField();
   void makeSlider();
   /// Shows `value` in field and slider without requesting it.

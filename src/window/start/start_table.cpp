@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QPainter>
 
+#include "views/panels/table_setup.h"
 #include "views/theme.h"
 
 namespace highwater::window {
@@ -12,23 +13,9 @@ using views::Theme;
 
 StartTable::StartTable(int rowHeight, QWidget* parent) : QTableView(parent) {
   constexpr int kHead = 24;
-  setSelectionBehavior(SelectRows);
-  setSelectionMode(SingleSelection);
-  setShowGrid(false);
-  setFrameShape(NoFrame);
-  setWordWrap(false);
-  setEditTriggers(NoEditTriggers);
-  setCornerButtonEnabled(false);
+  views::setUpTable(*this, rowHeight, kHead);
   setMouseTracking(true);
   setTabKeyNavigation(false);
-  setVerticalScrollMode(ScrollPerPixel);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  verticalHeader()->hide();
-  verticalHeader()->setMinimumSectionSize(rowHeight);
-  verticalHeader()->setDefaultSectionSize(rowHeight);
-  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  horizontalHeader()->setFixedHeight(kHead);
-  horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setSectionsClickable(false);
   connect(this, &QTableView::doubleClicked, this,
           [this](const QModelIndex& index) { emit chosen(index.row()); });
