@@ -7,6 +7,7 @@
 #include <QStackedWidget>
 #include <QStyleHints>
 #include <QVBoxLayout>
+#include <QWindow>
 
 #include "core/names.h"
 #include "core/scenarios.h"
@@ -37,7 +38,7 @@ using session::Session;
 namespace {
 
 constexpr int kSmallBelow = 1400, kLowBelow = 820;
-constexpr int kPaneMs = 33, kTableMs = 250;
+constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
 
 constexpr QSize kFullSize(1600, 1000);
@@ -196,12 +197,14 @@ void MainWindow::followSystemTheme() {
 }
 
 void MainWindow::connectRun() {
-  paneTimer_.setSingleShot(true);
-  paneTimer_.setInterval(kPaneMs);
   tableTimer_.setSingleShot(true);
   tableTimer_.setInterval(kTableMs);
   secondTimer_.setInterval(1000);
-  connect(&paneTimer_, &QTimer::timeout, this, &MainWindow::refreshPanes);
+  connect(&axis_.frames(), &views::FrameClock::preparing, this, [this] {
+    if (dataChanged_) {
+      refreshPanes();
+    }
+  });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
     docks_->refresh();
     status_->refresh(run_);
@@ -211,14 +214,12 @@ void MainWindow::connectRun() {
     updateState();
     notices_->updateStall();
   });
-  const auto startOnce = [](QTimer& timer) {
-    if (!timer.isActive()) {
-      timer.start();
+  connect(&run_, &CurrentRun::dataChanged, this, [this] {
+    dataChanged_ = true;
+    axis_.frames().request();
+    if (!tableTimer_.isActive()) {
+      tableTimer_.start();
     }
-  };
-  connect(&run_, &CurrentRun::dataChanged, this, [this, startOnce] {
-    startOnce(paneTimer_);
-    startOnce(tableTimer_);
   });
   connect(&run_, &CurrentRun::runReplaced, this, &MainWindow::replaceRun);
   connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
@@ -352,6 +353,7 @@ void MainWindow::replaceRun() {
 }
 
 void MainWindow::refreshPanes() {
+  dataChanged_ = false;
   const analysis::LiveStore& store = run_.store();
   if (!runShown_ && store.run()) {
     runShown_ = true;
@@ -496,6 +498,11 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
+  axis_.frames().setRate(screen()->refreshRate());
+  if (!event->spontaneous()) {
+    connect(windowHandle(), &QWindow::screenChanged, &axis_,
+            [this] { axis_.frames().setRate(screen()->refreshRate()); });
+  }
   // Docks accept sizes only after the window has been laid out.
   if (!docksPlaced_) {
     docksPlaced_ = true;

@@ -121,8 +121,8 @@ class MainWindow final : public QMainWindow {
   StartPage* startPage_;
   views::Banner* banner_;
   RunNotices* notices_;
-  QTimer paneTimer_;   ///< panes are redrawn at most 30 times a second
-  QTimer tableTimer_;  ///< numbers change at most four times a second
+  bool dataChanged_ = false;  ///< since the panes were last brought up to date
+  QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;

@@ -1,5 +1,6 @@
 #include "views/panes/memory_bands.h"
 
+#include <QImage>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,150 +11,224 @@ namespace {
 using analysis::MinMax;
 using analysis::SeriesPyramid;
 
-/// Reads one series from left to right. `times` and `series` have the same indices.
-class ColumnReader {
- public:
-  ColumnReader(const std::vector<std::int64_t>& times, const SeriesPyramid& series)
-      : times_(times), series_(series) {}
+constexpr int kHatchSpacing = 7, kDotSpacing = 4;
 
-  /// The extremes in [beginNs, endNs), or an interpolated value if there is no sample in it.
-  MinMax read(std::int64_t beginNs, std::int64_t endNs) {
-    const auto first = std::lower_bound(times_.begin() + at_, times_.end(), beginNs);
-    const auto last = std::lower_bound(first, times_.end(), endNs);
-    at_ = first - times_.begin();
-    if (last > first) {
-      return series_.minMax(static_cast<std::size_t>(at_),
-                            static_cast<std::size_t>(last - times_.begin()));
+/// The rows of the samples in each pixel column, from left to right. A column's samples begin where
+/// those of the column before end, so each border is searched from the last one on: in a dense
+/// series about as far away as the border before it.
+class ColumnRows {
+ public:
+  explicit ColumnRows(const std::vector<std::int64_t>& times) : times_(times) {}
+
+  /// The first row at or after `ns`; no earlier than the last one returned.
+  std::size_t from(std::int64_t ns) {
+    const std::size_t size = times_.size();
+    std::size_t low = at_, high = std::min(at_ + std::max<std::size_t>(stride_, 1), size);
+    while (high < size && times_[high] < ns) {
+      low = high;
+      high = std::min(high + std::max<std::size_t>(high - at_, 1), size);
     }
-    if (first == times_.begin() || first == times_.end()) {
-      constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-      return {nan, nan};
-    }
-    const auto i = static_cast<std::size_t>(at_);
-    const double span = static_cast<double>(times_[i] - times_[i - 1]);
-    const double share = span > 0 ? static_cast<double>(beginNs - times_[i - 1]) / span : 0;
-    const double value = series_[i - 1] + (series_[i] - series_[i - 1]) * share;
-    return {value, value};
+    const auto begin = times_.begin();
+    const auto found = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                        begin + static_cast<std::ptrdiff_t>(high), ns);
+    const auto row = static_cast<std::size_t>(found - begin);
+    stride_ = row - at_ + 1;
+    at_ = row;
+    return row;
   }
 
  private:
   const std::vector<std::int64_t>& times_;
-  const SeriesPyramid& series_;
-  std::ptrdiff_t at_ = 0;
+  std::size_t at_ = 0;
+  std::size_t stride_ = 0;
 };
 
-/// The area between two edges, as one polygon from left to right and back.
-template <typename Upper, typename Lower>
-QPolygonF area(const std::vector<MemoryColumn>& columns, Upper&& upper, Lower&& lower) {
-  QPolygonF polygon;
-  polygon.reserve(static_cast<qsizetype>(columns.size()) * 2 + 4);
-  for (const MemoryColumn& column : columns) {
-    polygon << QPointF(column.x, upper(column));
+/// The extremes of the rows [first, last), or an interpolated value at `ns` if there is none.
+/// Precondition: with first == last, there is a row before and one at `first`.
+MinMax columnOf(const std::vector<std::int64_t>& times, const SeriesPyramid& series,
+                std::size_t first, std::size_t last, std::int64_t ns) {
+  if (last > first) {
+    return series.minMax(first, last);
   }
-  polygon << QPointF(columns.back().x + 1, upper(columns.back()))
-          << QPointF(columns.back().x + 1, lower(columns.back()));
-  for (auto column = columns.rbegin(); column != columns.rend(); ++column) {
-    polygon << QPointF(column->x, lower(*column));
-  }
-  return polygon;
+  const double span = static_cast<double>(times[first] - times[first - 1]);
+  const double share = span > 0 ? static_cast<double>(ns - times[first - 1]) / span : 0;
+  const double value = series[first - 1] + (series[first] - series[first - 1]) * share;
+  return {value, value};
 }
 
-void drawHidden(QPainter& painter, const std::vector<MemoryColumn>& columns,
-                const std::function<double(double)>& yAt, const Theme& theme) {
-  const auto top = [&](const MemoryColumn& c) {
-    return yAt(std::isnan(c.footprint) ? c.driver.max : std::max(c.footprint, c.driver.max));
-  };
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(dotBrush(theme.grey, 4));
-  painter.drawPolygon(area(columns, top, [&](const MemoryColumn& c) { return yAt(c.driver.max); }));
-  for (std::size_t i = 0; i < columns.size(); i += 3) {
-    if (columns[i].footprint > columns[i].driver.max) {
-      painter.fillRect(QRectF(columns[i].x, std::round(top(columns[i])), 1, 1), theme.text2);
-    }
+/// The pixels of a brush that repeats every `size` device pixels.
+struct Tile {
+  int size = 1;
+  std::vector<QRgb> pixels;  ///< premultiplied, row by row
+
+  [[nodiscard]] const QRgb* row(int y) const {
+    return pixels.data() + static_cast<std::ptrdiff_t>(y % size) * size;
+  }
+};
+
+/// `layers` are painted one over the other. `spacing` is the distance, in logical pixels, at which
+/// all of them repeat.
+Tile makeTile(int spacing, double ratio, const std::vector<QBrush>& layers) {
+  // With a ratio such as 1.25, only several spacings are a whole number of device pixels.
+  int repeats = 1;
+  while (repeats < 8 && std::abs(std::remainder(spacing * repeats * ratio, 1.0)) > 1e-3) {
+    ++repeats;
+  }
+  Tile tile;
+  tile.size = std::max(static_cast<int>(std::lround(spacing * repeats * ratio)), 1);
+  QImage image(tile.size, tile.size, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(ratio);
+  image.fill(Qt::transparent);
+  QPainter painter(&image);
+  for (const QBrush& brush : layers) {
+    painter.fillRect(QRectF(0, 0, spacing * repeats, spacing * repeats), brush);
+  }
+  painter.end();
+  tile.pixels.reserve(static_cast<std::size_t>(tile.size) * static_cast<std::size_t>(tile.size));
+  for (int y = 0; y < tile.size; ++y) {
+    const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
+    tile.pixels.insert(tile.pixels.end(), line, line + tile.size);
+  }
+  return tile;
+}
+
+/// The rows of an image, counted from its top, at which the bands of one pixel column begin.
+struct BandEdges {
+  int hidden = 0, driver = 0, liveMost = 0, liveLeast = 0;
+};
+
+/// Repeats a row of a tile over `width` pixels, beginning at device pixel `left`.
+void repeatRow(const Tile& tile, int y, int left, std::vector<QRgb>& row) {
+  const QRgb* from = tile.row(y);
+  int x = left % tile.size;
+  for (QRgb& pixel : row) {
+    pixel = from[x];
+    x = x + 1 == tile.size ? 0 : x + 1;
   }
 }
 
 }  // namespace
 
-std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store, const TimeScale& scale) {
+std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store, const TimeScale& scale,
+                                       double pixelRatio) {
   std::vector<MemoryColumn> columns;
   const auto& memory = store.memory();
   const auto& system = store.system();
-  if (memory.timesNs.empty() || scale.width < 1) {
+  const auto& times = memory.timesNs;
+  if (times.empty() || scale.width < 1) {
     return columns;
   }
-  ColumnReader current(memory.timesNs, memory.current), driver(memory.timesNs, memory.driver);
-  const auto count = static_cast<int>(scale.width);
+  const auto count = static_cast<int>(std::floor(scale.width * pixelRatio));
   columns.reserve(static_cast<std::size_t>(count));
-  double lastFootprint = std::numeric_limits<double>::quiet_NaN();
+  ColumnRows memoryRows(times), systemRows(system.timesNs);
+  std::size_t first = memoryRows.from(scale.timeAt(scale.left));
   for (int i = 0; i < count; ++i) {
-    const double x = scale.left + i;
-    const std::int64_t begin = scale.timeAt(x), end = scale.timeAt(x + 1);
-    // A system reading is valid until the next one; there are at most ten per second.
-    const auto next = std::upper_bound(system.timesNs.begin(), system.timesNs.end(), begin);
-    if (next != system.timesNs.begin()) {
-      lastFootprint = system.footprint[static_cast<std::size_t>(next - system.timesNs.begin() - 1)];
+    const double x = scale.left + i / pixelRatio;
+    const std::int64_t begin = scale.timeAt(x);
+    const std::size_t last = memoryRows.from(scale.timeAt(scale.left + (i + 1) / pixelRatio));
+    // A reading of the system is valid until the next one; there are at most ten per second.
+    const std::size_t next = systemRows.from(begin + 1);
+    const double footprint =
+        next > 0 ? system.footprint[next - 1] : std::numeric_limits<double>::quiet_NaN();
+    const bool between = first > 0 && first < times.size();
+    if (last > first || between) {
+      columns.push_back({x, columnOf(times, memory.current, first, last, begin),
+                         columnOf(times, memory.driver, first, last, begin), footprint});
     }
-    const MinMax now = current.read(begin, end);
-    if (!std::isnan(now.min)) {
-      columns.push_back({x, now, driver.read(begin, end), lastFootprint});
-    }
+    first = last;
   }
   return columns;
 }
 
 void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns,
-                     const std::function<double(double)>& yAt, const Theme& theme,
+                     const std::function<double(double)>& yAt, double ceiling, const Theme& theme,
                      bool withHidden) {
   if (columns.empty()) {
     return;
   }
-  painter.save();
-  painter.setRenderHint(QPainter::Antialiasing);
-  if (withHidden) {
-    drawHidden(painter, columns, yAt, theme);
+  const double ratio = painter.device()->devicePixelRatioF();
+  const int top = static_cast<int>(std::floor(ceiling * ratio));
+  const int floor = static_cast<int>(std::lround(yAt(0) * ratio));
+  const int width = static_cast<int>(columns.size()), height = floor - top;
+  if (height <= 0) {
+    return;
   }
-  const double floor = yAt(0);
-  const auto onFloor = [floor](const MemoryColumn&) { return floor; };
-  const auto driverTop = [&](const MemoryColumn& c) { return yAt(c.driver.max); };
+  const auto rowOf = [&](double bytes) {
+    const double y = std::round(yAt(bytes) * ratio) - top;
+    return static_cast<int>(std::clamp(y, 0.0, static_cast<double>(height)));
+  };
+  std::vector<BandEdges> edges;
+  edges.reserve(columns.size());
+  int highest = height;
+  for (const MemoryColumn& column : columns) {
+    BandEdges edge;
+    edge.driver = rowOf(column.driver.max);
+    edge.liveMost = rowOf(column.current.max);
+    edge.liveLeast = rowOf(column.current.min);
+    const bool hidden = withHidden && column.footprint > column.driver.max;
+    edge.hidden = hidden ? rowOf(column.footprint) : edge.driver;
+    highest = std::min({highest, edge.hidden, edge.driver, edge.liveMost});
+    edges.push_back(edge);
+  }
+
   QColor sky = theme.sky;
   sky.setAlphaF(0.17f);
   QColor line = theme.sky;
   line.setAlphaF(theme.isDark ? 0.30f : 0.45f);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(hatchBrush(line, sky, 7));
-  painter.drawPolygon(area(columns, driverTop, onFloor));
   // The part between minimum and maximum is fainter than what was live all the time.
   QColor peak = theme.blue;
   peak.setAlphaF(0.6f);
-  painter.setBrush(peak);
-  painter.drawPolygon(area(
-      columns, [&](const MemoryColumn& c) { return yAt(c.current.max); },
-      [&](const MemoryColumn& c) { return yAt(c.current.min); }));
-  painter.setBrush(theme.blue);
-  painter.drawPolygon(area(
-      columns, [&](const MemoryColumn& c) { return yAt(c.current.min); }, onFloor));
-  painter.setRenderHint(QPainter::Antialiasing, false);
-  double before = driverTop(columns.front());
-  for (const MemoryColumn& column : columns) {
-    const double y = driverTop(column);
-    const double top = std::min(y, before), height = std::max(1.0, std::abs(y - before));
-    painter.fillRect(QRectF(column.x, std::round(top), 1, std::round(height)), theme.sky);
-    before = y;
+  const QBrush hatch = hatchBrush(line, sky, kHatchSpacing);
+  const Tile dots = makeTile(kDotSpacing, ratio, {dotBrush(theme.grey, kDotSpacing)});
+  const Tile cached = makeTile(kHatchSpacing, ratio, {hatch});
+  const Tile peaks = makeTile(kHatchSpacing, ratio, {hatch, peak});
+  const QRgb live = theme.blue.rgb(), driverLine = theme.sky.rgb(), hiddenLine = theme.text2.rgb();
+
+  const auto left = static_cast<int>(std::lround(columns.front().x * ratio));
+  QImage image(width, height - highest, QImage::Format_ARGB32_Premultiplied);
+  std::vector<QRgb> dotRow(columns.size()), cachedRow(columns.size()), peakRow(columns.size());
+  for (int y = highest; y < height; ++y) {
+    repeatRow(dots, top + y, left, dotRow);
+    repeatRow(cached, top + y, left, cachedRow);
+    repeatRow(peaks, top + y, left, peakRow);
+    auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(y - highest));
+    for (std::size_t x = 0; x < edges.size(); ++x) {
+      const BandEdges& edge = edges[x];
+      QRgb pixel = y >= edge.hidden ? dotRow[x] : 0;
+      pixel = y >= edge.driver ? cachedRow[x] : pixel;
+      pixel = y >= edge.liveMost ? peakRow[x] : pixel;
+      pixels[x] = y >= edge.liveLeast ? live : pixel;
+    }
   }
-  painter.restore();
+  // The upper edges: a line for driver memory, dots for the footprint.
+  const int thick = std::max(static_cast<int>(std::lround(ratio)), 1);
+  const auto fill = [&](int x, int from, int to, QRgb color) {
+    for (int y = std::max(from, highest); y < std::min(to, height); ++y) {
+      reinterpret_cast<QRgb*>(image.scanLine(y - highest))[x] = color;
+    }
+  };
+  int before = edges.front().driver;
+  for (int x = 0; x < width; ++x) {
+    const BandEdges& edge = edges[static_cast<std::size_t>(x)];
+    if (edge.hidden < edge.driver && x / thick % 3 == 0) {
+      fill(x, edge.hidden, edge.hidden + thick, hiddenLine);
+    }
+    fill(x, std::min(edge.driver, before),
+         std::max({edge.driver, before, std::min(edge.driver, before) + thick}), driverLine);
+    before = edge.driver;
+  }
+  image.setDevicePixelRatio(ratio);
+  painter.drawImage(QPointF(left / ratio, (top + highest) / ratio), image);
 }
 
 void MemoryBands::draw(QCPPainter* painter) {
   const QRect rect = keyAxis()->axisRect()->rect();
   painter->save();
-  const double ceiling = valueAxis()->coordToPixel(topBytes_);
-  painter->setClipRect(QRectF(rect.left(), ceiling, rect.width(), rect.bottom() + 1 - ceiling),
-                       Qt::IntersectClip);
+  painter->setClipRect(rect, Qt::IntersectClip);
   drawMemoryBands(
-      *painter, sampleMemory(*store_, timeScale()),
-      [this](double bytes) { return valueAxis()->coordToPixel(bytes); }, Theme::of(parentPlot()),
-      withHidden_);
+      *painter, sampleMemory(*store_, timeScale(), painter->device()->devicePixelRatioF()),
+      [this](double bytes) { return valueAxis()->coordToPixel(bytes); },
+      valueAxis()->coordToPixel(topBytes_), Theme::of(parentPlot()), withHidden_);
   painter->restore();
 }
 

@@ -53,7 +53,7 @@ QRectF OverviewPane::windowRect() const {
 
 void OverviewPane::paintGround(QPainter& painter) {
   const QRect plot = plotRect();
-  const auto columns = sampleMemory(*store_, scale());
+  const auto columns = sampleMemory(*store_, scale(), painter.device()->devicePixelRatioF());
   double top = 1;
   for (const MemoryColumn& column : columns) {
     top = std::max({top, column.driver.max, column.current.max});
@@ -64,7 +64,7 @@ void OverviewPane::paintGround(QPainter& painter) {
   const double height = plot.height() - 2.0;
   drawMemoryBands(
       painter, columns, [&](double bytes) { return plot.bottom() + 1 - height * bytes / top; },
-      theme(), false);
+      plot.top(), theme(), false);
   painter.fillRect(QRectF(plot.left(), plot.bottom() + 1, plot.width(), 1), theme().strongLine);
 }
 

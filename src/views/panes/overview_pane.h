@@ -17,6 +17,7 @@ class OverviewPane final : public TimePane {
  protected:
   [[nodiscard]] bool hasMarkLines() const override { return false; }
   [[nodiscard]] TimeRange shownRange() const override;
+  void visibleRangeChanged() override { scheduleOverlay(); }  // only the window in it moves
   void paintGround(QPainter& painter) override;
   void paintMarks(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
+#include "views/panes/frame_clock.h"
 
 namespace highwater::views {
 
@@ -57,6 +58,8 @@ class TimeAxis final : public QObject {
 
   explicit TimeAxis(QObject* parent = nullptr);
 
+  /// The clock by which everything on this axis is redrawn.
+  [[nodiscard]] FrameClock& frames() { return frames_; }
   /// The range of the whole run so far.
   [[nodiscard]] TimeRange extent() const { return extent_; }
   /// The range that the panes show.
@@ -109,6 +112,8 @@ class TimeAxis final : public QObject {
   void followsChanged(bool follows);
 
  private:
+  FrameClock frames_;
+
   [[nodiscard]] TimeRange clamped(TimeRange range) const;
   [[nodiscard]] TimeRange following(std::int64_t length) const;
   void show(TimeRange range);

@@ -10,7 +10,6 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kFrameMs = 16;
 constexpr int kClickSlack = 4;  ///< a mouse that moves further, in pixels, drags
 
 void styleAxes(QCustomPlot& plot) {
@@ -45,29 +44,10 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
   new PaintLayerable(this, QStringLiteral("overlay"), [this](QPainter& p) { paintOverlay(p); });
   layer(QStringLiteral("overlay"))->setMode(QCPLayer::lmBuffered);
 
-  replotTimer_.setSingleShot(true);
-  replotTimer_.setInterval(kFrameMs);
-  connect(&replotTimer_, &QTimer::timeout, this, [this] {
-    if (wholeReplot_) {
-      drawAll();
-    } else {
-      layer(QStringLiteral("overlay"))->replot();
-    }
-  });
-  connect(axis_, &TimeAxis::visibleChanged, this, [this] {
-    // Data moves under a resting mouse: cursor and tooltip stay with the mouse.
-    if (axis_->cursor() && underMouse()) {
-      const QPoint mouse = mapFromGlobal(QCursor::pos());
-      axis_->setCursor(scale().timeAt(mouse.x()));
-      if (QToolTip::isVisible()) {
-        showTip(mouse);
-      }
-    }
-    scheduleReplot();
-  });
+  connect(&axis_->frames(), &FrameClock::frame, this, &TimePane::drawStale);
+  connect(axis_, &TimeAxis::visibleChanged, this, [this] { visibleRangeChanged(); });
   connect(axis_, &TimeAxis::selectionChanged, this, &TimePane::scheduleReplot);
   connect(axis_, &TimeAxis::cursorChanged, this, &TimePane::scheduleOverlay);
-  connect(focus_, &EventFocus::changed, this, &TimePane::scheduleReplot);
   TimePane::setMeasures({});
 }
 
@@ -97,12 +77,11 @@ QRect TimePane::plotRect() const {
 }
 
 void TimePane::renderNow() {
-  replotTimer_.stop();
   drawAll();
 }
 
 void TimePane::drawAll() {
-  wholeReplot_ = false;
+  stale_ = Stale::kNothing;
   // The window may have moved to a screen with another pixel ratio.
   if (!qFuzzyCompare(bufferDevicePixelRatio(), devicePixelRatioF())) {
     setBufferDevicePixelRatio(devicePixelRatioF());
@@ -114,16 +93,40 @@ void TimePane::drawAll() {
   replot(QCustomPlot::rpQueuedRefresh);
 }
 
-void TimePane::scheduleReplot() {
-  wholeReplot_ = true;
-  if (!replotTimer_.isActive()) {
-    replotTimer_.start();
+void TimePane::visibleRangeChanged() {
+  // Data moves under a resting mouse: cursor and tooltip stay with the mouse.
+  if (axis_->cursor() && underMouse()) {
+    const QPoint mouse = mapFromGlobal(QCursor::pos());
+    axis_->setCursor(scale().timeAt(mouse.x()));
+    if (QToolTip::isVisible()) {
+      showTip(mouse);
+    }
   }
+  scheduleReplot();
+}
+
+void TimePane::outdate(Stale part) {
+  stale_ = std::max(stale_, part);
+  axis_->frames().request();
+}
+
+void TimePane::scheduleReplot() {
+  outdate(Stale::kAll);
 }
 
 void TimePane::scheduleOverlay() {
-  if (!replotTimer_.isActive()) {
-    replotTimer_.start();
+  outdate(Stale::kOverlay);
+}
+
+void TimePane::drawStale() {
+  if (stale_ == Stale::kNothing || !isVisible()) {
+    return;  // a hidden pane is drawn when it is shown
+  }
+  if (stale_ == Stale::kAll) {
+    drawAll();
+  } else {
+    stale_ = Stale::kNothing;
+    layer(QStringLiteral("overlay"))->replot();
   }
 }
 
@@ -411,6 +414,13 @@ bool TimePane::event(QEvent* event) {
 void TimePane::resizeEvent(QResizeEvent* event) {
   QCustomPlot::resizeEvent(event);
   scheduleReplot();
+}
+
+void TimePane::showEvent(QShowEvent* event) {
+  QCustomPlot::showEvent(event);
+  if (stale_ != Stale::kNothing) {
+    axis_->frames().request();
+  }
 }
 
 }  // namespace highwater::views

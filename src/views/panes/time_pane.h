@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QTimer>
 #include <optional>
 #include <vector>
 
@@ -39,8 +38,8 @@ class TimePane : public QCustomPlot {
   TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
            QWidget* parent = nullptr);
 
-  /// Schedules a redraw within 16 ms. Call it when the store has changed; all calls until then
-  /// share one redraw.
+  /// Has the pane redrawn with the next frame of the axis's clock. Call it when the store has
+  /// changed.
   virtual void refresh();
   /// Sets this pane's gutter, insets and header height, and redraws it soon. PaneStack gives all
   /// panes the same measures, so that their time axes line up. Overrides may use another header
@@ -95,10 +94,12 @@ class TimePane : public QCustomPlot {
   /// The index of the last step that began at or before `ns`, if any.
   [[nodiscard]] std::optional<std::size_t> stepAt(std::int64_t ns) const;
 
-  /// Schedules a redraw of the whole pane within 16 ms.
+  /// Has the whole pane redrawn with the next frame.
   void scheduleReplot();
-  /// Schedules a redraw of what paintOverlay() paints, within 16 ms.
+  /// Has what paintOverlay() paints redrawn with the next frame.
   void scheduleOverlay();
+  /// The axis shows another range. The base redraws the whole pane.
+  virtual void visibleRangeChanged();
 
   void wheelEvent(QWheelEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -110,6 +111,7 @@ class TimePane : public QCustomPlot {
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
   const analysis::LiveStore* store_;
   TimeAxis* axis_;
@@ -118,7 +120,12 @@ class TimePane : public QCustomPlot {
  private:
   enum class Drag { kNone, kPan, kSelect };
 
+  /// What has to be redrawn.
+  enum class Stale { kNothing, kOverlay, kAll };
+
   void drawAll();
+  void drawStale();
+  void outdate(Stale part);
   void showTip(const QPoint& position);
   void paintHeader(QPainter& painter) const;
   void paintSelectionEdges(QPainter& painter) const;
@@ -127,8 +134,7 @@ class TimePane : public QCustomPlot {
   void paintEmpty(QPainter& painter) const;
 
   PaneMeasures measures_;
-  QTimer replotTimer_;
-  bool wholeReplot_ = false;
+  Stale stale_ = Stale::kNothing;
   Drag drag_ = Drag::kNone;
   QPoint pressed_;
   bool moved_ = false;

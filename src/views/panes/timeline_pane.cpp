@@ -22,6 +22,7 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
   offer_->hide();
   setObjectName(QStringLiteral("timelinePane"));
   setAccessibleName(tr("Timeline of steps, phases, ops, sync points, fallbacks and markers"));
+  connect(focus_, &EventFocus::changed, this, &TimelinePane::scheduleReplot);
   TimelinePane::setMeasures({});
 }
 
