@@ -62,6 +62,9 @@ class LiveStore final : public MessageSink {
   /// Removes everything, for a new run.
   void clear();
 
+  /// Raises revision() above `revision`, for a store that takes the place of another: a view that
+  /// was drawn from that one must not take itself for up to date.
+  void newerThan(std::uint64_t revision) { revision_ = std::max(revision_, revision + 1); }
   /// A counter that grows with every change of the store. A view is up to date if it was drawn at
   /// this revision.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }

@@ -9,6 +9,7 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "store/recording_reader.h"
 #include "window/main_window.h"
 
 namespace highwater::cli {
@@ -65,10 +66,12 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
   QApplication application(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {
-    if (auto opened = mainWindow.openRecording(options.recording); !opened) {
+    // Only whether it is one: reading it may take longer than the first window should.
+    if (auto opened = store::RecordingReader::open(options.recording); !opened) {
       printError(opened.error().message);
       return kExitFailed;
     }
+    mainWindow.openInBackground(options.recording);
   }
   const StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,

@@ -129,10 +129,20 @@ Result<void> CurrentRun::open(const fs::path& path) {
   if (!condition) {
     return condition.error();
   }
+  return show(path, std::move(loaded), std::move(*condition));
+}
+
+Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
+                              RecordingCondition&& condition) {
+  if (live()) {
+    return failure("a run is going on: stop it before opening a recording");
+  }
   session_.reset();
   script_.reset();
-  store_ = std::move(loaded);
-  condition_ = std::move(*condition);
+  const std::uint64_t revision = store_.revision();
+  store_ = std::move(read);
+  store_.newerThan(revision);
+  condition_ = std::move(condition);
   recordingPath_ = path;
   closedBytes_ = bytesOf(path);
   emit runReplaced();

@@ -23,6 +23,7 @@
 #include "window/device_badge.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
+#include "window/opening_page.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
@@ -104,6 +105,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_.options(),
       settings_ == Settings::kOn ? StartPage::Machine::kOn : StartPage::Machine::kOff, centre_);
   centre_->addWidget(startPage_);
+  openingPage_ = new OpeningPage(centre_);
+  centre_->addWidget(openingPage_);
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
@@ -117,6 +120,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->checkDevice(options.device);
   connectActions();
   connectStartPage();
+  connectOpeningPage();
   connectRun();
   setAcceptDrops(true);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
@@ -319,26 +323,32 @@ void MainWindow::runWorkload() {
 Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
-    banner_->hide();
-    startPage_->noteOpened(text(path.string()));
-    refreshPanes();
-    docks_->refresh();
-    docks_->tables()->showFilledPage();
-    axis_.fit();
-    if (const auto& end = run_.store().end()) {
-      notices_->showEnd(*end);
-    }
-    if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-      notices_->showProblem(text(session::damageText(path, condition)));
-    } else if (condition.beingWritten) {
-      notices_->showProblem(tr("%1 is being written: it is shown as it was when it was opened")
-                                .arg(text(path.filename().string())));
-    }
+    showOpened();
   }
   return opened;
 }
 
+void MainWindow::showOpened() {
+  const std::filesystem::path path = run_.recordingPath();
+  banner_->hide();
+  startPage_->noteOpened(text(path.string()));
+  refreshPanes();
+  docks_->refresh();
+  docks_->tables()->showFilledPage();
+  axis_.fit();
+  if (const auto& end = run_.store().end()) {
+    notices_->showEnd(*end);
+  }
+  if (const auto& condition = run_.condition(); !condition.damage.empty()) {
+    notices_->showProblem(text(session::damageText(path, condition)));
+  } else if (condition.beingWritten) {
+    notices_->showProblem(tr("%1 is being written: it is shown as it was when it was opened")
+                              .arg(text(path.filename().string())));
+  }
+}
+
 void MainWindow::replaceRun() {
+  openingPage_->cancel();
   docks_->scriptControls()->startOver();
   docks_->showControlsOf(run_.script().has_value());
   docks_->scriptControls()->refresh();
@@ -479,6 +489,7 @@ void MainWindow::layOut(bool small) {
   toolBar_->setSmall(small);
   status_->setSmall(small);
   panes_->setSmall(small);
+  openingPage_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
 }
