@@ -3,11 +3,14 @@
 #include <QAction>
 #include <QToolButton>
 #include <algorithm>
+#include <cmath>
 
 namespace highwater::views {
 namespace {
 
 constexpr int kSlackPixels = 5;
+/// Shorter phases, in pixels, are mostly merged into columns.
+constexpr double kLeastBox = 3;
 
 }  // namespace
 
@@ -62,8 +65,17 @@ QString TimelinePane::notRecorded() const {
   return tr("Ops are not recorded at this level");
 }
 
+bool TimelinePane::mergesPhases() const {
+  const TimeRange range = shownRange();
+  const auto [first, last] = store_->phaseLane().touching(range.beginNs, range.endNs);
+  return static_cast<double>(last - first) > scale().width / kLeastBox;
+}
+
 std::vector<Readout> TimelinePane::readouts() const {
   if (offer_->isHidden()) {
+    if (mergesPhases()) {
+      return {{Swatch::kNone, {}, tr("Zoomed out: each column shows shares of time"), {}}};
+    }
     return {};
   }
   return {{Swatch::kNone, {}, notRecorded(), {}}};
@@ -138,6 +150,17 @@ void TimelinePane::clicked(const QPoint& position) {
 }
 
 QString TimelinePane::tipAt(const QPoint& position) const {
+  const LaneRow* row = rowAt(position.y());
+  if (row && position.x() >= plotRect().left()) {
+    const TimeScale s = scale();
+    const double column = std::floor(position.x() - s.left);
+    const auto beginNs =
+        s.range.beginNs + static_cast<std::int64_t>(std::ceil(column * s.nsPerPixel()));
+    const QString merged = laneKind(row->lane).mergedText(*store_, *row, beginNs, s.nsPerPixel());
+    if (!merged.isEmpty()) {
+      return merged;
+    }
+  }
   const auto event = eventAt(position);
   return event ? eventText(*store_, *event).joined() : QString();
 }

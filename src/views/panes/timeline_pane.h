@@ -43,6 +43,8 @@ class TimelinePane final : public TimePane {
  private:
   void layOut();
   [[nodiscard]] QString notRecorded() const;
+  /// Whether most phases in view are too short to be drawn one by one.
+  [[nodiscard]] bool mergesPhases() const;
   /// nullptr where there is no row.
   [[nodiscard]] const LaneRow* rowAt(int y) const;
 
