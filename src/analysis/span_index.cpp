@@ -85,6 +85,14 @@ void SpanIndex::recomputeFrom(std::size_t index) const {
   }
 }
 
+void SpanIndex::truncate(std::size_t count) {
+  settled();
+  if (count >= spans_.size()) return;
+  spans_.resize(count);
+  if (!reach_.empty()) reach_.resize(count);
+  recomputeFrom(count);
+}
+
 void SpanIndex::dropFirst(std::size_t count) {
   settled();
   spans_.erase(spans_.begin(),

@@ -69,6 +69,8 @@ class SpanIndex {
       if (visit(at->second)) return;
     }
   }
+  /// Keeps the `count` earliest spans and removes the others.
+  void truncate(std::size_t count);
   /// Removes the `count` earliest spans. Linear in what remains.
   void dropFirst(std::size_t count);
 

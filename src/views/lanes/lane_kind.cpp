@@ -10,8 +10,9 @@ namespace highwater::views {
 
 const LaneKind& laneKind(Lane lane) {
   // In the order of the enum.
-  static const std::array<const LaneKind*, 6> kKinds = {
-      &stepLane(), &phaseLane(), &syncPointLane(), &fallbackLane(), &markerLane(), &opLane()};
+  static const std::array<const LaneKind*, 8> kKinds = {
+      &stepLane(),   &phaseLane(), &syncPointLane(), &fallbackLane(),
+      &markerLane(), &opLane(),    &deviceLane(),    &namedLane()};
   return *kKinds[static_cast<std::size_t>(lane)];
 }
 

@@ -34,7 +34,8 @@ struct LaneRow {
 /// differ at their end. `suffix` is never cut.
 struct RowLabel {
   QString text, suffix;
-  bool nested = false;  ///< belongs to the row above: indented, without a line between them
+  bool nested = false;    ///< belongs to the row above: indented, without a line between them
+  QStringList note = {};  ///< fainter, behind the name, as far as it fits; longest form first
 };
 
 /// What a lane draws with. Valid during one replot.
@@ -136,8 +137,8 @@ class LaneKind {
   [[nodiscard]] virtual QString partName(std::uint8_t /*category*/) const { return {}; }
   /// Describes what is merged in [beginNs, beginNs + lengthNs) of a row: each part with its share
   /// of the time. Empty if fewer than two events begin there.
-  [[nodiscard]] QString mergedText(const Store& store, const LaneRow& row, std::int64_t beginNs,
-                                   double lengthNs) const;
+  [[nodiscard]] virtual QString mergedText(const Store& store, const LaneRow& row,
+                                           std::int64_t beginNs, double lengthNs) const;
 
   /// Describes the event in a few words, for tooltips and the details strip.
   [[nodiscard]] virtual EventText text(const Store& store, Index index,
@@ -182,5 +183,9 @@ inline const QColor kOnBright{0x12, 0x14, 0x17};
 [[nodiscard]] const LaneKind& fallbackLane();
 /// The one description of the lane of markers. Use laneKind() instead.
 [[nodiscard]] const LaneKind& markerLane();
+/// The one description of the lane of the device. Use laneKind() instead.
+[[nodiscard]] const LaneKind& deviceLane();
+/// The one description of the lane of evaluations and named phases. Use laneKind() instead.
+[[nodiscard]] const LaneKind& namedLane();
 
 }  // namespace highwater::views

@@ -30,7 +30,7 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
 }
 
 void TimelinePane::refresh() {
-  if (opLanes(store_->ops(), mostOpRows_) != opLanes_) {
+  if (opLanes(store_->ops(), mostOpRows_) != opLanes_ || named_ != !store_->namedSpans().empty()) {
     layOut();
   }
   TimePane::refresh();
@@ -89,12 +89,15 @@ void TimelinePane::setMostOpRows(int most) {
 }
 
 int TimelinePane::heightWithoutOps() const {
-  return static_cast<int>(LaneRows::from(measures().header, measures().small).bottom()) + 1;
+  return static_cast<int>(
+             LaneRows::from(measures().header, measures().small, {}, named_).bottom()) +
+         1;
 }
 
 void TimelinePane::layOut() {
   opLanes_ = opLanes(store_->ops(), mostOpRows_);
-  rows_ = LaneRows::from(measures().header, measures().small, opLanes_);
+  named_ = !store_->namedSpans().empty();
+  rows_ = LaneRows::from(measures().header, measures().small, opLanes_, named_);
   lanes_->setRows(rows_);
   setFixedHeight(static_cast<int>(rows_.bottom()) + 1);
 }
@@ -115,6 +118,11 @@ void TimelinePane::paintMarks(QPainter& painter) {
     painter.setPen(label.nested ? theme().text3 : theme().text2);
     painter.drawText(box, Qt::AlignVCenter,
                      metrics.elidedText(label.text, Qt::ElideMiddle, room) + label.suffix);
+    if (!label.note.isEmpty()) {
+      box.setLeft(box.left() + metrics.horizontalAdvance(label.text) + 6);
+      painter.setPen(theme().text3);
+      painter.drawText(box, Qt::AlignVCenter, fitText(painter, label.note, box.width()));
+    }
   }
 }
 

@@ -7,8 +7,8 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// The pane with a row for each lane: steps, phases, recorded ops (a few depths of each thread),
-/// sync points, fallbacks and markers.
+/// The pane with a row for each lane: steps, phases, evaluations and named phases, recorded ops (a
+/// few depths of each thread), the device, sync points, fallbacks and markers.
 class TimelinePane final : public TimePane {
   Q_OBJECT
 
@@ -51,6 +51,7 @@ class TimelinePane final : public TimePane {
   LaneRows rows_;
   std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
+  bool named_ = false;  ///< there is a row for evaluations and named phases
   TimelineLanes* lanes_;
   QToolButton* offer_;
 };
