@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/device/device_timeline.h"
 #include "analysis/op_columns.h"
 #include "analysis/series_pyramid.h"
 #include "analysis/span_index.h"
@@ -35,11 +36,18 @@ struct SystemColumns {
 
 /// One row per finished step. `fallbackMs` and `unplannedSyncMs` are the step's lost time; the wait
 /// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration or of
-/// unknown size, `deviceMs` if the device span is unknown. The payload of `lane` is the row.
+/// unknown size, `deviceMs` if the device span is unknown, `loss` if it was not read. The payload
+/// of `lane` is the row.
+///
+/// The host may wait in one step for the device's work of the step before, so a rate by host time
+/// would credit that time to the wrong step. `tokensPerS` is by the time from when the device had
+/// finished the step before, or the host began this one, to when the device has finished this one;
+/// and by the host time of the step where that is not known.
 struct StepColumns {
   std::vector<events::StepRecord> records;
-  SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
+  SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs, loss;
   SpanIndex lane;
+  std::vector<std::int64_t> deviceEndNs;   ///< when the device finished the step; -1: unknown
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
@@ -111,6 +119,12 @@ class LiveStore final : public MessageSink {
   /// Evaluations and the script's own phases, in order of arrival; namedLane() has them in order of
   /// time.
   [[nodiscard]] const std::vector<events::NamedSpan>& namedSpans() const { return namedSpans_; }
+
+  /// What the device did over time, as far as the store knows it by now.
+  [[nodiscard]] const DeviceTimeline& deviceTimeline() const {
+    device_.update(*this);
+    return device_;
+  }
 
   /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
   /// was never given or was withdrawn.
@@ -210,6 +224,11 @@ class LiveStore final : public MessageSink {
   void addScriptKnob(const ScriptKnob& knob);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
+  /// When the device finished the step of a row: the end of its batch's move, if that emptied the
+  /// queue, and the device span after it. -1 if unknown.
+  [[nodiscard]] std::int64_t deviceEndOf(std::size_t row) const;
+  /// Credits a step's tokens to the time that it took on the device.
+  void updateRate(std::size_t row);
   /// The row of a finished step; std::nullopt if there is no such step.
   [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// Adds lost time to its step, or to `pending` until the step has finished.
@@ -237,6 +256,7 @@ class LiveStore final : public MessageSink {
   OpColumns ops_;
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, namedLane_, syncLane_, fallbackLane_;
+  mutable DeviceTimeline device_;  ///< updated when asked for
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
   std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step

@@ -53,6 +53,9 @@ void PaneStack::refresh() {
   for (TimePane* pane : panes_) {
     pane->refresh();
   }
+  if (timeline_->heightWithoutOps() != sharedFor_) {
+    shareHeight();  // it has got a row
+  }
   details_->refresh();
 }
 
@@ -86,6 +89,7 @@ int PaneStack::fixedHeight() const {
 }
 
 void PaneStack::shareHeight() {
+  sharedFor_ = timeline_->heightWithoutOps();
   const int shared = height() - fixedHeight() - timeline_->heightWithoutOps();
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows =

@@ -50,6 +50,7 @@ class PaneStack final : public QWidget {
   MemoryPane* memory_;
   TimelinePane* timeline_;
   DetailsStrip* details_;
+  int sharedFor_ = 0;  ///< the timeline's height without ops, as of shareHeight()
 };
 
 }  // namespace highwater::views

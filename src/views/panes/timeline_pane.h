@@ -7,8 +7,8 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// The pane with a row for each lane: steps, phases, recorded ops (a few depths of each thread),
-/// sync points, fallbacks and markers.
+/// The pane with a row for each lane: steps, phases, evaluations and named phases, recorded ops (a
+/// few depths of each thread), the device, sync points, fallbacks and markers.
 class TimelinePane final : public TimePane {
   Q_OBJECT
 
@@ -43,12 +43,15 @@ class TimelinePane final : public TimePane {
  private:
   void layOut();
   [[nodiscard]] QString notRecorded() const;
+  /// Whether most phases in view are too short to be drawn one by one.
+  [[nodiscard]] bool mergesPhases() const;
   /// nullptr where there is no row.
   [[nodiscard]] const LaneRow* rowAt(int y) const;
 
   LaneRows rows_;
   std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
+  bool named_ = false;  ///< there is a row for evaluations and named phases
   TimelineLanes* lanes_;
   QToolButton* offer_;
 };
