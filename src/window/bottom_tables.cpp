@@ -156,9 +156,12 @@ void BottomTables::makeLog() {
   logView_->setUniformItemSizes(true);
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   // Follows the newest line, unless the user has scrolled up to read.
-  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
-    const QScrollBar* bar = logView_->verticalScrollBar();
-    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+  logView_->installEventFilter(this);
+  connect(logView_->verticalScrollBar(), &QScrollBar::valueChanged, this,
+          [this](int value) { logFollows_ = value >= logView_->verticalScrollBar()->maximum(); });
+  connect(&log_, &QAbstractItemModel::modelReset, this, [this] { logFollows_ = true; });
+  connect(&log_, &QAbstractItemModel::rowsInserted, this, [this] {
+    if (logFollows_ && !logTimer_.isActive()) {
       logTimer_.start();
     }
   });
@@ -182,8 +185,21 @@ void BottomTables::filterOps() {
   opFilter_->selectAll();
 }
 
-/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline.
+void BottomTables::showLog() {
+  tabsDock_->show();
+  tabsDock_->raise();
+  tabs_->setCurrentIndex(pages_->indexOf(logView_));
+  logFollows_ = true;
+  logTimer_.start();
+}
+
+/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline. The log
+/// opens at its end.
 bool BottomTables::eventFilter(QObject* watched, QEvent* event) {
+  const bool laidOut = event->type() == QEvent::Show || event->type() == QEvent::Resize;
+  if (watched == logView_ && laidOut && logFollows_) {
+    logTimer_.start();
+  }
   if (watched == opFilter_ && event->type() == QEvent::KeyPress &&
       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
     opFilter_->clear();

@@ -59,7 +59,8 @@ CurrentRun::~CurrentRun() {
 }
 
 Result<void> CurrentRun::run() {
-  return begin(options_.workload, {}, [this] {
+  // A scenario says more about a recording than the workload that it is made of.
+  return begin(options_.scenario.isEmpty() ? options_.workload : options_.scenario, {}, [this] {
     script_.reset();
     return std::make_unique<Session>(options_);
   });

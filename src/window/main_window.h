@@ -59,7 +59,8 @@ class MainWindow final : public QMainWindow {
   /// it and the time if that is empty. Errors: those of CurrentRun::runScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
                                        const QString& recordingName);
-  /// Closes the window without asking what becomes of the user's program.
+  /// Closes the window without asking what becomes of the user's program, and without waiting until
+  /// a run has stopped.
   void closeAtOnce();
   /// Shows the start page in place of the run, without the docks, or the run again. There is no
   /// page while a run is live.
@@ -107,6 +108,8 @@ class MainWindow final : public QMainWindow {
   void followSystemTheme();
   void refreshPanes();
   void replaceRun();
+  void useSettingThatFits();
+  void closeAfterRun();
   void showLevel();
   void askOpSteps();
   void acceptFallback(const QString& op);

@@ -85,7 +85,7 @@ class TestWindowRecordings : public QObject {
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
     QVERIFY(window_->openRecording(path).ok());
-    QVERIFY2(banner().contains("b.highwater is being written"), qPrintable(banner()));
+    QVERIFY2(banner().contains("b.highwater is still being written"), qPrintable(banner()));
     // It is not overwritten either.
     QVERIFY(window_->openRecording(record()).ok());
     const auto saved = window_->currentRun().saveAs(path);

@@ -98,8 +98,8 @@ void PaneStack::shareHeight() {
   layout()->activate();  // now: a frame drawn before the event loop runs would show a gap
 }
 
-void PaneStack::offerOps(QAction* action) {
-  timeline_->offerOps(action);
+void PaneStack::offerOps(QAction* action, const QString& again) {
+  timeline_->offerOps(action, again);
 }
 
 void PaneStack::renderNow() {

@@ -30,9 +30,9 @@ class PaneStack final : public QWidget {
   /// Lays the panes out for a small window (under 1400 pixels wide or 820 high), without the
   /// throughput pane; `small` false: for a larger one.
   void setSmall(bool small);
-  /// Offers the action that starts recording ops in the timeline's header, while no ops are
-  /// recorded. nullptr removes it.
-  void offerOps(QAction* action);
+  /// Offers the action that starts recording ops in the timeline's header: see
+  /// TimelinePane::offerOps().
+  void offerOps(QAction* action, const QString& again);
   /// Draws everything at once, for pictures.
   void renderNow();
 
