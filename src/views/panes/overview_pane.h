@@ -34,6 +34,7 @@ class OverviewPane final : public TimePane {
   void paintSteps(QPainter& painter) const;
   void paintMarkers(QPainter& painter) const;
 
+  WheelGesture wheel_;
   Grip grip_ = Grip::kNone;
   double pressedX_ = 0;
   TimeRange pressedRange_;
