@@ -1,5 +1,9 @@
 #pragma once
 
+#include <QElapsedTimer>
+#include <QPixmap>
+#include <QTimer>
+
 #include "views/panes/time_pane.h"
 
 namespace highwater::views {
@@ -13,6 +17,9 @@ class OverviewPane final : public TimePane {
   OverviewPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                QWidget* parent = nullptr);
   void setMeasures(const PaneMeasures& measures) override;
+  /// Redraws the whole run, ten times a second at most: a live run changes it with every frame, but
+  /// hardly visibly.
+  void refresh() override;
 
  protected:
   [[nodiscard]] bool hasMarkLines() const override { return false; }
@@ -21,6 +28,7 @@ class OverviewPane final : public TimePane {
   void paintGround(QPainter& painter) override;
   void paintMarks(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;
+  [[nodiscard]] QRegion overlayRegion() override { return rect(); }
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
@@ -33,7 +41,21 @@ class OverviewPane final : public TimePane {
   [[nodiscard]] QRectF windowRect() const;
   void paintSteps(QPainter& painter) const;
   void paintMarkers(QPainter& painter) const;
+  void paintRun(QPainter& painter) const;
 
+  /// What the picture of the run depends on.
+  struct RunKey {
+    std::uint64_t revision = 0;
+    QSize size;
+    double pixelRatio = 0;
+    std::int64_t endNs = 0;
+    const Theme* theme = nullptr;
+    bool operator==(const RunKey&) const = default;
+  };
+  RunKey runKey_;
+  QPixmap run_;
+  QTimer refreshTimer_;
+  QElapsedTimer sinceRefresh_;
   WheelGesture wheel_;
   Grip grip_ = Grip::kNone;
   double pressedX_ = 0;

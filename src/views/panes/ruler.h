@@ -20,6 +20,7 @@ class Ruler final : public TimePane {
   void paintGround(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;
   void clicked(const QPoint& position) override;
+  [[nodiscard]] QRegion overlayRegion() override { return rect(); }
 
  private:
   /// The box with the time at the cursor; a null rectangle without a cursor.
