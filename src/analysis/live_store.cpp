@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -46,6 +47,10 @@ void setKnob(std::uint32_t& knob, double value) {
   if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
     knob = static_cast<std::uint32_t>(value);
   }
+}
+
+bool isWithin(const events::StepRecord& step, std::int64_t ns) {
+  return ns >= step.begin_ns() && ns < step.begin_ns() + step.duration_ns();
 }
 
 }  // namespace
@@ -98,7 +103,15 @@ void LiveStore::clear() {
 void LiveStore::addScriptKnob(const ScriptKnob& knob) {
   const auto known = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
                                   [&](const ScriptKnob& each) { return each.name == knob.name; });
-  known == scriptKnobs_.end() ? scriptKnobs_.push_back(knob) : void(*known = knob);
+  if (known == scriptKnobs_.end()) {
+    scriptKnobs_.push_back(knob);
+    return;
+  }
+  if (known->value != knob.value) {
+    scriptKnobChanges_.push_back(
+        {completeUpToNs_, knob.name, valueText(*known, known->value), valueText(knob, knob.value)});
+  }
+  *known = knob;
 }
 
 std::string_view LiveStore::rateUnit() const {
@@ -170,9 +183,12 @@ void LiveStore::addSystemSample(const events::SystemSample& sample) {
 }
 
 void LiveStore::addStep(const events::StepRecord& step) {
-  const auto takePending = [&step](std::map<std::uint32_t, std::int64_t>& pending) {
+  const auto takePending = [&step](PendingLostTime& pending) {
     const auto found = pending.find(step.step());
-    const std::int64_t ns = found == pending.end() ? 0 : found->second;
+    std::int64_t ns = 0;
+    if (found != pending.end()) {
+      for (const LostTime& lost : found->second) ns += isWithin(step, lost.beginNs) ? lost.ns : 0;
+    }
     pending.erase(pending.begin(), pending.upper_bound(step.step()));
     return toMs(ns);
   };
@@ -185,8 +201,8 @@ void LiveStore::addStep(const events::StepRecord& step) {
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
   steps_.loss.append(step.loss_read() != 0 ? static_cast<double>(step.loss()) : kNaN);
   steps_.deviceEndNs.push_back(-1);
-  steps_.fallbackMs.append(takePending(pendingFallbackNs_));
-  steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));
+  steps_.fallbackMs.append(takePending(pendingFallbacks_));
+  steps_.unplannedSyncMs.append(takePending(pendingSyncs_));
   stepReached(step.step());
 }
 
@@ -245,7 +261,8 @@ void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
   syncPoints_.push_back(sync);
   if (!ops_.empty()) ops_.markLostTime(sync.thread(), sync.begin_ns(), lookOf(sync));
   if (isUnplanned(sync)) {
-    addLostTime(sync.step(), sync.duration_ns(), steps_.unplannedSyncMs, pendingSyncNs_);
+    addLostTime(sync.step(), {sync.begin_ns(), sync.duration_ns()}, steps_.unplannedSyncMs,
+                pendingSyncs_);
   }
 }
 
@@ -256,18 +273,20 @@ void LiveStore::addFallback(const events::FallbackEvent& fallback) {
   if (!ops_.empty()) {
     ops_.markLostTime(fallback.thread(), fallback.begin_ns(), OpLook::kFallback);
   }
-  addLostTime(fallback.step(), fallback.duration_ns(), steps_.fallbackMs, pendingFallbackNs_);
+  addLostTime(fallback.step(), {fallback.begin_ns(), fallback.duration_ns()}, steps_.fallbackMs,
+              pendingFallbacks_);
 }
 
-void LiveStore::addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
-                            std::map<std::uint32_t, std::int64_t>& pending) {
+void LiveStore::addLostTime(std::uint32_t step, const LostTime& lost, SeriesPyramid& column,
+                            PendingLostTime& pending) {
   if (step == 0) return;  // outside of any step
   const auto& records = steps_.records;
   if (records.empty() || records.back().step() < step) {
-    pending[step] += ns;
+    pending[step].push_back(lost);
     return;
   }
-  if (const auto row = rowOf(step)) column.set(*row, column[*row] + toMs(ns));
+  const auto row = rowOf(step);
+  if (row && isWithin(records[*row], lost.beginNs)) column.set(*row, column[*row] + toMs(lost.ns));
 }
 
 std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {

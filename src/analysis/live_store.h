@@ -51,6 +51,14 @@ struct StepColumns {
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
+/// A new value of one of the script's own knobs. The stream tells no time of it: `timeNs` is how
+/// far it had come.
+struct ScriptKnobChange {
+  std::int64_t timeNs = 0;
+  std::string name;
+  std::string before, after;  ///< the values as texts
+};
+
 /// Whether a wait for the device counts as lost time of its own. False if the training loop intends
 /// the wait, and for the wait of a fallback, which counts as part of the fallback.
 [[nodiscard]] bool isUnplanned(const events::SyncPoint& sync);
@@ -168,6 +176,10 @@ class LiveStore final : public MessageSink {
   /// The settings that the user's own script offers, in the order of their declaration, each with
   /// its latest value. Empty for the built-in workload.
   [[nodiscard]] const std::vector<ScriptKnob>& scriptKnobs() const { return scriptKnobs_; }
+  /// The changes of those settings, in order of arrival.
+  [[nodiscard]] const std::vector<ScriptKnobChange>& scriptKnobChanges() const {
+    return scriptKnobChanges_;
+  }
   /// The place of an event for people: phase and module, as in "forward, encoder.layers.1"; for a
   /// script its line before them, and the line of the library that it called.
   [[nodiscard]] std::string placeText(events::Phase phase, ModuleId module, CallSiteId site) const;
@@ -231,9 +243,16 @@ class LiveStore final : public MessageSink {
   void updateRate(std::size_t row);
   /// The row of a finished step; std::nullopt if there is no such step.
   [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
-  /// Adds lost time to its step, or to `pending` until the step has finished.
-  void addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
-                   std::map<std::uint32_t, std::int64_t>& pending);
+  /// A wait or a fallback, as far as its step counts it.
+  struct LostTime {
+    std::int64_t beginNs = 0, ns = 0;
+  };
+  /// The lost time of steps that have not finished.
+  using PendingLostTime = std::map<std::uint32_t, std::vector<LostTime>>;
+  /// Adds lost time to its step, or to `pending` until the step has finished. Lost time outside of
+  /// the step, as of an evaluation that carries the step's number, does not count.
+  void addLostTime(std::uint32_t step, const LostTime& lost, SeriesPyramid& column,
+                   PendingLostTime& pending);
   void setPaused(bool paused, std::int64_t timeNs);
   void stepReached(std::uint32_t step) { runningStep_ = std::max(runningStep_, step); }
 
@@ -259,10 +278,11 @@ class LiveStore final : public MessageSink {
   mutable DeviceTimeline device_;  ///< updated when asked for
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
-  std::map<std::uint32_t, std::int64_t> pendingFallbackNs_, pendingSyncNs_;  ///< by unfinished step
+  PendingLostTime pendingFallbacks_, pendingSyncs_;
   OpenSpanTracker openSpans_;
   Knobs knobs_;
   std::vector<ScriptKnob> scriptKnobs_;
+  std::vector<ScriptKnobChange> scriptKnobChanges_;
   std::uint32_t runningStep_ = 0;
   bool paused_ = false;
   events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;

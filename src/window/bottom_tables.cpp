@@ -86,7 +86,8 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
-                    model->index(row, OpTotalsModel::kWhere).data().toString()});
+                    model->index(row, OpTotalsModel::kWhere).data().toString(),
+                    static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())});
   });
   return table;
 }
@@ -326,7 +327,7 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
 void BottomTables::markPicked() {
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
-    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where, op->kind) : -1);
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);

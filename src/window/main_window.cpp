@@ -363,8 +363,9 @@ void MainWindow::showOpened() {
   if (const auto& condition = run_.condition(); !condition.damage.empty()) {
     notices_->showProblem(text(session::damageText(path, condition)));
   } else if (condition.beingWritten) {
-    notices_->showProblem(tr("%1 is being written: it is shown as it was when it was opened")
-                              .arg(text(path.filename().string())));
+    notices_->showBeingWritten(
+        tr("%1 is still being written: it is shown as it was when it was opened")
+            .arg(text(path.filename().string())));
   }
 }
 

@@ -107,7 +107,7 @@ std::string_view idleCauseKey(IdleCause cause) {
   return kKeys[static_cast<std::size_t>(cause)];
 }
 
-IdleSummary estimateIdle(const LiveStore& store) {
+IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep) {
   IdleSummary summary;
   const auto& records = store.steps().records;
   if (!store.hasQueue() || records.size() < 3) return summary;
@@ -115,6 +115,7 @@ IdleSummary estimateIdle(const LiveStore& store) {
   std::vector<double> windows;
   // The last step has no next one.
   for (std::size_t row = 1; row + 1 < records.size(); ++row) {
+    if (records[row].step() < firstStep || records[row].step() > lastStep) continue;
     StepIdle step = estimator.steps()[row];
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "core/names.h"
 #include "views/lanes/lane_kind.h"
 #include "views/lanes/share_columns.h"
@@ -86,9 +88,13 @@ class LostTimeLane : public EventLane<Event> {
  public:
   std::optional<OpRef> op(const LaneKind::Store& store, std::uint32_t index) const override {
     const Event& event = this->events(store)[index];
-    return OpRef{this->look().lane, QString::fromStdString(store.name(event.op())),
-                 QString::fromStdString(
-                     store.placeText(event.phase(), event.module_id(), event.call_site()))};
+    OpRef op{this->look().lane, QString::fromStdString(store.name(event.op())),
+             QString::fromStdString(
+                 store.placeText(event.phase(), event.module_id(), event.call_site()))};
+    if constexpr (std::is_same_v<Event, events::SyncPoint>) {
+      op.kind = event.kind();
+    }
+    return op;
   }
 
   /// Events of a pixel and more are bars; the columns of shorter ones are stacks of shares, in

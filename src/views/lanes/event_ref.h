@@ -3,6 +3,8 @@
 #include <QString>
 #include <cstdint>
 
+#include "core/events_generated.h"
+
 namespace highwater::views {
 
 /// The lanes of the timeline. laneKind() describes each.
@@ -33,6 +35,8 @@ struct OpRef {
   Lane lane = Lane::kFallbacks;
   QString op;     ///< "aten::embedding_renorm_"
   QString where;  ///< as in analysis::OpTotal
+  /// What made the op wait, for sync points: one op may copy to the device and to the host.
+  events::SyncKind kind = events::SyncKind::None;
 
   bool operator==(const OpRef&) const = default;
 };

@@ -1,3 +1,4 @@
+#include "analysis/op_label.h"
 #include "models/op_totals_model.h"
 #include "views/lanes/event_lane.h"
 #include "views/lanes/event_words.h"
@@ -19,7 +20,7 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
     const bool planned = sync.deliberate() != 0;
     EventText t{planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
                 planned ? theme.sky : theme.orange,
-                models::shortOpName(store.name(sync.op())),
+                models::shortOpName(analysis::opLabel(store.name(sync.op()), sync.kind())),
                 tr("waited %1").arg(highwater::text(formatDuration(sync.duration_ns()))),
                 {}};
     t.details << tr("%1, %2").arg(highwater::text(syncKindName(sync.kind())),

@@ -137,8 +137,13 @@ bool TimelinePane::mergesPhases() const {
 }
 
 std::vector<Readout> TimelinePane::readouts() const {
-  return offerText_.isEmpty() ? std::vector<Readout>{}
-                              : std::vector<Readout>{{Swatch::kNone, {}, offerText_, {}}};
+  if (!offerText_.isEmpty()) {
+    return {{Swatch::kNone, {}, offerText_, {}}};
+  }
+  if (mergesPhases()) {
+    return {{Swatch::kNone, {}, tr("Zoomed out: each column shows shares of time"), {}}};
+  }
+  return {};
 }
 
 void TimelinePane::setMostOpRows(int most) {
