@@ -16,12 +16,14 @@ class QStackedWidget;
 
 namespace highwater::views {
 class Banner;
+class CommandPalette;
 class PaneStack;
 }  // namespace highwater::views
 
 namespace highwater::window {
 
 class RunNotices;
+class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
@@ -102,6 +104,7 @@ class MainWindow final : public QMainWindow {
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
   void layOut(bool small);
+  bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
   void choosePicture();
@@ -121,6 +124,8 @@ class MainWindow final : public QMainWindow {
   StartPage* startPage_;
   views::Banner* banner_;
   RunNotices* notices_;
+  RunSearch* search_;
+  views::CommandPalette* palette_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
   QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;

@@ -2,6 +2,10 @@
 
 #include "views/panes/time_pane.h"
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 /// A pane that shows the whole run in one strip, with a frame around the range that the other panes
@@ -13,6 +17,8 @@ class OverviewPane final : public TimePane {
   OverviewPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                QWidget* parent = nullptr);
   void setMeasures(const PaneMeasures& measures) override;
+  /// Draws a line above the run where a search has hits. Not owned; it must outlive this pane.
+  void showSearch(const models::SearchModel* search);
 
  protected:
   [[nodiscard]] bool hasMarkLines() const override { return false; }
@@ -34,6 +40,9 @@ class OverviewPane final : public TimePane {
   void paintSteps(QPainter& painter) const;
   void paintMarkers(QPainter& painter) const;
 
+  void paintHits(QPainter& painter) const;
+
+  const models::SearchModel* search_ = nullptr;
   Grip grip_ = Grip::kNone;
   double pressedX_ = 0;
   TimeRange pressedRange_;

@@ -7,6 +7,10 @@
 
 class QAction;
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 class DetailsStrip;
@@ -33,6 +37,9 @@ class PaneStack final : public QWidget {
   /// Offers the action that starts recording ops in the timeline's header, while no ops are
   /// recorded. nullptr removes it.
   void offerOps(QAction* action);
+  /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
+  /// widget.
+  void showSearch(const models::SearchModel* search);
   /// Draws everything at once, for pictures.
   void renderNow();
 
@@ -50,6 +57,8 @@ class PaneStack final : public QWidget {
   MemoryPane* memory_;
   TimelinePane* timeline_;
   DetailsStrip* details_;
+  Ruler* ruler_;
+  OverviewPane* overview_;
 };
 
 }  // namespace highwater::views
