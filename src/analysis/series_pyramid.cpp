@@ -7,17 +7,23 @@
 namespace highwater::analysis {
 namespace {
 
-constexpr MinMax kNothing{std::numeric_limits<double>::quiet_NaN(),
-                          std::numeric_limits<double>::quiet_NaN()};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// What a group without numbers has. Any number is less than its minimum and more than its maximum.
+constexpr MinMax kNothing{kInfinity, -kInfinity};
 
+/// Without branches, because this is most of what a pane does for a frame. A comparison with NaN is
+/// false, so NaN changes nothing.
 void include(MinMax& sum, const MinMax& part) {
-  if (std::isnan(part.min)) return;
-  if (std::isnan(sum.min)) {
-    sum = part;
-    return;
-  }
-  sum.min = std::min(sum.min, part.min);
-  sum.max = std::max(sum.max, part.max);
+  sum.min = part.min < sum.min ? part.min : sum.min;
+  sum.max = part.max > sum.max ? part.max : sum.max;
+}
+
+/// Room for one more. Half of the memory of a long run would be spare if the vector doubled.
+template <typename T>
+void reserveOneMore(std::vector<T>& column) {
+  constexpr std::size_t kLeast = 1024;
+  if (column.size() == column.capacity())
+    column.reserve(column.size() + column.size() / 8 + kLeast);
 }
 
 }  // namespace
@@ -39,12 +45,15 @@ MinMax SeriesPyramid::group(std::size_t level, std::size_t index) const {
 }
 
 void SeriesPyramid::append(double value) {
+  reserveOneMore(values_);
   values_.push_back(value);
   std::size_t index = values_.size() - 1;
   for (auto& level : levels_) {
     index /= kFactor;
     if (index == level.size()) {
-      level.push_back({value, value});
+      reserveOneMore(level);
+      level.push_back(kNothing);
+      include(level.back(), {value, value});
     } else {
       include(level[index], {value, value});
     }
@@ -87,14 +96,32 @@ void SeriesPyramid::rebuildFrom(std::size_t index) {
 
 MinMax SeriesPyramid::minMax(std::size_t begin, std::size_t end) const {
   MinMax sum = kNothing;
-  for (std::size_t level = 0; begin < end; ++level) {
-    const bool top = level == levels_.size();
-    while (begin < end && (top || begin % kFactor != 0)) include(sum, entry(level, begin++));
-    while (begin < end && end % kFactor != 0) include(sum, entry(level, --end));
-    begin /= kFactor;
+  const auto includeValues = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) include(sum, {values_[i], values_[i]});
+  };
+  if (begin / kFactor == (end - 1) / kFactor || levels_.empty()) {
+    includeValues(begin, end);
+  } else {
+    // The ends that fill no group of the next level; what lies between is its business.
+    const auto upwards = [](std::size_t i) { return (i + kFactor - 1) / kFactor * kFactor; };
+    includeValues(begin, upwards(begin));
+    includeValues(end / kFactor * kFactor, end);
+    begin = upwards(begin) / kFactor;
     end /= kFactor;
+    for (std::size_t k = 0; begin < end; ++k) {
+      const std::vector<MinMax>& level = levels_[k];
+      const bool top = k + 1 == levels_.size();
+      const std::size_t left = top ? end : std::min(upwards(begin), end);
+      for (std::size_t i = begin; i < left; ++i) include(sum, level[i]);
+      const std::size_t right = std::max(left, end / kFactor * kFactor);
+      for (std::size_t i = right; i < end; ++i) include(sum, level[i]);
+      begin = left / kFactor;
+      end = right / kFactor;
+      if (left == right) break;
+    }
   }
-  return sum;
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  return sum.min <= sum.max ? sum : MinMax{kNaN, kNaN};
 }
 
 }  // namespace highwater::analysis

@@ -1,4 +1,6 @@
 #include <QImage>
+#include <array>
+#include <optional>
 #include <unordered_map>
 
 #include "views/lanes/event_lane.h"
@@ -35,6 +37,26 @@ QColor opColor(std::uint8_t look, const Theme& theme) {
   const auto phase = static_cast<events::Phase>(look & OpLook::kPhaseMask);
   return mixed(theme.phase(phase), theme.plot, kOpDimming);
 }
+
+/// The colours of a row of ops: each look's is mixed only once.
+class OpColors {
+ public:
+  explicit OpColors(const Theme& theme) : theme_(theme) {}
+
+  /// The colour of `span`: of a run of short ops the fainter, the less of the time they cover.
+  QRgb of(const VisibleSpan& span) {
+    std::optional<QColor>& full = full_[span.category];
+    if (!full) {
+      full = opColor(span.category, theme_);
+    }
+    return span.count == 1 ? full->rgb()
+                           : mixed(theme_.plot, *full, 0.25 + 0.75 * span.busyShare).rgb();
+  }
+
+ private:
+  const Theme& theme_;
+  std::array<std::optional<QColor>, 256> full_;  ///< by look
+};
 
 /// A span wide enough for a texture or a text.
 struct WideSpan {
@@ -107,15 +129,13 @@ class OpLaneKind final : public LaneKind {
       return;
     }
     std::vector<WideSpan> wide;
+    OpColors colors(f.theme);
     QImage line(width, 1, QImage::Format_ARGB32_Premultiplied);
     line.fill(Qt::transparent);
     auto* pixels = reinterpret_cast<QRgb*>(line.scanLine(0));
     const double top = row.top + 1, height = row.height - 2;
     f.eachVisible(*lane, [&](const VisibleSpan& span, double x, double spanWidth) {
-      const QColor color = opColor(span.category, f.theme);
-      const QRgb rgb = span.count == 1
-                           ? color.rgb()
-                           : mixed(f.theme.plot, color, 0.25 + 0.75 * span.busyShare).rgb();
+      const QRgb rgb = colors.of(span);
       const double drawn = spanWidth >= 4 ? spanWidth - 1 : spanWidth;  // a gap between neighbours
       const int first = std::clamp(static_cast<int>(x - f.left), 0, width);
       const int last = std::clamp(static_cast<int>(x - f.left + drawn), first, width);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kGripReach = 6;
 constexpr int kAxisHeight = 16;
+constexpr int kRefreshMs = 100;
 constexpr double kNarrowestWindow = 8;  ///< pixels that can still be grabbed
 
 }  // namespace
@@ -21,7 +22,9 @@ OverviewPane::OverviewPane(const analysis::LiveStore* store, TimeAxis* axis, Eve
     : TimePane(store, axis, focus, parent) {
   setObjectName(QStringLiteral("overviewPane"));
   setAccessibleName(tr("Whole run"));
-  connect(axis_, &TimeAxis::extentChanged, this, [this] { scheduleReplot(); });
+  refreshTimer_.setSingleShot(true);
+  connect(&refreshTimer_, &QTimer::timeout, this, &OverviewPane::refresh);
+  connect(axis_, &TimeAxis::extentChanged, this, &OverviewPane::refresh);
   OverviewPane::setMeasures({});
 }
 
@@ -31,6 +34,18 @@ void OverviewPane::setMeasures(const PaneMeasures& measures) {
   TimePane::setMeasures(flat);
   axisRect()->setMargins(QMargins(measures.gutter, 4, measures.rightInset, kAxisHeight + 2));
   setFixedHeight(measures.small ? 50 : 62);
+}
+
+void OverviewPane::refresh() {
+  const qint64 passed = sinceRefresh_.isValid() ? sinceRefresh_.elapsed() : kRefreshMs;
+  if (passed < kRefreshMs) {
+    if (!refreshTimer_.isActive()) {
+      refreshTimer_.start(static_cast<int>(kRefreshMs - passed));
+    }
+    return;
+  }
+  sinceRefresh_.start();
+  scheduleReplot();
 }
 
 TimeRange OverviewPane::shownRange() const {
@@ -53,6 +68,21 @@ QRectF OverviewPane::windowRect() const {
 }
 
 void OverviewPane::paintGround(QPainter& painter) {
+  const double ratio = painter.device()->devicePixelRatioF();
+  const RunKey key{store_->revision(), size(), ratio, axis_->extent().endNs, &theme()};
+  if (run_.isNull() || key != runKey_) {
+    runKey_ = key;
+    run_ = QPixmap(size() * ratio);
+    run_.setDevicePixelRatio(ratio);
+    run_.fill(Qt::transparent);
+    QPainter onRun(&run_);
+    paintRun(onRun);
+  }
+  painter.drawPixmap(0, 0, run_);
+}
+
+/// Memory over the whole run, or else the times of its steps.
+void OverviewPane::paintRun(QPainter& painter) const {
   const QRect plot = plotRect();
   const auto columns = sampleMemory(*store_, scale(), painter.device()->devicePixelRatioF());
   double top = 1;

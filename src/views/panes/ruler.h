@@ -25,6 +25,7 @@ class Ruler final : public TimePane {
   void paintMarks(QPainter&) override {}
   void paintGround(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;
+  [[nodiscard]] QRegion overlayRegion() override { return rect(); }
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;

@@ -41,8 +41,12 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
       paintSelectionEdges(p);
     }
   });
-  new PaintLayerable(this, QStringLiteral("overlay"), [this](QPainter& p) { paintOverlay(p); });
-  layer(QStringLiteral("overlay"))->setMode(QCPLayer::lmBuffered);
+  // On screen paintEvent() paints the overlay; this is for pictures that QCustomPlot makes.
+  new PaintLayerable(this, QStringLiteral("overlay"), [this](QPainter& p) {
+    if (!drawsToScreen_) {
+      paintOverlay(p);
+    }
+  });
 
   connect(&axis_->frames(), &FrameClock::frame, this, &TimePane::drawStale);
   connect(axis_, &TimeAxis::visibleChanged, this, [this] { visibleRangeChanged(); });
@@ -90,7 +94,15 @@ void TimePane::drawAll() {
   xAxis->setRange(static_cast<double>(range.beginNs), static_cast<double>(range.endNs));
   setBackground(QBrush(theme().plot));
   updateScales();
+  drawsToScreen_ = true;
   replot(QCustomPlot::rpQueuedRefresh);
+  drawsToScreen_ = false;
+}
+
+void TimePane::paintEvent(QPaintEvent* event) {
+  QCustomPlot::paintEvent(event);
+  QPainter painter(this);
+  paintOverlay(painter);
 }
 
 void TimePane::visibleRangeChanged() {
@@ -126,7 +138,7 @@ void TimePane::drawStale() {
     drawAll();
   } else {
     stale_ = Stale::kNothing;
-    layer(QStringLiteral("overlay"))->replot();
+    update(overlayRegion());
   }
 }
 
@@ -143,6 +155,19 @@ std::optional<std::size_t> TimePane::stepAt(std::int64_t ns) const {
     return std::nullopt;
   }
   return static_cast<std::size_t>(after - records.begin() - 1);
+}
+
+QRegion TimePane::overlayRegion() {
+  // Also where the cursor was.
+  const QRegion before = cursorRegion_;
+  cursorRegion_ = QRegion(0, 0, width(), emptyText().isEmpty() ? measures_.header : height());
+  if (axis_->cursor()) {
+    constexpr int kReach = 2;
+    const int x = static_cast<int>(std::lround(
+        std::clamp(scale().pixelAt(*axis_->cursor()), 0.0, static_cast<double>(width()))));
+    cursorRegion_ += QRect(x - kReach, 0, 2 * kReach + 1, height());
+  }
+  return before + cursorRegion_;
 }
 
 void TimePane::paintGround(QPainter& painter) {

@@ -62,8 +62,10 @@ class TimePane : public QCustomPlot {
   /// Paints what is above the data. Called second.
   virtual void paintMarks(QPainter& painter);
   /// Paints what is above all else: cursor, header and emptyText(). Called last, and alone if only
-  /// the cursor has moved.
+  /// the cursor has moved; the painter is then clipped to overlayRegion().
   virtual void paintOverlay(QPainter& painter);
+  /// What scheduleOverlay() paints anew: the header, and the cursor's old and new place.
+  [[nodiscard]] virtual QRegion overlayRegion();
 
   /// Whether knob lines and selection edges run through this pane.
   [[nodiscard]] virtual bool hasMarkLines() const { return true; }
@@ -110,6 +112,7 @@ class TimePane : public QCustomPlot {
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
@@ -135,6 +138,8 @@ class TimePane : public QCustomPlot {
 
   PaneMeasures measures_;
   Stale stale_ = Stale::kNothing;
+  bool drawsToScreen_ = false;
+  QRegion cursorRegion_;
   Drag drag_ = Drag::kNone;
   QPoint pressed_;
   bool moved_ = false;
