@@ -84,6 +84,8 @@ void LiveStore::apply(const Message& message) {
           acceptances_[value.op] = value;
         } else if constexpr (std::is_same_v<T, ScriptKnob>) {
           addScriptKnob(value);
+        } else if constexpr (std::is_same_v<T, Note>) {
+          addNote(value);
         } else {
           return false;
         }
@@ -112,6 +114,28 @@ void LiveStore::addScriptKnob(const ScriptKnob& knob) {
         {completeUpToNs_, knob.name, valueText(*known, known->value), valueText(knob, knob.value)});
   }
   *known = knob;
+}
+
+void LiveStore::addNote(const Note& note) {
+  markers_.emplace_back(note.timeNs, 0., 0., note.step, definitions_.addOwnText(note.text),
+                        events::MarkerKind::Note);
+}
+
+std::uint32_t LiveStore::stepAt(std::int64_t timeNs) const {
+  const auto& records = steps_.records;
+  const auto after = std::upper_bound(
+      records.begin(), records.end(), timeNs,
+      [](std::int64_t t, const events::StepRecord& step) { return t < step.begin_ns(); });
+  if (after == records.begin()) return records.empty() ? runningStep_ : 0;
+  const events::StepRecord& step = *(after - 1);
+  const bool past = after == records.end() && timeNs >= step.begin_ns() + step.duration_ns();
+  return past ? std::max(runningStep_, step.step()) : step.step();
+}
+
+std::size_t LiveStore::noteCount() const {
+  return static_cast<std::size_t>(std::count_if(
+      markers_.begin(), markers_.end(),
+      [](const events::Marker& marker) { return marker.kind() == events::MarkerKind::Note; }));
 }
 
 std::string_view LiveStore::rateUnit() const {

@@ -117,7 +117,8 @@ class LiveStore final : public MessageSink {
   /// The ops that ran on the CPU instead of the device, in order of arrival; fallbackLane() has
   /// them in order of time.
   [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
-  /// The markers of the run (knob changes, pauses, notes and so on), in order of arrival.
+  /// The markers of the run (knob changes, pauses, notes and so on), in order of arrival. A note
+  /// may be of any earlier time.
   [[nodiscard]] const std::vector<events::Marker>& markers() const { return markers_; }
   /// The evaluations on held-out data, in order of arrival.
   [[nodiscard]] const std::vector<events::Evaluation>& evaluations() const { return evaluations_; }
@@ -163,6 +164,14 @@ class LiveStore final : public MessageSink {
   }
   /// The call stack that belongs to a call site: see DefinitionTable.
   [[nodiscard]] std::string callStack(CallSiteId id) const { return definitions_.callStack(id); }
+  /// The modules and call sites that the run has defined, sorted by id.
+  [[nodiscard]] std::vector<ModuleId> moduleIds() const { return definitions_.moduleIds(); }
+  [[nodiscard]] std::vector<CallSiteId> callSiteIds() const { return definitions_.callSiteIds(); }
+  /// The number of the step at a time: the last that began at or before it, or the running one
+  /// after the last finished step. 0 before the first.
+  [[nodiscard]] std::uint32_t stepAt(std::int64_t timeNs) const;
+  /// The number of notes of the user among markers().
+  [[nodiscard]] std::size_t noteCount() const;
   /// The thread's name, or "thread 3" if it has none.
   [[nodiscard]] std::string threadName(ThreadId id) const;
   /// The text of a marker for people.
@@ -234,6 +243,7 @@ class LiveStore final : public MessageSink {
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
   void addScriptKnob(const ScriptKnob& knob);
+  void addNote(const Note& note);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
   /// When the device finished the step of a row: the end of its batch's move, if that emptied the

@@ -78,6 +78,11 @@ class CurrentRun final : public QObject {
   /// session::appendAcceptance().
   [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
                                             const std::string& reason);
+  /// Records a note of the user at a time of the run, in ns since its start. Goes through the
+  /// session of a live run, else to the end of the file. Errors: kUsage for a text that is too
+  /// long, kFailed without a recording or where it has wire::kMaxNotes notes, and those of
+  /// session::appendNote().
+  [[nodiscard]] Result<void> addNote(std::int64_t timeNs, const std::string& text);
   /// Kills the worker, or lets go of the user's program, which runs on, and closes the recording:
   /// for when the window closes. Does nothing without a run.
   void abandon();

@@ -2,6 +2,7 @@
 
 #include <QCloseEvent>
 #include <QGuiApplication>
+#include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
@@ -16,8 +17,10 @@
 #include "session/command_text.h"
 #include "views/icons.h"
 #include "views/panels/banner.h"
+#include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/script_controls.h"
+#include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/device_badge.h"
@@ -27,6 +30,7 @@
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
+#include "window/run_search.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
 #include "window/start_page.h"
@@ -117,6 +121,14 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
   docks_->addTo(actions_->viewMenu);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
+  search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
+  column->insertWidget(1, search_->bar());
+  panes_->showSearch(&search_->model());
+  connect(search_, &RunSearch::closed, this, [this] {
+    if (!pageShown_) panes_->setFocus();
+  });
+
+  palette_ = new views::CommandPalette(this);
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
@@ -162,6 +174,8 @@ void MainWindow::connectActions() {
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->commands, [this] { palette_->open(menuBar()); });
+  on(actions_->search, [this] { search_->open(); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
@@ -219,6 +233,7 @@ void MainWindow::connectRun() {
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
     docks_->refresh();
+    search_->refresh();
     status_->refresh(run_);
     showLevel();
   });
@@ -381,6 +396,7 @@ void MainWindow::replaceRun() {
   runShown_ = false;
   refreshPanes();
   docks_->startOver();
+  search_->startOver();
   updateState();
 }
 
@@ -528,7 +544,27 @@ void MainWindow::renderNow() {
   panes_->renderNow();
 }
 
+/// While the search is open, N and Shift+N step through its hits, and Esc closes it.
+bool MainWindow::handleSearchKey(const QKeyEvent& event) {
+  const auto modifiers = event.modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier);
+  if (!search_->isOpen() || modifiers != Qt::NoModifier) {
+    return false;
+  }
+  if (event.key() == Qt::Key_N) {
+    search_->step(event.modifiers().testFlag(Qt::ShiftModifier) ? -1 : 1);
+    return true;
+  }
+  if (event.key() == Qt::Key_Escape) {
+    search_->close();
+    return true;
+  }
+  return false;
+}
+
 void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!pageShown_ && handleSearchKey(*event)) {
+    return;
+  }
   if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }

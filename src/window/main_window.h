@@ -16,6 +16,7 @@ class QStackedWidget;
 
 namespace highwater::views {
 class Banner;
+class CommandPalette;
 class PaneStack;
 }  // namespace highwater::views
 
@@ -23,6 +24,7 @@ namespace highwater::window {
 
 class OpeningPage;
 class RunNotices;
+class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
@@ -116,6 +118,7 @@ class MainWindow final : public QMainWindow {
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
   void layOut(bool small);
+  bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
   void choosePicture();
@@ -136,6 +139,8 @@ class MainWindow final : public QMainWindow {
   OpeningPage* openingPage_;
   views::Banner* banner_;
   RunNotices* notices_;
+  RunSearch* search_;
+  views::CommandPalette* palette_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
   QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;

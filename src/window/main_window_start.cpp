@@ -7,6 +7,8 @@
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
+#include "window/run_notices.h"
+#include "window/run_search.h"
 #include "window/run_tool_bar.h"
 #include "window/start/script_fields.h"
 #include "window/start_page.h"
@@ -42,11 +44,13 @@ void MainWindow::showStartPage(bool shown) {
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;
-  for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps}) {
+  for (QAction* ofPanes :
+       {actions_->follow, actions_->fit, actions_->filterOps, actions_->search}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();
   if (shown) {
+    search_->close();
     dockState_ = saveState(kStateVersion);
     startPage_->showProblem({});
   }
