@@ -140,8 +140,8 @@ class FakeWorker {
     }
   }
 
-  /// Sends events of all kinds at real times, kFloodEvents each 20 ms, as the probe's sender does at
-  /// level ops: for benches of the window.
+  /// Sends events of all kinds at real times, kFloodEvents each 20 ms, as the probe's sender does
+  /// at level ops: for benches of the window.
   void flood() {
     constexpr std::int64_t kPeriodNs = 20'000'000;
     constexpr std::int64_t kFloodEvents = 400, kOps = 360, kPhases = 12, kSyncs = 24;
