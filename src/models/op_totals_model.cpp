@@ -129,6 +129,10 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       return total.deliberate;
     case kAcceptedRole:
       return accepted_.contains(total.op);
+    case kExportRole:
+      return column == kOp      ? QVariant(QString::fromStdString(total.op))
+             : column == kBytes ? QVariant(qulonglong(total.bytes))
+                                : QVariant();
     case kSortRole:
       return sortKey(total, column);
     default:

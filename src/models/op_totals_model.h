@@ -30,6 +30,8 @@ class OpTotalsModel : public KeptRowsModel {
     kSortRole,                       ///< in all tables: the cell as a text, or as a number of a
                                      ///< type that QSortFilterProxyModel compares as such
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
+    kExportRole,  ///< the cell for CSV, where that differs from what is shown: full names, whole
+                  ///< bytes
   };
 
   using KeptRowsModel::KeptRowsModel;
