@@ -115,7 +115,8 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
-                    model->index(row, OpTotalsModel::kWhere).data().toString()});
+                    model->index(row, OpTotalsModel::kWhere).data().toString(),
+                    static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())});
   });
   return table;
 }
@@ -255,9 +256,12 @@ void BottomTables::makeLog() {
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   views::addCopyActions(logView_);
   // Follows the newest line, unless the user has scrolled up to read.
-  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
-    const QScrollBar* bar = logView_->verticalScrollBar();
-    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+  logView_->installEventFilter(this);
+  connect(logView_->verticalScrollBar(), &QScrollBar::valueChanged, this,
+          [this](int value) { logFollows_ = value >= logView_->verticalScrollBar()->maximum(); });
+  connect(&log_, &QAbstractItemModel::modelReset, this, [this] { logFollows_ = true; });
+  connect(&log_, &QAbstractItemModel::rowsInserted, this, [this] {
+    if (logFollows_ && !logTimer_.isActive()) {
       logTimer_.start();
     }
   });
@@ -335,8 +339,21 @@ void BottomTables::filterOps() {
   opFilter_->selectAll();
 }
 
-/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline.
+void BottomTables::showLog() {
+  tabsDock_->show();
+  tabsDock_->raise();
+  tabs_->setCurrentIndex(pages_->indexOf(logView_));
+  logFollows_ = true;
+  logTimer_.start();
+}
+
+/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline. The log
+/// opens at its end.
 bool BottomTables::eventFilter(QObject* watched, QEvent* event) {
+  const bool laidOut = event->type() == QEvent::Show || event->type() == QEvent::Resize;
+  if (watched == logView_ && laidOut && logFollows_) {
+    logTimer_.start();
+  }
   if (watched == opFilter_ && event->type() == QEvent::KeyPress &&
       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
     opFilter_->clear();
@@ -469,7 +486,7 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
 void BottomTables::markPicked() {
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
-    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where, op->kind) : -1);
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);

@@ -47,6 +47,8 @@ class BottomTables final : public QObject {
   void setSmall(bool small);
   /// If the current table is empty, switches to the first one that is not.
   void showFilledPage();
+  /// Shows the end of the log.
+  void showLog();
   /// Makes the page with what a search has found. `search` is not owned and must outlive this
   /// object.
   void addSearch(models::SearchModel* search);
@@ -106,6 +108,7 @@ class BottomTables final : public QObject {
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
   std::optional<views::TimeRange> opsOf_;
   QTimer logTimer_;
+  bool logFollows_ = true;  ///< the user has not scrolled up to read
 
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;

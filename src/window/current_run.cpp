@@ -61,7 +61,8 @@ CurrentRun::~CurrentRun() {
 }
 
 Result<void> CurrentRun::run() {
-  return begin(options_.workload, {}, [this] {
+  // A scenario says more about a recording than the workload that it is made of.
+  return begin(options_.scenario.isEmpty() ? options_.workload : options_.scenario, {}, [this] {
     script_.reset();
     return std::make_unique<Session>(options_);
   });
@@ -131,10 +132,20 @@ Result<void> CurrentRun::open(const fs::path& path) {
   if (!condition) {
     return condition.error();
   }
+  return show(path, std::move(loaded), std::move(*condition));
+}
+
+Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
+                              RecordingCondition&& condition) {
+  if (live()) {
+    return failure("a run is going on: stop it before opening a recording");
+  }
   session_.reset();
   script_.reset();
-  store_ = std::move(loaded);
-  condition_ = std::move(*condition);
+  const std::uint64_t revision = store_.revision();
+  store_ = std::move(read);
+  store_.newerThan(revision);
+  condition_ = std::move(condition);
   recordingPath_ = path;
   closedBytes_ = bytesOf(path);
   emit runReplaced();

@@ -47,6 +47,10 @@ class CurrentRun final : public QObject {
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
   /// those of session::loadRecording(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
+  /// Shows a recording that has been read from `path` as the current run. Error: kFailed while a
+  /// run is live.
+  [[nodiscard]] Result<void> show(const std::filesystem::path& path, analysis::LiveStore&& read,
+                                  RecordingCondition&& condition);
   /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
   /// there is no recording, if it is still being written, or if `path` is the recording itself or
   /// cannot be written; kExists if a recording is being written to `path`.

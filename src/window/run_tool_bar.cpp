@@ -10,6 +10,7 @@
 
 #include "core/scenarios.h"
 #include "views/panels/search_button.h"
+#include "views/panels/wheel_guard.h"
 #include "views/theme.h"
 #include "window/device_badge.h"
 #include "window/window_actions.h"
@@ -139,6 +140,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(tr("by device"), QString());
   preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
+  views::guardWheel(workload_);
+  views::guardWheel(preset_);
   workloadParts_ << addWidget(preset_);
   addGap(this, 8);
   addCaption(tr("Level"));
@@ -249,7 +252,7 @@ void RunToolBar::setChoosable(bool choosable) {
 
 void RunToolBar::showLevel(const QString& level, const QString& next) {
   const bool differs = !next.isEmpty() && next != level;
-  const QString text = differs ? tr("%1 (next run: %2)").arg(level, next) : level;
+  const QString text = differs ? tr("recorded: %1").arg(level) : level;
   const QString tip = next.isEmpty() ? levelTip_
                                      : tr("This run was recorded at level %1. The menu chooses the "
                                           "level of the next run: %2")

@@ -135,7 +135,12 @@ class TestFindingsPanel : public QObject {
   void examplesAreTheCostliest() {
     analysis::LiveStore store;
     test::feed(test::makeSampleRun(), store);
-    const auto example = exampleOf(store, fallback(0.3));
+    const auto found = analysis::findProblems(store).found;
+    const auto fallback = std::find_if(found.begin(), found.end(), [](const Finding& each) {
+      return each.kind == FindingKind::Fallback;
+    });
+    QVERIFY(fallback != found.end());
+    const auto example = exampleOf(store, *fallback);
     QVERIFY(example && example->event);
     QCOMPARE(example->event->lane, Lane::kFallbacks);
     const auto& chosen = store.fallbacks()[example->event->index];
@@ -158,14 +163,14 @@ class TestFindingsPanel : public QObject {
     Banner banner;
     banner.resize(500, 40);
     const QString message = QStringLiteral("one two three four five ").repeated(30).trimmed();
-    banner.showMessage(message, {}, true, {});
+    banner.showMessage(message, false, Banner::Kind::kProblem, {});
     QCOMPARE(banner.message(), message);
     const auto* label = banner.findChild<QLabel*>(QStringLiteral("endBannerMessage"));
     QVERIFY(label->text().endsWith(QStringLiteral(" …")));
     QVERIFY(label->height() <= 2 * label->fontMetrics().lineSpacing() + 2);
     QCOMPARE(label->toolTip(), message);
     QVERIFY(banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
-    banner.showMessage(QStringLiteral("short"), {}, true, {});
+    banner.showMessage(QStringLiteral("short"), false, Banner::Kind::kProblem, {});
     QCOMPARE(label->text(), QString("short"));
     QVERIFY(!banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
   }

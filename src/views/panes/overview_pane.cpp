@@ -269,9 +269,15 @@ void OverviewPane::mouseDoubleClickEvent(QMouseEvent*) {
 }
 
 void OverviewPane::wheelEvent(QWheelEvent* event) {
-  const double notches = event->angleDelta().y() / 120.0;
-  const TimeRange visible = axis_->visible();
-  axis_->zoom(std::pow(0.8, notches), visible.beginNs + axis_->visibleNs() / 2);
+  const auto [pixels, zoom] = wheel_.take(*event, plotRect().width());
+  if (pixels != 0) {
+    // By the scale of the other panes: a swipe moves their content as far as a swipe over them.
+    axis_->pan(static_cast<std::int64_t>(-pixels * static_cast<double>(axis_->visibleNs()) /
+                                         std::max(plotRect().width(), 1)));
+  }
+  if (zoom != 1) {
+    axis_->zoom(zoom, axis_->visible().beginNs + axis_->visibleNs() / 2);
+  }
   event->accept();
 }
 

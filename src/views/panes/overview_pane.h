@@ -65,6 +65,7 @@ class OverviewPane final : public TimePane {
   QPixmap run_;
   QTimer refreshTimer_;
   QElapsedTimer sinceRefresh_;
+  WheelGesture wheel_;
   Grip grip_ = Grip::kNone;
   double pressedX_ = 0;
   TimeRange pressedRange_;

@@ -53,6 +53,9 @@ void PaneStack::refresh() {
   for (TimePane* pane : panes_) {
     pane->refresh();
   }
+  if (timeline_->heightWithoutOps() != sharedFor_) {
+    shareHeight();  // it has got a row
+  }
   details_->refresh();
 }
 
@@ -86,6 +89,7 @@ int PaneStack::fixedHeight() const {
 }
 
 void PaneStack::shareHeight() {
+  sharedFor_ = timeline_->heightWithoutOps();
   const int shared = height() - fixedHeight() - timeline_->heightWithoutOps();
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows =
@@ -94,8 +98,8 @@ void PaneStack::shareHeight() {
   layout()->activate();  // now: a frame drawn before the event loop runs would show a gap
 }
 
-void PaneStack::offerOps(QAction* action) {
-  timeline_->offerOps(action);
+void PaneStack::offerOps(QAction* action, const QString& again) {
+  timeline_->offerOps(action, again);
 }
 
 void PaneStack::showSearch(const models::SearchModel* search) {

@@ -8,8 +8,6 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kHandleReach = 5;
-
 QString timeText(std::int64_t ns, int decimals) {
   return QString::fromStdString(formatRunTime(ns, decimals));
 }
@@ -160,47 +158,8 @@ void Ruler::paintOverlay(QPainter& painter) {
   }
 }
 
-void Ruler::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) {
-    event->ignore();
-    return;
-  }
-  selecting_ = true;
-  pressedX_ = event->pos().x();
-  anchorNs_ = scale().timeAt(event->position().x());
-  if (axis_->selection()) {
-    const double left = scale().pixelAt(axis_->selection()->beginNs);
-    const double right = scale().pixelAt(axis_->selection()->endNs);
-    if (std::abs(event->position().x() - left) <= kHandleReach) {
-      anchorNs_ = axis_->selection()->endNs;
-    } else if (std::abs(event->position().x() - right) <= kHandleReach) {
-      anchorNs_ = axis_->selection()->beginNs;
-    }
-  }
-}
-
-void Ruler::mouseMoveEvent(QMouseEvent* event) {
-  const std::int64_t at = scale().timeAt(event->position().x());
-  if (selecting_ && std::abs(event->pos().x() - pressedX_) > 2) {
-    axis_->select(anchorNs_, at);
-  }
-  bool handle = false;
-  if (axis_->selection()) {
-    for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
-      handle = handle || std::abs(scale().pixelAt(edge) - event->position().x()) <= kHandleReach;
-    }
-  }
-  setCursor(handle ? Qt::SizeHorCursor : Qt::ArrowCursor);
-  const QRect plot = plotRect();
-  const bool inside = event->pos().x() >= plot.left() && event->pos().x() <= plot.right();
-  axis_->setCursor(inside ? std::optional(at) : std::nullopt);
-}
-
-void Ruler::mouseReleaseEvent(QMouseEvent* event) {
-  if (selecting_ && std::abs(event->pos().x() - pressedX_) <= 2) {
-    axis_->clearSelection();
-  }
-  selecting_ = false;
+void Ruler::clicked(const QPoint&) {
+  axis_->clearSelection();
 }
 
 }  // namespace highwater::views

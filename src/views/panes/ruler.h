@@ -9,7 +9,7 @@ class SearchModel;
 namespace highwater::views {
 
 /// A pane with the time ruler: labels, the time at the cursor, and the selection with a handle at
-/// each end. Dragging selects; dragging a handle moves that end.
+/// each end. A click clears the selection.
 class Ruler final : public TimePane {
   Q_OBJECT
 
@@ -25,10 +25,8 @@ class Ruler final : public TimePane {
   void paintMarks(QPainter&) override {}
   void paintGround(QPainter& painter) override;
   void paintOverlay(QPainter& painter) override;
+  void clicked(const QPoint& position) override;
   [[nodiscard]] QRegion overlayRegion() override { return rect(); }
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
 
  private:
   /// The box with the time at the cursor; a null rectangle without a cursor.
@@ -38,9 +36,6 @@ class Ruler final : public TimePane {
   void paintHits(QPainter& painter) const;
 
   const models::SearchModel* search_ = nullptr;
-  bool selecting_ = false;
-  int pressedX_ = 0;
-  std::int64_t anchorNs_ = 0;
 };
 
 }  // namespace highwater::views
