@@ -34,7 +34,14 @@ class TestNotes : public QObject {
   [[nodiscard]] const analysis::LiveStore& store() { return window_->currentRun().store(); }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    return window_->findChild<T*>(QLatin1String(name));
+    // While a recording is read, its overview has panes of its own.
+    const auto all = window_->findChildren<T*>(QLatin1String(name));
+    for (T* each : all) {
+      if constexpr (std::is_base_of_v<QWidget, T>) {
+        if (each->isVisible()) return each;
+      }
+    }
+    return all.value(0);
   }
   /// Presses M and answers the field with `text` and `key`.
   void note(const QString& text, Qt::Key key = Qt::Key_Return) {
