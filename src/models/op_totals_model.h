@@ -31,6 +31,8 @@ class OpTotalsModel : public KeptRowsModel {
                                      ///< type that QSortFilterProxyModel compares as such
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
     kKindRole,                       ///< int: the events::SyncKind of a sync point, else None
+    kExportRole,  ///< the cell for CSV, where that differs from what is shown: full names, whole
+                  ///< bytes
   };
 
   using KeptRowsModel::KeptRowsModel;

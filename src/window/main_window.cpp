@@ -9,6 +9,7 @@
 #include <QStyleHints>
 #include <QVBoxLayout>
 #include <QWindow>
+#include <algorithm>
 
 #include "core/names.h"
 #include "core/scenarios.h"
@@ -19,6 +20,7 @@
 #include "views/panels/banner.h"
 #include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
+#include "views/panels/note_field.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
@@ -47,6 +49,7 @@ constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
 
+constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
 constexpr QSize kFullSize(1600, 1000);
 constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
 
@@ -129,6 +132,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   });
 
   palette_ = new views::CommandPalette(this);
+  noteField_ = new views::NoteField(this);
+  connect(noteField_, &views::NoteField::written, this, &MainWindow::keepNote);
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
@@ -174,6 +179,7 @@ void MainWindow::connectActions() {
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->mark, [this] { askForNote(); });
   on(actions_->commands, [this] { palette_->open(menuBar()); });
   on(actions_->search, [this] { search_->open(); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
@@ -453,6 +459,7 @@ void MainWindow::updateState() {
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
+  actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
@@ -513,6 +520,36 @@ void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString&
                        models::LogModel::Kind::kMarker);
   docks_->refresh();
   docks_->findings()->checkNow();
+}
+
+/// Asks for a note at the cursor; without one, now or, for a run that has ended, at the picked
+/// event or in the middle of what is shown.
+void MainWindow::askForNote() {
+  const analysis::LiveStore& store = run_.store();
+  const views::TimeRange visible = axis_.visible();
+  std::int64_t at = visible.beginNs + axis_.visibleNs() / 2;
+  if (axis_.cursor()) {
+    at = *axis_.cursor();
+  } else if (run_.live()) {
+    at = store.completeUpToNs();
+  } else if (const auto& picked = focus_.picked(); picked && exists(store, *picked)) {
+    at = timeRangeOf(store, *picked).beginNs;
+  }
+  at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
+  noteField_->ask(at, panes_->placeOf(at), kMostNoteLetters);
+}
+
+void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
+  if (auto kept = run_.addNote(timeNs, note.toStdString()); !kept) {
+    notices_->showProblem(
+        tr("The note could not be written to the recording: %1").arg(text(kept.error().message)));
+    return;
+  }
+  focus_.pick(
+      {views::Lane::kMarkers, static_cast<std::uint32_t>(run_.store().markers().size() - 1)});
+  refreshPanes();
+  docks_->refresh();
+  search_->refresh();
 }
 
 void MainWindow::updateTitle() {

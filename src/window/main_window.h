@@ -17,6 +17,7 @@ class QStackedWidget;
 namespace highwater::views {
 class Banner;
 class CommandPalette;
+class NoteField;
 class PaneStack;
 }  // namespace highwater::views
 
@@ -118,6 +119,8 @@ class MainWindow final : public QMainWindow {
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
   void layOut(bool small);
+  void askForNote();
+  void keepNote(std::int64_t timeNs, const QString& note);
   bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
@@ -141,6 +144,7 @@ class MainWindow final : public QMainWindow {
   RunNotices* notices_;
   RunSearch* search_;
   views::CommandPalette* palette_;
+  views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
   QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;

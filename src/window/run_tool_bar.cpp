@@ -1,6 +1,7 @@
 #include "window/run_tool_bar.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -153,8 +154,10 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   level_->setFocusPolicy(Qt::TabFocus);
   addWidget(level_);
   addLine(this);
-  shrinking_ << addButton(actions->emptyCache);
-  addWidget(shrinking_.back());
+  for (QAction* action : {actions->emptyCache, actions->mark}) {
+    shrinking_ << addButton(action);
+    addWidget(shrinking_.back());
+  }
   auto* spacer = new QWidget(this);
   spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   addWidget(spacer);
@@ -267,10 +270,37 @@ void RunToolBar::setSmall(bool small) {
     caption->setVisible(!small);
   }
   showScript(script_->text());
-  search_->setSmall(small);
+  fitSearch();
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }
+}
+
+void RunToolBar::fitSearch() {
+  using Form = views::SearchButton::Form;
+  const int others = sizeHint().width() - search_->width();
+  for (const Form form : {Form::kFull, Form::kShort, Form::kGlass}) {
+    if (small_ && form != Form::kGlass) {
+      continue;
+    }
+    search_->setForm(form);
+    if (others + views::SearchButton::widthOf(form) <= width()) {
+      break;
+    }
+  }
+}
+
+bool RunToolBar::event(QEvent* event) {
+  const bool done = QToolBar::event(event);
+  if (event->type() == QEvent::LayoutRequest) {
+    fitSearch();
+  }
+  return done;
+}
+
+void RunToolBar::resizeEvent(QResizeEvent* event) {
+  QToolBar::resizeEvent(event);
+  fitSearch();
 }
 
 }  // namespace highwater::window

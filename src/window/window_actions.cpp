@@ -41,6 +41,8 @@ WindowActions::WindowActions(QMainWindow* window)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
+              tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
                   tr("Find and run any command"));
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
@@ -77,7 +79,7 @@ void WindowActions::makeMenus() {
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
-  runMenu->addAction(emptyCache);
+  runMenu->addActions({emptyCache, mark});
   makeLevelMenu(runMenu);
   QMenu* device = runMenu->addMenu(tr("Device"));
   const std::pair<QString, QString> devices[] = {
@@ -174,7 +176,8 @@ void WindowActions::updateIcons() {
   stop->setIcon(icon(Icon::kStop, color));
   emptyCache->setIcon(icon(Icon::kEmptyCache, color));
   follow->setIcon(icon(Icon::kFollow, color));
-  for (QAction* action : {run, pause, stop, emptyCache, follow}) {
+  mark->setIcon(icon(Icon::kMark, color));
+  for (QAction* action : {run, pause, stop, emptyCache, follow, mark}) {
     action->setIconVisibleInMenu(false);
   }
 }

@@ -22,7 +22,7 @@ class WindowActions final : public QObject {
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
-  QAction *search, *commands;
+  QAction *search, *commands, *mark;
   QAction *keys, *about;
   /// The action that records every op for the next kOpSteps steps and then returns to the level
   /// before.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "models/op_totals_model.h"
+#include "views/panels/copy_actions.h"
 #include "views/panels/table_setup.h"
 #include "views/panes/paint.h"
 
@@ -94,6 +95,7 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
   setSortingEnabled(true);
+  addCopyActions(this);
 }
 
 void EventTable::setModel(QAbstractItemModel* model) {

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "views/panels/copy_actions.h"
 #include "views/panels/link_button.h"
 #include "views/panes/paint.h"
 
@@ -114,6 +115,16 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   column->addLayout(foot);
   connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
   connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
+  addCopyText(this, tr("Copy"), [this] { return asText(); });
+  setContextMenuPolicy(Qt::DefaultContextMenu);  // with more than that
+}
+
+QString FindingCard::asText() const {
+  QStringList lines;
+  for (const QLabel* label : {title_, cost_, where_, evidence_, advice_}) {
+    if (!label->text().isEmpty()) lines << label->text();
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 bool FindingCard::acceptable() const {
@@ -176,6 +187,8 @@ void FindingCard::contextMenuEvent(QContextMenuEvent* event) {
   if (acceptable()) {
     menu.addAction(tr("Accept the CPU path…"), this, &FindingCard::requestAccept);
   }
+  menu.addSeparator();
+  menu.addActions(actions());
   menu.exec(event->globalPos());
 }
 

@@ -9,6 +9,7 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "views/panels/copy_actions.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -26,6 +27,27 @@ QString msNumber(double ms) {
 SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("selectionPanel"));
   setAccessibleName(tr("Numbers of the selection"));
+  addCopyText(this, tr("Copy"), [this] { return asText(); });
+}
+
+QString SelectionPanel::asText() const {
+  if (summary_.steps == 0) {
+    return {};
+  }
+  const auto line = [](const QString& name, const QString& value) {
+    return name + QLatin1Char('\t') + value;
+  };
+  QStringList lines{line(selected_ ? tr("Selected range") : tr("Whole run"),
+                         tr("steps %1–%2, %3")
+                             .arg(summary_.firstStep)
+                             .arg(summary_.lastStep)
+                             .arg(QString::fromStdString(formatDuration(lengthNs_)))),
+                    line(tr("Step p50"), QString::fromStdString(formatMs(summary_.stepMsP50))),
+                    line(tr("Step p95"), QString::fromStdString(formatMs(summary_.stepMsP95)))};
+  for (const auto& [name, value, note] : rows()) {
+    lines << line(name, note.isEmpty() ? value : value + QLatin1Char(' ') + note);
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,

@@ -20,6 +20,9 @@ class SelectionPanel final : public QWidget {
   void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
                    bool selected, std::size_t settings = 1);
 
+  /// The numbers as lines of name and value, to copy; empty if no step was summarized.
+  [[nodiscard]] QString asText() const;
+
   [[nodiscard]] QSize sizeHint() const override { return {328, 462}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {200, 364}; }
 

@@ -107,6 +107,13 @@ void PaneStack::showSearch(const models::SearchModel* search) {
   overview_->showSearch(search);
 }
 
+QPoint PaneStack::placeOf(std::int64_t ns) const {
+  const QRect plot = ruler_->plotRect();
+  const double x = std::clamp(ruler_->scale().pixelAt(ns), static_cast<double>(plot.left()),
+                              static_cast<double>(plot.right()));
+  return ruler_->mapToGlobal(QPoint(static_cast<int>(x), ruler_->height()));
+}
+
 void PaneStack::renderNow() {
   for (TimePane* pane : panes_) {
     pane->renderNow();

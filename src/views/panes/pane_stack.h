@@ -40,6 +40,9 @@ class PaneStack final : public QWidget {
   /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
   /// widget.
   void showSearch(const models::SearchModel* search);
+  /// The point of the screen at the foot of the ruler that belongs to a time of the run; the
+  /// nearest one for a time that is not visible.
+  [[nodiscard]] QPoint placeOf(std::int64_t ns) const;
   /// Draws everything at once, for pictures.
   void renderNow();
 
