@@ -2,6 +2,7 @@
 
 #include <QCloseEvent>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
@@ -122,6 +123,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
+  actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);

@@ -103,6 +103,8 @@ void WindowDocks::showControlsOf(bool script) {
 void WindowDocks::makeRight() {
   selectionDock_ = makeDock(tr("Selection"), "selectionDock", Qt::RightDockWidgetArea);
   selection_ = new views::SelectionPanel;
+  connect(selection_, &views::SelectionPanel::deviceTimeChosen, this,
+          [this] { showDeviceShare(); });
   auto* both = new QWidget;
   auto* column = new QVBoxLayout(both);
   column->setContentsMargins(0, 0, 0, 0);
@@ -203,10 +205,18 @@ void WindowDocks::refresh() {
           summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
+  showDeviceShare();
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
                                                      : tr("step %1").arg(steps.back().step()));
   refreshSelectionTitle();
+}
+
+void WindowDocks::showDeviceShare() {
+  if (selection_->showsDeviceTime()) {
+    selection_->showDeviceShare(
+        analysis::deviceShareIn(*store_, axis_->selection().value_or(axis_->extent())));
+  }
 }
 
 /// The picked event if there is one, else the selected range, else the whole run.

@@ -68,6 +68,8 @@ class WindowDocks final : public QObject {
   void makeBottom();
   /// The numbers of the selected range, or of the whole run.
   const analysis::RunSummary& summary();
+  /// Shows the share of device time in the selection, if the user has chosen it.
+  void showDeviceShare();
   void refreshSelectionTitle();
 
   QMainWindow* window_;
