@@ -156,6 +156,13 @@ Result<void> CurrentRun::saveAs(const fs::path& path) const {
   return store::copyRecording(recordingPath_, path);
 }
 
+void CurrentRun::noteRenamed(const fs::path& path, const fs::path& newPath) {
+  std::error_code ignored;
+  if (fs::weakly_canonical(recordingPath_, ignored) == fs::weakly_canonical(path, ignored)) {
+    recordingPath_ = newPath;
+  }
+}
+
 void CurrentRun::pauseOrResume() {
   if (session_) {
     const bool paused = state() == Session::State::kPaused;

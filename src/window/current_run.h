@@ -51,6 +51,8 @@ class CurrentRun final : public QObject {
   /// there is no recording, if it is still being written, or if `path` is the recording itself or
   /// cannot be written; kExists if a recording is being written to `path`.
   [[nodiscard]] Result<void> saveAs(const std::filesystem::path& path) const;
+  /// The file of a recording has another name now, which may be the one on screen.
+  void noteRenamed(const std::filesystem::path& path, const std::filesystem::path& newPath);
   /// Asks the worker to pause or, if it is paused, to resume. The answer comes as
   /// commandAnswered(). Does nothing without a session.
   void pauseOrResume();

@@ -2,6 +2,7 @@
 
 #include <QCloseEvent>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
@@ -113,6 +114,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
   docks_->addTo(actions_->viewMenu);
+  firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
 
   const auto& options = run_.options();
@@ -153,6 +155,9 @@ void MainWindow::connectActions() {
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->resetLayout, [this] { resetLayout(); });
+  on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
@@ -424,6 +429,7 @@ void MainWindow::updateState() {
   actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
+  actions_->recentMenu->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
@@ -508,6 +514,12 @@ void MainWindow::layOut(bool small) {
   panes_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
+}
+
+void MainWindow::resetLayout() {
+  restoreState(firstState_, kStateVersion);
+  docks_->showAll();
+  QTimer::singleShot(0, this, [this] { layOut(small_); });
 }
 
 void MainWindow::renderNow() {

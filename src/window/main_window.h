@@ -105,6 +105,8 @@ class MainWindow final : public QMainWindow {
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
   void layOut(bool small);
+  void resetLayout();
+  void listRecent();
   void chooseRecording();
   void chooseCopy();
   void choosePicture();
@@ -134,6 +136,7 @@ class MainWindow final : public QMainWindow {
   bool docksPlaced_ = false;
   bool pageShown_ = false;
   bool layOutLater_ = false;  ///< the docks need new sizes once the start page is gone
+  QByteArray firstState_;     ///< the layout of the docks as they were made
   QByteArray dockState_;      ///< the layout of the docks while the start page hides them
   bool runShown_ = false;     ///< the controls show the run's description
 };

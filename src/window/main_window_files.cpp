@@ -1,10 +1,15 @@
 // The window's file dialogs.
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMenu>
 
+#include "models/plain_tip.h"
 #include "models/qt_text.h"
 #include "window/main_window.h"
 #include "window/run_notices.h"
+#include "window/start/recordings_folder.h"
+#include "window/start_page.h"
+#include "window/window_actions.h"
 
 namespace highwater::window {
 
@@ -27,6 +32,22 @@ void MainWindow::chooseRecording() {
     return;
   }
   openOrExplain(path);
+}
+
+void MainWindow::listRecent() {
+  constexpr int kMostRecent = 12;
+  QMenu* menu = actions_->recentMenu;
+  menu->clear();
+  menu->setToolTipsVisible(true);
+  for (const QString& path : startPage_->recentFiles(kMostRecent)) {
+    QString name = QFileInfo(path).completeBaseName();
+    QAction* action = menu->addAction(name.replace(QLatin1Char('&'), QLatin1String("&&")));
+    action->setToolTip(models::plainTip(shownPath(path)));
+    connect(action, &QAction::triggered, this, [this, path] { openOrExplain(path); });
+  }
+  if (menu->isEmpty()) {
+    menu->addAction(tr("No recordings yet"))->setEnabled(false);
+  }
 }
 
 void MainWindow::chooseCopy() {

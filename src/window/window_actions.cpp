@@ -37,6 +37,8 @@ WindowActions::WindowActions(QMainWindow* window)
   follow->setChecked(true);
   fit = make(tr("Fit whole run"), "fitAction", {}, tr("Show the whole run (F)"));
   filterOps = make(tr("Filter ops"), "filterOpsAction", QKeySequence::Find, {});
+  resetLayout = make(tr("Reset layout"), "resetLayoutAction", {}, {});
+  doctor = make(tr("Check this machine"), "doctorAction", {}, {});
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -63,7 +65,10 @@ QAction* WindowActions::make(const QString& text, const char* name, const QKeySe
 
 void WindowActions::makeMenus() {
   QMenu* file = window_->menuBar()->addMenu(tr("&File"));
-  file->addActions({open, saveAs, exportPicture});
+  file->addAction(open);
+  recentMenu = file->addMenu(tr("Open recent"));
+  recentMenu->setObjectName(QStringLiteral("recentMenu"));
+  file->addActions({saveAs, exportPicture});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();
@@ -101,9 +106,10 @@ void WindowActions::makeMenus() {
   connect(themes_, &QActionGroup::triggered, this, [this](QAction* action) {
     emit themeChosen(static_cast<ThemeChoice>(action->data().toInt()));
   });
+  viewMenu->addAction(resetLayout);
   viewMenu->addSeparator();
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
-  help->addActions({keys, about});
+  help->addActions({keys, doctor, about});
 }
 
 void WindowActions::makeLevelMenu(QMenu* runMenu) {

@@ -242,6 +242,14 @@ void WindowDocks::setShown(bool shown) {
   for (QDockWidget* dock : all()) dock->toggleViewAction()->setEnabled(shown);
 }
 
+void WindowDocks::showAll() {
+  for (QDockWidget* dock : all()) {
+    dock->setFloating(false);
+    // In a small window the sync points are a tab of another dock.
+    dock->setVisible(dock != syncDock_ || !small_);
+  }
+}
+
 void WindowDocks::addTo(QMenu* menu) const {
   for (QDockWidget* dock : all()) menu->addAction(dock->toggleViewAction());
 }
