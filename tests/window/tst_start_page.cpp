@@ -492,9 +492,14 @@ class TestStartPage : public QObject {
     python("works", "2.13.0", "");
     python("project/.venv", "", "PyTorch is not installed");
     QVERIFY(QFile(folder.filePath("project/train.py")).open(QIODevice::WriteOnly));
+    const QString here = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(folder.path()));  // which has no environment of its own
     const QByteArray before = qgetenv("VIRTUAL_ENV");
     qputenv("VIRTUAL_ENV", folder.filePath("works").toLocal8Bit());
-    const auto back = qScopeGuard([&] { qputenv("VIRTUAL_ENV", before); });
+    const auto back = qScopeGuard([&] {
+      QDir::setCurrent(here);
+      before.isNull() ? qunsetenv("VIRTUAL_ENV") : qputenv("VIRTUAL_ENV", before);
+    });
     const Bench bench(StartPage::Machine::kOn);
     const auto* field = child<QComboBox>(bench.page, "pythonField");
     const QString works = window::shownPath(folder.filePath("works/bin/python"));
