@@ -41,7 +41,7 @@ QString endText(const RunEnd& end) {
     case RunEnd::Reason::kHung:
       return RunStatusBar::tr("Stopped responding; run ended");
     case RunEnd::Reason::kProtocolViolation:
-      return RunStatusBar::tr("Protocol violation, ended");
+      return RunStatusBar::tr("Sent invalid data; run ended");
     case RunEnd::Reason::kAborted:
       return RunStatusBar::tr("Ended by Highwater");
   }
