@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -48,6 +49,10 @@ void setKnob(std::uint32_t& knob, double value) {
   }
 }
 
+bool isWithin(const events::StepRecord& step, std::int64_t ns) {
+  return ns >= step.begin_ns() && ns < step.begin_ns() + step.duration_ns();
+}
+
 }  // namespace
 
 bool isUnplanned(const events::SyncPoint& sync) {
@@ -79,6 +84,8 @@ void LiveStore::apply(const Message& message) {
           acceptances_[value.op] = value;
         } else if constexpr (std::is_same_v<T, ScriptKnob>) {
           addScriptKnob(value);
+        } else if constexpr (std::is_same_v<T, Note>) {
+          addNote(value);
         } else {
           return false;
         }
@@ -98,7 +105,37 @@ void LiveStore::clear() {
 void LiveStore::addScriptKnob(const ScriptKnob& knob) {
   const auto known = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
                                   [&](const ScriptKnob& each) { return each.name == knob.name; });
-  known == scriptKnobs_.end() ? scriptKnobs_.push_back(knob) : void(*known = knob);
+  if (known == scriptKnobs_.end()) {
+    scriptKnobs_.push_back(knob);
+    return;
+  }
+  if (known->value != knob.value) {
+    scriptKnobChanges_.push_back(
+        {completeUpToNs_, knob.name, valueText(*known, known->value), valueText(knob, knob.value)});
+  }
+  *known = knob;
+}
+
+void LiveStore::addNote(const Note& note) {
+  markers_.emplace_back(note.timeNs, 0., 0., note.step, definitions_.addOwnText(note.text),
+                        events::MarkerKind::Note);
+}
+
+std::uint32_t LiveStore::stepAt(std::int64_t timeNs) const {
+  const auto& records = steps_.records;
+  const auto after = std::upper_bound(
+      records.begin(), records.end(), timeNs,
+      [](std::int64_t t, const events::StepRecord& step) { return t < step.begin_ns(); });
+  if (after == records.begin()) return records.empty() ? runningStep_ : 0;
+  const events::StepRecord& step = *(after - 1);
+  const bool past = after == records.end() && timeNs >= step.begin_ns() + step.duration_ns();
+  return past ? std::max(runningStep_, step.step()) : step.step();
+}
+
+std::size_t LiveStore::noteCount() const {
+  return static_cast<std::size_t>(std::count_if(
+      markers_.begin(), markers_.end(),
+      [](const events::Marker& marker) { return marker.kind() == events::MarkerKind::Note; }));
 }
 
 std::string_view LiveStore::rateUnit() const {
@@ -170,9 +207,12 @@ void LiveStore::addSystemSample(const events::SystemSample& sample) {
 }
 
 void LiveStore::addStep(const events::StepRecord& step) {
-  const auto takePending = [&step](std::map<std::uint32_t, std::int64_t>& pending) {
+  const auto takePending = [&step](PendingLostTime& pending) {
     const auto found = pending.find(step.step());
-    const std::int64_t ns = found == pending.end() ? 0 : found->second;
+    std::int64_t ns = 0;
+    if (found != pending.end()) {
+      for (const LostTime& lost : found->second) ns += isWithin(step, lost.beginNs) ? lost.ns : 0;
+    }
     pending.erase(pending.begin(), pending.upper_bound(step.step()));
     return toMs(ns);
   };
@@ -183,13 +223,46 @@ void LiveStore::addStep(const events::StepRecord& step) {
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
   steps_.tokensPerS.append(seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN);
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
-  steps_.fallbackMs.append(takePending(pendingFallbackNs_));
-  steps_.unplannedSyncMs.append(takePending(pendingSyncNs_));
+  steps_.loss.append(step.loss_read() != 0 ? static_cast<double>(step.loss()) : kNaN);
+  steps_.deviceEndNs.push_back(-1);
+  steps_.fallbackMs.append(takePending(pendingFallbacks_));
+  steps_.unplannedSyncMs.append(takePending(pendingSyncs_));
   stepReached(step.step());
 }
 
 void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {
-  if (const auto row = rowOf(span.step())) steps_.deviceMs.set(*row, toMs(span.device_ns()));
+  const auto row = rowOf(span.step());
+  if (!row) return;
+  steps_.deviceMs.set(*row, toMs(span.device_ns()));
+  steps_.deviceEndNs[*row] = deviceEndOf(*row);
+  updateRate(*row);
+  // The device spans of steps may arrive in any order.
+  if (*row + 1 < steps_.records.size() && steps_.deviceEndNs[*row + 1] >= 0) updateRate(*row + 1);
+}
+
+std::int64_t LiveStore::deviceEndOf(std::size_t row) const {
+  const events::StepRecord& step = steps_.records[row];
+  const std::int64_t endNs = step.begin_ns() + step.duration_ns();
+  const std::size_t last = phaseLane_.firstFrom(endNs);
+  for (std::size_t i = phaseLane_.firstFrom(step.begin_ns()); i < last; ++i) {
+    const events::PhaseSpan& phase = phases_[phaseLane_[i].payload];
+    if (phase.step() != step.step() || phase.phase() != events::Phase::DeviceMove) continue;
+    const std::int64_t movedNs = phase.begin_ns() + phase.duration_ns();
+    const std::size_t sync = syncLane_.firstFrom(phase.begin_ns());
+    if (sync == syncLane_.size() || syncLane_[sync].endNs > movedNs) return -1;
+    return movedNs + static_cast<std::int64_t>(steps_.deviceMs[row] * kNsPerMs);
+  }
+  return -1;
+}
+
+void LiveStore::updateRate(std::size_t row) {
+  const events::StepRecord& step = steps_.records[row];
+  const std::int64_t before = row > 0 ? steps_.deviceEndNs[row - 1] : -1;
+  const std::int64_t ns = steps_.deviceEndNs[row] - std::max(before, step.begin_ns());
+  if (steps_.deviceEndNs[row] < 0 || (row > 0 && before < 0) || ns <= 0 || step.tokens() == 0) {
+    return;
+  }
+  steps_.tokensPerS.set(row, step.tokens() / (static_cast<double>(ns) / kNsPerS));
 }
 
 void LiveStore::addPhase(const events::PhaseSpan& phase) {
@@ -212,7 +285,8 @@ void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
   syncPoints_.push_back(sync);
   if (!ops_.empty()) ops_.markLostTime(sync.thread(), sync.begin_ns(), lookOf(sync));
   if (isUnplanned(sync)) {
-    addLostTime(sync.step(), sync.duration_ns(), steps_.unplannedSyncMs, pendingSyncNs_);
+    addLostTime(sync.step(), {sync.begin_ns(), sync.duration_ns()}, steps_.unplannedSyncMs,
+                pendingSyncs_);
   }
 }
 
@@ -223,18 +297,20 @@ void LiveStore::addFallback(const events::FallbackEvent& fallback) {
   if (!ops_.empty()) {
     ops_.markLostTime(fallback.thread(), fallback.begin_ns(), OpLook::kFallback);
   }
-  addLostTime(fallback.step(), fallback.duration_ns(), steps_.fallbackMs, pendingFallbackNs_);
+  addLostTime(fallback.step(), {fallback.begin_ns(), fallback.duration_ns()}, steps_.fallbackMs,
+              pendingFallbacks_);
 }
 
-void LiveStore::addLostTime(std::uint32_t step, std::int64_t ns, SeriesPyramid& column,
-                            std::map<std::uint32_t, std::int64_t>& pending) {
+void LiveStore::addLostTime(std::uint32_t step, const LostTime& lost, SeriesPyramid& column,
+                            PendingLostTime& pending) {
   if (step == 0) return;  // outside of any step
   const auto& records = steps_.records;
   if (records.empty() || records.back().step() < step) {
-    pending[step] += ns;
+    pending[step].push_back(lost);
     return;
   }
-  if (const auto row = rowOf(step)) column.set(*row, column[*row] + toMs(ns));
+  const auto row = rowOf(step);
+  if (row && isWithin(records[*row], lost.beginNs)) column.set(*row, column[*row] + toMs(lost.ns));
 }
 
 std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {

@@ -71,8 +71,11 @@ std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
   return ends;
 }
 
-std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store) {
+std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store, std::uint32_t firstStep,
+                                         std::uint32_t lastStep) {
   std::vector<StepEnd> ends = currentAtStepEnds(store);
+  std::erase_if(ends,
+                [=](const StepEnd& end) { return end.step < firstStep || end.step > lastStep; });
   if (!store.steps().records.empty()) {
     const std::uint32_t first = store.steps().records.front().step();
     std::erase_if(ends, [first](const StepEnd& end) { return end.step == first; });

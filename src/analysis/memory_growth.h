@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -29,7 +30,10 @@ struct MemoryGrowth {
 };
 
 /// Computes how the allocated memory grows per step. Leaves out the first step, which allocates the
-/// optimizer's state. std::nullopt if no two of the other steps have the same shape.
-[[nodiscard]] std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store);
+/// optimizer's state, and those outside of [firstStep, lastStep]. std::nullopt if no two of the
+/// other steps have the same shape.
+[[nodiscard]] std::optional<MemoryGrowth> memoryGrowth(
+    const LiveStore& store, std::uint32_t firstStep = 0,
+    std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
 
 }  // namespace highwater::analysis

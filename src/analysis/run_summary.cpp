@@ -34,6 +34,10 @@ void forEachBeginningIn(const SpanIndex& lane, const TimeRange& range, F&& f) {
   }
 }
 
+std::int64_t endOf(const events::StepRecord& step) {
+  return step.begin_ns() + step.duration_ns();
+}
+
 /// What tells two totals apart: op, kind of sync, phase, module, line.
 using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId, CallSiteId>;
 using OpTotals = std::map<OpKey, OpTotal>;
@@ -43,7 +47,6 @@ OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, std:
   OpTotal& total = totals[{event.op(), kind, event.phase(), event.module_id(), event.call_site()}];
   ++total.count;
   total.totalNs += event.duration_ns();
-  if (event.phase() != events::Phase::None) total.inStepsNs += event.duration_ns();
   total.bytes += bytes;
   return total;
 }
@@ -89,16 +92,29 @@ StepHistogram histogramOf(const RankedValues& durationsNs) {
   return histogram;
 }
 
+/// Which sum of the steps' time an event is a part of.
+enum class Part : std::uint8_t { kPhase, kFallback, kUnplannedSync, kPlannedSync, kFallbackWait };
+
+/// An event, as far as the step that contains it counts it.
+struct StepPart {
+  std::int64_t beginNs = 0, ns = 0;
+  Part part = Part::kPhase;
+  events::Phase phase = events::Phase::None;
+  OpTotal* total = nullptr;  ///< of the event's row; the nodes of a map stay where they are
+};
+
 /// Adds up events one by one.
 struct Counts {
-  RunSummary summary;  ///< only sums, firsts and lasts; finish() adds the rest
+  RunSummary summary;           ///< only sums, firsts and lasts; finish() adds the rest
+  TimeRange steps = kWholeRun;  ///< only steps within count
   RankedValues durationsNs;
   std::uint64_t tokens = 0;
   std::int64_t stepsNs = 0;
   bool allExact = true;
   OpTotals syncPoints, fallbacks;
+  std::vector<StepPart> open;  ///< of steps that have not finished
 
-  void add(const events::StepRecord& step) {
+  void add(const LiveStore&, const events::StepRecord& step) {
     if (durationsNs.size() == 0) summary.firstStep = step.step();
     summary.lastStep = step.step();
     durationsNs.add(step.duration_ns());
@@ -113,35 +129,75 @@ struct Counts {
     allExact = allExact && step.peak_current_exact() != 0;
   }
 
-  void add(const events::PhaseSpan& phase) {
-    const auto index = static_cast<std::size_t>(phase.phase());
-    if (index < summary.phaseMs.size()) summary.phaseMs[index] += toMs(phase.duration_ns());
+  void add(const LiveStore& store, const events::PhaseSpan& phase) {
+    addPart(store, {phase.begin_ns(), phase.duration_ns(), Part::kPhase, phase.phase(), nullptr});
   }
 
-  void add(const events::SyncPoint& sync) {
+  void add(const LiveStore& store, const events::SyncPoint& sync) {
     OpTotal& total = count(syncPoints, sync, sync.kind(), sync.bytes());
     total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
-    if (!isUnplanned(sync)) return;
-    // What a script does after its optimizer is part of its step. Evaluations wait as planned.
-    if (sync.phase() == events::Phase::None) total.inStepsNs += sync.duration_ns();
-    ++total.unplannedCount;
-    total.unplannedNs += sync.duration_ns();
-    summary.unplannedSyncMs += toMs(sync.duration_ns());
+    const Part part = isUnplanned(sync)                           ? Part::kUnplannedSync
+                      : sync.kind() == events::SyncKind::Fallback ? Part::kFallbackWait
+                                                                  : Part::kPlannedSync;
+    addPart(store, {sync.begin_ns(), sync.duration_ns(), part, sync.phase(), &total});
   }
 
-  void add(const events::FallbackEvent& fallback) {
+  void add(const LiveStore& store, const events::FallbackEvent& fallback) {
     OpTotal& total = count(fallbacks, fallback, events::SyncKind::None,
                            fallback.bytes_to_cpu() + fallback.bytes_to_device());
-    ++total.unplannedCount;
-    total.unplannedNs += fallback.duration_ns();
-    summary.fallbackMs += toMs(fallback.duration_ns());
+    addPart(store, {fallback.begin_ns(), fallback.duration_ns(), Part::kFallback, fallback.phase(),
+                    &total});
   }
 
-  void add(const events::Evaluation& evaluation) {
+  void add(const LiveStore&, const events::Evaluation& evaluation) {
     summary.heldOutAccuracy = evaluation.accuracy();
   }
 
+  /// Counts the parts of steps that have finished since they were added.
+  void addOpen(const LiveStore& store) {
+    std::vector<StepPart> parts;
+    parts.swap(open);
+    for (const StepPart& part : parts) addPart(store, part);
+  }
+
   [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range) const;
+
+ private:
+  /// Counts an event as part of the step that contains it. One between two steps, such as that of
+  /// an evaluation, is part of none.
+  void addPart(const LiveStore& store, const StepPart& part) {
+    const auto& records = store.steps().records;
+    if (records.empty() || part.beginNs >= endOf(records.back())) {
+      open.push_back(part);
+      return;
+    }
+    const events::StepRecord* step = stepContaining(store, part.beginNs);
+    if (!step || step->begin_ns() < steps.beginNs || endOf(*step) > steps.endNs) return;
+    const std::int64_t ns = std::min(part.ns, endOf(*step) - part.beginNs);
+    if (part.total) part.total->inStepsNs += ns;
+    if (part.total && (part.part == Part::kFallback || part.part == Part::kUnplannedSync)) {
+      ++part.total->unplannedCount;
+      part.total->unplannedNs += ns;
+    }
+    const double ms = toMs(ns);
+    const auto phase = static_cast<std::size_t>(part.phase);
+    switch (part.part) {
+      case Part::kPhase:
+        if (phase < summary.phaseMs.size()) summary.phaseMs[phase] += ms;
+        break;
+      case Part::kFallback:
+        summary.fallbackMs += ms;
+        break;
+      case Part::kUnplannedSync:
+        summary.unplannedSyncMs += ms;
+        break;
+      case Part::kPlannedSync:
+        summary.plannedSyncMs += ms;
+        break;
+      case Part::kFallbackWait:
+        break;  // counts as part of the fallback
+    }
+  }
 };
 
 /// A sample between two steps may exceed the peak of every step.
@@ -203,6 +259,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const 
   if (done.steps > 0) {
     done.stepMsP50 = toMs(durationsNs.percentile(50));
     done.stepMsP95 = toMs(durationsNs.percentile(95));
+    done.stepMsMean = done.stepsMs / static_cast<double>(done.steps);
     done.histogram = histogramOf(durationsNs);
   }
   done.syncPoints = sorted(store, syncPoints);
@@ -215,8 +272,9 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const 
 
 /// Counts the events that were added to a vector since the last call.
 template <typename Event>
-void addNew(Counts& counts, const std::vector<Event>& column, std::size_t& seen) {
-  for (; seen < column.size(); ++seen) counts.add(column[seen]);
+void addNew(Counts& counts, const LiveStore& store, const std::vector<Event>& column,
+            std::size_t& seen) {
+  for (; seen < column.size(); ++seen) counts.add(store, column[seen]);
 }
 
 }  // namespace
@@ -247,21 +305,49 @@ double SystemSummary::shareFrom(events::Pressure level) const {
   return all > 0 ? static_cast<double>(from) / static_cast<double>(all) : 0;
 }
 
+const events::StepRecord* stepContaining(const LiveStore& store, std::int64_t ns) {
+  const auto& records = store.steps().records;
+  const auto after =
+      std::partition_point(records.begin(), records.end(),
+                           [ns](const events::StepRecord& step) { return step.begin_ns() <= ns; });
+  if (after == records.begin()) return nullptr;
+  const events::StepRecord& step = *(after - 1);
+  return ns < endOf(step) ? &step : nullptr;
+}
+
+TimeRange withoutCutSteps(const LiveStore& store, const TimeRange& range) {
+  const auto& records = store.steps().records;
+  const auto first = std::partition_point(
+      records.begin(), records.end(),
+      [&](const events::StepRecord& step) { return step.begin_ns() < range.beginNs; });
+  const auto last = std::partition_point(first, records.end(), [&](const events::StepRecord& step) {
+    return endOf(step) <= range.endNs;
+  });
+  if (first == last) return range;
+  TimeRange whole = range;
+  if (first != records.begin()) whole.beginNs = std::max(range.beginNs, endOf(*(first - 1)));
+  if (last != records.end()) whole.endNs = std::min(range.endNs, last->begin_ns());
+  return whole;
+}
+
 RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   const TimeRange range = given.value_or(kWholeRun);
+  const TimeRange whole = given ? withoutCutSteps(store, range) : range;
   Counts counts;
-  forEachBeginningIn(store.steps().lane, range, [&](const Span& span) {
-    if (span.endNs <= range.endNs) counts.add(store.steps().records[span.payload]);
+  counts.steps = whole;
+  forEachBeginningIn(store.steps().lane, whole, [&](const Span& span) {
+    if (span.endNs <= whole.endNs) counts.add(store, store.steps().records[span.payload]);
   });
-  forEachBeginningIn(store.phaseLane(), range,
-                     [&](const Span& span) { counts.add(store.phases()[span.payload]); });
-  forEachBeginningIn(store.syncLane(), range,
-                     [&](const Span& span) { counts.add(store.syncPoints()[span.payload]); });
-  forEachBeginningIn(store.fallbackLane(), range,
-                     [&](const Span& span) { counts.add(store.fallbacks()[span.payload]); });
+  forEachBeginningIn(store.phaseLane(), whole,
+                     [&](const Span& span) { counts.add(store, store.phases()[span.payload]); });
+  forEachBeginningIn(store.syncLane(), whole, [&](const Span& span) {
+    counts.add(store, store.syncPoints()[span.payload]);
+  });
+  forEachBeginningIn(store.fallbackLane(), whole,
+                     [&](const Span& span) { counts.add(store, store.fallbacks()[span.payload]); });
   for (const events::Evaluation& evaluation : store.evaluations()) {
     if (evaluation.time_ns() >= range.beginNs && evaluation.time_ns() < range.endNs) {
-      counts.add(evaluation);
+      counts.add(store, evaluation);
     }
   }
   return counts.finish(store, range);
@@ -283,11 +369,12 @@ void RunningSummary::reset() {
 
 RunSummary RunningSummary::update() {
   Counted& c = *counted_;
-  addNew(c.counts, store_->steps().records, c.steps);
-  addNew(c.counts, store_->phases(), c.phases);
-  addNew(c.counts, store_->syncPoints(), c.syncPoints);
-  addNew(c.counts, store_->fallbacks(), c.fallbacks);
-  addNew(c.counts, store_->evaluations(), c.evaluations);
+  addNew(c.counts, *store_, store_->steps().records, c.steps);
+  c.counts.addOpen(*store_);
+  addNew(c.counts, *store_, store_->phases(), c.phases);
+  addNew(c.counts, *store_, store_->syncPoints(), c.syncPoints);
+  addNew(c.counts, *store_, store_->fallbacks(), c.fallbacks);
+  addNew(c.counts, *store_, store_->evaluations(), c.evaluations);
   return c.counts.finish(*store_, kWholeRun);
 }
 

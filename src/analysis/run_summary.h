@@ -23,10 +23,11 @@ struct OpTotal {
   std::string where;  ///< LiveStore::placeText(): "loss read", "train.py:12, outside a phase"
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
-  std::int64_t inStepsNs = 0;        ///< the part within steps, so without evaluations
-  std::uint64_t bytes = 0;           ///< to the CPU and back
-  bool deliberate = false;           ///< only for sync points: all of them are deliberate
-  std::uint64_t unplannedCount = 0;  ///< sync points that isUnplanned(); all fallbacks
+  std::int64_t inStepsNs = 0;  ///< the part within the counted steps, without evaluations
+  std::uint64_t bytes = 0;     ///< to the CPU and back
+  bool deliberate = false;     ///< only for sync points: all of them are planned
+  std::uint64_t unplannedCount =
+      0;  ///< within steps: sync points that isUnplanned(); all fallbacks
   std::int64_t unplannedNs = 0;
   events::SyncKind kind = events::SyncKind::None;
 
@@ -64,6 +65,7 @@ struct RunSummary {
   std::uint32_t lastStep = 0;
   double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 without steps
   double stepMsP95 = 0;
+  double stepMsMean = 0;
   double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
   double tokensPerS = 0;  ///< tokens of all steps divided by stepsMs
@@ -76,14 +78,24 @@ struct RunSummary {
   std::uint64_t recommendedBytes = 0;
   std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes
   SystemSummary system;
+  // What the counted steps hold, so that no part exceeds stepsMs.
   std::array<double, 7> phaseMs{};  ///< indexed by events::Phase
   double fallbackMs = 0;
   double unplannedSyncMs = 0;
+  double plannedSyncMs = 0;                    ///< waits that the training loop intends
   std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first
 };
 
+/// Returns the range without the steps at its ends that it cuts, so that what is counted in it
+/// belongs to whole steps or to the time between steps. A range without a whole step stays as it
+/// is.
+[[nodiscard]] TimeRange withoutCutSteps(const LiveStore& store, const TimeRange& range);
+
+/// Returns the finished step that contains a time, nullptr if there is none.
+[[nodiscard]] const events::StepRecord* stepContaining(const LiveStore& store, std::int64_t ns);
+
 /// Computes the key figures of a range of time: counts the steps that lie wholly in the range, and
-/// the events that begin in it. Without a range it covers the whole run.
+/// the events that begin in withoutCutSteps(range). Without a range it covers the whole run.
 [[nodiscard]] RunSummary summarize(const LiveStore& store,
                                    std::optional<TimeRange> range = std::nullopt);
 

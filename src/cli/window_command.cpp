@@ -12,6 +12,7 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "store/recording_reader.h"
 #include "window/main_window.h"
 
 namespace highwater::cli {
@@ -102,10 +103,12 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
   const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {
-    if (auto opened = mainWindow.openRecording(options.recording); !opened) {
+    // Only whether it is one: reading it may take longer than the first window should.
+    if (auto opened = store::RecordingReader::open(options.recording); !opened) {
       printError(opened.error().message);
       return kExitFailed;
     }
+    mainWindow.openInBackground(options.recording);
   }
   const StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,

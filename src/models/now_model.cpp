@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/run_summary.h"
+#include "analysis/settings_change.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
@@ -103,8 +104,12 @@ void NowModel::addSystem(std::vector<Row>& rows) const {
 void NowModel::addSteps(std::vector<Row>& rows) const {
   const auto& records = store_->steps().records;
   Row peak{tr("Peak of last step"), kUnknown, {}};
-  Row time{tr("Step time p50 / p95"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
-  Row rate{tr("Throughput"), kUnknown, tr("Of the last %1 steps").arg(kRecentSteps)};
+  Row scope{tr("Of steps"), kUnknown,
+            tr("Step time and throughput are those of the newest steps, at most %1, and of none "
+               "from before the last change of a setting")
+                .arg(kRecentSteps)};
+  Row time{tr("Step time p50 / p95"), kUnknown, scope.tip};
+  Row rate{tr("Throughput, mean"), kUnknown, scope.tip};
   Row loss{tr("Loss"), kUnknown, tr("Last value read")};
   Row accuracy{tr("Held-out accuracy"), kUnknown, tr("Of the last evaluation")};
   if (!records.empty()) {
@@ -116,14 +121,21 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
       peak.tip = exact ? tr("The allocator's own peak of current allocated")
                        : tr("The largest sample of current allocated");
     }
-    const std::size_t first = records.size() > kRecentSteps ? records.size() - kRecentSteps : 0;
-    const auto recent = analysis::summarize(
-        *store_,
-        analysis::TimeRange{records[first].begin_ns(), last.begin_ns() + last.duration_ns()});
-    time.value = tr("%1 / %2 ms")
-                     .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
-                     .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
-    rate.value = QString::fromStdString(store_->rateText(recent.tokensPerS));
+    const analysis::RecentSteps steps = analysis::recentSteps(*store_, kRecentSteps);
+    if (!steps.since.empty()) {
+      scope.name = tr("Since %1").arg(QString::fromStdString(steps.since));
+    }
+    if (steps.count > 0) {
+      const events::StepRecord& first = records[steps.firstRow];
+      const auto recent = analysis::summarize(
+          *store_, analysis::TimeRange{first.begin_ns(), last.begin_ns() + last.duration_ns()});
+      scope.value = steps.count == 1 ? tr("step %1").arg(last.step())
+                                     : tr("%1–%2").arg(first.step()).arg(last.step());
+      time.value = tr("%1 / %2 ms")
+                       .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
+                       .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
+      rate.value = QString::fromStdString(store_->rateText(recent.tokensPerS));
+    }
     if (const auto row = store_->steps().lastLossRow) {
       loss.name = tr("Loss at step %1").arg(records[*row].step());
       loss.value = QString::number(double(records[*row].loss()), 'f', 3);
@@ -138,6 +150,7 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
   if (!short_) {
     rows.push_back(peak);
   }
+  rows.push_back(scope);
   rows.push_back(time);
   rows.push_back(rate);
   // A script's loss and accuracy are values that Highwater never reads.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/op_label.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "models/plain_tip.h"
@@ -44,10 +45,10 @@ void OpTotalsModel::setAccepted(std::set<std::string> ops) {
   }
 }
 
-int OpTotalsModel::rowOf(const QString& op, const QString& where) const {
+int OpTotalsModel::rowOf(const QString& op, const QString& where, events::SyncKind kind) const {
   const std::string name = op.toStdString(), place = where.toStdString();
   const auto found = std::find_if(totals_.begin(), totals_.end(), [&](const OpTotal& total) {
-    return total.op == name && total.where == place;
+    return total.op == name && total.where == place && total.kind == kind;
   });
   return found == totals_.end() ? -1 : static_cast<int>(found - totals_.begin());
 }
@@ -67,7 +68,7 @@ double OpTotalsModel::shareOf(const OpTotal& total) const {
 QVariant OpTotalsModel::text(const OpTotal& total, int column) const {
   switch (column) {
     case kOp:
-      return shortOpName(total.op);
+      return shortOpName(analysis::opLabel(total.op, total.kind));
     case kCount:
       return QString::number(total.count);
     case kTotalMs:
@@ -113,7 +114,7 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::ToolTipRole:
       if (column == kOp) {
-        const QString op = QString::fromStdString(total.op);
+        const QString op = QString::fromStdString(analysis::opLabel(total.op, total.kind));
         return total.kind == events::SyncKind::None
                    ? plainTip(op)
                    : plainTip(tr("%1: %2, %3")
@@ -129,6 +130,8 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       return total.deliberate;
     case kAcceptedRole:
       return accepted_.contains(total.op);
+    case kKindRole:
+      return static_cast<int>(total.kind);
     case kSortRole:
       return sortKey(total, column);
     default:

@@ -30,6 +30,7 @@ class OpTotalsModel : public KeptRowsModel {
     kSortRole,                       ///< in all tables: the cell as a text, or as a number of a
                                      ///< type that QSortFilterProxyModel compares as such
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
+    kKindRole,                       ///< int: the events::SyncKind of a sync point, else None
   };
 
   using KeptRowsModel::KeptRowsModel;
@@ -39,8 +40,10 @@ class OpTotalsModel : public KeptRowsModel {
   void refresh(const std::vector<analysis::OpTotal>& totals, double stepsMs);
   /// Sets the ops, by full name, whose fallbacks the user accepted. Their rows are marked.
   void setAccepted(std::set<std::string> ops);
-  /// Returns the row of an op at a place; -1 if there is none. `where` is as in analysis::OpTotal.
-  [[nodiscard]] int rowOf(const QString& op, const QString& where) const;
+  /// Returns the row of an op at a place; -1 if there is none. `where` and `kind` are as in
+  /// analysis::OpTotal.
+  [[nodiscard]] int rowOf(const QString& op, const QString& where,
+                          events::SyncKind kind = events::SyncKind::None) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

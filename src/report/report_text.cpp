@@ -7,6 +7,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/lost_time_lines.h"
 #include "analysis/named_phases.h"
+#include "analysis/op_label.h"
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/plain_text.h"
@@ -236,11 +237,14 @@ std::string lineSection(const std::string& title, const std::vector<LineTotal>& 
       continue;
     }
     std::string what = each.where;
-    if (each.kind != events::SyncKind::None) what += ", " + std::string(syncKindName(each.kind));
+    // "copy_ to host" says already what made it wait.
+    const bool told = analysis::opLabel(each.op, each.kind) != each.op;
+    if (each.kind != events::SyncKind::None && !told)
+      what += ", " + std::string(syncKindName(each.kind));
     if (each.deliberate) what += ", planned";
-    table.add({plainText(each.op), std::to_string(each.count) + "\u00d7",
-               formatDuration(each.totalNs), formatBytes(each.bytes), plainText(what),
-               plainText(siteText(each.site))});
+    table.add({plainText(analysis::opLabel(each.op, each.kind)),
+               std::to_string(each.count) + "\u00d7", formatDuration(each.totalNs),
+               formatBytes(each.bytes), plainText(what), plainText(siteText(each.site))});
   }
   std::string all = section(title, table, width);
   if (more > 0) {

@@ -11,11 +11,13 @@
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
+#include <algorithm>
 #include <set>
 
 #include "views/panels/dock_title.h"
 #include "views/panels/event_table.h"
 #include "views/panels/link_button.h"
+#include "views/panels/search_table.h"
 
 namespace highwater::window {
 
@@ -86,7 +88,8 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
     focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
-                    model->index(row, OpTotalsModel::kWhere).data().toString()});
+                    model->index(row, OpTotalsModel::kWhere).data().toString(),
+                    static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())});
   });
   return table;
 }
@@ -126,7 +129,8 @@ void BottomTables::makeOpTools() {
   opFilter_ = new QLineEdit(tabsDock_);
   opFilter_->setObjectName(QStringLiteral("opFilter"));
   opFilter_->setPlaceholderText(tr("Filter by op or module"));
-  opFilter_->setToolTip(tr("Shows only ops and modules whose name contains this text (Ctrl+F)"));
+  opFilter_->setToolTip(
+      tr("Shows only ops and modules whose name contains this text (Ctrl+Shift+F)"));
   opFilter_->setAccessibleName(tr("Filter of the ops"));
   opFilter_->setClearButtonEnabled(true);
   opFilter_->setFixedSize(168, 22);
@@ -176,6 +180,60 @@ void BottomTables::addPage(QWidget* page, const QString& title, int index) {
   tabs_->insertTab(index, title);
   pages_->insertWidget(index, page);
   pages_->setCurrentIndex(tabs_->currentIndex());
+}
+
+void BottomTables::addSearch(models::SearchModel* search) {
+  search_ = search;
+  searchTable_ = views::makeSearchTable(search_, tabsDock_);
+  searchTable_->hide();
+  connect(searchTable_, &EventTable::rowPicked, this, &BottomTables::matchPicked);
+  connect(search_, &models::SearchModel::changed, this, &BottomTables::refreshSearchTitle);
+  connect(search_, &models::SearchModel::currentChanged, this, &BottomTables::markHit);
+  connect(search_, &models::SearchModel::changed, this, &BottomTables::markHit);
+}
+
+void BottomTables::showSearch(bool shown) {
+  const int index = pages_->indexOf(searchTable_);
+  if (shown && index < 0) {
+    pageBeforeSearch_ = pages_->currentWidget();
+    addPage(searchTable_, tr("Search"));
+    tabs_->setCurrentIndex(tabs_->count() - 1);
+    refreshSearchTitle();
+  } else if (!shown && index >= 0) {
+    const bool current = pages_->currentIndex() == index;
+    tabs_->removeTab(index);
+    pages_->removeWidget(searchTable_);
+    searchTable_->hide();
+    const int before = pages_->indexOf(pageBeforeSearch_);
+    if (current) tabs_->setCurrentIndex(std::max(before, 0));
+    pages_->setCurrentIndex(tabs_->currentIndex());
+  }
+}
+
+void BottomTables::showLogLine(int row) {
+  tabs_->setCurrentIndex(pages_->indexOf(logView_));
+  const QModelIndex line = log_.index(row);
+  logView_->setCurrentIndex(line);
+  logView_->scrollTo(line);
+}
+
+void BottomTables::refreshSearchTitle() {
+  const int index = pages_->indexOf(searchTable_);
+  if (index < 0) return;
+  const std::uint64_t hits = search_->rowHits();
+  tabs_->setTabText(index, hits == 0   ? tr("Search")
+                           : hits == 1 ? tr("Search  1 hit")
+                                       : tr("Search  %1 hits").arg(hits));
+  searchTable_->setEmptyText(search_->text().isEmpty()
+                                 ? tr("Type what to search for: part of the name of an op, module, "
+                                      "marker or call site, or "
+                                      "of a line of the log")
+                                 : tr("Nothing contains \u201c%1\u201d").arg(search_->text()));
+}
+
+void BottomTables::markHit() {
+  const int row = search_->currentRow();
+  if (row >= 0) searchTable_->markRow(row);
 }
 
 void BottomTables::filterOps() {
@@ -326,7 +384,7 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
 void BottomTables::markPicked() {
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
-    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where) : -1);
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where, op->kind) : -1);
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);

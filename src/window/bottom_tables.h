@@ -9,6 +9,7 @@
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
+#include "models/search_model.h"
 #include "models/step_model.h"
 #include "views/panes/event_focus.h"
 
@@ -47,12 +48,21 @@ class BottomTables final : public QObject {
   void showFilledPage();
   /// Shows the end of the log.
   void showLog();
+  /// Makes the page with what a search has found. `search` is not owned and must outlive this
+  /// object.
+  void addSearch(models::SearchModel* search);
+  /// Shows that page as the last tab and switches to it, or removes it.
+  void showSearch(bool shown);
+  /// Shows the log with a line of it, a row of log(), selected.
+  void showLogLine(int row);
   /// Shows the table of ops and puts the keyboard focus into its filter.
   void filterOps();
 
  signals:
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
+  /// The user picked a row of the search.
+  void matchPicked(int row);
   /// The user withdrew the acceptance of an op (its full name) in the table of fallbacks.
   void withdrawRequested(const QString& op);
 
@@ -71,6 +81,8 @@ class BottomTables final : public QObject {
   void refreshOps();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
   void markPicked();
+  void markHit();
+  void refreshSearchTitle();
 
   const analysis::LiveStore* store_;
   views::TimeAxis* axis_;
@@ -89,6 +101,9 @@ class BottomTables final : public QObject {
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;
   views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_;
+  models::SearchModel* search_ = nullptr;
+  views::EventTable* searchTable_ = nullptr;
+  QWidget* pageBeforeSearch_ = nullptr;
   QListView* logView_;
   QTabBar* tabs_;
   QStackedWidget* pages_;

@@ -3,6 +3,7 @@
 #include <QCloseEvent>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
@@ -17,16 +18,20 @@
 #include "session/command_text.h"
 #include "views/icons.h"
 #include "views/panels/banner.h"
+#include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/script_controls.h"
+#include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/device_badge.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
+#include "window/opening_page.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
+#include "window/run_search.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
 #include "window/start_page.h"
@@ -109,6 +114,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_.options(),
       settings_ == Settings::kOn ? StartPage::Machine::kOn : StartPage::Machine::kOff, centre_);
   centre_->addWidget(startPage_);
+  openingPage_ = new OpeningPage(centre_);
+  centre_->addWidget(openingPage_);
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
@@ -116,6 +123,14 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->addTo(actions_->viewMenu);
   firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
+  search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
+  column->insertWidget(1, search_->bar());
+  panes_->showSearch(&search_->model());
+  connect(search_, &RunSearch::closed, this, [this] {
+    if (!pageShown_) panes_->setFocus();
+  });
+
+  palette_ = new views::CommandPalette(this);
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
@@ -123,6 +138,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->checkDevice(options.device);
   connectActions();
   connectStartPage();
+  connectOpeningPage();
   connectRun();
   setAcceptDrops(true);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
@@ -163,6 +179,8 @@ void MainWindow::connectActions() {
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->commands, [this] { palette_->open(menuBar()); });
+  on(actions_->search, [this] { search_->open(); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
@@ -192,7 +210,7 @@ void MainWindow::connectActions() {
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
   connect(notices_, &RunNotices::reloadRequested, this,
-          [this] { openOrExplain(text(run_.recordingPath().string())); });
+          [this] { openInBackground(run_.recordingPath()); });
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
@@ -220,6 +238,7 @@ void MainWindow::connectRun() {
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
     docks_->refresh();
+    search_->refresh();
     status_->refresh(run_);
     showLevel();
   });
@@ -345,27 +364,33 @@ void MainWindow::runWorkload() {
 Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
-    banner_->hide();
-    startPage_->noteOpened(text(path.string()));
-    refreshPanes();
-    docks_->refresh();
-    docks_->tables()->showFilledPage();
-    axis_.fit();
-    if (const auto& end = run_.store().end()) {
-      notices_->showEnd(*end);
-    }
-    if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-      notices_->showProblem(text(session::damageText(path, condition)));
-    } else if (condition.beingWritten) {
-      notices_->showBeingWritten(
-          tr("%1 is still being written: it is shown as it was when it was opened")
-              .arg(text(path.filename().string())));
-    }
+    showOpened();
   }
   return opened;
 }
 
+void MainWindow::showOpened() {
+  const std::filesystem::path path = run_.recordingPath();
+  banner_->hide();
+  startPage_->noteOpened(text(path.string()));
+  refreshPanes();
+  docks_->refresh();
+  docks_->tables()->showFilledPage();
+  axis_.fit();
+  if (const auto& end = run_.store().end()) {
+    notices_->showEnd(*end);
+  }
+  if (const auto& condition = run_.condition(); !condition.damage.empty()) {
+    notices_->showProblem(text(session::damageText(path, condition)));
+  } else if (condition.beingWritten) {
+    notices_->showBeingWritten(
+        tr("%1 is still being written: it is shown as it was when it was opened")
+            .arg(text(path.filename().string())));
+  }
+}
+
 void MainWindow::replaceRun() {
+  openingPage_->cancel();
   docks_->scriptControls()->startOver();
   docks_->showControlsOf(run_.script().has_value());
   docks_->scriptControls()->refresh();
@@ -376,6 +401,7 @@ void MainWindow::replaceRun() {
   runShown_ = false;
   refreshPanes();
   docks_->startOver();
+  search_->startOver();
   updateState();
 }
 
@@ -512,6 +538,7 @@ void MainWindow::layOut(bool small) {
   toolBar_->setSmall(small);
   status_->setSmall(small);
   panes_->setSmall(small);
+  openingPage_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
 }
@@ -529,7 +556,27 @@ void MainWindow::renderNow() {
   panes_->renderNow();
 }
 
+/// While the search is open, N and Shift+N step through its hits, and Esc closes it.
+bool MainWindow::handleSearchKey(const QKeyEvent& event) {
+  const auto modifiers = event.modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier);
+  if (!search_->isOpen() || modifiers != Qt::NoModifier) {
+    return false;
+  }
+  if (event.key() == Qt::Key_N) {
+    search_->step(event.modifiers().testFlag(Qt::ShiftModifier) ? -1 : 1);
+    return true;
+  }
+  if (event.key() == Qt::Key_Escape) {
+    search_->close();
+    return true;
+  }
+  return false;
+}
+
 void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!pageShown_ && handleSearchKey(*event)) {
+    return;
+  }
   if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }

@@ -8,6 +8,7 @@
 #include <QToolButton>
 
 #include "core/scenarios.h"
+#include "views/panels/search_button.h"
 #include "views/panels/wheel_guard.h"
 #include "views/theme.h"
 #include "window/device_badge.h"
@@ -93,6 +94,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       workload_(new QComboBox(this)),
       preset_(new QComboBox(this)),
       script_(new QLabel(this)),
+      search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
       levelTip_(tr("What is recorded: ops, monitor or off (Ctrl+L records every op for "
                    "%1 steps)")
@@ -158,6 +160,12 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addWidget(spacer);
   shrinking_ << addButton(actions->follow);
   addWidget(shrinking_.back());
+  addGap(this, 8);
+  addWidget(search_);
+  search_->setEnabled(actions->search->isEnabled());
+  connect(search_, &QAbstractButton::clicked, actions->search, &QAction::trigger);
+  connect(actions->search, &QAction::changed, search_,
+          [this, actions] { search_->setEnabled(actions->search->isEnabled()); });
   recordingParts_ = addLine(this);
   recordingParts_ << addWidget(recording_);
   showScript({});
@@ -198,7 +206,8 @@ void RunToolBar::addScenarios() {
     workload_->addItem(name, name);
     workload_->setItemData(
         workload_->count() - 1,
-        tr("Scenario: %1 %2")
+        tr("Scenario of %1 steps: %2 %3")
+            .arg(each.steps)
             .arg(QString::fromUtf8(each.description), QString::fromUtf8(each.shows)),
         Qt::ToolTipRole);
   }
@@ -259,6 +268,7 @@ void RunToolBar::setSmall(bool small) {
     caption->setVisible(!small);
   }
   showScript(script_->text());
+  search_->setSmall(small);
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }

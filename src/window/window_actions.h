@@ -22,6 +22,7 @@ class WindowActions final : public QObject {
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
+  QAction *search, *commands;
   QAction *keys, *doctor, *about;
   QAction* resetLayout;
   QMenu* recentMenu;  ///< recent recordings; the main window fills it when it is opened

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "analysis/run_summary.h"
+#include "analysis/settings_change.h"
 #include "core/units.h"
 #include "views/lanes/event_text.h"
 #include "views/panels/controls_panel.h"
@@ -32,7 +33,7 @@ namespace {
 constexpr int kSelectionMs = 60;
 constexpr int kDockTitle = 28;
 /// Height of the Selection's numbers, in a small window and in a large one.
-constexpr int kLeastNumbers = 352, kNumbers = 440;
+constexpr int kLeastNumbers = 368, kNumbers = 462;
 
 /// `name` is for screen readers: the keyboard can scroll the area.
 QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
@@ -203,7 +204,7 @@ void WindowDocks::refresh() {
       QString::fromStdString(store_->rateText(
           summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
-      selection.has_value());
+      selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
                                                      : tr("step %1").arg(steps.back().step()));

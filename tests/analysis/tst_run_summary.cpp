@@ -1,4 +1,5 @@
 #include <QtTest>
+#include <random>
 
 #include "analysis/run_summary.h"
 #include "core/units.h"
@@ -45,7 +46,8 @@ class TestRunSummary : public QObject {
   void rangeCountsWhatLiesInIt();
   void totalsByOpAndPlace();
   void runningSummaryIsTheSummary();
-  void waitsOutsideOfPhasesAreNoShareOfAStep();
+  void onlyStepsHoldSharesOfTheirTime();
+  void aRangeHoldsWhatItsStepsHold();
   void histogramCountsEachStepOnce();
 };
 
@@ -180,7 +182,7 @@ void TestRunSummary::rangeCountsWhatLiesInIt() {
   QCOMPARE(summary.steps, 1u);
   QCOMPARE(summary.firstStep, 3u);
   QCOMPARE(*summary.lossFirst, 3.0);
-  QCOMPARE(summary.phaseMs[static_cast<std::size_t>(events::Phase::Forward)], 80.0);
+  QCOMPARE(summary.phaseMs[static_cast<std::size_t>(events::Phase::Forward)], 40.0);
   QCOMPARE(summary.recommendedBytes, 4000u);
   QCOMPARE(summarize(store, TimeRange{0, 10}).steps, 0u);
   QCOMPARE(summarize(store, TimeRange{1000 * kMs, 5100 * kMs}).steps, 5u);
@@ -199,6 +201,7 @@ void TestRunSummary::totalsByOpAndPlace() {
                              deliberate);
   };
   OwnedBatch batch;
+  batch.steps.emplace_back(0, 200 * kMs, 0, 0, -1, 1, 16, 64, 1000, 0.0F, false, true);
   batch.syncPoints = {sync(1, kScalarRead, kNoId, SyncKind::ScalarRead, Phase::LossRead, true),
                       sync(3, kScalarRead, kNoId, SyncKind::ScalarRead, Phase::LossRead, true),
                       sync(10, kScalarRead, kLayer1, SyncKind::ScalarRead, Phase::Forward, false),
@@ -219,6 +222,7 @@ void TestRunSummary::totalsByOpAndPlace() {
   QVERIFY(loss.deliberate);
   QVERIFY(loss.kind == SyncKind::ScalarRead);
   QCOMPARE(summary.unplannedSyncMs, 10.0);  // the wait of a fallback counts as fallback
+  QCOMPARE(summary.plannedSyncMs, 24.0);
 }
 
 void TestRunSummary::runningSummaryIsTheSummary() {
@@ -263,23 +267,88 @@ void TestRunSummary::runningSummaryIsTheSummary() {
   QCOMPARE(running.update().steps, 7u);
 }
 
-void TestRunSummary::waitsOutsideOfPhasesAreNoShareOfAStep() {
+void TestRunSummary::onlyStepsHoldSharesOfTheirTime() {
   LiveStore store;
   OwnedBatch batch;
-  batch.steps.push_back(step(1, 10));
-  const auto wait = [&](std::int64_t ms, events::Phase phase) {
+  batch.steps.push_back(step(1, 50));  // 1000 to 1050 ms
+  const auto wait = [&](std::int64_t atMs, std::int64_t ms, events::Phase phase) {
     batch.syncPoints.push_back(
-        {1100 * kMs, ms * kMs, 4, 1, kCopy, 0, 0, 1, events::SyncKind::CopyToHost, phase, 1});
+        {atMs * kMs, ms * kMs, 4, 1, kCopy, 0, 0, 1, events::SyncKind::CopyToHost, phase, 0});
   };
-  wait(3, events::Phase::Forward);
-  wait(40, events::Phase::None);
+  wait(1010, 3, events::Phase::Forward);
+  wait(1020, 5, events::Phase::None);   // a script's own code is part of its step
+  wait(1100, 40, events::Phase::None);  // an evaluation's, with the step's number
+  batch.fallbacks.emplace_back(1030 * kMs, 7 * kMs, 0, 8, 8, 1, kRenorm, 0, 0, 1,
+                               events::Phase::Forward);
+  batch.fallbacks.emplace_back(1200 * kMs, 90 * kMs, 0, 8, 8, 1, kRenorm, 0, 0, 1,
+                               events::Phase::None);
   batch.completeUpToNs = 3000 * kMs;
   store.apply(batch.view());
   const RunSummary summary = summarize(store);
-  QCOMPARE(summary.syncPoints.size(), std::size_t{2});
-  QCOMPARE(summary.syncPoints[0].totalNs, 40 * kMs);
-  QCOMPARE(summary.syncPoints[0].inStepsNs, std::int64_t{0});
-  QCOMPARE(summary.syncPoints[1].inStepsNs, 3 * kMs);
+  QCOMPARE(summary.unplannedSyncMs, 8.0);
+  QCOMPARE(summary.fallbackMs, 7.0);
+  QCOMPARE(store.steps().fallbackMs[0], 7.0);
+  QCOMPARE(store.steps().unplannedSyncMs[0], 8.0);
+  std::int64_t all = 0, inSteps = 0;
+  for (const OpTotal& total : summary.syncPoints) {
+    all += total.totalNs;
+    inSteps += total.inStepsNs;
+  }
+  QCOMPARE(all, 48 * kMs);
+  QCOMPARE(inSteps, 8 * kMs);
+}
+
+/// In every range, what the steps hold is that of whole steps, so no part exceeds their time.
+void TestRunSummary::aRangeHoldsWhatItsStepsHold() {
+  LiveStore store;
+  feed(makeSampleRun({.steps = 40, .unplannedSyncEvery = 1}), store);
+  const auto& steps = store.steps().records;
+  std::mt19937_64 random(7);
+  std::uniform_int_distribution<std::int64_t> anywhere(0, store.completeUpToNs());
+  int cut = 0;
+  for (int i = 0; i < 200; ++i) {
+    TimeRange range{anywhere(random), anywhere(random)};
+    if (range.beginNs > range.endNs) std::swap(range.beginNs, range.endNs);
+    const RunSummary summary = summarize(store, range);
+    double fallbackMs = 0, unplannedMs = 0, plannedMs = 0, phasesMs = 0, stepsMs = 0;
+    std::uint64_t count = 0, totals = 0;
+    for (const auto& each : steps) {
+      const std::int64_t begin = each.begin_ns(), end = begin + each.duration_ns();
+      if (begin < range.beginNs || end > range.endNs) continue;
+      ++count;
+      stepsMs += toMs(each.duration_ns());
+      const auto holds = [&](const auto& event) {
+        return event.begin_ns() >= begin && event.begin_ns() < end;
+      };
+      for (const auto& sync : store.syncPoints()) {
+        if (!holds(sync) || sync.kind() == events::SyncKind::Fallback) continue;
+        ++totals;
+        (sync.deliberate() ? plannedMs : unplannedMs) += toMs(sync.duration_ns());
+      }
+      for (const auto& fallback : store.fallbacks()) {
+        if (holds(fallback)) fallbackMs += toMs(fallback.duration_ns());
+      }
+      for (const auto& phase : store.phases()) {
+        if (holds(phase)) phasesMs += toMs(phase.duration_ns());
+      }
+    }
+    QCOMPARE(summary.steps, count);
+    QVERIFY(qAbs(summary.fallbackMs - fallbackMs) < 1e-6);
+    QVERIFY(qAbs(summary.unplannedSyncMs - unplannedMs) < 1e-6);
+    QVERIFY(qAbs(summary.plannedSyncMs - plannedMs) < 1e-6);
+    double phases = 0;
+    for (const double ms : summary.phaseMs) phases += ms;
+    QVERIFY(qAbs(phases - phasesMs) < 1e-6);
+    QVERIFY(fallbackMs + unplannedMs + plannedMs <= stepsMs + 1e-6);
+    // The tables count the same steps; between steps only evaluations wait.
+    std::uint64_t counted = 0;
+    for (const OpTotal& total : summary.syncPoints) {
+      if (total.kind != events::SyncKind::Fallback && total.inStepsNs > 0) counted += total.count;
+    }
+    if (count > 0) QCOMPARE(counted, totals);
+    cut += count > 0;
+  }
+  QVERIFY(cut > 100);
 }
 
 void TestRunSummary::histogramCountsEachStepOnce() {

@@ -37,6 +37,8 @@ class TestNowModel : public QObject {
     QVERIFY(value("Loss at step 60").toDouble() > 0);
     QVERIFY(value("Held-out accuracy").endsWith(" %"));
     QCOMPARE(value("GPU utilization"), QStringLiteral("no such row"));
+    // The batch doubles before step 30: the numbers are of no older step.
+    QCOMPARE(value("Since batch 16 → 32"), QStringLiteral("30–60"));
     const int all = model.rowCount();
     model.setShort(true);
     QVERIFY(model.rowCount() < all);

@@ -53,8 +53,11 @@ class TestOpTotalsModel : public QObject {
     syncs.refresh(summary.syncPoints, stepsMs(store));
     QCOMPARE(syncs.rowCount(), 3);
     const int nonzero =
-        syncs.rowOf(QStringLiteral("aten::nonzero"), QStringLiteral("backward, encoder.layers.1"));
-    const int copy = syncs.rowOf(QStringLiteral("aten::_to_copy"), QStringLiteral("device move"));
+        syncs.rowOf(QStringLiteral("aten::nonzero"), QStringLiteral("backward, encoder.layers.1"),
+                    events::SyncKind::Nonzero);
+    const int copy = syncs.rowOf(QStringLiteral("aten::_to_copy"), QStringLiteral("device move"),
+                                 events::SyncKind::CopyToDevice);
+    QCOMPARE(cell(syncs, copy, OpTotalsModel::kOp), QStringLiteral("_to_copy to device"));
     QVERIFY(nonzero >= 0 && copy >= 0);
     QVERIFY(!syncs.index(nonzero, 0).data(OpTotalsModel::kDeliberateRole).toBool());
     QVERIFY(syncs.index(copy, 0).data(OpTotalsModel::kDeliberateRole).toBool());

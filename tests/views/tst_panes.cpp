@@ -62,6 +62,21 @@ int countAll(const QImage& image, const QColor& color) {
   return count;
 }
 
+struct Wheel {
+  QPoint angle = {}, pixels = {};
+  Qt::KeyboardModifiers modifiers = {};
+  Qt::ScrollPhase phase = Qt::NoScrollPhase;
+};
+
+/// Turns the wheel, or moves two fingers on a trackpad, with the mouse at 500, 20.
+void turnWheel(QWidget& pane, const Wheel& wheel) {
+  const QPointF at(500, 20);
+  const QPoint angle = wheel.angle.isNull() ? wheel.pixels * 2 : wheel.angle;
+  QWheelEvent event(at, pane.mapToGlobal(at), wheel.pixels, angle, Qt::NoButton, wheel.modifiers,
+                    wheel.phase, false);
+  QApplication::sendEvent(&pane, &event);
+}
+
 }  // namespace
 
 class TestPanes : public QObject {
@@ -78,8 +93,11 @@ class TestPanes : public QObject {
   void mergedSpansCostPixelsNotSpans();
   void clickPicksASpanAndItsOp();
   void neighboursOfTheSameOp();
-  void wheelZoomsAndDragPans();
-  void shiftDragSelects();
+  void wheelZooms();
+  void twoFingersPanAndZoom();
+  void pinchZooms();
+  void shiftDragAndMiddleDragPan();
+  void dragSelectsAndMovesEdges();
   void rulerDragSelectsAndMovesHandles();
   void overviewWindowPans();
   void keysMoveTheAxis();
@@ -256,41 +274,131 @@ void TestPanes::neighboursOfTheSameOp() {
   QVERIFY(!strip.grab().isNull());
 }
 
-void TestPanes::wheelZoomsAndDragPans() {
+void TestPanes::wheelZooms() {
   Bench bench;
   bench.feed({.steps = 60});
   MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
   render(pane, {1000, 300});
   const std::int64_t before = bench.axis.visibleNs();
-  const QPointF at(500, 150);
-  const std::int64_t under = pane.scale().timeAt(at.x());
-  QWheelEvent wheel(at, pane.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
-                    Qt::NoScrollPhase, false);
-  QApplication::sendEvent(&pane, &wheel);
+  const std::int64_t under = pane.scale().timeAt(500);
+  turnWheel(pane, {.angle = {0, 120}});
   QVERIFY(bench.axis.visibleNs() < before);
-  QVERIFY(qAbs(pane.scale().pixelAt(under) - at.x()) < 1);
-  const std::int64_t begin = bench.axis.visible().beginNs;
-  QTest::mousePress(&pane, Qt::LeftButton, {}, {500, 150});
-  QTest::mouseMove(&pane, {600, 150});
-  QTest::mouseRelease(&pane, Qt::LeftButton, {}, {600, 150});
-  QVERIFY(bench.axis.visible().beginNs < begin);
-  QVERIFY(!bench.axis.selection());
-  QVERIFY(bench.axis.cursor().has_value());
+  QVERIFY(qAbs(pane.scale().pixelAt(under) - 500) < 1);
+  const TimeRange zoomed = bench.axis.visible();
+  turnWheel(pane, {.angle = {-120, 0}});  // a horizontal wheel, to the right
+  QVERIFY(bench.axis.visible().beginNs > zoomed.beginNs);
+  turnWheel(pane, {.angle = {0, 120}, .modifiers = Qt::ShiftModifier});
+  QVERIFY(qAbs(bench.axis.visible().beginNs - zoomed.beginNs) < 1000);
+  QCOMPARE(bench.axis.visibleNs(), zoomed.endNs - zoomed.beginNs);
 }
 
-void TestPanes::shiftDragSelects() {
+void TestPanes::twoFingersPanAndZoom() {
   Bench bench;
   bench.feed({.steps = 60});
+  bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
+  TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, pane.height()});
+  const TimeRange start = bench.axis.visible();
+  const std::int64_t under = pane.scale().timeAt(500);
+  turnWheel(pane, {.pixels = {-1, 0}, .phase = Qt::ScrollBegin});
+  turnWheel(pane, {.pixels = {-99, 30}, .phase = Qt::ScrollUpdate});
+  QCOMPARE(bench.axis.visibleNs(), start.endNs - start.beginNs);
+  QVERIFY(qAbs(pane.scale().pixelAt(under) - 400) < 1);  // content moves with the fingers
+  // The gesture keeps its direction, also where the fingers stray.
+  turnWheel(pane, {.pixels = {-5, 20}, .phase = Qt::ScrollUpdate});
+  QCOMPARE(bench.axis.visibleNs(), start.endNs - start.beginNs);
+  turnWheel(pane, {.pixels = {-40, 0}, .phase = Qt::ScrollMomentum});
+  QVERIFY(qAbs(pane.scale().pixelAt(under) - 355) < 1);  // momentum pans on
+  turnWheel(pane, {.phase = Qt::ScrollEnd});
+
+  turnWheel(pane, {.pixels = {0, 10}, .phase = Qt::ScrollBegin});
+  turnWheel(pane, {.pixels = {0, 50}, .phase = Qt::ScrollUpdate});
+  const std::int64_t zoomed = bench.axis.visibleNs();
+  QVERIFY(qAbs(static_cast<double>(zoomed) / static_cast<double>(start.endNs - start.beginNs) -
+               0.8) < 0.01);
+  const TimeRange left = bench.axis.visible();
+  turnWheel(pane, {.pixels = {0, 200}, .phase = Qt::ScrollMomentum});
+  turnWheel(pane, {.pixels = {8, 90}, .phase = Qt::ScrollMomentum});
+  QCOMPARE(bench.axis.visibleNs(), zoomed);  // but zooms no further
+  QCOMPARE(bench.axis.visible().beginNs, left.beginNs);
+
+  turnWheel(pane, {.pixels = {60, 0}, .modifiers = Qt::ControlModifier, .phase = Qt::ScrollBegin});
+  QVERIFY(bench.axis.visibleNs() < zoomed);
+}
+
+void TestPanes::pinchZooms() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, 300});
+  const std::int64_t before = bench.axis.visibleNs(), under = pane.scale().timeAt(500);
+  QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2,
+                            {500, 150}, {500, 150}, pane.mapToGlobal(QPointF(500, 150)), 0.25, {});
+  QApplication::sendEvent(&pane, &pinch);
+  QVERIFY(qAbs(static_cast<double>(bench.axis.visibleNs()) / static_cast<double>(before) - 0.8) <
+          0.01);
+  QVERIFY(qAbs(pane.scale().pixelAt(under) - 500) < 1);
+}
+
+void TestPanes::shiftDragAndMiddleDragPan() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
   StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
   render(pane, {1000, 96});
-  const std::int64_t from = pane.scale().timeAt(300), to = pane.scale().timeAt(500);
-  QTest::mousePress(&pane, Qt::LeftButton, Qt::ShiftModifier, {500, 50});
-  QTest::mouseMove(&pane, {300, 50});
-  QTest::mouseRelease(&pane, Qt::LeftButton, Qt::ShiftModifier, {300, 50});
+  for (const auto& [button, modifiers] :
+       {std::pair(Qt::MiddleButton, Qt::KeyboardModifiers()),
+        std::pair(Qt::LeftButton, Qt::KeyboardModifiers(Qt::ShiftModifier))}) {
+    const std::int64_t under = pane.scale().timeAt(500), length = bench.axis.visibleNs();
+    QTest::mousePress(&pane, button, modifiers, {500, 50});
+    QTest::mouseMove(&pane, {600, 50});
+    QTest::mouseRelease(&pane, button, modifiers, {600, 50});
+    QVERIFY(qAbs(pane.scale().pixelAt(under) - 600) < 1);
+    QCOMPARE(bench.axis.visibleNs(), length);
+    QVERIFY(!bench.axis.selection());
+    QVERIFY(bench.axis.cursor().has_value());
+  }
+}
+
+void TestPanes::dragSelectsAndMovesEdges() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, pane.height()});
+  pane.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&pane));
+  const auto drag = [&](int from, int to) {
+    QTest::mousePress(&pane, Qt::LeftButton, {}, {from, 50});
+    QTest::mouseMove(&pane, {(from + to) / 2, 50});
+    QTest::mouseMove(&pane, {to, 50});
+    QTest::mouseRelease(&pane, Qt::LeftButton, {}, {to, 50});
+  };
+  const auto isSelected = [&](double from, double to) {
+    const auto& range = bench.axis.selection();
+    return range && qAbs(pane.scale().pixelAt(range->beginNs) - from) <= 1 &&
+           qAbs(pane.scale().pixelAt(range->endNs) - to) <= 1;
+  };
+  const TimeRange visible = bench.axis.visible();
+  drag(500, 300);
+  QVERIFY(isSelected(300, 500));
+  QCOMPARE(bench.axis.visible().beginNs, visible.beginNs);
+  QVERIFY(!bench.focus.picked());
+  QTest::mouseMove(&pane, {502, 50});  // the mouse shows what a press would do
+  QTRY_COMPARE(pane.cursor().shape(), Qt::SizeHorCursor);
+  QTest::mouseMove(&pane, {450, 50});
+  QTRY_COMPARE(pane.cursor().shape(), Qt::ArrowCursor);
+  drag(502, 620);
+  QVERIFY(isSelected(300, 620));
+  drag(299, 700);  // beyond the other edge
+  QVERIFY(isSelected(620, 700));
+  drag(400, 2000);  // off the pane: as far as the data is shown
+  QVERIFY(isSelected(400, pane.plotRect().right() + 1));
+  bench.axis.clearSelection();
+  QTest::mouseDClick(&pane, Qt::LeftButton, {}, {400, 10});
   QVERIFY(bench.axis.selection().has_value());
-  const auto pixel = static_cast<std::int64_t>(pane.scale().nsPerPixel());
-  QVERIFY(qAbs(bench.axis.selection()->beginNs - from) <= pixel);
-  QVERIFY(qAbs(bench.axis.selection()->endNs - to) <= pixel);
+  const auto step = timeRangeOf(bench.store, {Lane::kSteps, 0});
+  QVERIFY(bench.axis.selection()->endNs - bench.axis.selection()->beginNs <
+          5 * (step.endNs - step.beginNs));
 }
 
 void TestPanes::rulerDragSelectsAndMovesHandles() {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -73,7 +74,10 @@ struct IdleSummary {
 ///   - After the last op of a step the device works until the end of the step's device span, which
 ///     is exact, or until the end of a wait that is not near zero. If there is neither, the run's
 ///     median span is assumed.
-/// Empty for a run on the CPU and for fewer than three steps.
-[[nodiscard]] IdleSummary estimateIdle(const LiveStore& store);
+/// Empty for a run on the CPU and for fewer than three steps. Only steps from `firstStep` to
+/// `lastStep` count.
+[[nodiscard]] IdleSummary estimateIdle(
+    const LiveStore& store, std::uint32_t firstStep = 0,
+    std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
 
 }  // namespace highwater::analysis

@@ -7,14 +7,21 @@
 /// The rules behind findProblems(): only for the sources of this folder.
 namespace highwater::analysis {
 
-/// The steps that the rules for findings look at: all but the first. Every rule requires at least
-/// kLeastSteps of them.
+/// The steps that the rules for findings look at: all but the run's first, or those of them that
+/// lie in a range. Every rule requires at least kLeastSteps of them.
 struct CheckedSteps {
   const LiveStore& store;
   std::size_t firstRow = 0;
   std::span<const events::StepRecord> records;
   double medianMs = 0;
+  bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
+  /// The time from the begin of the first step to the end of the last; everything if !ofRange.
+  [[nodiscard]] TimeRange timeRange() const;
+  /// Whether a step is one of them.
+  [[nodiscard]] bool contain(std::uint32_t step) const {
+    return step >= records.front().step() && step <= records.back().step();
+  }
   /// Returns the record of step `step` if the time `beginNs` lies in it, else nullptr. This tells
   /// the events of a step from those of an evaluation, which carry the number of a step but come
   /// after it.

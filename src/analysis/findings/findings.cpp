@@ -1,6 +1,7 @@
 #include "analysis/findings/findings.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
@@ -52,6 +53,13 @@ const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t
   return within ? &*found : nullptr;
 }
 
+TimeRange CheckedSteps::timeRange() const {
+  if (!ofRange) {
+    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  }
+  return {records.front().begin_ns(), records.back().begin_ns() + records.back().duration_ns()};
+}
+
 double CheckedSteps::perStepMs(std::int64_t totalNs) const {
   return static_cast<double>(totalNs) / kNsPerMs / static_cast<double>(records.size());
 }
@@ -80,12 +88,31 @@ bool isUnobserved(const LiveStore& store) {
   return store.probeLevel() == events::ProbeLevel::Off && store.phases().empty();
 }
 
-Findings findProblems(const LiveStore& store) {
+Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   Findings findings;
+  findings.ofRange = range.has_value();
   findings.unobserved = isUnobserved(store);
   const std::span<const events::StepRecord> all = store.steps().records;
   if (all.size() <= kLeastSteps) return findings;
-  CheckedSteps steps{store, 1, all.subspan(1), 0};
+  std::size_t first = 1, last = all.size();
+  if (range) {
+    const auto beginsBefore = [](std::int64_t ns) {
+      return [ns](const events::StepRecord& step) { return step.begin_ns() < ns; };
+    };
+    const auto begin =
+        std::partition_point(all.begin(), all.end(), beginsBefore(range->beginNs)) - all.begin();
+    const auto end =
+        std::partition_point(all.begin(), all.end(),
+                             [&](const auto& step) {
+                               return step.begin_ns() + step.duration_ns() <= range->endNs;
+                             }) -
+        all.begin();
+    first = std::max<std::size_t>(static_cast<std::size_t>(begin), 1);
+    last = static_cast<std::size_t>(end);
+  }
+  if (last < first + kLeastSteps) return findings;
+  CheckedSteps steps{store, first, all.subspan(first, last - first), 0,
+                     first > 1 || last < all.size()};
   std::vector<double> durations;
   for (const events::StepRecord& record : steps.records) {
     durations.push_back(toMs(record.duration_ns()));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "analysis/run_summary.h"
 
 namespace highwater::analysis {
 
@@ -39,6 +40,9 @@ struct Finding {
   std::vector<std::string> ops;  ///< most expensive first
   std::string where;             ///< phase, module and call site of the most expensive one
   std::string line;              ///< the line of code to change: "train.py:41"; may be unknown
+  /// The longest of the events that the finding counts, as an index of LiveStore::fallbacks() for a
+  /// fallback, else of LiveStore::syncPoints(). Empty if the finding is not about events.
+  std::optional<std::uint32_t> longest;
 };
 
 /// An op that falls back to the CPU with the user's consent.
@@ -57,6 +61,7 @@ struct Findings {
   std::uint64_t steps = 0;
   /// The probe recorded only steps and memory (ProbeLevel Off): waits and fallbacks are unknown.
   bool unobserved = false;
+  bool ofRange = false;        ///< of the steps of a range, not of the whole run
   std::vector<Finding> found;  ///< largest weight first
   std::vector<AcceptedFallback> accepted;
 };
@@ -96,7 +101,9 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 [[nodiscard]] bool isUnobserved(const LiveStore& store);
 
 /// Applies all rules to the run so far and returns what they find. Finds nothing until the run has
-/// kLeastSteps steps after its first. The cost grows with the length of the run.
-[[nodiscard]] Findings findProblems(const LiveStore& store);
+/// kLeastSteps steps after its first. With a range only the steps that lie wholly in it count, and
+/// there must be kLeastSteps of them. The cost grows with the length of the run.
+[[nodiscard]] Findings findProblems(const LiveStore& store,
+                                    std::optional<TimeRange> range = std::nullopt);
 
 }  // namespace highwater::analysis

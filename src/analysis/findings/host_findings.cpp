@@ -189,7 +189,8 @@ void findHostBound(const CheckedSteps& steps, Findings& findings) {
   const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
   // estimateIdle() is slow on a long run: not if it could give no finding.
   if (steps.medianMs < kLeastIdleStepMs && !assembles) return;
-  const IdleSummary idle = estimateIdle(steps.store);
+  const IdleSummary idle =
+      estimateIdle(steps.store, steps.records.front().step(), steps.records.back().step());
   if (spans) addSlowAssembly(steps, assembly, idle, findings);
   if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return;
   for (const CauseOfIdle& each : idle.causes) {

@@ -7,6 +7,7 @@
 #include "analysis/device/device_path.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/named_phases.h"
+#include "analysis/op_label.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -38,14 +39,23 @@ struct LostTime {
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
   bool onlyReads = true;                           ///< all copy numbers to the host
+  bool planned = true;                             ///< of waits: the loop intends all of them
   std::map<std::string, std::int64_t> nsByOp;
   using Places = std::map<std::string, std::pair<std::int64_t, CallSiteId>>;
   Places nsByPlace;
   std::set<std::uint32_t> steps;
+  std::uint32_t longest = 0;  ///< the index of the longest event
+  std::int64_t longestNs = -1;
 
+  /// Counts the event at `index` of its vector in the store.
   template <typename Event>
-  void add(const LiveStore& store, const Event& event, std::uint64_t eventBytes) {
+  void add(const LiveStore& store, const Event& event, std::size_t index,
+           std::uint64_t eventBytes) {
     totalNs += event.duration_ns();
+    if (event.duration_ns() > longestNs) {
+      longestNs = event.duration_ns();
+      longest = static_cast<std::uint32_t>(index);
+    }
     ++count;
     bytes += eventBytes;
     nsByOp[store.name(event.op())] += event.duration_ns();
@@ -81,6 +91,7 @@ struct LostTime {
   /// Fills in the finding from the events. The advice names the costliest line.
   void describe(const LiveStore& store, Finding& finding, const std::string& advice) const {
     finding.count = count;
+    finding.longest = longest;
     finding.firstStep = *steps.begin();
     finding.lastStep = *steps.rbegin();
     std::vector<std::pair<std::int64_t, std::string>> byCost;
@@ -101,8 +112,8 @@ struct LostTime {
   }
 };
 
-/// Where an op was called: its op, phase and line.
-using Caller = std::tuple<NameId, events::Phase, std::string>;
+/// Where an op was called: its op, what made it wait, phase and line.
+using Caller = std::tuple<NameId, events::SyncKind, events::Phase, std::string>;
 
 /// The advice on what reads a value outside of the model.
 std::string readAdvice(const CheckedSteps& steps) {
@@ -143,6 +154,8 @@ void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings&
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding, readAdvice(steps));
   finding.title = "Chatty logging: the host waits " + costText(costMs) + " to read values";
+  // Otherwise the finding would contradict the wait's own "planned".
+  if (lost.planned) finding.evidence += "; planned, but at almost every step";
   findings.found.push_back(std::move(finding));
 }
 
@@ -154,8 +167,8 @@ void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& fin
                 steps.store.ownScript()
                     ? waitAdvice(lost.kind)
                     : "move it out of the step, or keep the value on the device");
-  finding.title =
-      "Unplanned sync point: " + finding.ops.front() + " makes the host wait " + costText(costMs);
+  finding.title = "Unplanned sync point: " + opLabel(finding.ops.front(), lost.kind) +
+                  " makes the host wait " + costText(costMs);
   findings.found.push_back(std::move(finding));
 }
 
@@ -193,9 +206,13 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
   for (const events::FallbackEvent& each : store.fallbacks()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
     waitNs[store.name(each.op())] += each.wait_ns();
-    byOp[store.name(each.op())].add(store, each, each.bytes_to_cpu() + each.bytes_to_device());
+    byOp[store.name(each.op())].add(store, each,
+                                    static_cast<std::size_t>(&each - store.fallbacks().data()),
+                                    each.bytes_to_cpu() + each.bytes_to_device());
   }
-  const std::string switches = byOp.empty() ? "" : switchesText(summarizePaths(store));
+  // The switches are those of the whole run.
+  const std::string switches =
+      byOp.empty() || steps.ofRange ? "" : switchesText(summarizePaths(store));
   // Autograd's threads have no call site, but the op of a backward has a forward.
   const auto forwardLineOf = [&](const std::string& op) -> std::string {
     constexpr std::string_view kBackward = "_backward";
@@ -239,10 +256,13 @@ void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
     const bool inLossRead = each.phase() == events::Phase::LossRead;
     const bool isLoss = inLossRead && each.kind() == events::SyncKind::ScalarRead;
     if (isUnplanned(each) || (lossEachStep && isLoss)) {
-      LostTime& lost = inLossRead
-                           ? logging
-                           : others[{each.op(), each.phase(), store.callSite(each.call_site())}];
-      lost.add(store, each, each.bytes());
+      LostTime& lost =
+          inLossRead
+              ? logging
+              : others[{each.op(), each.kind(), each.phase(), store.callSite(each.call_site())}];
+      lost.add(store, each, static_cast<std::size_t>(&each - store.syncPoints().data()),
+               each.bytes());
+      lost.planned = lost.planned && !isUnplanned(each);
       lost.kind = each.kind();
       lost.onlyReads = lost.onlyReads && readsNumbers(each);
     }

@@ -20,7 +20,7 @@ std::string stepsText(const Finding& finding) {
 std::vector<Point> currentAtEnds(const CheckedSteps& steps) {
   std::vector<Point> points;
   for (const StepEnd& end : currentAtStepEnds(steps.store)) {
-    if (end.step < steps.records.front().step()) continue;
+    if (!steps.contain(end.step)) continue;
     points.push_back({static_cast<double>(end.step), end.bytes});
   }
   return points;
@@ -66,7 +66,8 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   if (points.size() < 2 * kLeastSteps) return;
   if (steadySlope(points) < kLeastGrowthBytes) return;
   // Compare steps of the same shape, if shapes repeat.
-  const std::optional<MemoryGrowth> growth = memoryGrowth(steps.store);
+  const std::optional<MemoryGrowth> growth =
+      memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
   const double bytes = growth ? growth->slopeBytes : robustSlope(points);
   if (bytes < kLeastGrowthBytes) return;
   Finding finding = steps.ofGrowth(FindingKind::MemoryGrowth, bytes);
@@ -122,7 +123,15 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const double high = steps.store.hello()->limits.highWatermarkRatio;
   const double limit = recommended * (high > 0 ? std::min(high, 1.0) : 1.0);
   if (limit <= 0) return;
-  std::uint64_t peak = static_cast<std::uint64_t>(memory.driver.minMax(0, rows).max);
+  const TimeRange range = steps.timeRange();
+  const auto rowFrom = [&](std::int64_t ns) {
+    return static_cast<std::size_t>(
+        std::lower_bound(memory.timesNs.begin(), memory.timesNs.end(), ns) -
+        memory.timesNs.begin());
+  };
+  const std::size_t first = rowFrom(range.beginNs), last = rowFrom(range.endNs);
+  std::uint64_t peak =
+      first < last ? static_cast<std::uint64_t>(memory.driver.minMax(first, last).max) : 0;
   for (const events::StepRecord& record : steps.records) {
     peak = std::max(peak, record.peak_driver_bytes());
   }

@@ -55,8 +55,7 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
   if (!focus_->picked() || !exists(*store_, *focus_->picked())) {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
-    const QString hint =
-        tr("Click a span for its details. Shift+drag selects a range, ? lists the keys");
+    const QString hint = tr("Click a span for its details. Drag selects a range, ? lists the keys");
     painter.drawText(line, Qt::AlignVCenter,
                      fitText(painter, {hint, tr("Click a span for its details")}, line.width()));
     return;

@@ -1,7 +1,6 @@
 #include "views/panels/finding_example.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/names.h"
 
@@ -31,22 +30,15 @@ std::optional<std::uint32_t> longest(const std::vector<Event>& events, const Fin
 }
 
 std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) {
-  const std::set<std::string> ops(finding.ops.begin(), finding.ops.end());
-  const auto ofItsOps = [&](const auto& event) { return ops.contains(store.name(event.op())); };
   const auto refer = [](Lane lane, std::optional<std::uint32_t> index) {
     return index ? std::optional(EventRef{lane, *index}) : std::nullopt;
   };
   switch (finding.kind) {
     case FindingKind::Fallback:
-      return refer(Lane::kFallbacks, longest(store.fallbacks(), finding, ofItsOps));
+      return refer(Lane::kFallbacks, finding.longest);
     case FindingKind::ChattyLogging:
     case FindingKind::SyncPoint:
-      return refer(Lane::kSyncPoints,
-                   longest(store.syncPoints(), finding, [&](const events::SyncPoint& sync) {
-                     const bool inLossRead = sync.phase() == events::Phase::LossRead;
-                     const bool chatty = finding.kind == FindingKind::ChattyLogging;
-                     return ofItsOps(sync) && (chatty ? inLossRead : analysis::isUnplanned(sync));
-                   }));
+      return refer(Lane::kSyncPoints, finding.longest);
     case FindingKind::HostBound:
       return refer(Lane::kPhases,
                    longest(store.phases(), finding, [&](const events::PhaseSpan& phase) {
@@ -54,9 +46,14 @@ std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) 
                    }));
     case FindingKind::NearLimit: {
       const auto& steps = store.steps().records;
-      const auto peak = std::max_element(steps.begin(), steps.end(), [](auto& a, auto& b) {
-        return a.peak_driver_bytes() < b.peak_driver_bytes();
-      });
+      auto peak = steps.end();
+      for (auto step = steps.begin(); step != steps.end(); ++step) {
+        const bool counts = step->step() >= finding.firstStep && step->step() <= finding.lastStep;
+        if (counts &&
+            (peak == steps.end() || step->peak_driver_bytes() > peak->peak_driver_bytes())) {
+          peak = step;
+        }
+      }
       if (peak == steps.end()) {
         return std::nullopt;
       }

@@ -29,8 +29,9 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
 }
 
 void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,
-                                 std::int64_t lengthNs, bool selected) {
+                                 std::int64_t lengthNs, bool selected, std::size_t settings) {
   summary_ = summary;
+  settings_ = settings;
   rate_ = rate;
   selected_ = selected;
   lengthNs_ = lengthNs;
@@ -51,8 +52,8 @@ void SelectionPanel::paintEvent(QPaintEvent*) {
     painter.setPen(Theme::of(this).text3);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap,
                      selected_ ? tr("No whole step lies in the selected range")
-                               : tr("Numbers of the steps appear here. Shift+drag in a pane, or "
-                                    "drag in the ruler, to select a range"));
+                               : tr("Numbers of the steps appear here. Drag in a pane or in the "
+                                    "ruler to select a range"));
     return;
   }
   const double gap = measures().gap;
@@ -72,7 +73,11 @@ double SelectionPanel::paintHead(QPainter& painter, double y) const {
   const QString steps = summary_.steps == 1
                             ? tr("step %1").arg(summary_.firstStep)
                             : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
-  const QString name = selected_ ? tr("Selected range") : tr("Whole run");
+  // The numbers of a run whose settings changed are a mixture.
+  QString name = selected_ ? tr("Selected range") : tr("Whole run");
+  if (settings_ > 1) {
+    name += tr(", %1 settings").arg(settings_);
+  }
   painter.setFont(textFont(kText, true));
   painter.setPen(theme.text1);
   painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
@@ -155,11 +160,12 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
                                              static_cast<double>(summary_.recommendedBytes));
     }
   }
-  std::vector<Row> rows = {{tr("Throughput"), rate_, {}},
+  std::vector<Row> rows = {{tr("Throughput, mean"), rate_, {}},
                            {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
                            {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
-                           {tr("Lost to fallbacks"), share(summary_.fallbackMs), {}},
-                           {tr("Lost to unplanned syncs"), share(summary_.unplannedSyncMs), {}}};
+                           {tr("In fallbacks"), share(summary_.fallbackMs), {}},
+                           {tr("In unplanned syncs"), share(summary_.unplannedSyncMs), {}},
+                           {tr("In planned syncs"), share(summary_.plannedSyncMs), {}}};
   if (summary_.lossFirst && summary_.lossLast) {
     const QString first = QString::number(*summary_.lossFirst, 'f', 3);
     const QString last = QString::number(*summary_.lossLast, 'f', 3);
@@ -216,7 +222,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.setPen(theme.text2);
   const QRectF caption(kInset, y, wide, 16);
   painter.drawText(caption, Qt::AlignLeft | Qt::AlignVCenter, tr("Share of time by phase"));
-  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, tr("ms a step"));
+  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, tr("mean, ms a step"));
   y += 19;
   double x = kInset;
   for (const events::Phase phase : kPhases) {

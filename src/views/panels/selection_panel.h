@@ -16,12 +16,12 @@ class SelectionPanel final : public QWidget {
   explicit SelectionPanel(QWidget* parent = nullptr);
 
   /// Shows `summary`. `lengthNs` is the length of its range, in ns. `selected` tells whether it
-  /// covers a selected range or the whole run.
+  /// covers a selected range or the whole run, `settings` how many settings its steps had.
   void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
-                   bool selected);
+                   bool selected, std::size_t settings = 1);
 
-  [[nodiscard]] QSize sizeHint() const override { return {328, 440}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 348}; }
+  [[nodiscard]] QSize sizeHint() const override { return {328, 462}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 364}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -48,6 +48,7 @@ class SelectionPanel final : public QWidget {
   QString rate_;  ///< the throughput
   std::int64_t lengthNs_ = 0;
   bool selected_ = false;
+  std::size_t settings_ = 1;
 };
 
 }  // namespace highwater::views

@@ -5,6 +5,7 @@
 
 #include "core/units.h"
 #include "views/panes/memory_bands.h"
+#include "views/panes/search_marks.h"
 
 namespace highwater::views {
 namespace {
@@ -174,7 +175,23 @@ void OverviewPane::paintMarks(QPainter& painter) {
   }
 }
 
+void OverviewPane::showSearch(const models::SearchModel* search) {
+  search_ = search;
+  connect(search_, &models::SearchModel::changed, this, &OverviewPane::scheduleOverlay);
+}
+
+void OverviewPane::paintHits(QPainter& painter) const {
+  if (!search_) {
+    return;
+  }
+  const QRect plot = plotRect();
+  for (const int x : hitColumns(search_->hits(), scale(), plot.left(), plot.right())) {
+    painter.fillRect(QRect(x, 1, 1, 3), theme().accent);
+  }
+}
+
 void OverviewPane::paintOverlay(QPainter& painter) {
+  paintHits(painter);
   if (axis_->extent().endNs <= axis_->extent().beginNs) {
     return;
   }
@@ -252,9 +269,15 @@ void OverviewPane::mouseDoubleClickEvent(QMouseEvent*) {
 }
 
 void OverviewPane::wheelEvent(QWheelEvent* event) {
-  const double notches = event->angleDelta().y() / 120.0;
-  const TimeRange visible = axis_->visible();
-  axis_->zoom(std::pow(0.8, notches), visible.beginNs + axis_->visibleNs() / 2);
+  const auto [pixels, zoom] = wheel_.take(*event, plotRect().width());
+  if (pixels != 0) {
+    // By the scale of the other panes: a swipe moves their content as far as a swipe over them.
+    axis_->pan(static_cast<std::int64_t>(-pixels * static_cast<double>(axis_->visibleNs()) /
+                                         std::max(plotRect().width(), 1)));
+  }
+  if (zoom != 1) {
+    axis_->zoom(zoom, axis_->visible().beginNs + axis_->visibleNs() / 2);
+  }
   event->accept();
 }
 

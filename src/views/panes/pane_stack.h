@@ -7,6 +7,10 @@
 
 class QAction;
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 class DetailsStrip;
@@ -33,6 +37,9 @@ class PaneStack final : public QWidget {
   /// Offers the action that starts recording ops in the timeline's header: see
   /// TimelinePane::offerOps().
   void offerOps(QAction* action, const QString& again);
+  /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
+  /// widget.
+  void showSearch(const models::SearchModel* search);
   /// Draws everything at once, for pictures.
   void renderNow();
 
@@ -50,6 +57,9 @@ class PaneStack final : public QWidget {
   MemoryPane* memory_;
   TimelinePane* timeline_;
   DetailsStrip* details_;
+  int sharedFor_ = 0;  ///< the timeline's height without ops, as of shareHeight()
+  Ruler* ruler_;
+  OverviewPane* overview_;
 };
 
 }  // namespace highwater::views

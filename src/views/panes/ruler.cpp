@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "views/panes/search_marks.h"
 
 namespace highwater::views {
 namespace {
-
-constexpr int kHandleReach = 5;
 
 QString timeText(std::int64_t ns, int decimals) {
   return QString::fromStdString(formatRunTime(ns, decimals));
@@ -112,8 +111,38 @@ void Ruler::paintHandles(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
+void Ruler::showSearch(const models::SearchModel* search) {
+  search_ = search;
+  connect(search_, &models::SearchModel::changed, this, &Ruler::scheduleOverlay);
+  connect(search_, &models::SearchModel::currentChanged, this, &Ruler::scheduleOverlay);
+}
+
+void Ruler::paintHits(QPainter& painter) const {
+  if (!search_) {
+    return;
+  }
+  const QRect plot = plotRect();
+  for (const int x : hitColumns(search_->hits(), scale(), plot.left(), plot.right())) {
+    painter.fillRect(QRect(x, height() - 6, 1, 5), theme().accent);
+  }
+  const auto current = search_->current();
+  if (!current) {
+    return;
+  }
+  const double x = std::floor(scale().pixelAt(search_->hits()[*current].timeNs)) + 0.5;
+  if (x >= plot.left() && x <= plot.right() + 1) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme().accent);
+    const double foot = height() - 6;
+    painter.drawPolygon(QPolygonF{{x - 4.5, foot - 6}, {x + 4.5, foot - 6}, {x, foot}});
+    painter.setRenderHint(QPainter::Antialiasing, false);
+  }
+}
+
 void Ruler::paintOverlay(QPainter& painter) {
   paintLabels(painter);
+  paintHits(painter);
   paintHandles(painter);
   const QRectF tag = cursorTag();
   if (tag.isValid()) {
@@ -129,47 +158,8 @@ void Ruler::paintOverlay(QPainter& painter) {
   }
 }
 
-void Ruler::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) {
-    event->ignore();
-    return;
-  }
-  selecting_ = true;
-  pressedX_ = event->pos().x();
-  anchorNs_ = scale().timeAt(event->position().x());
-  if (axis_->selection()) {
-    const double left = scale().pixelAt(axis_->selection()->beginNs);
-    const double right = scale().pixelAt(axis_->selection()->endNs);
-    if (std::abs(event->position().x() - left) <= kHandleReach) {
-      anchorNs_ = axis_->selection()->endNs;
-    } else if (std::abs(event->position().x() - right) <= kHandleReach) {
-      anchorNs_ = axis_->selection()->beginNs;
-    }
-  }
-}
-
-void Ruler::mouseMoveEvent(QMouseEvent* event) {
-  const std::int64_t at = scale().timeAt(event->position().x());
-  if (selecting_ && std::abs(event->pos().x() - pressedX_) > 2) {
-    axis_->select(anchorNs_, at);
-  }
-  bool handle = false;
-  if (axis_->selection()) {
-    for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
-      handle = handle || std::abs(scale().pixelAt(edge) - event->position().x()) <= kHandleReach;
-    }
-  }
-  setCursor(handle ? Qt::SizeHorCursor : Qt::ArrowCursor);
-  const QRect plot = plotRect();
-  const bool inside = event->pos().x() >= plot.left() && event->pos().x() <= plot.right();
-  axis_->setCursor(inside ? std::optional(at) : std::nullopt);
-}
-
-void Ruler::mouseReleaseEvent(QMouseEvent* event) {
-  if (selecting_ && std::abs(event->pos().x() - pressedX_) <= 2) {
-    axis_->clearSelection();
-  }
-  selecting_ = false;
+void Ruler::clicked(const QPoint&) {
+  axis_->clearSelection();
 }
 
 }  // namespace highwater::views

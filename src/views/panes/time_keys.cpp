@@ -68,11 +68,12 @@ QList<std::pair<QString, QString>> timeKeys() {
           {tr("F"), tr("Fit the whole run")},
           {tr("Space"), tr("Follow the newest data, or stop following")},
           {tr(".  ,"), tr("Next and previous event")},
-          {tr("Esc"), tr("Clear the selection")},
-          {tr("Drag"), tr("Pan")},
-          {tr("Shift+drag"), tr("Select a range (in the ruler: drag)")},
-          {tr("Wheel"), tr("Zoom around the cursor")},
-          {tr("Shift+wheel"), tr("Pan")},
+          {tr("N  Shift+N"), tr("Next and previous hit of the search")},
+          {tr("Esc"), tr("Close the search; clear the selection")},
+          {tr("Drag"), tr("Select a range; at an edge of the selection: move it")},
+          {tr("Shift+drag"), tr("Pan (also: drag with the middle button)")},
+          {tr("Wheel, pinch"), tr("Zoom around the cursor")},
+          {tr("Shift+wheel"), tr("Pan (also: move two fingers sideways)")},
           {tr("Click"), tr("Pick an event and its table row")},
           {tr("Double click"), tr("Select the step")}};
 }

@@ -10,7 +10,8 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kClickSlack = 4;  ///< a mouse that moves further, in pixels, drags
+constexpr int kClickSlack = 4;    ///< a mouse that moves further, in pixels, drags
+constexpr double kEdgeReach = 5;  ///< pixels beside an edge of the selection where it is grabbed
 
 void styleAxes(QCustomPlot& plot) {
   for (QCPAxis* axis : {plot.xAxis, plot.yAxis, plot.xAxis2, plot.yAxis2}) {
@@ -332,28 +333,51 @@ void TimePane::clicked(const QPoint&) {
 }
 
 void TimePane::wheelEvent(QWheelEvent* event) {
-  const QPoint delta = event->angleDelta();
-  const bool sideways = std::abs(delta.x()) > std::abs(delta.y());
-  const double notches = (sideways ? delta.x() : delta.y()) / 120.0;
-  if (sideways || event->modifiers().testFlag(Qt::ShiftModifier)) {
-    axis_->pan(static_cast<std::int64_t>(-notches * 0.1 * static_cast<double>(axis_->visibleNs())));
-  } else {
-    axis_->zoom(std::pow(0.8, notches), scale().timeAt(event->position().x()));
+  const auto [pixels, zoom] = wheel_.take(*event, plotRect().width());
+  if (pixels != 0) {
+    axis_->pan(static_cast<std::int64_t>(-pixels * scale().nsPerPixel()));
+  }
+  if (zoom != 1) {
+    axis_->zoom(zoom, scale().timeAt(event->position().x()));
   }
   axis_->setCursor(scale().timeAt(event->position().x()));
   event->accept();
 }
 
+std::int64_t TimePane::timeInPlot(double x) const {
+  const QRect plot = plotRect();
+  return scale().timeAt(std::clamp<double>(x, plot.left(), plot.right() + 1.0));
+}
+
+std::optional<std::int64_t> TimePane::oppositeEdge(double x) const {
+  const auto& selection = axis_->selection();
+  if (!selection) {
+    return std::nullopt;
+  }
+  const double left = std::abs(scale().pixelAt(selection->beginNs) - x);
+  const double right = std::abs(scale().pixelAt(selection->endNs) - x);
+  if (std::min(left, right) > kEdgeReach) {
+    return std::nullopt;
+  }
+  return left < right ? selection->endNs : selection->beginNs;
+}
+
 void TimePane::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) {
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) {
     event->ignore();
     return;
   }
+  if (drag_ != Drag::kNone) {
+    return;  // a second button changes nothing about the drag of the first
+  }
   pressed_ = event->pos();
   moved_ = false;
-  dragTime_ = scale().timeAt(event->position().x());
+  dragButton_ = event->button();
   dragVisible_ = axis_->visible();
-  drag_ = event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::kSelect : Drag::kPan;
+  const bool pans =
+      dragButton_ == Qt::MiddleButton || event->modifiers().testFlag(Qt::ShiftModifier);
+  drag_ = pans ? Drag::kPan : Drag::kSelect;
+  dragTime_ = oppositeEdge(event->position().x()).value_or(timeInPlot(event->position().x()));
 }
 
 void TimePane::mouseMoveEvent(QMouseEvent* event) {
@@ -363,7 +387,8 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
       (moved_ || (event->pos() - pressed_).manhattanLength() > kClickSlack)) {
     moved_ = true;
     if (drag_ == Drag::kSelect) {
-      axis_->select(dragTime_, scale().timeAt(event->position().x()));
+      setCursor(Qt::SizeHorCursor);
+      axis_->select(dragTime_, timeInPlot(event->position().x()));
     } else {
       const TimeScale start{dragVisible_, static_cast<double>(plot.left()),
                             static_cast<double>(std::max(plot.width(), 1))};
@@ -372,9 +397,15 @@ void TimePane::mouseMoveEvent(QMouseEvent* event) {
       setCursor(Qt::ClosedHandCursor);
       axis_->setVisible({dragVisible_.beginNs - by, dragVisible_.endNs - by});
     }
+  } else if (drag_ == Drag::kNone) {
+    updateMouseCursor(event->position().x());
   }
   axis_->setCursor(inside ? std::optional(scale().timeAt(event->position().x())) : std::nullopt);
   showTip(event->pos());
+}
+
+void TimePane::updateMouseCursor(double x) {
+  oppositeEdge(x) ? setCursor(Qt::SizeHorCursor) : unsetCursor();
 }
 
 void TimePane::showTip(const QPoint& position) {
@@ -393,19 +424,23 @@ void TimePane::showTip(const QPoint& position) {
 }
 
 void TimePane::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) {
+  if (drag_ == Drag::kNone || event->button() != dragButton_) {
     event->ignore();
     return;
   }
-  unsetCursor();
-  const bool click = drag_ != Drag::kNone && !moved_;
+  const bool click = dragButton_ == Qt::LeftButton && !moved_;
   drag_ = Drag::kNone;
+  updateMouseCursor(event->position().x());
   if (click) {
     clicked(event->pos());
   }
 }
 
 void TimePane::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) {
+    mousePressEvent(event);  // a second middle press pans like the first
+    return;
+  }
   if (const auto index = stepAt(scale().timeAt(event->position().x()))) {
     const auto& step = store_->steps().records[*index];
     axis_->select(step.begin_ns(), step.begin_ns() + step.duration_ns());

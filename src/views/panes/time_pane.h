@@ -7,6 +7,7 @@
 #include "views/panes/paint.h"
 #include "views/panes/plot_layers.h"
 #include "views/panes/time_axis.h"
+#include "views/panes/wheel_gesture.h"
 
 namespace highwater::views {
 
@@ -29,8 +30,9 @@ struct Readout {
 /// Base of all panes: a plot on the shared time axis with gutter, header, grid, selection and
 /// cursor. A pane adds plottables for its data and knows no other pane.
 ///
-/// Left drag pans, the wheel zooms around the cursor, Shift+drag selects, Shift+wheel or a
-/// horizontal wheel pans, and a click picks what is under it.
+/// Left drag selects a range, or moves an edge of the selection if it begins there; Shift+drag and
+/// middle drag pan. The wheel and a pinch zoom around the cursor, Shift+wheel, a horizontal wheel
+/// and two fingers moving sideways pan, and a click picks what is under it.
 class TimePane : public QCustomPlot {
   Q_OBJECT
 
@@ -126,6 +128,12 @@ class TimePane : public QCustomPlot {
   /// What has to be redrawn.
   enum class Stale { kNothing, kOverlay, kAll };
 
+  /// The time under a horizontal position, or else at the nearer edge of the plot.
+  [[nodiscard]] std::int64_t timeInPlot(double x) const;
+  /// The end of the selection opposite to the edge at a horizontal position; std::nullopt where no
+  /// edge can be grabbed.
+  [[nodiscard]] std::optional<std::int64_t> oppositeEdge(double x) const;
+  void updateMouseCursor(double x);
   void drawAll();
   void drawStale();
   void outdate(Stale part);
@@ -141,6 +149,8 @@ class TimePane : public QCustomPlot {
   bool drawsToScreen_ = false;
   QRegion cursorRegion_;
   Drag drag_ = Drag::kNone;
+  Qt::MouseButton dragButton_ = Qt::NoButton;
+  WheelGesture wheel_;
   QPoint pressed_;
   bool moved_ = false;
   std::int64_t dragTime_ = 0;

@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QToolButton>
 #include <algorithm>
+#include <cmath>
 
 #include "views/panels/link_button.h"
 
@@ -10,6 +11,8 @@ namespace highwater::views {
 namespace {
 
 constexpr int kSlackPixels = 5;
+/// Shorter phases, in pixels, are mostly merged into columns.
+constexpr double kLeastBox = 3;
 
 }  // namespace
 
@@ -35,7 +38,7 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
 }
 
 void TimelinePane::refresh() {
-  if (opLanes(store_->ops(), mostOpRows_) != opLanes_) {
+  if (opLanes(store_->ops(), mostOpRows_) != opLanes_ || named_ != !store_->namedSpans().empty()) {
     layOut();
   }
   updateOffer();
@@ -127,9 +130,20 @@ QString TimelinePane::opsText() const {
   return offered_ && store_->ops().empty() ? tr("Ops are not recorded at this level") : QString();
 }
 
+bool TimelinePane::mergesPhases() const {
+  const TimeRange range = shownRange();
+  const auto [first, last] = store_->phaseLane().touching(range.beginNs, range.endNs);
+  return static_cast<double>(last - first) > scale().width / kLeastBox;
+}
+
 std::vector<Readout> TimelinePane::readouts() const {
-  return offerText_.isEmpty() ? std::vector<Readout>{}
-                              : std::vector<Readout>{{Swatch::kNone, {}, offerText_, {}}};
+  if (!offerText_.isEmpty()) {
+    return {{Swatch::kNone, {}, offerText_, {}}};
+  }
+  if (mergesPhases()) {
+    return {{Swatch::kNone, {}, tr("Zoomed out: each column shows shares of time"), {}}};
+  }
+  return {};
 }
 
 void TimelinePane::setMostOpRows(int most) {
@@ -140,12 +154,15 @@ void TimelinePane::setMostOpRows(int most) {
 }
 
 int TimelinePane::heightWithoutOps() const {
-  return static_cast<int>(LaneRows::from(measures().header, measures().small).bottom()) + 1;
+  return static_cast<int>(
+             LaneRows::from(measures().header, measures().small, {}, named_).bottom()) +
+         1;
 }
 
 void TimelinePane::layOut() {
   opLanes_ = opLanes(store_->ops(), mostOpRows_);
-  rows_ = LaneRows::from(measures().header, measures().small, opLanes_);
+  named_ = !store_->namedSpans().empty();
+  rows_ = LaneRows::from(measures().header, measures().small, opLanes_, named_);
   lanes_->setRows(rows_);
   setFixedHeight(static_cast<int>(rows_.bottom()) + 1);
 }
@@ -166,6 +183,11 @@ void TimelinePane::paintMarks(QPainter& painter) {
     painter.setPen(label.nested ? theme().text3 : theme().text2);
     painter.drawText(box, Qt::AlignVCenter,
                      metrics.elidedText(label.text, Qt::ElideMiddle, room) + label.suffix);
+    if (!label.note.isEmpty()) {
+      box.setLeft(box.left() + metrics.horizontalAdvance(label.text) + 6);
+      painter.setPen(theme().text3);
+      painter.drawText(box, Qt::AlignVCenter, fitText(painter, label.note, box.width()));
+    }
   }
 }
 
@@ -201,6 +223,17 @@ void TimelinePane::clicked(const QPoint& position) {
 }
 
 QString TimelinePane::tipAt(const QPoint& position) const {
+  const LaneRow* row = rowAt(position.y());
+  if (row && position.x() >= plotRect().left()) {
+    const TimeScale s = scale();
+    const double column = std::floor(position.x() - s.left);
+    const auto beginNs =
+        s.range.beginNs + static_cast<std::int64_t>(std::ceil(column * s.nsPerPixel()));
+    const QString merged = laneKind(row->lane).mergedText(*store_, *row, beginNs, s.nsPerPixel());
+    if (!merged.isEmpty()) {
+      return merged;
+    }
+  }
   const auto event = eventAt(position);
   return event ? eventText(*store_, *event).joined() : QString();
 }

@@ -11,8 +11,8 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// The pane with a row for each lane: steps, phases, recorded ops (a few depths of each thread),
-/// sync points, fallbacks and markers.
+/// The pane with a row for each lane: steps, phases, evaluations and named phases, recorded ops (a
+/// few depths of each thread), the device, sync points, fallbacks and markers.
 class TimelinePane final : public TimePane {
   Q_OBJECT
 
@@ -46,6 +46,8 @@ class TimelinePane final : public TimePane {
 
  private:
   void layOut();
+  /// Whether most phases in view are too short to be drawn one by one.
+  [[nodiscard]] bool mergesPhases() const;
   /// The first and the last step of the newest stretch in which every op was recorded; empty
   /// without one, and while it goes on.
   [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> recordedSteps() const;
@@ -59,6 +61,7 @@ class TimelinePane final : public TimePane {
   LaneRows rows_;
   std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
+  bool named_ = false;  ///< there is a row for evaluations and named phases
   TimelineLanes* lanes_;
   QToolButton *showOps_, *offer_;
   QPointer<QAction> offered_;

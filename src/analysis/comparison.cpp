@@ -1,0 +1,336 @@
+#include "analysis/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <span>
+#include <tuple>
+
+#include "analysis/statistics.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+constexpr std::size_t kResamples = 400;
+constexpr std::size_t kMostResampled = 3000;
+constexpr double kInterval = 0.95;
+
+double percentileOrZero(std::vector<double> values, std::size_t percent) {
+  return values.empty() ? 0 : percentileOf(values, percent);
+}
+
+double sumOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+/// The resamples of one range: for each the first steps of its blocks.
+class Resamples {
+ public:
+  Resamples(std::size_t steps, std::uint32_t seed)
+      : steps_(steps),
+        size_(std::min(steps, kMostResampled)),
+        block_(std::clamp<std::size_t>(
+            static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(steps)))), 1,
+            std::max<std::size_t>(steps, 1))) {
+    if (steps == 0) return;
+    // A fixed generator and no distribution of the library, whose numbers differ between systems.
+    std::minstd_rand random(seed);
+    const std::size_t starts = steps_ - block_ + 1, blocks = (size_ + block_ - 1) / block_;
+    starts_.reserve(kResamples * blocks);
+    for (std::size_t i = 0; i < kResamples * blocks; ++i) starts_.push_back(random() % starts);
+    blocks_ = blocks;
+  }
+
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+  /// What a deviation of a resample must be multiplied by to be one of the whole range.
+  [[nodiscard]] double scale() const {
+    return std::sqrt(static_cast<double>(size_) / static_cast<double>(steps_));
+  }
+
+  /// Calls f(first, count) for the blocks of a resample.
+  template <typename F>
+  void eachBlock(std::size_t resample, F&& f) const {
+    std::size_t left = size_;
+    for (std::size_t i = 0; i < blocks_; ++i) {
+      const std::size_t count = std::min(block_, left);
+      f(starts_[resample * blocks_ + i], count);
+      left -= count;
+    }
+  }
+
+  [[nodiscard]] double percentile(std::size_t resample, const std::vector<double>& values,
+                                  std::size_t percent) const {
+    std::vector<double> drawn;
+    drawn.reserve(size_);
+    eachBlock(resample, [&](std::size_t first, std::size_t count) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+      drawn.insert(drawn.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    });
+    return percentileOf(drawn, percent);
+  }
+
+  /// The sum of a resample; `sums` are those of the values before each step.
+  [[nodiscard]] double sum(std::size_t resample, const std::vector<double>& sums) const {
+    double sum = 0;
+    eachBlock(resample, [&](std::size_t first, std::size_t count) {
+      sum += sums[first + count] - sums[first];
+    });
+    return sum;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::size_t steps_, size_, block_, blocks_ = 0;
+  std::vector<std::size_t> starts_;
+};
+
+std::vector<double> sumsBefore(const std::vector<double>& values) {
+  std::vector<double> sums(values.size() + 1, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i + 1] = sums[i] + values[i];
+  return sums;
+}
+
+/// Half the width of the interval of the differences of two series of resampled statistics.
+double noiseOf(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> differences(kResamples);
+  for (std::size_t i = 0; i < kResamples; ++i) differences[i] = b[i] - a[i];
+  std::sort(differences.begin(), differences.end());
+  const auto cut = static_cast<std::size_t>(std::lround(kResamples * (1 - kInterval) / 2));
+  return (differences[kResamples - 1 - cut] - differences[cut]) / 2;
+}
+
+/// Both ranges' resamples.
+struct Both {
+  Resamples a, b;
+
+  [[nodiscard]] bool enough() const {
+    return a.steps() >= kLeastComparedSteps && b.steps() >= kLeastComparedSteps;
+  }
+
+  /// `of(resamples, values, i)` is the statistic of resample i.
+  template <typename Values, typename Of>
+  double noise(const Values& ofA, const Values& ofB, double valueA, double valueB, Of&& of) const {
+    if (!enough()) return std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> left(kResamples), right(kResamples);
+    for (std::size_t i = 0; i < kResamples; ++i) {
+      left[i] = valueA + (of(a, ofA, i) - valueA) * a.scale();
+      right[i] = valueB + (of(b, ofB, i) - valueB) * b.scale();
+    }
+    return noiseOf(left, right);
+  }
+
+  [[nodiscard]] ComparedValue mean(const std::vector<double>& ofA,
+                                   const std::vector<double>& ofB) const {
+    ComparedValue value;
+    value.a = ofA.empty() ? 0 : sumOf(ofA) / static_cast<double>(ofA.size());
+    value.b = ofB.empty() ? 0 : sumOf(ofB) / static_cast<double>(ofB.size());
+    value.noise =
+        noise(sumsBefore(ofA), sumsBefore(ofB), value.a, value.b,
+              [](const Resamples& resamples, const std::vector<double>& sums, std::size_t i) {
+                return resamples.sum(i, sums) / static_cast<double>(resamples.size());
+              });
+    return value;
+  }
+
+  [[nodiscard]] ComparedValue percentile(const std::vector<double>& ofA,
+                                         const std::vector<double>& ofB,
+                                         std::size_t percent) const {
+    ComparedValue value{percentileOrZero(ofA, percent), percentileOrZero(ofB, percent)};
+    value.noise =
+        noise(ofA, ofB, value.a, value.b,
+              [percent](const Resamples& resamples, const std::vector<double>& values,
+                        std::size_t i) { return resamples.percentile(i, values, percent); });
+    return value;
+  }
+
+  /// The sum of one series divided by that of another.
+  struct Ratio {
+    std::vector<double> above, below;  ///< sums before each step
+    [[nodiscard]] double value() const {
+      return below.back() > 0 ? above.back() / below.back() : 0;
+    }
+  };
+  [[nodiscard]] ComparedValue ratio(const Ratio& ofA, const Ratio& ofB) const {
+    ComparedValue value{ofA.value(), ofB.value()};
+    value.noise = noise(ofA, ofB, value.a, value.b,
+                        [](const Resamples& resamples, const Ratio& ratio, std::size_t i) {
+                          const double below = resamples.sum(i, ratio.below);
+                          return below > 0 ? resamples.sum(i, ratio.above) / below : 0;
+                        });
+    return value;
+  }
+};
+
+Both bothOf(std::size_t stepsA, std::size_t stepsB) {
+  return {Resamples(stepsA, 1), Resamples(stepsB, 2)};
+}
+
+/// What identifies a row: op, kind, place.
+using OpKey = std::tuple<std::string, events::SyncKind, std::string>;
+
+/// The values of one row's waits, in ms, step by step.
+struct OpSteps {
+  std::vector<double> ms;
+  bool planned = true;
+};
+
+/// The values of the whole steps of a range, step by step.
+struct StepValues {
+  std::span<const events::StepRecord> records;
+  std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs;
+  std::array<std::vector<double>, 7> phaseMs;
+  std::map<OpKey, OpSteps> ops;
+  std::set<std::uint32_t> lengths;
+
+  StepValues(const LiveStore& store, const TimeRange& given) {
+    const std::span<const events::StepRecord> all = store.steps().records;
+    const auto begin = std::partition_point(
+        all.begin(), all.end(), [&](const auto& step) { return step.begin_ns() < given.beginNs; });
+    const auto end = std::partition_point(begin, all.end(), [&](const auto& step) {
+      return step.begin_ns() + step.duration_ns() <= given.endNs;
+    });
+    records = all.subspan(static_cast<std::size_t>(begin - all.begin()),
+                          static_cast<std::size_t>(end - begin));
+    if (records.empty()) return;
+    for (const events::StepRecord& step : records) {
+      durationMs.push_back(toMs(step.duration_ns()));
+      seconds.push_back(static_cast<double>(step.duration_ns()) / kNsPerS);
+      tokens.push_back(static_cast<double>(step.tokens()));
+      lengths.insert(step.sequence_length());
+    }
+    for (auto* each : {&fallbackMs, &unplannedMs, &plannedMs}) each->resize(records.size());
+    for (auto& each : phaseMs) each.resize(records.size());
+    addEvents(store);
+  }
+
+ private:
+  void addEvents(const LiveStore& store) {
+    const TimeRange range{records.front().begin_ns(),
+                          records.back().begin_ns() + records.back().duration_ns()};
+    eachIn(store.phaseLane(), range, [&](const Span& span, std::size_t row, double ms) {
+      const auto phase = static_cast<std::size_t>(store.phases()[span.payload].phase());
+      if (phase < phaseMs.size()) phaseMs[phase][row] += ms;
+    });
+    Ids ids;
+    eachIn(store.syncLane(), range, [&](const Span& span, std::size_t row, double ms) {
+      const events::SyncPoint& sync = store.syncPoints()[span.payload];
+      if (sync.kind() == events::SyncKind::Fallback) return;  // the fallback's own wait
+      (isUnplanned(sync) ? unplannedMs : plannedMs)[row] += ms;
+      OpSteps& op = rowOf(store, ids, sync, sync.kind());
+      op.ms[row] += ms;
+      op.planned = op.planned && !isUnplanned(sync);
+    });
+    eachIn(store.fallbackLane(), range, [&](const Span& span, std::size_t row, double ms) {
+      const events::FallbackEvent& fallback = store.fallbacks()[span.payload];
+      fallbackMs[row] += ms;
+      OpSteps& op = rowOf(store, ids, fallback, events::SyncKind::None);
+      op.ms[row] += ms;
+      op.planned = false;
+    });
+  }
+
+  /// Calls f(span, row, ms) for each span that begins in one of the steps.
+  template <typename F>
+  void eachIn(const SpanIndex& lane, const TimeRange& range, F&& f) const {
+    std::size_t row = 0;
+    const std::size_t last = lane.firstFrom(range.endNs);
+    for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+      const Span& span = lane[i];
+      const auto endOf = [this](std::size_t step) {
+        return records[step].begin_ns() + records[step].duration_ns();
+      };
+      while (row < records.size() && endOf(row) <= span.beginNs) ++row;
+      if (row == records.size()) return;
+      if (span.beginNs < records[row].begin_ns()) continue;
+      f(span, row, toMs(std::min(span.endNs, endOf(row)) - span.beginNs));
+    }
+  }
+
+  using Ids =
+      std::map<std::tuple<NameId, events::SyncKind, events::Phase, ModuleId, CallSiteId>, OpSteps*>;
+  template <typename Event>
+  OpSteps& rowOf(const LiveStore& store, Ids& ids, const Event& event, events::SyncKind kind) {
+    OpSteps*& known = ids[{event.op(), kind, event.phase(), event.module_id(), event.call_site()}];
+    if (!known) {
+      known = &ops[{store.name(event.op()), kind,
+                    store.placeText(event.phase(), event.module_id(), event.call_site())}];
+      known->ms.resize(records.size());
+    }
+    return *known;
+  }
+};
+
+std::vector<ComparedOp> comparedOps(const StepValues& a, const StepValues& b, const Both& both) {
+  std::set<OpKey> keys;
+  for (const StepValues* range : {&a, &b}) {
+    for (const auto& [key, op] : range->ops) keys.insert(key);
+  }
+  const OpSteps noneA{std::vector<double>(a.records.size()), true};
+  const OpSteps noneB{std::vector<double>(b.records.size()), true};
+  std::vector<ComparedOp> ops;
+  for (const OpKey& key : keys) {
+    const auto inA = a.ops.find(key), inB = b.ops.find(key);
+    const OpSteps& left = inA == a.ops.end() ? noneA : inA->second;
+    const OpSteps& right = inB == b.ops.end() ? noneB : inB->second;
+    const auto& [op, kind, where] = key;
+    ops.push_back({op, where, kind, left.planned && right.planned, both.mean(left.ms, right.ms)});
+  }
+  std::stable_sort(ops.begin(), ops.end(), [](const ComparedOp& x, const ComparedOp& y) {
+    return std::abs(x.ms.change()) > std::abs(y.ms.change());
+  });
+  return ops;
+}
+
+}  // namespace
+
+bool ComparedValue::beyondNoise() const {
+  return !std::isnan(noise) && std::abs(change()) > noise;
+}
+
+ComparedValue compareSeries(const std::vector<double>& a, const std::vector<double>& b,
+                            Statistic statistic) {
+  const Both both = bothOf(a.size(), b.size());
+  switch (statistic) {
+    case Statistic::kMedian:
+      return both.percentile(a, b, 50);
+    case Statistic::kP95:
+      return both.percentile(a, b, 95);
+    case Statistic::kMean:
+      break;
+  }
+  return both.mean(a, b);
+}
+
+std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange& rangeA,
+                                        const TimeRange& rangeB) {
+  const StepValues a(store, rangeA), b(store, rangeB);
+  if (a.records.empty() || b.records.empty()) return std::nullopt;
+  const Both both = bothOf(a.records.size(), b.records.size());
+  Comparison compared;
+  compared.a = summarize(store, rangeA);
+  compared.b = summarize(store, rangeB);
+  compared.stepMsP50 = both.percentile(a.durationMs, b.durationMs, 50);
+  compared.stepMsP95 = both.percentile(a.durationMs, b.durationMs, 95);
+  compared.tokensPerS = both.ratio({sumsBefore(a.tokens), sumsBefore(a.seconds)},
+                                   {sumsBefore(b.tokens), sumsBefore(b.seconds)});
+  compared.fallbackMs = both.mean(a.fallbackMs, b.fallbackMs);
+  compared.unplannedSyncMs = both.mean(a.unplannedMs, b.unplannedMs);
+  compared.plannedSyncMs = both.mean(a.plannedMs, b.plannedMs);
+  for (std::size_t i = 0; i < compared.phaseMs.size(); ++i) {
+    compared.phaseMs[i] = both.mean(a.phaseMs[i], b.phaseMs[i]);
+  }
+  compared.currentPeakBytes.a = static_cast<double>(compared.a.currentPeakBytes);
+  compared.currentPeakBytes.b = static_cast<double>(compared.b.currentPeakBytes);
+  compared.driverPeakBytes.a = static_cast<double>(compared.a.driverPeakBytes);
+  compared.driverPeakBytes.b = static_cast<double>(compared.b.driverPeakBytes);
+  compared.sameLengths = a.lengths == b.lengths;
+  compared.ops = comparedOps(a, b, both);
+  return compared;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,42 @@
+#include "views/panes/wheel_gesture.h"
+
+#include <cmath>
+
+namespace highwater::views {
+namespace {
+
+constexpr double kNotch = 120;        ///< of QWheelEvent::angleDelta()
+constexpr double kZoomOfNotch = 0.8;  ///< of the visible length
+constexpr double kPanOfNotch = 0.1;   ///< of the plot's width
+/// Pixels of two fingers that zoom as much as one notch of a wheel.
+constexpr double kNotchPixels = 60;
+
+}  // namespace
+
+WheelStep WheelGesture::take(const QWheelEvent& event, int plotWidth) {
+  const bool touch = !event.pixelDelta().isNull();
+  const QPointF delta = touch ? QPointF(event.pixelDelta()) : QPointF(event.angleDelta());
+  if (event.phase() == Qt::NoScrollPhase || event.phase() == Qt::ScrollBegin) {
+    direction_ = Direction::kOpen;
+  }
+  if (delta.isNull()) {
+    return {};
+  }
+  if (direction_ == Direction::kOpen) {
+    // Shift turns the wheel of some systems sideways.
+    sideways_ = std::abs(delta.x()) > std::abs(delta.y());
+    const bool zooms = event.modifiers() & (Qt::ControlModifier | Qt::MetaModifier);
+    const bool pans = sideways_ || event.modifiers().testFlag(Qt::ShiftModifier);
+    direction_ = pans && !zooms ? Direction::kPan : Direction::kZoom;
+  }
+  const double along = sideways_ ? delta.x() : delta.y();
+  if (direction_ == Direction::kPan) {
+    return {touch ? along : along / kNotch * kPanOfNotch * plotWidth, 1};
+  }
+  if (event.phase() == Qt::ScrollMomentum) {
+    return {};
+  }
+  return {0, std::pow(kZoomOfNotch, along / (touch ? kNotchPixels : kNotch))};
+}
+
+}  // namespace highwater::views
