@@ -209,8 +209,6 @@ void MainWindow::connectActions() {
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
-  connect(notices_, &RunNotices::reloadRequested, this,
-          [this] { openInBackground(run_.recordingPath()); });
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
@@ -259,6 +257,12 @@ void MainWindow::connectRun() {
     updateState();
     useSettingThatFits();
     tableTimer_.start();
+  });
+  connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
+    banner_->hide();
+    if (const auto& end = run_.store().end()) {
+      notices_->showEnd(*end);
+    }
   });
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
@@ -384,8 +388,9 @@ void MainWindow::showOpened() {
     notices_->showProblem(text(session::damageText(path, condition)));
   } else if (condition.beingWritten) {
     notices_->showBeingWritten(
-        tr("%1 is still being written: it is shown as it was when it was opened")
+        tr("%1 is still being written by another process: what is new appears here")
             .arg(text(path.filename().string())));
+    axis_.setFollows(true);
   }
 }
 

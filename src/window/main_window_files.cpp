@@ -43,7 +43,8 @@ void MainWindow::connectOpeningPage() {
             }
             const auto range = openingPage_->chosenRange();
             RecordingOpening::Loaded& read = **loaded;
-            if (auto shown = run_.show(path, std::move(read.store), std::move(read.condition));
+            if (auto shown =
+                    run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
                 !shown) {
               explain(shown.error());
               return;

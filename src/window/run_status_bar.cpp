@@ -85,7 +85,7 @@ QString stateText(const CurrentRun& run) {
   if (!run.showsFile()) {
     return RunStatusBar::tr("Ready");
   }
-  return withStep(run.condition().beingWritten ? RunStatusBar::tr("Still being written")
+  return withStep(run.condition().beingWritten ? RunStatusBar::tr("Still being written, following")
                                                : RunStatusBar::tr("Cut off"),
                   last);
 }
