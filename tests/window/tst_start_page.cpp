@@ -318,7 +318,7 @@ class TestStartPage : public QObject {
     window.show();
     auto* page = window.findChild<StartPage*>();
     emit page->openRecordingRequested(path);
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
     QCOMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
                                               "nowDock", "selectionDock", "syncDock"}));
@@ -474,7 +474,7 @@ class TestStartPage : public QObject {
     QCOMPARE(menu->actions().size(), 1);
     QCOMPARE(menu->actions()[0]->text(), QString("of today && yesterday"));
     menu->actions()[0]->trigger();
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
   }
 
