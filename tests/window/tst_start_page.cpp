@@ -366,10 +366,10 @@ class TestStartPage : public QObject {
     QVERIFY(Dropped(path).on(window));
     QVERIFY(pageShown(window));
     const auto* words = child<QLabel>(window, "dropWords");
-    QVERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
+    QTRY_VERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
     // The next one is sound.
     QVERIFY(Dropped(record(folder, "b.highwater")).on(window));
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     window.showStartPage(true);
     QVERIFY(!words->text().contains("a.highwater"));
   }
