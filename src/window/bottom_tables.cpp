@@ -443,7 +443,7 @@ void BottomTables::refreshOps() {
 void BottomTables::refresh(const analysis::RunSummary& summary) {
   const bool cpu = !store_->hasMemoryCounters();
   fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
-                                   : tr("No op has fallen back to the CPU"));
+                                   : tr("No CPU fallbacks so far"));
   syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
                                : tr("The host has not waited for the device yet"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);

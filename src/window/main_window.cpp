@@ -126,6 +126,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
   actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);
+  firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
@@ -177,6 +178,9 @@ void MainWindow::connectActions() {
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->resetLayout, [this] { resetLayout(); });
+  on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
@@ -213,8 +217,6 @@ void MainWindow::connectActions() {
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
-  connect(notices_, &RunNotices::reloadRequested, this,
-          [this] { openInBackground(run_.recordingPath()); });
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
@@ -263,6 +265,12 @@ void MainWindow::connectRun() {
     updateState();
     useSettingThatFits();
     tableTimer_.start();
+  });
+  connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
+    banner_->hide();
+    if (const auto& end = run_.store().end()) {
+      notices_->showEnd(*end);
+    }
   });
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
@@ -388,8 +396,9 @@ void MainWindow::showOpened() {
     notices_->showProblem(text(session::damageText(path, condition)));
   } else if (condition.beingWritten) {
     notices_->showBeingWritten(
-        tr("%1 is still being written: it is shown as it was when it was opened")
+        tr("%1 is still being written by another process: what is new appears here")
             .arg(text(path.filename().string())));
+    axis_.setFollows(true);
   }
 }
 
@@ -459,6 +468,7 @@ void MainWindow::updateState() {
   actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
+  actions_->recentMenu->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
@@ -575,6 +585,12 @@ void MainWindow::layOut(bool small) {
   openingPage_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
+}
+
+void MainWindow::resetLayout() {
+  restoreState(firstState_, kStateVersion);
+  docks_->showAll();
+  QTimer::singleShot(0, this, [this] { layOut(small_); });
 }
 
 void MainWindow::renderNow() {

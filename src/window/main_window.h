@@ -121,6 +121,8 @@ class MainWindow final : public QMainWindow {
   void layOut(bool small);
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
+  void resetLayout();
+  void listRecent();
   bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
@@ -156,6 +158,7 @@ class MainWindow final : public QMainWindow {
   bool pageShown_ = false;
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
+  QByteArray firstState_;        ///< the layout of the docks as they were made
   QByteArray dockState_;         ///< the layout of the docks while the start page hides them
   bool runShown_ = false;        ///< the controls show the run's description
 };

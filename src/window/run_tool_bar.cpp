@@ -97,7 +97,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       script_(new QLabel(this)),
       search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
-      levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
+      levelTip_(tr("What is recorded: ops, monitor or off (Ctrl+L records every op for "
                    "%1 steps)")
                     .arg(WindowActions::kOpSteps)) {
   setObjectName(QStringLiteral("runToolBar"));
@@ -146,7 +146,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
-  level_->setAccessibleName(tr("Level of the probe"));
+  level_->setAccessibleName(tr("Recording level"));
   level_->setProperty("kind", "combo");
   level_->setPopupMode(QToolButton::InstantPopup);
   level_->setMenu(actions->levelMenu);
@@ -209,7 +209,8 @@ void RunToolBar::addScenarios() {
     workload_->addItem(name, name);
     workload_->setItemData(
         workload_->count() - 1,
-        tr("Scenario: %1 %2")
+        tr("Scenario of %1 steps: %2 %3")
+            .arg(each.steps)
             .arg(QString::fromUtf8(each.description), QString::fromUtf8(each.shows)),
         Qt::ToolTipRole);
   }
@@ -260,7 +261,7 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
   if (level_->text() != text || level_->toolTip() != tip) {
     level_->setText(text);
     level_->setToolTip(tip);
-    level_->setAccessibleName(tr("Level of the probe: %1").arg(text));
+    level_->setAccessibleName(tr("Recording level: %1").arg(text));
   }
 }
 

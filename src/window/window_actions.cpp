@@ -45,6 +45,8 @@ WindowActions::WindowActions(QMainWindow* window)
               tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
                   tr("Find and run any command"));
+  resetLayout = make(tr("Reset layout"), "resetLayoutAction", {}, {});
+  doctor = make(tr("Check this machine"), "doctorAction", {}, {});
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -71,7 +73,10 @@ QAction* WindowActions::make(const QString& text, const char* name, const QKeySe
 
 void WindowActions::makeMenus() {
   QMenu* file = window_->menuBar()->addMenu(tr("&File"));
-  file->addActions({open, saveAs, exportPicture});
+  file->addAction(open);
+  recentMenu = file->addMenu(tr("Open recent"));
+  recentMenu->setObjectName(QStringLiteral("recentMenu"));
+  file->addActions({saveAs, exportPicture});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();
@@ -111,9 +116,10 @@ void WindowActions::makeMenus() {
   connect(themes_, &QActionGroup::triggered, this, [this](QAction* action) {
     emit themeChosen(static_cast<ThemeChoice>(action->data().toInt()));
   });
+  viewMenu->addAction(resetLayout);
   viewMenu->addSeparator();
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
-  help->addActions({keys, about});
+  help->addActions({keys, doctor, about});
 }
 
 void WindowActions::makeLevelMenu(QMenu* runMenu) {

@@ -23,7 +23,9 @@ class WindowActions final : public QObject {
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
   QAction *search, *commands, *mark;
-  QAction *keys, *about;
+  QAction *keys, *doctor, *about;
+  QAction* resetLayout;
+  QMenu* recentMenu;  ///< recent recordings; the main window fills it when it is opened
   /// The action that records every op for the next kOpSteps steps and then returns to the level
   /// before.
   QAction* recordOps;

@@ -35,8 +35,10 @@ constexpr int kDockTitle = 28;
 /// Height of the Selection's numbers, in a small window and in a large one.
 constexpr int kLeastNumbers = 368, kNumbers = 462;
 
-QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+/// `name` is for screen readers: the keyboard can scroll the area.
+QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   auto* area = new QScrollArea(parent);
+  area->setAccessibleName(name);
   area->setWidget(content);
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -86,8 +88,8 @@ void WindowDocks::makeLeft() {
   controls_ = new views::ControlsPanel;
   scriptControls_ = new views::ScriptControls(store_);
   bothControls_ = new QStackedWidget(controlsDock_);
-  bothControls_->addWidget(scrolled(controls_, bothControls_));
-  bothControls_->addWidget(scrolled(scriptControls_, bothControls_));
+  bothControls_->addWidget(scrolled(controls_, tr("Controls"), bothControls_));
+  bothControls_->addWidget(scrolled(scriptControls_, tr("Controls of the script"), bothControls_));
   controlsDock_->setWidget(bothControls_);
   nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
   auto* now = new views::KeyValueView(&now_);
@@ -111,7 +113,7 @@ void WindowDocks::makeRight() {
   column->setSpacing(0);
   column->addWidget(new views::EventPanel(store_, focus_, both));
   column->addWidget(selection_, 1);
-  selectionDock_->setWidget(scrolled(both, selectionDock_));
+  selectionDock_->setWidget(scrolled(both, tr("Selection"), selectionDock_));
   clearSelection_ = views::linkButton(tr("Clear"), "clearSelectionButton", selectionDock_);
   clearSelection_->setToolTip(tr("Clear the selection (Esc)"));
   clearSelection_->hide();
@@ -251,6 +253,14 @@ void WindowDocks::setShown(bool shown) {
   }
   if (shown) hidden_.clear();
   for (QDockWidget* dock : all()) dock->toggleViewAction()->setEnabled(shown);
+}
+
+void WindowDocks::showAll() {
+  for (QDockWidget* dock : all()) {
+    dock->setFloating(false);
+    // In a small window the sync points are a tab of another dock.
+    dock->setVisible(dock != syncDock_ || !small_);
+  }
 }
 
 void WindowDocks::addTo(QMenu* menu) const {

@@ -51,6 +51,8 @@ class WindowDocks final : public QObject {
   void setSmall(bool small);
   /// Hides all docks, or shows those again that were hidden by this.
   void setShown(bool shown);
+  /// Shows the docks that the layout has, also those that the user closed.
+  void showAll();
   /// Adds an action for each dock to `menu`, which shows and hides the dock.
   void addTo(QMenu* menu) const;
 

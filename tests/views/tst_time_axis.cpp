@@ -92,6 +92,12 @@ void TestTimeAxis::aPauseHoldsTheView() {
   axis.setExtent({0, 60 * kSecond});
   QVERIFY(axis.follows());
   QCOMPARE(axis.visible().endNs, before.endNs);
+  // What happens during the pause comes into view all the same.
+  axis.bringIn(10 * kSecond);
+  QCOMPARE(axis.visible().endNs, before.endNs);
+  axis.bringIn(59 * kSecond);
+  QVERIFY(axis.visible().endNs >= 60 * kSecond);
+  QVERIFY(axis.follows());
   axis.setHeld(false);
   axis.setExtent({0, 61 * kSecond});
   QVERIFY(axis.visible().endNs >= 61 * kSecond);

@@ -245,7 +245,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
         tr("What costs time or memory appears here, worst first, once a run has a "
            "few steps"));
   } else if (findings.steps == 0) {
-    empty_->setText(tr("Too few steps for findings: the first steps differ from the rest"));
+    empty_->setText(tr("Waiting for more steps (warm-up is not counted)"));
   } else if (findings.unobserved) {
     empty_->setText(tr("In %1 steps memory did not grow. Waits and fallbacks were not looked for: "
                        "the level was off")
