@@ -30,12 +30,6 @@ OpeningPage::OpeningPage(QWidget* parent)
       cancel_(views::linkButton(tr("Cancel"), "cancelOpeningButton", this)),
       patience_(new QTimer(this)) {
   setObjectName(QStringLiteral("openingPage"));
-  // Its panes are not those of the run, which whoever looks for a pane by its name means.
-  for (QObject* each : panes_->findChildren<QObject*>()) {
-    if (!each->objectName().isEmpty()) {
-      each->setObjectName(QStringLiteral("opening-") + each->objectName());
-    }
-  }
   title_->setTextFormat(Qt::PlainText);
   hint_->setTextFormat(Qt::PlainText);
   title_->setProperty("kind", "title");
