@@ -137,6 +137,8 @@ QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
       return index.column() == kWhere ? plainTip(moduleText(time.module)) : QVariant();
     case OpTotalsModel::kOpNameRole:
       return QString::fromStdString(time.op);
+    case kModuleRole:
+      return QString::fromStdString(time.module);
     case OpTotalsModel::kShareRole:
       return shareOf(time);
     case OpTotalsModel::kSortRole:

@@ -23,6 +23,8 @@ class WindowActions final : public QObject {
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
   QAction *keys, *about;
+  QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
+  QAction* editorCommand;                       ///< asks for the editor of lines of code
   /// The action that records every op for the next kOpSteps steps and then returns to the level
   /// before.
   QAction* recordOps;

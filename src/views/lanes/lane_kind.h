@@ -131,6 +131,16 @@ class LaneKind {
                                                        const std::optional<OpRef>& op,
                                                        bool sameThread) const = 0;
 
+  /// Returns where the event was called from; kNoId where that is not known.
+  [[nodiscard]] virtual CallSiteId callSite(const Store&, Index) const { return kNoId; }
+
+  /// Returns the longest event of an op that begins in a range; std::nullopt if there is none. For
+  /// recorded ops an empty name stands for all ops of the module `where`.
+  [[nodiscard]] virtual std::optional<Index> longest(const Store&, const OpRef&,
+                                                     const TimeRange&) const {
+    return std::nullopt;
+  }
+
   /// Describes the event in a few words, for tooltips and the details strip.
   [[nodiscard]] virtual EventText text(const Store& store, Index index,
                                        const Theme& theme) const = 0;
@@ -150,6 +160,10 @@ class LaneKind {
 [[nodiscard]] TimeRange timeRangeOf(const analysis::LiveStore& store, const EventRef& event);
 /// Returns the op of a fallback, a sync point or a recorded op; std::nullopt for any other event.
 [[nodiscard]] std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& event);
+
+/// Returns where an event was called from: see LaneKind::callSite(). kNoId if there is no such
+/// event.
+[[nodiscard]] CallSiteId callSiteOf(const analysis::LiveStore& store, const EventRef& event);
 
 /// Returns `color` at full strength for a `share` of 1, and fainter for less. Merged spans so show
 /// how busy a pixel was.

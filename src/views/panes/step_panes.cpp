@@ -117,7 +117,7 @@ QString StepTimePane::rightReadout() const {
   return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[*index])));
 }
 
-std::optional<std::size_t> StepTimePane::stepUnder(const QPoint& position) const {
+std::optional<std::size_t> StepPane::stepUnder(const QPoint& position) const {
   const std::int64_t at = scale().timeAt(position.x());
   const auto index = stepAt(at);
   if (!index) {
@@ -192,6 +192,18 @@ std::vector<Readout> ThroughputPane::readouts() const {
   }
   const std::string unit(store_->rateUnit());
   return {{Swatch::kLine, theme().text1, text(unit), rateText(store_->steps().tokensPerS[*index])}};
+}
+
+QString ThroughputPane::tipAt(const QPoint& position) const {
+  const auto index = stepUnder(position);
+  if (!index || position.y() < plotRect().top()) {
+    return {};
+  }
+  const auto& step = store_->steps().records[*index];
+  return tr("step %1: %2\n%3")
+      .arg(step.step())
+      .arg(text(store_->rateText(store_->steps().tokensPerS[*index])),
+           text(store_->batchText(step)));
 }
 
 }  // namespace highwater::views

@@ -53,7 +53,16 @@ bool handleTimeKey(const QKeyEvent& event, TimeAxis& axis, EventFocus& focus) {
     case Qt::Key_Comma:
       focus.previous();
       return true;
+    case Qt::Key_BracketLeft:
+      axis.pinSelection(Pin::kA);
+      return true;
+    case Qt::Key_BracketRight:
+      axis.pinSelection(Pin::kB);
+      return true;
     case Qt::Key_Escape:
+      if (!axis.selection() && !focus.picked() && !focus.op()) {
+        axis.clearPins();  // what was chosen last goes first
+      }
       axis.clearSelection();
       focus.clear();
       return true;
@@ -68,7 +77,8 @@ QList<std::pair<QString, QString>> timeKeys() {
           {tr("F"), tr("Fit the whole run")},
           {tr("Space"), tr("Follow the newest data, or stop following")},
           {tr(".  ,"), tr("Next and previous event")},
-          {tr("Esc"), tr("Clear the selection")},
+          {tr("[  ]"), tr("Pin the selection as A or as B, to compare both")},
+          {tr("Esc"), tr("Clear the selection, then what is pinned")},
           {tr("Drag"), tr("Select a range; at an edge of the selection: move it")},
           {tr("Shift+drag"), tr("Pan (also: drag with the middle button)")},
           {tr("Wheel, pinch"), tr("Zoom around the cursor")},
