@@ -84,6 +84,8 @@ void LiveStore::apply(const Message& message) {
           acceptances_[value.op] = value;
         } else if constexpr (std::is_same_v<T, ScriptKnob>) {
           addScriptKnob(value);
+        } else if constexpr (std::is_same_v<T, Note>) {
+          addNote(value);
         } else {
           return false;
         }
@@ -112,6 +114,28 @@ void LiveStore::addScriptKnob(const ScriptKnob& knob) {
         {completeUpToNs_, knob.name, valueText(*known, known->value), valueText(knob, knob.value)});
   }
   *known = knob;
+}
+
+void LiveStore::addNote(const Note& note) {
+  markers_.emplace_back(note.timeNs, 0., 0., note.step, definitions_.addOwnText(note.text),
+                        events::MarkerKind::Note);
+}
+
+std::uint32_t LiveStore::stepAt(std::int64_t timeNs) const {
+  const auto& records = steps_.records;
+  const auto after = std::upper_bound(
+      records.begin(), records.end(), timeNs,
+      [](std::int64_t t, const events::StepRecord& step) { return t < step.begin_ns(); });
+  if (after == records.begin()) return records.empty() ? runningStep_ : 0;
+  const events::StepRecord& step = *(after - 1);
+  const bool past = after == records.end() && timeNs >= step.begin_ns() + step.duration_ns();
+  return past ? std::max(runningStep_, step.step()) : step.step();
+}
+
+std::size_t LiveStore::noteCount() const {
+  return static_cast<std::size_t>(std::count_if(
+      markers_.begin(), markers_.end(),
+      [](const events::Marker& marker) { return marker.kind() == events::MarkerKind::Note; }));
 }
 
 std::string_view LiveStore::rateUnit() const {
@@ -199,13 +223,46 @@ void LiveStore::addStep(const events::StepRecord& step) {
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
   steps_.tokensPerS.append(seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN);
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
+  steps_.loss.append(step.loss_read() != 0 ? static_cast<double>(step.loss()) : kNaN);
+  steps_.deviceEndNs.push_back(-1);
   steps_.fallbackMs.append(takePending(pendingFallbacks_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncs_));
   stepReached(step.step());
 }
 
 void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {
-  if (const auto row = rowOf(span.step())) steps_.deviceMs.set(*row, toMs(span.device_ns()));
+  const auto row = rowOf(span.step());
+  if (!row) return;
+  steps_.deviceMs.set(*row, toMs(span.device_ns()));
+  steps_.deviceEndNs[*row] = deviceEndOf(*row);
+  updateRate(*row);
+  // The device spans of steps may arrive in any order.
+  if (*row + 1 < steps_.records.size() && steps_.deviceEndNs[*row + 1] >= 0) updateRate(*row + 1);
+}
+
+std::int64_t LiveStore::deviceEndOf(std::size_t row) const {
+  const events::StepRecord& step = steps_.records[row];
+  const std::int64_t endNs = step.begin_ns() + step.duration_ns();
+  const std::size_t last = phaseLane_.firstFrom(endNs);
+  for (std::size_t i = phaseLane_.firstFrom(step.begin_ns()); i < last; ++i) {
+    const events::PhaseSpan& phase = phases_[phaseLane_[i].payload];
+    if (phase.step() != step.step() || phase.phase() != events::Phase::DeviceMove) continue;
+    const std::int64_t movedNs = phase.begin_ns() + phase.duration_ns();
+    const std::size_t sync = syncLane_.firstFrom(phase.begin_ns());
+    if (sync == syncLane_.size() || syncLane_[sync].endNs > movedNs) return -1;
+    return movedNs + static_cast<std::int64_t>(steps_.deviceMs[row] * kNsPerMs);
+  }
+  return -1;
+}
+
+void LiveStore::updateRate(std::size_t row) {
+  const events::StepRecord& step = steps_.records[row];
+  const std::int64_t before = row > 0 ? steps_.deviceEndNs[row - 1] : -1;
+  const std::int64_t ns = steps_.deviceEndNs[row] - std::max(before, step.begin_ns());
+  if (steps_.deviceEndNs[row] < 0 || (row > 0 && before < 0) || ns <= 0 || step.tokens() == 0) {
+    return;
+  }
+  steps_.tokensPerS.set(row, step.tokens() / (static_cast<double>(ns) / kNsPerS));
 }
 
 void LiveStore::addPhase(const events::PhaseSpan& phase) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/device/device_timeline.h"
 #include "analysis/op_columns.h"
 #include "analysis/series_pyramid.h"
 #include "analysis/span_index.h"
@@ -35,11 +36,18 @@ struct SystemColumns {
 
 /// One row per finished step. `fallbackMs` and `unplannedSyncMs` are the step's lost time; the wait
 /// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration or of
-/// unknown size, `deviceMs` if the device span is unknown. The payload of `lane` is the row.
+/// unknown size, `deviceMs` if the device span is unknown, `loss` if it was not read. The payload
+/// of `lane` is the row.
+///
+/// The host may wait in one step for the device's work of the step before, so a rate by host time
+/// would credit that time to the wrong step. `tokensPerS` is by the time from when the device had
+/// finished the step before, or the host began this one, to when the device has finished this one;
+/// and by the host time of the step where that is not known.
 struct StepColumns {
   std::vector<events::StepRecord> records;
-  SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs;
+  SeriesPyramid durationMs, tokensPerS, deviceMs, fallbackMs, unplannedSyncMs, loss;
   SpanIndex lane;
+  std::vector<std::int64_t> deviceEndNs;   ///< when the device finished the step; -1: unknown
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
 };
 
@@ -70,6 +78,9 @@ class LiveStore final : public MessageSink {
   /// Removes everything, for a new run.
   void clear();
 
+  /// Raises revision() above `revision`, for a store that takes the place of another: a view that
+  /// was drawn from that one must not take itself for up to date.
+  void newerThan(std::uint64_t revision) { revision_ = std::max(revision_, revision + 1); }
   /// A counter that grows with every change of the store. A view is up to date if it was drawn at
   /// this revision.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
@@ -106,7 +117,8 @@ class LiveStore final : public MessageSink {
   /// The ops that ran on the CPU instead of the device, in order of arrival; fallbackLane() has
   /// them in order of time.
   [[nodiscard]] const std::vector<events::FallbackEvent>& fallbacks() const { return fallbacks_; }
-  /// The markers of the run (knob changes, pauses, notes and so on), in order of arrival.
+  /// The markers of the run (knob changes, pauses, notes and so on), in order of arrival. A note
+  /// may be of any earlier time.
   [[nodiscard]] const std::vector<events::Marker>& markers() const { return markers_; }
   /// The evaluations on held-out data, in order of arrival.
   [[nodiscard]] const std::vector<events::Evaluation>& evaluations() const { return evaluations_; }
@@ -116,6 +128,12 @@ class LiveStore final : public MessageSink {
   /// Evaluations and the script's own phases, in order of arrival; namedLane() has them in order of
   /// time.
   [[nodiscard]] const std::vector<events::NamedSpan>& namedSpans() const { return namedSpans_; }
+
+  /// What the device did over time, as far as the store knows it by now.
+  [[nodiscard]] const DeviceTimeline& deviceTimeline() const {
+    device_.update(*this);
+    return device_;
+  }
 
   /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
   /// was never given or was withdrawn.
@@ -146,6 +164,14 @@ class LiveStore final : public MessageSink {
   }
   /// The call stack that belongs to a call site: see DefinitionTable.
   [[nodiscard]] std::string callStack(CallSiteId id) const { return definitions_.callStack(id); }
+  /// The modules and call sites that the run has defined, sorted by id.
+  [[nodiscard]] std::vector<ModuleId> moduleIds() const { return definitions_.moduleIds(); }
+  [[nodiscard]] std::vector<CallSiteId> callSiteIds() const { return definitions_.callSiteIds(); }
+  /// The number of the step at a time: the last that began at or before it, or the running one
+  /// after the last finished step. 0 before the first.
+  [[nodiscard]] std::uint32_t stepAt(std::int64_t timeNs) const;
+  /// The number of notes of the user among markers().
+  [[nodiscard]] std::size_t noteCount() const;
   /// The thread's name, or "thread 3" if it has none.
   [[nodiscard]] std::string threadName(ThreadId id) const;
   /// The text of a marker for people.
@@ -217,8 +243,14 @@ class LiveStore final : public MessageSink {
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
   void addScriptKnob(const ScriptKnob& knob);
+  void addNote(const Note& note);
   void addHeartbeat(const events::Heartbeat& heartbeat);
   void addDrop(const events::DropRecord& drop);
+  /// When the device finished the step of a row: the end of its batch's move, if that emptied the
+  /// queue, and the device span after it. -1 if unknown.
+  [[nodiscard]] std::int64_t deviceEndOf(std::size_t row) const;
+  /// Credits a step's tokens to the time that it took on the device.
+  void updateRate(std::size_t row);
   /// The row of a finished step; std::nullopt if there is no such step.
   [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// A wait or a fallback, as far as its step counts it.
@@ -253,6 +285,7 @@ class LiveStore final : public MessageSink {
   OpColumns ops_;
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, namedLane_, syncLane_, fallbackLane_;
+  mutable DeviceTimeline device_;  ///< updated when asked for
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
   PendingLostTime pendingFallbacks_, pendingSyncs_;

@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace highwater::analysis {
 namespace {
 
 /// Fewer late spans than this are merged by the next query only.
 constexpr std::size_t kFewLate = 1024;
-/// Runs up to this length are searched for their longest span; in longer ones it would not be seen.
-constexpr std::size_t kShortRun = 16;
 
 std::int64_t length(const Span& span) {
   return span.endNs - span.beginNs;
-}
-
-std::uint8_t categoryOfLongest(const Span* begin, const Span* end) {
-  return std::max_element(begin, end,
-                          [](const Span& a, const Span& b) { return length(a) < length(b); })
-      ->category;
 }
 
 /// The time at which pixel column `column` begins.
@@ -65,11 +58,14 @@ bool SpanIndex::addCategoryBits(std::int64_t ns, std::uint8_t bits) {
   if (const auto late = late_.lower_bound(ns); !found && late != late_.end() && late->first == ns) {
     found = &late->second;
   }
-  if (found) found->category |= bits;
-  return found != nullptr;
+  if (!found) return false;
+  if ((found->category | bits) != found->category) categories_.changedFrom(i);
+  found->category |= bits;
+  return true;
 }
 
 void SpanIndex::recomputeFrom(std::size_t index) const {
+  categories_.changedFrom(index);
   busyBefore_.resize(spans_.size());
   for (std::size_t i = index; i < spans_.size(); ++i) {
     busyBefore_[i] = i == 0 ? 0 : busyBefore_[i - 1] + length(spans_[i - 1]);
@@ -87,6 +83,14 @@ void SpanIndex::recomputeFrom(std::size_t index) const {
   for (std::size_t i = index; i < spans_.size(); ++i) {
     reach_[i] = i == 0 ? spans_[i].endNs : std::max(reach_[i - 1], spans_[i].endNs);
   }
+}
+
+void SpanIndex::truncate(std::size_t count) {
+  settled();
+  if (count >= spans_.size()) return;
+  spans_.resize(count);
+  if (!reach_.empty()) reach_.resize(count);
+  recomputeFrom(count);
 }
 
 void SpanIndex::dropFirst(std::size_t count) {
@@ -151,6 +155,20 @@ std::pair<std::size_t, std::size_t> SpanIndex::touching(std::int64_t beginNs,
 void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPixel,
                         const std::function<void(const VisibleSpan&)>& visit) const {
   const auto [first, last] = touching(beginNs, endNs);
+  const auto spanAt = [this](std::size_t i) -> const Span& { return spans_[i]; };
+  CategoryShares::Sums before, after;
+  std::size_t summedUpTo = 0;
+  /// The category of a run, from the sums before it and after it.
+  const auto largestOf = [&](std::size_t from, std::size_t to) {
+    const CategoryShares& sums = categories();
+    if (before.ns.empty()) before = sums.nothing();
+    sums.advance(before, summedUpTo, from, spanAt);
+    after = before;
+    sums.advance(after, from, to, spanAt);
+    std::swap(before, after);
+    summedUpTo = to;
+    return sums.largest(after, before);
+  };
   const auto isLong = [&](std::size_t i) {
     return static_cast<double>(length(spans_[i])) >= nsPerPixel;
   };
@@ -175,13 +193,62 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
 
     const std::int64_t busy = busyBefore_[next - 1] + length(spans_[next - 1]) - busyBefore_[i];
     const double share = static_cast<double>(busy) / static_cast<double>(runEnd - runBegin);
-    const std::uint8_t category = next - i <= kShortRun
-                                      ? categoryOfLongest(&spans_[i], &spans_[i] + (next - i))
-                                      : span.category;
+    const std::uint8_t category = next - i == 1 ? span.category : largestOf(i, next);
     visit({runBegin, runEnd, std::min(share, 1.0), span.payload,
            static_cast<std::uint32_t>(next - i), category});
     drawnUpToNs = std::max(drawnUpToNs, runEnd);
     i = next;
+  }
+}
+
+const CategoryShares& SpanIndex::categories() const {
+  categories_.extend(spans_.size(), [this](std::size_t i) -> const Span& { return spans_[i]; });
+  return categories_;
+}
+
+void SpanIndex::shares(std::int64_t beginNs, double nsPerPixel, int columns,
+                       const std::function<void(int, const ColumnShares&)>& visit) const {
+  settled();
+  const auto spanAt = [this](std::size_t i) -> const Span& { return spans_[i]; };
+  const CategoryShares& sums = categories();
+  std::vector<std::size_t> order(sums.slotCount());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&sums](std::size_t a, std::size_t b) {
+    return sums.categoryOf(a) < sums.categoryOf(b);
+  });
+  // The sums up to a time are those of the spans that begin before it, less what lies after it.
+  CategoryShares::Sums whole = sums.nothing(), here, next;
+  std::vector<Span> open;  // those that begin before a time and end after it
+  const auto sumUpTo = [&](std::int64_t ns, std::size_t from, std::size_t to) {
+    sums.advance(whole, from, to, spanAt);
+    std::erase_if(open, [ns](const Span& span) { return span.endNs <= ns; });
+    for (std::size_t i = to; i > from && reach(i - 1) > ns; --i) {
+      if (spans_[i - 1].endNs > ns) open.push_back(spans_[i - 1]);
+    }
+    CategoryShares::Sums cut = whole;
+    for (const Span& span : open) cut.ns[sums.slotOf(span.category)] -= span.endNs - ns;
+    return cut;
+  };
+  std::int64_t fromNs = columnBegin(beginNs, nsPerPixel, 0);
+  std::size_t first = beginningFrom(fromNs);
+  here = sumUpTo(fromNs, 0, first);
+  std::vector<CategoryTime> parts;
+  for (int column = 0; column < columns; ++column) {
+    const std::int64_t toNs = columnBegin(beginNs, nsPerPixel, column + 1);
+    const std::size_t last = firstBeginningFrom(first, toNs);
+    if (last > first || !open.empty()) {
+      next = sumUpTo(toNs, first, last);
+      parts.clear();
+      for (const std::size_t slot : order) {
+        const CategoryTime part{sums.categoryOf(slot), next.ns[slot] - here.ns[slot],
+                                next.begun[slot] - here.begun[slot]};
+        if (part.ns > 0 || part.begun > 0) parts.push_back(part);
+      }
+      if (!parts.empty()) visit(column, {toNs - fromNs, parts});
+      std::swap(here, next);
+    }
+    first = last;
+    fromNs = toNs;
   }
 }
 

@@ -5,8 +5,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include "analysis/category_shares.h"
 
 namespace highwater::analysis {
 
@@ -28,7 +31,14 @@ struct VisibleSpan {
   double busyShare = 1;  ///< the part of [beginNs, endNs) that spans cover; 1 for a single span
   std::uint32_t firstPayload = 0;
   std::uint32_t count = 1;    ///< number of spans in the run
-  std::uint8_t category = 0;  ///< of the longest span in a short run, of the first in a long one
+  std::uint8_t category = 0;  ///< in a run the one that takes most of its time
+};
+
+/// The spans in one pixel column, by category, each cut to the column. Only categories that touch
+/// the column are listed, in ascending order; `begun` counts those that begin in it.
+struct ColumnShares {
+  std::int64_t columnNs = 0;  ///< the time that the column covers
+  std::span<const CategoryTime> parts;
 };
 
 /// The spans of one lane, sorted by begin and then by arrival, with a prefix sum of their lengths.
@@ -59,6 +69,8 @@ class SpanIndex {
       if (visit(at->second)) return;
     }
   }
+  /// Keeps the `count` earliest spans and removes the others.
+  void truncate(std::size_t count);
   /// Removes the `count` earliest spans. Linear in what remains.
   void dropFirst(std::size_t count);
 
@@ -71,6 +83,12 @@ class SpanIndex {
   /// last may extend past the range. Precondition: nsPerPixel > 0.
   void visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPixel,
                const std::function<void(const VisibleSpan&)>& visit) const;
+
+  /// Calls visit(column, shares) for the pixel columns from 0 to `columns` that spans touch, in
+  /// order of time. Column k begins k × nsPerPixel after beginNs, as in visible(). Precondition:
+  /// nsPerPixel > 0.
+  void shares(std::int64_t beginNs, double nsPerPixel, int columns,
+              const std::function<void(int, const ColumnShares&)>& visit) const;
 
   /// Returns the index of the span at time `ns`, or else of the nearest one within `toleranceNs`;
   /// std::nullopt if there is none. Of overlapping spans it is the one that began last.
@@ -103,11 +121,14 @@ class SpanIndex {
   [[nodiscard]] std::size_t beginningFrom(std::int64_t ns) const;
   [[nodiscard]] std::size_t firstBeginningFrom(std::size_t from, std::int64_t ns) const;
   void recomputeFrom(std::size_t index) const;
+  /// The sums by category, with all spans in them. Precondition: settled.
+  [[nodiscard]] const CategoryShares& categories() const;
 
   // Mutable: merging late_ has no visible effect.
   mutable std::vector<Span> spans_;
   mutable std::vector<std::int64_t> busyBefore_;  ///< summed length of the spans before each
   mutable std::vector<std::int64_t> reach_;       ///< see reach(); empty while no spans overlap
+  mutable CategoryShares categories_;
   mutable std::multimap<std::int64_t, Span>
       late_;  ///< by begin; each begins before the last of spans_
 };

@@ -21,8 +21,11 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
   qInstallMessageHandler(showOnlyTrouble);
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const QApplication application(argc, argv);
-  const auto drawn = window::exportWindowPicture(options.recording, options.image,
-                                                 {.size = options.size, .dark = options.dark});
+  const auto drawn =
+      window::exportWindowPicture(options.recording, options.image,
+                                  {.size = options.size,
+                                   .dark = options.dark,
+                                   .range = {options.fromNs, options.untilNs, options.steps}});
   if (!drawn) {
     printError(drawn.error().message);
     return drawn.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;

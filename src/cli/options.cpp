@@ -1,9 +1,14 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <sstream>
 
 #include "cli/command_line_checks.h"
+#include "cli/help_text.h"
+#include "cli/picture_range.h"
 #include "cli/run_options.h"
 #include "core/exit_codes.h"
 #include "core/option_values.h"
@@ -39,20 +44,24 @@ class CommandLine {
  public:
   CommandLine() {
     app_.name("highwater");
-    app_.set_version_flag("--version", std::string("highwater ") + kVersion);
+    app_.formatter(std::make_shared<HelpText>());
     app_.add_option("FILE", window_.recording, "A recording to open in the window")->type_name("");
-    addRunOptions(app_, runTexts_);
     app_.add_flag("--run", window_.startAtOnce, "Start training as soon as the window is open");
-    app_.footer(
-        "Without a command the window opens, empty or with FILE. Exit codes: 0 done, 1 failed,\n"
-        "2 wrong usage, 3 the run ended early. 'highwater COMMAND --help' lists its options.");
+    app_.set_help_all_flag("--help-sim", "List the options of the simulated device and of MPS");
+    app_.set_version_flag("--version", std::string("highwater ") + kVersion,
+                          "Print the version and exit");
+    addRunOptions(app_, runTexts_, kElsewhereGroup);
     app_.require_subcommand(0, 1);
-    addRecord();
     addRun();
+    addRecord();
     addReport();
-    addAccept();
     addExport();
+    addAccept();
     addDoctor();
+    app_.footer(
+        "Without a command the window opens, empty or with FILE. It takes the options of a run "
+        "too, such as --device and --batch: see highwater record --help. Exit codes: 0 done, 1 "
+        "failed, 2 wrong usage, 3 the run ended early.");
     refuseValuesOfFlags(app_);
   }
 
@@ -63,79 +72,77 @@ class CommandLine {
       std::ostringstream text;
       app_.exit(asked, text, text);
       return EarlyExit{kExitDone, text.str()};
-    } catch (const CLI::ExtrasError& wrong) {
-      std::string text = problemText(app_, wrong);
-      if (run_->parsed() && !scriptCommand_.empty()) {
-        text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
-      }
-      return EarlyExit{kExitUsage, text};
     } catch (const CLI::ParseError& wrong) {
-      return EarlyExit{kExitUsage, problemText(app_, wrong)};
+      return refuse(problemText(app_, wrong), argc, argv);
     }
-    if (auto given = checkPlausible(app_); !given)
-      return EarlyExit{kExitUsage, given.error().message};
+    if (auto given = checkPlausible(app_); !given) return refuse(given.error().message, argc, argv);
     auto read = readInvocation();
-    if (!read) return EarlyExit{kExitUsage, read.error().message};
+    if (!read) return refuse(read.error().message, argc, argv);
     return std::move(*read);
   }
 
  private:
+  /// Refuses a command line. Options of the user's program that stand without -- are taken for
+  /// those of `run`, whatever is then wrong with them.
+  EarlyExit refuse(std::string text, int argc, const char* const* argv) const {
+    const bool separated = std::any_of(
+        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
+    if (run_->parsed() && !scriptCommand_.empty() && !separated) {
+      text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
+    }
+    return {kExitUsage, std::move(text)};
+  }
+
   void addRecord() {
-    record_ = app_.add_subcommand("record", "Train and record, without a window");
-    addRunOptions(*record_, recordTexts_);
+    record_ = app_.add_subcommand("record", "Train a workload and record it, without a window");
+    record_
+        ->add_option("-o,--output", recordOptions_.output,
+                     "The recording to write; without it the name is made")
+        ->type_name("FILE");
+    record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
     recordTexts_.steps = std::to_string(kDefaultSteps);
     record_
         ->add_option("--steps", recordTexts_.steps,
-                     "Steps to train, 1 to " + std::to_string(kMostRunSteps) +
-                         "; a scenario has its own default")
+                     "Steps to train, 1 to " + std::to_string(kMostRunSteps))
         ->type_name("N")
         ->capture_default_str();
+    addRunOptions(*record_, recordTexts_);
     record_
-        ->add_option(
-            "--set", recordTexts_.set,
-            "Change knobs (batch, seq, loss-every) at a step, for example 20:batch=32,seq=128; "
-            "may be repeated")
+        ->add_option("--set", recordTexts_.set, "Change knobs at a step, as in 20:batch=32,seq=128")
         ->type_name("STEP:KNOB=VALUE")
         ->type_size(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    record_->add_option("-o,--output", recordOptions_.output, "The recording to write")
-        ->type_name("FILE")
-        ->required();
-    record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
     record_
         ->add_option("--accept-fallback", acceptedTexts_,
-                     "Accept the fallback of an op, with the reason; may be repeated")
+                     "Accept an op's fallback; may be repeated")
         ->type_name("OP=REASON")
         ->type_size(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    record_->add_flag(
-        "--end-stalled", recordOptions_.endStalled,
-        "End the run and keep its recording when the training has been inside one op for "
-        "$HIGHWATER_HANG_TIMEOUT_MS (default 10000)");
+    record_->add_flag("--end-stalled", recordOptions_.endStalled,
+                      "End the run when an op takes longer than 10 s");
   }
 
   void addRun() {
-    run_ = app_.add_subcommand("run", "Watch the training of your own program");
+    run_ = app_.add_subcommand("run", "Watch the training of your own program, in the window");
     auto* record =
         run_->add_option("--record", script_.output, "Write a recording there, without a window")
             ->type_name("FILE");
     run_->add_flag("--force", script_.force, "Overwrite an existing recording")->needs(record);
-    run_->add_option(
-            "--device", scriptDevice_,
-            "What \"mps\" is in the program: auto (as without Highwater) or sim (simulated)")
+    run_->add_option("--device", scriptDevice_,
+                     "What mps is in the program: auto (as without Highwater) or sim")
         ->type_name("NAME")
         ->capture_default_str();
-    run_->add_option("--level", scriptLevel_, "What is observed: off, monitor or ops")
-        ->type_name("LEVEL")
+    run_->add_option("--level", scriptLevel_, "What is recorded: off, monitor or ops")
+        ->type_name("NAME")
         ->capture_default_str();
     run_->add_option("COMMAND", scriptCommand_, "The program and its arguments, after --")
         ->type_name("")
         ->required();
     run_->footer(
-        "For example: highwater run -- python train.py --epochs 2\n"
-        "The program keeps its Python, its environment, its terminal and its exit code.");
+        "For example: highwater run -- python train.py --epochs 2. The program keeps its Python, "
+        "its environment, its terminal and its exit code.");
     scriptSim_.addTo(*run_);
   }
 
@@ -159,6 +166,7 @@ class CommandLine {
   void addAccept() {
     accept_ = app_.add_subcommand(
         "accept", "Accept a fallback of a recording, so that it is no longer a finding");
+    accept_->set_help_all_flag();
     accept_->add_option("FILE", acceptOptions_.recording, "The recording")
         ->type_name("")
         ->required();
@@ -176,70 +184,105 @@ class CommandLine {
   }
 
   void addReport() {
-    report_ = app_.add_subcommand("report", "Summarise a recording");
+    report_ = app_.add_subcommand("report", "Summarise a recording as text or JSON");
+    report_->set_help_all_flag();
     report_->add_option("FILE", reportOptions_.recording, "The recording")
         ->type_name("")
         ->required();
+    report_->add_flag("--full", reportOptions_.full,
+                      "Also phases, idle time, device switches and memory growth");
     report_->add_flag("--json", reportOptions_.json, "Print one JSON object instead of text");
+    report_->footer("The text is wrapped to the terminal, or to $COLUMNS.");
   }
 
   void addExport() {
     export_ = app_.add_subcommand("export", "Draw the window with a recording as a picture");
+    export_->set_help_all_flag();
     export_->add_option("FILE", exportOptions_.recording, "The recording")
         ->type_name("")
         ->required();
-    export_
-        ->add_option("--to", exportOptions_.image, "The picture file to write, for example out.png")
-        ->type_name("FILE")
+    const auto add = [this](const char* name, std::string& text, const std::string& help,
+                            const char* type) {
+      auto* option = export_->add_option(name, text, help)->type_name(type);
+      return text.empty() ? option : option->capture_default_str();
+    };
+    add("--to", exportOptions_.image, "The picture to write, for example run.png", "FILE")
         ->required();
-    export_->add_option("--size", sizeText_, "Size of the picture in pixels")
-        ->type_name("WIDTHxHEIGHT")
-        ->capture_default_str();
-    export_->add_option("--theme", themeText_, "dark or light")
-        ->type_name("NAME")
-        ->capture_default_str();
+    add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
+    add("--until", untilText_, "End at this time of the run, for example 52s", "TIME");
+    add("--steps", stepsText_, "Show these steps, for example 120-139", "A-B")
+        ->excludes("--from")
+        ->excludes("--until");
+    add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
+    add("--theme", themeText_, "dark or light", "NAME");
+    export_->footer("Without --from, --until and --steps the whole run is shown.");
+  }
+
+  Result<Invocation> readExport() {
+    auto size = readSize(sizeText_);
+    if (!size) return size.error();
+    constexpr std::string_view kThemes[] = {"dark", "light"};
+    if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
+    exportOptions_.size = *size;
+    exportOptions_.dark = themeText_ == "dark";
+    if (parseRunTime("--to", exportOptions_.image)) {
+      return usageError("--to is \"" + exportOptions_.image +
+                        "\"; give a picture's name there, and the end of the range as --until");
+    }
+    const auto read = [](const char* name, const std::string& text,
+                         std::optional<std::int64_t>& ns) -> Result<void> {
+      if (text.empty()) return {};
+      auto time = parseRunTime(name, text);
+      if (!time) return time.error();
+      ns = *time;
+      return {};
+    };
+    if (auto done = read("--from", fromText_, exportOptions_.fromNs); !done) return done.error();
+    if (auto done = read("--until", untilText_, exportOptions_.untilNs); !done) return done.error();
+    if (exportOptions_.fromNs.value_or(0) >= exportOptions_.untilNs.value_or(INT64_MAX)) {
+      return usageError("--until " + untilText_ + " is not after " +
+                        (fromText_.empty() ? "the start of the run" : "--from " + fromText_));
+    }
+    if (!stepsText_.empty()) {
+      auto steps = parseStepRange("--steps", stepsText_);
+      if (!steps) return steps.error();
+      exportOptions_.steps = *steps;
+    }
+    return Invocation(exportOptions_);
   }
 
   void addDoctor() {
-    doctor_ = app_.add_subcommand("doctor",
-                                  "Show what this machine offers and which device would be used");
+    doctor_ = app_.add_subcommand("doctor", "Show what works on this machine, and what does not");
     doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
         ->type_name("NAME")
         ->capture_default_str();
     doctor_
-        ->add_option(
-            "--json", doctorJson_,
-            "Write one JSON object to FILE; without FILE or for -, print it instead of the text")
+        ->add_option("--json", doctorJson_,
+                     "Write one JSON object, to FILE or in place of the text")
         ->type_name("[FILE]")
         ->expected(0, 1);
     addWorkloadQuestion();
     doctor_
-        ->add_option(
-            "--selftest", selfTest_,
-            "Check the probe's assumptions on the device, in two minutes at most: all checks, or "
-            "those named")
+        ->add_option("--selftest", selfTest_, "Check the probe's assumptions: all, or those named")
         ->type_name("[CHECK,...]")
         ->expected(0, 1)
         ->excludes("--workload");
     doctor_
-        ->add_option("--python", doctorPython_,
-                     "Say what works with this interpreter, for highwater run, and build what its "
-                     "PyTorch needs")
+        ->add_option("--python", doctorPython_, "Say what works with this Python; build its part")
         ->type_name("PATH")
         ->excludes("--workload")
         ->excludes("--selftest");
     doctorTexts_.sim.addTo(*doctor_);
     doctor_->footer(
-        "--workload runs two steps on the CPU and looks up which of their ops the device has. "
-        "Exit\n"
-        "codes: 0 done (even if ops fall back), 1 an op would fail, a check of --selftest failed,\n"
-        "--python found a problem or the worker gave no answer, 2 wrong usage.");
+        "--workload runs two steps on the CPU and looks up which ops the device has. Exit codes: 0 "
+        "done (even if ops fall back), 1 an op would fail, a check failed, a problem was found or "
+        "the worker gave no answer, 2 wrong usage.");
   }
 
   void addWorkloadQuestion() {
     doctor_
         ->add_option("--workload", doctorWorkload_,
-                     "List the ops of a training step that would fall back or fail on mps")
+                     "List the ops of a step that fall back or fail on mps")
         ->type_name("[NAME]")
         ->expected(0, 1);
     const auto add = [this](const char* name, std::string& text, const std::string& help,
@@ -320,15 +363,7 @@ class CommandLine {
       acceptOptions_.acceptance = std::move(*acceptance);
       return Invocation(acceptOptions_);
     }
-    if (export_->parsed()) {
-      auto size = readSize(sizeText_);
-      if (!size) return size.error();
-      constexpr std::string_view kThemes[] = {"dark", "light"};
-      if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
-      exportOptions_.size = *size;
-      exportOptions_.dark = themeText_ == "dark";
-      return Invocation(exportOptions_);
-    }
+    if (export_->parsed()) return readExport();
     if (doctor_->parsed()) {
       auto options = readDoctor(*launch);
       if (!options) return options.error();
@@ -373,6 +408,7 @@ class CommandLine {
   ExportOptions exportOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
+  std::string fromText_, untilText_, stepsText_;
 };
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <QSize>
 #include <QString>
 #include <QStringList>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,7 +27,7 @@ struct WindowOptions {
 /// Options of `highwater record`.
 struct RecordOptions {
   session::LaunchOptions launch;
-  std::string output;
+  std::string output;  ///< empty: a name is made
   bool force = false;
   bool endStalled = false;  ///< end the run when the training stalls
   std::vector<FallbackAcceptance> accepted;
@@ -42,6 +44,7 @@ struct ScriptCommandOptions {
 struct ReportOptions {
   std::string recording;
   bool json = false;
+  bool full = false;  ///< with the sections that only --full shows
 };
 
 /// Options of `highwater accept`.
@@ -56,6 +59,8 @@ struct ExportOptions {
   std::string image;
   QSize size{1600, 1000};
   bool dark = true;
+  std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last
 };
 
 /// Options of `highwater doctor`.

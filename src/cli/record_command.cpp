@@ -129,7 +129,9 @@ class RecordRun final : public QObject {
     if (!closed) failure_ = output_.errorText();
     const bool gone = !closed && closed.error().code == ErrorCode::kNotFound;
     const bool trained = output_.begun() && !store_.steps().records.empty();
-    if (trained) print('\n' + report::shortSummary(store_, analysis::summarize(store_)));
+    if (trained) {
+      print('\n' + report::shortSummary(store_, analysis::summarize(store_), textWidth(stdout)));
+    }
     if (output_.begun() && !gone) print("Recording  " + recordingLine() + '\n');
     if (!failure_.empty()) {
       printError(failure_);
@@ -181,13 +183,21 @@ class RecordRun final : public QObject {
 
 }  // namespace
 
-int runRecord(const RecordOptions& options) {
+int runRecord(const RecordOptions& asked) {
+  RecordOptions options = asked;
+  const session::LaunchOptions& launch = options.launch;
+  const bool named = !options.output.empty();
+  if (!named) {
+    options.output = newOutputName(
+        (launch.scenario.isEmpty() ? launch.workload : launch.scenario).toStdString());
+  }
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
+  if (!named) print("recording to " + options.output + '\n');
   return RecordRun(options).run();
 }
 

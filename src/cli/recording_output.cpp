@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <QDateTime>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -77,6 +78,18 @@ Result<void> checkOutput(const fs::path& path, bool force) {
     }
   }
   return checkFolder(folder);
+}
+
+std::string newOutputName(const std::string& what) {
+  const std::string time =
+      QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss")).toStdString();
+  const std::string stem = fs::path(what).stem().string() + time;
+  std::string name = stem + ".highwater";
+  std::error_code ignored;
+  for (int i = 2; fs::exists(fs::symlink_status(name, ignored)); ++i) {
+    name = stem + '-' + std::to_string(i) + ".highwater";
+  }
+  return name;
 }
 
 RecordingOutput::RecordingOutput(fs::path path, bool force)

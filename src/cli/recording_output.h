@@ -16,6 +16,10 @@ namespace highwater::cli {
 /// with kUsage, kNotFound, kExists, kNoPermission, kFailed. Leaves nothing behind.
 [[nodiscard]] Result<void> checkOutput(const std::filesystem::path& path, bool force);
 
+/// A name in the current folder for a recording of `what`, a scenario or a workload, by the time:
+/// "clean-20260314-150926.highwater". No file has it.
+[[nodiscard]] std::string newOutputName(const std::string& what);
+
 /// Writes a run's messages to a recording that is created only when training has started. Messages
 /// that come before are kept in memory, so that a run which never starts (a bad data file, no such
 /// device) neither leaves nor overwrites a file.

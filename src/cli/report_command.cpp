@@ -1,6 +1,7 @@
 #include "cli/report_command.h"
 
 #include <QJsonDocument>
+#include <cstdio>
 #include <filesystem>
 
 #include "analysis/live_store.h"
@@ -32,7 +33,8 @@ int runReport(const ReportOptions& options) {
       const QJsonDocument report(report::reportJson(store, summary, condition));
       print(report.toJson(QJsonDocument::Indented).toStdString());
     } else {
-      print(report::reportText(path.filename().string(), store, summary, condition));
+      print(report::reportText(path.filename().string(), store, summary, condition,
+                               {.width = textWidth(stdout), .full = options.full}));
     }
   }
   if (problem.empty()) return kExitDone;

@@ -106,7 +106,7 @@ class ScriptRun final : public QObject {
     }
     if (auto closed = output_.close(); !closed) printError(output_.errorText());
     if (!store_.steps().records.empty()) {
-      say(report::shortSummary(store_, analysis::summarize(store_)));
+      say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
   }

@@ -84,34 +84,29 @@ std::string lengthHelp() {
   return "Sequence length in tokens" + upTo(kPositionTableLength);
 }
 
-void addRunOptions(CLI::App& app, RunTexts& texts) {
-  app.add_option("--device", texts.device, "auto, mps, sim (simulated mps) or cpu")
+void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
+  const auto add = [&](const char* name, std::string& text, const std::string& help,
+                       const char* type) {
+    auto* option = app.add_option(name, text, help)->type_name(type);
+    if (!text.empty()) option->capture_default_str();
+    if (group != nullptr) option->group(group);
+  };
+  add("--scenario", texts.scenario, "A training program with one known problem: " + scenarioNames(),
+      "NAME");
+  add("--device", texts.device, "auto, mps, sim (simulated mps) or cpu", "NAME");
+  app.add_option("--workload", texts.workload, "issue-classifier (default) or a TorchScript file")
       ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--workload", texts.workload,
-                 "What to train: issue-classifier, or a TorchScript file (.pt): docs/own-model.md")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--preset", texts.preset, "Size of the model: small or base")->type_name("NAME");
-  app.add_option("--data", texts.data, "CSV file with the columns text and label")
-      ->type_name("FILE");
-  app.add_option("--batch", texts.batch, batchHelp())->type_name("N");
-  app.add_option("--seq", texts.seq, lengthHelp())->type_name("N");
-  app.add_option("--dtype", texts.dtype, "Type of the weights, for example float32")
-      ->type_name("TYPE");
-  app.add_option("--loss-every", texts.lossEvery,
-                 "Read the loss every N steps" + upTo(kMostLossInterval))
-      ->type_name("N");
-  app.add_option("--seed", texts.seed, "Seed of the random numbers")->type_name("N");
-  app.add_option("--sampling-hz", texts.samplingHz,
-                 "Memory samples a second" + upTo(kMostSamplingHz))
-      ->type_name("N");
-  app.add_option("--level", texts.level,
-                 "Detail of the measurement: off, monitor or ops (every op)")
-      ->type_name("NAME");
-  app.add_option("--scenario", texts.scenario,
-                 "A training program with one known problem: " + scenarioNames())
-      ->type_name("NAME");
+      ->group(group != nullptr ? group : app.get_help_ptr()->get_group());
+  add("--preset", texts.preset, "Size of the model: small or base", "NAME");
+  add("--data", texts.data, "CSV file with the columns text and label", "FILE");
+  add("--batch", texts.batch, batchHelp(), "N");
+  add("--seq", texts.seq, lengthHelp(), "N");
+  add("--dtype", texts.dtype, "Type of the weights, for example float32", "TYPE");
+  add("--loss-every", texts.lossEvery, "Read the loss every N steps" + upTo(kMostLossInterval),
+      "N");
+  add("--seed", texts.seed, "Seed of the random numbers", "N");
+  add("--sampling-hz", texts.samplingHz, "Memory samples a second" + upTo(kMostSamplingHz), "N");
+  add("--level", texts.level, "What is recorded: off, monitor or ops (every op)", "NAME");
   texts.sim.addTo(app);
 }
 

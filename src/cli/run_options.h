@@ -31,8 +31,9 @@ struct RunTexts {
 /// The help text of --seq, with its range.
 [[nodiscard]] std::string lengthHelp();
 
-/// Adds the options of a run to `app`; parsing fills `texts`.
-void addRunOptions(CLI::App& app, RunTexts& texts);
+/// Adds the options of a run to `app`; parsing fills `texts`. Their group in the help is `group`,
+/// if it is given.
+void addRunOptions(CLI::App& app, RunTexts& texts, const char* group = nullptr);
 
 /// Converts the options and checks them, except workload, data and dtype, which the worker checks.
 /// Fails with kUsage; the message names the option and what it allows.

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/help_text.h"
+
 namespace highwater::cli {
 namespace {
 
@@ -44,7 +46,7 @@ void SimOptions::addTo(CLI::App& app) {
     } else {
       entry.option = app.add_option(knob.option, entry.text, help)->type_name(knob.metavar);
     }
-    entry.option->group(simulated ? "Simulated device" : "MPS, real or simulated");
+    entry.option->group(simulated ? kSimulatedGroup : kMpsGroup);
   }
 }
 

@@ -24,6 +24,16 @@ Terminal terminalOf(std::FILE* stream) {
   return terminal;
 }
 
+std::size_t textWidth(std::FILE* stream) {
+  constexpr long kLeast = 40, kMost = 100'000;
+  const char* columns = std::getenv("COLUMNS");
+  char* end = nullptr;
+  const long asked = columns != nullptr ? std::strtol(columns, &end, 10) : 0;
+  const bool usable = asked > 0 && *end == '\0';
+  const long width = usable ? std::min(asked, kMost) : terminalOf(stream).columns;
+  return static_cast<std::size_t>(std::max(width, kLeast));
+}
+
 void printError(std::string_view message) {
   // A message may quote a damaged file: only its line feeds are trusted.
   std::string text = "highwater: ";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ struct Terminal {
 
 /// Finds out whether `stream` (stdout or stderr) is a terminal, and its width in columns.
 [[nodiscard]] Terminal terminalOf(std::FILE* stream);
+
+/// The width, in columns, that text on `stream` is wrapped to: $COLUMNS, else the terminal's, else
+/// 80. At least 40.
+[[nodiscard]] std::size_t textWidth(std::FILE* stream);
 
 /// Prints "highwater: message" to stderr. Control characters other than line feeds are escaped.
 void printError(std::string_view message);

@@ -2,13 +2,17 @@
 
 #include <QApplication>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "cli/script_exit.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "store/recording_reader.h"
 #include "window/main_window.h"
 
 namespace highwater::cli {
@@ -22,6 +26,39 @@ bool hasDisplay() {
   return qEnvironmentVariableIsSet("QT_QPA_PLATFORM") || !qEnvironmentVariableIsEmpty("DISPLAY") ||
          !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
 #endif
+}
+
+constexpr char kWithoutDisplay[] =
+    "use 'highwater report' or 'highwater export', which need none, or set "
+    "QT_QPA_PLATFORM=offscreen";
+
+/// What Qt has said since the start; shown only if it gives up.
+QStringList& startMessages() {
+  static QStringList messages;
+  return messages;
+}
+
+/// Qt aborts the process where a display does not answer. Ends it with a reason and an exit code
+/// instead.
+void endWithoutDisplay(QtMsgType type, const QMessageLogContext&, const QString& message) {
+  if (type != QtFatalMsg) {
+    startMessages() << message;
+    return;
+  }
+  const QString why = startMessages().value(0, message.section(u'\n', 0, 0));
+  printError("there is no display for the window (" + why.trimmed().toStdString() + "); " +
+             kWithoutDisplay);
+  std::fflush(stderr);
+  std::_Exit(kExitFailed);
+}
+
+/// Makes the application, or ends the process where there is no display.
+std::unique_ptr<QApplication> makeApplication(int& argc, char** argv) {
+  const QtMessageHandler before = qInstallMessageHandler(&endWithoutDisplay);
+  auto application = std::make_unique<QApplication>(argc, argv);
+  qInstallMessageHandler(before);
+  for (const QString& each : startMessages()) qWarning("%s", qPrintable(each));
+  return application;
 }
 
 /// Whoever waits for `highwater run` waits for the program, also when the window is closed before.
@@ -59,16 +96,19 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
   if (!hasDisplay()) {
     printError(std::string("there is no display for the window; ") +
                (options.script ? "'highwater run --record FILE -- COMMAND' records without one"
-                               : "'highwater record -o FILE' trains and records without one"));
+                : options.recording.empty() ? "'highwater record' trains and records without one"
+                                            : kWithoutDisplay));
     return kExitFailed;
   }
-  QApplication application(argc, argv);
+  const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {
-    if (auto opened = mainWindow.openRecording(options.recording); !opened) {
+    // Only whether it is one: reading it may take longer than the first window should.
+    if (auto opened = store::RecordingReader::open(options.recording); !opened) {
       printError(opened.error().message);
       return kExitFailed;
     }
+    mainWindow.openInBackground(options.recording);
   }
   const StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,

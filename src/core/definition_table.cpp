@@ -1,5 +1,6 @@
 #include "core/definition_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -33,6 +34,15 @@ std::string lineOf(const CallSiteDefinition& site) {
   return text;
 }
 
+template <typename Definitions>
+auto sortedIds(const Definitions& definitions) {
+  std::vector<std::uint32_t> ids;
+  ids.reserve(definitions.size());
+  for (const auto& [id, definition] : definitions) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 std::string withDetail(const std::string& what, const std::string& detail) {
   return detail.empty() ? what : what + ": " + detail;
 }
@@ -51,9 +61,25 @@ void DefinitionTable::add(const Definitions& definitions) {
   }
 }
 
+NameId DefinitionTable::addOwnText(std::string text) {
+  ownTexts_.push_back(std::move(text));
+  return kMaxNames + static_cast<NameId>(ownTexts_.size() - 1);
+}
+
+std::vector<ModuleId> DefinitionTable::moduleIds() const {
+  return sortedIds(modules_);
+}
+
+std::vector<CallSiteId> DefinitionTable::callSiteIds() const {
+  return sortedIds(callSites_);
+}
+
 std::string DefinitionTable::name(NameId id) const {
   if (id == kNoId) return {};
   if (id == kOtherId) return "other";
+  if (id >= kMaxNames) {
+    return id - kMaxNames < ownTexts_.size() ? ownTexts_[id - kMaxNames] : "unknown";
+  }
   const auto found = names_.find(id);
   return found == names_.end() ? "unknown" : found->second;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/events_generated.h"
 #include "core/ids.h"
@@ -33,6 +34,15 @@ class DefinitionTable {
   /// core/ids.h.
   void add(const Definitions& definitions);
 
+  /// Adds a text of the host, such as a note's, and returns the id that it gets: one that no
+  /// definition can have.
+  [[nodiscard]] NameId addOwnText(std::string text);
+
+  /// The defined modules, sorted by id.
+  [[nodiscard]] std::vector<ModuleId> moduleIds() const;
+  /// The defined call sites, sorted by id.
+  [[nodiscard]] std::vector<CallSiteId> callSiteIds() const;
+
   /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id. Empty for
   /// kNoId, "other" for kOtherId.
   [[nodiscard]] std::string name(NameId id) const;
@@ -53,6 +63,7 @@ class DefinitionTable {
 
  private:
   std::unordered_map<NameId, std::string> names_;
+  std::vector<std::string> ownTexts_;  ///< from id kMaxNames on
   std::unordered_map<ModuleId, ModuleDefinition> modules_;
   std::unordered_map<CallSiteId, CallSiteDefinition> callSites_;
 };

@@ -256,8 +256,18 @@ struct FallbackAcceptance {
   std::int64_t unixTimeNs = 0;
 };
 
+/// A note of the user at a time of the run. The host writes it into the recording, also after
+/// RunEnd; a worker never sends it. It becomes a marker of MarkerKind::Note.
+struct Note {
+  std::int64_t timeNs = 0;  ///< since the start of the run's clock
+  std::uint32_t step = 0;   ///< the step at that time; 0 before the first
+  std::string text;         ///< as the user wrote it, may be empty
+  std::int64_t unixTimeNs = 0;
+};
+
 /// Any message between worker and host. One encoded message is a frame.
-using Message = std::variant<Hello, RunDescription, Definitions, EventBatch, CommandResult, Failure,
-                             Goodbye, Welcome, Command, RunEnd, FallbackAcceptance, ScriptKnob>;
+using Message =
+    std::variant<Hello, RunDescription, Definitions, EventBatch, CommandResult, Failure, Goodbye,
+                 Welcome, Command, RunEnd, FallbackAcceptance, ScriptKnob, Note>;
 
 }  // namespace highwater

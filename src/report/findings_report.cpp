@@ -5,6 +5,7 @@
 #include "core/plain_text.h"
 #include "core/units.h"
 #include "report/report_values.h"
+#include "report/text_wrap.h"
 
 namespace highwater::report {
 namespace {
@@ -40,35 +41,45 @@ QJsonObject findingJson(const Finding& finding) {
           {"line", textOrNull(finding.line)}};
 }
 
-std::string acceptedLine(const AcceptedFallback& accepted) {
+std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
   const std::string reason = accepted.reason.empty() ? "no reason given" : accepted.reason;
-  return "  Accepted: " + plainText(accepted.op) + " on the CPU, " +
-         std::to_string(accepted.count) + " times, " + formatMs(accepted.costMs) +
-         " a step: " + plainText(reason) + '\n';
+  return hangingText("  ",
+                     "Accepted: " + plainText(accepted.op) + " on the CPU, " +
+                         std::to_string(accepted.count) + " times, " + formatMs(accepted.costMs) +
+                         " a step: " + plainText(reason),
+                     4, width);
 }
 
 }  // namespace
 
-std::string findingsText(const Findings& findings) {
+std::string findingsText(const Findings& findings, std::size_t width) {
+  const std::string head = "Findings  ";
+  const auto none = [&](const std::string& why) {
+    return hangingText(head, "none" + why, head.size(), width);
+  };
   if (findings.steps == 0) {
-    return "Findings  none: there are too few steps, the first and " +
-           std::to_string(analysis::kLeastSteps) + " more are needed\n";
+    return none(" yet: the first step is not counted (warm-up), and " +
+                std::to_string(analysis::kLeastSteps) + " more are needed");
   }
   std::string lines;
-  if (findings.found.empty()) {
-    lines =
-        findings.unobserved
-            ? "Findings  none about memory; waits and fallbacks were not looked for (level off)\n"
-            : "Findings  none in " + std::to_string(findings.steps) + " steps\n";
-  } else {
+  if (!findings.found.empty()) {
     lines = "Findings\n";
+  } else if (findings.unobserved) {
+    lines = none(" about memory; waits and fallbacks were not looked for (level off)");
+  } else {
+    lines = none(" in " + std::to_string(findings.steps) + " steps");
   }
   int number = 0;
   for (const Finding& finding : findings.found) {
-    lines += "  " + std::to_string(++number) + ". " + plainText(finding.title) + "\n     " +
-             plainText(finding.evidence) + "\n     To do: " + plainText(adviceText(finding)) + '\n';
+    const std::string begin = "  " + std::to_string(++number) + ". ", space(begin.size(), ' ');
+    lines +=
+        hangingText(begin, plainText(finding.title), space.size(), width) +
+        hangingText(space, plainText(finding.evidence), space.size(), width) +
+        hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
   }
-  for (const AcceptedFallback& accepted : findings.accepted) lines += acceptedLine(accepted);
+  for (const AcceptedFallback& accepted : findings.accepted) {
+    lines += acceptedLine(accepted, width);
+  }
   return lines;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QJsonObject>
+#include <cstddef>
 #include <string>
 
 #include "analysis/findings/findings.h"
@@ -8,8 +9,8 @@
 namespace highwater::report {
 
 /// The findings as a text: each with its cost, its evidence and what to do; then the accepted
-/// fallbacks.
-[[nodiscard]] std::string findingsText(const analysis::Findings& findings);
+/// fallbacks. Wrapped to `width`.
+[[nodiscard]] std::string findingsText(const analysis::Findings& findings, std::size_t width);
 
 /// Adds observed, judged_steps, findings and accepted_fallbacks to a JSON report: see
 /// docs/report-json.md.

@@ -116,8 +116,9 @@ std::string moduleText(const std::string& module) {
   return module.empty() ? "(no module)" : plainText(module);
 }
 
-TextTable opTable(const OpSummary& ops) {
+TextTable opTable(const OpSummary& ops, std::size_t width) {
   TextTable table({Align::kLeft, Align::kRight, Align::kRight});
+  table.limit(0, opColumn(width));
   for (const OpShare& each : ops.byOp) {
     if (&each - ops.byOp.data() == kMostRows) break;
     table.add({plainText(each.op), countText(perStep(ops, static_cast<std::int64_t>(each.count))),
@@ -126,8 +127,10 @@ TextTable opTable(const OpSummary& ops) {
   return table;
 }
 
-TextTable moduleTable(const OpSummary& ops) {
+TextTable moduleTable(const OpSummary& ops, std::size_t width) {
   TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  table.limit(0, opColumn(width));
+  table.foldFrom(3);
   for (const ModuleShare& each : ops.byModule) {
     if (&each - ops.byModule.data() == kMostRows) break;
     table.add({moduleText(each.module),
@@ -148,8 +151,10 @@ TextTable phaseTable(const OpSummary& ops) {
   return table;
 }
 
-TextTable tensorTable(const OpSummary& ops) {
+TextTable tensorTable(const OpSummary& ops, std::size_t width) {
   TextTable table({Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
+  table.limit(1, opColumn(width));
+  table.foldFrom(2);
   for (const LargeTensor& each : ops.largest) {
     table.add({formatBytes(each.bytes), plainText(each.op),
                moduleText(each.module) + (each.backward ? ", backward" : "") + ", step " +
@@ -157,11 +162,6 @@ TextTable tensorTable(const OpSummary& ops) {
                "of " + plainText(each.shapes)});
   }
   return table;
-}
-
-std::string section(const std::string& title, const TextTable& table) {
-  if (table.empty()) return {};
-  return '\n' + title + '\n' + table.text(2);
 }
 
 }  // namespace
@@ -191,17 +191,17 @@ void addGrowthLine(const LiveStore& store, TextTable& head) {
                           " in the long run"});
 }
 
-std::string opSections(const LiveStore& store) {
+std::string opSections(const LiveStore& store, std::size_t width) {
   const OpSummary ops = analysis::summarizeOps(store);
   if (ops.ops == 0) return {};
   const std::string older =
       ops.forgotten > 0 ? "; " + std::to_string(ops.forgotten) + " older ops not counted" : "";
   const std::string ofSteps = " (a step, of " + std::to_string(ops.steps) + older + ")";
-  return section("Ops by host self time, waits included" + ofSteps, opTable(ops)) +
-         section("Modules by host self time" + ofSteps, moduleTable(ops)) +
-         section("Memory by phase, allocated minus freed" + ofSteps, phaseTable(ops)) +
+  return section("Ops by host self time, waits included" + ofSteps, opTable(ops, width), width) +
+         section("Modules by host self time" + ofSteps, moduleTable(ops, width), width) +
+         section("Memory by phase, allocated minus freed" + ofSteps, phaseTable(ops), width) +
          section("Largest tensors, by growth of current allocated (a reused buffer counts in full)",
-                 tensorTable(ops));
+                 tensorTable(ops, width), width);
 }
 
 }  // namespace highwater::report

@@ -30,7 +30,7 @@ using Align = TextTable::Align;
 /// The lines of code that each table shows.
 constexpr std::ptrdiff_t kMostLines = 20;
 // Widths of columns, in code points.
-constexpr std::size_t kWidestOp = 44, kWidestPlace = 60, kWidestPhase = 32, kWidestSite = 140;
+constexpr std::size_t kWidestPlace = 60, kWidestPhase = 32, kWidestSite = 140;
 
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
@@ -181,11 +181,6 @@ std::string endLine(const LiveStore& store, const RecordingCondition& condition)
   return std::string(runEndKey(store.end()->reason)) + ": " + plainText(store.end()->message);
 }
 
-std::string section(const std::string& title, const TextTable& table) {
-  if (table.empty()) return {};
-  return '\n' + title + '\n' + table.text(2);
-}
-
 std::string evaluationsText(const analysis::EvaluationTotal& total) {
   const std::string line = std::to_string(total.count) + "\u00d7";
   if (total.waits == 0) return line;
@@ -225,10 +220,12 @@ std::string siteText(const CallSiteParts& site) {
 }
 
 /// Waits, or fallbacks, by line: the longest kMostLines, then how many more there are.
-std::string lineSection(const std::string& title, const std::vector<LineTotal>& totals) {
+std::string lineSection(const std::string& title, const std::vector<LineTotal>& totals,
+                        std::size_t width) {
   TextTable table(
       {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
-  table.limit(0, kWidestOp);
+  table.limit(0, opColumn(width));
+  table.foldFrom(4);
   table.limit(4, kWidestPlace);
   table.limit(5, kWidestSite);
   std::size_t more = 0;
@@ -249,7 +246,7 @@ std::string lineSection(const std::string& title, const std::vector<LineTotal>& 
                std::to_string(each.count) + "\u00d7", formatDuration(each.totalNs),
                formatBytes(each.bytes), plainText(what), plainText(siteText(each.site))});
   }
-  std::string all = section(title, table);
+  std::string all = section(title, table, width);
   if (more > 0) {
     all += "  and " + std::to_string(more) + (more == 1 ? " line more, " : " lines more, ") +
            formatDuration(moreNs) + " (--json lists them)\n";
@@ -278,9 +275,9 @@ std::string droppedLine(const LiveStore& store) {
 
 void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summary) {
   table.add({"Steps", stepsLine(store, summary)});
+  table.add({"Memory", memoryLine(store, summary)});
   // A script's loss is not recorded.
   if (!store.ownScript() || summary.lossFirst) table.add({"Loss", lossLine(summary)});
-  table.add({"Memory", memoryLine(store, summary)});
   if (analysis::isUnobserved(store)) {
     table.add({"Lost time", "not recorded: the level was off"});
   } else {
@@ -299,44 +296,54 @@ std::string deviceSentence(const DeviceReport& device) {
   return device.reason.empty() ? label : label + ": " + plainText(device.reason);
 }
 
-std::string shortSummary(const LiveStore& store, const RunSummary& summary) {
+std::string shortSummary(const LiveStore& store, const RunSummary& summary, std::size_t width) {
   TextTable table({Align::kLeft, Align::kLeft});
   addNumbers(table, store, summary);
   if (store.dropped() > 0) table.add({"Dropped", droppedLine(store)});
-  return table.text();
+  return table.text(0, width);
 }
 
 std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
-                       const RecordingCondition& condition) {
+                       const RecordingCondition& condition, const TextOptions& options) {
+  const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
   const bool unused = leftDeviceUnused(store, summary);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
+  addNumbers(head, store, summary);
+  head.add({"Ended", endLine(store, condition)});
   if (store.hello()) {
-    const Hello& hello = *store.hello();
-    head.add({"Device", deviceSentence(hello.device) +
+    head.add({"Device", deviceSentence(store.hello()->device) +
                             (unused ? "; the script has put no tensor on it" : "")});
-    head.add({"Versions", plainText((store.ownScript() ? "highwater " : "highwater-worker ") +
-                                    hello.workerVersion + ", PyTorch " + hello.torchVersion + ", " +
-                                    hello.platform)});
   }
   if (store.run()) {
     head.add({"Run", runLine(*store.run())});
     head.add({"Data", dataLine(store)});
   }
-  head.add({"Ended", endLine(store, condition)});
-  addNumbers(head, store, summary);
-  if (!unused) {
+  if (store.hello()) {
+    const Hello& hello = *store.hello();
+    head.add({"Versions", plainText((store.ownScript() ? "highwater " : "highwater-worker ") +
+                                    hello.workerVersion + ", PyTorch " + hello.torchVersion + ", " +
+                                    hello.platform)});
+  }
+  head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
+  if (options.full && !unused) {
     addGrowthLine(store, head);
     addDeviceLines(store, head);
   }
-  head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
-  return plainText(title) + "\n\n" + findingsText(analysis::findProblems(store)) + '\n' +
-         head.text(2) +
-         section("Phases", phaseTable(summary, analysis::summarizeNamedPhases(store))) +
-         (unused ? "" : section("Host and device, a step", executionTable(store))) +
-         lineSection("Sync points", lines.waits) + lineSection("Fallbacks", lines.fallbacks) +
-         opSections(store) + section("Markers", markerTable(store));
+  std::string all = hangingText("", plainText(title), 2, width) + '\n' +
+                    findingsText(analysis::findProblems(store), width) + '\n' +
+                    head.text(2, width) + lineSection("Sync points", lines.waits, width) +
+                    lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
+                    section("Markers", markerTable(store), width);
+  if (options.full) {
+    all += section("Phases", phaseTable(summary, analysis::summarizeNamedPhases(store)), width);
+    if (!unused) all += section("Host and device, a step", executionTable(store), width);
+    return all;
+  }
+  return all + '\n' +
+         hangingText("", "--full adds phases, idle time, device switches and memory growth.", 0,
+                     width);
 }
 
 }  // namespace highwater::report

@@ -5,23 +5,6 @@
 namespace highwater::report {
 namespace {
 
-bool beginsCodePoint(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-}
-
-std::size_t widthOf(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), beginsCodePoint));
-}
-
-/// Where the code point of 0-based rank `rank` begins; the end where there are fewer.
-std::size_t placeOf(const std::string& text, std::size_t rank) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (beginsCodePoint(text[at]) && rank-- == 0) break;
-  }
-  return at;
-}
-
 std::string shortened(const std::string& text, std::size_t width) {
   const std::size_t all = widthOf(text);
   if (all <= width) return text;
@@ -42,25 +25,66 @@ void TextTable::limit(std::size_t column, std::size_t width) {
   limits_[column] = std::max<std::size_t>(width, 1);
 }
 
-std::string TextTable::text(std::size_t indent) const {
+std::vector<std::size_t> TextTable::columnWidths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], widthOf(row[i]));
     }
   }
-  std::string all;
-  for (const auto& row : rows_) {
-    std::string line(indent, ' ');
-    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      const std::string padding(widths[i] - widthOf(row[i]), ' ');
-      if (i > 0) line += "  ";
-      line += columns_[i] == Align::kRight ? padding + row[i] : row[i] + padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    all += line + '\n';
+  return widths;
+}
+
+std::string TextTable::rowText(const std::vector<std::string>& row,
+                               const std::vector<std::size_t>& widths, std::size_t indent,
+                               std::size_t end) const {
+  std::string line(indent, ' ');
+  for (std::size_t i = 0; i < row.size() && i < end; ++i) {
+    const std::string padding(widths[i] - widthOf(row[i]), ' ');
+    if (i > 0) line += "  ";
+    line += columns_[i] == Align::kRight ? padding + row[i] : row[i] + padding;
   }
-  return all;
+  return line;
+}
+
+std::string TextTable::text(std::size_t indent, std::size_t width) const {
+  const std::vector<std::size_t> widths = columnWidths();
+  const std::size_t columns = columns_.size();
+  std::size_t all = indent + 2 * (columns - 1);
+  for (const std::size_t each : widths) all += each;
+  const bool tooWide = width != kUnlimited && all > width;
+  const bool folds = tooWide && foldFrom_ > 0;
+  // Wrapped at the last column, which must be a text.
+  const bool wraps = tooWide && !folds && columns_.back() == Align::kLeft;
+  const std::size_t end = folds ? foldFrom_ : wraps ? columns - 1 : columns;
+  std::string lines;
+  for (const auto& row : rows_) {
+    std::string line = rowText(row, widths, indent, end);
+    if (wraps && row.size() == columns && !row.back().empty()) {
+      if (end > 0) line += "  ";
+      lines += hangingText(line, row.back(), widthOf(line), width);
+      continue;
+    }
+    lines += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+    std::string below;
+    for (std::size_t i = end; i < row.size(); ++i) {
+      if (!row[i].empty()) below += (below.empty() ? "" : ", ") + row[i];
+    }
+    const std::string space(indent + 4, ' ');
+    if (!below.empty()) lines += hangingText(space, below, space.size(), width);
+  }
+  return lines;
+}
+
+std::size_t opColumn(std::size_t width) {
+  constexpr std::size_t kWidest = 44, kLeast = 12, kNumbers = 36;
+  return width == kUnlimited ? kWidest
+                             : std::clamp(std::max(width, kNumbers) - kNumbers, kLeast, kWidest);
+}
+
+std::string section(const std::string& title, const TextTable& table, std::size_t width) {
+  if (table.empty()) return {};
+  return '\n' + hangingText("", title, 2, width) + table.text(2, width);
 }
 
 }  // namespace highwater::report

@@ -1,5 +1,9 @@
 #include "session/recording_loader.h"
 
+#include <chrono>
+#include <map>
+#include <vector>
+
 #include "store/recording_reader.h"
 #include "wire/codec.h"
 #include "wire/validator.h"
@@ -14,28 +18,151 @@ std::string damageText(const std::filesystem::path& path, const RecordingConditi
   return text;
 }
 
-Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
-                                         const std::function<bool()>& cancelled) {
-  auto reader = store::RecordingReader::open(path);
-  if (!reader) return reader.error();
-  wire::Validator validator(wire::StreamSource::kRecording);
-  const auto damaged = [&path](const Error& error) {
-    return Error{error.code, path.filename().string() + " is damaged: " + error.message};
-  };
-  RecordingCondition condition{reader->beingWritten(), reader->findDamage()};
-  auto replayed = reader->forEachFrame([&](std::span<const std::uint8_t> frame) -> Result<void> {
-    if (cancelled && cancelled()) return failure("the reading was cancelled");
+namespace {
+
+/// Decodes and checks messages of one recording.
+class MessageReader {
+ public:
+  MessageReader(const std::filesystem::path& path, const LoadControl& control)
+      : path_(path), control_(control) {}
+
+  Result<Message> decode(std::span<const std::uint8_t> frame) {
+    if (control_.cancelled && control_.cancelled()) return failure("the reading was cancelled");
     auto message = wire::decode(frame);
     if (!message) return damaged(message.error());
-    if (auto valid = validator.check(*message); !valid) return damaged(valid.error());
-    sink.take(frame, *message);
+    return message;
+  }
+  Result<void> check(const Message& message) {
+    if (auto valid = validator_.check(message); !valid) return damaged(valid.error());
     return {};
-  });
-  if (!replayed && replayed.error().code == ErrorCode::kMalformed && !condition.damage.empty()) {
+  }
+
+ private:
+  [[nodiscard]] Error damaged(const Error& error) const {
+    return {error.code, path_.filename().string() + " is damaged: " + error.message};
+  }
+
+  const std::filesystem::path& path_;
+  const LoadControl& control_;
+  wire::Validator validator_{wire::StreamSource::kRecording};
+};
+
+/// The events of a batch that an overview shows. Owns them.
+struct OverviewBatch {
+  std::vector<events::StepRecord> steps;
+  std::vector<events::MemorySample> memorySamples;
+  std::vector<events::SystemSample> systemSamples;
+  std::int64_t completeUpToNs = 0;
+
+  explicit OverviewBatch(const EventBatch& batch)
+      : steps(batch.steps.begin(), batch.steps.end()),
+        memorySamples(batch.memorySamples.begin(), batch.memorySamples.end()),
+        systemSamples(batch.systemSamples.begin(), batch.systemSamples.end()),
+        completeUpToNs(batch.completeUpToNs) {}
+
+  [[nodiscard]] EventBatch view() const {
+    EventBatch batch;
+    batch.steps = steps;
+    batch.memorySamples = memorySamples;
+    batch.systemSamples = systemSamples;
+    batch.completeUpToNs = completeUpToNs;
+    return batch;
+  }
+};
+
+/// An overview reads no more than every fourth batch: the whole is to be read next.
+constexpr std::int64_t kOverviewPart = 4;
+
+/// The numbers 2 to count - 1, such that any number of the first ones are spread over all: by
+/// halves, quarters, eighths.
+std::vector<std::int64_t> spreadOrder(std::int64_t count) {
+  std::vector<std::int64_t> order;
+  std::int64_t stride = 1;
+  while (stride < count) stride *= 2;
+  for (; stride >= 1; stride /= 2) {
+    // The multiples of this stride that are none of the one before.
+    for (std::int64_t id = stride; id < count; id += 2 * stride) {
+      if (id > 1) order.push_back(id);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
+                                         const LoadControl& control) {
+  auto reader = store::RecordingReader::open(path);
+  if (!reader) return reader.error();
+  MessageReader messages(path, control);
+  const Result<std::int64_t> count = reader->batchCount();
+  const auto tellProgress = [&](std::int64_t batch) {
+    if (control.progressed && count && *count > 0) {
+      control.progressed(static_cast<double>(batch - 1) / static_cast<double>(*count));
+    }
+  };
+  const auto replayed = reader->forEachFrame(
+      [&](std::span<const std::uint8_t> frame) -> Result<void> {
+        const auto message = messages.decode(frame);
+        if (!message) return message.error();
+        if (auto valid = messages.check(*message); !valid) return valid;
+        sink.take(frame, *message);
+        return {};
+      },
+      tellProgress);
+  if (!replayed && replayed.error().code != ErrorCode::kMalformed) return replayed.error();
+  RecordingCondition condition{reader->beingWritten(), reader->findDamage()};
+  if (!replayed && !condition.damage.empty()) {
     return Error{ErrorCode::kMalformed, replayed.error().message + "; " + condition.damage.front()};
   }
   if (!replayed) return replayed.error();
   return condition;
+}
+
+Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink, int milliseconds,
+                          const LoadControl& control) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto timeIsUp = [&] {
+    return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(milliseconds);
+  };
+  auto reader = store::RecordingReader::open(path);
+  if (!reader) return reader.error();
+  const Result<std::int64_t> count = reader->batchCount();
+  if (!count) return count.error();
+  MessageReader messages(path, control);
+  std::map<std::int64_t, std::vector<OverviewBatch>> read;  // by batch of frames
+  const auto readBatch = [&](std::int64_t id) {
+    return reader->forEachFrameOf(id, [&](std::span<const std::uint8_t> frame) -> Result<void> {
+      const auto message = messages.decode(frame);
+      if (!message) return message.error();
+      if (const auto* batch = std::get_if<EventBatch>(&*message)) {
+        read[id].emplace_back(*batch);
+        return {};
+      }
+      const bool describes = std::holds_alternative<Hello>(*message) ||
+                             std::holds_alternative<RunDescription>(*message);
+      if (id != 1 || !describes) return {};
+      if (auto valid = messages.check(*message); !valid) return valid;
+      sink.take(frame, *message);
+      return {};
+    });
+  };
+  if (auto done = readBatch(1); !done) return done.error();
+  if (auto done = readBatch(*count); *count > 1 && !done) return done.error();
+  std::int64_t batches = 2;
+  for (const std::int64_t id : spreadOrder(*count)) {
+    if (timeIsUp() || batches >= *count / kOverviewPart) break;
+    if (auto done = readBatch(id); !done) return done.error();
+    ++batches;
+  }
+  for (const auto& [id, parts] : read) {
+    for (const OverviewBatch& part : parts) {
+      const Message message = part.view();
+      if (auto valid = messages.check(message); !valid) return valid.error();
+      sink.take({}, message);
+    }
+  }
+  return {};
 }
 
 }  // namespace highwater::session

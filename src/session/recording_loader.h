@@ -15,16 +15,30 @@ namespace highwater::session {
 [[nodiscard]] std::string damageText(const std::filesystem::path& path,
                                      const RecordingCondition& condition);
 
+/// What the one who waits for a recording has to do with its reading. Each function may be empty,
+/// and is called on the thread that reads.
+struct LoadControl {
+  std::function<bool()> cancelled;         ///< asked before each message; true ends the reading
+  std::function<void(double)> progressed;  ///< told the share of the recording that has been read
+};
+
 /// Replays a recording into a sink through the same decoder and validator as a live stream. The
 /// sink gets no RunEnd if the recording process was killed before it wrote one.
 ///
 /// Fails as store::RecordingReader::open() does, and with kMalformed or kVersionMismatch if a
 /// message is damaged or invalid; the sink has then got the messages before it. If it succeeds, all
 /// messages were replayed, and damage in the returned condition concerns other parts of the file.
-/// `cancelled`, if there is one, is asked before each message; if it says so, the reading ends with
-/// kFailed.
+/// If `control` cancels it, the reading ends with kFailed.
 [[nodiscard]] Result<RecordingCondition> loadRecording(const std::filesystem::path& path,
                                                        MessageSink& sink,
-                                                       const std::function<bool()>& cancelled = {});
+                                                       const LoadControl& control = {});
+
+/// Replays only some of a recording, so that a large one can be looked at before it is read: the
+/// first batch of frames, the last, and others spread evenly between them, as many as can be read
+/// in `milliseconds`, but no more than every fourth. Of their events the sink gets steps and the
+/// samples of memory and system, in order of time. Fails as loadRecording() does, for what it
+/// reads.
+[[nodiscard]] Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink,
+                                        int milliseconds, const LoadControl& control = {});
 
 }  // namespace highwater::session

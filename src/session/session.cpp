@@ -401,11 +401,19 @@ void Session::stop() {
 }
 
 void Session::acceptFallback(const FallbackAcceptance& acceptance) {
-  const Message message = acceptance;
+  (void)handOut(acceptance);
+}
+
+bool Session::addNote(const Note& note) {
+  return handOut(note);
+}
+
+bool Session::handOut(const Message& message) {
+  if (!d_->described || d_->machine.state() == State::kEnded) return false;
   const auto frame = wire::encode(message);
-  if (!d_->described || d_->machine.state() == State::kEnded) return;
   for (MessageSink* sink : d_->sinks) sink->take(frame, message);
   emit received();
+  return true;
 }
 
 void Session::abort() {

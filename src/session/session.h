@@ -87,6 +87,10 @@ class Session final : public QObject {
   /// message of the worker. Does nothing before the worker's RunDescription and after the end of
   /// the run. For a closed recording use appendAcceptance().
   void acceptFallback(const FallbackAcceptance& acceptance);
+  /// Passes a note of the user to the sinks, like a message of the worker. Returns false and does
+  /// nothing before the worker's RunDescription and after the end of the run. For a closed
+  /// recording use appendNote().
+  [[nodiscard]] bool addNote(const Note& note);
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
   /// at once if it has not sent its Hello; from an attached worker it only disconnects then. The
   /// user's program is never killed: called again, this interrupts it at once.
@@ -133,6 +137,9 @@ class Session final : public QObject {
   void ended(const highwater::RunEnd& end);
 
  private:
+  /// Passes a message of the host to the sinks; false before RunDescription and after the end.
+  bool handOut(const Message& message);
+
   class Private;
   std::unique_ptr<Private> d_;
 };

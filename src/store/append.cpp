@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/frame_header.h"
+#include "core/names.h"
+#include "core/units.h"
 #include "store/batch_codec.h"
 #include "store/checksums.h"
 #include "store/database.h"
@@ -44,8 +46,10 @@ Result<void> takeForWriting(Database& database) {
   return failure("another program has it open; close that first");
 }
 
-Result<void> insert(Database& database, const PendingBatch& batch,
-                    const FallbackAcceptance& acceptance) {
+Result<void> insertFrame(Database& database, std::span<const std::uint8_t> frame,
+                         const Message& message) {
+  PendingBatch batch;
+  batch.add(frame, message);
   BatchPacker packer;
   const auto packed = packer.pack(batch.frames);
   if (!packed) return packed.error();
@@ -54,33 +58,54 @@ Result<void> insert(Database& database, const PendingBatch& batch,
       " VALUES (NULL, NULL, ?, ?, ?, ?)");
   if (!row) return row.error();
   const auto bytes = static_cast<std::uint64_t>(batch.frames.size());
-  if (auto done = row->run(batch.kinds, batch.frameCount, bytes, *packed); !done) return done;
-  auto forPeople =
-      database.prepare("INSERT OR REPLACE INTO accepted_fallbacks VALUES (?, ?, ?, ?)");
-  if (!forPeople) return forPeople.error();
-  return forPeople->run(std::string_view(acceptance.op), acceptance.accepted,
-                        std::string_view(acceptance.reason), acceptance.unixTimeNs);
+  return row->run(batch.kinds, batch.frameCount, bytes, *packed);
 }
 
-Result<void> insertInOneTransaction(Database& database, const PendingBatch& batch,
-                                    const FallbackAcceptance& acceptance) {
-  if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
+Result<void> insertForPeople(Database& database, const FallbackAcceptance& acceptance) {
   // A recording of format 1 has no such table yet.
   const auto has = database.schemaOf("accepted_fallbacks");
   if (!has) return has.error();
   if (has->empty()) {
     if (auto done = database.execute(kCreateAcceptedFallbacks); !done) return done;
   }
-  if (auto done = insert(database, batch, acceptance); !done) return done;
+  auto row = database.prepare("INSERT OR REPLACE INTO accepted_fallbacks VALUES (?, ?, ?, ?)");
+  if (!row) return row.error();
+  return row->run(std::string_view(acceptance.op), acceptance.accepted,
+                  std::string_view(acceptance.reason), acceptance.unixTimeNs);
+}
+
+/// Raises the format of the file to the one that has notes. The tables are the same since format 3.
+Result<void> raiseFormat(Database& database) {
+  const auto version = database.value("PRAGMA user_version");
+  if (!version) return version.error();
+  if (*version == "1" || *version == "2") {
+    return Error{ErrorCode::kVersionMismatch,
+                 "it has format " + *version + ", and notes need format 3 or later"};
+  }
+  return database.execute(("PRAGMA user_version = " + std::to_string(kFormatVersion)).c_str());
+}
+
+Result<void> insertForPeople(Database& database, const Note& note) {
+  if (auto raised = raiseFormat(database); !raised) return raised;
+  auto row = database.prepare("INSERT INTO markers VALUES (?, ?, ?, 0, 0, ?)");
+  if (!row) return row.error();
+  return row->run(toMs(note.timeNs), note.step, markerKindKey(events::MarkerKind::Note),
+                  std::string_view(note.text));
+}
+
+template <typename T>
+Result<void> insertInOneTransaction(Database& database, std::span<const std::uint8_t> frame,
+                                    const T& message) {
+  if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
+  if (auto done = insertFrame(database, frame, message); !done) return done;
+  if (auto done = insertForPeople(database, message); !done) return done;
   if (auto done = writeChecksums(database); !done) return done;
   return database.execute("COMMIT");
 }
 
-}  // namespace
-
-Result<void> appendAcceptance(const std::filesystem::path& path,
-                              std::span<const std::uint8_t> frame,
-                              const FallbackAcceptance& acceptance) {
+template <typename T>
+Result<void> append(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
+                    const T& message) {
   if (frameSize(frame) != frame.size()) return failure("the frame disagrees with its own size");
   if (auto sound = checkSound(path); !sound) return sound;
   if (::access(path.c_str(), W_OK) != 0) {
@@ -90,13 +115,24 @@ Result<void> appendAcceptance(const std::filesystem::path& path,
   if (!database) return cannotWrite(path, database.error());
   harden(database->handle());
   if (auto taken = takeForWriting(*database); !taken) return cannotWrite(path, taken.error());
-  PendingBatch batch;
-  batch.add(frame, acceptance);
-  if (auto done = insertInOneTransaction(*database, batch, acceptance); !done) {
+  if (auto done = insertInOneTransaction(*database, frame, message); !done) {
     if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
     return cannotWrite(path, done.error());
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> appendAcceptance(const std::filesystem::path& path,
+                              std::span<const std::uint8_t> frame,
+                              const FallbackAcceptance& acceptance) {
+  return append(path, frame, acceptance);
+}
+
+Result<void> appendNote(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
+                        const Note& note) {
+  return append(path, frame, note);
 }
 
 }  // namespace highwater::store

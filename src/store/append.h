@@ -18,4 +18,10 @@ namespace highwater::store {
                                             std::span<const std::uint8_t> frame,
                                             const FallbackAcceptance& acceptance);
 
+/// Appends a note of the user to a recording whose run has ended: `frame`, which is the encoded
+/// `note`, and a row of the table markers. Raises the file's format to the one that has notes.
+/// Fails as appendAcceptance() does, and with kVersionMismatch for a file of format 1 or 2.
+[[nodiscard]] Result<void> appendNote(const std::filesystem::path& path,
+                                      std::span<const std::uint8_t> frame, const Note& note);
+
 }  // namespace highwater::store

@@ -64,6 +64,8 @@ void PendingBatch::add(std::span<const std::uint8_t> frame, const Message& messa
           addEnd(value);
         } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
           acceptances.push_back(value);
+        } else if constexpr (std::is_same_v<T, Note>) {
+          notes.push_back(value);
         }
       },
       message);

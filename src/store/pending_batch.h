@@ -33,6 +33,7 @@ struct PendingBatch {
   std::vector<events::Marker> markers;
   std::vector<events::PhaseMemory> phaseMemory;
   std::vector<FallbackAcceptance> acceptances;
+  std::vector<Note> notes;
   std::vector<events::FallbackEvent> fallbacks;
   std::vector<events::SyncPoint> syncPoints;
   std::vector<std::pair<std::string, std::string>> runValues;  ///< for the table `run`

@@ -87,6 +87,9 @@ struct RecordingReader::Impl {
                             " frames: " + error.message};
   }
 
+  [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,
+                                      std::uint64_t& frames, const VisitFrame& visit) const;
+
   fs::path path;
   Database database;
   std::int32_t formatVersion;
@@ -141,13 +144,35 @@ RecordingReader::RecordingReader(RecordingReader&&) noexcept = default;
 RecordingReader& RecordingReader::operator=(RecordingReader&&) noexcept = default;
 RecordingReader::~RecordingReader() = default;
 
-Result<void> RecordingReader::forEachFrame(
-    const std::function<Result<void>(std::span<const std::uint8_t>)>& visit) const {
+/// Walks through the frames of the row that `rows` stands at. Counts them in `frames`.
+Result<void> RecordingReader::Impl::visitRow(Statement& rows, BatchUnpacker& unpacker,
+                                             std::uint64_t& frames, const VisitFrame& visit) const {
+  const auto batch = unpacker.unpack(rows.blob(2), rows.integer(1));
+  if (!batch) return damaged(frames, batch.error());
+  std::vector<std::uint8_t> aligned;
+  std::int64_t framesOfBatch = 0;
+  for (std::span<const std::uint8_t> rest = *batch; !rest.empty(); ++framesOfBatch) {
+    const std::size_t size = frameSize(rest);
+    if (size == 0) {
+      return damaged(frames, {ErrorCode::kMalformed, "a frame's size is out of limits"});
+    }
+    aligned.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));
+    if (auto done = visit(aligned); !done) return done;
+    ++frames;
+    rest = rest.subspan(size);
+  }
+  if (framesOfBatch != rows.integer(0)) {
+    return damaged(frames, {ErrorCode::kMalformed, "a batch has another number of frames"});
+  }
+  return {};
+}
+
+Result<void> RecordingReader::forEachFrame(const VisitFrame& visit,
+                                           const VisitBatch& batchBegins) const {
   Result<Statement> rows =
       impl_->database.prepare("SELECT frames, raw_bytes, data, id FROM batches ORDER BY id");
   if (!rows) return impl_->damaged(0, rows.error());
   BatchUnpacker unpacker;
-  std::vector<std::uint8_t> aligned;
   std::uint64_t frames = 0;
   for (std::int64_t id = 1;; ++id) {
     const Result<bool> row = rows->step();
@@ -157,24 +182,32 @@ Result<void> RecordingReader::forEachFrame(
       return impl_->damaged(frames,
                             {ErrorCode::kMalformed, "batch " + std::to_string(id) + " is missing"});
     }
-    const auto batch = unpacker.unpack(rows->blob(2), rows->integer(1));
-    if (!batch) return impl_->damaged(frames, batch.error());
-    std::int64_t framesOfBatch = 0;
-    for (std::span<const std::uint8_t> rest = *batch; !rest.empty(); ++framesOfBatch) {
-      const std::size_t size = frameSize(rest);
-      if (size == 0) {
-        return impl_->damaged(frames, {ErrorCode::kMalformed, "a frame's size is out of limits"});
-      }
-      aligned.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));
-      if (auto done = visit(aligned); !done) return done;
-      ++frames;
-      rest = rest.subspan(size);
-    }
-    if (framesOfBatch != rows->integer(0)) {
-      return impl_->damaged(frames,
-                            {ErrorCode::kMalformed, "a batch has another number of frames"});
-    }
+    if (batchBegins) batchBegins(id);
+    if (auto done = impl_->visitRow(*rows, unpacker, frames, visit); !done) return done;
   }
+}
+
+Result<std::int64_t> RecordingReader::batchCount() const {
+  Result<Statement> rows = impl_->database.prepare("SELECT max(id) FROM batches");
+  if (!rows) return impl_->damaged(0, rows.error());
+  const Result<bool> row = rows->step();
+  if (!row) return impl_->damaged(0, row.error());
+  return *row ? rows->integer(0) : 0;
+}
+
+Result<void> RecordingReader::forEachFrameOf(std::int64_t batch, const VisitFrame& visit) const {
+  Result<Statement> rows = impl_->database.prepare(
+      "SELECT frames, raw_bytes, data FROM batches WHERE id = " + std::to_string(batch));
+  if (!rows) return impl_->damaged(0, rows.error());
+  const Result<bool> row = rows->step();
+  if (!row) return impl_->damaged(0, row.error());
+  if (!*row) {
+    return impl_->damaged(
+        0, {ErrorCode::kMalformed, "batch " + std::to_string(batch) + " is missing"});
+  }
+  BatchUnpacker unpacker;
+  std::uint64_t frames = 0;
+  return impl_->visitRow(*rows, unpacker, frames, visit);
 }
 
 bool RecordingReader::beingWritten() const {

@@ -26,11 +26,20 @@ class RecordingReader {
   RecordingReader& operator=(RecordingReader&&) noexcept;
   ~RecordingReader();
 
+  using VisitFrame = std::function<Result<void>(std::span<const std::uint8_t>)>;
+  using VisitBatch = std::function<void(std::int64_t batch)>;
+
   /// Calls `visit` for each frame (encoded message), in the order of the stream. Ends at the first
   /// error that `visit` returns, and returns it. A frame is aligned to 8 bytes and valid only
-  /// during the call. Fails with kMalformed if a batch of frames is damaged.
-  [[nodiscard]] Result<void> forEachFrame(
-      const std::function<Result<void>(std::span<const std::uint8_t>)>& visit) const;
+  /// during the call. `batchBegins`, if there is one, is told of each batch before its frames:
+  /// see batchCount(). Fails with kMalformed if a batch of frames is damaged.
+  [[nodiscard]] Result<void> forEachFrame(const VisitFrame& visit,
+                                          const VisitBatch& batchBegins = {}) const;
+  /// The number of batches of frames, by which forEachFrameOf() counts. Fails with kMalformed.
+  [[nodiscard]] Result<std::int64_t> batchCount() const;
+  /// Like forEachFrame(), for the frames of one batch: 1 is the stream's first, batchCount() its
+  /// last.
+  [[nodiscard]] Result<void> forEachFrameOf(std::int64_t batch, const VisitFrame& visit) const;
 
   /// True if a running process was writing the recording when it was opened.
   [[nodiscard]] bool beingWritten() const;

@@ -107,6 +107,13 @@ Result<void> RecordingTables::writeRows(const PendingBatch& batch) {
       return done;
     }
   }
+  for (const Note& e : batch.notes) {
+    if (auto done = marker_.run(toMs(e.timeNs), e.step, markerKindKey(events::MarkerKind::Note), 0.,
+                                0., std::string_view(e.text));
+        !done) {
+      return done;
+    }
+  }
   for (const auto& e : batch.fallbacks) {
     const std::string op = definitions_.name(e.op());
     const std::string module = definitions_.modulePath(e.module_id());

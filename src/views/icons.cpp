@@ -69,6 +69,16 @@ void draw(QPainter& p, Icon which, const QColor& color) {
       p.drawLine(QPointF(4, 4), QPointF(12, 12));
       p.drawLine(QPointF(12, 4), QPointF(4, 12));
       break;
+    case Icon::kSearch:
+      stroke();
+      p.drawEllipse(QPointF(7, 7), 4, 4);
+      p.drawLine(QPointF(10, 10), QPointF(13.5, 13.5));
+      break;
+    case Icon::kMark:
+      stroke();
+      p.drawLine(QPointF(4, 2.5), QPointF(4, 14));
+      p.drawPolyline(QPolygonF{{4, 3}, {12.5, 3}, {10.5, 6}, {12.5, 9}, {4, 9}});
+      break;
     case Icon::kDropDown:
       stroke();
       p.drawPolyline(QPolygonF{{4.5, 6.5}, {8, 10}, {11.5, 6.5}});

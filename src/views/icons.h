@@ -16,6 +16,8 @@ enum class Icon {
   kDetach,
   kClose,
   kDropDown,
+  kSearch,
+  kMark,
 };
 
 /// The icon of the program: memory as a wave under its high-water line.

@@ -11,11 +11,13 @@
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
+#include <algorithm>
 #include <set>
 
 #include "views/panels/dock_title.h"
 #include "views/panels/event_table.h"
 #include "views/panels/link_button.h"
+#include "views/panels/search_table.h"
 
 namespace highwater::window {
 
@@ -190,7 +192,8 @@ void BottomTables::makeOpTools() {
   opFilter_ = new QLineEdit(tabsDock_);
   opFilter_->setObjectName(QStringLiteral("opFilter"));
   opFilter_->setPlaceholderText(tr("Filter by op or module"));
-  opFilter_->setToolTip(tr("Shows only ops and modules whose name contains this text (Ctrl+F)"));
+  opFilter_->setToolTip(
+      tr("Shows only ops and modules whose name contains this text (Ctrl+Shift+F)"));
   opFilter_->setAccessibleName(tr("Filter of the ops"));
   opFilter_->setClearButtonEnabled(true);
   opFilter_->setFixedSize(168, 22);
@@ -220,9 +223,12 @@ void BottomTables::makeLog() {
   logView_->setUniformItemSizes(true);
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   // Follows the newest line, unless the user has scrolled up to read.
-  connect(&log_, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
-    const QScrollBar* bar = logView_->verticalScrollBar();
-    if (bar->value() == bar->maximum() && !logTimer_.isActive()) {
+  logView_->installEventFilter(this);
+  connect(logView_->verticalScrollBar(), &QScrollBar::valueChanged, this,
+          [this](int value) { logFollows_ = value >= logView_->verticalScrollBar()->maximum(); });
+  connect(&log_, &QAbstractItemModel::modelReset, this, [this] { logFollows_ = true; });
+  connect(&log_, &QAbstractItemModel::rowsInserted, this, [this] {
+    if (logFollows_ && !logTimer_.isActive()) {
       logTimer_.start();
     }
   });
@@ -239,6 +245,60 @@ void BottomTables::addPage(QWidget* page, const QString& title, int index) {
   pages_->setCurrentIndex(tabs_->currentIndex());
 }
 
+void BottomTables::addSearch(models::SearchModel* search) {
+  search_ = search;
+  searchTable_ = views::makeSearchTable(search_, tabsDock_);
+  searchTable_->hide();
+  connect(searchTable_, &EventTable::rowPicked, this, &BottomTables::matchPicked);
+  connect(search_, &models::SearchModel::changed, this, &BottomTables::refreshSearchTitle);
+  connect(search_, &models::SearchModel::currentChanged, this, &BottomTables::markHit);
+  connect(search_, &models::SearchModel::changed, this, &BottomTables::markHit);
+}
+
+void BottomTables::showSearch(bool shown) {
+  const int index = pages_->indexOf(searchTable_);
+  if (shown && index < 0) {
+    pageBeforeSearch_ = pages_->currentWidget();
+    addPage(searchTable_, tr("Search"));
+    tabs_->setCurrentIndex(tabs_->count() - 1);
+    refreshSearchTitle();
+  } else if (!shown && index >= 0) {
+    const bool current = pages_->currentIndex() == index;
+    tabs_->removeTab(index);
+    pages_->removeWidget(searchTable_);
+    searchTable_->hide();
+    const int before = pages_->indexOf(pageBeforeSearch_);
+    if (current) tabs_->setCurrentIndex(std::max(before, 0));
+    pages_->setCurrentIndex(tabs_->currentIndex());
+  }
+}
+
+void BottomTables::showLogLine(int row) {
+  tabs_->setCurrentIndex(pages_->indexOf(logView_));
+  const QModelIndex line = log_.index(row);
+  logView_->setCurrentIndex(line);
+  logView_->scrollTo(line);
+}
+
+void BottomTables::refreshSearchTitle() {
+  const int index = pages_->indexOf(searchTable_);
+  if (index < 0) return;
+  const std::uint64_t hits = search_->rowHits();
+  tabs_->setTabText(index, hits == 0   ? tr("Search")
+                           : hits == 1 ? tr("Search  1 hit")
+                                       : tr("Search  %1 hits").arg(hits));
+  searchTable_->setEmptyText(search_->text().isEmpty()
+                                 ? tr("Type what to search for: part of the name of an op, module, "
+                                      "marker or call site, or "
+                                      "of a line of the log")
+                                 : tr("Nothing contains \u201c%1\u201d").arg(search_->text()));
+}
+
+void BottomTables::markHit() {
+  const int row = search_->currentRow();
+  if (row >= 0) searchTable_->markRow(row);
+}
+
 void BottomTables::filterOps() {
   tabsDock_->show();
   tabs_->setCurrentIndex(pages_->indexOf(opsTable_));
@@ -246,8 +306,21 @@ void BottomTables::filterOps() {
   opFilter_->selectAll();
 }
 
-/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline.
+void BottomTables::showLog() {
+  tabsDock_->show();
+  tabsDock_->raise();
+  tabs_->setCurrentIndex(pages_->indexOf(logView_));
+  logFollows_ = true;
+  logTimer_.start();
+}
+
+/// In the filter, Esc clears it and leaves it; anywhere else Esc belongs to the timeline. The log
+/// opens at its end.
 bool BottomTables::eventFilter(QObject* watched, QEvent* event) {
+  const bool laidOut = event->type() == QEvent::Show || event->type() == QEvent::Resize;
+  if (watched == logView_ && laidOut && logFollows_) {
+    logTimer_.start();
+  }
   if (watched == opFilter_ && event->type() == QEvent::KeyPress &&
       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
     opFilter_->clear();
@@ -373,7 +446,10 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
 
 void BottomTables::showPickedTable() {
   const auto& picked = focus_->picked();
-  if (!picked || pages_->currentWidget() == logView_ || pages_->currentWidget() == compareTable_) {
+  const QWidget* current = pages_->currentWidget();
+  const bool readsOther = current != fallbackTable_ && current != syncTable_ &&
+                          current != opsTable_ && current != stepTable_;
+  if (!picked || readsOther) {
     return;
   }
   EventTable* table = picked->lane == Lane::kFallbacks    ? fallbackTable_

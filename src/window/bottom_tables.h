@@ -11,6 +11,7 @@
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
+#include "models/search_model.h"
 #include "models/step_model.h"
 #include "views/panes/event_focus.h"
 
@@ -50,12 +51,23 @@ class BottomTables final : public QObject {
   void setSmall(bool small);
   /// If the current table is empty, switches to the first one that is not.
   void showFilledPage();
+  /// Shows the end of the log.
+  void showLog();
+  /// Makes the page with what a search has found. `search` is not owned and must outlive this
+  /// object.
+  void addSearch(models::SearchModel* search);
+  /// Shows that page as the last tab and switches to it, or removes it.
+  void showSearch(bool shown);
+  /// Shows the log with a line of it, a row of log(), selected.
+  void showLogLine(int row);
   /// Shows the table of ops and puts the keyboard focus into its filter.
   void filterOps();
 
  signals:
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
+  /// The user picked a row of the search.
+  void matchPicked(int row);
   /// The user withdrew the acceptance of an op (its full name) in the table of fallbacks.
   void withdrawRequested(const QString& op);
 
@@ -77,8 +89,11 @@ class BottomTables final : public QObject {
   void markPicked();
   /// The range that the tables show: the selection, or else the whole run.
   [[nodiscard]] views::TimeRange shownRange() const;
-  /// Shows the table that has the row of the picked event, unless the log is being read.
+  /// Shows the table that has the row of the picked event, unless the log, the search or the
+  /// comparison is being read.
   void showPickedTable();
+  void markHit();
+  void refreshSearchTitle();
 
   const analysis::LiveStore* store_;
   views::TimeAxis* axis_;
@@ -93,10 +108,14 @@ class BottomTables final : public QObject {
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
   std::optional<views::TimeRange> opsOf_;
   QTimer logTimer_;
+  bool logFollows_ = true;  ///< the user has not scrolled up to read
 
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;
   views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_, *compareTable_;
+  models::SearchModel* search_ = nullptr;
+  views::EventTable* searchTable_ = nullptr;
+  QWidget* pageBeforeSearch_ = nullptr;
   QListView* logView_;
   QTabBar* tabs_;
   QStackedWidget* pages_;

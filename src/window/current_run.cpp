@@ -6,10 +6,12 @@
 
 #include "core/names.h"
 #include "session/fallback_acceptance.h"
+#include "session/note.h"
 #include "session/recording_loader.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
 #include "window/start/recordings_folder.h"
+#include "wire/limits.h"
 
 namespace highwater::window {
 
@@ -59,7 +61,8 @@ CurrentRun::~CurrentRun() {
 }
 
 Result<void> CurrentRun::run() {
-  return begin(options_.workload, {}, [this] {
+  // A scenario says more about a recording than the workload that it is made of.
+  return begin(options_.scenario.isEmpty() ? options_.workload : options_.scenario, {}, [this] {
     script_.reset();
     return std::make_unique<Session>(options_);
   });
@@ -129,10 +132,20 @@ Result<void> CurrentRun::open(const fs::path& path) {
   if (!condition) {
     return condition.error();
   }
+  return show(path, std::move(loaded), std::move(*condition));
+}
+
+Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
+                              RecordingCondition&& condition) {
+  if (live()) {
+    return failure("a run is going on: stop it before opening a recording");
+  }
   session_.reset();
   script_.reset();
-  store_ = std::move(loaded);
-  condition_ = std::move(*condition);
+  const std::uint64_t revision = store_.revision();
+  store_ = std::move(read);
+  store_.newerThan(revision);
+  condition_ = std::move(condition);
   recordingPath_ = path;
   closedBytes_ = bytesOf(path);
   emit runReplaced();
@@ -218,6 +231,29 @@ Result<void> CurrentRun::acceptFallback(const std::string& op, bool accepted,
     return kept;
   }
   store_.apply(*made);
+  closedBytes_ = bytesOf(recordingPath_);
+  emit dataChanged();
+  return {};
+}
+
+Result<void> CurrentRun::addNote(std::int64_t timeNs, const std::string& text) {
+  const auto note = session::makeNote(timeNs, store_.stepAt(timeNs), text);
+  if (!note) return note.error();
+  if (store_.noteCount() >= wire::kMaxNotes) {
+    return failure("it has " + std::to_string(wire::kMaxNotes) +
+                   " notes already, which is the most");
+  }
+  if (live()) {
+    return session_->addNote(*note) ? Result<void>()
+                                    : failure("the run has not begun to train yet");
+  }
+  if (recordingPath_.empty()) {
+    return failure("there is no recording to keep it in");
+  }
+  if (auto kept = session::appendNote(recordingPath_, *note); !kept) {
+    return kept;
+  }
+  store_.apply(*note);
   closedBytes_ = bytesOf(recordingPath_);
   emit dataChanged();
   return {};

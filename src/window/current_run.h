@@ -47,6 +47,10 @@ class CurrentRun final : public QObject {
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
   /// those of session::loadRecording(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
+  /// Shows a recording that has been read from `path` as the current run. Error: kFailed while a
+  /// run is live.
+  [[nodiscard]] Result<void> show(const std::filesystem::path& path, analysis::LiveStore&& read,
+                                  RecordingCondition&& condition);
   /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
   /// there is no recording, if it is still being written, or if `path` is the recording itself or
   /// cannot be written; kExists if a recording is being written to `path`.
@@ -74,6 +78,11 @@ class CurrentRun final : public QObject {
   /// session::appendAcceptance().
   [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
                                             const std::string& reason);
+  /// Records a note of the user at a time of the run, in ns since its start. Goes through the
+  /// session of a live run, else to the end of the file. Errors: kUsage for a text that is too
+  /// long, kFailed without a recording or where it has wire::kMaxNotes notes, and those of
+  /// session::appendNote().
+  [[nodiscard]] Result<void> addNote(std::int64_t timeNs, const std::string& text);
   /// Kills the worker, or lets go of the user's program, which runs on, and closes the recording:
   /// for when the window closes. Does nothing without a run.
   void abandon();

@@ -3,6 +3,7 @@
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
@@ -17,15 +18,20 @@
 #include "session/command_text.h"
 #include "views/icons.h"
 #include "views/panels/banner.h"
+#include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/script_controls.h"
+#include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/device_badge.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
+#include "window/opening_page.h"
+#include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
+#include "window/run_search.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
 #include "window/source_editor.h"
@@ -55,7 +61,7 @@ QString levelText(events::ProbeLevel level) {
   return text(probeLevelKey(level));
 }
 
-/// "monitor", or "monitor, ops" if it changed during the run.
+/// "monitor", or "monitor and ops" if it changed during the run.
 QString recordedLevels(const analysis::LiveStore& store) {
   const events::ProbeLevel first = store.run()->probeLevel;
   QStringList levels{
@@ -70,7 +76,10 @@ QString recordedLevels(const analysis::LiveStore& store) {
       levels << level;
     }
   }
-  return levels.join(QStringLiteral(", "));
+  const QString last = levels.takeLast();
+  return levels.isEmpty()
+             ? last
+             : MainWindow::tr("%1 and %2").arg(levels.join(QStringLiteral(", ")), last);
 }
 
 }  // namespace
@@ -107,12 +116,22 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
       run_.options(),
       settings_ == Settings::kOn ? StartPage::Machine::kOn : StartPage::Machine::kOff, centre_);
   centre_->addWidget(startPage_);
+  openingPage_ = new OpeningPage(centre_);
+  centre_->addWidget(openingPage_);
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
   docks_->addTo(actions_->viewMenu);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
+  search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
+  column->insertWidget(1, search_->bar());
+  panes_->showSearch(&search_->model());
+  connect(search_, &RunSearch::closed, this, [this] {
+    if (!pageShown_) panes_->setFocus();
+  });
+
+  palette_ = new views::CommandPalette(this);
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
@@ -121,6 +140,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   connectActions();
   connectComparison();
   connectStartPage();
+  connectOpeningPage();
   connectRun();
   setAcceptDrops(true);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
@@ -158,6 +178,8 @@ void MainWindow::connectActions() {
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->commands, [this] { palette_->open(menuBar()); });
+  on(actions_->search, [this] { search_->open(); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
@@ -186,6 +208,10 @@ void MainWindow::connectActions() {
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
+  connect(notices_, &RunNotices::reloadRequested, this,
+          [this] { openOrExplain(text(run_.recordingPath().string())); });
+  connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
+  connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
 
 void MainWindow::connectComparison() {
@@ -254,6 +280,7 @@ void MainWindow::connectRun() {
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
     docks_->refresh();
+    search_->refresh();
     status_->refresh(run_);
     showLevel();
   });
@@ -272,6 +299,7 @@ void MainWindow::connectRun() {
   connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
   connect(&run_, &CurrentRun::ended, this, [this] {
     updateState();
+    useSettingThatFits();
     tableTimer_.start();
   });
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
@@ -339,6 +367,18 @@ Result<void> MainWindow::runScript(const session::ScriptOptions& script,
   return started;
 }
 
+/// After a run that ran out of memory the next one starts with what fitted.
+void MainWindow::useSettingThatFits() {
+  const auto setting = settingAfterOutOfMemory(run_.store());
+  if (!setting) {
+    return;
+  }
+  const Knobs failed = run_.store().knobs();
+  docks_->controls()->request(*setting);
+  docks_->controls()->sayProblem(tr("Out of memory at %1: the next run starts with %2")
+                                     .arg(settingText(failed, {}), settingText(*setting, failed)));
+}
+
 void MainWindow::startRun() {
   banner_->hide();
   if (run_.live()) {
@@ -367,26 +407,33 @@ void MainWindow::runWorkload() {
 Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
-    banner_->hide();
-    startPage_->noteOpened(text(path.string()));
-    refreshPanes();
-    docks_->refresh();
-    docks_->tables()->showFilledPage();
-    axis_.fit();
-    if (const auto& end = run_.store().end()) {
-      notices_->showEnd(*end);
-    }
-    if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-      notices_->showProblem(text(session::damageText(path, condition)));
-    } else if (condition.beingWritten) {
-      notices_->showProblem(tr("%1 is being written: it is shown as it was when it was opened")
-                                .arg(text(path.filename().string())));
-    }
+    showOpened();
   }
   return opened;
 }
 
+void MainWindow::showOpened() {
+  const std::filesystem::path path = run_.recordingPath();
+  banner_->hide();
+  startPage_->noteOpened(text(path.string()));
+  refreshPanes();
+  docks_->refresh();
+  docks_->tables()->showFilledPage();
+  axis_.fit();
+  if (const auto& end = run_.store().end()) {
+    notices_->showEnd(*end);
+  }
+  if (const auto& condition = run_.condition(); !condition.damage.empty()) {
+    notices_->showProblem(text(session::damageText(path, condition)));
+  } else if (condition.beingWritten) {
+    notices_->showBeingWritten(
+        tr("%1 is still being written: it is shown as it was when it was opened")
+            .arg(text(path.filename().string())));
+  }
+}
+
 void MainWindow::replaceRun() {
+  openingPage_->cancel();
   docks_->scriptControls()->startOver();
   docks_->showControlsOf(run_.script().has_value());
   docks_->scriptControls()->refresh();
@@ -397,6 +444,7 @@ void MainWindow::replaceRun() {
   runShown_ = false;
   refreshPanes();
   docks_->startOver();
+  search_->startOver();
   updateState();
 }
 
@@ -415,8 +463,13 @@ void MainWindow::refreshPanes() {
   } else if (store.run()) {
     docks_->controls()->showEffective(store.knobs());
   }
-  axis_.setHeld(run_.live() && store.paused());
+  const bool held = run_.live() && store.paused();
+  axis_.setHeld(held);
   axis_.setExtent({0, store.completeUpToNs()});
+  // What the user does while the training is paused must come into view.
+  if (held && !store.markers().empty()) {
+    axis_.bringIn(store.markers().back().time_ns());
+  }
   panes_->refresh();
 }
 
@@ -454,14 +507,14 @@ void MainWindow::updateState() {
                        : store.ownScript() ? text(store.run()->workload)
                                            : QString());
   docks_->controls()->setChangeable(!live || training);
+  docks_->controls()->setLive(live);
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
   const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
                     : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
                                                    : RecordingIndicator::Kind::kFile;
-  const std::int64_t ns = run_.recording() ? run_.elapsedMs() * 1'000'000 : store.completeUpToNs();
-  toolBar_->showRecording(kind, text(formatRunTime(ns, 0)));
+  toolBar_->showRecording(kind, text(formatRunTime(store.completeUpToNs(), 0)));
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();
@@ -482,8 +535,8 @@ void MainWindow::showLevel() {
   const bool ended = !run_.live() && run_.store().run();
   toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
                       ended ? levelText(level) : QString());
-  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps
-                                                                    : nullptr);
+  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps : nullptr,
+                   tr("Record %1 more").arg(WindowActions::kOpSteps));
 }
 
 void MainWindow::askOpSteps() {
@@ -527,6 +580,7 @@ void MainWindow::layOut(bool small) {
   toolBar_->setSmall(small);
   status_->setSmall(small);
   panes_->setSmall(small);
+  openingPage_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
 }
@@ -538,7 +592,27 @@ void MainWindow::renderNow() {
   panes_->renderNow();
 }
 
+/// While the search is open, N and Shift+N step through its hits, and Esc closes it.
+bool MainWindow::handleSearchKey(const QKeyEvent& event) {
+  const auto modifiers = event.modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier);
+  if (!search_->isOpen() || modifiers != Qt::NoModifier) {
+    return false;
+  }
+  if (event.key() == Qt::Key_N) {
+    search_->step(event.modifiers().testFlag(Qt::ShiftModifier) ? -1 : 1);
+    return true;
+  }
+  if (event.key() == Qt::Key_Escape) {
+    search_->close();
+    return true;
+  }
+  return false;
+}
+
 void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!pageShown_ && handleSearchKey(*event)) {
+    return;
+  }
   if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }
@@ -578,6 +652,17 @@ void MainWindow::closeAtOnce() {
   close();
 }
 
+/// Stops the run at the end of its step, so that its recording ends as stopped, and closes then.
+/// The session kills a worker that does not obey in time; whoever closes once more need not wait.
+void MainWindow::closeAfterRun() {
+  asksBeforeClosing_ = false;
+  connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce,
+          static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::UniqueConnection));
+  notices_->showClosing();
+  run_.stop();
+  updateState();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (asksBeforeClosing_ && run_.scriptRuns() && run_.live()) {
     event->ignore();
@@ -591,6 +676,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         closeAtOnce();
       }
     });
+    return;
+  }
+  if (asksBeforeClosing_ && run_.live() && !run_.script()) {
+    event->ignore();
+    closeAfterRun();
     return;
   }
   if (settings_ == Settings::kOn) {

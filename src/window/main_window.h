@@ -16,12 +16,15 @@ class QStackedWidget;
 
 namespace highwater::views {
 class Banner;
+class CommandPalette;
 class PaneStack;
 }  // namespace highwater::views
 
 namespace highwater::window {
 
+class OpeningPage;
 class RunNotices;
+class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
@@ -45,6 +48,11 @@ class MainWindow final : public QMainWindow {
   /// Shows a recording. Errors: those of CurrentRun::open(); the window then stays unchanged.
   [[nodiscard]] Result<void> openRecording(const std::filesystem::path& path);
 
+  /// Reads a recording behind the window, which stays as it is until then or, if it takes longer,
+  /// shows an overview with the progress and a way to cancel. What goes wrong stands where the user
+  /// looks.
+  void openInBackground(const std::filesystem::path& path);
+
   /// Starts a run with the values of the controls. Does nothing while a run is live.
   void startRun();
   /// The same, for the built-in workload also where the last run was a script.
@@ -53,7 +61,8 @@ class MainWindow final : public QMainWindow {
   /// it and the time if that is empty. Errors: those of CurrentRun::runScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
                                        const QString& recordingName);
-  /// Closes the window without asking what becomes of the user's program.
+  /// Closes the window without asking what becomes of the user's program, and without waiting until
+  /// a run has stopped.
   void closeAtOnce();
   /// Shows the start page in place of the run, without the docks, or the run again. There is no
   /// page while a run is live.
@@ -85,8 +94,13 @@ class MainWindow final : public QMainWindow {
   void connectActions();
   void connectStartPage();
   void runSample(const QString& scenario);
-  /// Opens a recording, and says where the user looks if that fails.
-  void openOrExplain(const QString& path);
+  /// Says a problem where the user looks: on the start page or in the banner.
+  void explain(const Error& error);
+  void connectOpeningPage();
+  /// Puts the opening page in place of the panes and docks, or takes it away.
+  void coverWithOpening(bool covered);
+  /// Brings everything in line with the recording that run_ now shows.
+  void showOpened();
   void connectRun();
   void restoreSettings();
   /// Shows a run of the built-in workload in controls and tool bar.
@@ -96,6 +110,8 @@ class MainWindow final : public QMainWindow {
   void followSystemTheme();
   void refreshPanes();
   void replaceRun();
+  void useSettingThatFits();
+  void closeAfterRun();
   void showLevel();
   void askOpSteps();
   void acceptFallback(const QString& op);
@@ -106,6 +122,7 @@ class MainWindow final : public QMainWindow {
   void openSource(const QString& file, int line);
   void chooseEditor();
   void layOut(bool small);
+  bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
   void choosePicture();
@@ -123,8 +140,11 @@ class MainWindow final : public QMainWindow {
   QStackedWidget* centre_;
   views::PaneStack* panes_;
   StartPage* startPage_;
+  OpeningPage* openingPage_;
   views::Banner* banner_;
   RunNotices* notices_;
+  RunSearch* search_;
+  views::CommandPalette* palette_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
   QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;
@@ -135,9 +155,10 @@ class MainWindow final : public QMainWindow {
   bool small_ = false;
   bool docksPlaced_ = false;
   bool pageShown_ = false;
-  bool layOutLater_ = false;  ///< the docks need new sizes once the start page is gone
-  QByteArray dockState_;      ///< the layout of the docks while the start page hides them
-  bool runShown_ = false;     ///< the controls show the run's description
+  bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
+  bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
+  QByteArray dockState_;         ///< the layout of the docks while the start page hides them
+  bool runShown_ = false;        ///< the controls show the run's description
 };
 
 }  // namespace highwater::window

@@ -1,10 +1,17 @@
-// The window's file dialogs.
+// The window and files: the dialogs that choose them, and recordings that are read behind the
+// window.
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QStackedWidget>
 
 #include "models/qt_text.h"
+#include "views/panels/banner.h"
+#include "views/panes/pane_stack.h"
 #include "window/main_window.h"
+#include "window/opening_page.h"
 #include "window/run_notices.h"
+#include "window/start_page.h"
+#include "window/window_docks.h"
 
 namespace highwater::window {
 
@@ -19,6 +26,68 @@ QString withSuffix(const QString& path, const char* suffix) {
 
 }  // namespace
 
+void MainWindow::connectOpeningPage() {
+  connect(openingPage_, &OpeningPage::worthShowing, this, [this] { coverWithOpening(true); });
+  connect(openingPage_, &OpeningPage::cancelled, this, [this] { coverWithOpening(false); });
+  connect(openingPage_, &OpeningPage::ended, this,
+          [this](const std::filesystem::path& path,
+                 const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+            coverWithOpening(false);
+            if (!*loaded) {
+              explain(loaded->error());
+              return;
+            }
+            const auto range = openingPage_->chosenRange();
+            RecordingOpening::Loaded& read = **loaded;
+            if (auto shown = run_.show(path, std::move(read.store), std::move(read.condition));
+                !shown) {
+              explain(shown.error());
+              return;
+            }
+            showOpened();
+            if (range) {
+              axis_.setVisible(*range);
+            }
+          });
+}
+
+void MainWindow::openInBackground(const std::filesystem::path& path) {
+  if (run_.live()) {
+    explain(failure("a run is going on: stop it before opening a recording"));
+    return;
+  }
+  openingPage_->open(path);
+}
+
+void MainWindow::coverWithOpening(bool covered) {
+  const bool covers = centre_->currentWidget() == openingPage_;
+  if (covered == covers) {
+    return;
+  }
+  if (covered) {
+    banner_->hide();
+    opensOverPanes_ = !pageShown_;
+    if (opensOverPanes_) {
+      dockState_ = saveState(kStateVersion);
+      docks_->setShown(false);
+    }
+    centre_->setCurrentWidget(openingPage_);
+    openingPage_->setFocus();
+    return;
+  }
+  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_)
+                                       : static_cast<QWidget*>(panes_));
+  if (opensOverPanes_) {
+    docks_->setShown(true);
+    restoreState(dockState_, kStateVersion);
+  }
+}
+
+void MainWindow::explain(const Error& error) {
+  const QString problem = text(error.message);
+  pageShown_ ? startPage_->showProblem(problem) : notices_->showProblem(problem);
+}
+
 void MainWindow::chooseRecording() {
   const QString path = QFileDialog::getOpenFileName(
       this, tr("Open recording"), QFileInfo(text(run_.recordingPath().string())).path(),
@@ -26,7 +95,7 @@ void MainWindow::chooseRecording() {
   if (path.isEmpty()) {
     return;
   }
-  openOrExplain(path);
+  openInBackground(path.toStdString());
 }
 
 void MainWindow::chooseCopy() {

@@ -8,6 +8,7 @@
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
 #include "window/run_notices.h"
+#include "window/run_search.h"
 #include "window/run_tool_bar.h"
 #include "window/start/script_fields.h"
 #include "window/start_page.h"
@@ -33,7 +34,8 @@ void MainWindow::connectStartPage() {
             }
           });
   connect(startPage_, &StartPage::runSampleRequested, this, &MainWindow::runSample);
-  connect(startPage_, &StartPage::openRecordingRequested, this, &MainWindow::openOrExplain);
+  connect(startPage_, &StartPage::openRecordingRequested, this,
+          [this](const QString& path) { openInBackground(path.toStdString()); });
   connect(startPage_, &StartPage::chooseRecordingRequested, this, &MainWindow::chooseRecording);
 }
 
@@ -42,11 +44,13 @@ void MainWindow::showStartPage(bool shown) {
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;
-  for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps}) {
+  for (QAction* ofPanes :
+       {actions_->follow, actions_->fit, actions_->filterOps, actions_->search}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();
   if (shown) {
+    search_->close();
     dockState_ = saveState(kStateVersion);
     startPage_->showProblem({});
   }
@@ -74,13 +78,6 @@ void MainWindow::runSample(const QString& scenario) {
   runWorkload();
 }
 
-void MainWindow::openOrExplain(const QString& path) {
-  const auto opened = openRecording(path.toStdString());
-  if (opened) return;
-  const QString problem = text(opened.error().message);
-  pageShown_ ? startPage_->showProblem(problem) : notices_->showProblem(problem);
-}
-
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
   if (run_.live() || draggedFile(event->mimeData()).isEmpty()) return;
   event->acceptProposedAction();
@@ -96,7 +93,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QString file = draggedFile(event->mimeData());
   if (run_.live() || file.isEmpty()) return;
   event->acceptProposedAction();
-  pageShown_&& isPythonFile(file) ? startPage_->nameScript(file) : openOrExplain(file);
+  pageShown_&& isPythonFile(file) ? startPage_->nameScript(file)
+                                  : openInBackground(file.toStdString());
 }
 
 }  // namespace highwater::window

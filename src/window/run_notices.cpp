@@ -6,8 +6,12 @@
 #include "session/training_position.h"
 #include "views/panels/banner.h"
 #include "window/current_run.h"
+#include "window/retry_setting.h"
 
 namespace highwater::window {
+
+using views::Banner;
+
 namespace {
 
 /// The session's texts begin in lower case.
@@ -30,7 +34,7 @@ RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun*
 void RunNotices::showStall(const QString& message) {
   stallShown_ = asSentence(message);
   log_->append(stallShown_, models::LogModel::Kind::kProblem);
-  banner_->showMessage(stallShown_, {}, true, tr("Stop"));
+  banner_->showMessage(stallShown_, false, Banner::Kind::kProblem, tr("Stop"));
 }
 
 void RunNotices::updateStall() {
@@ -44,7 +48,8 @@ void RunNotices::updateStall() {
       {span.step(), span.phase(), run_->store().name(span.name()), open->stalledFor});
   stallShown_ = asSentence(now);
   const bool stopping = run_->state() == session::Session::State::kStopping;
-  banner_->showMessage(stallShown_, {}, true, stopping ? QString() : tr("Stop"));
+  banner_->showMessage(stallShown_, false, Banner::Kind::kProblem,
+                       stopping ? QString() : tr("Stop"));
 }
 
 void RunNotices::hideStall() {
@@ -55,12 +60,22 @@ void RunNotices::hideStall() {
 }
 
 void RunNotices::act() {
-  if (run_->live()) {
-    banner_->showMessage(banner_->message(), {}, true, {});
+  if (closing_) {
+    emit closeNowRequested();
+  } else if (run_->live()) {
+    banner_->showMessage(banner_->message(), false, Banner::Kind::kProblem, {});
     run_->stop();
+  } else if (reloads_) {
+    emit reloadRequested();
   } else {
     emit runAgainRequested();
   }
+}
+
+void RunNotices::showClosing() {
+  closing_ = true;
+  banner_->showMessage(tr("Stopping after this step, then the window closes…"), false,
+                       Banner::Kind::kNote, tr("Close now"));
 }
 
 void RunNotices::showEnd(const RunEnd& end) {
@@ -76,17 +91,35 @@ void RunNotices::showEnd(const RunEnd& end) {
   if (!end.openOp.empty() && !message.contains(text(end.openOp))) {
     message += tr(" (in %1)").arg(text(end.openOp));
   }
-  QString lines = text(end.lastLines);
-  if (lines.isEmpty()) {
-    lines = run_->lastLines().join(QLatin1Char('\n'));
+  QStringList lines = run_->lastLines();
+  if (run_->showsFile()) {
+    // What a live run printed is in the log already.
+    lines = text(end.lastLines).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+    for (const QString& line : lines) {
+      log_->append(line, models::LogModel::Kind::kPrinted);
+    }
   }
+  reloads_ = false;
   log_->append(message, models::LogModel::Kind::kProblem);
-  banner_->showMessage(message, lines, true, run_->showsFile() ? QString() : tr("Run again"));
+  banner_->showMessage(message, !lines.isEmpty(), Banner::Kind::kProblem,
+                       run_->showsFile() ? QString() : againText());
+}
+
+QString RunNotices::againText() const {
+  const auto setting = settingAfterOutOfMemory(run_->store());
+  return setting ? tr("Run again with %1").arg(settingText(*setting, run_->store().knobs()))
+                 : tr("Run again");
 }
 
 void RunNotices::showProblem(const QString& message) {
   log_->append(message, models::LogModel::Kind::kProblem);
-  banner_->showMessage(message, {}, true, {});
+  banner_->showMessage(message, false, Banner::Kind::kProblem, {});
+}
+
+void RunNotices::showBeingWritten(const QString& message) {
+  reloads_ = true;
+  log_->append(message, models::LogModel::Kind::kNotice);
+  banner_->showMessage(message, false, Banner::Kind::kNote, tr("Reload"));
 }
 
 }  // namespace highwater::window

@@ -39,11 +39,11 @@ QString endText(const RunEnd& end) {
     case RunEnd::Reason::kExited:
       return RunStatusBar::tr("Ended early");
     case RunEnd::Reason::kHung:
-      return RunStatusBar::tr("Hung, ended");
+      return RunStatusBar::tr("Stopped responding; run ended");
     case RunEnd::Reason::kProtocolViolation:
       return RunStatusBar::tr("Protocol violation, ended");
     case RunEnd::Reason::kAborted:
-      return RunStatusBar::tr("Aborted");
+      return RunStatusBar::tr("Ended by Highwater");
   }
   return {};
 }
@@ -60,8 +60,13 @@ QString stateText(const CurrentRun& run) {
   switch (run.state()) {
     case Session::State::kStarting:
       return RunStatusBar::tr("Starting");
-    case Session::State::kRunning:
-      return withStep(RunStatusBar::tr("Running"), std::max(store.runningStep(), last));
+    case Session::State::kRunning: {
+      const QString running =
+          withStep(RunStatusBar::tr("Running"), std::max(store.runningStep(), last));
+      return store.run() && store.run()->plannedSteps > 0
+                 ? RunStatusBar::tr("%1 of %2").arg(running).arg(store.run()->plannedSteps)
+                 : running;
+    }
     case Session::State::kPaused:
       return withStep(RunStatusBar::tr("Paused"), last);
     case Session::State::kStopping:
@@ -70,11 +75,19 @@ QString stateText(const CurrentRun& run) {
     case Session::State::kEnded:
       break;
   }
+  const bool planned = store.run() && store.run()->plannedSteps > 0;
+  if (store.end() && store.end()->reason == RunEnd::Reason::kFinished && planned) {
+    return RunStatusBar::tr("Ended after %1 steps, as chosen").arg(last);
+  }
   if (store.end()) {
     return withStep(endText(*store.end()), last);
   }
-  return run.showsFile() ? withStep(RunStatusBar::tr("Recording without an end"), last)
-                         : RunStatusBar::tr("Ready");
+  if (!run.showsFile()) {
+    return RunStatusBar::tr("Ready");
+  }
+  return withStep(run.condition().beingWritten ? RunStatusBar::tr("Still being written")
+                                               : RunStatusBar::tr("Cut off"),
+                  last);
 }
 
 RunStatusBar::RunStatusBar(QWidget* parent) : QStatusBar(parent) {

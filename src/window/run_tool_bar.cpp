@@ -8,6 +8,8 @@
 #include <QToolButton>
 
 #include "core/scenarios.h"
+#include "views/panels/search_button.h"
+#include "views/panels/wheel_guard.h"
 #include "views/theme.h"
 #include "window/device_badge.h"
 #include "window/window_actions.h"
@@ -92,6 +94,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       workload_(new QComboBox(this)),
       preset_(new QComboBox(this)),
       script_(new QLabel(this)),
+      search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
       levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
                    "%1 steps)")
@@ -136,6 +139,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(tr("by device"), QString());
   preset_->addItem(QStringLiteral("small"), QStringLiteral("small"));
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
+  views::guardWheel(workload_);
+  views::guardWheel(preset_);
   workloadParts_ << addWidget(preset_);
   addGap(this, 8);
   addCaption(tr("Level"));
@@ -155,6 +160,12 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addWidget(spacer);
   shrinking_ << addButton(actions->follow);
   addWidget(shrinking_.back());
+  addGap(this, 8);
+  addWidget(search_);
+  search_->setEnabled(actions->search->isEnabled());
+  connect(search_, &QAbstractButton::clicked, actions->search, &QAction::trigger);
+  connect(actions->search, &QAction::changed, search_,
+          [this, actions] { search_->setEnabled(actions->search->isEnabled()); });
   recordingParts_ = addLine(this);
   recordingParts_ << addWidget(recording_);
   showScript({});
@@ -238,7 +249,7 @@ void RunToolBar::setChoosable(bool choosable) {
 
 void RunToolBar::showLevel(const QString& level, const QString& next) {
   const bool differs = !next.isEmpty() && next != level;
-  const QString text = differs ? tr("%1 (next run: %2)").arg(level, next) : level;
+  const QString text = differs ? tr("recorded: %1").arg(level) : level;
   const QString tip = next.isEmpty() ? levelTip_
                                      : tr("This run was recorded at level %1. The menu chooses the "
                                           "level of the next run: %2")
@@ -256,6 +267,7 @@ void RunToolBar::setSmall(bool small) {
     caption->setVisible(!small);
   }
   showScript(script_->text());
+  search_->setSmall(small);
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }

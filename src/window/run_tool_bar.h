@@ -7,6 +7,10 @@ class QComboBox;
 class QLabel;
 class QToolButton;
 
+namespace highwater::views {
+class SearchButton;
+}
+
 namespace highwater::window {
 
 class DeviceBadge;
@@ -77,6 +81,7 @@ class RunToolBar final : public QToolBar {
   QComboBox* workload_;
   QComboBox* preset_;
   QLabel* script_;
+  views::SearchButton* search_;
   bool small_ = false;
   QToolButton* level_;
   const QString levelTip_;

@@ -36,7 +36,13 @@ WindowActions::WindowActions(QMainWindow* window)
   follow->setCheckable(true);
   follow->setChecked(true);
   fit = make(tr("Fit whole run"), "fitAction", {}, tr("Show the whole run (F)"));
-  filterOps = make(tr("Filter ops"), "filterOpsAction", QKeySequence::Find, {});
+  filterOps =
+      make(tr("Filter ops"), "filterOpsAction", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F), {});
+  search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
+                tr("Search ops, modules, markers, call sites and the log"));
+  search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
+                  tr("Find and run any command"));
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -93,6 +99,8 @@ void WindowActions::makeMenus() {
   connect(devices_, &QActionGroup::triggered, this,
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
+  viewMenu->addActions({commands, search});
+  viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
   viewMenu->addAction(editorCommand);

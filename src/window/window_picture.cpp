@@ -9,38 +9,36 @@
 #include <QSaveFile>
 #include <algorithm>
 
+#include "core/units.h"
 #include "window/main_window.h"
 
 namespace highwater::window {
 namespace {
 
-/// The number of steps in a picture: few enough to tell phases and lost time apart.
-constexpr std::size_t kStepsShown = 24;
+/// Room beside the steps of a range, as a share of their time.
+constexpr std::int64_t kRoomParts = 50;
 
-/// Shows the steps around the last change of batch size or sequence length, or else the last steps;
-/// a short run as a whole.
-void showRepresentativeRange(MainWindow& window) {
-  const analysis::LiveStore& store = window.currentRun().store();
+std::string runTimeText(std::int64_t ns) {
+  return formatRunTime(ns, 1);
+}
+
+/// The time of the steps `first` to `last`. kUsage where the recording has none of them.
+Result<analysis::TimeRange> timeOfSteps(const analysis::LiveStore& store, std::uint32_t first,
+                                        std::uint32_t last) {
   const auto& steps = store.steps().records;
-  if (steps.size() <= kStepsShown) {
-    window.timeAxis().fit();
-    return;
+  const auto begin = std::find_if(steps.begin(), steps.end(),
+                                  [first](const auto& each) { return each.step() >= first; });
+  const auto end =
+      std::find_if(begin, steps.end(), [last](const auto& each) { return each.step() > last; });
+  if (begin == end) {
+    const std::string asked =
+        "--steps " + std::to_string(first) + '-' + std::to_string(last) + ": the recording has ";
+    if (steps.empty()) return usageError(asked + "no steps");
+    return usageError(asked + "the steps " + std::to_string(steps.front().step()) + " to " +
+                      std::to_string(steps.back().step()));
   }
-  std::size_t first = steps.size() - kStepsShown;
-  for (const auto& marker : store.markers()) {
-    const auto kind = marker.kind();
-    if (kind == events::MarkerKind::BatchSize || kind == events::MarkerKind::SequenceLength) {
-      const auto at = std::lower_bound(
-          steps.begin(), steps.end(), marker.time_ns(),
-          [](const events::StepRecord& step, std::int64_t t) { return step.begin_ns() < t; });
-      const auto index = static_cast<std::size_t>(at - steps.begin());
-      first = std::clamp<std::size_t>(index > kStepsShown / 3 ? index - kStepsShown / 3 : 0, 0,
-                                      steps.size() - kStepsShown);
-    }
-  }
-  const auto& last = steps[first + kStepsShown - 1];
-  const std::int64_t begin = steps[first].begin_ns(), end = last.begin_ns() + last.duration_ns();
-  window.timeAxis().setVisible({begin, end + (end - begin) / 50});
+  const events::StepRecord& latest = *(end - 1);
+  return analysis::TimeRange{begin->begin_ns(), latest.begin_ns() + latest.duration_ns()};
 }
 
 /// Allows to replace an earlier picture, but not a file that was named by mistake. kExists.
@@ -61,6 +59,35 @@ Result<void> checkReplaced(const std::filesystem::path& image) {
 }
 
 }  // namespace
+
+Result<void> showRange(MainWindow& window, const PictureRange& asked) {
+  views::TimeAxis& axis = window.timeAxis();
+  const analysis::TimeRange all = axis.extent();
+  if (asked.steps) {
+    const auto range =
+        timeOfSteps(window.currentRun().store(), asked.steps->first, asked.steps->second);
+    if (!range) return range.error();
+    const std::int64_t room = (range->endNs - range->beginNs) / kRoomParts;
+    axis.setVisible({range->beginNs - room, range->endNs + room});
+    return {};
+  }
+  if (!asked.fromNs && !asked.untilNs) {
+    axis.fit();
+    return {};
+  }
+  const std::int64_t from = asked.fromNs.value_or(all.beginNs);
+  const std::int64_t until = asked.untilNs.value_or(all.endNs);
+  if (from >= all.endNs) {
+    return usageError("--from " + runTimeText(from) + " is after the end of the run, " +
+                      runTimeText(all.endNs));
+  }
+  if (until <= from) {
+    return usageError("--until " + runTimeText(until) + " is not after " + runTimeText(from) +
+                      ", where the picture begins");
+  }
+  axis.setVisible({from, until});
+  return {};
+}
 
 Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
                                                const std::filesystem::path& image,
@@ -85,7 +112,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   }
   window.show();
   QApplication::processEvents();
-  showRepresentativeRange(window);
+  if (auto shown = showRange(window, options.range); !shown) return shown.error();
   window.renderNow();
   QApplication::processEvents();
   window.renderNow();

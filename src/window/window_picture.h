@@ -1,24 +1,42 @@
 #pragma once
 
 #include <QSize>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "core/recording_condition.h"
 #include "core/result.h"
 
 namespace highwater::window {
 
-/// The size and the theme of a picture of the window.
+class MainWindow;
+
+/// The part of a run that a picture shows: the whole run where nothing is set.
+struct PictureRange {
+  std::optional<std::int64_t> fromNs, untilNs;  ///< since the start of the run
+  /// The first and the last step; used alone.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;
+};
+
+/// The size, the theme and the range of a picture of the window.
 struct PictureOptions {
   QSize size{1600, 1000};  ///< 800 × 600 to 8192 × 8192 pixels
   bool dark = true;
+  PictureRange range = {};
 };
+
+/// Shows a part of the window's run: the whole of it, a range of time, or steps with a little room.
+/// Fails with kUsage for a range outside of the run; the message names the option of `export`.
+[[nodiscard]] Result<void> showRange(MainWindow& window, const PictureRange& asked);
 
 /// Draws the window with a recording into a picture file, whose format follows from its suffix.
 /// Needs a QApplication but no screen: QT_QPA_PLATFORM=offscreen is enough. Returns the state of
-/// the recording's file. Errors: kUsage for an unknown format or a size out of range, those of
-/// MainWindow::openRecording(), kExists for a file that is not a picture, kNoPermission and kFailed
-/// if the file cannot be written; then an old file stays as it was.
+/// the recording's file. Errors: kUsage for an unknown format, for a size out of range and for a
+/// range outside of the run, those of MainWindow::openRecording(), kExists for a file that is not a
+/// picture, kNoPermission and kFailed if the file cannot be written; then an old file stays as it
+/// was.
 [[nodiscard]] Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
                                                              const std::filesystem::path& image,
                                                              const PictureOptions& options);

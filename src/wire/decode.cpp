@@ -192,6 +192,9 @@ Result<Message> decodeBody(const fb::RunEnd& t) {
                         text(t.message()), text(t.open_op()), text(t.last_lines())});
 }
 
+Result<Message> decodeBody(const fb::Note& t) {
+  return Message(Note{t.time_ns(), t.step(), text(t.text()), t.unix_time_ns()});
+}
 Result<Message> decodeBody(const fb::FallbackAcceptance& t) {
   return Message(
       FallbackAcceptance{text(t.op()), t.accepted(), text(t.reason()), t.unix_time_ns()});
@@ -237,6 +240,8 @@ Result<Message> decode(std::span<const std::uint8_t> frame) {
       return decodeAs<fb::RunEnd>(root);
     case fb::Body::FallbackAcceptance:
       return decodeAs<fb::FallbackAcceptance>(root);
+    case fb::Body::Note:
+      return decodeAs<fb::Note>(root);
     case fb::Body::ScriptKnob:
       return decodeAs<fb::ScriptKnob>(root);
     case fb::Body::NONE:

@@ -201,6 +201,10 @@ Encoded<fb::RunEnd> encodeBody(Builder& b, const RunEnd& m) {
                                              m.signal, message, openOp, lastLines)};
 }
 
+Encoded<fb::Note> encodeBody(Builder& b, const Note& m) {
+  return {fb::Body::Note, fb::CreateNote(b, m.timeNs, m.step, text(b, m.text), m.unixTimeNs)};
+}
+
 Encoded<fb::FallbackAcceptance> encodeBody(Builder& b, const FallbackAcceptance& m) {
   const auto op = text(b, m.op);
   const auto reason = text(b, m.reason);

@@ -38,6 +38,8 @@ inline constexpr std::uint64_t kMaxPlausibleBytes = std::uint64_t{1} << 50;  // 
 inline constexpr std::uint32_t kMaxBatchSize = 1u << 20;
 /// The most knobs of a script, and the most choices of one.
 inline constexpr std::size_t kMaxScriptKnobs = 256, kMaxChoices = 256;
+/// The most notes of the user in a recording.
+inline constexpr std::size_t kMaxNotes = 10'000;
 /// The largest plausible sequence length, in tokens.
 inline constexpr std::uint32_t kMaxSequenceLength = 1u << 20;
 

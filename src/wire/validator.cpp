@@ -66,7 +66,9 @@ Result<void> Validator::refuse(Violation violation, std::string detail) {
 }
 
 Result<void> Validator::check(const Message& message) {
-  if (ended_ && !std::holds_alternative<FallbackAcceptance>(message)) {
+  const bool followsEnd =
+      std::holds_alternative<FallbackAcceptance>(message) || std::holds_alternative<Note>(message);
+  if (ended_ && !followsEnd) {
     return refuse(Violation::kAfterEnd, "a frame follows the end of the run");
   }
   const bool isHello = std::holds_alternative<Hello>(message);
@@ -105,6 +107,7 @@ Result<void> Validator::check(const Message& message) {
           [this](const RunEnd& m) { return checkEnd(m); },
           [this](const FallbackAcceptance& m) { return checkAcceptance(m); },
           [this](const ScriptKnob& m) { return checkKnobs(m); },
+          [this](const Note& m) { return checkNote(m); },
       },
       message);
 }
@@ -316,6 +319,23 @@ Result<void> Validator::checkAcceptance(const FallbackAcceptance& acceptance) {
   }
   if (acceptance.reason.size() > kMaxTextBytes) {
     return refuse(Violation::kTextTooLong, "the reason of an accepted fallback");
+  }
+  return {};
+}
+
+Result<void> Validator::checkNote(const Note& note) {
+  if (source_ != StreamSource::kRecording) {
+    return refuse(Violation::kDirection, "a worker sent Note");
+  }
+  if (note.timeNs < 0 || note.timeNs > kMaxRunNs) {
+    return refuse(Violation::kTimeOutOfRange, "the time of a note");
+  }
+  if (note.text.size() > kMaxTextBytes) {
+    return refuse(Violation::kTextTooLong, "the text of a note");
+  }
+  if (++notes_ > kMaxNotes) {
+    return refuse(Violation::kNumberOutOfRange,
+                  "more than " + std::to_string(kMaxNotes) + " notes");
   }
   return {};
 }

@@ -38,7 +38,7 @@ enum class Violation {
 [[nodiscard]] std::string_view violationName(Violation violation);
 
 /// Where a stream of messages comes from: from a running worker, or from a recording. A recording
-/// may also hold RunEnd and FallbackAcceptance, which the host wrote.
+/// may also hold RunEnd, FallbackAcceptance and Note, which the host wrote.
 enum class StreamSource { kWorker, kRecording };
 
 /// Checks the messages of one run, live or recorded, against the protocol's rules. Not thread-safe.
@@ -78,6 +78,7 @@ class Validator {
   [[nodiscard]] Result<void> checkEnd(const RunEnd& end);
   [[nodiscard]] Result<void> checkKnobs(const ScriptKnob& knob);
   [[nodiscard]] Result<void> checkAcceptance(const FallbackAcceptance& acceptance);
+  [[nodiscard]] Result<void> checkNote(const Note& note);
 
   /// Marks `id` as defined; fails where it is defined already or not in [first, cap).
   [[nodiscard]] Result<void> define(std::vector<bool>& known, std::uint32_t id, std::uint32_t first,
@@ -103,6 +104,7 @@ class Validator {
   std::int64_t lastStepBeginNs_ = 0;
   std::uint32_t lastDeviceSpanStep_ = 0;
   std::set<std::string> knobNames_;
+  std::size_t notes_ = 0;
 };
 
 }  // namespace highwater::wire

@@ -123,8 +123,7 @@ class TestFindingEvidence : public QObject {
     for (int i = 0; i < 12; ++i) model.run(step);
     const Findings findings = findingsOf(model.batch());
     QCOMPARE(findings.found[0].kind, FindingKind::Fallback);
-    QVERIFY2(findings.found[0].evidence.find("a step switches backends 3 times, 1 of them") !=
-                 std::string::npos,
+    QVERIFY2(findings.found[0].evidence.find("; 3 device switches a step (1 ") != std::string::npos,
              findings.found[0].evidence.c_str());
   }
 

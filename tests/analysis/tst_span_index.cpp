@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "analysis/span_index.h"
@@ -68,6 +69,10 @@ class TestSpanIndex : public QObject {
   void visibleIsBoundedByPixels();
   void longSpansComeAlone();
   void runTakesTheLongestCategory();
+  void runTakesTheCategoryWithMostTime();
+  void sharesAgreeWithBruteForce_data();
+  void sharesAgreeWithBruteForce();
+  void sharesTakeLittleMemory();
   void anyOrderAgreesWithBruteForce_data();
   void anyOrderAgreesWithBruteForce();
   void aMillionReversedSpansAreQuick();
@@ -267,6 +272,126 @@ void TestSpanIndex::runTakesTheLongestCategory() {
   const auto shown = visible(index, 0, 100, 100);
   QCOMPARE(shown.size(), 1u);
   QCOMPARE(int(shown[0].category), 5);
+}
+
+/// Many short spans of one category outweigh a longer one, in runs of any length.
+void TestSpanIndex::runTakesTheCategoryWithMostTime() {
+  std::mt19937 random(7);
+  for (const double nsPerPixel : {150.0, 900.0, 7000.0, 60'000.0}) {
+    const Lane lane = randomLane(static_cast<unsigned>(nsPerPixel), 3000, 40);
+    std::size_t at = 0;
+    for (const VisibleSpan& run :
+         visible(lane.index, 1000, lane.spans.back().endNs + 1, nsPerPixel)) {
+      std::array<std::int64_t, 256> ns{}, count{};
+      for (std::size_t i = 0; i < run.count; ++i, ++at) {
+        ns[lane.spans[at].category] += lane.spans[at].endNs - lane.spans[at].beginNs;
+        ++count[lane.spans[at].category];
+      }
+      std::size_t best = 0;
+      for (std::size_t each = 1; each < ns.size(); ++each) {
+        if (std::pair(ns[each], count[each]) > std::pair(ns[best], count[best])) best = each;
+      }
+      QCOMPARE(std::size_t(run.category), best);
+    }
+    QCOMPARE(at, lane.spans.size());
+  }
+}
+
+/// Overlapping and nested spans, late ones, categories that change and spans that are dropped.
+void TestSpanIndex::sharesAgreeWithBruteForce_data() {
+  QTest::addColumn<unsigned>("seed");
+  QTest::addColumn<int>("categories");
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    QTest::addRow("seed %u", seed) << seed << std::array{1, 6, 40}[seed % 3];
+  }
+}
+
+void TestSpanIndex::sharesAgreeWithBruteForce() {
+  QFETCH(unsigned, seed);
+  QFETCH(int, categories);
+  std::mt19937 random(seed);
+  const auto upTo = [&random](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
+  };
+  SpanIndex index;
+  std::vector<Span> peer;
+  for (int i = 0; i < 2000; ++i) {
+    const bool nested = seed % 4 == 3, late = seed % 2 == 1;
+    const std::int64_t begin = i * 10 + (late ? upTo(500) : 0);
+    const std::int64_t length = nested && upTo(50) == 0 ? upTo(9000) : upTo(nested ? 30 : 11);
+    const Span span{begin, begin + length, static_cast<std::uint32_t>(i),
+                    static_cast<std::uint8_t>(upTo(categories))};
+    index.append(span);
+    peer.push_back(span);
+    if (i % 97 == 0) {
+      const Span& marked = peer[static_cast<std::size_t>(upTo(i + 1))];
+      const bool alone = std::count_if(peer.begin(), peer.end(), [&marked](const Span& each) {
+                           return each.beginNs == marked.beginNs;
+                         }) == 1;
+      if (alone) {
+        QVERIFY(index.addCategoryBits(marked.beginNs, 0x40));
+        peer[marked.payload].category |= 0x40;
+      }
+    }
+    if (i % 211 != 210 && i != 1999) continue;
+    const std::int64_t beginNs = upTo(i * 10 + 2000) - 1000;
+    const double nsPerPixel = std::array{0.7, 3.0, 14.5, 333.3, 5000.0}[std::size_t(upTo(5))];
+    const int columns = static_cast<int>(1 + upTo(200));
+    std::vector<std::vector<CategoryTime>> wanted(static_cast<std::size_t>(columns));
+    std::vector<std::int64_t> lengths;
+    for (int column = 0; column < columns; ++column) {
+      const auto edge = [&](int k) {
+        return beginNs + static_cast<std::int64_t>(std::ceil(k * nsPerPixel));
+      };
+      const std::int64_t from = edge(column), to = edge(column + 1);
+      lengths.push_back(to - from);
+      std::map<std::uint8_t, CategoryTime> parts;
+      for (const Span& each : peer) {
+        const std::int64_t ns = std::min(each.endNs, to) - std::max(each.beginNs, from);
+        const bool begins = each.beginNs >= from && each.beginNs < to;
+        if (ns <= 0 && !begins) continue;
+        CategoryTime& part = parts[each.category];
+        part.category = each.category;
+        part.ns += std::max<std::int64_t>(ns, 0);
+        part.begun += begins;
+      }
+      for (const auto& [category, part] : parts) {
+        wanted[static_cast<std::size_t>(column)].push_back(part);
+      }
+    }
+    std::vector<std::vector<CategoryTime>> found(static_cast<std::size_t>(columns));
+    int before = -1;
+    index.shares(beginNs, nsPerPixel, columns, [&](int column, const ColumnShares& shares) {
+      QVERIFY(column > before && column < columns);
+      before = column;
+      QCOMPARE(shares.columnNs, lengths[static_cast<std::size_t>(column)]);
+      found[static_cast<std::size_t>(column)].assign(shares.parts.begin(), shares.parts.end());
+    });
+    QVERIFY(found == wanted);
+    if (i == 1054) {
+      std::vector<Span*> earliest;
+      for (Span& each : peer) earliest.push_back(&each);
+      std::stable_sort(earliest.begin(), earliest.end(),
+                       [](const Span* a, const Span* b) { return a->beginNs < b->beginNs; });
+      index.dropFirst(300);
+      for (std::size_t k = 0; k < 300; ++k) {
+        earliest[k]->beginNs = earliest[k]->endNs = -10'000'000;  // long before all columns
+      }
+    }
+  }
+}
+
+void TestSpanIndex::sharesTakeLittleMemory() {
+  for (const int categories : {1, 6, 12, 100, 256}) {
+    CategoryShares shares;
+    const auto at = [categories](std::size_t i) {
+      return Span{0, 1, 0, static_cast<std::uint8_t>(i % static_cast<std::size_t>(categories))};
+    };
+    constexpr std::size_t kSpans = 1'000'000;
+    shares.extend(kSpans, at);
+    QCOMPARE(shares.slotCount(), static_cast<std::size_t>(categories));
+    QVERIFY2(shares.bytes() <= 5 * kSpans, qPrintable(QString::number(shares.bytes())));
+  }
 }
 
 /// Spans that overlap and share begins, in an order that `seed` draws; some queries in between.

@@ -57,10 +57,10 @@ class TestAccept : public QObject {
              qPrintable(outcome.err));
     // The report explains how to accept it, until it is accepted.
     const QString how = QStringLiteral("or accept it (highwater accept)");
-    QVERIFY(runHighwater({"report", path_}).out.contains(how));
+    QVERIFY(test::reportText(path_).contains(how));
     QCOMPARE(runHighwater(op + QStringList{"--reason", "rare"}).exitCode, int{kExitDone});
     QVERIFY(accepted());
-    QVERIFY(!runHighwater({"report", path_}).out.contains(how));
+    QVERIFY(!test::reportText(path_).contains(how));
     outcome = runHighwater({"accept", path_, "--fallback", "gelu", "--withdraw"});
     QVERIFY2(outcome.err.contains("what is: aten::embedding_renorm_"), qPrintable(outcome.err));
     outcome = runHighwater(op + QStringList{"--withdraw"});

@@ -107,6 +107,19 @@ class TestOptions : public QObject {
         parsed<ExportOptions>("export a.hw --to b.png --size 800x600 --theme light");
     QCOMPARE(picture.size, QSize(800, 600));
     QVERIFY(!picture.dark);
+    QVERIFY(!picture.fromNs && !picture.untilNs && !picture.steps);
+    const auto part = parsed<ExportOptions>("export a.hw --to b.png --from 0:41.5 --until 52s");
+    QCOMPARE(*part.fromNs, std::int64_t{41'500'000'000});
+    QCOMPARE(*part.untilNs, std::int64_t{52'000'000'000});
+    const auto late = parsed<ExportOptions>("export a.hw --to b.png --from 1:02:24.127");
+    QCOMPARE(*late.fromNs, std::int64_t{3'744'127'000'000});
+    const auto early = parsed<ExportOptions>("export a.hw --to b.png --until 850'_'ms");
+    QCOMPARE(*early.untilNs, std::int64_t{850'000'000});
+    const auto steps = parsed<ExportOptions>("export a.hw --to b.png --steps 120-139");
+    QCOMPARE(*steps.steps, std::pair(120u, 139u));
+    QCOMPARE(*parsed<ExportOptions>("export a.hw --to b.png --steps 7").steps, std::pair(7u, 7u));
+    QVERIFY(parsed<ReportOptions>("report a.hw --full").full);
+    QVERIFY(parsed<RecordOptions>("record").output.empty());
     QCOMPARE(parsed<DoctorOptions>("doctor --json").json, std::optional<std::string>("-"));
   }
 
@@ -118,7 +131,6 @@ class TestOptions : public QObject {
     };
     row("--nonsense", "--nonsense");
     row("record --nonsense -o f", "--nonsense");
-    row("record", "--output");
     row("record -o f --batch 0", "--batch is \"0\"; give a whole number from 1 to 4096");
     row("record -o f --batch -1", "--batch is \"-1\"");
     row("record -o f --batch 1000000000", "--batch is \"1000000000\"");
@@ -174,6 +186,21 @@ class TestOptions : public QObject {
     row("export a.hw --to b.png --size 0x600", "width of --size");
     row("export a.hw --to b.png --size 800x99999", "height of --size");
     row("export a.hw --to b.png --theme blue", "blue");
+    for (const char* wrong : {"soon", "-1", "1:2:3:4", "0:61", "1:30s", "5min", "1e300"}) {
+      const std::string text(wrong);
+      row(("export a.hw --to b.png --from " + text).c_str(),
+          ("--from is \"" + text + "\"; give a time since the start").c_str());
+    }
+    row("export a.hw --to b.png --from 0:50 --until 0:41", "--until 0:41 is not after --from 0:50");
+    row("export a.hw --to b.png --until 0", "--until 0 is not after the start of the run");
+    row("export a.hw --to 0:52", "the end of the range as --until");
+    row("export a.hw --to b.png --steps 20-10", "--steps is \"20-10\"; give the first and the");
+    row("export a.hw --to b.png --steps 0-3", "--steps is \"0-3\"");
+    row("export a.hw --to b.png --steps 1-2-3", "--steps is \"1-2-3\"");
+    row("export a.hw --to b.png --steps 1-2 --from 3", "--from");
+    row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
+    row("run python x.py --level 3", "put -- before the program: highwater run -- python");
+    row("run python x.py --lr 3", "put -- before the program: highwater run -- python");
   }
   void refusesWrongUsage() {
     QFETCH(QString, line);
@@ -186,12 +213,24 @@ class TestOptions : public QObject {
   }
 
   void answersQuestions() {
-    for (const char* line :
-         {"--help", "record --help", "report --help", "export --help", "doctor --help"}) {
+    for (const char* line : {"--help", "run --help", "record --help", "report --help",
+                             "export --help", "accept --help", "doctor --help"}) {
       const auto result = parse(line);
       const auto* early = std::get_if<EarlyExit>(&result);
       QVERIFY2(early && early->exitCode == kExitDone, line);
-      QVERIFY(QString::fromStdString(early->text).contains("Usage: highwater"));
+      const QString text = QString::fromStdString(early->text);
+      QVERIFY(text.contains("Usage: highwater"));
+      // A screen of a terminal.
+      QVERIFY2(text.count(u'\n') <= 24, qPrintable(text));
+      for (const QString& each : text.split(u'\n')) QVERIFY2(each.size() <= 80, qPrintable(each));
+      QVERIFY(!text.contains("--sim-"));
+    }
+    for (const char* line : {"--help-sim", "run --help-sim", "record --help-sim"}) {
+      const QString text = QString::fromStdString(std::get<EarlyExit>(parse(line)).text);
+      QVERIFY2(text.contains("--sim-slowdown FACTOR") && text.contains("--high-watermark RATIO"),
+               qPrintable(text));
+      QVERIFY2(!text.contains("--batch"), qPrintable(text));
+      for (const QString& each : text.split(u'\n')) QVERIFY2(each.size() <= 80, qPrintable(each));
     }
     const auto version = parse("--version");
     QVERIFY(QString::fromStdString(std::get<EarlyExit>(version).text).startsWith("highwater 0."));

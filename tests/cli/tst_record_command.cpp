@@ -147,6 +147,30 @@ class TestRecordCommand : public QObject {
     QCOMPARE(load("a.highwater").end->message, std::string("9 steps done"));
   }
 
+  void makesANameWhereNoneIsGiven() {
+    const auto record = [this](const QStringList& options) {
+      QProcess process;
+      process.setProcessEnvironment(test::environmentWith(fake("train")));
+      process.setWorkingDirectory(folder_->path());
+      process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                    QStringList{"record", "--steps", "5"} + options);
+      return process.waitForFinished() ? QString::fromUtf8(process.readAllStandardOutput())
+                                       : QString();
+    };
+    const QString plain = record({});
+    QCOMPARE(files().size(), 1);
+    QVERIFY2(files()[0].startsWith("issue-classifier-") && files()[0].endsWith(".highwater"),
+             qPrintable(files()[0]));
+    QVERIFY2(plain.startsWith("recording to " + files()[0] + '\n'), qPrintable(plain));
+    QVERIFY(plain.contains("Recording  " + files()[0] + " ("));
+    QVERIFY(!record({"--scenario", "clean"}).isEmpty());
+    // The scenario's name says more than that of the workload.
+    QCOMPARE(files().size(), 2);
+    QVERIFY(files()[0].startsWith("clean-"));
+    QVERIFY(!record({}).isEmpty() && !record({}).isEmpty());  // in the same second, as a rule
+    QCOMPARE(files().size(), 4);
+  }
+
   void exportSparesFilesThatAreNoPictures() {
     QVERIFY(runHighwater({"record", "--steps", "5", "-o", path("a.highwater")}, fake("train"))
                 .exitCode == kExitDone);

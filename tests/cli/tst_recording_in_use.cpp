@@ -88,13 +88,12 @@ class TestRecordingInUse : public QObject {
   void theReportTellsARunThatGoesOnFromOneThatWasKilled() {
     const auto run = startLongRun();
     QVERIFY(run);
-    QVERIFY(
-        runHighwater({"report", path_}).out.contains("not yet: the recording is being written"));
+    QVERIFY(test::reportText(path_).contains("not yet: the recording is being written"));
     const QJsonObject report = reportOf();
     QVERIFY(report["being_written"].toBool() && report["end"].isNull());
     run->kill();
     QVERIFY(run->waitForFinished());
-    QVERIFY(runHighwater({"report", path_}).out.contains("the recording ends without saying so"));
+    QVERIFY(test::reportText(path_).contains("the recording ends without saying so"));
     QVERIFY(!reportOf()["being_written"].toBool());
   }
 

@@ -91,7 +91,7 @@ void TestMachine::pressureAndSwapRiseWithOtherMemory() {
   QCOMPARE(report["system"]["pressure_highest"].toString(), QString("critical"));
   QVERIFY(report["system"]["swap_used_peak"].toInteger() > qint64(2 * kGiB));
   QCOMPARE(report["memory"]["system"].toInteger(), qint64(4 * kGiB));
-  const QString text = runHighwater({"report", file()}).out;
+  const QString text = test::reportText(file());
   QVERIFY2(text.contains("pressure critical") && text.contains("simulated"), qPrintable(text));
 }
 

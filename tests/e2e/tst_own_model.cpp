@@ -108,10 +108,10 @@ class TestOwnModel : public QObject {
     QVERIFY(store.hello()->device.simulated);
     QVERIFY(steps.back().peak_current_bytes() > steps.front().peak_current_bytes());
     QVERIFY(!store.phases().empty());
-    const Outcome report = runHighwater({"report", path("run.highwater")});
-    QVERIFY2(report.out.contains("tagger.pt, model Tagger, float32"), qPrintable(report.out));
-    QVERIFY2(report.out.contains("random values, batch size 8, sequence length 32 at step 1"),
-             qPrintable(report.out));
+    const QString report = test::reportText(path("run.highwater"));
+    QVERIFY2(report.contains("tagger.pt, model Tagger, float32"), qPrintable(report));
+    QVERIFY2(report.contains("random values, batch size 8, sequence length 32 at step 1"),
+             qPrintable(report));
   }
 
   void takesAnOutputByItsKeyAndTheModelsOwnLoss() {

@@ -196,14 +196,13 @@ void TestScenarioFindings::keepsAnAcceptedFallback() {
   const auto accept = runHighwater(
       {"accept", file, "--fallback", "aten::multi_margin_loss", "--reason", "the loss is small"});
   QVERIFY2(accept.exitCode == kExitDone, qPrintable(accept.err));
-  const auto report = runHighwater({"report", file});
-  QVERIFY2(report.out.contains("Accepted: aten::embedding_renorm_ on the CPU"),
-           qPrintable(report.out));
-  QVERIFY2(report.out.contains(": the loss is small"), qPrintable(report.out));
-  QVERIFY(!report.out.contains("Fallback: aten::embedding_renorm_"));
-  QVERIFY(!report.out.contains("Fallback: aten::multi_margin_loss runs"));
+  const QString report = test::reportText(file);
+  QVERIFY2(report.contains("Accepted: aten::embedding_renorm_ on the CPU"), qPrintable(report));
+  QVERIFY2(report.contains(": the loss is small"), qPrintable(report));
+  QVERIFY(!report.contains("Fallback: aten::embedding_renorm_"));
+  QVERIFY(!report.contains("Fallback: aten::multi_margin_loss runs"));
   // Of each accepted op the way there and back; the loss in backward is nobody's wish.
-  QVERIFY2(report.out.contains("(7 switches, 1 planned, 4 accepted"), qPrintable(report.out));
+  QVERIFY2(report.contains("(7 switches, 1 planned, 4 accepted"), qPrintable(report));
   const auto none = runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
   QCOMPARE(none.exitCode, int{kExitUsage});
   QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));
@@ -212,7 +211,7 @@ void TestScenarioFindings::keepsAnAcceptedFallback() {
 void TestScenarioFindings::saysWhatItDidNotLookFor() {
   const QString file = record("hidden-fallback", {"--level", "off"});
   QVERIFY(!file.isEmpty());
-  const QString text = runHighwater({"report", file}).out;
+  const QString text = test::reportText(file);
   QVERIFY2(text.contains("were not looked for (level off)"), qPrintable(text));
   QVERIFY2(text.contains("not recorded: the level was off"), qPrintable(text));
   for (const char* word : {"Queue", "Idle", "Path ", "Host and device"}) {

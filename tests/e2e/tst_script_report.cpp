@@ -59,7 +59,7 @@ class TestScriptReport : public QObject {
     const Outcome json = runHighwater({"report", recording_, "--json"});
     QVERIFY2(json.exitCode == 0, qPrintable(json.err));
     json_ = QJsonDocument::fromJson(json.out.toUtf8()).object();
-    text_ = runHighwater({"report", recording_}).out;
+    text_ = test::reportText(recording_);
   }
 
   void tellsEvaluationFromTraining() {

@@ -270,7 +270,21 @@ class TestWindow : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kStepsMs);
     QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kStepsMs);
     QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
-    QVERIFY(!offer->isVisible());
+    // What was recorded can be found, and more of it recorded.
+    QTRY_COMPARE(offer->text(), QString("Record 20 more"));
+    auto* show = hands.window.findChild<QToolButton*>(QStringLiteral("showOpsButton"));
+    QVERIFY(offer->isVisible() && show->isVisible());
+    QTest::mouseClick(show, Qt::LeftButton);
+    const auto shownRange = hands.window.timeAxis().visible();
+    const auto& windowSteps = hands.store().steps().records;
+    const auto stepBegin = [&](std::uint32_t step) {
+      return std::find_if(windowSteps.begin(), windowSteps.end(),
+                          [step](const auto& each) { return each.step() == step; })
+          ->begin_ns();
+    };
+    QVERIFY(shownRange.beginNs <= stepBegin(levels()[0].step()));
+    QVERIFY(shownRange.beginNs > stepBegin(levels()[0].step() - 5));
+    QVERIFY(shownRange.endNs >= stepBegin(levels()[1].step() - 1));
     std::set<std::uint32_t> steps;
     for (const auto& op : hands.store().ops().records) {
       if (op.step() != 0) steps.insert(op.step());
@@ -323,11 +337,15 @@ class TestWindow : public QObject {
     QVERIFY(!hands.banner()->isVisible());
     QVERIFY(hands.window.currentRun().recordingPath() != path);
 
-    // A closed window takes its worker along.
+    // A closed window takes its worker along, at the end of a step.
     const qint64 next = workerOf(::getpid());
     QVERIFY(next > 0 && next != worker);
-    QVERIFY(hands.window.close());
+    QVERIFY(!hands.window.close());
+    QVERIFY2(hands.banner()->message().startsWith("Stopping"),
+             qPrintable(hands.banner()->message()));
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), 20'000);
     QTRY_VERIFY_WITH_TIMEOUT(isGone(next), 2000);
+    QVERIFY(hands.store().end()->reason == RunEnd::Reason::kStopped);
   }
 
   void offersToStopATrainingThatStandsStill() {

@@ -93,7 +93,7 @@ class TestReport : public QObject {
       QCOMPARE(each["cost_ms_per_step"].isDouble(), each["cost_bytes_per_step"].isNull());
     }
     QVERIFY(namesTheFallback);
-    const QString text = runHighwater({"report", path}).out;
+    const QString text = test::reportText(path);
     QVERIFY(text.contains("Fallback: aten::embedding_renorm_ runs on the CPU"));
     QVERIFY(text.indexOf("Findings") < text.indexOf("Device"));
 
@@ -103,7 +103,7 @@ class TestReport : public QObject {
     const QJsonObject after = json({"report", path, "--json"});
     QCOMPARE(after["findings"].toArray().size(), findings.size() - 1);
     QCOMPARE(after["accepted_fallbacks"][0]["reason"].toString(), QString("rare"));
-    QVERIFY(runHighwater({"report", path}).out.contains("Accepted: aten::embedding_renorm_"));
+    QVERIFY(test::reportText(path).contains("Accepted: aten::embedding_renorm_"));
   }
 
   void isNullWhereNothingIsKnown() {
@@ -139,7 +139,7 @@ class TestReport : public QObject {
       QVERIFY2(values["p95"].toDouble() >= values["p50"].toDouble(), key);
     }
     QVERIFY(queue["device_span_ms"]["p50"].toDouble() > 0);
-    QVERIFY(runHighwater({"report", path}).out.contains("device span"));
+    QVERIFY(test::reportText(path).contains("device span"));
   }
 
   void tellsThePressureThatWasSeen() {
@@ -158,7 +158,7 @@ class TestReport : public QObject {
     QVERIFY(system["pressure_samples"]["normal"].toInt() > 0);
     QCOMPARE(system["swap_used_peak"].toInteger(), qint64{3} << 20);
     QVERIFY(system["footprint_peak"].toInteger() > (400 << 20));
-    const QString text = runHighwater({"report", path}).out;
+    const QString text = test::reportText(path);
     QVERIFY2(text.contains("pressure warning") && text.contains("swap up to 3.0 MiB"),
              qPrintable(text));
   }
@@ -185,9 +185,9 @@ class TestReport : public QObject {
       }
     }
     const QString path = test::recordIn(folder_, "cpu.highwater", run);
-    const auto outcome = runHighwater({"report", path});
-    QVERIFY2(outcome.out.contains("not measured"), qPrintable(outcome.out));
-    QVERIFY2(!outcome.out.contains("0 B"), qPrintable(outcome.out));
+    const QString text = test::reportText(path);
+    QVERIFY2(text.contains("not measured"), qPrintable(text));
+    QVERIFY2(!text.contains(" 0 B"), qPrintable(text));
     const QJsonObject memory = json({"report", path, "--json"})["memory"].toObject();
     for (const char* key :
          {"current_peak", "current_peak_kind", "driver_peak", "driver_peak_kind"}) {
@@ -206,15 +206,50 @@ class TestReport : public QObject {
   }
 
   void tellsPeopleTheSame() {
-    const auto outcome =
-        runHighwater({"report", test::recordIn(folder_, "e.highwater", test::makeSampleRun())});
-    QCOMPARE(outcome.exitCode, int(kExitDone));
+    const QString text =
+        test::reportText(test::recordIn(folder_, "e.highwater", test::makeSampleRun()));
     for (const char* part :
          {"e.highwater", "simulated mps", "finished", "of recommended 8.00 GiB, simulated",
           "(exact)", "(sampled)", "held-out accuracy", "optimizer step", "aten::nonzero",
           "aten::embedding_renorm_", "step 30", "PyTorch 2.13.0"}) {
-      QVERIFY2(outcome.out.contains(QLatin1String(part)), part);
+      QVERIFY2(text.contains(QLatin1String(part)), part);
     }
+  }
+
+  void isWrappedToTheTerminal() {
+    const QString path = test::recordIn(folder_, "wide.highwater", test::makeSampleRun());
+    const auto longest = [&](const QStringList& options, const QStringList& environment) {
+      qsizetype most = 0;
+      const auto outcome = runHighwater(QStringList{"report", path} + options, environment);
+      for (const QString& line : outcome.out.split(u'\n')) most = std::max(most, line.size());
+      return most;
+    };
+    QVERIFY2(longest({"--full"}, {"COLUMNS="}) <= 80, "not a terminal: 80");
+    QVERIFY(longest({"--full"}, {"COLUMNS=60"}) <= 60);
+    QVERIFY(longest({}, {"COLUMNS=300"}) > 80);
+    // The same words, however they are wrapped.
+    QCOMPARE(runHighwater({"report", path}, {"COLUMNS=80"}).out.simplified().remove(','),
+             runHighwater({"report", path}, {"COLUMNS=1000"}).out.simplified().remove(','));
+  }
+
+  void beginsWithWhatMatters() {
+    const QString path = test::recordIn(folder_, "order.highwater", test::makeSampleRun());
+    const QString text = runHighwater({"report", path}).out;
+    qsizetype before = -1;
+    for (const char* head : {"Findings", "\n  Steps ", "\n  Memory ", "\n  Loss ", "\n  Device ",
+                             "\n  Data ", "\nSync points", "\nFallbacks", "\nMarkers"}) {
+      const qsizetype at = text.indexOf(QLatin1String(head));
+      QVERIFY2(at > before, head);
+      before = at;
+    }
+    const QString full = runHighwater({"report", path, "--full"}).out;
+    for (const char* head :
+         {"\n  Growth ", "\n  Idle ", "\n  Switches ", "\n  Path ", "\nPhases\n"}) {
+      QVERIFY2(!text.contains(QLatin1String(head)), head);
+      QVERIFY2(full.contains(QLatin1String(head)), head);
+    }
+    QVERIFY(text.contains("--full adds "));
+    QVERIFY(!full.contains("--full"));
   }
 
   void showsNamesAsPlainText() {

@@ -25,7 +25,7 @@ class TestReportDevice : public QObject {
     const QString path = test::recordIn(folder_, "a.highwater", test::makeSampleRun());
     report_ =
         QJsonDocument::fromJson(runHighwater({"report", path, "--json"}).out.toUtf8()).object();
-    text_ = runHighwater({"report", path}).out;
+    text_ = test::reportText(path);
     QVERIFY(!report_.isEmpty());
   }
 
@@ -86,7 +86,7 @@ class TestReportDevice : public QObject {
     for (const char* key : {"device_path", "execution", "idle_estimate"}) {
       QVERIFY2(report.contains(QLatin1String(key)) && report[QLatin1String(key)].isNull(), key);
     }
-    const QString text = runHighwater({"report", path}).out;
+    const QString text = test::reportText(path);
     QVERIFY(!text.contains("Idle") && !text.contains("Switches") && !text.contains("queued in"));
   }
 };

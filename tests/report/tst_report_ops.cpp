@@ -65,7 +65,7 @@ class TestReportOps : public QObject {
     QCOMPARE(tensor["op"].toString(), QString("aten::embedding_renorm_"));
     QCOMPARE(tensor["shapes"].toString(), QString("looks good"));
     QCOMPARE(ops["by_phase"][0]["phase"].toString(), QString("forward"));
-    const QString text = runHighwater({"report", path}).out;
+    const QString text = test::reportText(path);
     for (const char* part : {"Ops by host self time", "Modules by host self time",
                              "Largest tensors", "memory +4.0 MiB, in backward 0"}) {
       QVERIFY2(text.contains(QLatin1String(part)), qPrintable(text));
@@ -77,7 +77,7 @@ class TestReportOps : public QObject {
         test::recordIn(folder_, "none.highwater", test::makeSampleRun({.steps = 20}));
     const QJsonObject report = json(path);
     QVERIFY(report.contains("ops") && report["ops"].isNull());
-    QVERIFY(!runHighwater({"report", path}).out.contains("Largest tensors"));
+    QVERIFY(!test::reportText(path).contains("Largest tensors"));
   }
 
   void tellsWhatAStepLeaves() {
@@ -85,7 +85,7 @@ class TestReportOps : public QObject {
     const QJsonObject growth = json(path)["memory_growth"].toObject();
     QCOMPARE(growth["pairs"].toInt(), 57);  // of two shapes, without the first step
     QCOMPARE(growth["median_bytes"].toInteger(-1), qint64{0});
-    QVERIFY(runHighwater({"report", path}).out.contains("of equal shape"));
+    QVERIFY(test::reportText(path).contains("of equal shape"));
     const QJsonObject one =
         json(test::recordIn(folder_, "one.highwater", test::makeSampleRun({.steps = 1})));
     QVERIFY(one.contains("memory_growth") && one["memory_growth"].isNull());

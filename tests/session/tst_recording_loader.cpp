@@ -2,6 +2,9 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
+
+#include "analysis/live_store.h"
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
 #include "support/sample_run.h"
@@ -91,6 +94,56 @@ class TestRecordingLoader : public QObject {
     QVERIFY(!absent);
     QVERIFY(absent.error().code == ErrorCode::kNotFound);
     QCOMPARE(collector.frames.size(), std::size_t(0));
+  }
+
+  void tellsItsProgressAndEndsWhenCancelled() {
+    test::SampleRunOptions options;
+    options.steps = 400;
+    QVERIFY(!record(path("p.highwater"), test::makeSampleRun(options)).empty());
+    Collector collector;
+    std::vector<double> shares;
+    QVERIFY(loadRecording(path("p.highwater"), collector,
+                          {{}, [&](double share) { shares.push_back(share); }}));
+    QVERIFY(!shares.empty());
+    QVERIFY(std::is_sorted(shares.begin(), shares.end()));
+    QVERIFY(shares.front() >= 0 && shares.back() < 1);
+    int asked = 0;
+    const auto cancelled =
+        loadRecording(path("p.highwater"), collector, {[&asked] { return ++asked > 5; }, {}});
+    QVERIFY(!cancelled);
+    QVERIFY(cancelled.error().code == ErrorCode::kFailed);
+  }
+
+  void anOverviewSpansTheRun() {
+    const auto run = test::makeSampleRun({.steps = 300});
+    auto writer = store::RecordingWriter::create(path("o.highwater"));
+    QVERIFY(writer);
+    test::forEachMessage(
+        run, [&](const Message& message) { (*writer)->take(wire::encode(message), message); });
+    QVERIFY((*writer)->close());
+    analysis::LiveStore whole, overview;
+    test::feed(run, whole);
+    QVERIFY(loadOverview(path("o.highwater"), overview, 60'000));
+    QVERIFY(overview.hello().has_value());
+    QVERIFY(overview.run().has_value());
+    QCOMPARE(overview.completeUpToNs(), whole.completeUpToNs());
+    QVERIFY(!overview.steps().records.empty());
+    // Only what it shows, and nothing that the run does not have.
+    QVERIFY(overview.phases().empty());
+    const auto& times = overview.memory().timesNs;
+    const auto& all = whole.memory().timesNs;
+    QVERIFY(std::includes(all.begin(), all.end(), times.begin(), times.end()));
+  }
+
+  void anOverviewInNoTimeStillHasBothEnds() {
+    const auto run = test::makeSampleRun({.steps = 300});
+    QVERIFY(!record(path("q.highwater"), run).empty());
+    analysis::LiveStore whole, overview;
+    test::feed(run, whole);
+    QVERIFY(loadOverview(path("q.highwater"), overview, 0));
+    QCOMPARE(overview.completeUpToNs(), whole.completeUpToNs());
+    QVERIFY(!overview.memory().timesNs.empty());
+    QVERIFY(overview.memory().timesNs.size() <= whole.memory().timesNs.size());
   }
 };
 

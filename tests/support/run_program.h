@@ -37,4 +37,11 @@ inline Outcome runHighwater(const QStringList& arguments, const QStringList& env
   return outcome;
 }
 
+/// The report of a recording with all sections, as one line: wrapped lines are joined, and columns
+/// are one space apart.
+inline QString reportText(const QString& recording) {
+  return runHighwater({QStringLiteral("report"), QStringLiteral("--full"), recording})
+      .out.simplified();
+}
+
 }  // namespace highwater::test

@@ -163,14 +163,14 @@ class TestFindingsPanel : public QObject {
     Banner banner;
     banner.resize(500, 40);
     const QString message = QStringLiteral("one two three four five ").repeated(30).trimmed();
-    banner.showMessage(message, {}, true, {});
+    banner.showMessage(message, false, Banner::Kind::kProblem, {});
     QCOMPARE(banner.message(), message);
     const auto* label = banner.findChild<QLabel*>(QStringLiteral("endBannerMessage"));
     QVERIFY(label->text().endsWith(QStringLiteral(" …")));
     QVERIFY(label->height() <= 2 * label->fontMetrics().lineSpacing() + 2);
     QCOMPARE(label->toolTip(), message);
     QVERIFY(banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
-    banner.showMessage(QStringLiteral("short"), {}, true, {});
+    banner.showMessage(QStringLiteral("short"), false, Banner::Kind::kProblem, {});
     QCOMPARE(label->text(), QString("short"));
     QVERIFY(!banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
   }

@@ -9,8 +9,8 @@ using namespace highwater::views;
 
 namespace {
 
-constexpr Lane kLanes[] = {Lane::kSteps,     Lane::kPhases,  Lane::kSyncPoints,
-                           Lane::kFallbacks, Lane::kMarkers, Lane::kOps};
+constexpr Lane kLanes[] = {Lane::kSteps,   Lane::kPhases, Lane::kSyncPoints, Lane::kFallbacks,
+                           Lane::kMarkers, Lane::kOps,    Lane::kDevice,     Lane::kNamed};
 
 }  // namespace
 
@@ -21,7 +21,13 @@ class TestLaneKinds : public QObject {
   analysis::LiveStore store_;
 
  private slots:
-  void initTestCase() { test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store_); }
+  void initTestCase() {
+    test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store_);
+    test::OwnedBatch named;
+    named.namedSpans.emplace_back(1'000'000, 2'000'000, 1u, test::kLinear, test::kTrainingThread,
+                                  std::uint8_t{0});
+    store_.apply(named.view());
+  }
 
   void eachKindIsItsOwn() {
     for (const Lane lane : kLanes) QCOMPARE(laneKind(lane).look().lane, lane);

@@ -1,8 +1,14 @@
+#include <QApplication>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTest>
 #include <QToolButton>
+#include <QWheelEvent>
 
 #include "analysis/run_summary.h"
 #include "models/op_totals_model.h"
@@ -10,7 +16,9 @@
 #include "views/panels/banner.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/event_table.h"
+#include "views/panels/knob_row.h"
 #include "views/panels/selection_panel.h"
+#include "views/panels/stop_slider.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -25,6 +33,49 @@ RunDescription runWith(const Knobs& knobs, std::uint32_t maxBatch, std::uint32_t
   return run;
 }
 
+/// A panel of controls in a scroll area, on screen and with a run that goes on.
+struct ScrolledControls {
+  ScrolledControls() {
+    panel = new ControlsPanel;
+    area.setWidget(panel);
+    area.setWidgetResizable(true);
+    area.resize(236, 120);  // too low for the panel
+    panel->showRun(runWith({16, 64, 5}, 256, 256));
+    panel->showEffective({16, 64, 5});
+    panel->setLive(true);
+    area.show();
+    shown = QTest::qWaitForWindowActive(&area);
+  }
+
+  template <typename Widget>
+  [[nodiscard]] Widget* find(const char* name) const {
+    return panel->findChild<Widget*>(QLatin1String(name));
+  }
+
+  QScrollArea area;
+  ControlsPanel* panel;
+  bool shown = false;
+};
+
+/// Turns the wheel over a widget by notches.
+void turnWheel(QWidget* widget, int notches) {
+  QWidget* window = widget->window();
+  const QPoint at = widget->mapTo(window, widget->rect().center());
+  for (int i = 0; i < std::abs(notches); ++i) {
+    QWheelEvent event(at, window->mapToGlobal(at), {}, {0, notches > 0 ? 120 : -120}, Qt::NoButton,
+                      Qt::NoModifier, Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(&event);
+    qApp->notify(window->windowHandle(), &event);
+  }
+}
+
+QString chosenText(const QWidget& panel) {
+  for (const auto* row : panel.findChildren<QLabel*>(QStringLiteral("chosenText"))) {
+    if (row->isVisible()) return row->text();
+  }
+  return {};
+}
+
 }  // namespace
 
 class TestPanels : public QObject {
@@ -36,6 +87,10 @@ class TestPanels : public QObject {
   void refusalPutsTheControlBack();
   void effectiveKnobsComeThrough();
   void limitsOfTheRunHold();
+  void theWheelNeedsTheFocus();
+  void whatTheWheelTurnsIsOnlyChosen();
+  void aChosenValueCanBeTakenBack();
+  void theWheelChoosesAScriptsKnob();
   void bannerTellsAndOffersAWayOn();
   void tableTellsWhatTheUserPicked();
   void selectionPanelDrawsAnySummary();
@@ -114,17 +169,132 @@ void TestPanels::limitsOfTheRunHold() {
   QVERIFY(!batch->isEnabled());
 }
 
+void TestPanels::theWheelNeedsTheFocus() {
+  ScrolledControls controls;
+  QVERIFY(controls.shown);
+  controls.area.setFocus();
+  const QScrollBar* bar = controls.area.verticalScrollBar();
+  QVERIFY(bar->maximum() > 0);
+  for (const char* name :
+       {"batchSlider", "batchSpin", "sequenceSlider", "sequenceSpin", "lossEverySpin"}) {
+    auto* control = controls.find<QWidget>(name);
+    controls.area.verticalScrollBar()->setValue(0);
+    controls.area.ensureWidgetVisible(control, 0, 0);
+    const int before = bar->value();
+    QVERIFY(!control->hasFocus());
+    turnWheel(control, before > 0 ? 1 : -1);
+    QCOMPARE(controls.panel->knobs(), (Knobs{16, 64, 5}));
+    QVERIFY2(bar->value() != before, name);  // the panel scrolls instead
+    QVERIFY2(!control->hasFocus(), name);    // and scrolling does not take the focus
+  }
+}
+
+void TestPanels::whatTheWheelTurnsIsOnlyChosen() {
+  ScrolledControls controls;
+  QVERIFY(controls.shown);
+  QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
+  auto* slider = controls.find<StopSlider>("batchSlider");
+  slider->setFocus();
+  turnWheel(slider, 3);  // a notch is a stop: 24, 32, 48
+  QCOMPARE(controls.panel->knobs().batchSize, 48u);
+  QCOMPARE(chosenText(*controls.panel), QString("48 chosen"));
+  QVERIFY(slider->pending());
+  // It waits for Apply, however long, and the run's own numbers do not undo it.
+  controls.panel->showEffective({16, 64, 5});
+  QVERIFY(!asked.wait(400));
+  QCOMPARE(controls.panel->knobs().batchSize, 48u);
+  QToolButton* apply = nullptr;
+  for (auto* each :
+       controls.panel->findChildren<QToolButton*>(QStringLiteral("applyChosenButton"))) {
+    apply = each->isVisible() ? each : apply;
+  }
+  QVERIFY(apply);
+  QTest::mouseClick(apply, Qt::LeftButton);
+  QCOMPARE(asked.count(), 1);
+  QCOMPARE(asked[0][0].value<SetKnobs>().batchSize, std::optional<std::uint32_t>(48));
+  QCOMPARE(chosenText(*controls.panel), QString("48 from the next step"));
+  QVERIFY(slider->pending() && !apply->isVisible());
+  controls.panel->showEffective({48, 64, 5});
+  QCOMPARE(chosenText(*controls.panel), QString());
+  QVERIFY(!slider->pending());
+  // A spin box, and Enter.
+  auto* spin = controls.find<QSpinBox>("lossEverySpin");
+  spin->setFocus();
+  controls.area.ensureWidgetVisible(spin);
+  turnWheel(spin, 1);
+  QCOMPARE(chosenText(*controls.panel), QString("every 6 steps chosen"));
+  QTest::keyClick(spin, Qt::Key_Return);
+  QCOMPARE(asked.count(), 2);
+  QCOMPARE(asked[1][0].value<SetKnobs>().lossEvery, std::optional<std::uint32_t>(6));
+}
+
+void TestPanels::aChosenValueCanBeTakenBack() {
+  ScrolledControls controls;
+  QVERIFY(controls.shown);
+  QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
+  auto* slider = controls.find<StopSlider>("sequenceSlider");
+  slider->setFocus();
+  controls.area.ensureWidgetVisible(slider);
+  turnWheel(slider, 2);
+  QVERIFY(slider->pending());
+  QTest::keyClick(slider, Qt::Key_Escape);
+  QCOMPARE(controls.panel->knobs(), (Knobs{16, 64, 5}));
+  QVERIFY(!slider->pending());
+  turnWheel(slider, 1);
+  turnWheel(slider, -1);  // back by itself
+  QVERIFY(!slider->pending());
+  QCOMPARE(chosenText(*controls.panel), QString());
+  // Without a run there is no value in use.
+  controls.panel->setLive(false);
+  turnWheel(slider, 1);
+  QVERIFY(!slider->pending());
+  QTRY_COMPARE(asked.count(), 1);
+}
+
+void TestPanels::theWheelChoosesAScriptsKnob() {
+  ScriptKnob knob;
+  knob.name = "batch_size";
+  knob.kind = ScriptKnob::Kind::kInteger;
+  knob.value = 8;
+  knob.minimum = 1;
+  knob.maximum = 64;
+  knob.declaredAt = "train.py:12";
+  KnobRow row(knob);
+  row.show();
+  QVERIFY(QTest::qWaitForWindowActive(&row));
+  QSignalSpy asked(&row, &KnobRow::changeRequested);
+  auto* slider = row.findChild<StopSlider*>();
+  auto* field = row.findChild<QLineEdit*>();
+  field->setFocus();
+  turnWheel(slider, 1);
+  QCOMPARE(field->text(), QString("8"));
+  slider->setFocus();
+  turnWheel(slider, 2);
+  const QString chosen = field->text();
+  QVERIFY(chosen.toInt() > 8);
+  QCOMPARE(chosenText(row), chosen + " chosen");
+  QVERIFY(slider->pending());
+  QCOMPARE(asked.count(), 0);
+  field->setFocus();  // looking at the number does not apply it
+  QCOMPARE(asked.count(), 0);
+  QTest::keyClick(slider, Qt::Key_Return);
+  QCOMPARE(asked.count(), 1);
+  QCOMPARE(asked[0][0].toDouble(), chosen.toDouble());
+  QVERIFY(!slider->pending());
+}
+
 void TestPanels::bannerTellsAndOffersAWayOn() {
   Banner banner;
   QSignalSpy again(&banner, &Banner::actionTriggered);
-  banner.showMessage(QStringLiteral("the worker crashed"), QStringLiteral("last line"), true,
+  QSignalSpy asked(&banner, &Banner::linesRequested);
+  banner.showMessage(QStringLiteral("the worker crashed"), true, Banner::Kind::kProblem,
                      QStringLiteral("Run again"));
   QVERIFY(banner.isVisible());
   QCOMPARE(banner.message(), QStringLiteral("the worker crashed"));
-  auto* lines = banner.findChild<QWidget*>(QStringLiteral("endBannerText"));
-  QVERIFY(!lines->isVisible());
+  const int height = banner.height();
   banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
-  QVERIFY(lines->isVisible());
+  QCOMPARE(asked.count(), 1);
+  QCOMPARE(banner.height(), height);  // the lines are in the log, not over the panes
   banner.findChild<QToolButton*>(QStringLiteral("runAgainButton"))->click();
   QCOMPARE(again.count(), 1);
   banner.findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();

@@ -90,7 +90,7 @@ class TestWindowLayout : public QObject {
     const QString message = QStringLiteral("the worker said something long ").repeated(2000);
     QElapsedTimer clock;
     clock.start();
-    banner->showMessage(message, {}, true, QStringLiteral("Run again"));
+    banner->showMessage(message, true, views::Banner::Kind::kProblem, QStringLiteral("Run again"));
     QVERIFY2(clock.elapsed() < 5000, qPrintable(QString::number(clock.elapsed())));
     QApplication::processEvents();
     QCOMPARE(opened.window.size(), QSize(1280, 800));
@@ -174,7 +174,7 @@ class TestWindowLayout : public QObject {
     const auto* level = opened.find<QToolButton>("levelButton");
     QCOMPARE(level->text(), QString("monitor"));  // of the sample run and of the next run
     opened.find<QAction>("levelOffAction")->trigger();
-    QCOMPARE(level->text(), QString("monitor (next run: off)"));
+    QCOMPARE(level->text(), QString("recorded: monitor"));
     QVERIFY(level->toolTip().contains("recorded at level monitor"));
   }
 

@@ -2,13 +2,19 @@
 #include <sqlite3.h>
 
 #include <QApplication>
+#include <QDockWidget>
+#include <QFile>
+#include <QProgressBar>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
+#include "support/large_recording.h"
 #include "support/recording_file.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
+#include "window/opening_page.h"
 
 using namespace highwater;
 using window::MainWindow;
@@ -79,13 +85,61 @@ class TestWindowRecordings : public QObject {
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
     QVERIFY(window_->openRecording(path).ok());
-    QVERIFY2(banner().contains("b.highwater is being written"), qPrintable(banner()));
+    QVERIFY2(banner().contains("b.highwater is still being written"), qPrintable(banner()));
     // It is not overwritten either.
     QVERIFY(window_->openRecording(record()).ok());
     const auto saved = window_->currentRun().saveAs(path);
     QVERIFY(!saved.ok() && saved.error().code == ErrorCode::kExists);
     QVERIFY((*writer)->close().ok());
     QVERIFY(window_->currentRun().saveAs(path).ok());
+  }
+
+  void readsALargeOneBehindTheWindow() {
+    const auto path = folder_->filePath("large.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(path, {.steps = 1500}));
+    QVERIFY(std::filesystem::file_size(path) > (16U << 20));
+    auto* page = window_->findChild<window::OpeningPage*>();
+    window_->openInBackground(path);
+    QTRY_VERIFY_WITH_TIMEOUT(page->showsOverview() && page->isVisible(), 20'000);
+    // The overview spans the whole run, and no table has been made from it.
+    QVERIFY(window_->currentRun().recordingPath().empty());
+    auto* bar = page->findChild<QProgressBar*>();
+    QTRY_VERIFY_WITH_TIMEOUT(!page->reads() || bar->value() > 0, 20'000);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->currentRun().showsFile(), 60'000);
+    QVERIFY(!page->isVisible());
+    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(1500));
+    QCOMPARE(window_->currentRun().recordingPath().string(), path);
+  }
+
+  void cancelsWhatIsBeingRead() {
+    const auto large = folder_->filePath("large.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(large, {.steps = 1500}));
+    QVERIFY(window_->openRecording(record()).ok());
+    auto* page = window_->findChild<window::OpeningPage*>();
+    window_->openInBackground(large);
+    QTRY_VERIFY_WITH_TIMEOUT(page->isVisible(), 20'000);
+    auto* cancel = page->findChild<QToolButton*>("cancelOpeningButton");
+    QTest::mouseClick(cancel, Qt::LeftButton);
+    QVERIFY(!page->isVisible() && !page->reads());
+    // The run on screen stayed, with its docks.
+    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    QVERIFY(window_->findChild<QDockWidget*>("findingsDock")->isVisible());
+    // Esc does the same.
+    window_->openInBackground(large);
+    QTRY_VERIFY_WITH_TIMEOUT(page->isVisible(), 20'000);
+    QTest::keyClick(page, Qt::Key_Escape);
+    QTRY_VERIFY_WITH_TIMEOUT(!page->reads(), 20'000);
+  }
+
+  void explainsWhatCannotBeRead() {
+    const auto path = folder_->filePath("broken.highwater");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("not a recording") > 0);
+    file.close();
+    QVERIFY(window_->openRecording(record()).ok());
+    window_->openInBackground(path.toStdString());
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("broken.highwater"), 20'000);
+    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
   }
 
   void saysThatTheLiveOneIsGone() {

@@ -23,7 +23,7 @@ void Stream::take(const Message& message) {
                         [this](const Failure& m) { failure = m; },
                         [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
                         [](const Command&) {}, [](const RunEnd&) {},
-                        [](const FallbackAcceptance&) {}, [](const ScriptKnob&) {}},
+                        [](const FallbackAcceptance&) {}, [](const ScriptKnob&) {}, [](const Note&) {}},
              message);
 }
 

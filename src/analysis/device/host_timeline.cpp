@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis/named_phases.h"
+#include "analysis/run_summary.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -19,12 +21,13 @@ struct Overlay {
   bool readsValues = false;
 };
 
-void addFallbacks(const LiveStore& store, std::vector<Overlay>& overlays) {
+void addFallbacks(const LiveStore& store, const TimeRange& range, std::vector<Overlay>& overlays) {
   const SpanIndex& lane = store.fallbackLane();
-  std::int64_t coveredNs = 0;
-  for (std::size_t i = 0; i < lane.size(); ++i) {
+  std::int64_t coveredNs = range.beginNs;
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
     const Span& span = lane[i];
-    if (i > 0 && span.beginNs < coveredNs) continue;
+    if (span.beginNs < coveredNs) continue;
     coveredNs = span.endNs;
     const std::int64_t wait = store.fallbacks()[span.payload].wait_ns();
     const std::int64_t computeNs =
@@ -39,12 +42,13 @@ bool readsValues(events::SyncKind kind) {
          kind != events::SyncKind::EventWait;
 }
 
-/// All overlays in order of time, cut so that none overlaps the one before.
-std::vector<Overlay> overlaysOf(const LiveStore& store) {
+/// The overlays that begin in a range, in order of time, cut so that none overlaps the one before.
+std::vector<Overlay> overlaysOf(const LiveStore& store, const TimeRange& range) {
   std::vector<Overlay> all;
-  addFallbacks(store, all);
+  addFallbacks(store, range, all);
   const SpanIndex& lane = store.syncLane();
-  for (std::size_t i = 0; i < lane.size(); ++i) {
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
     const events::SyncKind kind = store.syncPoints()[lane[i].payload].kind();
     all.push_back({lane[i].beginNs, lane[i].endNs, true, kind != events::SyncKind::EventWait,
                    readsValues(kind)});
@@ -83,9 +87,11 @@ class PhaseLine {
  public:
   explicit PhaseLine(const LiveStore& store) : store_(store) {}
 
-  [[nodiscard]] std::vector<HostSpan> make(std::int64_t endNs) {
+  /// Of the steps [first, last); `endNs` is the end of the run so far.
+  [[nodiscard]] std::vector<HostSpan> make(std::size_t first, std::size_t last,
+                                           std::int64_t endNs) {
     const SpanIndex& steps = store_.steps().lane;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = first; i < last; ++i) {
       const bool isLast = i + 1 == steps.size();
       const std::int64_t nextNs = isLast ? std::max(endNs, steps[i].endNs) : steps[i + 1].beginNs;
       addStep(steps[i], nextNs);
@@ -138,12 +144,20 @@ class PhaseLine {
 }  // namespace
 
 HostTimeline makeHostTimeline(const LiveStore& store) {
+  return makeHostTimeline(store, 0, store.steps().lane.size());
+}
+
+HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first, std::size_t last) {
   HostTimeline timeline;
-  if (store.steps().lane.empty()) return timeline;
-  const std::vector<Overlay> overlays = overlaysOf(store);
+  const SpanIndex& steps = store.steps().lane;
+  if (first >= last) return timeline;
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::vector<Overlay> overlays =
+      overlaysOf(store, {first == 0 ? Limits::min() : steps[first].beginNs,
+                         last == steps.size() ? Limits::max() : steps[last].beginNs});
   const std::int64_t endNs = overlays.empty() ? 0 : overlays.back().endNs;
   auto overlay = overlays.begin();
-  for (HostSpan span : PhaseLine(store).make(endNs)) {
+  for (HostSpan span : PhaseLine(store).make(first, last, endNs)) {
     for (; overlay != overlays.end() && overlay->beginNs < span.endNs; ++overlay) {
       if (overlay->endNs < span.beginNs) continue;
       HostSpan before = span;
@@ -169,17 +183,21 @@ HostTimeline makeHostTimeline(const LiveStore& store) {
 }
 
 DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)
-    : steps_(store.steps().records.size()) {
+    : DeviceEnds(store, timeline, 0, store.steps().records.size()) {}
+
+DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std::size_t firstRow,
+                       std::size_t lastRow)
+    : firstRow_(firstRow), steps_(lastRow - firstRow) {
   const StepColumns& steps = store.steps();
-  for (std::size_t row = 0; row < steps_.size(); ++row) {
+  for (std::size_t row = firstRow; row < lastRow; ++row) {
     const events::StepRecord& record = steps.records[row];
-    steps_[row].endNs = record.begin_ns() + record.duration_ns();
+    Step& step = steps_[row - firstRow];
+    step.endNs = record.begin_ns() + record.duration_ns();
     if (std::isnan(steps.deviceMs[row])) continue;
     const SpanIndex& lane = store.phaseLane();
-    const bool isLast = row + 1 == steps_.size();
-    const std::size_t last =
-        lane.firstFrom(isLast ? steps_[row].endNs
-                              : std::min(steps_[row].endNs, steps.records[row + 1].begin_ns()));
+    const bool isLast = row + 1 == steps.records.size();
+    const std::size_t last = lane.firstFrom(
+        isLast ? step.endNs : std::min(step.endNs, steps.records[row + 1].begin_ns()));
     for (std::size_t i = lane.firstFrom(record.begin_ns()); i < last; ++i) {
       const Span& phase = lane[i];
       if (store.phases()[phase.payload].phase() != Phase::DeviceMove) continue;
@@ -188,17 +206,22 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)
                            [](const Drain& each, std::int64_t ns) { return each.beginNs < ns; });
       if (drain == timeline.drains.end() || drain->endNs > phase.endNs) continue;
       const auto spanNs = static_cast<std::int64_t>(steps.deviceMs[row] * kNsPerMs);
-      steps_[row].deviceNs = phase.endNs + spanNs;
+      step.deviceNs = phase.endNs + spanNs;
     }
   }
 }
 
+std::optional<std::int64_t> DeviceEnds::ofStep(std::size_t row) const {
+  const Step* found = step(row);
+  return found && found->deviceNs >= 0 ? std::optional(found->deviceNs) : std::nullopt;
+}
+
 std::optional<std::int64_t> DeviceEnds::of(const Stretch& stretch, const HostSpan& last) const {
   const Drain& closing = stretch.closing;
-  const Step& step = steps_[last.row];
+  const Step* known = step(last.row);
   // May lie before the wait: then the host waited for something else, such as a CPU core.
-  if (step.deviceNs >= 0 && closing.beginNs >= step.endNs) {
-    return std::clamp(step.deviceNs, last.endNs, std::max(last.endNs, closing.endNs));
+  if (known && known->deviceNs >= 0 && closing.beginNs >= known->endNs) {
+    return std::clamp(known->deviceNs, last.endNs, std::max(last.endNs, closing.endNs));
   }
   if (closing.ns() > kNearZeroWaitNs) return closing.endNs;
   if (closing.beginNs - last.endNs <= kNearZeroWaitNs) return last.endNs;

@@ -80,6 +80,10 @@ inline constexpr std::int64_t kNearZeroWaitNs = 500'000;
 /// Builds the timeline of the host from the phases, waits and fallbacks in the store. Empty for a
 /// run without steps.
 [[nodiscard]] HostTimeline makeHostTimeline(const LiveStore& store);
+/// The same for the steps [first, last) in order of time, up to the begin of step `last`. Drains
+/// before the first step are part of it only if `first` is 0.
+[[nodiscard]] HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first,
+                                            std::size_t last);
 
 /// Tells when the device finished the work that was queued in a stretch.
 class DeviceEnds {
@@ -87,6 +91,9 @@ class DeviceEnds {
   /// Takes the steps and their device spans from the store. `timeline` must be made from the same
   /// store; neither is kept.
   DeviceEnds(const LiveStore& store, const HostTimeline& timeline);
+  /// The same for the steps [first, last) in order of time, for a timeline of those.
+  DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std::size_t first,
+             std::size_t last);
 
   /// Returns the time at which the device finished the work of a stretch, in ns since the start of
   /// the run. `last` is the last span of the stretch in which the host queued ops. The sources, in
@@ -95,13 +102,21 @@ class DeviceEnds {
   /// follows `last`. std::nullopt if neither is available: then the device finished at an unknown
   /// time after `last`.
   [[nodiscard]] std::optional<std::int64_t> of(const Stretch& stretch, const HostSpan& last) const;
+  /// Returns when the device finished the step of a row, in ns since the start of the run. Known if
+  /// the step has a device span and its batch's move waited.
+  [[nodiscard]] std::optional<std::int64_t> ofStep(std::size_t row) const;
 
  private:
   struct Step {
     std::int64_t endNs = 0;      ///< of the step on the host
     std::int64_t deviceNs = -1;  ///< when the device finished the step; -1: unknown
   };
-  std::vector<Step> steps_;
+  [[nodiscard]] const Step* step(std::size_t row) const {
+    return row >= firstRow_ && row - firstRow_ < steps_.size() ? &steps_[row - firstRow_] : nullptr;
+  }
+
+  std::size_t firstRow_ = 0;
+  std::vector<Step> steps_;  ///< from firstRow_ on
 };
 
 }  // namespace highwater::analysis

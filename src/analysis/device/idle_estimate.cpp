@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
+#include "analysis/device/idle_parts.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
 
@@ -31,19 +31,16 @@ IdleCause causeOf(HostWork work) {
   return IdleCause::Queueing;
 }
 
-/// Whether this work never queues anything.
-bool queuesNothing(HostWork work) {
-  return work == HostWork::BatchAssembly || work == HostWork::DeviceMove ||
-         work == HostWork::Fallback;
-}
-
 class Estimator {
  public:
   Estimator(const LiveStore& store, const HostTimeline& timeline)
-      : ends_(store, timeline), steps_(store.steps().records.size()) {
-    medianSpanNs_ = static_cast<std::int64_t>(medianOf(knownSpans(store)) * kNsPerMs);
-    hasPhases_ = !store.phases().empty();
-    timeline.forEachStretch([this](const Stretch& stretch) { add(stretch); });
+      : steps_(store.steps().records.size()) {
+    const DeviceEnds ends(store, timeline);
+    const auto medianSpanNs = static_cast<std::int64_t>(medianOf(knownSpans(store)) * kNsPerMs);
+    const IdleRules rules(ends, !store.phases().empty(), medianSpanNs);
+    timeline.forEachStretch([&](const Stretch& stretch) {
+      rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
+    });
   }
 
   [[nodiscard]] std::vector<StepIdle>& steps() { return steps_; }
@@ -58,97 +55,13 @@ class Estimator {
     return known;
   }
 
-  /// In a run with phases, a step queues ops only in them.
-  [[nodiscard]] bool surelyQueuesNothing(HostWork work) const {
-    const bool outside = work == HostWork::InStep || work == HostWork::BetweenSteps;
-    return queuesNothing(work) || (outside && hasPhases_);
-  }
-
-  /// The range [first, last) of the spans in which the host certainly queued something.
-  static std::pair<std::size_t, std::size_t> queueing(const Stretch& stretch) {
-    const auto range = [&stretch](auto&& queues) {
-      const auto& work = stretch.work;
-      const auto first = std::find_if(work.begin(), work.end(), queues);
-      const auto last = std::find_if(work.rbegin(), work.rend(), queues);
-      return std::pair(static_cast<std::size_t>(first - work.begin()),
-                       static_cast<std::size_t>(work.rend() - last));
-    };
-    const auto is = [&](HostWork which) {
-      return range([which](const HostSpan& span) { return span.work == which; });
-    };
-    const auto none = std::pair(stretch.work.size(), std::size_t{0});
-    if (const auto found = is(HostWork::Queueing); found != none) return found;
-    // A run without phases; or values read between steps, which must have been queued there.
-    if (const auto found = is(HostWork::InStep); found != none && stretch.closing.readsValues) {
-      return found;
-    }
-    if (!stretch.closing.readsValues) return none;
-    return range([](const HostSpan& span) { return !queuesNothing(span.work); });
-  }
-
-  void add(const Stretch& stretch) {
-    const auto [first, last] = queueing(stretch);
-    const bool none = first >= last;
-    const std::size_t head = none ? stretch.work.size() : first;
-    addHead(stretch.work.first(head), none && stretch.closing.ns() > kNearZeroWaitNs);
-    if (none) return;
-    const HostSpan& lastQueued = stretch.work[last - 1];
-    const End end = deviceEnd(stretch, lastQueued);
-    const bool starved = end.ns - lastQueued.endNs <= kNearZeroWaitNs;
-    for (const HostSpan& span : stretch.work.subspan(first, last - first)) {
-      const double ms = toMs(span.ns());
-      note(span, {0, starved ? ms / 2 : 0, ms});
-    }
-    addTail(stretch.work.subspan(last), end);
-    // The device finished long before the wait, so the reason of the wait is unknown.
-    const bool idleInWait = end.ns < stretch.closing.beginNs && end.ns > lastQueued.endNs;
-    if (idleInWait) note(stretch.work.back(), {0, 0, toMs(stretch.closing.ns())});
-  }
-
-  /// The part before the first queued op. `queuedUnseen`: a wait shows that something was queued.
-  void addHead(std::span<const HostSpan> work, bool queuedUnseen) {
-    bool sure = true;
-    for (const HostSpan& span : work) {
-      sure = sure && surelyQueuesNothing(span.work);
-      const double ms = toMs(span.ns());
-      note(span, {sure ? ms : 0, !sure && queuedUnseen ? 0 : ms, ms});
-    }
-  }
-
-  /// The time at which the device finished. `sure`: measured; else it may be as early as the end of
-  /// the last queueing span.
-  struct End {
-    std::int64_t ns = 0;
-    bool sure = false;
-  };
-
-  [[nodiscard]] End deviceEnd(const Stretch& stretch, const HostSpan& last) const {
-    if (const auto known = ends_.of(stretch, last)) return {*known, true};
-    const std::int64_t thoughtNs = stretch.work.front().beginNs + medianSpanNs_;
-    return {std::clamp(thoughtNs, last.endNs, std::max(last.endNs, stretch.closing.endNs)), false};
-  }
-
-  /// The part after the last queued op, while the device works.
-  void addTail(std::span<const HostSpan> work, const End& end) {
-    bool sure = end.sure;
-    for (const HostSpan& span : work) {
-      sure = sure && surelyQueuesNothing(span.work);
-      const double idle =
-          toMs(std::max<std::int64_t>(span.endNs - std::max(end.ns, span.beginNs), 0));
-      note(span, {sure ? idle : 0, idle, end.sure ? idle : toMs(span.ns())});
-    }
-  }
-
   void note(const HostSpan& span, const IdleTime& idle) {
     StepIdle& step = steps_[span.row];
     step.total += idle;
     step.byCause[static_cast<std::size_t>(causeOf(span.work))] += idle;
   }
 
-  DeviceEnds ends_;
-  bool hasPhases_ = false;
   std::vector<StepIdle> steps_;
-  std::int64_t medianSpanNs_ = 0;
 };
 
 template <typename Of>

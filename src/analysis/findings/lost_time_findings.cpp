@@ -188,13 +188,13 @@ bool isLogging(const CheckedSteps& steps, const Caller& caller, const LostTime& 
              kEveryStepShare * static_cast<double>(steps.records.size());
 }
 
-/// The median backend switches of a step; empty if none is unplanned.
+/// "; 7 device switches a step (1 planned)": medians; empty if none is unplanned.
 std::string switchesText(const PathSummary& paths) {
   if (paths.unplannedP50 < 1) return {};
   const auto count = [](double median) { return std::to_string(std::lround(median)); };
-  return "; a step switches backends " + count(paths.changesP50) + " times, " +
-         count(paths.deliberateP50) + " of them planned" +
-         (paths.acceptedP50 > 0 ? ", " + count(paths.acceptedP50) + " accepted" : "");
+  return "; " + count(paths.changesP50) + " device switches a step (" + count(paths.deliberateP50) +
+         " planned" +
+         (paths.acceptedP50 > 0 ? ", " + count(paths.acceptedP50) + " accepted)" : ")");
 }
 
 }  // namespace
@@ -239,8 +239,8 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
       finding.advice = "the forward is at " + line + ": " + finding.advice;
     }
     // Without the fallback, part of this wait would move to the next sync point.
-    finding.evidence += "; of that time " + costText(steps.perStepMs(waitNs[op])) +
-                        " is waiting for the device, including the copies" + switches;
+    finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
+                        " of this is waiting for queued GPU work, copies included" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
     findings.found.push_back(std::move(finding));
   }

@@ -6,6 +6,7 @@
 
 #include "core/names.h"
 #include "views/lanes/lane_kind.h"
+#include "views/lanes/share_columns.h"
 
 namespace highwater::views {
 
@@ -71,6 +72,17 @@ class EventLane : public LaneKind {
   }
 };
 
+/// A glyph of a lane, before those are left out that would cover each other.
+struct PlacedGlyph {
+  double x = 0;
+  std::uint8_t category = 0;
+  int rank = 0;
+  double gap = kGlyphGap;  ///< the least distance from the glyph before it, in pixels
+};
+/// Chooses from glyphs those that are drawn: none is nearer to the one before than its gap, and
+/// where there is room for one only, it is the first of the highest rank.
+[[nodiscard]] std::vector<PlacedGlyph> thinnedGlyphs(std::vector<PlacedGlyph> glyphs);
+
 /// Base of the lanes of sync points and of fallbacks: draws each event as a bar with a glyph above
 /// it.
 template <typename Event>
@@ -122,20 +134,43 @@ class LostTimeLane : public EventLane<Event> {
     return best;
   }
 
+  /// Events of a pixel and more are bars; the columns of shorter ones are stacks of shares, in
+  /// which nothing that matters more vanishes behind the rest.
   void draw(const LaneFrame& f, const LaneRow& row) const override {
-    double free = -1e9;
-    f.eachVisible(
-        this->lane(f.store), [&](const analysis::VisibleSpan& span, double x, double wide) {
-          const QRectF box(x, row.top + 11, span.count == 1 ? std::max(wide, 2.0) : wide,
-                           row.height - 14);
-          const Mark mark = markOf(span.category, f.theme);
-          drawBar(f, span, box, mark.color);
-          const double middle = std::floor(x + box.width() / 2) + 0.5;
-          if (middle >= free) {
-            drawGlyph(f.painter, mark.glyph, {middle, row.top + mark.y}, mark.color, f.theme.plot);
-            free = middle + kGlyphGap;
-          }
-        });
+    const QRectF place(f.left, row.top + 11, f.right - f.left, row.height - 14);
+    const analysis::SpanIndex& spans = this->lane(f.store);
+    ShareColumns columns(f, place);
+    std::vector<Bar> bars;
+    std::vector<PlacedGlyph> glyphs;
+    f.eachVisible(spans, [&](const analysis::VisibleSpan& span, double x, double wide) {
+      if (span.count > 1) {
+        columns.merge(x, wide);
+        return;
+      }
+      const QRectF box(x, place.top(), std::max(wide, 2.0), place.height());
+      bars.push_back({span, box});
+      const double middle = std::floor(x + box.width() / 2) + 0.5;
+      glyphs.push_back({middle, span.category, markOf(span.category, f.theme).rank, kGlyphGap});
+    });
+    for (const Bar& bar : bars) {
+      columns.cover(bar.box.left(), bar.box.width());
+    }
+    columns.eachMerged(spans, [&](int column, const analysis::ColumnShares& shares) {
+      fillColumn(columns, column, shares, f.theme, glyphs);
+    });
+    columns.draw();
+    drawTexture(f, columns, place);
+    // What matters more is drawn later, over the rest.
+    std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
+      return markOf(a.span.category, f.theme).rank < markOf(b.span.category, f.theme).rank;
+    });
+    for (const Bar& bar : bars) {
+      drawBar(f, bar.span, bar.box, markOf(bar.span.category, f.theme).color);
+    }
+    for (const PlacedGlyph& placed : thinnedGlyphs(std::move(glyphs))) {
+      const Mark mark = markOf(placed.category, f.theme);
+      drawGlyph(f.painter, mark.glyph, {placed.x, row.top + mark.y}, mark.color, f.theme.plot);
+    }
   }
 
  protected:
@@ -145,12 +180,51 @@ class LostTimeLane : public EventLane<Event> {
   struct Mark {
     Glyph glyph;
     QColor color;
-    double y;  ///< of the glyph's centre, below the row's top
+    double y;      ///< of the glyph's centre, below the row's top
+    int rank = 0;  ///< a higher one is seen where there is room for one only
   };
   /// `category` is that of the store's span.
   virtual Mark markOf(std::uint8_t category, const Theme& theme) const = 0;
   virtual void drawBar(const LaneFrame& frame, const analysis::VisibleSpan& span, const QRectF& box,
                        const QColor& color) const = 0;
+  /// Draws over the columns of merged events what tells their kind apart without colour.
+  virtual void drawTexture(const LaneFrame&, const ShareColumns&, const QRectF&) const {}
+
+ private:
+  struct Bar {
+    analysis::VisibleSpan span;
+    QRectF box;
+  };
+
+  /// The highest rank at the bottom, with two pixels at least.
+  void fillColumn(ShareColumns& columns, int column, const analysis::ColumnShares& shares,
+                  const Theme& theme, std::vector<PlacedGlyph>& glyphs) const {
+    struct Layer {
+      Mark mark;
+      double share = 0;
+    };
+    std::vector<Layer> layers;
+    for (const analysis::CategoryTime& part : shares.parts) {
+      const Mark mark = markOf(part.category, theme);
+      if (part.begun > 0) {
+        glyphs.push_back({columns.xOf(column) + 0.5, part.category, mark.rank, kMergedGlyphGap});
+      }
+      const double share = static_cast<double>(part.ns) / static_cast<double>(shares.columnNs);
+      const auto same = std::find_if(layers.begin(), layers.end(), [&mark](const Layer& layer) {
+        return layer.mark.rank == mark.rank;
+      });
+      same != layers.end() ? void(same->share += share) : layers.push_back({mark, share});
+    }
+    std::sort(layers.begin(), layers.end(),
+              [](const Layer& a, const Layer& b) { return a.mark.rank > b.mark.rank; });
+    std::vector<SharePart> parts;
+    std::vector<QRgb> colors;
+    for (const Layer& layer : layers) {
+      parts.push_back({layer.share, parts.empty() ? 2 : 1});
+      colors.push_back(layer.mark.color.rgb());
+    }
+    columns.fill(column, stackHeights(parts, columns.height()), colors);
+  }
 };
 
 }  // namespace highwater::views

@@ -8,10 +8,20 @@
 namespace highwater::views {
 
 /// The lanes of the timeline. laneKind() describes each.
-enum class Lane : std::uint8_t { kSteps, kPhases, kSyncPoints, kFallbacks, kMarkers, kOps };
+enum class Lane : std::uint8_t {
+  kSteps,
+  kPhases,
+  kSyncPoints,
+  kFallbacks,
+  kMarkers,
+  kOps,
+  kDevice,
+  kNamed
+};
 
-/// One event: its lane and its index in the store's vector of that kind (for an op its row). In the
-/// marker lane the index one past the last marker is the end of the run; see endMark().
+/// One event: its lane and its index in the store's vector of that kind (for an op its row, for a
+/// device span the row of its step). In the marker lane the index one past the last marker is the
+/// end of the run; see endMark().
 struct EventRef {
   Lane lane = Lane::kSteps;
   std::uint32_t index = 0;

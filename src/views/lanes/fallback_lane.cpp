@@ -11,6 +11,7 @@ class FallbackLane final : public LostTimeLane<events::FallbackEvent> {
       : LostTimeLane(Lane::kFallbacks, tr("Fallbacks"),
                      tr("◆ Ops that run on the CPU because the device has no kernel for them")) {}
 
+  QString partName(std::uint8_t /*category*/) const override { return tr("in fallbacks"); }
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
     const events::FallbackEvent& fallback = events(store)[index];
     EventText t{
@@ -52,14 +53,31 @@ class FallbackLane final : public LostTimeLane<events::FallbackEvent> {
   Mark markOf(std::uint8_t /*category*/, const Theme& theme) const override {
     return {Glyph::kDiamond, theme.vermillion, 6};
   }
-  void drawBar(const LaneFrame& f, const analysis::VisibleSpan& span, const QRectF& box,
+  void drawBar(const LaneFrame& f, const analysis::VisibleSpan& /*span*/, const QRectF& box,
                const QColor& color) const override {
-    f.painter.fillRect(box, span.count == 1 ? color : shaded(color, span.busyShare));
+    f.painter.fillRect(box, color);
     if (box.width() >= 5) {
-      QColor line = f.theme.plot;
-      line.setAlphaF(0.6f);
-      f.painter.fillRect(box, hatchBrush(line, Qt::transparent, 5));
+      f.painter.fillRect(box, texture(f.theme));
     }
+  }
+  void drawTexture(const LaneFrame& f, const ShareColumns& columns,
+                   const QRectF& place) const override {
+    for (int first = 0; first < columns.count(); ++first) {
+      int last = first;
+      while (last < columns.count() && columns.isMerged(last)) ++last;
+      if (last - first >= 5) {
+        f.painter.fillRect(QRectF(columns.xOf(first), place.top(), last - first, place.height()),
+                           texture(f.theme));
+      }
+      first = std::max(first, last);
+    }
+  }
+
+ private:
+  static QBrush texture(const Theme& theme) {
+    QColor line = theme.plot;
+    line.setAlphaF(0.6f);
+    return hatchBrush(line, Qt::transparent, 5);
   }
 };
 

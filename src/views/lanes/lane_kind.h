@@ -34,7 +34,8 @@ struct LaneRow {
 /// differ at their end. `suffix` is never cut.
 struct RowLabel {
   QString text, suffix;
-  bool nested = false;  ///< belongs to the row above: indented, without a line between them
+  bool nested = false;    ///< belongs to the row above: indented, without a line between them
+  QStringList note = {};  ///< fainter, behind the name, as far as it fits; longest form first
 };
 
 /// What a lane draws with. Valid during one replot.
@@ -141,6 +142,14 @@ class LaneKind {
     return std::nullopt;
   }
 
+  /// Returns the word for the spans of a category, for the tooltip of a column in which several are
+  /// merged: "device move". Empty: the tooltip shows one event.
+  [[nodiscard]] virtual QString partName(std::uint8_t /*category*/) const { return {}; }
+  /// Describes what is merged in [beginNs, beginNs + lengthNs) of a row: each part with its share
+  /// of the time. Empty if fewer than two events begin there.
+  [[nodiscard]] virtual QString mergedText(const Store& store, const LaneRow& row,
+                                           std::int64_t beginNs, double lengthNs) const;
+
   /// Describes the event in a few words, for tooltips and the details strip.
   [[nodiscard]] virtual EventText text(const Store& store, Index index,
                                        const Theme& theme) const = 0;
@@ -171,6 +180,8 @@ class LaneKind {
 
 /// The least distance in pixels between two glyphs of a lane; closer ones would cover each other.
 inline constexpr double kGlyphGap = 9;
+/// The same where events are merged: one glyph then stands for many.
+inline constexpr double kMergedGlyphGap = 18;
 /// The colour of text on a bright span, in both themes.
 inline const QColor kOnBright{0x12, 0x14, 0x17};
 
@@ -186,5 +197,9 @@ inline const QColor kOnBright{0x12, 0x14, 0x17};
 [[nodiscard]] const LaneKind& fallbackLane();
 /// The one description of the lane of markers. Use laneKind() instead.
 [[nodiscard]] const LaneKind& markerLane();
+/// The one description of the lane of the device. Use laneKind() instead.
+[[nodiscard]] const LaneKind& deviceLane();
+/// The one description of the lane of evaluations and named phases. Use laneKind() instead.
+[[nodiscard]] const LaneKind& namedLane();
 
 }  // namespace highwater::views

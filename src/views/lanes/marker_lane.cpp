@@ -1,3 +1,7 @@
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "views/lanes/event_words.h"
 
 namespace highwater::views {
@@ -46,8 +50,19 @@ class MarkerLane final : public LaneKind {
   }
   std::optional<std::uint32_t> neighbour(const Store& store, std::uint32_t index, int direction,
                                          const std::optional<OpRef>&, bool) const override {
-    const auto next = index + static_cast<std::uint32_t>(direction);  // wraps before the first
-    return next < store.markers().size() ? std::optional(next) : std::nullopt;
+    const auto& markers = store.markers();
+    const auto keyOf = [&](std::uint32_t i) {
+      const bool isEnd = i >= markers.size();
+      return std::pair(isEnd ? std::numeric_limits<std::int64_t>::max() : markers[i].time_ns(), i);
+    };
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < markers.size(); ++i) {
+      const bool beyond = direction > 0 ? keyOf(i) > keyOf(index) : keyOf(i) < keyOf(index);
+      const bool nearer =
+          !found || (direction > 0 ? keyOf(i) < keyOf(*found) : keyOf(i) > keyOf(*found));
+      if (beyond && nearer) found = i;
+    }
+    return found;
   }
 
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
@@ -89,22 +104,29 @@ class MarkerLane final : public LaneKind {
     const auto visible = [&](const events::Marker& marker) {
       return marker.time_ns() >= f.scale.range.beginNs && marker.time_ns() <= f.scale.range.endNs;
     };
+    // By time: a note may have been added long after its time.
+    std::vector<const events::Marker*> shown;
+    for (const events::Marker& marker : markers) {
+      if (visible(marker)) shown.push_back(&marker);
+    }
+    std::stable_sort(shown.begin(), shown.end(),
+                     [](const auto* a, const auto* b) { return a->time_ns() < b->time_ns(); });
     double free = -1e9;
     f.painter.setFont(textFont(kSmallText));
-    for (std::size_t i = 0; i < markers.size(); ++i) {
-      const double x = std::round(f.scale.pixelAt(markers[i].time_ns())) + 0.5;
-      if (!visible(markers[i]) || x < free) {
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const events::Marker& marker = *shown[i];
+      const double x = std::round(f.scale.pixelAt(marker.time_ns())) + 0.5;
+      if (x < free) {
         continue;
       }
-      drawGlyph(f.painter, markerGlyph(markers[i].kind()), {x, y},
-                markerColor(markers[i].kind(), f.theme), f.theme.plot);
-      const double next = i + 1 < markers.size() && visible(markers[i + 1])
-                              ? f.scale.pixelAt(markers[i + 1].time_ns()) - 8
-                              : f.right;
+      drawGlyph(f.painter, markerGlyph(marker.kind()), {x, y}, markerColor(marker.kind(), f.theme),
+                f.theme.plot);
+      const double next =
+          i + 1 < shown.size() ? f.scale.pixelAt(shown[i + 1]->time_ns()) - 8 : f.right;
       f.painter.setPen(f.theme.text1);
       f.painter.drawText(QRectF(x + 10, row.top, std::max(next - x, 0.0), row.height),
                          Qt::AlignVCenter,
-                         fitText(f.painter, markerForms(f.store, markers[i]), next - x - 12));
+                         fitText(f.painter, markerForms(f.store, marker), next - x - 12));
       free = x + kGlyphGap;
     }
   }

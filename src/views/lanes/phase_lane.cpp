@@ -1,5 +1,6 @@
 #include "views/lanes/event_lane.h"
 #include "views/lanes/event_words.h"
+#include "views/lanes/share_columns.h"
 
 namespace highwater::views {
 namespace {
@@ -31,21 +32,35 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
       : EventLane({Lane::kPhases, 24, 21, LaneOutline{}, true, tr("Phases"),
                    tr("The phases of a step, in host time")}) {}
 
+  /// Phases of three pixels and more are boxes; the columns of shorter ones are stacks of shares.
   void draw(const LaneFrame& f, const LaneRow& row) const override {
-    f.painter.setFont(textFont(kSmallText));
+    const double top = row.top + 3, height = row.height - 7;
+    ShareColumns columns(f, QRectF(f.left, top, f.right - f.left, height));
+    std::vector<std::pair<QRectF, events::Phase>> boxes;
     f.eachVisible(lane(f.store), [&](const analysis::VisibleSpan& span, double x, double width) {
-      const auto phase = static_cast<events::Phase>(span.category);
-      const QColor color = f.theme.phase(phase);
-      const QRectF box(x, row.top + 3, width > 3 ? width - 1 : width, row.height - 7);
-      f.painter.fillRect(box, span.count == 1 ? color : shaded(color, span.busyShare));
-      if (span.count == 1 && width > 20) {
-        const bool onDark = phase == events::Phase::Forward || phase == events::Phase::Backward;
-        f.painter.setPen(onDark ? QColor(Qt::white) : kOnBright);
-        f.painter.drawText(box, Qt::AlignCenter, fitText(f.painter, phaseForms(phase), width - 6));
+      if (span.count > 1 || width < 3) {
+        columns.merge(x, width);
+        return;
       }
+      boxes.emplace_back(QRectF(x, top, width > 3 ? width - 1 : width, height),
+                         static_cast<events::Phase>(span.category));
     });
+    for (const auto& [box, phase] : boxes) {
+      columns.cover(box.left(), box.width());
+    }
+    columns.eachMerged(lane(f.store), [&](int column, const analysis::ColumnShares& shares) {
+      drawShares(columns, column, shares, f.theme);
+    });
+    columns.draw();
+    f.painter.setFont(textFont(kSmallText));
+    for (const auto& [box, phase] : boxes) {
+      drawBox(f, box, phase);
+    }
   }
 
+  QString partName(std::uint8_t category) const override {
+    return highwater::text(phaseName(static_cast<events::Phase>(category)));
+  }
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
     const events::PhaseSpan& phase = events(store)[index];
     return {Glyph::kSquare,
@@ -68,6 +83,29 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
     return store.phases();
   }
   const analysis::SpanIndex& lane(const Store& store) const override { return store.phaseLane(); }
+
+ private:
+  static void drawBox(const LaneFrame& f, const QRectF& box, events::Phase phase) {
+    f.painter.fillRect(box, f.theme.phase(phase));
+    if (box.width() > 19) {
+      const bool onDark = phase == events::Phase::Forward || phase == events::Phase::Backward;
+      f.painter.setPen(onDark ? QColor(Qt::white) : kOnBright);
+      f.painter.drawText(box, Qt::AlignCenter,
+                         fitText(f.painter, phaseForms(phase), box.width() - 5));
+    }
+  }
+
+  /// The first phase of a step is on top, as one reads; time outside of phases stays empty above.
+  static void drawShares(ShareColumns& columns, int column, const analysis::ColumnShares& shares,
+                         const Theme& theme) {
+    std::vector<SharePart> parts;
+    std::vector<QRgb> colors;
+    for (auto part = shares.parts.rbegin(); part != shares.parts.rend(); ++part) {
+      parts.push_back({static_cast<double>(part->ns) / static_cast<double>(shares.columnNs), 0});
+      colors.push_back(theme.phase(static_cast<events::Phase>(part->category)).rgb());
+    }
+    columns.fill(column, stackHeights(parts, columns.height()), colors);
+  }
 };
 
 }  // namespace

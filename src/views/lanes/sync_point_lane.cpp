@@ -12,6 +12,9 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
       : LostTimeLane(Lane::kSyncPoints, tr("Sync points"),
                      tr("Where the host waits for the device\n▽ planned, ▼ unplanned")) {}
 
+  QString partName(std::uint8_t category) const override {
+    return isPlanned(category) ? tr("planned") : tr("unplanned");
+  }
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
     const events::SyncPoint& sync = events(store)[index];
     const bool planned = sync.deliberate() != 0;
@@ -47,8 +50,8 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
   }
   const analysis::SpanIndex& lane(const Store& store) const override { return store.syncLane(); }
   Mark markOf(std::uint8_t category, const Theme& theme) const override {
-    return isPlanned(category) ? Mark{Glyph::kHollowTriangle, theme.sky, 5.5}
-                               : Mark{Glyph::kTriangle, theme.orange, 5.5};
+    return isPlanned(category) ? Mark{Glyph::kHollowTriangle, theme.sky, 5.5, 0}
+                               : Mark{Glyph::kTriangle, theme.orange, 5.5, 1};
   }
   void drawBar(const LaneFrame& f, const analysis::VisibleSpan& span, const QRectF& box,
                const QColor& color) const override {
@@ -57,7 +60,7 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
       f.painter.setBrush(Qt::NoBrush);
       f.painter.drawRect(box.adjusted(0, 0, -1, -1));
     } else {
-      f.painter.fillRect(box, span.count == 1 ? color : shaded(color, span.busyShare));
+      f.painter.fillRect(box, color);
     }
   }
 

@@ -3,7 +3,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
-#include <QPlainTextEdit>
 #include <algorithm>
 
 #include "models/plain_tip.h"
@@ -28,14 +27,10 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
   message_->setWordWrap(true);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  expand_ = linkButton(tr("Last lines"), "endBannerLines", this);
+  expand_ = linkButton(tr("Show log"), "endBannerLines", this);
   action_ = linkButton({}, "runAgainButton", this);
   auto* dismiss = linkButton(tr("Dismiss"), "dismissBannerButton", this);
-  lines_ = new QPlainTextEdit(this);
-  lines_->setObjectName(QStringLiteral("endBannerText"));
-  lines_->setReadOnly(true);
-  lines_->setMaximumHeight(120);
-  lines_->setVisible(false);
+  expand_->setToolTip(tr("Show the end of the log"));
 
   auto* row = new QHBoxLayout;
   row->setSpacing(12);
@@ -46,24 +41,18 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(32, 8, 12, 8);
   column->addLayout(row);
-  column->addWidget(lines_);
-  connect(expand_, &QToolButton::clicked, this, [this] { setExpanded(!lines_->isVisible()); });
+  connect(expand_, &QToolButton::clicked, this, &Banner::linesRequested);
   connect(action_, &QToolButton::clicked, this, &Banner::actionTriggered);
   connect(dismiss, &QToolButton::clicked, this, &QWidget::hide);
   hide();
 }
 
-void Banner::showMessage(const QString& message, const QString& lines, bool problem,
-                         const QString& action) {
-  problem_ = problem;
-  const bool sameText = message == text_ && isVisible();
+void Banner::showMessage(const QString& message, bool hasLines, Kind kind, const QString& action) {
+  kind_ = kind;
   text_ = message;
-  moreLines_ = lines;
+  hasLines_ = hasLines;
   action_->setText(action);
   action_->setVisible(!action.isEmpty());
-  if (!sameText) {
-    setExpanded(false);
-  }
   show();
   layout()->activate();
   fitText();
@@ -97,31 +86,22 @@ void Banner::fitText() {
   message_->setToolTip(cut ? models::plainTip(text_.left(kMostTip)) : QString());
   message_->setFixedHeight(
       metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
-  const QString more =
-      cut ? (moreLines_.isEmpty() ? text_ : text_ + QLatin1Char('\n') + moreLines_) : moreLines_;
-  if (lines_->toPlainText() != more) {
-    lines_->setPlainText(more);
-  }
-  expand_->setVisible(!more.isEmpty());
+  expand_->setVisible(cut || hasLines_);
 }
 
 QString Banner::message() const {
   return text_;
 }
 
-void Banner::setExpanded(bool expanded) {
-  lines_->setVisible(expanded);
-  expand_->setText(expanded ? tr("Hide lines") : tr("Last lines"));
-}
-
 void Banner::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = Theme::of(this);
-  const QColor color = problem_ ? theme.vermillion : theme.text2;
+  const bool problem = kind_ == Kind::kProblem;
+  const QColor color = problem ? theme.vermillion : theme.text2;
   painter.fillRect(rect(), theme.header);
   painter.fillRect(QRect(0, 0, 3, height()), color);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
-  drawGlyph(painter, problem_ ? Glyph::kOctagon : Glyph::kSquare,
+  drawGlyph(painter, problem ? Glyph::kOctagon : Glyph::kSquare,
             {18, message_->geometry().center().y() + 0.5}, color, theme.header);
 }
 

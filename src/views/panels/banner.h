@@ -3,29 +3,34 @@
 #include <QFrame>
 
 class QLabel;
-class QPlainTextEdit;
 class QToolButton;
 
 namespace highwater::views {
 
-/// A message at the top of the window that does not block it: how a run ended, or a stall, with the
-/// worker's last lines on demand and a button. A long message is cut after two lines, so that the
-/// window need not grow; the tooltip and the last lines then have all of it.
+/// A message at the top of the window that does not block it: how a run ended, or a stall, with a
+/// link to the log, which has all of the message and the worker's last lines, and a button. A long
+/// message is cut after two lines, so that the window need not grow; the tooltip has more of it.
 class Banner final : public QFrame {
   Q_OBJECT
 
  public:
   explicit Banner(QWidget* parent = nullptr);
 
-  /// Shows the banner with a message. `problem` adds the warning sign. `lines` are the worker's
-  /// last lines, which the user can expand; empty for none. `action` is the text of the button;
+  /// What a banner looks like.
+  enum class Kind {
+    kNote,    ///< something to know
+    kProblem  ///< with the warning sign
+  };
+  /// Shows the banner with a message. `hasLines`: the log has more to read, such as the worker's
+  /// last lines; it is also linked where the message is cut. `action` is the text of the button;
   /// empty for no button.
-  void showMessage(const QString& message, const QString& lines, bool problem,
-                   const QString& action);
+  void showMessage(const QString& message, bool hasLines, Kind kind, const QString& action);
   /// The whole message, also where the banner shows it cut.
   [[nodiscard]] QString message() const;
 
  signals:
+  /// The user wants to read the last lines of the log.
+  void linesRequested();
   /// The user pressed the button of the message.
   void actionTriggered();
 
@@ -34,15 +39,14 @@ class Banner final : public QFrame {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void setExpanded(bool expanded);
   void fitText();
 
   QLabel* message_;
-  QPlainTextEdit* lines_;
   QToolButton* expand_;
   QToolButton* action_;
-  QString text_, moreLines_;
-  bool problem_ = false;
+  QString text_;
+  bool hasLines_ = false;
+  Kind kind_ = Kind::kNote;
 };
 
 }  // namespace highwater::views

@@ -1,9 +1,13 @@
 #include "views/panels/controls_panel.h"
 
+#include <QKeyEvent>
 #include <QSignalBlocker>
 #include <algorithm>
 
 #include "ui_controls_panel.h"
+#include "views/panels/chosen_row.h"
+#include "views/panels/stop_slider.h"
+#include "views/panels/wheel_guard.h"
 
 namespace highwater::views {
 namespace {
@@ -62,12 +66,35 @@ ControlsPanel::ControlsPanel(QWidget* parent)
   bind(ui_->batchSlider, ui_->batchSpin, &batchStops_);
   bind(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_);
   connect(ui_->lossEverySpin, &QSpinBox::valueChanged, this, &ControlsPanel::edited);
+  batchChosen_ = addChosenRow(ui_->batchSlider);
+  sequenceChosen_ = addChosenRow(ui_->sequenceSlider);
+  lossChosen_ = addChosenRow(ui_->lossEverySpin);
+  for (QWidget* each :
+       {static_cast<QWidget*>(ui_->batchSlider), static_cast<QWidget*>(ui_->batchSpin),
+        static_cast<QWidget*>(ui_->sequenceSlider), static_cast<QWidget*>(ui_->sequenceSpin),
+        static_cast<QWidget*>(ui_->lossEverySpin)}) {
+    guardWheel(each);
+  }
   put({16, 64, 10});
 }
 
 ControlsPanel::~ControlsPanel() = default;
 
-void ControlsPanel::bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops) {
+ChosenRow* ControlsPanel::addChosenRow(QWidget* control) {
+  auto* row = new ChosenRow(this);
+  connect(row, &ChosenRow::applied, this, &ControlsPanel::commit);
+  // A slider stands in the column itself, a field in a line of it.
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  int at = column->indexOf(control);
+  for (int i = 0; at < 0 && i < column->count(); ++i) {
+    const QLayout* line = column->itemAt(i)->layout();
+    if (line != nullptr && line->indexOf(control) >= 0) at = i;
+  }
+  column->insertWidget(at + 1, row);
+  return row;
+}
+
+void ControlsPanel::bind(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops) {
   connect(slider, &QSlider::valueChanged, this, [this, spin, stops](int index) {
     const QSignalBlocker quiet(spin);
     spin->setValue((*stops)[static_cast<std::size_t>(index)]);
@@ -81,7 +108,7 @@ void ControlsPanel::bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stop
   });
 }
 
-void ControlsPanel::setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops,
+void ControlsPanel::setStops(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops,
                              std::vector<int> values) {
   const QSignalBlocker quietSlider(slider), quietSpin(spin);
   *stops = std::move(values);
@@ -122,19 +149,20 @@ void ControlsPanel::showRun(const RunDescription& run) {
       tr("%1 texts to train on, %2 held out").arg(run.trainRows).arg(run.heldOutRows));
   waitsAt_.reset();
   effective_ = run.knobs;
+  sayProblem({});
   put(run.knobs);
 }
 
 void ControlsPanel::showEffective(const Knobs& knobs) {
   effective_ = knobs;
-  const bool busy = settle_.isActive() || sliderHeld();
-  if (busy || (waitsAt_ && *waitsAt_ == knobs)) {
-    return;
+  const bool busy = settle_.isActive() || sliderHeld() || waitsForApply_;
+  if (!busy && !(waitsAt_ && *waitsAt_ == knobs)) {
+    waitsAt_.reset();
+    if (knobs != shown_) {
+      put(knobs);
+    }
   }
-  waitsAt_.reset();
-  if (knobs != shown_) {
-    put(knobs);
-  }
+  showChosen();
 }
 
 void ControlsPanel::showAnswer(bool accepted, const QString& message) {
@@ -144,6 +172,7 @@ void ControlsPanel::showAnswer(bool accepted, const QString& message) {
   }
   settle_.stop();
   waitsAt_.reset();
+  waitsForApply_ = false;
   sayProblem(message);
   if (effective_ != Knobs{}) {
     put(effective_);
@@ -166,6 +195,53 @@ void ControlsPanel::setChangeable(bool changeable) {
     settle_.stop();
     waitsAt_.reset();
   }
+  showChosen();
+}
+
+void ControlsPanel::setLive(bool live) {
+  if (live == live_) {
+    return;
+  }
+  live_ = live;
+  if (!live) {
+    waitsForApply_ = false;
+    waitsAt_.reset();
+  }
+  showChosen();
+}
+
+/// Enter uses a chosen value, Esc returns to the one in use.
+void ControlsPanel::keyPressEvent(QKeyEvent* event) {
+  const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+  if (waitsForApply_ && enter) {
+    commit();
+  } else if (waitsForApply_ && event->key() == Qt::Key_Escape) {
+    waitsForApply_ = false;
+    put(effective_);
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+void ControlsPanel::showChosen() {
+  const Knobs now = knobs();
+  const auto show = [this](ChosenRow* row, StopSlider* slider, const std::vector<int>* stops,
+                           std::uint32_t value, std::uint32_t inUse, const QString& words) {
+    const bool differs = live_ && inUse > 0 && value != inUse;
+    if (slider != nullptr) {
+      slider->setInUse(differs ? std::optional(nearest(*stops, static_cast<int>(inUse)))
+                               : std::nullopt);
+    }
+    const bool requested = waitsAt_ && !waitsForApply_;
+    // A value on its way for less than a step would only flicker.
+    const bool said = differs && (waitsForApply_ || requested || sliderHeld());
+    said ? row->showValue(words.arg(value), requested) : row->clear();
+  };
+  const QString number = QStringLiteral("%1");
+  show(batchChosen_, ui_->batchSlider, &batchStops_, now.batchSize, effective_.batchSize, number);
+  show(sequenceChosen_, ui_->sequenceSlider, &sequenceStops_, now.sequenceLength,
+       effective_.sequenceLength, number);
+  show(lossChosen_, nullptr, nullptr, now.lossEvery, effective_.lossEvery, tr("every %1 steps"));
 }
 
 bool ControlsPanel::sliderHeld() const {
@@ -174,14 +250,29 @@ bool ControlsPanel::sliderHeld() const {
 
 void ControlsPanel::edited() {
   ui_->lossEverySpin->setSuffix(ui_->lossEverySpin->value() == 1 ? tr(" step") : tr(" steps"));
+  if (putting_) {
+    return;
+  }
   // A held slider requests its change when it is released, however long it rests.
-  if (!putting_ && !sliderHeld()) {
+  if (turnedByWheel() && live_) {
+    settle_.stop();
+    waitsForApply_ = knobs() != shown_;
+  } else if (!sliderHeld()) {
     settle_.start();
   }
+  showChosen();
+}
+
+void ControlsPanel::request(const Knobs& knobs) {
+  const Knobs before = shown_;
+  put(knobs);
+  shown_ = before;
+  commit();
 }
 
 void ControlsPanel::commit() {
   settle_.stop();
+  waitsForApply_ = false;
   const Knobs now = knobs();
   SetKnobs change;
   if (now.batchSize != shown_.batchSize) {
@@ -194,10 +285,12 @@ void ControlsPanel::commit() {
     change.lossEvery = now.lossEvery;
   }
   if (now == shown_) {
+    showChosen();
     return;
   }
   shown_ = now;
   waitsAt_ = effective_;
+  showChosen();
   emit changeRequested(change);
 }
 
@@ -213,6 +306,7 @@ void ControlsPanel::put(const Knobs& knobs) {
   set(ui_->lossEverySpin, knobs.lossEvery);
   putting_ = false;
   shown_ = this->knobs();
+  showChosen();
 }
 
 void ControlsPanel::sayProblem(const QString& text) {

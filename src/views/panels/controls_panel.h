@@ -8,7 +8,6 @@
 
 #include "core/messages.h"
 
-class QSlider;
 class QSpinBox;
 
 namespace Ui {
@@ -17,9 +16,12 @@ class ControlsPanel;
 
 namespace highwater::views {
 
+class ChosenRow;
+class StopSlider;
+
 /// Batch size, sequence length and loss interval. During a run a change is requested when a slider
-/// is released, or 150 ms after the last edit, and takes effect at the next step. Before a run the
-/// values are what it starts with.
+/// is released, or 150 ms after the last edit, and takes effect at the next step; what the wheel
+/// turns is only chosen, until Enter or Apply. Before a run the values are what it starts with.
 class ControlsPanel final : public QWidget {
   Q_OBJECT
 
@@ -36,6 +38,8 @@ class ControlsPanel final : public QWidget {
   void showRun(const RunDescription& run);
   /// Shows the values that the next step will use, unless the user is changing them.
   void showEffective(const Knobs& knobs);
+  /// Chooses values as the user would, and emits changeRequested().
+  void request(const Knobs& knobs);
   /// Emits changeRequested() now for edits that still wait for the end of their delay.
   void commit();
   /// Shows the worker's answer to the last requested change. After a refusal the controls return to
@@ -43,18 +47,29 @@ class ControlsPanel final : public QWidget {
   void showAnswer(bool accepted, const QString& message);
   /// Enables or disables the controls. Disabled is for a recording or an ended run.
   void setChangeable(bool changeable);
+  /// Whether a run is going on, so that a value may be another than the one in use.
+  void setLive(bool live);
+  /// Explains why the values are not those that the user chose; empty removes that.
+  void sayProblem(const QString& text);
 
  signals:
   /// The user changed values. Only the changed fields are set.
   void changeRequested(const highwater::SetKnobs& change);
 
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
  private:
-  void bind(QSlider* slider, QSpinBox* spin, std::vector<int>* stops);
-  void setStops(QSlider* slider, QSpinBox* spin, std::vector<int>* stops, std::vector<int> values);
+  void bind(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops);
+  /// Makes the line under `control` that tells a chosen value from the one in use.
+  ChosenRow* addChosenRow(QWidget* control);
+  /// Shows which values are not in use yet.
+  void showChosen();
+  void setStops(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops,
+                std::vector<int> values);
   void edited();
   [[nodiscard]] bool sliderHeld() const;
   void put(const Knobs& knobs);
-  void sayProblem(const QString& text);
 
   std::unique_ptr<Ui::ControlsPanel> ui_;
   QTimer settle_;
@@ -62,7 +77,10 @@ class ControlsPanel final : public QWidget {
   Knobs shown_;                   ///< last set by the program or requested
   std::optional<Knobs> waitsAt_;  ///< the knobs in effect when a change was requested
   Knobs effective_;
+  ChosenRow *batchChosen_, *sequenceChosen_, *lossChosen_;
   bool putting_ = false;
+  bool live_ = false;
+  bool waitsForApply_ = false;  ///< the wheel has chosen a value
 };
 
 }  // namespace highwater::views

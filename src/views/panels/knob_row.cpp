@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalBlocker>
@@ -11,8 +12,10 @@
 #include <cmath>
 
 #include "core/knobs.h"
+#include "views/panels/chosen_row.h"
 #include "views/panels/cut_label.h"
 #include "views/panels/stop_slider.h"
+#include "views/panels/wheel_guard.h"
 
 namespace highwater::views {
 namespace {
@@ -49,7 +52,7 @@ double rounded(double value) {
 }  // namespace
 
 KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
-    : QWidget(parent), knob_(knob), note_(new QLabel(this)) {
+    : QWidget(parent), knob_(knob), chosenRow_(new ChosenRow(this)), note_(new QLabel(this)) {
   setObjectName(QStringLiteral("knob-") + qtext(knob.name));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -75,6 +78,8 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
     makeSlider();
     column->addWidget(slider_);
   }
+  column->addWidget(chosenRow_);
+  connect(chosenRow_, &ChosenRow::applied, this, &KnobRow::apply);
   note_->setTextFormat(Qt::PlainText);
   note_->setWordWrap(true);
   column->addWidget(note_);
@@ -87,7 +92,15 @@ void KnobRow::makeList() {
   for (const std::string& each : knob_.choices) list_->addItem(qtext(each));
   list_->setAccessibleName(qtext(knob_.name));
   list_->setMinimumHeight(kHeight);
-  connect(list_, &QComboBox::activated, this, [this](int index) { request(index); });
+  guardWheel(list_);
+  connect(list_, &QComboBox::activated, this, [this](int index) {
+    if (turnedByWheel()) {
+      chosen_ = index;
+      showChosen();
+    } else {
+      request(index);
+    }
+  });
 }
 
 void KnobRow::makeField() {
@@ -105,8 +118,14 @@ void KnobRow::makeSlider() {
   slider_->setRange(0, stopsOf(knob_));
   slider_->setMinimumHeight(kHeight);
   slider_->setAccessibleName(qtext(knob_.name));
+  guardWheel(slider_);
   connect(slider_, &QSlider::valueChanged, this, [this](int position) {
     field_->setText(qtext(valueText(knob_, valueAt(position))));
+    if (turnedByWheel()) {
+      chosen_ = valueAt(position);
+      showChosen();
+      return;
+    }
     // A held slider requests its value when it is released.
     if (!slider_->isSliderDown()) request(valueAt(position));
   });
@@ -144,7 +163,33 @@ void KnobRow::put(double value) {
   }
 }
 
+void KnobRow::apply() {
+  if (chosen_) request(*chosen_);
+}
+
+/// Enter uses a chosen value, Esc returns to the one in use.
+void KnobRow::keyPressEvent(QKeyEvent* event) {
+  if (chosen_ && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+    apply();
+  } else if (chosen_ && event->key() == Qt::Key_Escape) {
+    chosen_.reset();
+    put(asked_.value_or(knob_.value));
+    showChosen();
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+void KnobRow::showChosen() {
+  const bool differs = chosen_ && *chosen_ != asked_.value_or(knob_.value);
+  if (slider_) {
+    slider_->setInUse(differs ? std::optional(positionOf(knob_.value)) : std::nullopt);
+  }
+  differs ? chosenRow_->showValue(qtext(valueText(knob_, *chosen_)), false) : chosenRow_->clear();
+}
+
 void KnobRow::enter() {
+  if (chosen_ && !field_->isModified()) return;  // the field shows what the wheel has chosen
   bool isNumber = false;
   const double value = field_->text().trimmed().toDouble(&isNumber);
   if (!isNumber || !isValueOf(knob_, value)) {
@@ -159,6 +204,8 @@ void KnobRow::enter() {
 }
 
 void KnobRow::request(double value) {
+  chosen_.reset();
+  showChosen();
   put(value);
   if (value == asked_.value_or(knob_.value)) return;
   asked_ = value;
@@ -174,12 +221,15 @@ void KnobRow::showKnob(const ScriptKnob& knob) {
   if (asked_ && !isTaken) return;  // an earlier request; the last one is on its way
   asked_.reset();
   say(qtext(knob_.warning), false);
+  if (chosen_) return showChosen();
   if (!slider_ || !slider_->isSliderDown()) put(knob.value);
 }
 
 void KnobRow::showAnswer(bool accepted, const QString& message) {
   if (accepted) return;
   asked_.reset();
+  chosen_.reset();
+  showChosen();
   put(knob_.value);
   say(message, true);
 }

@@ -9,13 +9,16 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
-class QSlider;
 
 namespace highwater::views {
 
+class ChosenRow;
+class StopSlider;
+
 /// One knob of the user's script: its name and the line that declares it, a field or a list, a
 /// slider where it is a number with bounds, and what to know before it is turned. A change is
-/// requested when the slider is released, a value is entered or a choice is made.
+/// requested when the slider is released, a value is entered or a choice is made. What the wheel
+/// turns is only chosen, until Enter or Apply.
 class KnobRow final : public QWidget {
   Q_OBJECT
 
@@ -33,10 +36,16 @@ class KnobRow final : public QWidget {
   /// The user wants another value.
   void changeRequested(double value);
 
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
  private:
   void makeList();
   void makeField();
   void makeSlider();
+  /// Uses a value that the wheel has chosen.
+  void apply();
+  void showChosen();
   /// Shows `value` in field and slider without requesting it.
   void put(double value);
   void enter();
@@ -49,7 +58,9 @@ class KnobRow final : public QWidget {
   std::optional<double> asked_;  ///< requested, and not in use yet
   QLineEdit* field_ = nullptr;
   QComboBox* list_ = nullptr;
-  QSlider* slider_ = nullptr;
+  StopSlider* slider_ = nullptr;
+  ChosenRow* chosenRow_;
+  std::optional<double> chosen_;  ///< by the wheel, and not requested
   QLabel* note_;
 };
 

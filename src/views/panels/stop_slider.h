@@ -1,31 +1,34 @@
 #pragma once
 
-#include <QPainter>
 #include <QSlider>
-#include <cmath>
-
-#include "views/theme.h"
+#include <optional>
 
 namespace highwater::views {
 
-/// A slider that paints a tick for each stop, since a style sheet removes QSlider's own ticks.
+/// A slider that paints a tick for each stop, since a style sheet removes QSlider's own ticks. A
+/// notch of the wheel is one stop. While its value is only chosen, it shows the one in use as well.
 class StopSlider final : public QSlider {
+  Q_OBJECT
+  /// For the style sheet: the handle is hollow.
+  Q_PROPERTY(bool pending READ pending)
+
  public:
   using QSlider::QSlider;
 
+  /// Paints a filled handle at the stop in use, and the slider's own hollow; std::nullopt where
+  /// both are the same.
+  void setInUse(std::optional<int> stop);
+  [[nodiscard]] bool pending() const { return inUse_.has_value(); }
+
  protected:
-  void paintEvent(QPaintEvent* event) override {
-    QPainter painter(this);
-    const int stops = maximum() - minimum();
-    const double inset = 6, length = width() - 2 * inset - 1;
-    const int each = stops > 16 ? 4 : 1;
-    for (int i = 0; stops > 0 && i <= stops; i += each) {
-      painter.fillRect(QRectF(std::round(inset + length * i / stops), height() - 5, 1, 3),
-                       Theme::of(this).strongLine);
-    }
-    painter.end();
-    QSlider::paintEvent(event);
-  }
+  void paintEvent(QPaintEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  [[nodiscard]] double pixelOf(int stop) const;
+
+  std::optional<int> inUse_;
+  int turned_ = 0;  ///< of the next notch, in eighths of a degree
 };
 
 }  // namespace highwater::views

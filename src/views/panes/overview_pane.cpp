@@ -5,6 +5,7 @@
 
 #include "core/units.h"
 #include "views/panes/memory_bands.h"
+#include "views/panes/search_marks.h"
 
 namespace highwater::views {
 namespace {
@@ -172,7 +173,23 @@ void OverviewPane::paintMarks(QPainter& painter) {
   }
 }
 
+void OverviewPane::showSearch(const models::SearchModel* search) {
+  search_ = search;
+  connect(search_, &models::SearchModel::changed, this, &OverviewPane::scheduleOverlay);
+}
+
+void OverviewPane::paintHits(QPainter& painter) const {
+  if (!search_) {
+    return;
+  }
+  const QRect plot = plotRect();
+  for (const int x : hitColumns(search_->hits(), scale(), plot.left(), plot.right())) {
+    painter.fillRect(QRect(x, 1, 1, 3), theme().accent);
+  }
+}
+
 void OverviewPane::paintOverlay(QPainter& painter) {
+  paintHits(painter);
   if (axis_->extent().endNs <= axis_->extent().beginNs) {
     return;
   }

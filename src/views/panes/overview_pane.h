@@ -6,6 +6,10 @@
 
 #include "views/panes/time_pane.h"
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 /// A pane that shows the whole run in one strip, with a frame around the range that the other panes
@@ -17,6 +21,8 @@ class OverviewPane final : public TimePane {
   OverviewPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                QWidget* parent = nullptr);
   void setMeasures(const PaneMeasures& measures) override;
+  /// Draws a line above the run where a search has hits. Not owned; it must outlive this pane.
+  void showSearch(const models::SearchModel* search);
   /// Redraws the whole run, ten times a second at most: a live run changes it with every frame, but
   /// hardly visibly.
   void refresh() override;
@@ -43,6 +49,9 @@ class OverviewPane final : public TimePane {
   void paintMarkers(QPainter& painter) const;
   void paintRun(QPainter& painter) const;
 
+  void paintHits(QPainter& painter) const;
+
+  const models::SearchModel* search_ = nullptr;
   /// What the picture of the run depends on.
   struct RunKey {
     std::uint64_t revision = 0;

@@ -27,20 +27,20 @@ PaneStack::PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocu
       throughput_(new ThroughputPane(store, axis, focus, this)),
       memory_(new MemoryPane(store, axis, focus, this)),
       timeline_(new TimelinePane(store, axis, focus, this)),
-      details_(new DetailsStrip(store, focus, this)) {
-  auto* ruler = new Ruler(store, axis, focus, this);
-  auto* overview = new OverviewPane(store, axis, focus, this);
-  panes_ = {ruler, memory_, stepTime_, throughput_, timeline_, overview};
+      details_(new DetailsStrip(store, focus, this)),
+      ruler_(new Ruler(store, axis, focus, this)),
+      overview_(new OverviewPane(store, axis, focus, this)) {
+  panes_ = {ruler_, memory_, stepTime_, throughput_, timeline_, overview_};
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(ruler);
+  column->addWidget(ruler_);
   column->addWidget(memory_, 1);
   column->addWidget(stepTime_);
   column->addWidget(throughput_);
   column->addWidget(timeline_);
   column->addWidget(details_);
-  column->addWidget(overview);
+  column->addWidget(overview_);
   setMinimumWidth(560);
   // The minimum of the small layout without ops: neither rows of ops nor the larger layout may keep
   // the window from shrinking.
@@ -52,6 +52,9 @@ PaneStack::PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocu
 void PaneStack::refresh() {
   for (TimePane* pane : panes_) {
     pane->refresh();
+  }
+  if (timeline_->heightWithoutOps() != sharedFor_) {
+    shareHeight();  // it has got a row
   }
   details_->refresh();
 }
@@ -86,6 +89,7 @@ int PaneStack::fixedHeight() const {
 }
 
 void PaneStack::shareHeight() {
+  sharedFor_ = timeline_->heightWithoutOps();
   const int shared = height() - fixedHeight() - timeline_->heightWithoutOps();
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows =
@@ -94,8 +98,13 @@ void PaneStack::shareHeight() {
   layout()->activate();  // now: a frame drawn before the event loop runs would show a gap
 }
 
-void PaneStack::offerOps(QAction* action) {
-  timeline_->offerOps(action);
+void PaneStack::offerOps(QAction* action, const QString& again) {
+  timeline_->offerOps(action, again);
+}
+
+void PaneStack::showSearch(const models::SearchModel* search) {
+  ruler_->showSearch(search);
+  overview_->showSearch(search);
 }
 
 void PaneStack::renderNow() {

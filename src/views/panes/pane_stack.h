@@ -7,6 +7,10 @@
 
 class QAction;
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 class DetailsStrip;
@@ -30,9 +34,12 @@ class PaneStack final : public QWidget {
   /// Lays the panes out for a small window (under 1400 pixels wide or 820 high), without the
   /// throughput pane; `small` false: for a larger one.
   void setSmall(bool small);
-  /// Offers the action that starts recording ops in the timeline's header, while no ops are
-  /// recorded. nullptr removes it.
-  void offerOps(QAction* action);
+  /// Offers the action that starts recording ops in the timeline's header: see
+  /// TimelinePane::offerOps().
+  void offerOps(QAction* action, const QString& again);
+  /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
+  /// widget.
+  void showSearch(const models::SearchModel* search);
   /// Draws everything at once, for pictures.
   void renderNow();
 
@@ -50,6 +57,9 @@ class PaneStack final : public QWidget {
   MemoryPane* memory_;
   TimelinePane* timeline_;
   DetailsStrip* details_;
+  int sharedFor_ = 0;  ///< the timeline's height without ops, as of shareHeight()
+  Ruler* ruler_;
+  OverviewPane* overview_;
 };
 
 }  // namespace highwater::views

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "views/panes/search_marks.h"
 
 namespace highwater::views {
 namespace {
@@ -132,9 +133,39 @@ void Ruler::paintFlags(QPainter& painter) const {
   }
 }
 
+void Ruler::showSearch(const models::SearchModel* search) {
+  search_ = search;
+  connect(search_, &models::SearchModel::changed, this, &Ruler::scheduleOverlay);
+  connect(search_, &models::SearchModel::currentChanged, this, &Ruler::scheduleOverlay);
+}
+
+void Ruler::paintHits(QPainter& painter) const {
+  if (!search_) {
+    return;
+  }
+  const QRect plot = plotRect();
+  for (const int x : hitColumns(search_->hits(), scale(), plot.left(), plot.right())) {
+    painter.fillRect(QRect(x, height() - 6, 1, 5), theme().accent);
+  }
+  const auto current = search_->current();
+  if (!current) {
+    return;
+  }
+  const double x = std::floor(scale().pixelAt(search_->hits()[*current].timeNs)) + 0.5;
+  if (x >= plot.left() && x <= plot.right() + 1) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme().accent);
+    const double foot = height() - 6;
+    painter.drawPolygon(QPolygonF{{x - 4.5, foot - 6}, {x + 4.5, foot - 6}, {x, foot}});
+    painter.setRenderHint(QPainter::Antialiasing, false);
+  }
+}
+
 void Ruler::paintOverlay(QPainter& painter) {
   paintLabels(painter);
   paintEdges(painter, 0, height());
+  paintHits(painter);
   paintFlags(painter);
   paintHandles(painter);
   const QRectF tag = cursorTag();

@@ -2,6 +2,10 @@
 
 #include "views/panes/time_pane.h"
 
+namespace highwater::models {
+class SearchModel;
+}
+
 namespace highwater::views {
 
 /// A pane with the time ruler: labels, the time at the cursor, and the selection with a handle at
@@ -13,6 +17,8 @@ class Ruler final : public TimePane {
   Ruler(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
         QWidget* parent = nullptr);
   void setMeasures(const PaneMeasures& measures) override;
+  /// Marks the hits of a search at the foot of the ruler. Not owned; it must outlive this pane.
+  void showSearch(const models::SearchModel* search);
 
  protected:
   [[nodiscard]] bool hasMarkLines() const override { return false; }
@@ -30,6 +36,9 @@ class Ruler final : public TimePane {
   /// The box of the letter of a pinned range; a null rectangle where the range is out of view.
   [[nodiscard]] QRectF flagOf(Pin pin) const;
   void paintFlags(QPainter& painter) const;
+  void paintHits(QPainter& painter) const;
+
+  const models::SearchModel* search_ = nullptr;
 };
 
 }  // namespace highwater::views

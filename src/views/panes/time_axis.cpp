@@ -114,6 +114,12 @@ void TimeAxis::setHeld(bool held) {
   held_ = held;
 }
 
+void TimeAxis::bringIn(std::int64_t ns) {
+  if (follows_ && held_ && ns > visible_.endNs) {
+    show(following(visibleNs()));
+  }
+}
+
 void TimeAxis::setFollows(bool follows) {
   if (follows_ == follows) {
     return;

@@ -98,6 +98,8 @@ class TimeAxis final : public QObject {
   void setFollows(bool follows);
   /// Stops a following view from moving while the training is paused.
   void setHeld(bool held);
+  /// Moves a following view that is held on until it shows a time. Does nothing if it does already.
+  void bringIn(std::int64_t ns);
 
   /// Selects a range of time, its ends given in any order. A range shorter than kShortestNs clears
   /// the selection.

@@ -47,7 +47,7 @@ std::vector<OpLane> opLanes(const analysis::OpColumns& ops, int most) {
   return lanes;
 }
 
-LaneRows LaneRows::from(double top, bool small, const std::vector<OpLane>& ops) {
+LaneRows LaneRows::from(double top, bool small, const std::vector<OpLane>& ops, bool named) {
   LaneRows rows;
   const auto add = [&](Lane lane, const OpLane& opLane = {}) {
     rows.rows.push_back({lane, top, laneKind(lane).height(small), opLane});
@@ -55,10 +55,13 @@ LaneRows LaneRows::from(double top, bool small, const std::vector<OpLane>& ops) 
   };
   add(Lane::kSteps);
   add(Lane::kPhases);
+  if (named) {
+    add(Lane::kNamed);
+  }
   for (const OpLane& lane : ops) {
     add(Lane::kOps, lane);
   }
-  for (const Lane lane : {Lane::kSyncPoints, Lane::kFallbacks, Lane::kMarkers}) {
+  for (const Lane lane : {Lane::kDevice, Lane::kSyncPoints, Lane::kFallbacks, Lane::kMarkers}) {
     add(lane);
   }
   return rows;

@@ -3,11 +3,16 @@
 #include <QAction>
 #include <QToolButton>
 #include <algorithm>
+#include <cmath>
+
+#include "views/panels/link_button.h"
 
 namespace highwater::views {
 namespace {
 
 constexpr int kSlackPixels = 5;
+/// Shorter phases, in pixels, are mostly merged into columns.
+constexpr double kLeastBox = 3;
 
 }  // namespace
 
@@ -15,11 +20,17 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
                            QWidget* parent)
     : TimePane(store, axis, focus, parent),
       lanes_(new TimelineLanes(this, store, focus)),
-      offer_(new QToolButton(this)) {
-  offer_->setObjectName(QStringLiteral("offerOpsButton"));
-  offer_->setProperty("kind", "link");
-  offer_->setFocusPolicy(Qt::NoFocus);
+      showOps_(linkButton(tr("Show"), "showOpsButton", this)),
+      offer_(linkButton({}, "offerOpsButton", this)) {
+  showOps_->setToolTip(tr("Zoom to the steps whose ops were recorded"));
+  showOps_->hide();
   offer_->hide();
+  connect(showOps_, &QToolButton::clicked, this, &TimelinePane::showRecordedOps);
+  connect(offer_, &QToolButton::clicked, this, [this] {
+    if (offered_) {
+      offered_->trigger();
+    }
+  });
   setObjectName(QStringLiteral("timelinePane"));
   setAccessibleName(tr("Timeline of steps, phases, ops, sync points, fallbacks and markers"));
   connect(focus_, &EventFocus::changed, this, &TimelinePane::scheduleReplot);
@@ -27,9 +38,10 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
 }
 
 void TimelinePane::refresh() {
-  if (opLanes(store_->ops(), mostOpRows_) != opLanes_) {
+  if (opLanes(store_->ops(), mostOpRows_) != opLanes_ || named_ != !store_->namedSpans().empty()) {
     layOut();
   }
+  updateOffer();
   TimePane::refresh();
 }
 
@@ -39,34 +51,99 @@ void TimelinePane::setMeasures(const PaneMeasures& measures) {
   layOut();
 }
 
-void TimelinePane::offerOps(QAction* action) {
-  QAction* wanted = store_->ops().empty() ? action : nullptr;
-  if (wanted == offer_->defaultAction()) {
+void TimelinePane::offerOps(QAction* action, const QString& again) {
+  offered_ = action;
+  again_ = again;
+  updateOffer();
+}
+
+void TimelinePane::updateOffer() {
+  const QString before = opsText();
+  const bool recorded = recordedSteps().has_value();
+  const QString text = !offered_ ? QString() : recorded ? again_ : offered_->text();
+  const bool same = text == offer_->text() && before == offerText_ &&
+                    showOps_->isHidden() != recorded && offer_->isHidden() == text.isEmpty();
+  if (same) {
     return;
   }
-  if (offer_->defaultAction()) {
-    offer_->removeAction(offer_->defaultAction());
-  }
-  if (wanted) {
-    offer_->setDefaultAction(wanted);
-  }
-  offer_->setVisible(wanted != nullptr);
+  offerText_ = before;
+  offer_->setText(text);
+  offer_->setToolTip(offered_ ? offered_->toolTip() : QString());
+  offer_->setVisible(!text.isEmpty());
+  showOps_->setVisible(recorded);
   const QFontMetricsF metrics(textFont(kText));
-  offer_->adjustSize();
-  offer_->move(measures().gutter + static_cast<int>(metrics.horizontalAdvance(notRecorded())) + 14,
-               13 - offer_->height() / 2);
+  int x = measures().gutter + static_cast<int>(metrics.horizontalAdvance(before)) + 14;
+  for (QToolButton* each : {showOps_, offer_}) {
+    each->adjustSize();
+    each->move(x, 13 - each->height() / 2);
+    x += each->isHidden() ? 0 : each->width() + 4;
+  }
   scheduleOverlay();
 }
 
-QString TimelinePane::notRecorded() const {
-  return tr("Ops are not recorded at this level");
+std::optional<std::pair<std::uint32_t, std::uint32_t>> TimelinePane::recordedSteps() const {
+  const auto& markers = store_->markers();
+  std::optional<std::uint32_t> first;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> newest;
+  for (const events::Marker& each : markers) {
+    if (each.kind() != events::MarkerKind::ProbeLevel) {
+      continue;
+    }
+    const bool starts =
+        static_cast<int>(each.value_after()) == static_cast<int>(events::ProbeLevel::Ops);
+    if (!starts && first && each.step() > *first) {
+      newest = std::pair(*first, each.step() - 1);
+    }
+    first = starts ? std::optional(each.step()) : std::nullopt;
+  }
+  const bool goesOn = first && !store_->end();
+  return store_->ops().empty() || goesOn ? std::nullopt : newest;
+}
+
+void TimelinePane::showRecordedOps() {
+  const auto range = recordedSteps();
+  if (!range) {
+    return;
+  }
+  const auto& steps = store_->steps().records;
+  const auto from = std::find_if(steps.begin(), steps.end(), [&](const events::StepRecord& each) {
+    return each.step() >= range->first;
+  });
+  auto until = from;
+  while (until != steps.end() && until->step() <= range->second) {
+    ++until;
+  }
+  if (until != from) {
+    axis_->zoomTo({from->begin_ns(), (until - 1)->begin_ns() + (until - 1)->duration_ns()});
+  }
+}
+
+QString TimelinePane::opsText() const {
+  if (const auto steps = recordedSteps()) {
+    return steps->first == steps->second
+               ? tr("Ops of step %1 were recorded").arg(steps->first)
+               : tr("Ops of steps %1–%2 were recorded").arg(steps->first).arg(steps->second);
+  }
+  if (store_->run() && !store_->end() && store_->probeLevel() == events::ProbeLevel::Ops) {
+    return tr("Every op is recorded");
+  }
+  return offered_ && store_->ops().empty() ? tr("Ops are not recorded at this level") : QString();
+}
+
+bool TimelinePane::mergesPhases() const {
+  const TimeRange range = shownRange();
+  const auto [first, last] = store_->phaseLane().touching(range.beginNs, range.endNs);
+  return static_cast<double>(last - first) > scale().width / kLeastBox;
 }
 
 std::vector<Readout> TimelinePane::readouts() const {
-  if (offer_->isHidden()) {
-    return {};
+  if (!offerText_.isEmpty()) {
+    return {{Swatch::kNone, {}, offerText_, {}}};
   }
-  return {{Swatch::kNone, {}, notRecorded(), {}}};
+  if (mergesPhases()) {
+    return {{Swatch::kNone, {}, tr("Zoomed out: each column shows shares of time"), {}}};
+  }
+  return {};
 }
 
 void TimelinePane::setMostOpRows(int most) {
@@ -77,12 +154,15 @@ void TimelinePane::setMostOpRows(int most) {
 }
 
 int TimelinePane::heightWithoutOps() const {
-  return static_cast<int>(LaneRows::from(measures().header, measures().small).bottom()) + 1;
+  return static_cast<int>(
+             LaneRows::from(measures().header, measures().small, {}, named_).bottom()) +
+         1;
 }
 
 void TimelinePane::layOut() {
   opLanes_ = opLanes(store_->ops(), mostOpRows_);
-  rows_ = LaneRows::from(measures().header, measures().small, opLanes_);
+  named_ = !store_->namedSpans().empty();
+  rows_ = LaneRows::from(measures().header, measures().small, opLanes_, named_);
   lanes_->setRows(rows_);
   setFixedHeight(static_cast<int>(rows_.bottom()) + 1);
 }
@@ -103,6 +183,11 @@ void TimelinePane::paintMarks(QPainter& painter) {
     painter.setPen(label.nested ? theme().text3 : theme().text2);
     painter.drawText(box, Qt::AlignVCenter,
                      metrics.elidedText(label.text, Qt::ElideMiddle, room) + label.suffix);
+    if (!label.note.isEmpty()) {
+      box.setLeft(box.left() + metrics.horizontalAdvance(label.text) + 6);
+      painter.setPen(theme().text3);
+      painter.drawText(box, Qt::AlignVCenter, fitText(painter, label.note, box.width()));
+    }
   }
 }
 
@@ -138,6 +223,17 @@ void TimelinePane::clicked(const QPoint& position) {
 }
 
 QString TimelinePane::tipAt(const QPoint& position) const {
+  const LaneRow* row = rowAt(position.y());
+  if (row && position.x() >= plotRect().left()) {
+    const TimeScale s = scale();
+    const double column = std::floor(position.x() - s.left);
+    const auto beginNs =
+        s.range.beginNs + static_cast<std::int64_t>(std::ceil(column * s.nsPerPixel()));
+    const QString merged = laneKind(row->lane).mergedText(*store_, *row, beginNs, s.nsPerPixel());
+    if (!merged.isEmpty()) {
+      return merged;
+    }
+  }
   const auto event = eventAt(position);
   return event ? eventText(*store_, *event).joined() : QString();
 }

@@ -1,14 +1,18 @@
 #pragma once
 
+#include <QPointer>
+#include <utility>
+
 #include "views/panes/time_pane.h"
 #include "views/panes/timeline_lanes.h"
 
+class QAction;
 class QToolButton;
 
 namespace highwater::views {
 
-/// The pane with a row for each lane: steps, phases, recorded ops (a few depths of each thread),
-/// sync points, fallbacks and markers.
+/// The pane with a row for each lane: steps, phases, evaluations and named phases, recorded ops (a
+/// few depths of each thread), the device, sync points, fallbacks and markers.
 class TimelinePane final : public TimePane {
   Q_OBJECT
 
@@ -19,9 +23,9 @@ class TimelinePane final : public TimePane {
   void setMeasures(const PaneMeasures& measures) override;
   /// Sets the most rows that recorded ops may take.
   void setMostOpRows(int most);
-  /// Offers the action that starts recording ops in the pane's header, while no ops are recorded.
-  /// nullptr removes it.
-  void offerOps(QAction* action);
+  /// Offers the action that starts recording ops in the pane's header; `again` is its text where
+  /// some were recorded already, which the header then leads to. nullptr removes the action.
+  void offerOps(QAction* action, const QString& again);
   /// The pane's height without rows of ops, in pixels.
   [[nodiscard]] int heightWithoutOps() const;
 
@@ -42,15 +46,27 @@ class TimelinePane final : public TimePane {
 
  private:
   void layOut();
-  [[nodiscard]] QString notRecorded() const;
+  /// Whether most phases in view are too short to be drawn one by one.
+  [[nodiscard]] bool mergesPhases() const;
+  /// The first and the last step of the newest stretch in which every op was recorded; empty
+  /// without one, and while it goes on.
+  [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> recordedSteps() const;
+  void showRecordedOps();
+  /// What the header says about ops; empty if there is nothing to say.
+  [[nodiscard]] QString opsText() const;
+  void updateOffer();
   /// nullptr where there is no row.
   [[nodiscard]] const LaneRow* rowAt(int y) const;
 
   LaneRows rows_;
   std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
+  bool named_ = false;  ///< there is a row for evaluations and named phases
   TimelineLanes* lanes_;
-  QToolButton* offer_;
+  QToolButton *showOps_, *offer_;
+  QPointer<QAction> offered_;
+  QString again_;      ///< the text of the offer where ops were recorded
+  QString offerText_;  ///< opsText() when the offer was last placed
 };
 
 }  // namespace highwater::views

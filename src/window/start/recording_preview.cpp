@@ -155,7 +155,7 @@ RecordingPreview readPreview(const QString& path, const std::function<bool()>& c
   RecordingPreview preview = fileFacts(path);
   if (preview.state == State::kMissing || cancelled()) return preview;
   PreviewSink sink;
-  const auto condition = session::loadRecording(path.toStdString(), sink, cancelled);
+  const auto condition = session::loadRecording(path.toStdString(), sink, {cancelled, {}});
   if (cancelled()) return preview;
   sink.finish(preview);
   if (!condition) {

@@ -1,0 +1,96 @@
+#include "analysis/device/idle_parts.h"
+
+#include <algorithm>
+
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+/// Whether this work never queues anything.
+bool queuesNothing(HostWork work) {
+  return work == HostWork::BatchAssembly || work == HostWork::DeviceMove ||
+         work == HostWork::Fallback;
+}
+
+/// The range [first, last) of the spans in which the host certainly queued something.
+std::pair<std::size_t, std::size_t> queueing(const Stretch& stretch) {
+  const auto range = [&stretch](auto&& queues) {
+    const auto& work = stretch.work;
+    const auto first = std::find_if(work.begin(), work.end(), queues);
+    const auto last = std::find_if(work.rbegin(), work.rend(), queues);
+    return std::pair(static_cast<std::size_t>(first - work.begin()),
+                     static_cast<std::size_t>(work.rend() - last));
+  };
+  const auto is = [&](HostWork which) {
+    return range([which](const HostSpan& span) { return span.work == which; });
+  };
+  const auto none = std::pair(stretch.work.size(), std::size_t{0});
+  if (const auto found = is(HostWork::Queueing); found != none) return found;
+  // A run without phases; or values read between steps, which must have been queued there.
+  if (const auto found = is(HostWork::InStep); found != none && stretch.closing.readsValues) {
+    return found;
+  }
+  if (!stretch.closing.readsValues) return none;
+  return range([](const HostSpan& span) { return !queuesNothing(span.work); });
+}
+
+}  // namespace
+
+/// In a run with phases, a step queues ops only in them.
+bool IdleRules::surelyQueuesNothing(HostWork work) const {
+  const bool outside = work == HostWork::InStep || work == HostWork::BetweenSteps;
+  return queuesNothing(work) || (outside && hasPhases_);
+}
+
+void IdleRules::apply(const Stretch& stretch, const Note& note) const {
+  const auto [first, last] = queueing(stretch);
+  const bool none = first >= last;
+  const std::size_t head = none ? stretch.work.size() : first;
+  addHead(stretch.work.first(head), none && stretch.closing.ns() > kNearZeroWaitNs, note);
+  if (none) return;
+  const HostSpan& lastQueued = stretch.work[last - 1];
+  const End end = deviceEnd(stretch, lastQueued);
+  const bool starved = end.ns - lastQueued.endNs <= kNearZeroWaitNs;
+  for (const HostSpan& span : stretch.work.subspan(first, last - first)) {
+    const double ms = toMs(span.ns());
+    note({span, {0, starved ? ms / 2 : 0, ms}, span.beginNs, span.endNs, starved ? 0.5 : 0});
+  }
+  addTail(stretch.work.subspan(last), end, note);
+  // The device finished long before the wait, so the reason of the wait is unknown.
+  const Drain& closing = stretch.closing;
+  const bool idleInWait = end.ns < closing.beginNs && end.ns > lastQueued.endNs;
+  if (idleInWait) {
+    note({stretch.work.back(), {0, 0, toMs(closing.ns())}, closing.beginNs, closing.endNs, 0});
+  }
+}
+
+/// The part before the first queued op. `queuedUnseen`: a wait shows that something was queued.
+void IdleRules::addHead(std::span<const HostSpan> work, bool queuedUnseen, const Note& note) const {
+  bool sure = true;
+  for (const HostSpan& span : work) {
+    sure = sure && surelyQueuesNothing(span.work);
+    const double ms = toMs(span.ns());
+    const bool busy = !sure && queuedUnseen;
+    note({span, {sure ? ms : 0, busy ? 0 : ms, ms}, span.beginNs, span.endNs, busy ? 0.0 : 1.0});
+  }
+}
+
+IdleRules::End IdleRules::deviceEnd(const Stretch& stretch, const HostSpan& last) const {
+  if (const auto known = ends_.of(stretch, last)) return {*known, true};
+  const std::int64_t thoughtNs = stretch.work.front().beginNs + medianSpanNs_;
+  return {std::clamp(thoughtNs, last.endNs, std::max(last.endNs, stretch.closing.endNs)), false};
+}
+
+/// The part after the last queued op, while the device works.
+void IdleRules::addTail(std::span<const HostSpan> work, const End& end, const Note& note) const {
+  bool sure = end.sure;
+  for (const HostSpan& span : work) {
+    sure = sure && surelyQueuesNothing(span.work);
+    const std::int64_t fromNs = std::min(std::max(end.ns, span.beginNs), span.endNs);
+    const double idle = toMs(span.endNs - fromNs);
+    note({span, {sure ? idle : 0, idle, end.sure ? idle : toMs(span.ns())}, fromNs, span.endNs, 1});
+  }
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "analysis/device/idle_estimate.h"
+
+namespace highwater::analysis {
+
+/// What the estimate says about one span of host work: how long the device was idle in it, and
+/// where the probable idle time lies. Times are in ns since the start of the run.
+struct IdlePart {
+  const HostSpan& span;
+  IdleTime idle;  ///< in ms
+  /// The probable idle time lies in [beginNs, endNs). Of it the device is idle for `share`: 1, or
+  /// less where it is only known that it kept up with the host.
+  std::int64_t beginNs = 0, endNs = 0;
+  double share = 0;
+};
+
+/// Applies the rules of estimateIdle() to one stretch of host work after the other.
+class IdleRules {
+ public:
+  /// `ends` must outlive it. `hasPhases`: the run has phases, so a step queues ops only in them.
+  /// `medianSpanNs` is the device span that is assumed where the device's end is unknown.
+  IdleRules(const DeviceEnds& ends, bool hasPhases, std::int64_t medianSpanNs)
+      : ends_(ends), hasPhases_(hasPhases), medianSpanNs_(medianSpanNs) {}
+
+  /// Calls note(part) for the spans of a stretch in which the device may have been idle, in order
+  /// of time; a wait at its end may follow as a second part of the last span.
+  void apply(const Stretch& stretch, const std::function<void(const IdlePart&)>& note) const;
+
+ private:
+  /// The time at which the device finished. `sure`: measured; else it may be as early as the end of
+  /// the last queueing span.
+  struct End {
+    std::int64_t ns = 0;
+    bool sure = false;
+  };
+  using Note = std::function<void(const IdlePart&)>;
+
+  [[nodiscard]] bool surelyQueuesNothing(HostWork work) const;
+  [[nodiscard]] End deviceEnd(const Stretch& stretch, const HostSpan& last) const;
+  void addHead(std::span<const HostSpan> work, bool queuedUnseen, const Note& note) const;
+  void addTail(std::span<const HostSpan> work, const End& end, const Note& note) const;
+
+  const DeviceEnds& ends_;
+  bool hasPhases_;
+  std::int64_t medianSpanNs_;
+};
+
+}  // namespace highwater::analysis

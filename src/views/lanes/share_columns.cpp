@@ -1,0 +1,96 @@
+#include "views/lanes/share_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace highwater::views {
+
+std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels) {
+  std::vector<int> heights;
+  // The edges between the parts are rounded, not the heights: so the sum is right.
+  double upTo = 0;
+  int edge = 0;
+  for (const SharePart& part : parts) {
+    upTo += std::max(part.share, 0.0);
+    const int next = static_cast<int>(std::lround(std::min(upTo, 1.0) * pixels));
+    heights.push_back(next - edge);
+    edge = next;
+  }
+  int empty = pixels - edge;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    while (heights[i] < parts[i].leastPixels) {
+      std::size_t giver = i;
+      for (std::size_t other = 0; empty == 0 && other < parts.size(); ++other) {
+        const bool spares = other != i && heights[other] > std::max(parts[other].leastPixels, 1);
+        if (spares && (giver == i || heights[other] > heights[giver])) {
+          giver = other;
+        }
+      }
+      if (empty > 0) {
+        --empty;
+      } else if (giver != i) {
+        --heights[giver];
+      } else {
+        break;  // more parts than pixels
+      }
+      ++heights[i];
+    }
+  }
+  return heights;
+}
+
+ShareColumns::ShareColumns(const LaneFrame& frame, const QRectF& box)
+    : frame_(frame),
+      box_(box),
+      image_(std::max(static_cast<int>(frame.right - frame.left), 1),
+             std::max(static_cast<int>(box.height()), 1), QImage::Format_ARGB32_Premultiplied),
+      merged_(static_cast<std::size_t>(image_.width()), 0) {
+  image_.fill(Qt::transparent);
+}
+
+int ShareColumns::columnAt(double x) const {
+  return std::clamp(static_cast<int>(x - frame_.left), 0, image_.width() - 1);
+}
+
+void ShareColumns::set(double x, double width, bool merged) {
+  const int first = std::clamp(static_cast<int>(x - frame_.left), 0, image_.width());
+  const int last = std::clamp(static_cast<int>(x + width - frame_.left), first, image_.width());
+  std::fill(merged_.begin() + first, merged_.begin() + last, merged);
+}
+
+bool ShareColumns::any() const {
+  return std::find(merged_.begin(), merged_.end(), 1) != merged_.end();
+}
+
+void ShareColumns::eachMerged(
+    const analysis::SpanIndex& spans,
+    const std::function<void(int, const analysis::ColumnShares&)>& visit) const {
+  if (!any()) {
+    return;
+  }
+  spans.shares(frame_.scale.range.beginNs, frame_.scale.nsPerPixel(), image_.width(),
+               [&](int column, const analysis::ColumnShares& shares) {
+                 if (isMerged(column)) {
+                   visit(column, shares);
+                 }
+               });
+}
+
+void ShareColumns::fill(int column, std::span<const int> heights, std::span<const QRgb> colors) {
+  int y = image_.height();
+  for (std::size_t i = 0; i < heights.size(); ++i) {
+    for (const int top = std::max(y - heights[i], 0); y > top; --y) {
+      reinterpret_cast<QRgb*>(image_.scanLine(y - 1))[column] = colors[i];
+    }
+  }
+}
+
+void ShareColumns::draw() const {
+  if (any()) {
+    frame_.painter.drawImage(QRectF(frame_.left, box_.top(), image_.width(), image_.height()),
+                             image_, QRectF(image_.rect()));
+  }
+}
+
+}  // namespace highwater::views

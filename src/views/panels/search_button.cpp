@@ -1,0 +1,62 @@
+#include "views/panels/search_button.h"
+
+#include <QPainter>
+
+#include "views/icons.h"
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+constexpr int kHeight = 28, kWide = 212, kKey = 18;
+
+}  // namespace
+
+SearchButton::SearchButton(QWidget* parent) : QAbstractButton(parent) {
+  setObjectName(QStringLiteral("searchButton"));
+  setText(tr("Search ops and markers"));
+  setAccessibleName(tr("Search"));
+  setToolTip(tr("Search ops, modules, markers, call sites and the log (/ or Ctrl+F)"));
+  setFocusPolicy(Qt::TabFocus);
+  setAttribute(Qt::WA_Hover);
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  setFixedSize(sizeHint());
+}
+
+void SearchButton::setSmall(bool small) {
+  small_ = small;
+  setFixedSize(sizeHint());
+  update();
+}
+
+QSize SearchButton::sizeHint() const {
+  return {small_ ? 34 : kWide, kHeight};
+}
+
+void SearchButton::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Theme& theme = Theme::of(this);
+  const bool lit = isEnabled() && (underMouse() || hasFocus());
+  painter.setPen(lit ? theme.accent : theme.controlBorder);
+  painter.setBrush(isDown() ? theme.selectedRow : theme.control);
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+  const QColor quiet = isEnabled() ? theme.text2 : theme.text3;
+  const int left = small_ ? (width() - 16) / 2 : 9;
+  views::icon(Icon::kSearch, quiet).paint(&painter, QRect(left, (height() - 16) / 2, 16, 16));
+  if (small_) {
+    return;
+  }
+  painter.setFont(textFont(kText));
+  painter.setPen(quiet);
+  painter.drawText(QRect(31, 0, width() - 31 - kKey - 12, height()), Qt::AlignVCenter, text());
+  const QRectF key(width() - kKey - 6.5, (height() - kKey) / 2.0 + 0.5, kKey - 1, kKey - 1);
+  painter.setPen(theme.controlBorder);
+  painter.setBrush(theme.panel);
+  painter.drawRoundedRect(key, 3, 3);
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(quiet);
+  painter.drawText(key, Qt::AlignCenter, QStringLiteral("/"));
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "views/panes/event_focus.h"
+#include "views/panes/time_axis.h"
+#include "window/recording_opening.h"
+
+class QLabel;
+class QProgressBar;
+class QTimer;
+class QToolButton;
+
+namespace highwater::views {
+class PaneStack;
+}
+
+namespace highwater::window {
+
+/// What the window shows while it reads a recording: how far it is, a way to cancel and, for a
+/// large recording, an overview of the run. The overview is a store of its own, so that no table or
+/// finding is made from a part of the run.
+class OpeningPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit OpeningPage(QWidget* parent = nullptr);
+  ~OpeningPage() override;
+
+  /// Begins to read a recording. What was being read is cancelled.
+  void open(const std::filesystem::path& path);
+  /// Stops reading; cancelled() follows. Does nothing if nothing is being read.
+  void cancel();
+  /// Whether a recording is being read.
+  [[nodiscard]] bool reads() const { return opening_ != nullptr; }
+  /// Whether it shows an overview of what is being read.
+  [[nodiscard]] bool showsOverview() const { return reads() && overview_.hello().has_value(); }
+  /// Chooses the layout of the panes for a small window.
+  void setSmall(bool small);
+  /// The range that the user has zoomed to in the overview, if any.
+  [[nodiscard]] std::optional<views::TimeRange> chosenRange() const;
+
+ signals:
+  /// Reading takes so long that the page is worth showing.
+  void worthShowing();
+  void cancelled();
+  /// The recording has been read, or it cannot be: see RecordingOpening::ended().
+  void ended(const std::filesystem::path& path,
+             const std::shared_ptr<highwater::Result<highwater::window::RecordingOpening::Loaded>>&
+                 loaded);
+
+ private:
+  void showOverview(analysis::LiveStore&& overview);
+  void forget();
+
+  std::unique_ptr<RecordingOpening> opening_;
+  analysis::LiveStore overview_;
+  views::TimeAxis axis_;
+  views::EventFocus focus_;
+  QLabel* title_;
+  QLabel* hint_;
+  QProgressBar* progress_;
+  QToolButton* cancel_;
+  views::PaneStack* panes_;
+  QTimer* patience_;
+};
+
+}  // namespace highwater::window

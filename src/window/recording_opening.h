@@ -1,0 +1,52 @@
+#pragma once
+
+#include <QObject>
+#include <atomic>
+#include <filesystem>
+#include <memory>
+
+#include "analysis/live_store.h"
+#include "core/result.h"
+#include "session/recording_loader.h"
+
+class QThread;
+
+namespace highwater::window {
+
+/// Reads a recording on a thread of its own, while the window stays usable: of a large one first an
+/// overview, then all of it. Signals arrive on the thread that owns this object.
+class RecordingOpening final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// A recording that was read to its end.
+  struct Loaded {
+    analysis::LiveStore store;
+    RecordingCondition condition;
+  };
+
+  /// Begins to read `path`.
+  explicit RecordingOpening(const std::filesystem::path& path, QObject* parent = nullptr);
+  /// Cancels what is still being read, and waits for the thread: for a message at most.
+  ~RecordingOpening() override;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ signals:
+  /// A part of a large recording has been read: take it with std::move.
+  void overviewRead(const std::shared_ptr<highwater::analysis::LiveStore>& overview);
+  /// The share of the recording that has been read, from 0 to 1.
+  void progressed(double share);
+  /// All of it has been read, or it cannot be. `loaded` has the errors of
+  /// session::loadRecording(). Not emitted after the object was destroyed.
+  void ended(const std::shared_ptr<highwater::Result<Loaded>>& loaded);
+
+ private:
+  void read();
+
+  std::filesystem::path path_;
+  std::atomic<bool> cancelled_ = false;
+  std::unique_ptr<QThread> thread_;
+};
+
+}  // namespace highwater::window

@@ -1,0 +1,188 @@
+#include <QTest>
+#include <algorithm>
+#include <map>
+
+#include "analysis/search.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::analysis;
+
+namespace {
+
+auto contains(const std::string& part) {
+  return [part](const std::string& name) { return name.find(part) != std::string::npos; };
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The hits by comparing the names of each event, in any order.
+std::vector<SearchHit> bruteForce(const LiveStore& store, const std::string& part) {
+  std::vector<SearchHit> hits;
+  const auto add = [&](const auto& e, FoundEvent kind, std::size_t index, CallSiteId site) {
+    std::uint8_t places = 0;
+    if (holds(store.name(e.op()), part)) places |= 1;
+    if (holds(store.modulePath(e.module_id()), part)) places |= 2;
+    if (holds(store.callSite(site), part)) places |= 8;
+    if (places != 0) {
+      hits.push_back({e.begin_ns(), static_cast<std::uint32_t>(index), kind, places});
+    }
+  };
+  for (std::size_t i = 0; i < store.fallbacks().size(); ++i) {
+    add(store.fallbacks()[i], FoundEvent::kFallback, i, store.fallbacks()[i].call_site());
+  }
+  for (std::size_t i = 0; i < store.syncPoints().size(); ++i) {
+    add(store.syncPoints()[i], FoundEvent::kSyncPoint, i, store.syncPoints()[i].call_site());
+  }
+  for (std::size_t i = store.ops().firstRow; i < store.ops().endRow(); ++i) {
+    add(*store.ops().at(i), FoundEvent::kOp, i, kNoId);
+  }
+  for (std::size_t i = 0; i < store.markers().size(); ++i) {
+    if (holds(store.markerText(store.markers()[i]), part)) {
+      hits.push_back(
+          {store.markers()[i].time_ns(), static_cast<std::uint32_t>(i), FoundEvent::kMarker, 4});
+    }
+  }
+  return hits;
+}
+
+auto keyOf(const SearchHit& hit) {
+  return std::tuple(hit.timeNs, hit.event, hit.index, hit.places);
+}
+
+std::vector<SearchHit> sorted(std::vector<SearchHit> hits) {
+  std::sort(hits.begin(), hits.end(),
+            [](const auto& a, const auto& b) { return keyOf(a) < keyOf(b); });
+  return hits;
+}
+
+const SearchMatch* find(const StoreSearch& search, SearchPlace place, const std::string& text,
+                        FoundEvent event = FoundEvent::kOp) {
+  const auto& all = search.matches();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SearchMatch& match) {
+    return match.place == place && match.text == text &&
+           (place != SearchPlace::kOps || match.event == event);
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+class TestSearch : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void findsWhatAFullComparisonFinds_data() {
+    QTest::addColumn<QString>("part");
+    for (const char* part : {"embedding", "aten", "nonzero", "encoder.layers", "train.cpp", "batch",
+                             "e", "Mm", "no such name"}) {
+      QTest::newRow(part) << QString::fromUtf8(part);
+    }
+  }
+  void findsWhatAFullComparisonFinds() {
+    QFETCH(QString, part);
+    LiveStore store;
+    test::feed(test::makeSampleRun({.opsFromStep = 20}), store);
+    StoreSearch search(&store);
+    search.start(contains(part.toStdString()));
+    search.update();
+    const auto& hits = search.hits();
+    QVERIFY(std::is_sorted(hits.begin(), hits.end(),
+                           [](const auto& a, const auto& b) { return a.timeNs < b.timeNs; }));
+    QVERIFY(sorted(hits) == sorted(bruteForce(store, part.toStdString())));
+    QCOMPARE(hits.empty(), part == "no such name");
+    // Each match counts the events that have its name.
+    for (const SearchMatch& match : search.matches()) {
+      const auto bit = 1U << static_cast<unsigned>(match.place);
+      QVERIFY(holds(match.text, part.toStdString()));
+      QVERIFY(match.events <= hits.size());
+      QVERIFY(match.events == 0 || (match.first.places & bit) != 0);
+    }
+  }
+
+  void countsByName() {
+    LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store);
+    StoreSearch search(&store);
+    search.start(contains("embedding_renorm_"));
+    search.update();
+    const auto* fallback =
+        find(search, SearchPlace::kOps, "aten::embedding_renorm_", FoundEvent::kFallback);
+    QVERIFY(fallback);
+    QCOMPARE(fallback->events, store.fallbacks().size());
+    QCOMPARE(fallback->firstStep, store.fallbacks().front().step());
+    QCOMPARE(fallback->lastStep, store.fallbacks().back().step());
+    QCOMPARE(fallback->first.timeNs, store.fallbacks().front().begin_ns());
+    // The same op as it was recorded is a match of its own.
+    const auto* op = find(search, SearchPlace::kOps, "aten::embedding_renorm_", FoundEvent::kOp);
+    QVERIFY(op && op->events > 0 && op->events < fallback->events);
+  }
+
+  void findsNamesWithoutEvents() {
+    LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 3}), store);
+    Definitions more;
+    more.modules.push_back({500, test::kEncoder, "unused"});
+    more.callSites.push_back({600, kNoId, "never", "idle.py", 7});
+    store.apply(more);
+    StoreSearch search(&store);
+    search.start(contains("unused"));
+    search.update();
+    const auto* module = find(search, SearchPlace::kModules, "encoder.unused");
+    QVERIFY(module);
+    QCOMPARE(module->events, 0U);
+    QCOMPARE(module->hits(), 1U);
+    QVERIFY(search.hits().empty());
+    search.start(contains("idle.py"));
+    search.update();
+    QVERIFY(find(search, SearchPlace::kCallSites, "idle.py:7 (never)"));
+  }
+
+  /// What a growing run adds is found as by a search of the whole run.
+  void followsARun() {
+    LiveStore store;
+    StoreSearch search(&store);
+    search.start(contains("e"));
+    search.update();
+    int updates = 0;
+    test::forEachMessage(test::makeSampleRun({.opsFromStep = 20}), [&](const Message& message) {
+      store.apply(message);
+      if (++updates % 3 == 0) search.update();
+    });
+    // A note about an earlier time.
+    store.apply(Note{1'000'000, 0, "before the first step", 1});
+    QVERIFY(search.update());
+    QVERIFY(!search.update());
+    QVERIFY(sorted(search.hits()) == sorted(bruteForce(store, "e")));
+    StoreSearch whole(&store);
+    whole.start(contains("e"));
+    whole.update();
+    const auto eventsByName = [](const StoreSearch& of) {
+      std::map<std::tuple<SearchPlace, FoundEvent, std::string>, std::uint64_t> counts;
+      for (const auto& match : of.matches()) {
+        const auto event = match.place == SearchPlace::kOps ? match.event : FoundEvent::kOp;
+        counts[{match.place, event, match.text}] += match.events;
+      }
+      return counts;
+    };
+    QVERIFY(eventsByName(search) == eventsByName(whole));
+    QCOMPARE(search.hits().front().timeNs, whole.hits().front().timeNs);
+  }
+
+  void anEmptySearchFindsNothing() {
+    LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 5}), store);
+    StoreSearch search(&store);
+    QVERIFY(!search.update());
+    search.start(contains("aten"));
+    QVERIFY(search.update());
+    search.start({});
+    QVERIFY(!search.update());
+    QVERIFY(search.hits().empty() && search.matches().empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestSearch)
+#include "tst_search.moc"

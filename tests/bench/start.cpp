@@ -1,0 +1,171 @@
+// How soon the window stands there, and how soon a large recording can be looked at in it.
+// docs/performance.md has the figures.
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <algorithm>
+#include <filesystem>
+
+#include "bench/findings.h"
+#include "bench/program.h"
+#include "support/large_recording.h"
+#include "window/main_window.h"
+#include "window/opening_page.h"
+
+using namespace highwater;
+
+namespace {
+
+struct Choices {
+  std::uint64_t mebibytes = 1024;
+  int rounds = 5;
+  std::string recording, json;
+};
+
+constexpr double kFirstWindowGoalMs = 500, kOverviewGoalMs = 1000, kStillGoalMs = 100;
+
+/// Notes each paint of a window, and the longest time in which its thread served no event.
+class Watch final : public QObject {
+ public:
+  Watch() {
+    beat_.setInterval(0);
+    connect(&beat_, &QTimer::timeout, this, [this] {
+      if (sinceBeat_.isValid()) {
+        longest_ = std::max(longest_, static_cast<double>(sinceBeat_.nsecsElapsed()) / 1e6);
+      }
+      sinceBeat_.start();
+    });
+  }
+  void start() {
+    longest_ = 0;
+    sinceBeat_.invalidate();
+    beat_.start();
+  }
+  [[nodiscard]] double longestMs() const { return longest_; }
+
+ private:
+  QTimer beat_;
+  QElapsedTimer sinceBeat_;
+  double longest_ = 0;
+};
+
+/// Serves events until `done`; false after a minute and a half.
+template <typename F>
+bool waitUntil(F&& done) {
+  QElapsedTimer limit;
+  limit.start();
+  while (!done()) {
+    if (limit.hasExpired(90'000)) {
+      return false;
+    }
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+  }
+  return true;
+}
+
+double sinceMs(const QElapsedTimer& timer) {
+  return static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+std::unique_ptr<window::MainWindow> makeWindow() {
+  return std::make_unique<window::MainWindow>(session::LaunchOptions(), nullptr,
+                                              window::MainWindow::Settings::kOff);
+}
+
+/// From nothing to the first painted window.
+double firstWindowMs() {
+  QElapsedTimer timer;
+  timer.start();
+  const auto window = makeWindow();
+  window->show();
+  QApplication::processEvents();
+  window->repaint();
+  return sinceMs(timer);
+}
+
+struct Opened {
+  double overviewMs = 0, wholeMs = 0, longestStillMs = 0;
+};
+
+Opened open(const std::filesystem::path& path) {
+  const auto window = makeWindow();
+  window->show();
+  QApplication::processEvents();
+  const auto* page = window->findChild<window::OpeningPage*>();
+  Opened opened;
+  Watch watch;
+  QElapsedTimer timer;
+  watch.start();
+  timer.start();
+  window->openInBackground(path);
+  const auto shown = [&] { return window->currentRun().showsFile(); };
+  if (!waitUntil([&] { return page->showsOverview() || shown(); })) {
+    throw std::runtime_error("the recording was not opened");
+  }
+  QApplication::processEvents();
+  window->repaint();
+  opened.overviewMs = sinceMs(timer);
+  if (!waitUntil(shown)) {
+    throw std::runtime_error("the recording was not read to its end");
+  }
+  QApplication::processEvents();
+  window->repaint();
+  QApplication::processEvents();
+  opened.wholeMs = sinceMs(timer);
+  opened.longestStillMs = watch.longestMs();
+  return opened;
+}
+
+void measure(const Choices& choices, bench::Findings& findings) {
+  std::vector<double> first;
+  firstWindowMs();  // the first of all loads the fonts
+  for (int i = 0; i < choices.rounds; ++i) {
+    first.push_back(firstWindowMs());
+  }
+  findings.rows.push_back(
+      {"first_window", "without settings", "ms", bench::estimate(first), kFirstWindowGoalMs});
+
+  QTemporaryDir folder;
+  std::filesystem::path path = choices.recording;
+  if (path.empty()) {
+    path = folder.filePath(QStringLiteral("large.highwater")).toStdString();
+    // 1000 ops take some 20 KiB.
+    const auto made = test::writeLargeRecording(path, {.steps = choices.mebibytes * 1024 / 20});
+    if (!made) {
+      throw std::runtime_error(made.error().message);
+    }
+  }
+  const auto size = std::to_string(std::filesystem::file_size(path) >> 20) + " MiB";
+  std::vector<double> overview, whole, still;
+  for (int i = 0; i < std::min(choices.rounds, 3); ++i) {
+    const Opened opened = open(path);
+    overview.push_back(opened.overviewMs);
+    whole.push_back(opened.wholeMs);
+    still.push_back(opened.longestStillMs);
+  }
+  findings.rows.push_back({"overview", size, "ms", bench::estimate(overview), kOverviewGoalMs});
+  findings.rows.push_back({"whole", size, "ms", bench::estimate(whole), {}});
+  findings.rows.push_back({"longest_still", size, "ms", bench::estimate(still), kStillGoalMs});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  QStandardPaths::setTestModeEnabled(true);
+  QApplication qt(argc, argv);
+  Choices choices;
+  CLI::App app{"How soon the window and a large recording stand there"};
+  app.add_option("--mebibytes", choices.mebibytes, "size of the recording that is made");
+  app.add_option("--recording", choices.recording, "opens this one instead");
+  app.add_option("--rounds", choices.rounds, "windows; a third as many recordings");
+  app.add_option("--json", choices.json, "file for the results");
+  return bench::runProgram(app, argc, argv, [&] {
+    bench::Findings findings{"start", "tests/bench/run start", "nothing", {}};
+    measure(choices, findings);
+    return bench::publish(findings, choices.json) ? 0 : 1;
+  });
+}

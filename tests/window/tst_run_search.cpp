@@ -1,0 +1,162 @@
+// The search of the window with a recording, offscreen, by keys and clicks.
+#include <QAction>
+#include <QLineEdit>
+#include <QTabBar>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "models/log_model.h"
+#include "support/recording_file.h"
+#include "support/sample_run.h"
+#include "views/panels/search_bar.h"
+#include "views/panels/search_button.h"
+#include "window/main_window.h"
+
+using namespace highwater;
+using window::MainWindow;
+
+namespace {
+
+struct Opened {
+  explicit Opened(QSize size = {1600, 1000}) {
+    window.resize(size);
+    const QString path = test::recordIn(folder, "run.highwater",
+                                        test::makeSampleRun({.steps = 40, .opsFromStep = 11}));
+    opened = window.openRecording(path.toStdString()).ok();
+    window.show();
+    QApplication::setActiveWindow(&window);
+    QApplication::processEvents();
+    window.renderNow();
+  }
+  template <typename T>
+  [[nodiscard]] T* find(const char* name) const {
+    return window.findChild<T*>(QLatin1String(name));
+  }
+  void search(const QString& text) const {
+    auto* field = find<QLineEdit>("searchField");
+    QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(field, text);
+    QTest::keyClick(field, Qt::Key_Return);
+  }
+  [[nodiscard]] const analysis::LiveStore& store() { return window.currentRun().store(); }
+
+  QTemporaryDir folder;
+  MainWindow window{{}, nullptr, MainWindow::Settings::kOff};
+  bool opened = false;
+};
+
+}  // namespace
+
+class TestRunSearch : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void slashOpensAndEscCloses() {
+    Opened opened;
+    QVERIFY(opened.opened);
+    auto* bar = opened.find<views::SearchBar>("searchBar");
+    auto* tabs = opened.find<QTabBar>("eventTabs");
+    const int tabsBefore = tabs->count();
+    QVERIFY(!bar->isVisible());
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    QVERIFY(bar->isVisible());
+    QVERIFY(opened.find<QLineEdit>("searchField")->hasFocus());
+    QCOMPARE(tabs->count(), tabsBefore + 1);
+    QCOMPARE(tabs->currentIndex(), tabsBefore);
+    QTest::keyClick(opened.find<QLineEdit>("searchField"), Qt::Key_Escape);
+    QVERIFY(!bar->isVisible());
+    QCOMPARE(tabs->count(), tabsBefore);
+    QCOMPARE(tabs->currentIndex(), 0);
+    QTest::keyClick(&opened.window, Qt::Key_F, Qt::ControlModifier);
+    QVERIFY(bar->isVisible());
+    // A slash in the field is a letter.
+    QTest::keyClicks(opened.find<QLineEdit>("searchField"), "a/b");
+    QCOMPARE(bar->text(), QString("a/b"));
+  }
+
+  void theFieldInTheToolBarOpensIt() {
+    Opened opened;
+    QTest::mouseClick(opened.find<views::SearchButton>("searchButton"), Qt::LeftButton);
+    QVERIFY(opened.find<views::SearchBar>("searchBar")->isVisible());
+  }
+
+  void nStepsThroughTheHits() {
+    Opened opened;
+    const auto& fallbacks = opened.store().fallbacks();
+    opened.window.timeAxis().setVisible({0, 1'000'000'000});
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    opened.search(QStringLiteral("renorm"));
+    auto* table = opened.find<QTableView>("searchTable");
+    QVERIFY(table->isVisible() && table->model()->rowCount() >= 1);
+    QVERIFY(table->currentIndex().isValid());
+    // Ops were recorded from step 11 on: until then the hits are the fallbacks alone.
+    const auto shows = [&](std::size_t fallback) {
+      const views::TimeRange visible = opened.window.timeAxis().visible();
+      const auto& e = fallbacks[fallback];
+      return visible.beginNs <= e.begin_ns() && e.begin_ns() <= visible.endNs;
+    };
+    QVERIFY(shows(0));
+    auto* position = opened.find<QWidget>("searchPosition");
+    const auto current = [position] { return position->property("text").toString(); };
+    QCOMPARE(current(), QString("1"));
+    opened.find<QWidget>("timelinePane")->setFocus();
+    QTest::keyClick(&opened.window, Qt::Key_N);
+    QCOMPARE(current(), QString("2"));
+    QVERIFY(shows(1));
+    QTest::keyClick(&opened.window, Qt::Key_N, Qt::ShiftModifier);
+    QCOMPARE(current(), QString("1"));
+    QTest::keyClick(&opened.window, Qt::Key_N, Qt::ShiftModifier);
+    const QString last = current();
+    QVERIFY(last.toInt() > 2);
+    QVERIFY(shows(fallbacks.size() - 1));
+    // Esc closes the search, from anywhere in the window.
+    QTest::keyClick(&opened.window, Qt::Key_Escape);
+    QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
+    QTest::keyClick(&opened.window, Qt::Key_N);  // means nothing now
+    QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
+  }
+
+  void aRowLeadsToItsFirstEvent() {
+    Opened opened;
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    opened.search(QStringLiteral("batch 16"));
+    auto* table = opened.find<QTableView>("searchTable");
+    QCOMPARE(table->model()->rowCount(), 1);
+    opened.window.timeAxis().setVisible({0, 100'000'000});
+    table->clearSelection();
+    table->setCurrentIndex({});
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                      table->visualRect(table->model()->index(0, 0)).center());
+    const views::TimeRange visible = opened.window.timeAxis().visible();
+    const std::int64_t at = opened.store().markers().front().time_ns();
+    QVERIFY(visible.beginNs <= at && at <= visible.endNs);
+  }
+
+  void aLineOfTheLogIsShownThere() {
+    Opened opened;
+    auto* log = opened.find<QAbstractItemView>("logView");
+    static_cast<models::LogModel*>(log->model())
+        ->append(QStringLiteral("peculiar warning"), models::LogModel::Kind::kPrinted);
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    opened.search(QStringLiteral("peculiar"));
+    auto* table = opened.find<QTableView>("searchTable");
+    QCOMPARE(table->model()->rowCount(), 1);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                      table->visualRect(table->model()->index(0, 0)).center());
+    QVERIFY(log->isVisible());
+    QCOMPARE(log->currentIndex().data().toString(), QString("peculiar warning"));
+  }
+
+  void theStartPageHasNoSearch() {
+    Opened opened;
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    opened.window.showStartPage(true);
+    QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
+    QVERIFY(!opened.find<QAction>("searchAction")->isEnabled());
+    QVERIFY(!opened.find<views::SearchButton>("searchButton")->isEnabled());
+  }
+};
+
+QTEST_MAIN(TestRunSearch)
+#include "tst_run_search.moc"
