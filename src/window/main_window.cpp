@@ -209,7 +209,7 @@ void MainWindow::connectActions() {
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
   connect(notices_, &RunNotices::reloadRequested, this,
-          [this] { openOrExplain(text(run_.recordingPath().string())); });
+          [this] { openInBackground(run_.recordingPath()); });
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }

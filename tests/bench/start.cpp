@@ -5,12 +5,12 @@
 #include <QElapsedTimer>
 #include <QStandardPaths>
 #include <QTemporaryDir>
-#include <QTimer>
 #include <algorithm>
 #include <filesystem>
 
 #include "bench/findings.h"
 #include "bench/program.h"
+#include "bench/watch.h"
 #include "support/large_recording.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
@@ -27,48 +27,7 @@ struct Choices {
 
 constexpr double kFirstWindowGoalMs = 500, kOverviewGoalMs = 1000, kStillGoalMs = 100;
 
-/// Notes each paint of a window, and the longest time in which its thread served no event.
-class Watch final : public QObject {
- public:
-  Watch() {
-    beat_.setInterval(0);
-    connect(&beat_, &QTimer::timeout, this, [this] {
-      if (sinceBeat_.isValid()) {
-        longest_ = std::max(longest_, static_cast<double>(sinceBeat_.nsecsElapsed()) / 1e6);
-      }
-      sinceBeat_.start();
-    });
-  }
-  void start() {
-    longest_ = 0;
-    sinceBeat_.invalidate();
-    beat_.start();
-  }
-  [[nodiscard]] double longestMs() const { return longest_; }
-
- private:
-  QTimer beat_;
-  QElapsedTimer sinceBeat_;
-  double longest_ = 0;
-};
-
-/// Serves events until `done`; false after a minute and a half.
-template <typename F>
-bool waitUntil(F&& done) {
-  QElapsedTimer limit;
-  limit.start();
-  while (!done()) {
-    if (limit.hasExpired(90'000)) {
-      return false;
-    }
-    QApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
-  }
-  return true;
-}
-
-double sinceMs(const QElapsedTimer& timer) {
-  return static_cast<double>(timer.nsecsElapsed()) / 1e6;
-}
+constexpr int kLimitMs = 90'000;
 
 std::unique_ptr<window::MainWindow> makeWindow() {
   return std::make_unique<window::MainWindow>(session::LaunchOptions(), nullptr,
@@ -83,7 +42,7 @@ double firstWindowMs() {
   window->show();
   QApplication::processEvents();
   window->repaint();
-  return sinceMs(timer);
+  return bench::sinceMs(timer);
 }
 
 struct Opened {
@@ -96,25 +55,25 @@ Opened open(const std::filesystem::path& path) {
   QApplication::processEvents();
   const auto* page = window->findChild<window::OpeningPage*>();
   Opened opened;
-  Watch watch;
+  bench::StillWatch watch;
   QElapsedTimer timer;
   watch.start();
   timer.start();
   window->openInBackground(path);
   const auto shown = [&] { return window->currentRun().showsFile(); };
-  if (!waitUntil([&] { return page->showsOverview() || shown(); })) {
+  if (!bench::waitUntil([&] { return page->showsOverview() || shown(); }, kLimitMs)) {
     throw std::runtime_error("the recording was not opened");
   }
   QApplication::processEvents();
   window->repaint();
-  opened.overviewMs = sinceMs(timer);
-  if (!waitUntil(shown)) {
+  opened.overviewMs = bench::sinceMs(timer);
+  if (!bench::waitUntil(shown, kLimitMs)) {
     throw std::runtime_error("the recording was not read to its end");
   }
   QApplication::processEvents();
   window->repaint();
   QApplication::processEvents();
-  opened.wholeMs = sinceMs(timer);
+  opened.wholeMs = bench::sinceMs(timer);
   opened.longestStillMs = watch.longestMs();
   return opened;
 }
