@@ -265,6 +265,16 @@ struct StepValues {
   }
 };
 
+StepHistogram histogramOf(const std::vector<double>& durationMs, double lowMs, double highMs) {
+  StepHistogram histogram{lowMs, highMs, {}};
+  const double width = (highMs - lowMs) / StepHistogram::kBins;
+  for (const double ms : durationMs) {
+    const auto bin = width > 0 ? static_cast<std::size_t>((ms - lowMs) / width) : 0;
+    ++histogram.counts[std::min(bin, StepHistogram::kBins - 1)];
+  }
+  return histogram;
+}
+
 std::vector<ComparedOp> comparedOps(const StepValues& a, const StepValues& b, const Both& both) {
   std::set<OpKey> keys;
   for (const StepValues* range : {&a, &b}) {
@@ -314,6 +324,11 @@ std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange&
   Comparison compared;
   compared.a = summarize(store, rangeA);
   compared.b = summarize(store, rangeB);
+  const auto [lowA, highA] = std::minmax_element(a.durationMs.begin(), a.durationMs.end());
+  const auto [lowB, highB] = std::minmax_element(b.durationMs.begin(), b.durationMs.end());
+  const double low = std::min(*lowA, *lowB), high = std::max(*highA, *highB);
+  compared.histogramA = histogramOf(a.durationMs, low, high);
+  compared.histogramB = histogramOf(b.durationMs, low, high);
   compared.stepMsP50 = both.percentile(a.durationMs, b.durationMs, 50);
   compared.stepMsP95 = both.percentile(a.durationMs, b.durationMs, 95);
   compared.tokensPerS = both.ratio({sumsBefore(a.tokens), sumsBefore(a.seconds)},

@@ -36,6 +36,7 @@ struct ComparedOp {
 /// parts add up to the whole.
 struct Comparison {
   RunSummary a, b;
+  StepHistogram histogramA, histogramB;  ///< with the same bins
   ComparedValue stepMsP50, stepMsP95;
   ComparedValue tokensPerS;
   ComparedValue fallbackMs, unplannedSyncMs, plannedSyncMs;  ///< a step

@@ -63,6 +63,7 @@ std::vector<OpTotal> sorted(const LiveStore& store, const OpTotals& byKey) {
       total.op = name;
       total.where = where;
       total.kind = kind;
+      total.site = site;
     } else {
       total.add(counted);
     }

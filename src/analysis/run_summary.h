@@ -30,6 +30,7 @@ struct OpTotal {
       0;  ///< within steps: sync points that isUnplanned(); all fallbacks
   std::int64_t unplannedNs = 0;
   events::SyncKind kind = events::SyncKind::None;
+  CallSiteId site = kNoId;  ///< one of the call sites that `where` stands for
 
   /// Adds what another total counted.
   void add(const OpTotal& other);

@@ -17,10 +17,12 @@ inline constexpr std::string_view kInLibrary = ", in ";
 
 /// A call site in parts. Each is empty where it is unknown.
 struct CallSiteParts {
-  std::string line;      ///< file and line of the user's code: "train.py:41"
-  std::string function;  ///< the user's function that the line is in: "main"
-  std::string library;   ///< the line of a library that it called: "transformers/trainer.py:1911
-                         ///< Trainer.train"; empty where the wait is in the user's own line
+  std::string line;       ///< file and line of the user's code: "train.py:41"
+  std::string function;   ///< the user's function that the line is in: "main"
+  std::string library;    ///< the line of a library that it called: "transformers/trainer.py:1911
+                          ///< Trainer.train"; empty where the wait is in the user's own line
+  std::string path = {};  ///< of the file, as the program that was measured knows it
+  std::uint32_t number = 0;  ///< of the line in that file; 0 where it is unknown
 };
 
 /// Turns the ids that events use (core/ids.h) into texts, by the definitions that a run has sent.

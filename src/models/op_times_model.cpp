@@ -141,6 +141,8 @@ QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
       return index.column() == kName && !byModule() ? QVariant(QString::fromStdString(time.op))
              : index.column() == kGrown             ? QVariant(qulonglong(time.mostGrownBytes))
                                                     : QVariant();
+    case kModuleRole:
+      return QString::fromStdString(time.module);
     case OpTotalsModel::kShareRole:
       return shareOf(time);
     case OpTotalsModel::kSortRole:

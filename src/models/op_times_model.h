@@ -13,6 +13,8 @@ class OpTimesModel final : public KeptRowsModel {
   Q_OBJECT
 
  public:
+  /// The extra role, after those of OpTotalsModel: the path of a row's module.
+  enum Role { kModuleRole = Qt::UserRole + 100 };
   /// The columns of the table; kColumns is their number.
   enum Column { kName, kCount, kPerStep, kTotalMs, kSelfMs, kShare, kGrown, kWhere, kColumns };
   /// What a row stands for: an op or a module.

@@ -130,6 +130,8 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       return total.deliberate;
     case kAcceptedRole:
       return accepted_.contains(total.op);
+    case kSiteRole:
+      return total.site;
     case kKindRole:
       return static_cast<int>(total.kind);
     case kExportRole:

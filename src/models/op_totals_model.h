@@ -30,6 +30,7 @@ class OpTotalsModel : public KeptRowsModel {
     kSortRole,                       ///< in all tables: the cell as a text, or as a number of a
                                      ///< type that QSortFilterProxyModel compares as such
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
+    kSiteRole,                       ///< uint: a CallSiteId of the row; kNoId where unknown
     kKindRole,                       ///< int: the events::SyncKind of a sync point, else None
     kExportRole,  ///< the cell for CSV, where that differs from what is shown: full names, whole
                   ///< bytes

@@ -1,5 +1,6 @@
 #include "models/step_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,31 +14,58 @@ StepModel::StepModel(const analysis::LiveStore* store, QObject* parent)
   refresh();
 }
 
+void StepModel::setRange(const std::optional<analysis::TimeRange>& range) {
+  range_ = range;
+  refresh();
+}
+
+std::size_t StepModel::endRecord() const {
+  const auto& records = store_->steps().records;
+  if (!range_) {
+    return records.size();
+  }
+  const auto end =
+      std::partition_point(records.begin(), records.end(), [this](const events::StepRecord& step) {
+        return step.begin_ns() + step.duration_ns() <= range_->endNs;
+      });
+  return static_cast<std::size_t>(end - records.begin());
+}
+
 void StepModel::refresh() {
   const auto& records = store_->steps().records;
-  const bool appended = rows_ > 0 && records.size() >= rows_ &&
-                        records.front().begin_ns() == firstBeginNs_ &&
-                        records[rows_ - 1].begin_ns() == lastBeginNs_;
-  if (appended && records.size() == rows_) {
+  const std::size_t end = endRecord();
+  std::size_t first = 0;
+  if (range_) {
+    const auto begin = std::partition_point(
+        records.begin(), records.end(),
+        [this](const events::StepRecord& step) { return step.begin_ns() < range_->beginNs; });
+    first = std::min(static_cast<std::size_t>(begin - records.begin()), end);
+  }
+  const bool appended = rows_ > 0 && first == first_ && end >= first_ + rows_ &&
+                        records[first_].begin_ns() == firstBeginNs_ &&
+                        records[first_ + rows_ - 1].begin_ns() == lastBeginNs_;
+  if (appended && end == first_ + rows_) {
     return;
   }
   if (appended) {
-    beginInsertRows({}, 0, static_cast<int>(records.size() - rows_) - 1);
+    beginInsertRows({}, 0, static_cast<int>(end - first_ - rows_) - 1);
   } else {
     beginResetModel();
   }
-  rows_ = records.size();
-  firstBeginNs_ = records.empty() ? 0 : records.front().begin_ns();
-  lastBeginNs_ = records.empty() ? 0 : records.back().begin_ns();
+  first_ = first;
+  rows_ = end - first;
+  firstBeginNs_ = rows_ == 0 ? 0 : records[first].begin_ns();
+  lastBeginNs_ = rows_ == 0 ? 0 : records[end - 1].begin_ns();
   appended ? endInsertRows() : endResetModel();
 }
 
 std::size_t StepModel::recordOf(int row) const {
-  return rows_ - 1 - static_cast<std::size_t>(row);
+  return first_ + rows_ - 1 - static_cast<std::size_t>(row);
 }
 
 int StepModel::rowOf(std::size_t record) const {
-  return record < rows_ ? static_cast<int>(rows_ - 1 - record) : -1;
+  const bool shown = record >= first_ && record < first_ + rows_;
+  return shown ? static_cast<int>(first_ + rows_ - 1 - record) : -1;
 }
 
 int StepModel::rowCount(const QModelIndex& parent) const {

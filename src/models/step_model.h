@@ -2,7 +2,10 @@
 
 #include <QAbstractTableModel>
 
+#include <optional>
+
 #include "analysis/live_store.h"
+#include "analysis/run_summary.h"
 
 namespace highwater::models {
 
@@ -20,6 +23,8 @@ class StepModel final : public QAbstractTableModel {
 
   /// Adds rows for the steps that the store has received since the last call.
   void refresh();
+  /// Shows only the steps that lie wholly in a range, or all of them.
+  void setRange(const std::optional<analysis::TimeRange>& range);
   /// Returns the index of a row's step in the store's step records. Precondition: the row exists.
   [[nodiscard]] std::size_t recordOf(int row) const;
   /// Returns the row that shows a step, given its index in the store's step records; -1 if no row
@@ -37,6 +42,11 @@ class StepModel final : public QAbstractTableModel {
 
  private:
   const analysis::LiveStore* store_;
+  /// The row of the store's step records that follows the last one shown.
+  [[nodiscard]] std::size_t endRecord() const;
+
+  std::optional<analysis::TimeRange> range_;
+  std::size_t first_ = 0;  ///< the record of the last row
   std::size_t rows_ = 0;
   std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< to detect whether steps were only appended
 };

@@ -88,6 +88,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   makeOpsTable();
   makeOpTools();
   makeStepTable();
+  makeCompareTable();
   makeLog();
   makeFallbackPage();
   addCsvLink(tabsTitle_, "copyCsvButton");
@@ -98,7 +99,10 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   addPage(logView_, tr("Log"));
   syncTable_ = makeOpTable(&syncPoints_, Lane::kSyncPoints, "syncTable", tr("Sync points"));
   syncDock_->setWidget(syncTable_);
-  connect(focus_, &views::EventFocus::changed, this, &BottomTables::markPicked);
+  connect(focus_, &views::EventFocus::changed, this, [this] {
+    markPicked();
+    showPickedTable();
+  });
 }
 
 EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const char* name,
@@ -111,12 +115,19 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
   table->setColumnWidths({124, 206, 54, 68, 92});
+  table->setLinks(OpTotalsModel::kWhere, [this](const QModelIndex& cell) {
+    return focus_->hasSource(cell.data(OpTotalsModel::kSiteRole).toUInt());
+  });
+  connect(table, &EventTable::linkClicked, this, [this](const QModelIndex& cell) {
+    focus_->openSource(cell.data(OpTotalsModel::kSiteRole).toUInt());
+  });
   table->sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
-    focus_->pickOp({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
-                    model->index(row, OpTotalsModel::kWhere).data().toString(),
-                    static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())});
+    focus_->goTo({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
+                  model->index(row, OpTotalsModel::kWhere).data().toString(),
+                  static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())},
+                 shownRange());
   });
   return table;
 }
@@ -199,8 +210,7 @@ void BottomTables::makeStepTable() {
   stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
     const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
-    axis_->reveal(views::timeRangeOf(*store_, step));
-    focus_->pick(step);
+    focus_->goTo(step);
   });
 }
 
@@ -213,11 +223,64 @@ void BottomTables::makeOpsTable() {
   opsTable_->setColumnWidths({144, 54, 62, 78, 76, 108, 80});
   opsTable_->sortByColumn(OpTimesModel::kSelfMs, Qt::DescendingOrder);
   connect(opsTable_, &EventTable::rowPicked, this, [this](int row) {
-    const QString op = ops_.index(row, 0).data(OpTotalsModel::kOpNameRole).toString();
-    if (!op.isEmpty()) {
-      focus_->pickOp({Lane::kOps, op, {}});
+    // A row of a module has no op.
+    const QModelIndex name = ops_.index(row, OpTimesModel::kName);
+    const QString op = name.data(OpTotalsModel::kOpNameRole).toString();
+    const QString module = name.data(OpTimesModel::kModuleRole).toString();
+    focus_->goTo({Lane::kOps, op, op.isEmpty() ? module : QString()}, shownRange());
+  });
+}
+
+void BottomTables::makeCompareTable() {
+  compareTable_ = new EventTable(tabsDock_);
+  compareTable_->setObjectName(QStringLiteral("compareTable"));
+  compareTable_->setAccessibleName(tr("Waits and fallbacks of A and B"));
+  compareTable_->setModel(&compare_);
+  compareTable_->setOpLook(EventTable::Kind::kCompared, models::CompareModel::kOp,
+                           models::CompareModel::kNoise);
+  compareTable_->setColumnWidths({170, 200, 64, 64, 72});
+  compareTable_->sortByColumn(models::CompareModel::kChange, Qt::DescendingOrder);
+  compareTable_->setEmptyText(tr("Neither range has waits or fallbacks"));
+  compareTable_->hide();
+  connect(compareTable_, &EventTable::rowPicked, this, [this](int row) {
+    const QModelIndex op = compare_.index(row, models::CompareModel::kOp);
+    const auto kind = static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt());
+    const auto inMs = [&](int column) { return compare_.index(row, column).data().toDouble(); };
+    // To the range in which the op costs more.
+    const bool inB = inMs(models::CompareModel::kB) >= inMs(models::CompareModel::kA);
+    const auto& range = axis_->pinned(inB ? views::Pin::kB : views::Pin::kA);
+    if (range) {
+      focus_->goTo({kind == events::SyncKind::None ? Lane::kFallbacks : Lane::kSyncPoints,
+                    op.data(OpTotalsModel::kOpNameRole).toString(),
+                    compare_.index(row, models::CompareModel::kWhere).data().toString(), kind},
+                   *range);
     }
   });
+}
+
+void BottomTables::showComparison(const analysis::Comparison* comparison) {
+  const int page = pages_->indexOf(compareTable_);
+  compare_.refresh(comparison ? comparison->ops : std::vector<analysis::ComparedOp>());
+  if (comparison && page < 0) {
+    addPage(compareTable_, tr("Waits and fallbacks, A with B"));
+    tabs_->setCurrentIndex(pages_->indexOf(compareTable_));
+    tabsDock_->show();
+  } else if (!comparison && page >= 0) {
+    const bool shown = tabs_->currentIndex() == page;
+    {
+      const QSignalBlocker quiet(tabs_);
+      tabs_->removeTab(page);
+    }
+    pages_->removeWidget(compareTable_);
+    tabs_->setCurrentIndex(shown ? 0 : tabs_->currentIndex());
+    pages_->setCurrentIndex(tabs_->currentIndex());
+  }
+  markPicked();
+}
+
+views::TimeRange BottomTables::shownRange() const {
+  return axis_->selection().value_or(
+      views::TimeRange{axis_->extent().beginNs, axis_->extent().endNs + 1});
 }
 
 void BottomTables::makeOpTools() {
@@ -456,7 +519,7 @@ void BottomTables::refresh(const analysis::RunSummary& summary) {
   }
   fallbacks_.setAccepted(std::move(accepted));
   refreshOps();
-  steps_.refresh();
+  steps_.setRange(axis_->selection());
   log_.refresh(*store_);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   refreshIssueLink();
@@ -483,6 +546,25 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
                                     : QString());
 }
 
+void BottomTables::showPickedTable() {
+  const auto& picked = focus_->picked();
+  const QWidget* current = pages_->currentWidget();
+  const bool readsOther = current != fallbackTable_ && current != syncTable_ &&
+                          current != opsTable_ && current != stepTable_;
+  if (!picked || readsOther) {
+    return;
+  }
+  EventTable* table = picked->lane == Lane::kFallbacks    ? fallbackTable_
+                      : picked->lane == Lane::kSyncPoints ? syncTable_
+                      : picked->lane == Lane::kOps        ? opsTable_
+                      : picked->lane == Lane::kSteps      ? stepTable_
+                                                          : nullptr;
+  const int page = table ? pages_->indexOf(table) : -1;
+  if (page >= 0 && table->currentIndex().isValid()) {
+    tabs_->setCurrentIndex(page);
+  }
+}
+
 void BottomTables::markPicked() {
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
@@ -491,6 +573,8 @@ void BottomTables::markPicked() {
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);
   opsTable_->markRow(op && op->lane == Lane::kOps ? ops_.rowOf(op->op) : -1);
+  const bool lost = op && (op->lane == Lane::kFallbacks || op->lane == Lane::kSyncPoints);
+  compareTable_->markRow(lost ? compare_.rowOf(op->op, op->where, op->kind) : -1);
   const auto& event = focus_->picked();
   stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
   refreshIssueLink();

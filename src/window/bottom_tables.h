@@ -4,8 +4,10 @@
 #include <QTimer>
 #include <optional>
 
+#include "analysis/comparison.h"
 #include "analysis/op_times.h"
 #include "analysis/run_summary.h"
+#include "models/compare_model.h"
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
@@ -40,6 +42,9 @@ class BottomTables final : public QObject {
   [[nodiscard]] models::LogModel& log() { return log_; }
   /// Shows what the store has by now. `summary` covers the selected range, or the whole run.
   void refresh(const analysis::RunSummary& summary);
+  /// Shows the waits and fallbacks of two ranges side by side in a table of its own; nullptr
+  /// removes the table.
+  void showComparison(const analysis::Comparison* comparison);
   /// Forgets all counts. Call it when the store holds another run.
   void startOver();
   /// Chooses the layout: in a small window the sync points are one more tab, otherwise they have a
@@ -74,6 +79,7 @@ class BottomTables final : public QObject {
   views::EventTable* makeOpTable(models::OpTotalsModel* model, views::Lane lane, const char* name,
                                  const QString& accessibleName);
   void makeStepTable();
+  void makeCompareTable();
   void makeOpsTable();
   void makeOpTools();
   void makeLog();
@@ -93,6 +99,11 @@ class BottomTables final : public QObject {
   void refreshOps();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
   void markPicked();
+  /// The range that the tables show: the selection, or else the whole run.
+  [[nodiscard]] views::TimeRange shownRange() const;
+  /// Shows the table that has the row of the picked event, unless the log, the search or the
+  /// comparison is being read.
+  void showPickedTable();
   void markHit();
   void refreshSearchTitle();
 
@@ -103,6 +114,7 @@ class BottomTables final : public QObject {
   models::SyncPointModel syncPoints_;
   models::OpTimesModel ops_;
   models::StepModel steps_;
+  models::CompareModel compare_;
   models::LogModel log_;
   analysis::RunningOpTimes wholeRunOps_;
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
@@ -112,7 +124,7 @@ class BottomTables final : public QObject {
 
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;
-  views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_;
+  views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_, *compareTable_;
   QWidget* fallbackPage_ = nullptr;
   QWidget* fallbackFoot_ = nullptr;
   QLabel* issueOp_ = nullptr;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
+constexpr int kSelectionRestMs = 150;
 
 }  // namespace
 
@@ -50,19 +51,25 @@ void FindingsDock::refresh() {
   }
 }
 
+void FindingsDock::refreshLater() {
+  timer_.start(kSelectionRestMs);
+}
+
 void FindingsDock::checkNow() {
   timer_.stop();
   QElapsedTimer cost;
   cost.start();
-  const analysis::Findings findings = analysis::findProblems(*store_);
+  const analysis::Findings findings = analysis::findProblems(*store_, axis_->selection());
   waitMs_ = std::max(kLeastWaitMs, cost.elapsed() * kWaitOfCost);
   sinceCheck_.start();
   revision_ = store_->revision();
   panel_->showFindings(findings, store_->hello().has_value());
   const std::size_t count = findings.found.size();
-  title_->setSubtitle(count == 0   ? QString()
-                      : count == 1 ? QStringLiteral("1")
-                                   : tr("%1, the worst first").arg(count));
+  const QString of = findings.ofRange ? tr(" in the selection") : QString();
+  title_->setSubtitle(count == 0         ? of.trimmed()
+                      : count == 1       ? QStringLiteral("1") + of
+                      : findings.ofRange ? QString::number(count) + of
+                                         : tr("%1, the worst first").arg(count));
 }
 
 void FindingsDock::show(const analysis::Finding& finding) {

@@ -16,8 +16,8 @@ class FindingsPanel;
 
 namespace highwater::window {
 
-/// Checks the run for findings now and then and shows them in a dock. A check takes longer as the
-/// run grows, so the checks take at most a twentieth of the time.
+/// Checks the run, or the selected range of it, for findings now and then and shows them in a dock.
+/// A check takes longer as the run grows, so the checks take at most a twentieth of the time.
 class FindingsDock final : public QObject {
   Q_OBJECT
 
@@ -28,6 +28,8 @@ class FindingsDock final : public QObject {
   /// Checks for findings if the store has changed. If the last check was too recent, a timer makes
   /// up for it.
   void refresh();
+  /// Checks for findings soon, once the selection has rested: a check takes long in a long run.
+  void refreshLater();
   /// Checks for findings at once, for when the user accepted a fallback or another run is shown.
   void checkNow();
 

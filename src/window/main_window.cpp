@@ -1,6 +1,7 @@
 #include "window/main_window.h"
 
 #include <QCloseEvent>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QMenuBar>
@@ -36,6 +37,7 @@
 #include "window/run_search.h"
 #include "window/run_status_bar.h"
 #include "window/run_tool_bar.h"
+#include "window/source_editor.h"
 #include "window/start_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -49,6 +51,7 @@ namespace {
 constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
+const QLatin1String kEditorKey("window/editor");
 
 constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
 constexpr QSize kFullSize(1600, 1000);
@@ -144,6 +147,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
   actions_->checkDevice(options.device);
   connectActions();
+  connectComparison();
   connectStartPage();
   connectOpeningPage();
   connectRun();
@@ -221,6 +225,49 @@ void MainWindow::connectActions() {
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
 
+void MainWindow::connectComparison() {
+  using views::Pin;
+  const auto on = [this](QAction* action, auto slot) {
+    connect(action, &QAction::triggered, this, slot);
+  };
+  on(actions_->pinA, [this] { axis_.pinSelection(Pin::kA); });
+  on(actions_->pinB, [this] { axis_.pinSelection(Pin::kB); });
+  on(actions_->swapPins, [this] { axis_.swapPins(); });
+  on(actions_->clearPins, [this] { axis_.clearPins(); });
+  const auto enable = [this] {
+    actions_->pinA->setEnabled(axis_.selection().has_value());
+    actions_->pinB->setEnabled(axis_.selection().has_value());
+    const bool pinned = axis_.pinned(Pin::kA) || axis_.pinned(Pin::kB);
+    actions_->swapPins->setEnabled(pinned);
+    actions_->clearPins->setEnabled(pinned);
+  };
+  connect(&axis_, &views::TimeAxis::selectionChanged, this, enable);
+  connect(&axis_, &views::TimeAxis::pinsChanged, this, enable);
+  enable();
+  on(actions_->editorCommand, [this] { chooseEditor(); });
+  connect(&focus_, &views::EventFocus::sourceRequested, this, &MainWindow::openSource);
+}
+
+void MainWindow::openSource(const QString& file, int line) {
+  const EditorChoice choice{editorCommand_, qEnvironmentVariable("VISUAL"),
+                            qEnvironmentVariable("EDITOR")};
+  if (auto opened = openInEditor(choice, file, line); !opened) {
+    notices_->showProblem(text(opened.error().message));
+  } else {
+    status_->showMessage(tr("Opened %1:%2 in the editor").arg(QFileInfo(file).fileName()).arg(line),
+                         4000);
+  }
+}
+
+void MainWindow::chooseEditor() {
+  askForEditor(this, editorCommand_, [this](const QString& command) {
+    editorCommand_ = command;
+    if (settings_ == Settings::kOn) {
+      QSettings().setValue(kEditorKey, command);
+    }
+  });
+}
+
 void MainWindow::followSystemTheme() {
 #if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
   // Before 6.5 Qt has no such signal, and our palette hides the platform's.
@@ -296,6 +343,7 @@ void MainWindow::showAnswer(const CommandAnswer& answer) {
 void MainWindow::restoreSettings() {
   if (settings_ == Settings::kOn) {
     const QSettings stored;
+    editorCommand_ = stored.value(kEditorKey).toString();
     restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
     actions_->checkTheme(theme_);
     actions_->updateIcons();
@@ -408,7 +456,7 @@ void MainWindow::replaceRun() {
   docks_->showControlsOf(run_.script().has_value());
   docks_->scriptControls()->refresh();
   showStartPage(false);
-  focus_.clear();
+  focus_.forgetRun();
   axis_.reset();
   docks_->log().clear();
   runShown_ = false;

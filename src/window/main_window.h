@@ -118,6 +118,10 @@ class MainWindow final : public QMainWindow {
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
+  void connectComparison();
+  /// Shows a line of code in the user's editor, or says why not.
+  void openSource(const QString& file, int line);
+  void chooseEditor();
   void layOut(bool small);
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
@@ -152,6 +156,7 @@ class MainWindow final : public QMainWindow {
   QTimer secondTimer_;
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;
+  QString editorCommand_;  ///< the user's own, else empty
   bool asksBeforeClosing_ = true;
   bool small_ = false;
   bool docksPlaced_ = false;

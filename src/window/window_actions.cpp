@@ -50,6 +50,12 @@ WindowActions::WindowActions(QMainWindow* window)
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
+  pinA = make(tr("Pin selection as A"), "pinAAction", {}, tr("Pin the selection as A ([)"));
+  pinB = make(tr("Pin selection as B"), "pinBAction", {}, tr("Pin the selection as B (])"));
+  swapPins = make(tr("Swap A and B"), "swapPinsAction", {}, {});
+  clearPins = make(tr("Unpin A and B"), "clearPinsAction", {}, tr("Unpin A and B (Esc)"));
+  editorCommand = make(tr("Editor command…"), "editorCommandAction", {},
+                       tr("What a click on a line of code starts"));
   recordOps = make(tr("Record every op for %1 steps").arg(kOpSteps), "recordOpsAction",
                    QKeySequence(Qt::CTRL | Qt::Key_L),
                    tr("Every op of the next %1 steps, with shapes and memory").arg(kOpSteps));
@@ -103,6 +109,8 @@ void WindowActions::makeMenus() {
   viewMenu->addActions({commands, search});
   viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
+  viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
+  viewMenu->addAction(editorCommand);
   QMenu* theme = viewMenu->addMenu(tr("Theme"));
   const std::pair<ThemeChoice, QString> themes[] = {{ThemeChoice::kSystem, tr("System")},
                                                     {ThemeChoice::kLight, tr("Light")},

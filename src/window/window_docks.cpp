@@ -14,6 +14,7 @@
 #include "analysis/settings_change.h"
 #include "core/units.h"
 #include "views/lanes/event_text.h"
+#include "views/panels/compare_panel.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/event_panel.h"
@@ -71,7 +72,9 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
     if (!selectionTimer_.isActive()) {
       selectionTimer_.start();
     }
+    findings_->refreshLater();
   });
+  connect(axis_, &views::TimeAxis::pinsChanged, this, &WindowDocks::refresh);
 }
 
 QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
@@ -113,14 +116,39 @@ void WindowDocks::makeRight() {
   column->setSpacing(0);
   column->addWidget(new views::EventPanel(store_, focus_, both));
   column->addWidget(selection_, 1);
+  compare_ = new views::ComparePanel(both);
+  compare_->hide();
+  column->addWidget(compare_, 1);
   selectionDock_->setWidget(scrolled(both, tr("Selection"), selectionDock_));
+  const auto pinButton = [this](const QString& text, const char* name, const QString& tip,
+                                views::Pin pin) {
+    QToolButton* button = views::linkButton(text, name, selectionDock_);
+    button->setToolTip(tip);
+    button->hide();
+    DockTitle::of(selectionDock_)->addWidget(button);
+    connect(button, &QToolButton::clicked, this, [this, pin] { axis_->pinSelection(pin); });
+    return button;
+  };
+  pinA_ = pinButton(tr("Pin A"), "pinAButton", tr("Pin the selection as A, to compare it ([)"),
+                    views::Pin::kA);
+  pinB_ = pinButton(tr("Pin B"), "pinBButton", tr("Pin the selection as B, to compare it (])"),
+                    views::Pin::kB);
+  swap_ = views::linkButton(tr("Swap"), "swapPinsButton", selectionDock_);
+  swap_->setToolTip(tr("Exchange A and B"));
+  swap_->hide();
+  DockTitle::of(selectionDock_)->addWidget(swap_);
+  connect(swap_, &QToolButton::clicked, axis_, &views::TimeAxis::swapPins);
   clearSelection_ = views::linkButton(tr("Clear"), "clearSelectionButton", selectionDock_);
   clearSelection_->setToolTip(tr("Clear the selection (Esc)"));
   clearSelection_->hide();
   DockTitle::of(selectionDock_)->addWidget(clearSelection_);
   connect(clearSelection_, &QToolButton::clicked, this, [this] {
+    const bool compares = showsComparison();
     axis_->clearSelection();
     focus_->clear();
+    if (compares) {
+      axis_->clearPins();
+    }
   });
 
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
@@ -172,6 +200,7 @@ void WindowDocks::startOver() {
   summaryOf_.reset();
   tables_->startOver();
   refresh();
+  comparisonOf_ = {};
   findings_->checkNow();
 }
 
@@ -197,6 +226,7 @@ void WindowDocks::refresh() {
   selectionTimer_.stop();
   const auto& selection = axis_->selection();
   const analysis::RunSummary& summary = this->summary();
+  refreshComparison();
   tables_->refresh(summary);
   findings_->refresh();
   now_.refresh();
@@ -225,7 +255,10 @@ void WindowDocks::showDeviceShare() {
 void WindowDocks::refreshSelectionTitle() {
   const auto& picked = focus_->picked();
   const auto& range = axis_->selection();
-  QString title = tr("whole run");
+  const bool compares = showsComparison();
+  const bool eventShown = picked && views::exists(*store_, *picked);
+  DockTitle::of(selectionDock_)->setTitle(compares ? tr("Compare") : tr("Selection"));
+  QString title = compares && !eventShown ? tr("A with B") : tr("whole run");
   if (picked && views::exists(*store_, *picked)) {
     title = views::eventTitle(*store_, *picked);
   } else if (range && summary_.steps > 0) {
@@ -237,7 +270,40 @@ void WindowDocks::refreshSelectionTitle() {
                      QString::fromStdString(formatRunTime(range->endNs)));
   }
   DockTitle::of(selectionDock_)->setSubtitle(title);
-  clearSelection_->setVisible(picked || range);
+  clearSelection_->setVisible(picked || range || compares);
+  clearSelection_->setToolTip(compares ? tr("Unpin A and B (Esc)")
+                                       : tr("Clear the selection (Esc)"));
+  pinA_->setVisible(range.has_value());
+  pinB_->setVisible(range.has_value());
+  swap_->setVisible(compares);
+}
+
+bool WindowDocks::showsComparison() const {
+  return axis_->compares() && !axis_->selection();
+}
+
+void WindowDocks::refreshComparison() {
+  const auto& a = axis_->pinned(views::Pin::kA);
+  const auto& b = axis_->pinned(views::Pin::kB);
+  if (!axis_->compares()) {
+    comparison_.reset();
+    comparisonOf_ = {};
+    tables_->showComparison(nullptr);
+  } else {
+    const auto same = [](const std::optional<views::TimeRange>& x, const views::TimeRange& y) {
+      return x && x->beginNs == y.beginNs && x->endNs == y.endNs;
+    };
+    if (!same(comparisonOf_[0], *a) || !same(comparisonOf_[1], *b)) {
+      comparison_ = analysis::compareRanges(*store_, *a, *b);
+      const bool complete = std::max(a->endNs, b->endNs) <= store_->completeUpToNs();
+      comparisonOf_ = complete ? std::array<std::optional<views::TimeRange>, 2>{a, b}
+                               : decltype(comparisonOf_){};
+      compare_->showComparison(comparison_, a->endNs - a->beginNs, b->endNs - b->beginNs);
+      tables_->showComparison(comparison_ ? &*comparison_ : nullptr);
+    }
+  }
+  selection_->setVisible(!showsComparison());
+  compare_->setVisible(showsComparison());
 }
 
 QList<QDockWidget*> WindowDocks::all() const {

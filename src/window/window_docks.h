@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <optional>
 
+#include "analysis/comparison.h"
 #include "analysis/run_summary.h"
 #include "models/now_model.h"
 #include "views/panes/event_focus.h"
@@ -16,6 +17,7 @@ class QStackedWidget;
 class QToolButton;
 
 namespace highwater::views {
+class ComparePanel;
 class ControlsPanel;
 class ScriptControls;
 class SelectionPanel;
@@ -73,6 +75,10 @@ class WindowDocks final : public QObject {
   /// Shows the share of device time in the selection, if the user has chosen it.
   void showDeviceShare();
   void refreshSelectionTitle();
+  /// Compares the pinned ranges, if both are pinned.
+  void refreshComparison();
+  /// Whether Compare takes the place of Selection. A new selection is shown before it.
+  [[nodiscard]] bool showsComparison() const;
 
   QMainWindow* window_;
   const analysis::LiveStore* store_;
@@ -90,9 +96,13 @@ class WindowDocks final : public QObject {
   views::ControlsPanel* controls_ = nullptr;
   views::ScriptControls* scriptControls_ = nullptr;
   views::SelectionPanel* selection_ = nullptr;
+  views::ComparePanel* compare_ = nullptr;
+  std::optional<analysis::Comparison> comparison_;
+  /// The ranges of comparison_; empty while they may still get events.
+  std::array<std::optional<views::TimeRange>, 2> comparisonOf_;
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
-  QToolButton* clearSelection_;
+  QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
   bool shown_ = true, small_ = false;
 };

@@ -165,6 +165,15 @@ class TestComparison : public QObject {
     };
     check(4, 24, false);
     check(32, 57, true);
+    std::uint64_t inA = 0, inB = 0;
+    for (std::size_t i = 0; i < StepHistogram::kBins; ++i) {
+      inA += compared->histogramA.counts[i];
+      inB += compared->histogramB.counts[i];
+    }
+    QCOMPARE(inA, compared->a.steps);
+    QCOMPARE(inB, compared->b.steps);
+    QCOMPARE(compared->histogramA.lowMs, compared->histogramB.lowMs);
+    QCOMPARE(compared->histogramA.highMs, compared->b.histogram.highMs);
     // The batch doubles at step 30.
     QVERIFY(compared->stepMsP50.change() > 0 && compared->stepMsP50.beyondNoise());
     QVERIFY(compared->sameLengths);

@@ -33,7 +33,7 @@ struct Run {
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
 
-  [[nodiscard]] Findings judge() const {
+  [[nodiscard]] Findings judge(std::optional<TimeRange> range = {}) const {
     LiveStore store;
     Hello hello;
     hello.device.selected = "mps";
@@ -56,7 +56,11 @@ struct Run {
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
     store.apply(batch.view());
-    return findProblems(store);
+    return findProblems(store, range);
+  }
+  /// The range of whole steps.
+  [[nodiscard]] static TimeRange stepsFrom(std::uint32_t first, std::uint32_t last) {
+    return {beginMs(first) * kMs, (beginMs(last) + kStepMs) * kMs};
   }
 
   void addStep(OwnedBatch& batch, std::uint32_t step) const {
@@ -124,6 +128,43 @@ class TestFindings : public QObject {
     run.deviceMs = 10;
     QCOMPARE(run.judge().steps, std::uint64_t{0});
     QVERIFY(run.judge().found.empty());
+  }
+
+  void aRangeHasTheFindingsOfItsSteps() {
+    Run run;
+    for (std::uint32_t step = 21; step <= 40; ++step) {
+      Run::addFallback(run.more, step, Run::beginMs(step) + 20);
+    }
+    QVERIFY(run.judge(Run::stepsFrom(3, 20)).found.empty());
+    const Findings late = run.judge(Run::stepsFrom(21, 40));
+    QVERIFY(late.ofRange);
+    QCOMPARE(late.steps, std::uint64_t{20});
+    QCOMPARE(kindsOf(late), Kinds{FindingKind::Fallback});
+    QCOMPARE(late.found[0].costMs.value(), 10.0);
+    QCOMPARE(late.found[0].count, std::uint64_t{20});
+    QCOMPARE(late.found[0].firstStep, 21u);
+    // Of 30 steps 10 fall back.
+    QCOMPARE(run.judge(Run::stepsFrom(1, 30)).found[0].costMs.value(), 10.0 * 10 / 29);
+    // A step that the range cuts does not count, nor does the first of the run.
+    TimeRange cut = Run::stepsFrom(1, 30);
+    cut.endNs -= 1;
+    QCOMPARE(run.judge(cut).steps, std::uint64_t{28});
+    QCOMPARE(run.judge(Run::stepsFrom(10, 13)).steps, std::uint64_t{0});
+    // Of a range of all steps it finds what it finds without one.
+    const Findings all = run.judge(), whole = run.judge(Run::stepsFrom(1, 40));
+    QCOMPARE(whole.steps, all.steps);
+    QCOMPARE(whole.found.front().title, all.found.front().title);
+  }
+
+  void namesTheLongestOfItsEvents() {
+    Run run;
+    for (std::uint32_t step = 2; step <= 40; ++step) {
+      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, step == 17 ? 9 : 5,
+                   events::Phase::Forward, false);
+    }
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
+    QCOMPARE(findings.found[0].longest.value(), 15u);
   }
 
   void namesAFallbackWithItsCost() {

@@ -65,6 +65,27 @@ class TestStepModel : public QObject {
     QCOMPARE(sorted.rowCount(), 5);
   }
 
+  void showsTheWholeStepsOfARange() {
+    LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 20}), store);
+    StepModel model(&store);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const auto& steps = store.steps().records;
+    // Cuts step 5 and step 12.
+    model.setRange(analysis::TimeRange{steps[4].begin_ns() + 1, steps[11].begin_ns() + 1});
+    QCOMPARE(model.rowCount(), 6);
+    QCOMPARE(cell(model, 0, StepModel::kStep), QStringLiteral("11"));
+    QCOMPARE(cell(model, 5, StepModel::kStep), QStringLiteral("6"));
+    QCOMPARE(model.recordOf(0), std::size_t{10});
+    QCOMPARE(model.rowOf(10), 0);
+    QCOMPARE(model.rowOf(11), -1);
+    QCOMPARE(model.rowOf(4), -1);
+    model.setRange(analysis::TimeRange{1, 2});
+    QCOMPARE(model.rowCount(), 0);
+    model.setRange(std::nullopt);
+    QCOMPARE(model.rowCount(), 20);
+  }
+
   void resetsForAnotherRun() {
     LiveStore store;
     test::feed(test::makeSampleRun({.seed = 1, .steps = 12}), store);

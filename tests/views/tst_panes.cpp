@@ -1,6 +1,7 @@
 #include <QApplication>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolTip>
 
 #include "support/sample_run.h"
 #include "views/panels/details_strip.h"
@@ -101,6 +102,8 @@ class TestPanes : public QObject {
   void rulerDragSelectsAndMovesHandles();
   void overviewWindowPans();
   void keysMoveTheAxis();
+  void hoverTellsTheValue_data();
+  void hoverTellsTheValue();
   void themeFollowsThePalette();
 };
 
@@ -465,6 +468,42 @@ void TestPanes::keysMoveTheAxis() {
   QVERIFY(!bench.axis.selection() && !bench.focus.picked());
   QVERIFY(!press(Qt::Key_F, Qt::ControlModifier));
   QVERIFY(!press(Qt::Key_X));
+}
+
+void TestPanes::hoverTellsTheValue_data() {
+  QTest::addColumn<QString>("pane");
+  QTest::addColumn<QString>("wanted");
+  QTest::newRow("memory") << "memoryPane"
+                          << "live ";
+  QTest::newRow("step time") << "stepTimePane"
+                             << "step 12: ";
+  QTest::newRow("throughput") << "throughputPane"
+                              << "tokens/s";
+  QTest::newRow("timeline") << "timelinePane"
+                            << "step 12: ";
+}
+
+/// The tooltip is there with the mouse, not after a rest.
+void TestPanes::hoverTellsTheValue() {
+  QFETCH(QString, pane);
+  QFETCH(QString, wanted);
+  Bench bench;
+  bench.feed({.steps = 24});
+  bench.axis.setVisible({bench.step(9).beginNs, bench.step(14).endNs});
+  PaneStack stack(&bench.store, &bench.axis, &bench.focus);
+  stack.resize(1000, 800);
+  stack.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&stack));
+  auto* shown = stack.findChild<TimePane*>(pane);
+  QVERIFY(shown);
+  const TimeRange step = bench.step(11);
+  const int x = static_cast<int>(shown->scale().pixelAt((step.beginNs + step.endNs) / 2));
+  const int y =
+      pane == "timelinePane"
+          ? static_cast<int>(static_cast<TimelinePane*>(shown)->rows().of(Lane::kSteps).top) + 8
+          : shown->height() - 20;
+  QTest::mouseMove(shown, {x, y});
+  QTRY_VERIFY(QToolTip::text().contains(wanted));
 }
 
 void TestPanes::themeFollowsThePalette() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <tuple>
 #include <type_traits>
 
 #include "core/names.h"
@@ -95,6 +97,41 @@ class LostTimeLane : public EventLane<Event> {
       op.kind = event.kind();
     }
     return op;
+  }
+
+  CallSiteId callSite(const LaneKind::Store& store, std::uint32_t index) const override {
+    return this->events(store)[index].call_site();
+  }
+
+  std::optional<LaneKind::Index> longest(const LaneKind::Store& store, const OpRef& op,
+                                         const TimeRange& range) const override {
+    const analysis::SpanIndex& spans = this->lane(store);
+    // Names and places are texts; many events share the few ids behind them.
+    std::map<std::tuple<NameId, events::Phase, ModuleId, CallSiteId>, bool> isWanted;
+    std::optional<LaneKind::Index> best;
+    std::int64_t bestNs = -1;
+    const std::size_t last = spans.firstFrom(range.endNs);
+    for (std::size_t i = spans.firstFrom(range.beginNs); i < last; ++i) {
+      const Event& event = this->events(store)[spans[i].payload];
+      if (event.duration_ns() <= bestNs) {
+        continue;
+      }
+      if constexpr (std::is_same_v<Event, events::SyncPoint>) {
+        if (event.kind() != op.kind) {
+          continue;
+        }
+      }
+      const auto [known, isNew] = isWanted.try_emplace(
+          {event.op(), event.phase(), event.module_id(), event.call_site()}, false);
+      if (isNew) {
+        known->second = this->op(store, spans[i].payload) == op;
+      }
+      if (known->second) {
+        best = spans[i].payload;
+        bestNs = event.duration_ns();
+      }
+    }
+    return best;
   }
 
   /// Events of a pixel and more are bars; the columns of shorter ones are stacks of shares, in

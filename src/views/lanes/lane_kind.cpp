@@ -72,6 +72,10 @@ std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& even
   return exists(store, event) ? laneKind(event.lane).op(store, event.index) : std::nullopt;
 }
 
+CallSiteId callSiteOf(const analysis::LiveStore& store, const EventRef& event) {
+  return exists(store, event) ? laneKind(event.lane).callSite(store, event.index) : kNoId;
+}
+
 QColor shaded(QColor color, double share) {
   color.setAlphaF(static_cast<float>(std::clamp(0.25 + 0.75 * share, 0.0, 1.0)));
   return color;

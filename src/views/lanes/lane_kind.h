@@ -132,6 +132,16 @@ class LaneKind {
                                                        const std::optional<OpRef>& op,
                                                        bool sameThread) const = 0;
 
+  /// Returns where the event was called from; kNoId where that is not known.
+  [[nodiscard]] virtual CallSiteId callSite(const Store&, Index) const { return kNoId; }
+
+  /// Returns the longest event of an op that begins in a range; std::nullopt if there is none. For
+  /// recorded ops an empty name stands for all ops of the module `where`.
+  [[nodiscard]] virtual std::optional<Index> longest(const Store&, const OpRef&,
+                                                     const TimeRange&) const {
+    return std::nullopt;
+  }
+
   /// Returns the word for the spans of a category, for the tooltip of a column in which several are
   /// merged: "device move". Empty: the tooltip shows one event.
   [[nodiscard]] virtual QString partName(std::uint8_t /*category*/) const { return {}; }
@@ -159,6 +169,10 @@ class LaneKind {
 [[nodiscard]] TimeRange timeRangeOf(const analysis::LiveStore& store, const EventRef& event);
 /// Returns the op of a fallback, a sync point or a recorded op; std::nullopt for any other event.
 [[nodiscard]] std::optional<OpRef> opOf(const analysis::LiveStore& store, const EventRef& event);
+
+/// Returns where an event was called from: see LaneKind::callSite(). kNoId if there is no such
+/// event.
+[[nodiscard]] CallSiteId callSiteOf(const analysis::LiveStore& store, const EventRef& event);
 
 /// Returns `color` at full strength for a `share` of 1, and fainter for less. Merged spans so show
 /// how busy a pixel was.

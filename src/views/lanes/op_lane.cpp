@@ -216,6 +216,34 @@ class OpLaneKind final : public LaneKind {
     return std::nullopt;
   }
 
+  std::optional<std::uint32_t> longest(const Store& store, const OpRef& op,
+                                       const TimeRange& range) const override {
+    std::unordered_map<std::uint64_t, bool> isWanted;
+    std::optional<std::uint32_t> best;
+    std::int64_t bestNs = -1;
+    for (const auto& [key, spans] : store.ops().lanes) {
+      const std::size_t last = spans.firstFrom(range.endNs);
+      for (std::size_t i = spans.firstFrom(range.beginNs); i < last; ++i) {
+        const events::OpSpan* each = store.ops().at(spans[i].payload);
+        if (!each || each->duration_ns() <= bestNs) {
+          continue;
+        }
+        const std::uint64_t id = op.op.isEmpty() ? each->module_id() : each->op();
+        const auto [known, isNew] = isWanted.try_emplace(id, false);
+        if (isNew) {
+          known->second = op.op.isEmpty()
+                              ? highwater::text(store.modulePath(each->module_id())) == op.where
+                              : highwater::text(store.name(each->op())) == op.op;
+        }
+        if (known->second) {
+          best = spans[i].payload;
+          bestNs = each->duration_ns();
+        }
+      }
+    }
+    return best;
+  }
+
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {
     const events::OpSpan& op = *store.ops().at(index);
     EventText t{Glyph::kSquare,

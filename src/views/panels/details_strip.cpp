@@ -2,7 +2,10 @@
 
 #include <QHBoxLayout>
 #include <QPainter>
+#include <algorithm>
 
+#include "models/plain_tip.h"
+#include "models/qt_text.h"
 #include "views/lanes/event_text.h"
 #include "views/panels/link_button.h"
 #include "views/panes/paint.h"
@@ -11,6 +14,19 @@ namespace highwater::views {
 namespace {
 
 constexpr int kHeight = 28;
+constexpr double kLeft = 12, kTextLeft = 32, kGap = 16;
+
+/// The memory when the event began: that of the last sample before.
+QString memoryText(const analysis::LiveStore& store, std::int64_t ns) {
+  const auto& memory = store.memory();
+  const auto after = std::upper_bound(memory.timesNs.begin(), memory.timesNs.end(), ns);
+  if (after == memory.timesNs.begin()) {
+    return {};
+  }
+  const auto row = static_cast<std::size_t>(after - memory.timesNs.begin() - 1);
+  return DetailsStrip::tr("live %1, driver %2")
+      .arg(bytesText(memory.current[row]), bytesText(memory.driver[row]));
+}
 
 }  // namespace
 
@@ -19,6 +35,9 @@ DetailsStrip::DetailsStrip(const analysis::LiveStore* store, EventFocus* focus, 
   setObjectName(QStringLiteral("detailsStrip"));
   setAccessibleName(tr("Details of the selected event"));
   setFixedHeight(kHeight);
+  callSite_ = linkButton({}, "callSiteButton", this);
+  callSite_->hide();
+  connect(callSite_, &QToolButton::clicked, focus_, [this] { focus_->openSource(site_); });
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 12, 1);
   layout->setSpacing(4);
@@ -42,7 +61,71 @@ void DetailsStrip::refresh() {
       !store_->fallbackLane().empty() || !store_->syncLane().empty() || !store_->ops().empty();
   previous_->setVisible(any);
   next_->setVisible(any);
+  layOut();
   update();
+}
+
+void DetailsStrip::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  layOut();
+}
+
+double DetailsStrip::right() const {
+  if (previous_->isHidden()) {
+    return width() - kLeft;
+  }
+  return width() - kLeft - 4 - previous_->sizeHint().width() - next_->sizeHint().width() - kGap;
+}
+
+void DetailsStrip::layOut() {
+  words_.clear();
+  site_ = kNoId;
+  const auto& picked = focus_->picked();
+  if (!picked || !exists(*store_, *picked)) {
+    callSite_->hide();
+    setAccessibleDescription({});
+    return;
+  }
+  const EventText described = eventText(*store_, *picked);
+  const CallSiteId site = callSiteOf(*store_, *picked);
+  const QString siteText = text(store_->callSite(site));
+  const bool link = focus_->hasSource(site);
+  double x = kTextLeft, free = right();
+  if (link) {
+    site_ = site;
+    callSite_->setText(text(store_->callSiteParts(site).line));
+    callSite_->setToolTip(
+        models::plainTip(tr("Open %1 in the editor").arg(text(store_->callStack(site)))));
+    callSite_->setAccessibleName(tr("Open %1 in the editor").arg(siteText));
+    callSite_->adjustSize();
+    free -= callSite_->width() + kGap;
+  }
+  const auto put = [&](const QString& word, bool semibold, bool quiet) {
+    const double wide = QFontMetricsF(textFont(kText, semibold)).horizontalAdvance(word) + 2;
+    if (!word.isEmpty() && x + wide <= free) {
+      words_.push_back({word, semibold, quiet, x, wide});
+      x += wide + kGap;
+    }
+  };
+  put(described.name, true, false);
+  put(described.length, false, false);
+  for (const QString& detail : described.details) {
+    if (!link || detail != siteText) {
+      put(detail, false, true);
+    }
+  }
+  put(memoryText(*store_, timeRangeOf(*store_, *picked).beginNs), false, true);
+  callSite_->setVisible(link && x + callSite_->width() <= right());
+  callSite_->move(static_cast<int>(x) - 2, (height() - 1 - callSite_->height()) / 2);
+  setAccessibleDescription(words().join(QStringLiteral(", ")));
+}
+
+QStringList DetailsStrip::words() const {
+  QStringList texts;
+  for (const Word& word : words_) {
+    texts << word.text;
+  }
+  return texts;
 }
 
 void DetailsStrip::paintEvent(QPaintEvent*) {
@@ -50,9 +133,8 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
   const Theme& theme = Theme::of(this);
   painter.fillRect(rect(), theme.panel);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
-  const QRectF line(12, 0, previous_->isVisible() ? previous_->x() - 24 : width() - 24,
-                    height() - 1);
   if (!focus_->picked() || !exists(*store_, *focus_->picked())) {
+    const QRectF line(kLeft, 0, right() - kLeft, height() - 1);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
     const QString hint = tr("Click a span for its details. Drag selects a range, ? lists the keys");
@@ -60,23 +142,13 @@ void DetailsStrip::paintEvent(QPaintEvent*) {
                      fitText(painter, {hint, tr("Click a span for its details")}, line.width()));
     return;
   }
-  const EventText text = eventText(*store_, *focus_->picked(), theme);
-  drawGlyph(painter, text.glyph, {line.left() + 5, line.center().y()}, text.color, theme.panel);
-  double x = line.left() + 20;
-  const auto put = [&](const QString& word, bool semibold, const QColor& color) {
-    painter.setFont(textFont(kText, semibold));
-    const double width = painter.fontMetrics().horizontalAdvance(word) + 2;
-    if (word.isEmpty() || x + width > line.right()) {
-      return;
-    }
-    painter.setPen(color);
-    painter.drawText(QRectF(x, 0, width, line.height()), Qt::AlignVCenter, word);
-    x += width + 16;
-  };
-  put(text.name, true, theme.text1);
-  put(text.length, false, theme.text1);
-  for (const QString& detail : text.details) {
-    put(detail, false, theme.text2);
+  const EventText described = eventText(*store_, *focus_->picked(), theme);
+  drawGlyph(painter, described.glyph, {kLeft + 5, (height() - 1) / 2.0}, described.color,
+            theme.panel);
+  for (const Word& word : words_) {
+    painter.setFont(textFont(kText, word.semibold));
+    painter.setPen(word.quiet ? theme.text2 : theme.text1);
+    painter.drawText(QRectF(word.x, 0, word.width, height() - 1), Qt::AlignVCenter, word.text);
   }
 }
 

@@ -55,6 +55,10 @@ DockTitle* DockTitle::of(const QDockWidget* dock) {
   return static_cast<DockTitle*>(dock->titleBarWidget());
 }
 
+void DockTitle::setTitle(const QString& text) {
+  title_->setText(text);
+}
+
 void DockTitle::setSubtitle(const QString& text) {
   subtitle_->setText(text);
 }

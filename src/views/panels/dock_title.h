@@ -23,6 +23,8 @@ class DockTitle final : public QWidget {
   /// DockTitle.
   [[nodiscard]] static DockTitle* of(const QDockWidget* dock);
 
+  /// Sets the title.
+  void setTitle(const QString& text);
   /// Sets the text beside the title.
   void setSubtitle(const QString& text);
   [[nodiscard]] QString subtitle() const;

@@ -5,7 +5,9 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <algorithm>
+#include <cmath>
 
+#include "models/compare_model.h"
 #include "models/op_totals_model.h"
 #include "views/panels/copy_actions.h"
 #include "views/panels/table_setup.h"
@@ -17,6 +19,7 @@ namespace {
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
 constexpr int kLastColumn = 200;  ///< room for the names of places
+constexpr int kCellInset = 4;
 
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
@@ -31,16 +34,59 @@ class OpDelegate final : public QStyledItemDelegate {
     painter->save();
     painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
     const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
-    const QColor color = kind_ == EventTable::Kind::kFallbacks ? theme.vermillion
-                         : kind_ == EventTable::Kind::kOps     ? theme.neutralBar
-                         : planned                             ? theme.sky
-                                                               : theme.orange;
-    share_ ? paintShare(*painter, option, index, color, theme)
-           : paintOp(*painter, option, index, color, planned, theme);
+    const bool fallback = isFallback(index);
+    const QColor color = fallback                          ? theme.vermillion
+                         : kind_ == EventTable::Kind::kOps ? theme.neutralBar
+                         : planned                         ? theme.sky
+                                                           : theme.orange;
+    share_&& kind_ == EventTable::Kind::kCompared ? paintChange(*painter, option, index, theme)
+    : share_ ? paintShare(*painter, option, index, color, theme)
+             : paintOp(*painter, option, index, color, planned, theme);
     painter->restore();
   }
 
  private:
+  [[nodiscard]] bool isFallback(const QModelIndex& index) const {
+    return kind_ == EventTable::Kind::kFallbacks ||
+           (kind_ == EventTable::Kind::kCompared &&
+            index.data(models::OpTotalsModel::kKindRole).toInt() ==
+                static_cast<int>(events::SyncKind::None));
+  }
+
+  /// The noise as a band around zero, the change as a bar from zero; a hollow dot within the noise.
+  static void paintChange(QPainter& painter, const QStyleOptionViewItem& option,
+                          const QModelIndex& index, const Theme& theme) {
+    const QRect cell = option.rect.adjusted(8, 0, -12, 0);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text3);
+    const QString noise = index.data().toString();
+    painter.drawText(cell, Qt::AlignLeft | Qt::AlignVCenter, noise);
+    const double left =
+        cell.left() + painter.fontMetrics().horizontalAdvance(QStringLiteral("± 10000.0")) + 8;
+    const double half = std::min((cell.right() - left) / 2, 80.0);
+    if (half < 16) {
+      return;
+    }
+    const double zero = std::round(left + half), middle = cell.center().y() + 0.5;
+    const double change = index.data(models::OpTotalsModel::kShareRole).toDouble() * half;
+    const double band = index.data(models::CompareModel::kNoiseRole).toDouble() * half;
+    if (!std::isnan(band)) {
+      painter.fillRect(QRectF(zero - band, middle - 6, 2 * band + 1, 12), theme.track);
+    }
+    if (index.data(models::CompareModel::kBeyondRole).toBool()) {
+      painter.fillRect(QRectF(std::min(zero, zero + change), middle - 4, std::abs(change), 8),
+                       theme.neutralBar);
+    }
+    painter.fillRect(QRectF(zero, middle - 8, 1, 16), theme.text2);
+    if (!index.data(models::CompareModel::kBeyondRole).toBool()) {
+      painter.setRenderHint(QPainter::Antialiasing);
+      painter.setPen(QPen(theme.text2, 1));
+      painter.setBrush(theme.panel);
+      painter.drawEllipse(QPointF(zero + change, middle), 3, 3);
+      painter.setRenderHint(QPainter::Antialiasing, false);
+    }
+  }
+
   void paintShare(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
                   const QColor& color, const Theme& theme) const {
     const QRect cell = option.rect.adjusted(0, 0, -8, 0);
@@ -61,8 +107,11 @@ class OpDelegate final : public QStyledItemDelegate {
   void paintOp(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
                const QColor& color, bool planned, const Theme& theme) const {
     QRect cell = option.rect.adjusted(12, 0, -4, 0);
-    if (kind_ == EventTable::Kind::kSyncPoints) {
-      drawGlyph(painter, planned ? Glyph::kHollowTriangle : Glyph::kTriangle,
+    if (kind_ == EventTable::Kind::kSyncPoints || kind_ == EventTable::Kind::kCompared) {
+      drawGlyph(painter,
+                isFallback(index) ? Glyph::kDiamond
+                : planned         ? Glyph::kHollowTriangle
+                                  : Glyph::kTriangle,
                 {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
       cell.adjust(18, 0, 0, 0);
     }
@@ -85,6 +134,47 @@ class OpDelegate final : public QStyledItemDelegate {
 
   EventTable::Kind kind_;
   bool share_;
+};
+
+/// What of a cell's text is the link: the line of code before the place.
+QString linkText(const QString& text) {
+  return text.section(QLatin1Char(','), 0, 0);
+}
+
+/// Paints the cells of places, with the line of code as a link.
+class LinkDelegate final : public QStyledItemDelegate {
+ public:
+  LinkDelegate(std::function<bool(const QModelIndex&)> isLink, QObject* parent)
+      : QStyledItemDelegate(parent), isLink_(std::move(isLink)) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    if (!isLink_(index)) {
+      QStyledItemDelegate::paint(painter, option, index);
+      return;
+    }
+    const Theme& theme = Theme::of(option.widget);
+    const bool selected = option.state & QStyle::State_Selected;
+    painter->save();
+    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
+    painter->setFont(textFont(kText));
+    const QString text = index.data().toString(), link = linkText(text);
+    const QFontMetrics metrics = painter->fontMetrics();
+    QRect cell = option.rect.adjusted(kCellInset, 0, -kCellInset, 0);
+    painter->setPen(theme.accent);
+    painter->drawText(cell, Qt::AlignVCenter,
+                      metrics.elidedText(link, Qt::ElideMiddle, cell.width()));
+    cell.adjust(metrics.horizontalAdvance(link), 0, 0, 0);
+    if (cell.width() > 0) {
+      painter->setPen(theme.text1);
+      painter->drawText(cell, Qt::AlignVCenter,
+                        metrics.elidedText(text.mid(link.size()), Qt::ElideRight, cell.width()));
+    }
+    painter->restore();
+  }
+
+ private:
+  std::function<bool(const QModelIndex&)> isLink_;
 };
 
 }  // namespace
@@ -175,6 +265,39 @@ void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
   });
   setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));
   setItemDelegateForColumn(shareColumn, new OpDelegate(kind, true, this));
+}
+
+void EventTable::setLinks(int column, std::function<bool(const QModelIndex&)> isLink) {
+  linkColumn_ = column;
+  isLink_ = std::move(isLink);
+  setItemDelegateForColumn(column, new LinkDelegate(isLink_, this));
+  setMouseTracking(true);
+}
+
+QModelIndex EventTable::linkAt(const QPoint& position) const {
+  const QModelIndex cell = indexAt(position);
+  if (!cell.isValid() || cell.column() != linkColumn_ || !isLink_(cell)) {
+    return {};
+  }
+  const QString link = linkText(cell.data().toString());
+  const int wide = QFontMetrics(textFont(kText)).horizontalAdvance(link);
+  const int x = position.x() - visualRect(cell).left() - kCellInset;
+  return x >= 0 && x <= wide ? cell : QModelIndex();
+}
+
+void EventTable::mouseMoveEvent(QMouseEvent* event) {
+  linkAt(event->pos()).isValid() ? viewport()->setCursor(Qt::PointingHandCursor)
+                                 : viewport()->unsetCursor();
+  QTableView::mouseMoveEvent(event);
+}
+
+void EventTable::mouseReleaseEvent(QMouseEvent* event) {
+  QTableView::mouseReleaseEvent(event);
+  if (event->button() == Qt::LeftButton) {
+    if (const QModelIndex cell = linkAt(event->pos()); cell.isValid()) {
+      emit linkClicked(cell);
+    }
+  }
 }
 
 void EventTable::markRow(int row) {

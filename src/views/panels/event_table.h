@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QTableView>
+#include <functional>
 
 #include "models/sorted_rows.h"
 
@@ -29,28 +30,40 @@ class EventTable : public QTableView {
   /// the op column of setOpLook() grows up to twice its width, until the user resizes it.
   void setColumnWidths(const QList<int>& widths);
   /// What the rows stand for. It decides the glyph before the op and the colour of the bars.
-  enum class Kind { kFallbacks, kSyncPoints, kOps };
+  /// kCompared: waits and fallbacks of two ranges, of a models::CompareModel; their share is a
+  /// change, drawn against its noise.
+  enum class Kind { kFallbacks, kSyncPoints, kOps, kCompared };
   /// Draws the share column as a bar with a text, and the glyph of `kind` before the name in the op
   /// column.
   void setOpLook(Kind kind, int opColumn, int shareColumn);
+  /// Makes a column's cells links where isLink(cell) holds: their text up to the first comma, which
+  /// names a line of code.
+  void setLinks(int column, std::function<bool(const QModelIndex& cell)> isLink);
   /// Selects a row without emitting rowPicked(). -1 or a filtered row clears the selection.
   void markRow(int row);
 
  signals:
   /// The user picked a row, by mouse or keyboard. `row` is a row of the model given to setModel().
   void rowPicked(int row);
+  /// The user clicked a link; the row is picked too.
+  void linkClicked(const QModelIndex& cell);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
 
  private:
   void widenNames();
+  /// The cell whose link is at a point of the viewport; invalid where there is none.
+  [[nodiscard]] QModelIndex linkAt(const QPoint& position) const;
 
   models::SortedRows sorted_;
-  int nameColumn_ = -1, leastNameWidth_ = 0;
+  int nameColumn_ = -1, leastNameWidth_ = 0, linkColumn_ = -1;
+  std::function<bool(const QModelIndex&)> isLink_;
   QString emptyText_, filter_;
   bool marking_ = false, widening_ = false;
 };

@@ -244,6 +244,9 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
     empty_->setText(
         tr("What costs time or memory appears here, worst first, once a run has a "
            "few steps"));
+  } else if (findings.steps == 0 && findings.ofRange) {
+    empty_->setText(tr("Too few steps in the selection for findings: select at least %1")
+                        .arg(analysis::kLeastSteps));
   } else if (findings.steps == 0) {
     empty_->setText(tr("Waiting for more steps (warm-up is not counted)"));
   } else if (findings.unobserved) {

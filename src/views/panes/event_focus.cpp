@@ -1,6 +1,15 @@
 #include "views/panes/event_focus.h"
 
+#include <QFileInfo>
+
 namespace highwater::views {
+namespace {
+
+/// An event shorter than this part of the view is hardly a pixel wide; then the view becomes so
+/// many times as long as the event.
+constexpr std::int64_t kLeastShare = 500, kShare = 40;
+
+}  // namespace
 
 EventFocus::EventFocus(const analysis::LiveStore* store, TimeAxis* axis, QObject* parent)
     : QObject(parent), store_(store), axis_(axis) {}
@@ -23,6 +32,60 @@ void EventFocus::pickOp(const OpRef& op) {
     picked_.reset();
   }
   emit changed();
+}
+
+void EventFocus::goTo(const EventRef& event) {
+  if (!exists(*store_, event)) {
+    return;
+  }
+  const TimeRange range = timeRangeOf(*store_, event);
+  const std::int64_t length = range.endNs - range.beginNs;
+  // A marker has no length, and any zoom shows it.
+  if (length > 0 && axis_->visibleNs() / kLeastShare > length) {
+    const std::int64_t around = length * (kShare - 1) / 2;
+    axis_->setVisible({range.beginNs - around, range.endNs + around});
+  } else {
+    axis_->reveal(range);
+  }
+  pick(event);
+}
+
+void EventFocus::goTo(const OpRef& op, const TimeRange& range) {
+  if (!op.op.isEmpty()) {
+    pickOp(op);
+  }
+  if (const auto index = laneKind(op.lane).longest(*store_, op, range)) {
+    goTo({op.lane, *index});
+  }
+}
+
+bool EventFocus::hasSource(CallSiteId site) const {
+  if (site == kNoId) {
+    return false;
+  }
+  const auto known = hasSource_.constFind(site);
+  if (known != hasSource_.constEnd()) {
+    return *known;
+  }
+  // Only a full path: another one would depend on the folder that Highwater was started in.
+  const QFileInfo file(QString::fromStdString(store_->callSiteParts(site).path));
+  const bool exists = file.isAbsolute() && file.isFile();
+  if (store_->callSiteParts(site).number != 0) {
+    hasSource_.insert(site, exists);
+  }
+  return exists;
+}
+
+void EventFocus::openSource(CallSiteId site) {
+  if (hasSource(site)) {
+    const CallSiteParts parts = store_->callSiteParts(site);
+    emit sourceRequested(QString::fromStdString(parts.path), static_cast<int>(parts.number));
+  }
+}
+
+void EventFocus::forgetRun() {
+  clear();
+  hasSource_.clear();
 }
 
 void EventFocus::clear() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QHash>
 #include <QObject>
 #include <optional>
 
@@ -28,8 +29,21 @@ class EventFocus final : public QObject {
   /// Picks an op, so that its spans and its table row are marked. A picked event of another op is
   /// cleared.
   void pickOp(const OpRef& op);
+  /// Picks an event and brings it into view: scrolls there, and zooms in where it would be too
+  /// short to be seen. Does nothing if there is no such event.
+  void goTo(const EventRef& event);
+  /// Picks an op and goes to its longest event that begins in `range`. For recorded ops an empty
+  /// name stands for all ops of the module `where`.
+  void goTo(const OpRef& op, const TimeRange& range);
+  /// Asks for the source of a call site: emits sourceRequested(). Does nothing where its file is
+  /// not on this machine.
+  void openSource(CallSiteId site);
+  /// Whether the file of a call site is on this machine.
+  [[nodiscard]] bool hasSource(CallSiteId site) const;
   /// Clears the picked event and the picked op.
   void clear();
+  /// The same, and forgets what it knows about the run: call it when the store holds another one.
+  void forgetRun();
   /// Picks the next event and scrolls to it; returns false if there is none. That is the neighbour
   /// of the picked event in its lane, limited to the picked op (for recorded ops: on the same
   /// thread, at any depth). Without a picked event it is the one nearest to the cursor, or else to
@@ -43,6 +57,8 @@ class EventFocus final : public QObject {
  signals:
   /// The picked event or the picked op has changed.
   void changed();
+  /// The user wants to see a line of source code, in a file that exists.
+  void sourceRequested(const QString& file, int line);
 
  private:
   bool step(int direction);
@@ -53,6 +69,7 @@ class EventFocus final : public QObject {
   TimeAxis* axis_;
   std::optional<EventRef> picked_;
   std::optional<OpRef> op_;
+  mutable QHash<CallSiteId, bool> hasSource_;  ///< a table asks for each row at each redraw
 };
 
 }  // namespace highwater::views

@@ -351,7 +351,20 @@ QString MemoryPane::tipAt(const QPoint& position) const {
           .arg(marker.step());
     }
   }
-  return {};
+  const std::int64_t at = TimePane::scale().timeAt(x);
+  const bool inRun = at >= axis_->extent().beginNs && at <= axis_->extent().endNs;
+  const auto reading = inRun && position.y() >= plotRect().top() ? readingAt(at) : std::nullopt;
+  if (!reading) {
+    return {};
+  }
+  QStringList lines{
+      text(formatRunTime(at)), tr("live %1").arg(bytesText(reading->current)),
+      tr("driver %1, cached %2")
+          .arg(bytesText(reading->driver), bytesText(reading->driver - reading->current))};
+  if (reading->footprint > reading->driver) {
+    lines << tr("hidden %1, estimate").arg(bytesText(reading->footprint - reading->driver));
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 }  // namespace highwater::views

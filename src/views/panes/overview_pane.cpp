@@ -166,11 +166,9 @@ void OverviewPane::paintMarks(QPainter& painter) {
       }
     }
     paintMarkers(painter);
-    if (axis_->selection()) {
-      const double left = std::max<double>(plot.left(), s.pixelAt(axis_->selection()->beginNs));
-      const double right = std::min<double>(plot.right() + 1, s.pixelAt(axis_->selection()->endNs));
-      painter.fillRect(QRectF(left, plot.top(), std::max(right - left, 1.0), plot.height()),
-                       theme().selectionTint);
+    paintTints(painter, plot.top(), plot.bottom() + 1);
+    if (axis_->pinned(Pin::kA) || axis_->pinned(Pin::kB)) {
+      paintEdges(painter, plot.top(), plot.bottom() + 1);
     }
   }
 }

@@ -89,6 +89,18 @@ void drawGlyph(QPainter& painter, Glyph glyph, QPointF c, const QColor& color,
   painter.restore();
 }
 
+void drawPin(QPainter& painter, Pin pin, const QRectF& box, const Theme& theme) {
+  const bool filled = pin == Pin::kB;
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.accent, 1));
+  painter.setBrush(filled ? theme.accentFill : theme.plot);
+  painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  painter.setFont(textFont(kSmallText, true));
+  painter.setPen(filled ? QColor(Qt::white) : theme.accent);
+  painter.drawText(box, Qt::AlignCenter, filled ? QStringLiteral("B") : QStringLiteral("A"));
+}
+
 Glyph markerGlyph(events::MarkerKind kind) {
   switch (kind) {
     case events::MarkerKind::CacheEmptied:

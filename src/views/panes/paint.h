@@ -8,6 +8,7 @@
 #include <QString>
 #include <QStringList>
 
+#include "views/panes/time_axis.h"
 #include "views/theme.h"
 
 /// Shapes and textures of the kinds: each kind has a colour and a shape or texture of its own, so
@@ -30,6 +31,9 @@ enum class Glyph {
 /// Draws a glyph of about 8 pixels around `centre`. `ground` is the colour behind it.
 void drawGlyph(QPainter& painter, Glyph glyph, QPointF centre, const QColor& color,
                const QColor& ground);
+
+/// Draws the letter of a pinned range in a box: A outlined, B filled.
+void drawPin(QPainter& painter, Pin pin, const QRectF& box, const Theme& theme);
 
 /// The glyph of a kind of marker.
 [[nodiscard]] Glyph markerGlyph(events::MarkerKind kind);

@@ -8,6 +8,8 @@
 namespace highwater::views {
 namespace {
 
+constexpr double kFlag = 18;
+
 QString timeText(std::int64_t ns, int decimals) {
   return QString::fromStdString(formatRunTime(ns, decimals));
 }
@@ -31,15 +33,7 @@ void Ruler::setMeasures(const PaneMeasures& measures) {
 
 void Ruler::paintGround(QPainter& painter) {
   painter.fillRect(rect(), theme().panel);
-  if (axis_->selection()) {
-    const QRect plot = plotRect();
-    const TimeScale s = scale();
-    const double left = std::max<double>(plot.left(), s.pixelAt(axis_->selection()->beginNs));
-    const double right = std::min<double>(plot.right() + 1, s.pixelAt(axis_->selection()->endNs));
-    if (right > left) {
-      painter.fillRect(QRectF(left, 0, right - left, height()), theme().selectionTint);
-    }
-  }
+  paintTints(painter, 0, height());
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme().text2);
   painter.drawText(QRectF(12, 0, 90, height() - 1), Qt::AlignVCenter, tr("Time"));
@@ -80,11 +74,17 @@ void Ruler::paintLabels(QPainter& painter) const {
     const QRectF place(x + 4, 0, metrics.horizontalAdvance(text) + 2, height() - 1.0);
     bool free =
         place.right() < width() && !(tag.isValid() && place.adjusted(-4, 0, 4, 0).intersects(tag));
-    if (axis_->selection()) {
-      for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
-        const double at = s.pixelAt(edge);
-        free = free && (at < place.left() - 4 || at > place.right() + 4);
+    for (const std::optional<TimeRange>& range :
+         {axis_->selection(), axis_->pinned(Pin::kA), axis_->pinned(Pin::kB)}) {
+      if (range) {
+        for (const std::int64_t edge : {range->beginNs, range->endNs}) {
+          const double at = s.pixelAt(edge);
+          free = free && (at < place.left() - 4 || at > place.right() + 4);
+        }
       }
+    }
+    for (const Pin pin : kPins) {
+      free = free && !flagOf(pin).intersects(place.adjusted(-4, 0, 4, 0));
     }
     if (free) {
       painter.setPen(theme().text2);
@@ -109,6 +109,28 @@ void Ruler::paintHandles(QPainter& painter) const {
     }
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+QRectF Ruler::flagOf(Pin pin) const {
+  const auto& range = axis_->pinned(pin);
+  const QRect plot = plotRect();
+  if (!range || range->endNs < axis_->visible().beginNs ||
+      range->beginNs > axis_->visible().endNs) {
+    return {};
+  }
+  // The flag of a range that begins before the view stays at its left edge.
+  const double x = std::max<double>(std::round(scale().pixelAt(range->beginNs)), plot.left());
+  return {x, (height() - kFlag) / 2.0 - 0.5, kFlag, kFlag};
+}
+
+void Ruler::paintFlags(QPainter& painter) const {
+  for (const Pin pin : kPins) {
+    const QRectF flag = flagOf(pin);
+    if (flag.isNull()) {
+      continue;
+    }
+    drawPin(painter, pin, flag, theme());
+  }
 }
 
 void Ruler::showSearch(const models::SearchModel* search) {
@@ -142,7 +164,9 @@ void Ruler::paintHits(QPainter& painter) const {
 
 void Ruler::paintOverlay(QPainter& painter) {
   paintLabels(painter);
+  paintEdges(painter, 0, height());
   paintHits(painter);
+  paintFlags(painter);
   paintHandles(painter);
   const QRectF tag = cursorTag();
   if (tag.isValid()) {

@@ -33,6 +33,9 @@ class Ruler final : public TimePane {
   [[nodiscard]] QRectF cursorTag() const;
   void paintLabels(QPainter& painter) const;
   void paintHandles(QPainter& painter) const;
+  /// The box of the letter of a pinned range; a null rectangle where the range is out of view.
+  [[nodiscard]] QRectF flagOf(Pin pin) const;
+  void paintFlags(QPainter& painter) const;
   void paintHits(QPainter& painter) const;
 
   const models::SearchModel* search_ = nullptr;

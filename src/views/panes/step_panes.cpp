@@ -120,7 +120,7 @@ QString StepTimePane::rightReadout() const {
   return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[*index])));
 }
 
-std::optional<std::size_t> StepTimePane::stepUnder(const QPoint& position) const {
+std::optional<std::size_t> StepPane::stepUnder(const QPoint& position) const {
   const std::int64_t at = scale().timeAt(position.x());
   const auto index = stepAt(at);
   if (!index) {

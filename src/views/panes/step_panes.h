@@ -30,6 +30,8 @@ class StepPane : public TimePane {
   /// The largest visible value that must fit; 0 if none is visible.
   [[nodiscard]] virtual double visibleMax() const = 0;
   [[nodiscard]] virtual QString tickText(double value) const = 0;
+  /// The step under a point of this widget.
+  [[nodiscard]] std::optional<std::size_t> stepUnder(const QPoint& position) const;
 
   ValueScale scale_;
 
@@ -61,10 +63,6 @@ class StepTimePane final : public StepPane {
   }
   [[nodiscard]] QString tipAt(const QPoint& position) const override;
   void clicked(const QPoint& position) override;
-
- private:
-  /// The step under a point of this widget.
-  [[nodiscard]] std::optional<std::size_t> stepUnder(const QPoint& position) const;
 };
 
 /// The pane that shows tokens per second, step by step.

@@ -150,6 +150,29 @@ void TimeAxis::clearSelection() {
   }
 }
 
+void TimeAxis::pinSelection(Pin pin) {
+  if (!selection_) {
+    return;
+  }
+  pins_[static_cast<std::size_t>(pin)] = selection_;
+  clearSelection();
+  emit pinsChanged();
+}
+
+void TimeAxis::swapPins() {
+  if (pins_[0] || pins_[1]) {
+    std::swap(pins_[0], pins_[1]);
+    emit pinsChanged();
+  }
+}
+
+void TimeAxis::clearPins() {
+  if (pins_[0] || pins_[1]) {
+    pins_ = {};
+    emit pinsChanged();
+  }
+}
+
 void TimeAxis::setCursor(std::optional<std::int64_t> ns) {
   if (cursor_ != ns) {
     cursor_ = ns;
@@ -161,6 +184,7 @@ void TimeAxis::reset() {
   held_ = false;
   extent_ = {0, 0};
   clearSelection();
+  clearPins();
   setCursor(std::nullopt);
   show({0, kDefaultNs});
   setFollows(true);

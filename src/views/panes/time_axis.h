@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QString>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,6 +45,11 @@ struct TimeTicks {
 /// Chooses the ticks with the smallest round distance (1, 2, 5 × 10ⁿ; from a second on 1, 2, 5, 10,
 /// 15, 30 s, minutes, hours) that puts labels at least `minPixels` apart.
 [[nodiscard]] TimeTicks timeTicks(const TimeScale& scale, double minPixels);
+
+/// The two ranges that can be compared.
+enum class Pin : std::uint8_t { kA, kB };
+/// Both, in order.
+inline constexpr std::array<Pin, 2> kPins = {Pin::kA, Pin::kB};
 
 /// The time axis that all panes share: the visible range, the selection, the cursor, and whether
 /// the view follows the newest data. Times are in nanoseconds since the start of the run.
@@ -99,6 +105,20 @@ class TimeAxis final : public QObject {
   /// the selection.
   void select(std::int64_t fromNs, std::int64_t toNs);
   void clearSelection();
+
+  /// The range that is pinned as A or as B, to be compared with the other.
+  [[nodiscard]] const std::optional<TimeRange>& pinned(Pin pin) const {
+    return pins_[static_cast<std::size_t>(pin)];
+  }
+  /// Whether both ranges are pinned.
+  [[nodiscard]] bool compares() const { return pins_[0] && pins_[1]; }
+  /// Pins the selection as A or as B, in place of what was pinned there, and clears it. Does
+  /// nothing without a selection.
+  void pinSelection(Pin pin);
+  /// Exchanges A and B.
+  void swapPins();
+  /// Unpins both ranges.
+  void clearPins();
   /// Moves the cursor, which all panes show, to a time; std::nullopt hides it.
   void setCursor(std::optional<std::int64_t> ns);
   /// Returns to the initial state, for a new run.
@@ -110,6 +130,8 @@ class TimeAxis final : public QObject {
   /// The range of the whole run has changed.
   void extentChanged();
   void selectionChanged();
+  /// A range was pinned or unpinned, or A and B were exchanged.
+  void pinsChanged();
   void cursorChanged();
   void followsChanged(bool follows);
 
@@ -123,6 +145,7 @@ class TimeAxis final : public QObject {
   TimeRange extent_{0, 0};
   TimeRange visible_{0, kDefaultNs};
   std::optional<TimeRange> selection_;
+  std::array<std::optional<TimeRange>, 2> pins_;
   std::optional<std::int64_t> cursor_;
   bool follows_ = true;
   bool held_ = false;

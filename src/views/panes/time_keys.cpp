@@ -53,7 +53,16 @@ bool handleTimeKey(const QKeyEvent& event, TimeAxis& axis, EventFocus& focus) {
     case Qt::Key_Comma:
       focus.previous();
       return true;
+    case Qt::Key_BracketLeft:
+      axis.pinSelection(Pin::kA);
+      return true;
+    case Qt::Key_BracketRight:
+      axis.pinSelection(Pin::kB);
+      return true;
     case Qt::Key_Escape:
+      if (!axis.selection() && !focus.picked() && !focus.op()) {
+        axis.clearPins();  // what was chosen last goes first
+      }
       axis.clearSelection();
       focus.clear();
       return true;
@@ -69,7 +78,8 @@ QList<std::pair<QString, QString>> timeKeys() {
           {tr("Space"), tr("Follow the newest data, or stop following")},
           {tr(".  ,"), tr("Next and previous event")},
           {tr("N  Shift+N"), tr("Next and previous hit of the search")},
-          {tr("Esc"), tr("Close the search; clear the selection")},
+          {tr("[  ]"), tr("Pin the selection as A or as B, to compare both")},
+          {tr("Esc"), tr("Close the search; clear the selection, then what is pinned")},
           {tr("Drag"), tr("Select a range; at an edge of the selection: move it")},
           {tr("Shift+drag"), tr("Pan (also: drag with the middle button)")},
           {tr("Wheel, pinch"), tr("Zoom around the cursor")},

@@ -40,7 +40,7 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
     if (hasMarkLines()) {
       paintKnobLines(p);
       paintEndLine(p);
-      paintSelectionEdges(p);
+      paintEdges(p, 0, height());
     }
   });
   // On screen paintEvent() paints the overlay; this is for pictures that QCustomPlot makes.
@@ -53,6 +53,7 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
   connect(&axis_->frames(), &FrameClock::frame, this, &TimePane::drawStale);
   connect(axis_, &TimeAxis::visibleChanged, this, [this] { visibleRangeChanged(); });
   connect(axis_, &TimeAxis::selectionChanged, this, &TimePane::scheduleReplot);
+  connect(axis_, &TimeAxis::pinsChanged, this, &TimePane::scheduleReplot);
   connect(axis_, &TimeAxis::cursorChanged, this, &TimePane::scheduleOverlay);
   TimePane::setMeasures({});
 }
@@ -183,13 +184,7 @@ void TimePane::paintGround(QPainter& painter) {
       painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), theme().grid);
     }
   }
-  if (axis_->selection()) {
-    const double left = std::max<double>(plot.left(), s.pixelAt(axis_->selection()->beginNs));
-    const double right = std::min<double>(plot.right() + 1, s.pixelAt(axis_->selection()->endNs));
-    if (right > left) {
-      painter.fillRect(QRectF(left, 0, right - left, height()), theme().selectionTint);
-    }
-  }
+  paintTints(painter, 0, height());
 }
 
 void TimePane::paintMarks(QPainter& painter) {
@@ -228,17 +223,45 @@ void TimePane::paintEndLine(QPainter& painter) const {
   }
 }
 
-void TimePane::paintSelectionEdges(QPainter& painter) const {
-  if (!axis_->selection()) {
-    return;
-  }
+void TimePane::paintTints(QPainter& painter, double top, double bottom) const {
   const QRect plot = plotRect();
-  for (const std::int64_t edge : {axis_->selection()->beginNs, axis_->selection()->endNs}) {
-    const double x = std::round(scale().pixelAt(edge));
-    if (x >= plot.left() && x <= plot.right() + 1) {
-      painter.fillRect(QRectF(x, 0, 1, height()), theme().accent);
+  const TimeScale s = scale();
+  // Every range is tinted alike: edges and flags tell them apart.
+  for (const auto& range : {axis_->selection(), axis_->pinned(Pin::kA), axis_->pinned(Pin::kB)}) {
+    if (!range) {
+      continue;
+    }
+    const double left = std::max<double>(plot.left(), s.pixelAt(range->beginNs));
+    const double right = std::min<double>(plot.right() + 1, s.pixelAt(range->endNs));
+    if (right > left) {
+      painter.fillRect(QRectF(left, top, right - left, bottom - top), theme().selectionTint);
     }
   }
+}
+
+void TimePane::paintEdges(QPainter& painter, double top, double bottom) const {
+  const QRect plot = plotRect();
+  const auto paint = [&](const std::optional<TimeRange>& range, bool dashed) {
+    if (!range) {
+      return;
+    }
+    for (const std::int64_t edge : {range->beginNs, range->endNs}) {
+      const double x = std::round(scale().pixelAt(edge));
+      if (x < plot.left() || x > plot.right() + 1) {
+        continue;
+      }
+      if (!dashed) {
+        painter.fillRect(QRectF(x, top, 1, bottom - top), theme().accent);
+        continue;
+      }
+      for (double y = top; y < bottom; y += 7) {
+        painter.fillRect(QRectF(x, y, 1, std::min(4.0, bottom - y)), theme().accent);
+      }
+    }
+  };
+  paint(axis_->selection(), false);
+  paint(axis_->pinned(Pin::kA), true);
+  paint(axis_->pinned(Pin::kB), false);
 }
 
 void TimePane::paintCursorLine(QPainter& painter, double top, double bottom) const {

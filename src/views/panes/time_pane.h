@@ -88,6 +88,11 @@ class TimePane : public QCustomPlot {
   /// Called before each redraw of the whole pane, to fit the value axis to the visible data.
   virtual void updateScales() {}
 
+  /// Tints the selection and the pinned ranges between two heights.
+  void paintTints(QPainter& painter, double top, double bottom) const;
+  /// Paints the edges of the selection and of the pinned ranges between two heights: those of A are
+  /// dashed.
+  void paintEdges(QPainter& painter, double top, double bottom) const;
   void paintTitle(QPainter& painter, const QString& text, double top, double height) const;
   /// Paints a label of the value axis into the gutter, centred on `y`.
   void paintGutterLabel(QPainter& painter, double y, const QString& text) const;
@@ -140,7 +145,6 @@ class TimePane : public QCustomPlot {
   void outdate(Stale part);
   void showTip(const QPoint& position);
   void paintHeader(QPainter& painter) const;
-  void paintSelectionEdges(QPainter& painter) const;
   void paintKnobLines(QPainter& painter) const;
   void paintEndLine(QPainter& painter) const;
   void paintEmpty(QPainter& painter) const;

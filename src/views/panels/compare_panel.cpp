@@ -1,0 +1,338 @@
+#include "views/panels/compare_panel.h"
+
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "core/names.h"
+#include "core/units.h"
+#include "models/qt_text.h"
+#include "views/panes/paint.h"
+#include "views/theme.h"
+
+namespace highwater::views {
+
+using analysis::ComparedValue;
+
+namespace {
+
+constexpr double kInset = 12, kRow = 20, kHead = 18;
+constexpr double kLeastShownMs = 0.05;  ///< a phase below it rounds to 0.0 in both ranges
+
+/// U+2212: as wide as the plus sign.
+QString signedText(double value, int decimals) {
+  const QString digits = QString::number(std::abs(value), 'f', decimals);
+  const bool zero = digits.toDouble() == 0;
+  return zero ? digits : (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + digits;
+}
+
+QString noiseText(double noise, int decimals) {
+  return std::isnan(noise) ? QStringLiteral("–")
+                           : QStringLiteral("± ") + QString::number(noise, 'f', decimals);
+}
+
+/// A row of a value that is divided by `unit` and shown with so many decimals.
+ComparePanel::Row rowOf(const QString& name, const ComparedValue& value, double unit,
+                        int decimals) {
+  return {name,
+          QString::number(value.a / unit, 'f', decimals),
+          QString::number(value.b / unit, 'f', decimals),
+          signedText(value.change() / unit, decimals),
+          noiseText(value.noise / unit, decimals),
+          value.beyondNoise()};
+}
+
+int msDecimals(const ComparedValue& value) {
+  return std::max(std::abs(value.a), std::abs(value.b)) < 10'000 ? 1 : 0;
+}
+
+ComparePanel::Row bytesRow(const QString& name, const ComparedValue& value) {
+  const bool large = std::max(value.a, value.b) >= static_cast<double>(kGiB);
+  const auto unit = static_cast<double>(large ? kGiB : kMiB);
+  ComparePanel::Row row = rowOf(name + (large ? QStringLiteral(", GiB") : QStringLiteral(", MiB")),
+                                value, unit, large ? 2 : 1);
+  row.beyond = value.change() != 0;  // a maximum has no noise to be within
+  return row;
+}
+
+QString stepsText(const analysis::RunSummary& summary) {
+  return summary.steps == 1
+             ? ComparePanel::tr("Step %1").arg(summary.firstStep)
+             : ComparePanel::tr("Steps %1–%2").arg(summary.firstStep).arg(summary.lastStep);
+}
+
+}  // namespace
+
+ComparePanel::ComparePanel(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("comparePanel"));
+  setAccessibleName(tr("Comparison of two ranges"));
+}
+
+void ComparePanel::showComparison(const std::optional<analysis::Comparison>& comparison,
+                                  std::int64_t lengthANs, std::int64_t lengthBNs) {
+  comparison_ = comparison;
+  lengthANs_ = lengthANs;
+  lengthBNs_ = lengthBNs;
+  QStringList spoken{verdict()};
+  for (const auto& rows : {numbers(), phases()}) {
+    for (const Row& row : rows) {
+      spoken << tr("%1: A %2, B %3, change %4").arg(row.name, row.a, row.b, row.change);
+    }
+  }
+  setAccessibleDescription(spoken.join(QStringLiteral(", ")));
+  update();
+}
+
+std::vector<ComparePanel::Row> ComparePanel::numbers() const {
+  if (!comparison_) {
+    return {};
+  }
+  const analysis::Comparison& c = *comparison_;
+  std::vector<Row> rows{rowOf(tr("Step p95, ms"), c.stepMsP95, 1, msDecimals(c.stepMsP95))};
+  // The time of a token depends on the length of its sequence.
+  if (c.sameLengths) {
+    const bool many = std::max(c.tokensPerS.a, c.tokensPerS.b) >= 1000;
+    rows.push_back(rowOf(many ? tr("Tokens/s, k") : tr("Tokens/s"), c.tokensPerS, many ? 1000 : 1,
+                         many ? 2 : 0));
+  }
+  rows.push_back(rowOf(tr("In fallbacks, ms"), c.fallbackMs, 1, 1));
+  rows.push_back(rowOf(tr("In unplanned syncs"), c.unplannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("In planned syncs"), c.plannedSyncMs, 1, 1));
+  if (c.a.memoryCounted && c.b.memoryCounted) {
+    rows.push_back(bytesRow(tr("Peak current"), c.currentPeakBytes));
+    rows.push_back(bytesRow(tr("Peak driver"), c.driverPeakBytes));
+  }
+  return rows;
+}
+
+std::vector<ComparePanel::Row> ComparePanel::phases() const {
+  std::vector<Row> rows;
+  if (!comparison_) {
+    return rows;
+  }
+  for (const events::Phase phase : kPhases) {
+    const ComparedValue& value = comparison_->phaseMs[static_cast<std::size_t>(phase)];
+    if (std::max(value.a, value.b) >= kLeastShownMs) {
+      rows.push_back(rowOf(text(phaseName(phase)), value, 1, 1));
+      rows.back().color = Theme::of(this).phase(phase);
+    }
+  }
+  return rows;
+}
+
+QString ComparePanel::verdict() const {
+  if (!comparison_) {
+    return tr("A or B has no whole step. Select a longer range and press [ or ]");
+  }
+  const ComparedValue& p50 = comparison_->stepMsP50;
+  if (std::isnan(p50.noise)) {
+    return tr("Too few steps to tell a change from noise: each range needs %1")
+        .arg(analysis::kLeastComparedSteps);
+  }
+  const QString noise = QString::number(p50.noise, 'f', 1);
+  if (!p50.beyondNoise()) {
+    return tr("No difference beyond the noise, ± %1 ms").arg(noise);
+  }
+  const double share = p50.a > 0 ? std::abs(p50.change()) / p50.a : 0;
+  return (p50.change() < 0 ? tr("%1 less time a step, beyond the noise, ± %2 ms")
+                           : tr("%1 more time a step, beyond the noise, ± %2 ms"))
+      .arg(percentText(share), noise);
+}
+
+void ComparePanel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  if (!comparison_) {
+    painter.setFont(textFont(kText));
+    painter.setPen(Theme::of(this).text3);
+    painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap, verdict());
+    return;
+  }
+  double y = paintHead(painter, 10);
+  y = paintKeyNumbers(painter, y + 8);
+  const Theme& theme = Theme::of(this);
+  painter.setFont(textFont(kText, comparison_->stepMsP50.beyondNoise()));
+  painter.setPen(theme.text1);
+  const QRectF line(kInset, y + 4, width() - 2 * kInset, 36);
+  QRectF used;
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, verdict(), &used);
+  y = paintTable(painter, used.bottom() + 8, numbers());
+  if (phases().empty()) {
+    return;
+  }
+  y = paintPhaseBars(painter, y + 8);
+  paintTable(painter, y, phases());
+}
+
+double ComparePanel::paintHead(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  const auto paint = [&](Pin pin, const analysis::RunSummary& summary, std::int64_t ns) {
+    drawPin(painter, pin, QRectF(kInset, y + 2, 16, 16), theme);
+    const QRectF line(kInset + 24, y, width() - 2 * kInset - 24, 20);
+    painter.setFont(textFont(kText, true));
+    painter.setPen(theme.text1);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, stepsText(summary));
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
+                     tr("%1, %n step(s)", nullptr, static_cast<int>(summary.steps))
+                         .arg(text(formatDuration(ns))));
+    y += 22;
+  };
+  paint(Pin::kA, comparison_->a, lengthANs_);
+  paint(Pin::kB, comparison_->b, lengthBNs_);
+  return y;
+}
+
+double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  const ComparedValue& p50 = comparison_->stepMsP50;
+  const auto number = [](double ms) { return QString::number(ms, 'f', ms < 100 ? 1 : 0); };
+  const int decimals = std::max(p50.a, p50.b) < 100 ? 1 : 0;
+  const std::pair<QString, QString> numbers[] = {
+      {tr("A, p50"), number(p50.a)},
+      {tr("B, p50"), number(p50.b)},
+      {tr("Difference"), signedText(p50.change(), decimals)}};
+  double x = kInset;
+  for (const auto& [caption, value] : numbers) {
+    painter.setFont(textFont(kSmallText));
+    painter.setPen(theme.text2);
+    painter.drawText(QRectF(x, y, 80, 14), Qt::AlignVCenter, caption);
+    const double captionWide = painter.fontMetrics().horizontalAdvance(caption);
+    painter.setFont(textFont(kKeyText, true));
+    painter.setPen(theme.text1);
+    const double wide = painter.fontMetrics().horizontalAdvance(value);
+    painter.drawText(QRectF(x, y + 14, wide + 2, 24), Qt::AlignVCenter, value);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text2);
+    painter.drawText(QRectF(x + wide + 3, y + 17, 24, 20), Qt::AlignVCenter, tr("ms"));
+    x += std::max(wide + 22, captionWide) + 10;
+  }
+  paintHistogram(painter, QRectF(x + 2, y, width() - kInset - x - 2, 44));
+  return y + 42;
+}
+
+/// A outlined, B filled, as their flags are.
+void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
+  if (rect.width() < 50 || comparison_->a.steps < 3 || comparison_->b.steps < 3) {
+    return;
+  }
+  const Theme& theme = Theme::of(this);
+  const auto& a = comparison_->histogramA;
+  const auto& b = comparison_->histogramB;
+  const double floor = rect.bottom() - 13, tall = floor - rect.top() - 1,
+               wide = rect.width() / static_cast<double>(a.kBins);
+  // Shares of each range's steps, because the ranges may differ in length.
+  const auto fullest = [](const analysis::StepHistogram& histogram, std::uint64_t steps) {
+    return static_cast<double>(
+               *std::max_element(histogram.counts.begin(), histogram.counts.end())) /
+           static_cast<double>(steps);
+  };
+  const double most = std::max(fullest(a, comparison_->a.steps), fullest(b, comparison_->b.steps));
+  const auto heightOf = [&](std::uint64_t count, std::uint64_t steps) {
+    return count == 0 ? 0.0
+                      : std::max(2.0, std::round(tall * static_cast<double>(count) /
+                                                 static_cast<double>(steps) / most));
+  };
+  for (std::size_t i = 0; i < a.kBins; ++i) {
+    const double x = std::round(rect.left() + static_cast<double>(i) * wide);
+    const double w = std::max(std::floor(wide) - 1, 2.0);
+    const double heightB = heightOf(b.counts[i], comparison_->b.steps);
+    painter.fillRect(QRectF(x, floor - heightB, w, heightB), theme.neutralBar);
+    const double heightA = heightOf(a.counts[i], comparison_->a.steps);
+    if (heightA > 0) {
+      painter.setPen(QPen(theme.text1, 1));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRect(QRectF(x, floor - heightA, w - 1, heightA));
+    }
+  }
+  painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text3);
+  const QRectF labels(rect.left(), floor + 1, rect.width(), 13);
+  painter.drawText(labels, Qt::AlignLeft | Qt::AlignVCenter,
+                   QString::number(a.lowMs, 'f', a.highMs < 100 ? 1 : 0));
+  painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter,
+                   tr("%1 ms").arg(QString::number(a.highMs, 'f', a.highMs < 100 ? 1 : 0)));
+}
+
+double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows) const {
+  const Theme& theme = Theme::of(this);
+  const double wide = width() - 2 * kInset;
+  const double column = std::clamp(wide * 0.165, 42.0, 56.0);
+  const double right = width() - kInset;
+  // The right edges of A, B, change and noise.
+  const double edges[] = {right - 3 * column, right - 2 * column, right - column, right};
+  const auto put = [&](int index, const QString& text) {
+    painter.drawText(QRectF(edges[index] - column, y, column, kRow),
+                     Qt::AlignRight | Qt::AlignVCenter, text);
+  };
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text2);
+  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
+  for (int i = 0; i < 4; ++i) {
+    put(i, heads[i]);
+  }
+  y += kHead;
+  painter.fillRect(QRectF(kInset, y, wide, 1), theme.separator);
+  y += 2;
+  for (const Row& row : rows) {
+    double x = kInset;
+    if (row.color.isValid()) {
+      painter.fillRect(QRectF(x, y + 6, 8, 8), row.color);
+      x += 14;
+    }
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text1);
+    const QRectF name(x, y, edges[0] - column - x + 12, kRow);
+    painter.drawText(
+        name, Qt::AlignLeft | Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(row.name, Qt::ElideRight, static_cast<int>(name.width())));
+    painter.setPen(theme.text2);
+    put(0, row.a);
+    painter.setPen(theme.text1);
+    put(1, row.b);
+    painter.setFont(textFont(kText, row.beyond));
+    painter.setPen(row.beyond ? theme.text1 : theme.text3);
+    put(2, row.change);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text3);
+    put(3, row.noise);
+    y += kRow;
+  }
+  return y;
+}
+
+double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text2);
+  painter.drawText(QRectF(kInset, y, width() - 2 * kInset, 16), Qt::AlignVCenter,
+                   tr("Host time by phase, mean, ms a step"));
+  y += 18;
+  const auto& phases = comparison_->phaseMs;
+  double sumA = 0, sumB = 0;
+  for (const ComparedValue& value : phases) {
+    sumA += value.a;
+    sumB += value.b;
+  }
+  const double most = std::max({sumA, sumB, 1e-9}), left = kInset + 16,
+               wide = width() - kInset - left;
+  const auto paint = [&](const QString& letter, double ComparedValue::*side) {
+    painter.setPen(theme.text2);
+    painter.drawText(QRectF(kInset, y - 3, 14, 14), Qt::AlignVCenter, letter);
+    double x = left;
+    for (const events::Phase phase : kPhases) {
+      const double part = phases[static_cast<std::size_t>(phase)].*side / most * wide;
+      painter.fillRect(
+          QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 8),
+          theme.phase(phase));
+      x += part;
+    }
+    y += 13;
+  };
+  paint(tr("A"), &ComparedValue::a);
+  paint(tr("B"), &ComparedValue::b);
+  return y + 2;
+}
+
+}  // namespace highwater::views
