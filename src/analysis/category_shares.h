@@ -18,8 +18,9 @@ struct CategoryTime {
 };
 
 /// Sums of time and number by category, of any range of a lane's spans, in the time that it takes
-/// to walk half a block of them. It keeps the sums before every kBlock-th span only, which takes
-/// some 2 bytes a span, and none before the first query.
+/// to walk half a block of them. It keeps the sums before every sixteenth span only, or before
+/// fewer where there are more than eight categories: at most 6 bytes a span, and none before the
+/// first query.
 ///
 /// A SpanIndex owns it and says what has changed. The spans are given to each function as `at(i)`,
 /// which returns the span of index i, by value or by reference.
@@ -47,8 +48,8 @@ class CategoryShares {
       const std::size_t to = from + block_;
       if (!meet(from, std::min(to, size))) continue;
       if (to > size) break;
-      nsBefore_.resize((known_ + 2) * stride_);
-      begunBefore_.resize((known_ + 2) * stride_);
+      grow(nsBefore_);
+      grow(begunBefore_);
       const auto before = static_cast<std::ptrdiff_t>(known_ * stride_);
       const auto after = before + static_cast<std::ptrdiff_t>(stride_);
       std::copy(nsBefore_.begin() + before, nsBefore_.begin() + after, nsBefore_.begin() + after);
@@ -97,12 +98,21 @@ class CategoryShares {
 
   /// The memory that the sums take, in bytes.
   [[nodiscard]] std::size_t bytes() const {
-    return (nsBefore_.capacity() + begunBefore_.capacity()) * sizeof(std::int64_t);
+    return nsBefore_.capacity() * sizeof(std::int64_t) +
+           begunBefore_.capacity() * sizeof(std::uint32_t);
   }
 
  private:
-  static constexpr std::size_t kLeastBlock = 64, kLeastStride = 4;
+  static constexpr std::size_t kLeastBlock = 16, kLeastStride = 4;
   static constexpr std::uint16_t kNoSlot = 0xFFFF;
+
+  /// Room for the sums after block `known_`; an eighth at a time, as reserveOneMore().
+  template <typename T>
+  void grow(std::vector<T>& sums) const {
+    const std::size_t size = (known_ + 2) * stride_;
+    if (size > sums.capacity()) sums.reserve(size + size / 8);
+    sums.resize(size);
+  }
 
   template <typename Span>
   void add(Sums& sums, const Span& span, std::int64_t sign) const {
@@ -125,7 +135,7 @@ class CategoryShares {
   std::size_t known_ = 0;                             ///< blocks whose sums are up to date
   /// The sums before each block, by slot; that before the first is zero.
   std::vector<std::int64_t> nsBefore_ = std::vector<std::int64_t>(kLeastStride);
-  std::vector<std::int64_t> begunBefore_ = std::vector<std::int64_t>(kLeastStride);
+  std::vector<std::uint32_t> begunBefore_ = std::vector<std::uint32_t>(kLeastStride);
 };
 
 }  // namespace highwater::analysis

@@ -33,6 +33,10 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kRunNs = 3600 * kSecond;
 constexpr QSize kWindow(1600, 900);
 constexpr int kLanes = 16, kThreads = 4;
+constexpr std::int64_t kStepNs = kSecond / 10;
+constexpr std::array<events::Phase, 6> kPhases = {
+    events::Phase::BatchAssembly, events::Phase::DeviceMove, events::Phase::Forward,
+    events::Phase::LossRead,      events::Phase::Backward,   events::Phase::OptimizerStep};
 
 struct Choices {
   std::size_t samples = 10'000'000;
@@ -102,6 +106,11 @@ void addSamples(analysis::LiveStore& store, Curve curve, std::size_t count) {
   }
 }
 
+/// The phase of a moment, as addSteps() lays them out on average.
+events::Phase phaseAt(std::int64_t ns) {
+  return kPhases[static_cast<std::size_t>(ns % kStepNs / 12'500'000) % kPhases.size()];
+}
+
 /// Spans of random lengths that fill half of their lane.
 void addSpans(analysis::LiveStore& store, std::size_t count) {
   std::mt19937_64 random(12);
@@ -117,7 +126,7 @@ void addSpans(analysis::LiveStore& store, std::size_t count) {
         batch.ops.emplace_back(i * stride + lane, std::max<std::int64_t>(length, 1), 1 << 20, 0,
                                static_cast<std::uint32_t>(i / 50 + 1), 1, kNoId, kNoId,
                                static_cast<std::uint16_t>(lane % kThreads + 1),
-                               static_cast<std::uint16_t>(lane / kThreads), events::Phase::Forward,
+                               static_cast<std::uint16_t>(lane / kThreads), phaseAt(i * stride),
                                static_cast<std::uint8_t>(0));
       }
     }
@@ -127,10 +136,6 @@ void addSpans(analysis::LiveStore& store, std::size_t count) {
 
 /// Steps of 100 ms with their phases, a wait and, in every fourth, a fallback.
 void addSteps(analysis::LiveStore& store) {
-  constexpr std::int64_t kStepNs = kSecond / 10;
-  constexpr std::array<events::Phase, 6> kPhases = {
-      events::Phase::BatchAssembly, events::Phase::DeviceMove, events::Phase::Forward,
-      events::Phase::LossRead,      events::Phase::Backward,   events::Phase::OptimizerStep};
   std::mt19937_64 random(13);
   for (std::uint32_t step = 1; step <= kRunNs / kStepNs; ++step) {
     test::OwnedBatch batch;
