@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "analysis/growing.h"
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -31,6 +32,7 @@ std::size_t placeFor(const std::vector<std::int64_t>& timesNs, std::int64_t time
 
 template <typename T>
 void insertAt(std::vector<T>& column, std::size_t index, T value) {
+  reserveOneMore(column);
   column.insert(column.begin() + static_cast<std::ptrdiff_t>(index), value);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/growing.h"
+
 namespace highwater::analysis {
 namespace {
 
@@ -39,6 +41,7 @@ void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
   // A quarter at a time, because dropping costs time for all that remain.
   if (records.size() >= kMostOps) forgetDownTo(kMostOps / 4 * 3);
   lanes[{op.thread(), op.depth()}].append(spanOf(op, endRow(), look));
+  reserveOneMore(records);
   records.push_back(op);
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/growing.h"
+
 namespace highwater::analysis {
 namespace {
 
@@ -16,14 +18,6 @@ constexpr MinMax kNothing{kInfinity, -kInfinity};
 void include(MinMax& sum, const MinMax& part) {
   sum.min = part.min < sum.min ? part.min : sum.min;
   sum.max = part.max > sum.max ? part.max : sum.max;
-}
-
-/// Room for one more. Half of the memory of a long run would be spare if the vector doubled.
-template <typename T>
-void reserveOneMore(std::vector<T>& column) {
-  constexpr std::size_t kLeast = 1024;
-  if (column.size() == column.capacity())
-    column.reserve(column.size() + column.size() / 8 + kLeast);
 }
 
 }  // namespace

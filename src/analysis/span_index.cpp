@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
 #include <numeric>
+#include "analysis/growing.h"
 
 namespace highwater::analysis {
 namespace {
@@ -28,6 +30,7 @@ void SpanIndex::append(const Span& given) {
   Span span = given;
   span.endNs = std::max(span.endNs, span.beginNs);
   if (spans_.empty() || span.beginNs >= spans_.back().beginNs) {
+    reserveOneMore(spans_);
     spans_.push_back(span);
     recomputeFrom(spans_.size() - 1);
     return;
@@ -64,11 +67,31 @@ bool SpanIndex::addCategoryBits(std::int64_t ns, std::uint8_t bits) {
   return true;
 }
 
+std::int64_t SpanIndex::busyBefore(std::size_t index) const {
+  if (index == 0) return 0;
+  const std::size_t block = (index - 1) / kBusyBlock;
+  std::int64_t sum = busyBeforeBlock_[block];
+  for (std::size_t i = block * kBusyBlock; i < index; ++i) sum += length(spans_[i]);
+  return sum;
+}
+
 void SpanIndex::recomputeFrom(std::size_t index) const {
   categories_.changedFrom(index);
-  busyBefore_.resize(spans_.size());
-  for (std::size_t i = index; i < spans_.size(); ++i) {
-    busyBefore_[i] = i == 0 ? 0 : busyBefore_[i - 1] + length(spans_[i - 1]);
+  const std::size_t blocks = (spans_.size() + kBusyBlock - 1) / kBusyBlock;
+  std::size_t block = std::min(index / kBusyBlock, busyBeforeBlock_.size());
+  while (busyBeforeBlock_.size() < blocks) {
+    reserveOneMore(busyBeforeBlock_);
+    busyBeforeBlock_.push_back(0);
+  }
+  busyBeforeBlock_.resize(blocks);
+  // The sum before the block of `index` stays, unless the block is new.
+  for (; block < blocks; ++block) {
+    if (block == 0) continue;
+    std::int64_t sum = busyBeforeBlock_[block - 1];
+    for (std::size_t i = (block - 1) * kBusyBlock; i < block * kBusyBlock; ++i) {
+      sum += length(spans_[i]);
+    }
+    busyBeforeBlock_[block] = sum;
   }
   if (reach_.empty()) {
     // Ends are sorted as long as no span contains another.
@@ -97,7 +120,7 @@ void SpanIndex::dropFirst(std::size_t count) {
   settled();
   spans_.erase(spans_.begin(),
                spans_.begin() + static_cast<std::ptrdiff_t>(std::min(count, size())));
-  busyBefore_.clear();
+  busyBeforeBlock_.clear();
   reach_.clear();
   recomputeFrom(0);
 }
@@ -116,7 +139,7 @@ std::size_t SpanIndex::firstFrom(std::int64_t ns) const {
 std::int64_t SpanIndex::summedNs(std::int64_t beginNs, std::int64_t endNs) const {
   const std::size_t first = firstFrom(beginNs), last = beginningFrom(endNs);
   if (first >= last) return 0;
-  return busyBefore_[last - 1] + length(spans_[last - 1]) - busyBefore_[first];
+  return busyBefore(last) - busyBefore(first);
 }
 
 std::size_t SpanIndex::firstBeginningFrom(std::size_t from, std::int64_t ns) const {
@@ -191,7 +214,7 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
     runBegin = std::min(std::max(runBegin, drawnUpToNs), span.beginNs);
     runEnd = std::max({runEnd, spans_[next - 1].endNs, runBegin + 1});
 
-    const std::int64_t busy = busyBefore_[next - 1] + length(spans_[next - 1]) - busyBefore_[i];
+    const std::int64_t busy = busyBefore(next) - busyBefore(i);
     const double share = static_cast<double>(busy) / static_cast<double>(runEnd - runBegin);
     const std::uint8_t category = next - i == 1 ? span.category : largestOf(i, next);
     visit({runBegin, runEnd, std::min(share, 1.0), span.payload,

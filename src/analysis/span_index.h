@@ -112,6 +112,8 @@ class SpanIndex {
     if (!late_.empty()) mergeLate();
     return spans_;
   }
+  static constexpr std::size_t kBusyBlock = 8;
+
   void mergeLate() const;
   /// The largest end of the spans up to and including i.
   [[nodiscard]] std::int64_t reach(std::size_t i) const {
@@ -121,13 +123,16 @@ class SpanIndex {
   [[nodiscard]] std::size_t beginningFrom(std::int64_t ns) const;
   [[nodiscard]] std::size_t firstBeginningFrom(std::size_t from, std::int64_t ns) const;
   void recomputeFrom(std::size_t index) const;
+  /// The summed length of the first `index` spans, in ns.
+  [[nodiscard]] std::int64_t busyBefore(std::size_t index) const;
   /// The sums by category, with all spans in them. Precondition: settled.
   [[nodiscard]] const CategoryShares& categories() const;
 
   // Mutable: merging late_ has no visible effect.
   mutable std::vector<Span> spans_;
-  mutable std::vector<std::int64_t> busyBefore_;  ///< summed length of the spans before each
-  mutable std::vector<std::int64_t> reach_;       ///< see reach(); empty while no spans overlap
+  /// The summed length of the spans before every kBusyBlock-th.
+  mutable std::vector<std::int64_t> busyBeforeBlock_;
+  mutable std::vector<std::int64_t> reach_;  ///< see reach(); empty while no spans overlap
   mutable CategoryShares categories_;
   mutable std::multimap<std::int64_t, Span>
       late_;  ///< by begin; each begins before the last of spans_

@@ -112,7 +112,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
   }
   const StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,
-                   [&mainWindow](int, int signal) {
+                   [&mainWindow](int count, int signal) {
                      // A program in this terminal gets Ctrl+C itself. Who ends this process by
                      // another signal means the training.
                      if (mainWindow.currentRun().scriptRuns()) {
@@ -121,8 +121,12 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                        mainWindow.closeAtOnce();
                        return;
                      }
-                     // As if the user had closed the window: ends the run and completes its
-                     // recording.
+                     // As if the user had closed the window: stops the run and completes its
+                     // recording. The second signal does not wait for the end of a step.
+                     if (count == 1 && mainWindow.currentRun().live()) {
+                       mainWindow.close();
+                       return;
+                     }
                      mainWindow.closeAtOnce();
                      QApplication::quit();
                    });

@@ -156,7 +156,16 @@ std::string DefinitionTable::markerText(const events::Marker& marker) const {
       return "resumed";
     case events::MarkerKind::ProbeLevel: {
       const auto level = static_cast<events::ProbeLevel>(static_cast<int>(marker.value_after()));
-      return "probe level " + std::string(probeLevelKey(level));
+      switch (level) {
+        case events::ProbeLevel::Ops:
+          return "op recording on";
+        case events::ProbeLevel::Monitor:
+          return "op recording off";
+        case events::ProbeLevel::Off:
+          return "only steps and memory recorded";
+        default:
+          return "recording level " + std::string(probeLevelKey(level));
+      }
     }
     case events::MarkerKind::Note:
       return detail.empty() ? "note" : detail;

@@ -5,7 +5,9 @@
 namespace highwater::models {
 namespace {
 
-constexpr int kInName = 100, kAtWord = 60, kAtBegin = 40, kInPath = 30, kLetters = 10;
+/// What a word of the user scores, by where it stands.
+constexpr int kBeginOfName = 200, kWordOfName = 160, kWordOfPath = 80, kInName = 60, kInPath = 20,
+              kLetters = 10;
 
 bool beginsWord(const QString& text, qsizetype at) {
   return at == 0 || !text[at - 1].isLetterOrNumber();
@@ -37,18 +39,21 @@ QList<int> letters(const QString& text, const QString& word) {
 std::optional<CommandFit> fitOf(const Command& command, const QString& typed) {
   CommandFit fit;
   for (const QString& word : typed.split(u' ', Qt::SkipEmptyParts)) {
-    if (const qsizetype at = bestPlace(command.name, word); at >= 0) {
-      fit.score +=
-          kInName + (beginsWord(command.name, at) ? kAtWord : 0) + (at == 0 ? kAtBegin : 0);
-      for (qsizetype i = 0; i < word.size(); ++i) fit.at << static_cast<int>(at + i);
-    } else if (command.path.contains(word, Qt::CaseInsensitive)) {
-      fit.score += kInPath;
-    } else if (const QList<int> found = letters(command.name, word); !found.isEmpty()) {
-      fit.score += kLetters;
-      fit.at << found;
-    } else {
-      return std::nullopt;
+    const qsizetype inName = bestPlace(command.name, word);
+    const qsizetype inPath = bestPlace(command.path, word);
+    const QList<int> found = inName < 0 ? letters(command.name, word) : QList<int>();
+    if (inName < 0 && inPath < 0 && found.isEmpty()) return std::nullopt;
+    const int name = inName == 0                                      ? kBeginOfName
+                     : inName > 0 && beginsWord(command.name, inName) ? kWordOfName
+                     : inName > 0                                     ? kInName
+                     : inPath < 0                                     ? kLetters
+                                                                      : 0;
+    const int path = inPath < 0 ? 0 : beginsWord(command.path, inPath) ? kWordOfPath : kInPath;
+    fit.score += std::max(name, path);
+    for (qsizetype i = 0; inName >= 0 && i < word.size(); ++i) {
+      fit.at << static_cast<int>(inName + i);
     }
+    if (inName < 0 && inPath < 0) fit.at << found;
   }
   return fit;
 }

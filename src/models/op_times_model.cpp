@@ -137,6 +137,10 @@ QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
       return index.column() == kWhere ? plainTip(moduleText(time.module)) : QVariant();
     case OpTotalsModel::kOpNameRole:
       return QString::fromStdString(time.op);
+    case OpTotalsModel::kExportRole:
+      return index.column() == kName && !byModule() ? QVariant(QString::fromStdString(time.op))
+             : index.column() == kGrown             ? QVariant(qulonglong(time.mostGrownBytes))
+                                                    : QVariant();
     case kModuleRole:
       return QString::fromStdString(time.module);
     case OpTotalsModel::kShareRole:

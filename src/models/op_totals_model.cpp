@@ -134,6 +134,10 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
       return total.site;
     case kKindRole:
       return static_cast<int>(total.kind);
+    case kExportRole:
+      return column == kOp      ? QVariant(QString::fromStdString(total.op))
+             : column == kBytes ? QVariant(qulonglong(total.bytes))
+                                : QVariant();
     case kSortRole:
       return sortKey(total, column);
     default:

@@ -32,6 +32,8 @@ class OpTotalsModel : public KeptRowsModel {
     kAcceptedRole,                   ///< bool: a fallback whose CPU path was accepted
     kSiteRole,                       ///< uint: a CallSiteId of the row; kNoId where unknown
     kKindRole,                       ///< int: the events::SyncKind of a sync point, else None
+    kExportRole,  ///< the cell for CSV, where that differs from what is shown: full names, whole
+                  ///< bytes
   };
 
   using KeptRowsModel::KeptRowsModel;

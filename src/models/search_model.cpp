@@ -259,8 +259,10 @@ int SearchModel::columnCount(const QModelIndex& parent) const {
 QString SearchModel::foundIn(const Row& row) const {
   switch (row.place) {
     case Place::kOps: {
+      const bool isNode = row.match.text.starts_with("autograd::engine::");
       const QString kind = row.match.event == FoundEvent::kFallback    ? tr("fallback")
                            : row.match.event == FoundEvent::kSyncPoint ? tr("sync point")
+                           : isNode                                    ? tr("node of backward")
                                                                        : tr("op");
       const QString line = highwater::text(store_->callSiteParts(row.match.site).line);
       return line.isEmpty() ? kind : tr("%1, %2").arg(kind, line);

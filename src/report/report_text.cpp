@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "analysis/device/step_queue.h"
 #include "analysis/findings/findings.h"
@@ -256,7 +257,11 @@ std::string lineSection(const std::string& title, const std::vector<LineTotal>& 
 
 TextTable markerTable(const LiveStore& store) {
   TextTable table({Align::kRight, Align::kRight, Align::kLeft});
-  for (const events::Marker& marker : store.markers()) {
+  std::vector<events::Marker> markers = store.markers();
+  // A note may have been added long after its time.
+  std::stable_sort(markers.begin(), markers.end(),
+                   [](const auto& a, const auto& b) { return a.time_ns() < b.time_ns(); });
+  for (const events::Marker& marker : markers) {
     table.add({"step " + std::to_string(marker.step()), formatRunTime(marker.time_ns()),
                plainText(store.markerText(marker))});
   }

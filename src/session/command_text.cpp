@@ -39,8 +39,8 @@ QString text(const SetKnobs& knobs) {
 QString text(const SetProbeLevel& change) {
   const std::string_view key = probeLevelKey(change.level);
   const QString level = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
-  if (change.steps == 0) return QStringLiteral("probe level %1").arg(level);
-  return QStringLiteral("probe level %1 for %2 steps").arg(level).arg(change.steps);
+  if (change.steps == 0) return QStringLiteral("record %1").arg(level);
+  return QStringLiteral("record %1 for %2 steps").arg(level).arg(change.steps);
 }
 
 QString text(const SetScriptKnob& change) {

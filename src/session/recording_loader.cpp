@@ -1,12 +1,12 @@
 #include "session/recording_loader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <vector>
 
 #include "store/recording_reader.h"
 #include "wire/codec.h"
-#include "wire/validator.h"
 
 namespace highwater::session {
 
@@ -24,7 +24,9 @@ namespace {
 class MessageReader {
  public:
   MessageReader(const std::filesystem::path& path, const LoadControl& control)
-      : path_(path), control_(control) {}
+      : path_(path),
+        control_(control),
+        soFar_(control.soFar ? control.soFar : std::make_shared<ReadSoFar>()) {}
 
   Result<Message> decode(std::span<const std::uint8_t> frame) {
     if (control_.cancelled && control_.cancelled()) return failure("the reading was cancelled");
@@ -33,7 +35,7 @@ class MessageReader {
     return message;
   }
   Result<void> check(const Message& message) {
-    if (auto valid = validator_.check(message); !valid) return damaged(valid.error());
+    if (auto valid = soFar_->validator.check(message); !valid) return damaged(valid.error());
     return {};
   }
 
@@ -44,7 +46,7 @@ class MessageReader {
 
   const std::filesystem::path& path_;
   const LoadControl& control_;
-  wire::Validator validator_{wire::StreamSource::kRecording};
+  std::shared_ptr<ReadSoFar> soFar_;
 };
 
 /// The events of a batch that an overview shows. Owns them.
@@ -97,6 +99,7 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
   MessageReader messages(path, control);
   const Result<std::int64_t> count = reader->batchCount();
   const auto tellProgress = [&](std::int64_t batch) {
+    if (control.soFar) control.soFar->batches = batch;
     if (control.progressed && count && *count > 0) {
       control.progressed(static_cast<double>(batch - 1) / static_cast<double>(*count));
     }
@@ -117,6 +120,31 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
   }
   if (!replayed) return replayed.error();
   return condition;
+}
+
+Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar, MessageSink& sink,
+                    std::int64_t mostBatches) {
+  auto reader = store::RecordingReader::open(path);
+  if (!reader) return reader.error();
+  const Result<std::int64_t> count = reader->batchCount();
+  if (!count) return count.error();
+  // Shares the caller's state, and owns nothing of it.
+  const LoadControl control{{}, {}, std::shared_ptr<ReadSoFar>(std::shared_ptr<void>(), &soFar)};
+  MessageReader messages(path, control);
+  const std::int64_t last = std::min(*count, soFar.batches + mostBatches);
+  while (soFar.batches < last) {
+    const auto read = reader->forEachFrameOf(
+        soFar.batches + 1, [&](std::span<const std::uint8_t> frame) -> Result<void> {
+          const auto message = messages.decode(frame);
+          if (!message) return message.error();
+          if (auto valid = messages.check(*message); !valid) return valid;
+          sink.take(frame, *message);
+          return {};
+        });
+    if (!read) return read.error();
+    ++soFar.batches;
+  }
+  return reader->beingWritten() || last < *count;
 }
 
 Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink, int milliseconds,

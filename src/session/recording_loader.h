@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "core/message_sink.h"
 #include "core/recording_condition.h"
 #include "core/result.h"
+#include "wire/validator.h"
 
 namespace highwater::session {
 
@@ -15,11 +18,18 @@ namespace highwater::session {
 [[nodiscard]] std::string damageText(const std::filesystem::path& path,
                                      const RecordingCondition& condition);
 
+/// How far a recording has been read, so that more of it can be read once it is written.
+struct ReadSoFar {
+  wire::Validator validator{wire::StreamSource::kRecording};
+  std::int64_t batches = 0;  ///< of frames, all of them checked by `validator`
+};
+
 /// What the one who waits for a recording has to do with its reading. Each function may be empty,
 /// and is called on the thread that reads.
 struct LoadControl {
   std::function<bool()> cancelled;         ///< asked before each message; true ends the reading
   std::function<void(double)> progressed;  ///< told the share of the recording that has been read
+  std::shared_ptr<ReadSoFar> soFar = {};   ///< filled for readOn(), if it is there
 };
 
 /// Replays a recording into a sink through the same decoder and validator as a live stream. The
@@ -32,6 +42,12 @@ struct LoadControl {
 [[nodiscard]] Result<RecordingCondition> loadRecording(const std::filesystem::path& path,
                                                        MessageSink& sink,
                                                        const LoadControl& control = {});
+
+/// Replays what another process has written into a recording since it was read. Returns whether it
+/// is still being written. Reads at most `mostBatches` batches of frames: more may be there. Fails
+/// as loadRecording() does.
+[[nodiscard]] Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar,
+                                  MessageSink& sink, std::int64_t mostBatches);
 
 /// Replays only some of a recording, so that a large one can be looked at before it is read: the
 /// first batch of frames, the last, and others spread evenly between them, as many as can be read

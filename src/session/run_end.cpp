@@ -144,9 +144,8 @@ RunEnd runEndFrom(const RunFacts& facts) {
     end.message = facts.refusedKnobs->toStdString();
   } else if (facts.silentFor) {
     end.reason = Reason::kHung;
-    end.message = withPosition(
-        program + " sent nothing for " + secondsText(*facts.silentFor) + " and seems to hang",
-        facts);
+    end.message = withPosition(program + " stopped responding", facts) + "; nothing came for " +
+                  secondsText(*facts.silentFor) + ", run ended";
   } else if (facts.aborted) {
     end.reason = Reason::kAborted;
     end.message = facts.isScript ? withPosition("the window was closed, the program ran on", facts)

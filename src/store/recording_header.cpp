@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/units.h"
 #include "store/big_endian.h"
 #include "store/format.h"
 #include "store/quoted.h"
@@ -77,7 +78,7 @@ bool isOurs(std::string_view page) {
   return marked || page.find(kCreateBatches) != std::string_view::npos;
 }
 
-/// The size of the file by its header; 0 if the header is cut short.
+/// The size of the file by its header; 0 if the header is truncated.
 std::uint64_t promisedBytes(std::string_view page) {
   if (page.size() < kPageCountAt + 4) return 0;
   std::uint64_t pageSize = bigEndian(page, kPageSizeAt, 2);
@@ -86,8 +87,11 @@ std::uint64_t promisedBytes(std::string_view page) {
 }
 
 std::string cutShort(std::uint64_t there, std::uint64_t promised) {
-  return "it is cut short, " + std::to_string(there) + " of its " + std::to_string(promised) +
-         " bytes are there";
+  const std::string is = formatBytes(there), was = formatBytes(promised);
+  const std::string sizes =
+      is == was ? std::to_string(there) + " of " + std::to_string(promised) + " bytes"
+                : is + " of " + was;
+  return "the file is truncated (" + sizes + ')';
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ Result<RecordingHeader> readHeader(const fs::path& path) {
   const bool ours = isOurs(page);
   const bool begins = page.starts_with(kMagic);
   if (!ours && page.size() < kApplicationIdAt + 4 && kMagic.starts_with(page.substr(0, 16))) {
-    return malformed(quoted(path) + " is cut short: " + std::to_string(page.size()) +
+    return malformed(quoted(path) + " is truncated: " + std::to_string(page.size()) +
                      " bytes are too few to tell whether it was a recording");
   }
   if (!ours && !begins) return notARecording(path, "it is of another kind");

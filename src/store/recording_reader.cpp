@@ -83,6 +83,10 @@ std::string walGone(const fs::path& path) {
 
 struct RecordingReader::Impl {
   [[nodiscard]] Error damaged(std::uint64_t frames, const Error& error) const {
+    if (frames == 0) {
+      return {error.code,
+              quoted(path) + " is damaged: " + error.message + "; nothing could be read"};
+    }
     return {error.code, quoted(path) + " is damaged after " + std::to_string(frames) +
                             " frames: " + error.message};
   }

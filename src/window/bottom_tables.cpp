@@ -1,8 +1,13 @@
 #include "window/bottom_tables.h"
 
+#include <QApplication>
+#include <QClipboard>
+#include <QCoreApplication>
 #include <QDockWidget>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
@@ -11,9 +16,12 @@
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <set>
 
+#include "report/issue_report.h"
+#include "views/panels/copy_actions.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/event_table.h"
 #include "views/panels/link_button.h"
@@ -31,6 +39,21 @@ using views::Lane;
 namespace {
 
 constexpr int kLogMs = 60;  ///< lines that arrive together scroll the log once
+constexpr int kFoot = 24, kCopiedMs = 1500;
+
+/// Has a link say for a moment that it has copied.
+void sayCopied(QToolButton* link) {
+  const QString text = link->property("text0").toString();
+  link->setText(BottomTables::tr("Copied"));
+  QTimer::singleShot(kCopiedMs, link, [link, text] { link->setText(text); });
+}
+
+QToolButton* copyLink(const QString& text, const char* name, QWidget* parent) {
+  QToolButton* link = views::linkButton(text, name, parent);
+  link->setProperty("text0", text);
+  link->setFixedWidth(link->sizeHint().width());  // "Copied" is shorter
+  return link;
+}
 
 }  // namespace
 
@@ -56,6 +79,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
     const bool ops = pages_->currentWidget() == opsTable_;
     opGrouping_->setVisible(ops);
     opFilter_->setVisible(ops);
+    csvLink_->setVisible(currentTable() != nullptr);
   });
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable", tr("Fallbacks"));
   fallbackTable_->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -66,7 +90,10 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   makeStepTable();
   makeCompareTable();
   makeLog();
-  addPage(fallbackTable_, tr("Fallbacks"));
+  makeFallbackPage();
+  addCsvLink(tabsTitle_, "copyCsvButton");
+  addCsvLink(syncTitle_, "copySyncCsvButton");
+  addPage(fallbackPage_, tr("Fallbacks"));
   addPage(opsTable_, tr("Ops"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
@@ -103,6 +130,74 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
                  shownRange());
   });
   return table;
+}
+
+void BottomTables::makeFallbackPage() {
+  fallbackPage_ = new QWidget(tabsDock_);
+  auto* column = new QVBoxLayout(fallbackPage_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(fallbackTable_);
+  fallbackFoot_ = new QWidget(fallbackPage_);
+  fallbackFoot_->setObjectName(QStringLiteral("fallbackFoot"));
+  fallbackFoot_->setFixedHeight(kFoot);
+  auto* row = new QHBoxLayout(fallbackFoot_);
+  row->setContentsMargins(12, 0, 8, 0);
+  issueOp_ = new QLabel(fallbackFoot_);
+  issueOp_->setTextFormat(Qt::PlainText);
+  issueOp_->setProperty("kind", "quiet");
+  issueOp_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  issueLink_ = copyLink(tr("Copy issue report"), "copyIssueButton", fallbackFoot_);
+  issueLink_->setToolTip(
+      tr("Copy op, shapes, dtype and versions as Markdown, for an issue at PyTorch"));
+  row->addWidget(issueOp_, 1);
+  row->addWidget(issueLink_);
+  column->addWidget(fallbackFoot_);
+  connect(issueLink_, &QToolButton::clicked, this, &BottomTables::copyIssueReport);
+  connect(fallbackTable_, &EventTable::rowPicked, this, &BottomTables::refreshIssueLink);
+}
+
+void BottomTables::addCsvLink(DockTitle* title, const char* name) {
+  QToolButton* link = copyLink(tr("Copy as CSV"), name, title);
+  link->setToolTip(tr("Copy the table as CSV, in the order shown"));
+  title->addWidget(link);
+  const bool tabs = title == tabsTitle_;
+  if (tabs) csvLink_ = link;
+  connect(link, &QToolButton::clicked, this, [this, link, tabs] {
+    if (const EventTable* table = tabs ? currentTable() : syncTable_) {
+      views::copyAsCsv(*table);
+      sayCopied(link);
+    }
+  });
+}
+
+int BottomTables::pageOf(QWidget* view) const {
+  return pages_->indexOf(view == fallbackTable_ ? fallbackPage_ : view);
+}
+
+EventTable* BottomTables::currentTable() const {
+  QWidget* page = pages_->currentWidget();
+  return page == fallbackPage_ ? fallbackTable_ : qobject_cast<EventTable*>(page);
+}
+
+QString BottomTables::opToReport() const {
+  const QModelIndex current = fallbackTable_->currentIndex();
+  const QModelIndex row = current.isValid() ? current : fallbackTable_->model()->index(0, 0);
+  return row.data(OpTotalsModel::kOpNameRole).toString();
+}
+
+void BottomTables::refreshIssueLink() {
+  const QString op = opToReport();
+  fallbackFoot_->setVisible(!op.isEmpty() && !small_);
+  issueOp_->setText(tr("For PyTorch's issues: %1").arg(op));
+}
+
+void BottomTables::copyIssueReport() {
+  const std::string issue = report::fallbackIssue(
+      *store_, opToReport().toStdString(), QCoreApplication::applicationVersion().toStdString());
+  if (issue.empty()) return;
+  QApplication::clipboard()->setText(QString::fromStdString(issue));
+  sayCopied(issueLink_);
 }
 
 void BottomTables::makeStepTable() {
@@ -222,6 +317,7 @@ void BottomTables::makeLog() {
   logView_->setModel(&log_);
   logView_->setUniformItemSizes(true);
   logView_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  views::addCopyActions(logView_);
   // Follows the newest line, unless the user has scrolled up to read.
   logView_->installEventFilter(this);
   connect(logView_->verticalScrollBar(), &QScrollBar::valueChanged, this,
@@ -343,6 +439,9 @@ void BottomTables::offerAcceptance(const QPoint& position) {
   } else {
     menu.addAction(tr("Accept the CPU path…"), this, [this, op] { emit acceptRequested(op); });
   }
+  menu.addSeparator();
+  menu.addActions(fallbackTable_->actions());
+  menu.addAction(tr("Copy issue report"), this, &BottomTables::copyIssueReport);
   menu.exec(fallbackTable_->viewport()->mapToGlobal(position));
 }
 
@@ -363,10 +462,12 @@ void BottomTables::setSmall(bool small) {
   tabs_->setCurrentIndex(current > 0 ? current + (small ? 1 : -1) : 0);
   pages_->setCurrentIndex(tabs_->currentIndex());
   syncDock_->setVisible(!small);
+  refreshIssueLink();
 }
 
 void BottomTables::showFilledPage() {
-  const auto* shown = qobject_cast<QAbstractItemView*>(pages_->currentWidget());
+  const auto* shown =
+      currentTable() ? currentTable() : qobject_cast<QAbstractItemView*>(pages_->currentWidget());
   if (shown && shown->model()->rowCount() > 0) {
     return;
   }
@@ -376,7 +477,7 @@ void BottomTables::showFilledPage() {
   }
   for (EventTable* table : tables) {
     if (table->model()->rowCount() > 0) {
-      tabs_->setCurrentIndex(pages_->indexOf(table));
+      tabs_->setCurrentIndex(pageOf(table));
       return;
     }
   }
@@ -405,7 +506,7 @@ void BottomTables::refreshOps() {
 void BottomTables::refresh(const analysis::RunSummary& summary) {
   const bool cpu = !store_->hasMemoryCounters();
   fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
-                                   : tr("No op has fallen back to the CPU"));
+                                   : tr("No CPU fallbacks so far"));
   syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
                                : tr("The host has not waited for the device yet"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
@@ -421,6 +522,7 @@ void BottomTables::refresh(const analysis::RunSummary& summary) {
   steps_.setRange(axis_->selection());
   log_.refresh(*store_);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
+  refreshIssueLink();
   markPicked();
 }
 
@@ -428,7 +530,7 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   const auto counted = [](const QString& name, std::size_t count) {
     return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
   };
-  tabs_->setTabText(pages_->indexOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
+  tabs_->setTabText(pageOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
   const QString forgotten = tr("Older ops are only in the recording: they are not counted");
   tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
   tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
@@ -475,6 +577,7 @@ void BottomTables::markPicked() {
   compareTable_->markRow(lost ? compare_.rowOf(op->op, op->where, op->kind) : -1);
   const auto& event = focus_->picked();
   stepTable_->markRow(event && event->lane == Lane::kSteps ? steps_.rowOf(event->index) : -1);
+  refreshIssueLink();
 }
 
 }  // namespace highwater::window

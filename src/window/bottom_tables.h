@@ -16,6 +16,7 @@
 #include "views/panes/event_focus.h"
 
 class QDockWidget;
+class QLabel;
 class QLineEdit;
 class QListView;
 class QStackedWidget;
@@ -83,6 +84,17 @@ class BottomTables final : public QObject {
   void makeOpTools();
   void makeLog();
   void addPage(QWidget* page, const QString& title, int index = -1);
+  /// Puts the link to copy an issue report under the table of fallbacks.
+  void makeFallbackPage();
+  void addCsvLink(views::DockTitle* title, const char* name);
+  /// The index of the page that shows a table or the log.
+  [[nodiscard]] int pageOf(QWidget* view) const;
+  /// The table on the current page; nullptr for the log.
+  [[nodiscard]] views::EventTable* currentTable() const;
+  /// The op of the selected fallback, or else of the first; its full name, empty if there is none.
+  [[nodiscard]] QString opToReport() const;
+  void copyIssueReport();
+  void refreshIssueLink();
   void offerAcceptance(const QPoint& position);
   void refreshOps();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
@@ -113,6 +125,10 @@ class BottomTables final : public QObject {
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;
   views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_, *compareTable_;
+  QWidget* fallbackPage_ = nullptr;
+  QWidget* fallbackFoot_ = nullptr;
+  QLabel* issueOp_ = nullptr;
+  QToolButton *issueLink_ = nullptr, *csvLink_ = nullptr;
   models::SearchModel* search_ = nullptr;
   views::EventTable* searchTable_ = nullptr;
   QWidget* pageBeforeSearch_ = nullptr;

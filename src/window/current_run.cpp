@@ -20,6 +20,11 @@ using session::Session;
 
 namespace {
 
+/// How often a recording that another process writes is looked at, and how much of it is then read
+/// before the window may draw.
+constexpr int kFollowMs = 300;
+constexpr std::int64_t kMostBatchesAtOnce = 64;
+
 /// "train" for "train.py", and no character that a file name must not have.
 QString fileNameFor(const QString& program) {
   QString name = program.endsWith(QStringLiteral(".py")) ? program.chopped(3) : program;
@@ -54,7 +59,10 @@ Result<fs::path> newRecordingPath(const QString& name, Naming naming) {
 }
 
 CurrentRun::CurrentRun(session::LaunchOptions options, QObject* parent)
-    : QObject(parent), options_(std::move(options)) {}
+    : QObject(parent), options_(std::move(options)) {
+  followTimer_.setInterval(kFollowMs);
+  connect(&followTimer_, &QTimer::timeout, this, &CurrentRun::readOn);
+}
 
 CurrentRun::~CurrentRun() {
   abandon();
@@ -93,6 +101,7 @@ Result<void> CurrentRun::begin(const QString& program, const QString& name,
   if (!writer) {
     return writer.error();
   }
+  followTimer_.stop();
   session_.reset();
   store_.clear();
   writer_ = std::move(*writer);
@@ -128,18 +137,21 @@ Result<void> CurrentRun::open(const fs::path& path) {
   }
   // Into another store first: if the file turns out to be broken, the run on screen stays.
   analysis::LiveStore loaded;
-  auto condition = session::loadRecording(path, loaded);
+  auto soFar = std::make_shared<session::ReadSoFar>();
+  auto condition = session::loadRecording(path, loaded, {{}, {}, soFar});
   if (!condition) {
     return condition.error();
   }
-  return show(path, std::move(loaded), std::move(*condition));
+  return show(path, std::move(loaded), std::move(*condition), std::move(soFar));
 }
 
 Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
-                              RecordingCondition&& condition) {
+                              RecordingCondition&& condition,
+                              std::shared_ptr<session::ReadSoFar> soFar) {
   if (live()) {
     return failure("a run is going on: stop it before opening a recording");
   }
+  followTimer_.stop();
   session_.reset();
   script_.reset();
   const std::uint64_t revision = store_.revision();
@@ -148,10 +160,38 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
   condition_ = std::move(condition);
   recordingPath_ = path;
   closedBytes_ = bytesOf(path);
+  soFar_ = std::move(soFar);
   emit runReplaced();
   emit stateChanged();
   emit dataChanged();
+  if (condition_.beingWritten && soFar_) {
+    followTimer_.start();
+  }
   return {};
+}
+
+void CurrentRun::readOn() {
+  if (!showsFile() || !soFar_) {
+    followTimer_.stop();
+    return;
+  }
+  const std::int64_t before = soFar_->batches;
+  const auto goesOn = session::readOn(recordingPath_, *soFar_, store_, kMostBatchesAtOnce);
+  closedBytes_ = bytesOf(recordingPath_);
+  if (soFar_->batches != before) {
+    emit dataChanged();
+  }
+  if (goesOn && *goesOn) {
+    return;
+  }
+  followTimer_.stop();
+  condition_.beingWritten = false;
+  emit stateChanged();
+  if (!goesOn) {
+    emit problem(QString::fromStdString(goesOn.error().message));
+  } else {
+    emit writtenToEnd();
+  }
 }
 
 Result<void> CurrentRun::saveAs(const fs::path& path) const {
@@ -166,6 +206,13 @@ Result<void> CurrentRun::saveAs(const fs::path& path) const {
     return store::beingWritten(path);
   }
   return store::copyRecording(recordingPath_, path);
+}
+
+void CurrentRun::noteRenamed(const fs::path& path, const fs::path& newPath) {
+  std::error_code ignored;
+  if (fs::weakly_canonical(recordingPath_, ignored) == fs::weakly_canonical(path, ignored)) {
+    recordingPath_ = newPath;
+  }
 }
 
 void CurrentRun::pauseOrResume() {

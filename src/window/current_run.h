@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QObject>
+#include <QTimer>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -47,14 +48,18 @@ class CurrentRun final : public QObject {
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
   /// those of session::loadRecording(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
-  /// Shows a recording that has been read from `path` as the current run. Error: kFailed while a
-  /// run is live.
+  /// Shows a recording that has been read from `path` as the current run. While another process
+  /// writes it, what is new is read on from `soFar`, with dataChanged(). Error: kFailed while a run
+  /// is live.
   [[nodiscard]] Result<void> show(const std::filesystem::path& path, analysis::LiveStore&& read,
-                                  RecordingCondition&& condition);
+                                  RecordingCondition&& condition,
+                                  std::shared_ptr<session::ReadSoFar> soFar = {});
   /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
   /// there is no recording, if it is still being written, or if `path` is the recording itself or
   /// cannot be written; kExists if a recording is being written to `path`.
   [[nodiscard]] Result<void> saveAs(const std::filesystem::path& path) const;
+  /// The file of a recording has another name now, which may be the one on screen.
+  void noteRenamed(const std::filesystem::path& path, const std::filesystem::path& newPath);
   /// Asks the worker to pause or, if it is paused, to resume. The answer comes as
   /// commandAnswered(). Does nothing without a session.
   void pauseOrResume();
@@ -105,6 +110,8 @@ class CurrentRun final : public QObject {
   [[nodiscard]] QStringList lastLines() const;
 
  signals:
+  /// The recording on screen, which another process was writing, is complete now.
+  void writtenToEnd();
   /// The state of the run has changed: see state().
   void stateChanged();
   /// The store now holds another run, or none.
@@ -134,6 +141,8 @@ class CurrentRun final : public QObject {
       const QString& program, const QString& name,
       const std::function<std::unique_ptr<session::Session>()>& makeSession);
   void finish(const RunEnd& end);
+  /// Reads what another process has written into the recording on screen.
+  void readOn();
   void closeWriter();
   /// Emits problem() if the writer has one that has not been told in these words.
   void tellWriterProblem();
@@ -146,6 +155,8 @@ class CurrentRun final : public QObject {
   std::optional<session::ScriptOptions> script_;
   std::filesystem::path recordingPath_;
   RecordingCondition condition_;
+  std::shared_ptr<session::ReadSoFar> soFar_;  ///< of the recording that was opened last
+  QTimer followTimer_;                         ///< runs while another process writes that
   std::uint64_t closedBytes_ = 0;
   QElapsedTimer started_;
   QString writerProblem_;  ///< as the user has been told, empty if there is none

@@ -27,6 +27,7 @@ FindingsDock::FindingsDock(QDockWidget* dock, views::DockTitle* title,
       title_(title),
       panel_(new views::FindingsPanel) {
   auto* area = new QScrollArea(dock);
+  area->setAccessibleName(tr("Findings"));
   area->setWidget(panel_);
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -1,11 +1,19 @@
 #include "window/help_dialogs.h"
 
 #include <QAction>
+#include <QClipboard>
 #include <QCoreApplication>
 #include <QDialog>
+#include <QDialogButtonBox>
+#include <QFontDatabase>
 #include <QGridLayout>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QPushButton>
+#include <QVBoxLayout>
 
 #include "views/panes/time_keys.h"
 
@@ -46,6 +54,46 @@ void showKeysDialog(QWidget* parent) {
   }
   dialog->show();
   dialog->raise();
+}
+
+void showDoctorDialog(QWidget* parent, const QString& program) {
+  auto* dialog = new QDialog(parent);
+  dialog->setObjectName(QStringLiteral("doctorDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Check this machine"));
+  dialog->resize(720, 480);
+  auto* answer =
+      new QPlainTextEdit(tr("Asking the worker about device, memory and PyTorch…"), dialog);
+  answer->setObjectName(QStringLiteral("doctorText"));
+  answer->setAccessibleName(tr("What works on this machine"));
+  answer->setReadOnly(true);
+  answer->setTabChangesFocus(true);
+  answer->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
+  buttons->button(QDialogButtonBox::Close)->setIcon({});
+  auto* copy = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
+  copy->setEnabled(false);
+  auto* column = new QVBoxLayout(dialog);
+  column->setContentsMargins(16, 16, 16, 16);
+  column->addWidget(answer);
+  column->addWidget(buttons);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+  QObject::connect(copy, &QPushButton::clicked, answer,
+                   [answer] { QGuiApplication::clipboard()->setText(answer->toPlainText()); });
+  auto* doctor = new QProcess(dialog);
+  doctor->setProcessChannelMode(QProcess::MergedChannels);
+  doctor->setStandardInputFile(QProcess::nullDevice());
+  QObject::connect(doctor, &QProcess::finished, answer, [=] {
+    answer->setPlainText(QString::fromUtf8(doctor->readAllStandardOutput()).trimmed());
+    copy->setEnabled(true);
+  });
+  QObject::connect(doctor, &QProcess::errorOccurred, answer, [=](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) {
+      answer->setPlainText(tr("%1 cannot be started: %2").arg(program, doctor->errorString()));
+    }
+  });
+  doctor->start(program, {QStringLiteral("doctor")});
+  dialog->show();
 }
 
 void showAboutDialog(QWidget* parent, const analysis::LiveStore& store) {

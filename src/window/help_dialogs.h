@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QString>
+
 #include "analysis/live_store.h"
 
 class QWidget;
@@ -8,6 +10,8 @@ namespace highwater::window {
 
 /// Shows a dialog with the keys of the timeline. Does not block the window.
 void showKeysDialog(QWidget* parent);
+/// Shows a dialog with what `program doctor` says about this machine. Does not block the window.
+void showDoctorDialog(QWidget* parent, const QString& program);
 /// Shows a dialog with the versions of the program, Qt and, from the run in the store, the worker
 /// and PyTorch. Blocks until it is closed.
 void showAboutDialog(QWidget* parent, const analysis::LiveStore& store);

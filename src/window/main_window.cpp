@@ -3,6 +3,7 @@
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QMenuBar>
 #include <QScreen>
 #include <QSettings>
@@ -10,6 +11,7 @@
 #include <QStyleHints>
 #include <QVBoxLayout>
 #include <QWindow>
+#include <algorithm>
 
 #include "core/names.h"
 #include "core/scenarios.h"
@@ -20,6 +22,7 @@
 #include "views/panels/banner.h"
 #include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
+#include "views/panels/note_field.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
@@ -50,6 +53,7 @@ constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
 const QLatin1String kEditorKey("window/editor");
 
+constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
 constexpr QSize kFullSize(1600, 1000);
 constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
 
@@ -122,7 +126,10 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
   docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
+  actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);
+  firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
@@ -132,6 +139,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   });
 
   palette_ = new views::CommandPalette(this);
+  noteField_ = new views::NoteField(this);
+  connect(noteField_, &views::NoteField::written, this, &MainWindow::keepNote);
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
@@ -173,11 +182,15 @@ void MainWindow::connectActions() {
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->resetLayout, [this] { resetLayout(); });
+  on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });
   on(actions_->fit, [this] { axis_.fit(); });
+  on(actions_->mark, [this] { askForNote(); });
   on(actions_->commands, [this] { palette_->open(menuBar()); });
   on(actions_->search, [this] { search_->open(); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
@@ -208,8 +221,6 @@ void MainWindow::connectActions() {
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
-  connect(notices_, &RunNotices::reloadRequested, this,
-          [this] { openInBackground(run_.recordingPath()); });
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
@@ -301,6 +312,12 @@ void MainWindow::connectRun() {
     updateState();
     useSettingThatFits();
     tableTimer_.start();
+  });
+  connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
+    banner_->hide();
+    if (const auto& end = run_.store().end()) {
+      notices_->showEnd(*end);
+    }
   });
   connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
@@ -427,8 +444,9 @@ void MainWindow::showOpened() {
     notices_->showProblem(text(session::damageText(path, condition)));
   } else if (condition.beingWritten) {
     notices_->showBeingWritten(
-        tr("%1 is still being written: it is shown as it was when it was opened")
+        tr("%1 is still being written by another process: what is new appears here")
             .arg(text(path.filename().string())));
+    axis_.setFollows(true);
   }
 }
 
@@ -498,9 +516,11 @@ void MainWindow::updateState() {
   actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
   actions_->emptyCache->setEnabled(training);
   actions_->open->setEnabled(!live);
+  actions_->recentMenu->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
+  actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
@@ -563,6 +583,36 @@ void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString&
   docks_->findings()->checkNow();
 }
 
+/// Asks for a note at the cursor; without one, now or, for a run that has ended, at the picked
+/// event or in the middle of what is shown.
+void MainWindow::askForNote() {
+  const analysis::LiveStore& store = run_.store();
+  const views::TimeRange visible = axis_.visible();
+  std::int64_t at = visible.beginNs + axis_.visibleNs() / 2;
+  if (axis_.cursor()) {
+    at = *axis_.cursor();
+  } else if (run_.live()) {
+    at = store.completeUpToNs();
+  } else if (const auto& picked = focus_.picked(); picked && exists(store, *picked)) {
+    at = timeRangeOf(store, *picked).beginNs;
+  }
+  at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
+  noteField_->ask(at, panes_->placeOf(at), kMostNoteLetters);
+}
+
+void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
+  if (auto kept = run_.addNote(timeNs, note.toStdString()); !kept) {
+    notices_->showProblem(
+        tr("The note could not be written to the recording: %1").arg(text(kept.error().message)));
+    return;
+  }
+  focus_.pick(
+      {views::Lane::kMarkers, static_cast<std::uint32_t>(run_.store().markers().size() - 1)});
+  refreshPanes();
+  docks_->refresh();
+  search_->refresh();
+}
+
 void MainWindow::updateTitle() {
   QStringList parts;
   if (!run_.recordingPath().empty()) {
@@ -583,6 +633,12 @@ void MainWindow::layOut(bool small) {
   openingPage_->setSmall(small);
   docks_->setSmall(small);
   status_->refresh(run_);
+}
+
+void MainWindow::resetLayout() {
+  restoreState(firstState_, kStateVersion);
+  docks_->showAll();
+  QTimer::singleShot(0, this, [this] { layOut(small_); });
 }
 
 void MainWindow::renderNow() {

@@ -17,6 +17,7 @@ class QStackedWidget;
 namespace highwater::views {
 class Banner;
 class CommandPalette;
+class NoteField;
 class PaneStack;
 }  // namespace highwater::views
 
@@ -122,6 +123,10 @@ class MainWindow final : public QMainWindow {
   void openSource(const QString& file, int line);
   void chooseEditor();
   void layOut(bool small);
+  void askForNote();
+  void keepNote(std::int64_t timeNs, const QString& note);
+  void resetLayout();
+  void listRecent();
   bool handleSearchKey(const QKeyEvent& event);
   void chooseRecording();
   void chooseCopy();
@@ -145,6 +150,7 @@ class MainWindow final : public QMainWindow {
   RunNotices* notices_;
   RunSearch* search_;
   views::CommandPalette* palette_;
+  views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
   QTimer tableTimer_;         ///< numbers change at most four times a second
   QTimer secondTimer_;
@@ -157,6 +163,7 @@ class MainWindow final : public QMainWindow {
   bool pageShown_ = false;
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
+  QByteArray firstState_;        ///< the layout of the docks as they were made
   QByteArray dockState_;         ///< the layout of the docks while the start page hides them
   bool runShown_ = false;        ///< the controls show the run's description
 };

@@ -2,15 +2,19 @@
 // window.
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMenu>
 #include <QStackedWidget>
 
+#include "models/plain_tip.h"
 #include "models/qt_text.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
 #include "window/run_notices.h"
+#include "window/start/recordings_folder.h"
 #include "window/start_page.h"
+#include "window/window_actions.h"
 #include "window/window_docks.h"
 
 namespace highwater::window {
@@ -39,7 +43,8 @@ void MainWindow::connectOpeningPage() {
             }
             const auto range = openingPage_->chosenRange();
             RecordingOpening::Loaded& read = **loaded;
-            if (auto shown = run_.show(path, std::move(read.store), std::move(read.condition));
+            if (auto shown =
+                    run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
                 !shown) {
               explain(shown.error());
               return;
@@ -96,6 +101,23 @@ void MainWindow::chooseRecording() {
     return;
   }
   openInBackground(path.toStdString());
+}
+
+void MainWindow::listRecent() {
+  constexpr int kMostRecent = 12;
+  QMenu* menu = actions_->recentMenu;
+  menu->clear();
+  menu->setToolTipsVisible(true);
+  for (const QString& path : startPage_->recentFiles(kMostRecent)) {
+    QString name = QFileInfo(path).completeBaseName();
+    QAction* action = menu->addAction(name.replace(QLatin1Char('&'), QLatin1String("&&")));
+    action->setToolTip(models::plainTip(shownPath(path)));
+    connect(action, &QAction::triggered, this,
+            [this, path] { openInBackground(path.toStdString()); });
+  }
+  if (menu->isEmpty()) {
+    menu->addAction(tr("No recordings yet"))->setEnabled(false);
+  }
 }
 
 void MainWindow::chooseCopy() {

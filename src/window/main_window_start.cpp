@@ -36,6 +36,11 @@ void MainWindow::connectStartPage() {
   connect(startPage_, &StartPage::runSampleRequested, this, &MainWindow::runSample);
   connect(startPage_, &StartPage::openRecordingRequested, this,
           [this](const QString& path) { openInBackground(path.toStdString()); });
+  connect(startPage_, &StartPage::recordingRenamed, this,
+          [this](const QString& path, const QString& newPath) {
+            run_.noteRenamed(path.toStdString(), newPath.toStdString());
+            updateState();
+          });
   connect(startPage_, &StartPage::chooseRecordingRequested, this, &MainWindow::chooseRecording);
 }
 
@@ -44,8 +49,8 @@ void MainWindow::showStartPage(bool shown) {
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;
-  for (QAction* ofPanes :
-       {actions_->follow, actions_->fit, actions_->filterOps, actions_->search}) {
+  for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
+                           actions_->resetLayout}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();

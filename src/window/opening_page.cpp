@@ -28,7 +28,6 @@ OpeningPage::OpeningPage(QWidget* parent)
       hint_(new QLabel(this)),
       progress_(new QProgressBar(this)),
       cancel_(views::linkButton(tr("Cancel"), "cancelOpeningButton", this)),
-      panes_(new views::PaneStack(&overview_, &axis_, &focus_, this)),
       patience_(new QTimer(this)) {
   setObjectName(QStringLiteral("openingPage"));
   title_->setTextFormat(Qt::PlainText);
@@ -55,7 +54,6 @@ OpeningPage::OpeningPage(QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(bar);
-  column->addWidget(panes_, 1);
   column->addStretch();
   patience_->setSingleShot(true);
   patience_->setInterval(kPatienceMs);
@@ -70,7 +68,6 @@ OpeningPage::~OpeningPage() = default;
 
 void OpeningPage::open(const std::filesystem::path& path) {
   forget();
-  panes_->hide();
   title_->setText(tr("Reading %1").arg(text(path.filename().string())));
   hint_->setText(tr("0 %"));
   progress_->setValue(0);
@@ -113,6 +110,8 @@ void OpeningPage::cancel() {
 void OpeningPage::forget() {
   patience_->stop();
   opening_.reset();
+  delete panes_;
+  panes_ = nullptr;
   overview_.clear();
   focus_.clear();
   axis_.reset();
@@ -122,6 +121,9 @@ void OpeningPage::showOverview(analysis::LiveStore&& overview) {
   overview_ = std::move(overview);
   axis_.setExtent({0, overview_.completeUpToNs()});
   axis_.fit();
+  panes_ = new views::PaneStack(&overview_, &axis_, &focus_, this);
+  panes_->setSmall(small_);
+  static_cast<QVBoxLayout*>(layout())->insertWidget(1, panes_, 1);
   panes_->show();
   panes_->refresh();
 }
@@ -133,7 +135,10 @@ std::optional<views::TimeRange> OpeningPage::chosenRange() const {
 }
 
 void OpeningPage::setSmall(bool small) {
-  panes_->setSmall(small);
+  small_ = small;
+  if (panes_) {
+    panes_->setSmall(small);
+  }
 }
 
 }  // namespace highwater::window

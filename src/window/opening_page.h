@@ -63,7 +63,8 @@ class OpeningPage final : public QWidget {
   QLabel* hint_;
   QProgressBar* progress_;
   QToolButton* cancel_;
-  views::PaneStack* panes_;
+  views::PaneStack* panes_ = nullptr;  ///< only while there is an overview
+  bool small_ = false;
   QTimer* patience_;
 };
 

@@ -26,7 +26,7 @@ RecordingOpening::~RecordingOpening() {
 }
 
 void RecordingOpening::read() {
-  const session::LoadControl untilCancelled{[this] { return cancelled_.load(); }, {}};
+  const session::LoadControl untilCancelled{[this] { return cancelled_.load(); }, {}, {}};
   std::error_code ignored;
   const std::uintmax_t bytes = std::filesystem::file_size(path_, ignored);
   if (!ignored && bytes >= kLargeBytes) {
@@ -45,6 +45,7 @@ void RecordingOpening::read() {
     }
   };
   Loaded loaded;
+  loaded.soFar = control.soFar = std::make_shared<session::ReadSoFar>();
   auto condition = session::loadRecording(path_, loaded.store, control);
   if (cancelled_) {
     return;

@@ -23,6 +23,7 @@ class RecordingOpening final : public QObject {
   struct Loaded {
     analysis::LiveStore store;
     RecordingCondition condition;
+    std::shared_ptr<session::ReadSoFar> soFar;  ///< to read on while it is being written
   };
 
   /// Begins to read `path`.

@@ -65,8 +65,6 @@ void RunNotices::act() {
   } else if (run_->live()) {
     banner_->showMessage(banner_->message(), false, Banner::Kind::kProblem, {});
     run_->stop();
-  } else if (reloads_) {
-    emit reloadRequested();
   } else {
     emit runAgainRequested();
   }
@@ -99,7 +97,6 @@ void RunNotices::showEnd(const RunEnd& end) {
       log_->append(line, models::LogModel::Kind::kPrinted);
     }
   }
-  reloads_ = false;
   log_->append(message, models::LogModel::Kind::kProblem);
   banner_->showMessage(message, !lines.isEmpty(), Banner::Kind::kProblem,
                        run_->showsFile() ? QString() : againText());
@@ -117,9 +114,8 @@ void RunNotices::showProblem(const QString& message) {
 }
 
 void RunNotices::showBeingWritten(const QString& message) {
-  reloads_ = true;
   log_->append(message, models::LogModel::Kind::kNotice);
-  banner_->showMessage(message, false, Banner::Kind::kNote, tr("Reload"));
+  banner_->showMessage(message, false, Banner::Kind::kNote, {});
 }
 
 }  // namespace highwater::window

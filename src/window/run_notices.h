@@ -33,15 +33,13 @@ class RunNotices final : public QObject {
   void showEnd(const RunEnd& end);
   /// Shows a problem that does not end the run in the banner, and adds it to the log.
   void showProblem(const QString& message);
-  /// Says that the recording on screen is still being written, and offers to read it again.
+  /// Says that another process is still writing the recording on screen.
   void showBeingWritten(const QString& message);
   /// Says that the run is being stopped and that the window closes then, and offers to close it at
   /// once.
   void showClosing();
 
  signals:
-  /// The user wants the recording on screen read again.
-  void reloadRequested();
   /// The user does not want to wait until the run has stopped.
   void closeNowRequested();
   /// The user pressed the banner's button to start the run again.
@@ -57,8 +55,7 @@ class RunNotices final : public QObject {
   models::LogModel* log_;
   CurrentRun* run_;
   bool closing_ = false;
-  bool reloads_ = false;  ///< the banner's button reads the recording again
-  QString stallShown_;    ///< the banner's text during a stall, else empty
+  QString stallShown_;  ///< the banner's text during a stall, else empty
 };
 
 }  // namespace highwater::window

@@ -41,7 +41,7 @@ QString endText(const RunEnd& end) {
     case RunEnd::Reason::kHung:
       return RunStatusBar::tr("Stopped responding; run ended");
     case RunEnd::Reason::kProtocolViolation:
-      return RunStatusBar::tr("Protocol violation, ended");
+      return RunStatusBar::tr("Sent invalid data; run ended");
     case RunEnd::Reason::kAborted:
       return RunStatusBar::tr("Ended by Highwater");
   }
@@ -85,7 +85,7 @@ QString stateText(const CurrentRun& run) {
   if (!run.showsFile()) {
     return RunStatusBar::tr("Ready");
   }
-  return withStep(run.condition().beingWritten ? RunStatusBar::tr("Still being written")
+  return withStep(run.condition().beingWritten ? RunStatusBar::tr("Still being written, following")
                                                : RunStatusBar::tr("Cut off"),
                   last);
 }

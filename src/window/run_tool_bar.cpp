@@ -1,6 +1,7 @@
 #include "window/run_tool_bar.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -96,7 +97,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       script_(new QLabel(this)),
       search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
-      levelTip_(tr("How closely the probe looks: ops, monitor or off (Ctrl+L records every op for "
+      levelTip_(tr("What is recorded: ops, monitor or off (Ctrl+L records every op for "
                    "%1 steps)")
                     .arg(WindowActions::kOpSteps)) {
   setObjectName(QStringLiteral("runToolBar"));
@@ -145,7 +146,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
-  level_->setAccessibleName(tr("Level of the probe"));
+  level_->setAccessibleName(tr("Recording level"));
   level_->setProperty("kind", "combo");
   level_->setPopupMode(QToolButton::InstantPopup);
   level_->setMenu(actions->levelMenu);
@@ -153,8 +154,10 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   level_->setFocusPolicy(Qt::TabFocus);
   addWidget(level_);
   addLine(this);
-  shrinking_ << addButton(actions->emptyCache);
-  addWidget(shrinking_.back());
+  for (QAction* action : {actions->emptyCache, actions->mark}) {
+    shrinking_ << addButton(action);
+    addWidget(shrinking_.back());
+  }
   auto* spacer = new QWidget(this);
   spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   addWidget(spacer);
@@ -206,7 +209,8 @@ void RunToolBar::addScenarios() {
     workload_->addItem(name, name);
     workload_->setItemData(
         workload_->count() - 1,
-        tr("Scenario: %1 %2")
+        tr("Scenario of %1 steps: %2 %3")
+            .arg(each.steps)
             .arg(QString::fromUtf8(each.description), QString::fromUtf8(each.shows)),
         Qt::ToolTipRole);
   }
@@ -257,7 +261,7 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
   if (level_->text() != text || level_->toolTip() != tip) {
     level_->setText(text);
     level_->setToolTip(tip);
-    level_->setAccessibleName(tr("Level of the probe: %1").arg(text));
+    level_->setAccessibleName(tr("Recording level: %1").arg(text));
   }
 }
 
@@ -267,10 +271,37 @@ void RunToolBar::setSmall(bool small) {
     caption->setVisible(!small);
   }
   showScript(script_->text());
-  search_->setSmall(small);
+  fitSearch();
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }
+}
+
+void RunToolBar::fitSearch() {
+  using Form = views::SearchButton::Form;
+  const int others = sizeHint().width() - search_->width();
+  for (const Form form : {Form::kFull, Form::kShort, Form::kGlass}) {
+    if (small_ && form != Form::kGlass) {
+      continue;
+    }
+    search_->setForm(form);
+    if (others + views::SearchButton::widthOf(form) <= width()) {
+      break;
+    }
+  }
+}
+
+bool RunToolBar::event(QEvent* event) {
+  const bool done = QToolBar::event(event);
+  if (event->type() == QEvent::LayoutRequest) {
+    fitSearch();
+  }
+  return done;
+}
+
+void RunToolBar::resizeEvent(QResizeEvent* event) {
+  QToolBar::resizeEvent(event);
+  fitSearch();
 }
 
 }  // namespace highwater::window

@@ -71,7 +71,13 @@ class RunToolBar final : public QToolBar {
   /// The user chose a preset for the next run.
   void presetChosen(const QString& preset);
 
+ protected:
+  bool event(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  /// Gives the search the room that the other items leave.
+  void fitSearch();
   QToolButton* addButton(QAction* action);
   QList<QAction*> addCaption(const QString& text);
   void addScenarios();

@@ -1,16 +1,20 @@
 #include "window/start_page.h"
 
 #include <QBoxLayout>
+#include <QDateTime>
+#include <QDir>
 #include <QFileInfo>
 #include <QScrollArea>
 #include <QSettings>
 #include <QShowEvent>
 #include <QTabBar>
+#include <algorithm>
 
 #include "models/qt_text.h"
 #include "window/start/machine_panel.h"
 #include "window/start/mark_legend.h"
 #include "window/start/recent_recordings.h"
+#include "window/start/recordings_folder.h"
 #include "window/start/sample_list.h"
 #include "window/start/script_lines.h"
 #include "window/start/script_panel.h"
@@ -121,6 +125,20 @@ QWidget* StartPage::makeRight() {
     keepOpened(files);
     recent_->list(files);
   });
+  connect(recent_, &RecentRecordings::renamed, this,
+          [this](const QString& path, const QString& newPath) {
+            QStringList files = openedFiles();
+            std::replace(files.begin(), files.end(), path, newPath);
+            keepOpened(files);
+            recent_->list(files);
+            emit recordingRenamed(path, newPath);
+          });
+  connect(recent_, &RecentRecordings::deleted, this, [this](const QString& path) {
+    QStringList files = openedFiles();
+    files.removeAll(path);
+    keepOpened(files);
+    recent_->list(files);
+  });
   connect(recent_, &RecentRecordings::chooseRequested, this, &StartPage::chooseRecordingRequested);
   connect(recent_, &RecentRecordings::countChanged, this, [recordings](int count) {
     recordings->setSubtitle(count > 0 ? QString::number(count) : QString());
@@ -162,6 +180,21 @@ void StartPage::saveForm() const {
 
 QStringList StartPage::openedFiles() const {
   return machine_ == Machine::kOn ? QSettings().value(kOpenedKey).toStringList() : opened_;
+}
+
+QStringList StartPage::recentFiles(qsizetype most) const {
+  QFileInfoList files =
+      QDir(recordingsFolder()).entryInfoList({QStringLiteral("*.highwater")}, QDir::Files);
+  for (const QString& each : openedFiles()) {
+    const QFileInfo file(each);
+    if (file.exists() && !files.contains(file)) files << file;
+  }
+  std::stable_sort(files.begin(), files.end(), [](const QFileInfo& a, const QFileInfo& b) {
+    return a.lastModified() > b.lastModified();
+  });
+  QStringList paths;
+  for (const QFileInfo& each : files.mid(0, most)) paths << each.absoluteFilePath();
+  return paths;
 }
 
 void StartPage::noteOpened(const QString& path) {

@@ -40,6 +40,9 @@ class StartPage final : public QWidget {
   void nameScript(const QString& path);
   /// Keeps a file that was opened for the list of recent recordings.
   void noteOpened(const QString& path);
+  /// The recordings for the menu: those that were opened and those of the recordings' folder, the
+  /// newest first, at most `most`. Only files that exist.
+  [[nodiscard]] QStringList recentFiles(qsizetype most) const;
   /// Highlights the place to drop on, while a file is dragged over the window.
   void showDrag(bool dragged);
   /// Says why a recording was not opened, or a script not started; empty: nothing is wrong.
@@ -53,6 +56,8 @@ class StartPage final : public QWidget {
   void runSampleRequested(const QString& scenario);
   /// The user wants to open this recording.
   void openRecordingRequested(const QString& path);
+  /// A recording has another name now.
+  void recordingRenamed(const QString& path, const QString& newPath);
   /// The user wants to choose a recording to open.
   void chooseRecordingRequested();
 

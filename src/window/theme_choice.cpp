@@ -25,6 +25,16 @@ bool systemIsDark() {
 }
 
 void applyTheme(ThemeChoice choice) {
+#if QT_VERSION >= QT_VERSION_CHECK(6, 8, 0)
+  // For what the platform draws: the title bar and its own dialogs.
+  QStyleHints* hints = QGuiApplication::styleHints();
+  if (choice == ThemeChoice::kSystem) {
+    hints->unsetColorScheme();
+  } else {
+    hints->setColorScheme(choice == ThemeChoice::kDark ? Qt::ColorScheme::Dark
+                                                       : Qt::ColorScheme::Light);
+  }
+#endif
   const bool dark =
       choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());
   static_cast<void>(systemIsDark());

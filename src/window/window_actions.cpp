@@ -41,8 +41,12 @@ WindowActions::WindowActions(QMainWindow* window)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
+              tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
                   tr("Find and run any command"));
+  resetLayout = make(tr("Reset layout"), "resetLayoutAction", {}, {});
+  doctor = make(tr("Check this machine"), "doctorAction", {}, {});
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -75,7 +79,10 @@ QAction* WindowActions::make(const QString& text, const char* name, const QKeySe
 
 void WindowActions::makeMenus() {
   QMenu* file = window_->menuBar()->addMenu(tr("&File"));
-  file->addActions({open, saveAs, exportPicture});
+  file->addAction(open);
+  recentMenu = file->addMenu(tr("Open recent"));
+  recentMenu->setObjectName(QStringLiteral("recentMenu"));
+  file->addActions({saveAs, exportPicture});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();
@@ -83,7 +90,7 @@ void WindowActions::makeMenus() {
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
-  runMenu->addAction(emptyCache);
+  runMenu->addActions({emptyCache, mark});
   makeLevelMenu(runMenu);
   QMenu* device = runMenu->addMenu(tr("Device"));
   const std::pair<QString, QString> devices[] = {
@@ -117,9 +124,10 @@ void WindowActions::makeMenus() {
   connect(themes_, &QActionGroup::triggered, this, [this](QAction* action) {
     emit themeChosen(static_cast<ThemeChoice>(action->data().toInt()));
   });
+  viewMenu->addAction(resetLayout);
   viewMenu->addSeparator();
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
-  help->addActions({keys, about});
+  help->addActions({keys, doctor, about});
 }
 
 void WindowActions::makeLevelMenu(QMenu* runMenu) {
@@ -182,7 +190,8 @@ void WindowActions::updateIcons() {
   stop->setIcon(icon(Icon::kStop, color));
   emptyCache->setIcon(icon(Icon::kEmptyCache, color));
   follow->setIcon(icon(Icon::kFollow, color));
-  for (QAction* action : {run, pause, stop, emptyCache, follow}) {
+  mark->setIcon(icon(Icon::kMark, color));
+  for (QAction* action : {run, pause, stop, emptyCache, follow, mark}) {
     action->setIconVisibleInMenu(false);
   }
 }

@@ -22,10 +22,12 @@ class WindowActions final : public QObject {
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
-  QAction *search, *commands;
-  QAction *keys, *about;
+  QAction *search, *commands, *mark;
+  QAction *keys, *doctor, *about;
   QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
   QAction* editorCommand;                       ///< asks for the editor of lines of code
+  QAction* resetLayout;
+  QMenu* recentMenu;  ///< recent recordings; the main window fills it when it is opened
   /// The action that records every op for the next kOpSteps steps and then returns to the level
   /// before.
   QAction* recordOps;

@@ -36,8 +36,10 @@ constexpr int kDockTitle = 28;
 /// Height of the Selection's numbers, in a small window and in a large one.
 constexpr int kLeastNumbers = 368, kNumbers = 462;
 
-QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+/// `name` is for screen readers: the keyboard can scroll the area.
+QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   auto* area = new QScrollArea(parent);
+  area->setAccessibleName(name);
   area->setWidget(content);
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -89,8 +91,8 @@ void WindowDocks::makeLeft() {
   controls_ = new views::ControlsPanel;
   scriptControls_ = new views::ScriptControls(store_);
   bothControls_ = new QStackedWidget(controlsDock_);
-  bothControls_->addWidget(scrolled(controls_, bothControls_));
-  bothControls_->addWidget(scrolled(scriptControls_, bothControls_));
+  bothControls_->addWidget(scrolled(controls_, tr("Controls"), bothControls_));
+  bothControls_->addWidget(scrolled(scriptControls_, tr("Controls of the script"), bothControls_));
   controlsDock_->setWidget(bothControls_);
   nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
   auto* now = new views::KeyValueView(&now_);
@@ -106,6 +108,8 @@ void WindowDocks::showControlsOf(bool script) {
 void WindowDocks::makeRight() {
   selectionDock_ = makeDock(tr("Selection"), "selectionDock", Qt::RightDockWidgetArea);
   selection_ = new views::SelectionPanel;
+  connect(selection_, &views::SelectionPanel::deviceTimeChosen, this,
+          [this] { showDeviceShare(); });
   auto* both = new QWidget;
   auto* column = new QVBoxLayout(both);
   column->setContentsMargins(0, 0, 0, 0);
@@ -115,7 +119,7 @@ void WindowDocks::makeRight() {
   compare_ = new views::ComparePanel(both);
   compare_->hide();
   column->addWidget(compare_, 1);
-  selectionDock_->setWidget(scrolled(both, selectionDock_));
+  selectionDock_->setWidget(scrolled(both, tr("Selection"), selectionDock_));
   const auto pinButton = [this](const QString& text, const char* name, const QString& tip,
                                 views::Pin pin) {
     QToolButton* button = views::linkButton(text, name, selectionDock_);
@@ -233,10 +237,18 @@ void WindowDocks::refresh() {
           summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
+  showDeviceShare();
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
                                                      : tr("step %1").arg(steps.back().step()));
   refreshSelectionTitle();
+}
+
+void WindowDocks::showDeviceShare() {
+  if (selection_->showsDeviceTime()) {
+    selection_->showDeviceShare(
+        analysis::deviceShareIn(*store_, axis_->selection().value_or(axis_->extent())));
+  }
 }
 
 /// The picked event if there is one, else the selected range, else the whole run.
@@ -307,6 +319,14 @@ void WindowDocks::setShown(bool shown) {
   }
   if (shown) hidden_.clear();
   for (QDockWidget* dock : all()) dock->toggleViewAction()->setEnabled(shown);
+}
+
+void WindowDocks::showAll() {
+  for (QDockWidget* dock : all()) {
+    dock->setFloating(false);
+    // In a small window the sync points are a tab of another dock.
+    dock->setVisible(dock != syncDock_ || !small_);
+  }
 }
 
 void WindowDocks::addTo(QMenu* menu) const {

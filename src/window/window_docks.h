@@ -53,6 +53,8 @@ class WindowDocks final : public QObject {
   void setSmall(bool small);
   /// Hides all docks, or shows those again that were hidden by this.
   void setShown(bool shown);
+  /// Shows the docks that the layout has, also those that the user closed.
+  void showAll();
   /// Adds an action for each dock to `menu`, which shows and hides the dock.
   void addTo(QMenu* menu) const;
 
@@ -70,6 +72,8 @@ class WindowDocks final : public QObject {
   void makeBottom();
   /// The numbers of the selected range, or of the whole run.
   const analysis::RunSummary& summary();
+  /// Shows the share of device time in the selection, if the user has chosen it.
+  void showDeviceShare();
   void refreshSelectionTitle();
   /// Compares the pinned ranges, if both are pinned.
   void refreshComparison();

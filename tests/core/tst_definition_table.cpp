@@ -115,7 +115,7 @@ void TestDefinitionTable::describesMarkers() {
   };
   QCOMPARE(text(MarkerKind::BatchSize, 16, 32), std::string("batch 16 \u2192 32"));
   QCOMPARE(text(MarkerKind::CacheEmptied, 0, 0), std::string("cache emptied"));
-  QCOMPARE(text(MarkerKind::ProbeLevel, 2, 3), std::string("probe level ops"));
+  QCOMPARE(text(MarkerKind::ProbeLevel, 2, 3), std::string("op recording on"));
 }
 
 QTEST_GUILESS_MAIN(TestDefinitionTable)

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/device/device_timeline.h"
 #include "analysis/device/idle_estimate.h"
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
@@ -24,6 +25,9 @@ namespace {
 
 constexpr int kRunTimeoutMs = 240'000;
 constexpr double kTolerance = 0.05;  ///< of a step: what two busy cores add and hide
+
+/// Of the time; the start, in which the device compiles, is part of it.
+constexpr double kLeastAgreement = 0.8;
 
 struct Interval {
   std::int64_t beginNs = 0, endNs = 0;
@@ -54,6 +58,26 @@ double overlapMs(const std::vector<Interval>& gaps, std::int64_t beginNs, std::i
     ns += std::max<std::int64_t>(std::min(gap->endNs, endNs) - std::max(gap->beginNs, beginNs), 0);
   }
   return static_cast<double>(ns) / 1e6;
+}
+
+/// The share of the steps' time in which the lane of the device and the ledger agree: busy or not.
+double agreementOf(const LiveStore& store, const std::vector<Interval>& gaps) {
+  const DeviceTimeline& device = store.deviceTimeline();
+  const std::int64_t beginNs = device.beginNs(), endNs = device.endNs();
+  double disagreeMs = 0;
+  std::int64_t idleFromNs = beginNs;
+  const auto compare = [&](std::int64_t fromNs, std::int64_t toNs, bool busy) {
+    const double gapMs = overlapMs(gaps, fromNs, toNs);
+    disagreeMs += busy ? gapMs : static_cast<double>(toNs - fromNs) / 1e6 - gapMs;
+  };
+  for (std::size_t i = 0; i < device.activity().size(); ++i) {
+    const Span& span = device.activity()[i];
+    compare(idleFromNs, span.beginNs, false);
+    if (span.category == DeviceTimeline::kBusy) compare(span.beginNs, span.endNs, true);
+    idleFromNs = span.endNs;
+  }
+  compare(idleFromNs, endNs, false);
+  return 1 - disagreeMs / (static_cast<double>(endNs - beginNs) / 1e6);
 }
 
 double median(std::vector<double> values) {
@@ -158,6 +182,9 @@ void TestIdle::namesTheCause() {
   const IdleSummary idle = estimateIdle(store);
   const QByteArray words = inWords(idle, truth);
   qInfo("%s", words.constData());
+  const double agreement = agreementOf(store, gaps);
+  qInfo("the lane of the device agrees with the ledger in %.1f %% of the time", agreement * 100);
+  QVERIFY2(agreement > kLeastAgreement, words.constData());
   const double tolerance = kTolerance * idle.stepMsP50;
   QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
   QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());

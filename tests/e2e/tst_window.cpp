@@ -17,6 +17,8 @@
 #include <QToolButton>
 
 #include "core/clock.h"
+#include "core/exit_codes.h"
+#include "core/units.h"
 #include "models/step_model.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
@@ -216,14 +218,23 @@ class TestWindow : public QObject {
     const std::int64_t pausedNs = hands.store().completeUpToNs();
     QTRY_VERIFY(hands.store().completeUpToNs() > pausedNs + 800'000'000);
     QCOMPARE(hands.steps(), before);
+    // What happens meanwhile is drawn, and the recorded time is that of the recording.
+    hands.trigger("emptyCacheAction");
+    QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::CacheEmptied).size(),
+                              std::size_t(1), kStepsMs);
+    const std::int64_t emptiedNs = markersOf(hands.store(), MarkerKind::CacheEmptied)[0].time_ns();
+    QTRY_VERIFY(hands.window.timeAxis().visible().endNs > emptiedNs);
+    QVERIFY(hands.window.timeAxis().follows());
+    const auto* indicator = hands.window.findChild<QWidget*>(QStringLiteral("recordingIndicator"));
+    const auto recorded = [&] {
+      return "Recording, " +
+             QString::fromStdString(formatRunTime(hands.store().completeUpToNs(), 0));
+    };
+    QTRY_COMPARE(indicator->accessibleName(), recorded());
     hands.trigger("pauseAction");
     QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kStepsMs);
     QCOMPARE(markersOf(hands.store(), MarkerKind::Paused).size(), std::size_t(1));
     QCOMPARE(markersOf(hands.store(), MarkerKind::Resumed).size(), std::size_t(1));
-
-    hands.trigger("emptyCacheAction");
-    QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::CacheEmptied).size(),
-                              std::size_t(1), kStepsMs);
 
     hands.trigger("stopAction");
     QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
@@ -300,6 +311,40 @@ class TestWindow : public QObject {
     }
     QVERIFY2(fallbacks >= 20, qPrintable(QString::number(fallbacks)));
     acceptsWhileItRuns(hands);
+  }
+
+  void offersWhatFittedAfterOutOfMemory() {
+    LaunchOptions options = smallRun();
+    options.environment << QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=64MiB");
+    Hands hands(options);
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
+    auto* batch = hands.window.findChild<QSpinBox*>(QStringLiteral("batchSpin"));
+    auto* length = hands.window.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
+    const int fitted = batch->value(), wasLong = length->value();
+    batch->setFocus();
+    batch->selectAll();
+    QTest::keyClicks(batch, QByteArray::number(batch->maximum()));
+    QTest::keyClick(batch, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size() == 1, kStepsMs);
+    length->setFocus();
+    length->selectAll();
+    QTest::keyClicks(length, QByteArray::number(length->maximum()));
+    QTest::keyClick(length, Qt::Key_Return);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 60'000);
+    QVERIFY2(hands.store().end()->exitCode == kExitEndedEarly,
+             hands.store().end()->message.c_str());
+    auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
+    QVERIFY2(again->text().startsWith("Run again with "), qPrintable(again->text()));
+    // The controls do not stay where it failed, and the next run gets what they show.
+    QVERIFY(batch->value() * length->value() < batch->maximum() * length->maximum());
+    if (length->value() == wasLong) QCOMPARE(batch->value(), fitted);
+    const auto shownBatch = static_cast<std::uint32_t>(batch->value());
+    QTest::mouseClick(again, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == State::kRunning && hands.store().run(), kStartMs);
+    QCOMPARE(hands.store().run()->knobs.batchSize, shownBatch);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
   }
 
   void survivesTheDeathOfTheWorker() {

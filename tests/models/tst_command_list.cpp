@@ -32,6 +32,9 @@ class TestCommandList : public QObject {
         << QStringList{"Record every op for 20 steps", "Open recording…", "Export picture…"};
     QTest::newRow("any case") << "PAUSE" << QStringList{"Pause"};
     QTest::newRow("the path") << "theme" << QStringList{"Light"};
+    QTest::newRow("begin of a menu before its middle")
+        << "le"
+        << QStringList{"Record every op for 20 steps", "Open recording…", "Export picture…"};
     QTest::newRow("words in any order")
         << "steps record" << QStringList{"Record every op for 20 steps"};
     QTest::newRow("letters in order") << "expic" << QStringList{"Export picture…"};

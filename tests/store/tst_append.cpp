@@ -3,6 +3,9 @@
 
 #include "frames.h"
 #include "store/append.h"
+#include "store/database.h"
+#include "store/format.h"
+#include "store/recording_reader.h"
 #include "wire/validator.h"
 
 using namespace highwater;
@@ -50,6 +53,49 @@ class TestAppend : public QObject {
     const auto last = wire::decode(after.frames.back());
     QCOMPARE(std::get<FallbackAcceptance>(*last).reason, kAcceptance.reason);
     QVERIFY(!std::filesystem::exists(path.string() + "-wal"));
+  }
+
+  void addsANote() {
+    const auto path = recorded("note.highwater");
+    const ReadBack before = readFrames(path);
+    const auto version = [&path](int to = 0) {
+      auto db = store::Database::open(path, SQLITE_OPEN_READWRITE);
+      if (db && to > 0) (void)db->execute(("PRAGMA user_version = " + std::to_string(to)).c_str());
+      return db ? QString::fromStdString(*db->value("PRAGMA user_version")) : QString();
+    };
+    // Of the format before, whose readers do not know notes.
+    QCOMPARE(version(4), QString("4"));
+    const Note note{1'500'000'000, 12, "here the loss jumps", 7};
+    const auto added = store::appendNote(path, wire::encode(note), note);
+    QVERIFY2(added.ok(), added ? "" : added.error().message.c_str());
+    QCOMPARE(version(), QString::number(store::kFormatVersion));
+    const ReadBack after = readFrames(path);
+    QCOMPARE(after.frames.size(), before.frames.size() + 1);
+    const auto last = wire::decode(after.frames.back());
+    QCOMPARE(std::get<Note>(*last).text, note.text);
+    QCOMPARE(std::get<Note>(*last).timeNs, note.timeNs);
+    auto reader = store::RecordingReader::open(path);
+    QVERIFY(reader.ok() && reader->findDamage().empty());
+    auto db = store::Database::open(path, SQLITE_OPEN_READONLY);
+    const auto row = db->value(
+        "SELECT time_ms || ' ' || step || ' ' || text FROM markers WHERE kind = 'note' "
+        "ORDER BY rowid DESC");
+    QCOMPARE(QString::fromStdString(*row), QString("1500.0 12 here the loss jumps"));
+  }
+
+  void anOldFormatHasNoNotes() {
+    const auto path = recorded("old.highwater");
+    {
+      auto db = store::Database::open(path, SQLITE_OPEN_READWRITE);
+      QVERIFY(db->execute("DROP TABLE checksums; PRAGMA user_version = 2;").ok());
+      QVERIFY(db->execute(store::kCreateSummaries).ok());
+    }
+    const QByteArray before = bytesOf(path);
+    const Note note{0, 0, "late", 7};
+    const auto added = store::appendNote(path, wire::encode(note), note);
+    QVERIFY(!added && added.error().code == ErrorCode::kVersionMismatch);
+    QVERIFY(added.error().message.find("format 2, and notes need format 3") != std::string::npos);
+    QCOMPARE(bytesOf(path), before);
   }
 
   void refusesWhatIsNoRecording() {

@@ -4,6 +4,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "core/units.h"
 #include "frames.h"
 #include "store/append.h"
 #include "store/format.h"
@@ -48,6 +49,9 @@ class TestRecordingDamage : public QObject {
   Q_OBJECT
 
  private:
+  static QString sizeText(qsizetype bytes) {
+    return QString::fromStdString(formatBytes(static_cast<std::uint64_t>(bytes)));
+  }
   QTemporaryDir folder_;
   QByteArray bytes_;
 
@@ -105,7 +109,7 @@ class TestRecordingDamage : public QObject {
         << QByteArray("PRAGMA user_version = 1")
         << "its header says format 1, which has no table \"phase_memory\"";
     QTest::newRow("no version") << QByteArray("PRAGMA user_version = 0")
-                                << "its header says format 0, there is 1 to 4";
+                                << "its header says format 0, there is 1 to 5";
     QTest::newRow("a negative version")
         << QByteArray("PRAGMA user_version = -7") << "its header says format -7";
   }
@@ -160,12 +164,15 @@ class TestRecordingDamage : public QObject {
   void tellsWhatIsCutShort_data() {
     QTest::addColumn<int>("bytes");
     QTest::addColumn<QString>("says");
-    const QString of = " of its " + QString::number(bytes_.size()) + " bytes are there";
     QTest::newRow("0") << 0 << "is empty";
-    QTest::newRow("10") << 10 << "is cut short: 10 bytes are too few to tell";
-    QTest::newRow("71") << 71 << "is cut short: 71 bytes are too few to tell";
+    QTest::newRow("10") << 10 << "is truncated: 10 bytes are too few to tell";
+    QTest::newRow("71") << 71 << "is truncated: 71 bytes are too few to tell";
     for (const int bytes : {72, 100, 1000, 4096, 20'000, static_cast<int>(bytes_.size()) - 1}) {
-      QTest::addRow("%d", bytes) << bytes << "it is cut short, " + QString::number(bytes) + of;
+      const QString is = sizeText(bytes), was = sizeText(bytes_.size());
+      const QString sizes = is == was
+                                ? QStringLiteral("%1 of %2 bytes").arg(bytes).arg(bytes_.size())
+                                : is + " of " + was;
+      QTest::addRow("%d", bytes) << bytes << "the file is truncated (" + sizes + ')';
     }
   }
   void tellsWhatIsCutShort() {

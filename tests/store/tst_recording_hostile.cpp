@@ -103,7 +103,7 @@ void TestRecordingHostile::whatIsNoRecording_data() {
   QTest::addColumn<QString>("word");
   QTest::newRow("empty") << QByteArray("") << "is empty";
   QTest::newRow("text") << QByteArray("text,label\n").repeated(100) << "of another kind";
-  QTest::newRow("short") << QByteArray("SQLite format 3") << "is cut short";
+  QTest::newRow("short") << QByteArray("SQLite format 3") << "is truncated";
   std::mt19937 random(1);
   QByteArray noise(20'000, '\0');
   for (char& byte : noise) byte = static_cast<char>(random());

@@ -97,7 +97,7 @@ class TestFindingsPanel : public QObject {
     QVERIFY(empty->isVisibleTo(&panel));
     Findings findings;
     panel.showFindings(findings, true);
-    QVERIFY(empty->text().contains("Too few steps"));
+    QVERIFY(empty->text().contains("Waiting for more steps"));
     findings.steps = 40;
     panel.showFindings(findings, true);
     QVERIFY(textsOf(panel).contains("No findings"));

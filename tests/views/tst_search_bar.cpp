@@ -69,7 +69,7 @@ class TestSearchBar : public QObject {
     QTRY_COMPARE(bench.search.text(), QString("renorm"));
     QVERIFY(!bench.search.hits().empty());
     const std::size_t ops = bench.search.count(SearchModel::Place::kOps);
-    QCOMPARE(bench.chip(SearchModel::Place::kOps)->text(), QStringLiteral("Ops  %1").arg(ops));
+    QCOMPARE(bench.chip(SearchModel::Place::kOps)->text(), QStringLiteral("Ops %1").arg(ops));
     QCOMPARE(bench.find<QLabel>("searchTotal")->text(),
              QStringLiteral("%1 on the timeline").arg(bench.search.hits().size()));
     QTest::keyClick(bench.field(), Qt::Key_A, Qt::ControlModifier);

@@ -31,6 +31,7 @@ class TestTimeAxis : public QObject {
   void selectionTakesEndsInAnyOrder();
   void revealScrollsButDoesNotZoom();
   void limitsFarAboveTheDataStandOnTheShelf();
+  void limitLabelsAreTrueToOnePercent();
   void valueScalesAreRound();
 };
 
@@ -91,6 +92,12 @@ void TestTimeAxis::aPauseHoldsTheView() {
   axis.setExtent({0, 60 * kSecond});
   QVERIFY(axis.follows());
   QCOMPARE(axis.visible().endNs, before.endNs);
+  // What happens during the pause comes into view all the same.
+  axis.bringIn(10 * kSecond);
+  QCOMPARE(axis.visible().endNs, before.endNs);
+  axis.bringIn(59 * kSecond);
+  QVERIFY(axis.visible().endNs >= 60 * kSecond);
+  QVERIFY(axis.follows());
   axis.setHeld(false);
   axis.setExtent({0, 61 * kSecond});
   QVERIFY(axis.visible().endNs >= 61 * kSecond);
@@ -215,6 +222,24 @@ void TestTimeAxis::limitsFarAboveTheDataStandOnTheShelf() {
   const MemoryScale unlimited = makeMemoryScale(0, {{LimitKind::kRecommended, 0, 1}}, 5);
   QVERIFY(unlimited.inScale.empty() && unlimited.shelf.empty());
   QVERIFY(unlimited.topBytes > 0);
+}
+
+void TestTimeAxis::limitLabelsAreTrueToOnePercent() {
+  constexpr double kMi = 1024.0 * 1024;
+  QCOMPARE(limitText(870 * kMi), QStringLiteral("870 MiB"));
+  QCOMPARE(limitText(717 * kMi), QStringLiteral("717 MiB"));
+  QCOMPARE(limitText(512 * kMi), QStringLiteral("512 MiB"));
+  QCOMPARE(limitText(8 * kGi), QStringLiteral("8.00 GiB"));
+  for (double bytes = 1; bytes < 4096 * kGi; bytes *= 1.0173) {
+    const QStringList parts = limitText(bytes).split(u' ');
+    QCOMPARE(parts.size(), 2);
+    const double unit = parts[1] == "GiB"   ? kGi
+                        : parts[1] == "MiB" ? kMi
+                        : parts[1] == "KiB" ? 1024
+                                            : 1;
+    const double shown = parts[0].toDouble() * unit;
+    QVERIFY2(bytes < 100 || std::abs(shown / bytes - 1) <= 0.01, qPrintable(limitText(bytes)));
+  }
 }
 
 void TestTimeAxis::valueScalesAreRound() {

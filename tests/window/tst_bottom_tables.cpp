@@ -1,3 +1,5 @@
+#include <QApplication>
+#include <QClipboard>
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QMainWindow>
@@ -5,6 +7,7 @@
 #include <QTabBar>
 #include <QTableView>
 #include <QTest>
+#include <QToolButton>
 
 #include "analysis/run_summary.h"
 #include "support/sample_run.h"
@@ -98,6 +101,38 @@ class TestBottomTables : public QObject {
     bench.tabs()->setCurrentIndex(2);
     bench.table("stepTable")->selectRow(3);
     QCOMPARE(bench.focus.picked(), (views::EventRef{views::Lane::kSteps, 36}));
+  }
+
+  void anIssueReportIsCopied() {
+    Bench bench;
+    auto* link = bench.window.findChild<QToolButton*>(QStringLiteral("copyIssueButton"));
+    QVERIFY(link->isVisible());
+    QTest::mouseClick(link, Qt::LeftButton);
+    const QString issue = QApplication::clipboard()->text();
+    QVERIFY2(issue.startsWith("### `aten::embedding_renorm_` falls back"), qPrintable(issue));
+    QCOMPARE(link->text(), QString("Copied"));
+    QTRY_COMPARE(link->text(), QString("Copy issue report"));
+    bench.tables.setSmall(true);
+    QVERIFY(!link->isVisible());  // the rows need its place; the context menu has it
+    Bench without({.steps = 20, .fallbackEvery = 0});
+    QVERIFY(
+        !without.window.findChild<QToolButton*>(QStringLiteral("copyIssueButton"))->isVisible());
+  }
+
+  void tablesAreCopiedAsCsv() {
+    Bench bench;
+    auto* link = bench.window.findChild<QToolButton*>(QStringLiteral("copyCsvButton"));
+    QTest::mouseClick(link, Qt::LeftButton);
+    QVERIFY2(QApplication::clipboard()->text().startsWith("Op,"),
+             qPrintable(QApplication::clipboard()->text()));
+    bench.tabs()->setCurrentIndex(2);
+    QTest::mouseClick(link, Qt::LeftButton);
+    QCOMPARE(QApplication::clipboard()->text().count(QStringLiteral("\r\n")), 41);
+    bench.tabs()->setCurrentIndex(3);
+    QVERIFY(!link->isVisible());  // the log is no table
+    auto* sync = bench.window.findChild<QToolButton*>(QStringLiteral("copySyncCsvButton"));
+    QTest::mouseClick(sync, Qt::LeftButton);
+    QVERIFY(QApplication::clipboard()->text().contains("aten::nonzero"));
   }
 
   void filteringShowsTheOps() {

@@ -31,7 +31,14 @@ struct Opened {
   }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    return window.findChild<T*>(QLatin1String(name));
+    // While a recording is read, its overview has panes of its own.
+    const auto all = window.findChildren<T*>(QLatin1String(name));
+    for (T* each : all) {
+      if constexpr (std::is_base_of_v<QWidget, T>) {
+        if (each->isVisible()) return each;
+      }
+    }
+    return all.value(0);
   }
   void search(const QString& text) const {
     auto* field = find<QLineEdit>("searchField");

@@ -25,6 +25,7 @@
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
+#include "window/start/recording_changes.h"
 #include "window/start/recordings_folder.h"
 #include "window/start_page.h"
 
@@ -317,7 +318,7 @@ class TestStartPage : public QObject {
     window.show();
     auto* page = window.findChild<StartPage*>();
     emit page->openRecordingRequested(path);
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
     QCOMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
                                               "nowDock", "selectionDock", "syncDock"}));
@@ -365,10 +366,10 @@ class TestStartPage : public QObject {
     QVERIFY(Dropped(path).on(window));
     QVERIFY(pageShown(window));
     const auto* words = child<QLabel>(window, "dropWords");
-    QVERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
+    QTRY_VERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
     // The next one is sound.
     QVERIFY(Dropped(record(folder, "b.highwater")).on(window));
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     window.showStartPage(true);
     QVERIFY(!words->text().contains("a.highwater"));
   }
@@ -394,11 +395,122 @@ class TestStartPage : public QObject {
     QCOMPARE(table->model()->rowCount(), 1);
     emit table->customContextMenuRequested(table->visualRect(table->model()->index(0, 1)).center());
     auto* menu = bench.page.findChild<QMenu*>();
-    QVERIFY(menu && menu->actions().size() == 2);
-    QVERIFY(!menu->actions()[0]->isEnabled());
-    menu->actions()[1]->trigger();
+    QVERIFY(menu && menu->actions().size() == 4);
+    // Open, Rename and Delete need a file.
+    for (int i = 0; i < 3; ++i) QVERIFY(!menu->actions()[i]->isEnabled());
+    menu->actions()[3]->trigger();
     QCOMPARE(table->model()->rowCount(), 0);
     QCOMPARE(QSettings().value("start/opened").toStringList(), QStringList());
+  }
+
+  void recordingsAreRenamedAndDeletedByKeys() {
+    const QTemporaryDir folder;
+    const QString path = record(folder, "a.highwater");
+    QVERIFY(QFile(path + "-wal").open(QIODevice::WriteOnly));
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.showStartPage(true);
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    auto* table = child<QTableView>(window, "recordingTable");
+    QCOMPARE(table->model()->rowCount(), 1);
+    table->setFocus();
+    table->setCurrentIndex(table->model()->index(0, 1));
+    QTest::keyClick(table, Qt::Key_F2);
+    auto* name = window.findChild<QLineEdit*>("recordingName");
+    QVERIFY(name);
+    QCOMPARE(name->text(), QString("a"));
+    QTest::keyClicks(name, "x/y");
+    auto* dialog = qobject_cast<QDialog*>(name->window());
+    QTest::keyClick(name, Qt::Key_Return);
+    QVERIFY2(dialog->isVisible(), "a name without folders");
+    name->selectAll();
+    QTest::keyClicks(name, "before the fix");
+    QTest::keyClick(name, Qt::Key_Return);
+    const QString renamed = folder.filePath("before the fix.highwater");
+    QTRY_VERIFY(QFile::exists(renamed) && !QFile::exists(path));
+    QVERIFY(QFile::exists(renamed + "-wal") && !QFile::exists(path + "-wal"));
+    QCOMPARE(table->model()->rowCount(), 1);
+    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("before the fix"));
+    // The run on screen knows its file by the new name.
+    QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(renamed.toStdString()));
+
+    table->setFocus();
+    table->setCurrentIndex(table->model()->index(0, 1));
+    QTest::keyClick(table, Qt::Key_Delete);
+    auto* sure = window.findChild<QPushButton*>("deleteButton");
+    QVERIFY(sure && QFile::exists(renamed));
+    QTest::mouseClick(sure, Qt::LeftButton);
+    QTRY_VERIFY(!QFile::exists(renamed) && !QFile::exists(renamed + "-wal"));
+    QCOMPARE(table->model()->rowCount(), 0);
+  }
+
+  void aRecordingThatIsWrittenIsLeftAlone() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("b.highwater");
+    auto writer = store::RecordingWriter::create(path.toStdString());
+    QVERIFY(writer.ok());
+    QVERIFY(window::renameRecording(path, "c").error().code == ErrorCode::kExists);
+    QVERIFY(window::deleteRecording(path).error().code == ErrorCode::kExists);
+    QVERIFY((*writer)->close().ok());
+    QCOMPARE(*window::renameRecording(path, "c"), folder.filePath("c.highwater"));
+    const QString other = record(folder, "d.highwater");
+    QVERIFY(window::renameRecording(other, "c").error().code == ErrorCode::kUsage);
+    QVERIFY(QFile::exists(other));
+  }
+
+  void theMenuListsRecentRecordings() {
+    const QTemporaryDir folder;
+    const QString path = record(folder, "of today & yesterday.highwater");
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto* menu = window.findChild<QMenu*>("recentMenu");
+    emit menu->aboutToShow();
+    QCOMPARE(menu->actions().size(), 1);
+    QVERIFY(!menu->actions()[0]->isEnabled());  // there are none yet
+    QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.showStartPage(true);
+    emit menu->aboutToShow();
+    QCOMPARE(menu->actions().size(), 1);
+    QCOMPARE(menu->actions()[0]->text(), QString("of today && yesterday"));
+    menu->actions()[0]->trigger();
+    QTRY_VERIFY(!pageShown(window));
+    QCOMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
+  }
+
+  /// An environment beside the script that lacks PyTorch does not take the place of one that works.
+  void aScriptDoesNotTakeAWorkingPythonAway() {
+    QTemporaryDir folder;
+    const auto python = [&](const QString& where, const char* torch, const char* problem) {
+      QVERIFY(QDir(folder.path()).mkpath(where + "/bin"));
+      QFile file(folder.filePath(where + "/bin/python"));
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write("#!/bin/sh\necho '{\"python\": \"3.11.2\", \"torch\": \"" + QByteArray(torch) +
+                 "\", \"problem\": \"" + problem + "\", \"ready\": true}'\n");
+      file.setPermissions(file.permissions() | QFile::ExeOwner);
+    };
+    python("works", "2.13.0", "");
+    python("project/.venv", "", "PyTorch is not installed");
+    QVERIFY(QFile(folder.filePath("project/train.py")).open(QIODevice::WriteOnly));
+    const QString here = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(folder.path()));  // which has no environment of its own
+    const QByteArray before = qgetenv("VIRTUAL_ENV");
+    qputenv("VIRTUAL_ENV", folder.filePath("works").toLocal8Bit());
+    const auto back = qScopeGuard([&] {
+      QDir::setCurrent(here);
+      before.isNull() ? qunsetenv("VIRTUAL_ENV") : qputenv("VIRTUAL_ENV", before);
+    });
+    const Bench bench(StartPage::Machine::kOn);
+    const auto* field = child<QComboBox>(bench.page, "pythonField");
+    const QString works = window::shownPath(folder.filePath("works/bin/python"));
+    QCOMPARE(field->currentText(), works);
+    bench.field("scriptField")->setText(folder.filePath("project/train.py"));
+    // It is offered and asked, and does not stay.
+    QTRY_VERIFY_WITH_TIMEOUT(
+        field->findText(window::shownPath(folder.filePath("project/.venv/bin/python"))) == 0,
+        kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(field->currentText(), works, kWaitMs);
+    QVERIFY2(problems(bench.page).isEmpty(), qPrintable(problems(bench.page).join('|')));
   }
 
   void scrollingThePageChangesNoField() {

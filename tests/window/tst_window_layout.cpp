@@ -3,12 +3,14 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QLineEdit>
+#include <QListView>
 #include <QPushButton>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
+#include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/sorted_rows.h"
 #include "session/recording_loader.h"
@@ -54,7 +56,14 @@ struct Opened {
   }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    return window.findChild<T*>(QLatin1String(name));
+    // While a recording is read, its overview has panes of its own.
+    const auto all = window.findChildren<T*>(QLatin1String(name));
+    for (T* each : all) {
+      if constexpr (std::is_base_of_v<QWidget, T>) {
+        if (each->isVisible()) return each;
+      }
+    }
+    return all.value(0);
   }
   [[nodiscard]] views::FindingsPanel* findings() const {
     return find<views::FindingsPanel>("findingsPanel");
@@ -99,6 +108,59 @@ class TestWindowLayout : public QObject {
     banner->findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
     QApplication::processEvents();
     QCOMPARE(opened.window.size(), QSize(1280, 800));
+  }
+
+  void resetsTheLayout() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), {1600, 1000});
+    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+    auto* now = opened.find<QDockWidget>("nowDock");
+    auto* findings = opened.find<QDockWidget>("findingsDock");
+    QTRY_COMPARE(now->width(), 256);
+    now->close();
+    findings->setFloating(true);
+    opened.window.addDockWidget(Qt::LeftDockWidgetArea, opened.find<QDockWidget>("selectionDock"));
+    opened.find<QAction>("resetLayoutAction")->trigger();
+    QVERIFY(now->isVisible() && !findings->isFloating());
+    QCOMPARE(opened.window.dockWidgetArea(opened.find<QDockWidget>("selectionDock")),
+             Qt::RightDockWidgetArea);
+    QTRY_COMPARE(now->width(), 256);
+    QTRY_COMPARE(findings->width(), 328);
+    QVERIFY(opened.find<QDockWidget>("syncDock")->isVisible());
+    // In a small window the sync points stay a tab.
+    opened.window.resize(1280, 800);
+    QTRY_VERIFY(!opened.find<QDockWidget>("syncDock")->isVisible());
+    opened.find<QAction>("resetLayoutAction")->trigger();
+    QVERIFY(!opened.find<QDockWidget>("syncDock")->isVisible());
+    QTRY_COMPARE(now->width(), 236);
+  }
+
+  void theLogOpensAtItsEnd() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps));
+    auto* view = opened.find<QListView>("logView");
+    auto* log = static_cast<models::LogModel*>(view->model());
+    for (int i = 0; i < 300; ++i) {
+      log->append(QStringLiteral("line %1").arg(i), models::LogModel::Kind::kPrinted);
+    }
+    auto* banner = opened.find<views::Banner>("endBanner");
+    banner->showMessage(QStringLiteral("it crashed"), true, views::Banner::Kind::kProblem, {});
+    QVERIFY(!view->isVisible());
+    QTest::mouseClick(banner->findChild<QToolButton*>(QStringLiteral("endBannerLines")),
+                      Qt::LeftButton);
+    QVERIFY(view->isVisible());
+    const auto newest = [&] { return log->index(log->rowCount() - 1); };
+    const auto isShown = [&] {
+      return view->viewport()->rect().contains(view->visualRect(newest()).center());
+    };
+    QTRY_VERIFY(isShown());
+    log->append(QStringLiteral("one more"), models::LogModel::Kind::kPrinted);
+    QTRY_VERIFY(isShown());
+    // Who has scrolled up to read is left there.
+    view->scrollToTop();
+    log->append(QStringLiteral("and another"), models::LogModel::Kind::kPrinted);
+    QApplication::processEvents();
+    QVERIFY(!isShown());
   }
 
   void takesNoMoreThanTheScreen() {

@@ -4,12 +4,14 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QFile>
+#include <QLabel>
 #include <QProgressBar>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
+#include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
 #include "views/panels/banner.h"
@@ -140,6 +142,56 @@ class TestWindowRecordings : public QObject {
     window_->openInBackground(path.toStdString());
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("broken.highwater"), 20'000);
     QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+  }
+
+  void followsOneThatIsBeingWritten() {
+    const auto path = folder_->filePath("growing.highwater").toStdString();
+    auto writer = store::RecordingWriter::create(path);
+    QVERIFY(writer.ok());
+    std::vector<std::vector<std::uint8_t>> frames;
+    test::forEachMessage(test::makeSampleRun(),
+                         [&](const Message& message) { frames.push_back(wire::encode(message)); });
+    std::size_t written = 0;
+    const auto writeUpTo = [&](std::size_t end) {
+      for (; written < end; ++written) {
+        const auto message = wire::decode(frames[written]);
+        QVERIFY(message.ok());
+        (*writer)->take(frames[written], *message);
+      }
+    };
+    writeUpTo(frames.size() / 3);
+    QTRY_VERIFY((*writer)->bytesWritten() > 0);
+    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY2(banner().contains("still being written by another process"), qPrintable(banner()));
+    const analysis::LiveStore& store = window_->currentRun().store();
+    const auto steps = [&store] { return store.steps().records.size(); };
+    const auto* status = window_->findChild<QLabel*>(QStringLiteral("statusState"));
+    QTRY_VERIFY2(status->text().startsWith("Still being written, following"),
+                 qPrintable(status->text()));
+    QTRY_VERIFY(steps() > 0);
+    const std::size_t before = steps();
+    QVERIFY(before < 60);
+    const std::int64_t beforeNs = window_->timeAxis().extent().endNs;
+    writeUpTo(2 * frames.size() / 3);
+    QTRY_VERIFY(steps() > before);
+    QTRY_VERIFY(window_->timeAxis().extent().endNs > beforeNs);
+    QVERIFY(window_->timeAxis().follows());
+    QVERIFY(steps() < 60 && !store.end());
+    writeUpTo(frames.size());
+    QVERIFY((*writer)->close().ok());
+    QTRY_COMPARE(steps(), std::size_t(60));
+    QTRY_VERIFY(!window_->currentRun().condition().beingWritten);
+    QTRY_COMPARE(banner(), QString());
+    QTRY_VERIFY2(
+        status->text().startsWith("Ended after 60 steps") || status->text().startsWith("Finished"),
+        qPrintable(status->text()));
+    // Each event was taken once, as by one who opens it now.
+    analysis::LiveStore whole;
+    QVERIFY(session::loadRecording(path, whole).ok());
+    QCOMPARE(store.eventCount(), whole.eventCount());
+    QCOMPARE(store.markers().size(), whole.markers().size());
+    // And it was closed: its writer left no WAL behind because of the reader.
+    QVERIFY(!std::filesystem::exists(path + "-wal"));
   }
 
   void saysThatTheLiveOneIsGone() {

@@ -43,6 +43,8 @@ class TestCodec : public QObject {
     roundTrips(test::scriptDescription());
     roundTrips(test::scriptKnob());
     roundTrips(FallbackAcceptance{"aten::kthvalue", true, "once an epoch", 1'700'000'000});
+    roundTrips(Note{24'127'000'000, 209, "here the loss jumps \u2191", 1'700'000'000});
+    roundTrips(Note{});
     roundTrips(RunEnd{RunEnd::Reason::kCrashed, 0, 9, "killed", "aten::mm", "last\nline"});
   }
 

@@ -139,6 +139,22 @@ class TestValidator : public QObject {
     refuses(Validator(StreamSource::kRecording), odd, Violation::kUnknownEnum);
   }
 
+  void aRecordingHoldsNotes() {
+    const Note note{1'000, 3, "here", 5};
+    refuses(greeted(), note, Violation::kDirection);
+    Validator recording(StreamSource::kRecording);
+    QVERIFY(recording.check(test::hello()).ok());
+    QVERIFY(recording.check(note).ok());
+    QVERIFY(recording.check(RunEnd{}).ok());
+    QVERIFY(recording.check(note).ok());  // also after the end
+    QVERIFY(recording.check(Note{kMaxRunNs, 0, "", 0}).ok());
+    refuses(recording, Note{-1, 0, "", 0}, Violation::kTimeOutOfRange);
+    refuses(recording, Note{kMaxRunNs + 1, 0, "", 0}, Violation::kTimeOutOfRange);
+    refuses(recording, Note{0, 0, std::string(kMaxTextBytes + 1, 'x'), 0}, Violation::kTextTooLong);
+    for (std::size_t i = 3; i < kMaxNotes; ++i) QVERIFY(recording.check(note).ok());
+    refuses(recording, note, Violation::kNumberOutOfRange);
+  }
+
   void checksDefinitions() {
     Definitions again;
     again.names = {{2, "aten::mm"}};

@@ -39,8 +39,13 @@ struct StepParts {
 
 class Collector {
  public:
-  Collector(const LiveStore& store, const HostTimeline& timeline)
-      : ends_(store, timeline), steps_(store.steps().records.size()) {
+  /// Of the steps [first, last).
+  Collector(const LiveStore& store, std::size_t first, std::size_t last)
+      : Collector(store, first, last, makeHostTimeline(store, first, last)) {}
+
+  Collector(const LiveStore& store, std::size_t first, std::size_t last,
+            const HostTimeline& timeline)
+      : first_(first), ends_(store, timeline, first, last), steps_(last - first) {
     for (const HostSpan& span : timeline.work) addHostTime(span);
     timeline.forEachStretch([this](const Stretch& stretch) { add(stretch); });
   }
@@ -51,8 +56,8 @@ class Collector {
   void addHostTime(const HostSpan& span) {
     const bool inStep = span.work != HostWork::BetweenSteps && span.work != HostWork::Evaluation;
     if (!inStep || span.work == HostWork::BatchAssembly || span.work == HostWork::Fallback) return;
-    steps_[span.row].hostNs += span.ns();
-    if (span.work == HostWork::Queueing) steps_[span.row].queuedNs[span.phase] += span.ns();
+    at(span.row).hostNs += span.ns();
+    if (span.work == HostWork::Queueing) at(span.row).queuedNs[span.phase] += span.ns();
   }
 
   void add(const Stretch& stretch) {
@@ -72,13 +77,16 @@ class Collector {
     const std::int64_t lowNs = endNs && phases.size() == 1 ? *endNs - last->endNs : 0;
     const bool keptUp = !endNs || *endNs == last->endNs;
     const std::int64_t highNs = (keptUp ? stretch.closing.endNs : *endNs) - first->beginNs;
-    for (const auto& [row, mask] : phases) steps_[row].parts.push_back({mask, lowNs, highNs});
+    for (const auto& [row, mask] : phases) at(row).parts.push_back({mask, lowNs, highNs});
   }
 
   void noteLead(std::size_t row, std::int64_t ns) {
-    steps_[row].leadNs = std::max(steps_[row].leadNs.value_or(0), ns);
+    at(row).leadNs = std::max(at(row).leadNs.value_or(0), ns);
   }
 
+  StepParts& at(std::size_t row) { return steps_[std::min(row - first_, steps_.size() - 1)]; }
+
+  std::size_t first_;
   DeviceEnds ends_;
   std::vector<StepParts> steps_;
 };
@@ -170,15 +178,22 @@ std::optional<HostLead> leadOf(std::span<const StepParts> steps, std::optional<d
 }  // namespace
 
 ExecutionSummary summarizeExecution(const LiveStore& store) {
-  ExecutionSummary summary;
   const std::size_t rows = store.steps().records.size();
-  if (!store.hasQueue() || rows < 2) return summary;
-  const Collector collector(store, makeHostTimeline(store));
-  const auto steps = std::span(collector.steps()).subspan(1);
+  // The first step allocates and compiles. Its work is read, because the next one waits for it.
+  return rows < 2 ? ExecutionSummary{} : summarizeExecution(store, 1, rows);
+}
+
+ExecutionSummary summarizeExecution(const LiveStore& store, std::size_t first, std::size_t last) {
+  ExecutionSummary summary;
+  if (!store.hasQueue() || first >= last) return summary;
+  // From a step before, because a stretch of host work may begin there.
+  const std::size_t from = first - std::min<std::size_t>(first, 1);
+  const Collector collector(store, from, last);
+  const auto steps = std::span(collector.steps()).subspan(first - from);
   summary.steps = steps.size();
   std::vector<double> queued, device;
-  for (std::size_t row = 1; row < rows; ++row) {
-    queued.push_back(toMs(collector.steps()[row].hostNs));
+  for (std::size_t row = first; row < last; ++row) {
+    queued.push_back(toMs(steps[row - first].hostNs));
     const double deviceMs = store.steps().deviceMs[row];
     if (!std::isnan(deviceMs)) device.push_back(deviceMs);
   }

@@ -48,5 +48,8 @@ struct ExecutionSummary {
 /// A phase's low is the sum over the stretches of a step in which only that phase queued ops, its
 /// high the sum over all in which it did. Empty for a run on the CPU and for fewer than two steps.
 [[nodiscard]] ExecutionSummary summarizeExecution(const LiveStore& store);
+/// The same for the steps [first, last) in order of time, all of them.
+[[nodiscard]] ExecutionSummary summarizeExecution(const LiveStore& store, std::size_t first,
+                                                  std::size_t last);
 
 }  // namespace highwater::analysis

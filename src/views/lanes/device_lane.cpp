@@ -136,8 +136,8 @@ class DeviceLane final : public LaneKind {
     ShareColumns columns(f, place);
     std::vector<std::pair<QRectF, int>> boxes;
     f.eachVisible(device.activity(), [&](const analysis::VisibleSpan& span, double x, double wide) {
-      if (span.count > 1 || wide < 2) {
-        columns.merge(x, wide);
+      if (span.count > 1 || wide < 3) {
+        columns.merge(span);
       } else {
         boxes.emplace_back(QRectF(x, place.top(), wide, place.height()), span.category);
       }

@@ -144,7 +144,7 @@ class LostTimeLane : public EventLane<Event> {
     std::vector<PlacedGlyph> glyphs;
     f.eachVisible(spans, [&](const analysis::VisibleSpan& span, double x, double wide) {
       if (span.count > 1) {
-        columns.merge(x, wide);
+        columns.merge(span);
         return;
       }
       const QRectF box(x, place.top(), std::max(wide, 2.0), place.height());

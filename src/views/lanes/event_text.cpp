@@ -80,9 +80,9 @@ QString endMarkText(const RunEnd& end) {
     case Reason::kExited:
       return tr("exited with code %1").arg(end.exitCode);
     case Reason::kHung:
-      return tr("hung");
+      return tr("stopped responding");
     case Reason::kProtocolViolation:
-      return tr("ended: broke the protocol");
+      return tr("ended: sent invalid data");
     case Reason::kStopped:
       return tr("killed, signal %1").arg(end.signal);
     default:

@@ -19,7 +19,7 @@ class NamedLane final : public EventLane<events::NamedSpan> {
     std::vector<std::pair<QRectF, std::uint32_t>> boxes;
     f.eachVisible(lane(f.store), [&](const analysis::VisibleSpan& span, double x, double width) {
       if (span.count > 1 || width < 3) {
-        columns.merge(x, width);
+        columns.merge(span);
         return;
       }
       boxes.emplace_back(QRectF(x, place.top(), width, place.height()), span.firstPayload);

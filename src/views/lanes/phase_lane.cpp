@@ -39,7 +39,7 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
     std::vector<std::pair<QRectF, events::Phase>> boxes;
     f.eachVisible(lane(f.store), [&](const analysis::VisibleSpan& span, double x, double width) {
       if (span.count > 1 || width < 3) {
-        columns.merge(x, width);
+        columns.merge(span);
         return;
       }
       boxes.emplace_back(QRectF(x, top, width > 3 ? width - 1 : width, height),

@@ -53,6 +53,12 @@ int ShareColumns::columnAt(double x) const {
   return std::clamp(static_cast<int>(x - frame_.left), 0, image_.width() - 1);
 }
 
+void ShareColumns::merge(const analysis::VisibleSpan& span) {
+  const double first = std::max(std::floor(frame_.scale.pixelAt(span.beginNs)), frame_.left);
+  const double last = std::min(std::ceil(frame_.scale.pixelAt(span.endNs)), frame_.right);
+  set(first, std::max(last - first, 1.0), true);
+}
+
 void ShareColumns::set(double x, double width, bool merged) {
   const int first = std::clamp(static_cast<int>(x - frame_.left), 0, image_.width());
   const int last = std::clamp(static_cast<int>(x + width - frame_.left), first, image_.width());

@@ -36,8 +36,9 @@ class ShareColumns {
   [[nodiscard]] int count() const { return image_.width(); }
   /// The height of a full column in pixels.
   [[nodiscard]] int height() const { return image_.height(); }
-  /// The spans of [x, x + width) are too narrow to be drawn one by one.
-  void merge(double x, double width) { set(x, width, true); }
+  /// The span or spans are too narrow to be drawn one by one: all columns that they touch are
+  /// merged.
+  void merge(const analysis::VisibleSpan& span);
   /// A span that is drawn by itself takes [x, x + width).
   void cover(double x, double width) { set(x, width, false); }
   /// Whether a column holds merged spans.

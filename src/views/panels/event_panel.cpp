@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/panels/copy_actions.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -43,6 +44,11 @@ EventPanel::EventPanel(const analysis::LiveStore* store, EventFocus* focus, QWid
   setObjectName(QStringLiteral("eventPanel"));
   setAccessibleName(tr("Details of the picked event"));
   connect(focus_, &EventFocus::changed, this, &EventPanel::refresh);
+  addCopyText(this, tr("Copy"), [this] {
+    QStringList lines;
+    for (const auto& [name, value] : facts_) lines << name + QLatin1Char('\t') + value;
+    return lines.join(QLatin1Char('\n'));
+  });
   refresh();
 }
 

@@ -9,6 +9,7 @@
 
 #include "models/compare_model.h"
 #include "models/op_totals_model.h"
+#include "views/panels/copy_actions.h"
 #include "views/panels/table_setup.h"
 #include "views/panes/paint.h"
 
@@ -184,6 +185,7 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
   setSortingEnabled(true);
+  addCopyActions(this);
 }
 
 void EventTable::setModel(QAbstractItemModel* model) {

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "views/panels/copy_actions.h"
 #include "views/panels/link_button.h"
 #include "views/panes/paint.h"
 
@@ -114,6 +115,16 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   column->addLayout(foot);
   connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
   connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
+  addCopyText(this, tr("Copy"), [this] { return asText(); });
+  setContextMenuPolicy(Qt::DefaultContextMenu);  // with more than that
+}
+
+QString FindingCard::asText() const {
+  QStringList lines;
+  for (const QLabel* label : {title_, cost_, where_, evidence_, advice_}) {
+    if (!label->text().isEmpty()) lines << label->text();
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 bool FindingCard::acceptable() const {
@@ -176,6 +187,8 @@ void FindingCard::contextMenuEvent(QContextMenuEvent* event) {
   if (acceptable()) {
     menu.addAction(tr("Accept the CPU path…"), this, &FindingCard::requestAccept);
   }
+  menu.addSeparator();
+  menu.addActions(actions());
   menu.exec(event->globalPos());
 }
 
@@ -235,7 +248,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
     empty_->setText(tr("Too few steps in the selection for findings: select at least %1")
                         .arg(analysis::kLeastSteps));
   } else if (findings.steps == 0) {
-    empty_->setText(tr("Too few steps for findings: the first steps differ from the rest"));
+    empty_->setText(tr("Waiting for more steps (warm-up is not counted)"));
   } else if (findings.unobserved) {
     empty_->setText(tr("In %1 steps memory did not grow. Waits and fallbacks were not looked for: "
                        "the level was off")

@@ -29,6 +29,8 @@ class FindingCard final : public QFrame {
   explicit FindingCard(QWidget* parent = nullptr);
   void showFinding(const analysis::Finding& finding);
   [[nodiscard]] const analysis::Finding& finding() const { return finding_; }
+  /// What the card says, as text to copy.
+  [[nodiscard]] QString asText() const;
 
  signals:
   /// The user clicked the card, to see the finding in the timeline.

@@ -6,6 +6,8 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include "models/table_text.h"
+#include "views/panels/copy_actions.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -27,6 +29,13 @@ KeyValueView::KeyValueView(QAbstractItemModel* model, QWidget* parent)
     describe();
   });
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  addCopyText(this, tr("Copy"), [this] {
+    QStringList lines;
+    for (int row = 0; row < model_->rowCount(); ++row) {
+      lines << models::rowText(*model_, row, {0, 1});
+    }
+    return lines.join(QLatin1Char('\n'));
+  });
 }
 
 void KeyValueView::describe() {

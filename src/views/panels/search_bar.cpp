@@ -20,7 +20,6 @@ namespace {
 
 constexpr int kTypingMs = 80;  ///< keys that follow each other within it make one search
 constexpr int kField = 140, kWideField = 196;
-constexpr int kWide = 860;  ///< from here on the field is wide
 
 QString placeName(std::size_t place) {
   switch (static_cast<Place>(place)) {
@@ -47,7 +46,7 @@ SearchBar::SearchBar(models::SearchModel* search, QWidget* parent)
   setFixedHeight(kHeight);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(12, 4, 12, 5);
-  row->setSpacing(8);
+  row->setSpacing(6);
   field_->setObjectName(QStringLiteral("searchField"));
   field_->setAccessibleName(tr("Search for"));
   field_->setPlaceholderText(tr("Search ops, markers, log"));
@@ -148,7 +147,7 @@ void SearchBar::searchNow() {
 void SearchBar::refresh() {
   for (std::size_t i = 0; i < chips_.size(); ++i) {
     const std::uint64_t count = search_->count(static_cast<Place>(i));
-    chips_[i]->setText(QStringLiteral("%1  %2").arg(placeName(i)).arg(count));
+    chips_[i]->setText(QStringLiteral("%1 %2").arg(placeName(i)).arg(count));
     chips_[i]->setAccessibleName(tr("%1, %2 hits").arg(placeName(i)).arg(count));
   }
   const std::size_t hits = search_->hits().size();
@@ -170,17 +169,16 @@ void SearchBar::refresh() {
 }
 
 void SearchBar::fit() {
-  const bool wide = width() >= kWide;
-  field_->setFixedWidth(wide ? kWideField : kField);
-  for (int level = 0; level < 4; ++level) {
+  for (int level = -1; level < 5; ++level) {
+    field_->setFixedWidth(level < 0 ? kWideField : kField);
     for (QWidget* key : keys_) key->setVisible(level < 1);
-    total_->setText(level < 1 ? longTotal_ : shortTotal_);
+    total_->setText(level < 2 ? longTotal_ : shortTotal_);
     for (std::size_t i = 0; i < chips_.size(); ++i) {
       const bool empty = search_->count(static_cast<Place>(i)) == 0;
-      chips_[i]->setVisible(!empty || level < 2);
+      chips_[i]->setVisible(!empty || level < 3);
     }
-    links_[0]->setVisible(level < 3);
-    links_[1]->setVisible(level < 3);
+    links_[0]->setVisible(level < 4);
+    links_[1]->setVisible(level < 4);
     layout()->update();  // also what is nested, which hides its parts
     layout()->activate();
     if (layout()->minimumSize().width() <= width()) break;

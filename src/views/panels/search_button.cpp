@@ -8,7 +8,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kHeight = 28, kWide = 212, kKey = 18;
+constexpr int kHeight = 28, kWide = 212, kNarrow = 116, kGlass = 34, kKey = 18;
 
 }  // namespace
 
@@ -23,14 +23,22 @@ SearchButton::SearchButton(QWidget* parent) : QAbstractButton(parent) {
   setFixedSize(sizeHint());
 }
 
-void SearchButton::setSmall(bool small) {
-  small_ = small;
+void SearchButton::setForm(Form form) {
+  if (form == form_) {
+    return;
+  }
+  form_ = form;
+  setText(form == Form::kFull ? tr("Search ops and markers") : tr("Search"));
   setFixedSize(sizeHint());
   update();
 }
 
+int SearchButton::widthOf(Form form) {
+  return form == Form::kFull ? kWide : form == Form::kShort ? kNarrow : kGlass;
+}
+
 QSize SearchButton::sizeHint() const {
-  return {small_ ? 34 : kWide, kHeight};
+  return {widthOf(form_), kHeight};
 }
 
 void SearchButton::paintEvent(QPaintEvent*) {
@@ -42,9 +50,9 @@ void SearchButton::paintEvent(QPaintEvent*) {
   painter.setBrush(isDown() ? theme.selectedRow : theme.control);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
   const QColor quiet = isEnabled() ? theme.text2 : theme.text3;
-  const int left = small_ ? (width() - 16) / 2 : 9;
+  const int left = form_ == Form::kGlass ? (width() - 16) / 2 : 9;
   views::icon(Icon::kSearch, quiet).paint(&painter, QRect(left, (height() - 16) / 2, 16, 16));
-  if (small_) {
+  if (form_ == Form::kGlass) {
     return;
   }
   painter.setFont(textFont(kText));

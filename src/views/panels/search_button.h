@@ -12,15 +12,18 @@ class SearchButton final : public QAbstractButton {
  public:
   explicit SearchButton(QWidget* parent = nullptr);
 
-  /// Shows the hint and the key, or only the glass.
-  void setSmall(bool small);
+  /// How much the button shows: the whole hint, one word, or only the glass.
+  enum class Form { kFull, kShort, kGlass };
+  void setForm(Form form);
+  /// The width of a form, in pixels.
+  [[nodiscard]] static int widthOf(Form form);
   [[nodiscard]] QSize sizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  bool small_ = false;
+  Form form_ = Form::kFull;
 };
 
 }  // namespace highwater::views

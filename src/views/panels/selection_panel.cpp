@@ -9,6 +9,9 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "views/panels/copy_actions.h"
+#include "views/panels/share_switch.h"
+#include "views/panes/paint.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -16,6 +19,7 @@ namespace {
 
 constexpr double kInset = 12;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
+constexpr int kWide = 310;              ///< width in pixels from which captions are whole
 constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
 
 QString msNumber(double ms) {
@@ -23,9 +27,37 @@ QString msNumber(double ms) {
 }
 }  // namespace
 
-SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent) {
+SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), switch_(new ShareSwitch(this)) {
+  switch_->hide();
+  connect(switch_, &ShareSwitch::chosen, this, [this](bool device) {
+    if (device) {
+      emit deviceTimeChosen();
+    }
+    update();
+  });
   setObjectName(QStringLiteral("selectionPanel"));
   setAccessibleName(tr("Numbers of the selection"));
+  addCopyText(this, tr("Copy"), [this] { return asText(); });
+}
+
+QString SelectionPanel::asText() const {
+  if (summary_.steps == 0) {
+    return {};
+  }
+  const auto line = [](const QString& name, const QString& value) {
+    return name + QLatin1Char('\t') + value;
+  };
+  QStringList lines{line(selected_ ? tr("Selected range") : tr("Whole run"),
+                         tr("steps %1–%2, %3")
+                             .arg(summary_.firstStep)
+                             .arg(summary_.lastStep)
+                             .arg(QString::fromStdString(formatDuration(lengthNs_)))),
+                    line(tr("Step p50"), QString::fromStdString(formatMs(summary_.stepMsP50))),
+                    line(tr("Step p95"), QString::fromStdString(formatMs(summary_.stepMsP95)))};
+  for (const auto& [name, value, note] : rows()) {
+    lines << line(name, note.isEmpty() ? value : value + QLatin1Char(' ') + note);
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,
@@ -35,6 +67,7 @@ void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QStr
   rate_ = rate;
   selected_ = selected;
   lengthNs_ = lengthNs;
+  placeSwitch();
   if (QAccessible::isActive()) {
     QStringList lines;
     for (const auto& [name, value, note] : rows()) {
@@ -60,7 +93,36 @@ void SelectionPanel::paintEvent(QPaintEvent*) {
   double y = paintHead(painter, gap);
   y = paintKeyNumbers(painter, y + gap - 2);
   y = paintRows(painter, y + gap);
-  paintPhases(painter, y + gap - 2);
+  y += gap - 2;
+  showsDeviceTime() ? paintDeviceShare(painter, y) : paintPhases(painter, y);
+}
+
+bool SelectionPanel::showsDeviceTime() const {
+  return switch_->showsDevice();
+}
+
+void SelectionPanel::showDeviceShare(const analysis::DeviceShare& share) {
+  deviceShare_ = share;
+  update();
+}
+
+void SelectionPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeSwitch();
+}
+
+double SelectionPanel::sharesTop() const {
+  const Measures m = measures();
+  const double keyNumbers = m.gap + m.row + m.gap - 2 + 46;
+  return keyNumbers + m.gap + static_cast<double>(rows().size()) * m.row + m.gap - 2;
+}
+
+void SelectionPanel::placeSwitch() {
+  const auto& phases = summary_.phaseMs;
+  const bool any = std::any_of(phases.begin(), phases.end(), [](double ms) { return ms > 0; });
+  switch_->setVisible(summary_.steps > 0 && any);
+  switch_->setGeometry(static_cast<int>(kInset), static_cast<int>(sharesTop()) - 1,
+                       std::min(width() - 110, 220), 18);
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
@@ -221,8 +283,8 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
   const QRectF caption(kInset, y, wide, 16);
-  painter.drawText(caption, Qt::AlignLeft | Qt::AlignVCenter, tr("Share of time by phase"));
-  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, tr("mean, ms a step"));
+  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter,
+                   width() < kWide ? tr("ms a step") : tr("mean, ms a step"));
   y += 19;
   double x = kInset;
   for (const events::Phase phase : kPhases) {
@@ -244,6 +306,72 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   if (outside / total >= kLeastOutside) {
     paintPhaseRow(painter, y, theme.neutralBar, tr("outside of phases"), outside, total);
   }
+}
+
+void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
+  const Theme& theme = Theme::of(this);
+  const double wide = width() - 2 * kInset;
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme.text2);
+  const analysis::DeviceShare& share = deviceShare_;
+  if (!share.unknown.empty() || share.stepMs <= 0) {
+    painter.drawText(QRectF(kInset, y + 20, wide, height() - y - 24),
+                     Qt::AlignTop | Qt::TextWordWrap, text(share.unknown));
+    return;
+  }
+  painter.drawText(QRectF(kInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
+                   width() < kWide ? tr("estimate, ms") : tr("estimate, ms a step"));
+  y += 19;
+  double x = kInset;
+  const auto box = [&](double ms) {
+    const double end = x + ms / share.stepMs * wide;
+    const QRectF rect(std::round(x), y, std::max(std::round(end) - std::round(x) - 1, 0.0), 10);
+    x = end;
+    return rect;
+  };
+  for (const analysis::DevicePart& part : share.parts) {
+    // Phases that cannot be told apart lie above each other.
+    const QRectF rect = box(part.ms);
+    const double tall = rect.height() / static_cast<double>(part.phases.size());
+    for (std::size_t i = 0; i < part.phases.size(); ++i) {
+      painter.fillRect(
+          QRectF(rect.left(), rect.top() + tall * static_cast<double>(i), rect.width(), tall),
+          theme.phase(part.phases[i]));
+    }
+  }
+  painter.fillRect(box(share.restMs), theme.busy);
+  const QBrush idle = hatchBrush(theme.busy, theme.plot, 5);
+  painter.fillRect(box(share.idleMs), idle);
+  y += 15;
+  const auto row = [&](const QBrush& swatch, const QString& name, double ms) {
+    const QRectF line(kInset, y, wide, measures().phaseRow);
+    painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), swatch);
+    painter.setFont(textFont(kText));
+    painter.setPen(theme.text1);
+    painter.drawText(
+        line.adjusted(14, 0, -96, 0), Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(wide) - 110));
+    painter.drawText(line.adjusted(0, 0, -56, 0), Qt::AlignVCenter | Qt::AlignRight,
+                     percentText(ms / share.stepMs));
+    painter.setPen(theme.text2);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, QString::number(ms, 'f', 1));
+    y += measures().phaseRow;
+  };
+  for (const analysis::DevicePart& part : share.parts) {
+    QStringList names;
+    for (const events::Phase phase : part.phases) {
+      names << text(phaseName(phase));
+    }
+    QString name = names.join(QStringLiteral(" + "));
+    if (part.highMs - part.lowMs > 0.1 * part.ms) {
+      name += QStringLiteral(" (%1\u2013%2)").arg(msNumber(part.lowMs), msNumber(part.highMs));
+    }
+    row(theme.phase(part.phases.front()), name, part.ms);
+  }
+  if (share.restMs > kLeastOutside * share.stepMs) {
+    row(theme.busy, share.parts.empty() ? tr("busy") : tr("busy, not told apart"), share.restMs);
+  }
+  row(idle, tr("idle"), share.idleMs);
 }
 
 }  // namespace highwater::views

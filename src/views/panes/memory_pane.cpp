@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/memory_forecast.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 #include "views/lanes/event_text.h"
@@ -139,9 +140,11 @@ void MemoryPane::paintMarks(QPainter& painter) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme().text2);
     painter.drawText(QRectF(plot.left() + 8, y - 17, 300, 16), Qt::AlignVCenter, limitName(limit));
-    paintGutterLabel(painter, y, scale_.number(limit.bytes) + QLatin1Char(' ') + scale_.unit);
+    paintGutterLabel(painter, y, limitText(limit.bytes));
   }
-  bool unitSaid = !scale_.inScale.empty();
+  bool unitSaid = std::any_of(
+      scale_.inScale.begin(), scale_.inScale.end(),
+      [this](const auto& limit) { return limitText(limit.bytes).endsWith(scale_.unit); });
   const auto ticks = static_cast<int>(scale_.topBytes / scale_.tickBytes);
   for (int tick = ticks; tick >= 0; --tick) {
     const double bytes = tick * scale_.tickBytes, y = yAt(bytes);
@@ -187,7 +190,7 @@ void MemoryPane::paintShelf(QPainter& painter) const {
     painter.drawText(QRectF(plot.left() + 8, y - 8, 300, 16), Qt::AlignVCenter, name);
     const double begin = plot.left() + 16 + painter.fontMetrics().horizontalAdvance(name);
     paintLimitLine(painter, limit, std::round(y), begin);
-    paintGutterLabel(painter, y, bytesText(limit.bytes));
+    paintGutterLabel(painter, y, limitText(limit.bytes));
     y += kShelfRow;
   }
   // A wavy line: the shelf above it is not to scale.
@@ -303,7 +306,25 @@ QString MemoryPane::rightReadout() const {
   }
   const double percent = 100 * reading->driver / reading->recommended;
   const QString number = QString::number(percent, 'f', percent < 10 ? 1 : 0);
+  const QString when = axis_->cursor() ? QString() : forecast();
+  if (!when.isEmpty()) {
+    return measures().small
+               ? tr("%1 %, live reaches 100 % in %2").arg(number, when)
+               : tr("driver %1 % of recommended, live reaches it in %2").arg(number, when);
+  }
   return measures().small ? tr("%1 %").arg(number) : tr("driver %1 % of recommended").arg(number);
+}
+
+QString MemoryPane::forecast() const {
+  constexpr std::int64_t kFreshNs = 500'000'000;
+  const std::int64_t nowNs = store_->completeUpToNs();
+  const bool fresh = forecastNs_ >= 0 && nowNs >= forecastNs_ && nowNs - forecastNs_ < kFreshNs;
+  if (!fresh || store_->end()) {
+    const auto forecast = analysis::forecastMemory(*store_);
+    forecast_ = forecast ? text(forecast->text()) : QString();
+    forecastNs_ = nowNs;
+  }
+  return forecast_;
 }
 
 QString MemoryPane::emptyText() const {

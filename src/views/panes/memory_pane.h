@@ -43,7 +43,12 @@ class MemoryPane final : public TimePane {
   void paintPeaks(QPainter& painter) const;
   void paintKnobs(QPainter& painter) const;
 
+  /// The forecast as of half a second ago at most, as a text; empty for none.
+  [[nodiscard]] QString forecast() const;
+
   MemoryBands* bands_;
+  mutable QString forecast_;
+  mutable std::int64_t forecastNs_ = -1;  ///< the end of the run when it was made
   MemoryScale scale_;
 };
 

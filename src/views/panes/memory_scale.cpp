@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace highwater::views {
 namespace {
@@ -22,7 +23,29 @@ double niceStep(double wanted) {
   return decade * 10;
 }
 
+/// The largest unit in which `bytes` are 1 or more.
+std::pair<double, const char*> unitOf(double bytes) {
+  const std::pair<double, const char*> units[] = {
+      {kKi * kKi * kKi, "GiB"}, {kKi * kKi, "MiB"}, {kKi, "KiB"}};
+  for (const auto& unit : units) {
+    if (bytes >= unit.first) {
+      return unit;
+    }
+  }
+  return {1, "B"};
+}
+
 }  // namespace
+
+QString limitText(double bytes) {
+  const auto [unitBytes, unit] = unitOf(bytes);
+  const double value = bytes / unitBytes;
+  const bool gib = unitBytes > kKi * kKi;
+  const int decimals = gib || (value < 10 && unitBytes > 1) ? 2
+                       : value < 100 && unitBytes > 1       ? 1
+                                                            : 0;
+  return QString::number(value, 'f', decimals) + QLatin1Char(' ') + QLatin1String(unit);
+}
 
 QString MemoryScale::number(double bytes) const {
   const double value = bytes / unitBytes;
@@ -51,15 +74,9 @@ MemoryScale makeMemoryScale(double dataMax, const std::vector<MemoryLimitLine>& 
   }
   std::sort(scale.shelf.begin(), scale.shelf.end(),
             [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  const std::pair<double, const char*> units[] = {
-      {kKi * kKi * kKi, "GiB"}, {kKi * kKi, "MiB"}, {kKi, "KiB"}, {1, "B"}};
-  for (const auto& [bytes, name] : units) {
-    if (top >= bytes || bytes == 1) {
-      scale.unitBytes = bytes;
-      scale.unit = QLatin1String(name);
-      break;
-    }
-  }
+  const auto [unitBytes, unit] = unitOf(top);
+  scale.unitBytes = unitBytes;
+  scale.unit = QLatin1String(unit);
   scale.tickBytes = niceStep(top / scale.unitBytes / std::max(ticks, 1)) * scale.unitBytes;
   // Without a limit the scale ends at half a tick, so that it rarely changes while data arrives.
   scale.topBytes =

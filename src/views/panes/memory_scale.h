@@ -30,6 +30,9 @@ struct MemoryScale {
   [[nodiscard]] QString number(double bytes) const;
 };
 
+/// Writes the size of a limit with its unit, true to 1 %: "8.00 GiB", "870 MiB".
+[[nodiscard]] QString limitText(double bytes);
+
 /// Makes the value axis for memory up to `dataMax` bytes, the largest value drawn. `ticks` is the
 /// number of labels that fit. The recommended maximum joins the scale once the data exceeds half of
 /// it, a watermark at 85 %; other limits go to the shelf.

@@ -1,5 +1,7 @@
 #include "views/panes/pane_stack.h"
 
+#include <QAction>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -8,6 +10,7 @@
 #include "views/panes/overview_pane.h"
 #include "views/panes/ruler.h"
 #include "views/panes/step_panes.h"
+#include "views/panes/system_pane.h"
 #include "views/panes/timeline_pane.h"
 
 namespace highwater::views {
@@ -17,6 +20,8 @@ namespace {
 /// kLeastMemory.
 constexpr double kOpsShare = 0.45;
 constexpr int kLeastMemory = 160;
+/// Optional panes leave memory and ops at least this height, unless the user asks for them.
+constexpr int kRoomyMemory = 300;
 
 }  // namespace
 
@@ -28,33 +33,107 @@ PaneStack::PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocu
       memory_(new MemoryPane(store, axis, focus, this)),
       timeline_(new TimelinePane(store, axis, focus, this)),
       details_(new DetailsStrip(store, focus, this)),
+      store_(store),
       ruler_(new Ruler(store, axis, focus, this)),
       overview_(new OverviewPane(store, axis, focus, this)) {
-  panes_ = {ruler_, memory_, stepTime_, throughput_, timeline_, overview_};
+  system_.pane = new SystemPane(store, axis, focus, this);
+  loss_.pane = new LossPane(store, axis, focus, this);
+  panes_ = {ruler_,      memory_,    system_.pane, stepTime_,
+            throughput_, loss_.pane, timeline_,    overview_};
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(ruler_);
   column->addWidget(memory_, 1);
+  column->addWidget(system_.pane);
   column->addWidget(stepTime_);
   column->addWidget(throughput_);
+  column->addWidget(loss_.pane);
   column->addWidget(timeline_);
   column->addWidget(details_);
   column->addWidget(overview_);
+  makeOptional(system_, memory_, tr("System pane"), "systemPane",
+               tr("Footprint, available memory, swap, pressure and GPU over time"));
+  makeOptional(loss_, stepTime_, tr("Loss pane"), "lossPane", tr("The losses that were read"));
   setMinimumWidth(560);
   // The minimum of the small layout without ops: neither rows of ops nor the larger layout may keep
   // the window from shrinking.
   setSmall(true);
-  setMinimumHeight(fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory);
+  leastHeight_ = fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory;
   setSmall(false);
+}
+
+void PaneStack::makeOptional(Optional& optional, TimePane* above, const QString& text,
+                             const char* name, const QString& tip) {
+  optional.pane->hide();
+  optional.action = new QAction(text, this);
+  optional.action->setObjectName(QLatin1String(name) + QStringLiteral("Action"));
+  optional.action->setCheckable(true);
+  optional.action->setToolTip(tip);
+  optional.toggle = new QToolButton(above);
+  optional.toggle->setObjectName(QLatin1String(name) + QStringLiteral("Toggle"));
+  optional.toggle->setProperty("kind", "link");
+  optional.toggle->setFocusPolicy(Qt::NoFocus);
+  optional.toggle->setAutoRaise(true);
+  optional.toggle->setCursor(Qt::ArrowCursor);
+  optional.toggle->setFixedSize(16, 16);
+  connect(optional.toggle, &QToolButton::clicked, optional.action, &QAction::trigger);
+  connect(optional.action, &QAction::triggered, this, [this, &optional](bool shown) {
+    optional.wanted = shown;
+    placeOptional();
+    shareHeight();
+    optional.pane->refresh();
+  });
+}
+
+void PaneStack::updateLeastHeight() {
+  const auto wanted = [](const Optional& each) { return each.wanted.value_or(false); };
+  const bool more = wanted(system_) || wanted(loss_);
+  // What the user asks for makes the throughput pane give way first, then the window grow.
+  throughput_->setVisible(!timeline_->measures().small);
+  const int inAll = fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory;
+  if (more && inAll > height()) {
+    throughput_->hide();
+  }
+  setMinimumHeight(more ? fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory
+                        : leastHeight_);
+}
+
+void PaneStack::placeOptional() {
+  int room = height() - fixedHeight() - timeline_->heightWithoutOps() - kRoomyMemory;
+  for (const Optional* each : {&system_, &loss_}) {
+    room += each->pane->isHidden() ? 0 : each->pane->minimumHeight();
+  }
+  for (const Optional* each : {&loss_, &system_}) {
+    const bool isLoss = each == &loss_;
+    const bool hasData =
+        isLoss ? store_->steps().lastLossRow.has_value() : !store_->system().timesNs.empty();
+    const int needed = each->pane->minimumHeight();
+    const bool fits = hasData && !timeline_->measures().small && needed <= room;
+    const bool shown = each->wanted.value_or(fits);
+    room -= shown ? needed : 0;
+    each->pane->setVisible(shown);
+    each->action->setChecked(shown);
+    each->toggle->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    const QString name = each->action->text();
+    each->toggle->setToolTip(shown ? tr("Hide: %1").arg(name) : tr("Show: %1").arg(name));
+    each->toggle->setAccessibleName(each->toggle->toolTip());
+    each->toggle->move(timeline_->measures().gutter - 22, 5);
+  }
+  updateLeastHeight();
 }
 
 void PaneStack::refresh() {
   for (TimePane* pane : panes_) {
     pane->refresh();
   }
-  if (timeline_->heightWithoutOps() != sharedFor_) {
-    shareHeight();  // it has got a row
+  // A row has come, the first loss was read, or another reading has become known.
+  const auto shares = std::tuple(timeline_->heightWithoutOps(), system_.pane->minimumHeight(),
+                                 store_->steps().lastLossRow.has_value());
+  if (shares != sharedFor_) {
+    sharedFor_ = shares;
+    placeOptional();
+    shareHeight();
   }
   details_->refresh();
 }
@@ -69,11 +148,14 @@ void PaneStack::setSmall(bool small) {
   stepTime_->setFixedHeight(measures.header + (small ? 44 : 70));
   throughput_->setFixedHeight(measures.header + 56);
   throughput_->setVisible(!small);
+  loss_.pane->setFixedHeight(measures.header + 44);
+  placeOptional();
   shareHeight();
 }
 
 void PaneStack::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
+  placeOptional();
   shareHeight();
 }
 
@@ -89,7 +171,6 @@ int PaneStack::fixedHeight() const {
 }
 
 void PaneStack::shareHeight() {
-  sharedFor_ = timeline_->heightWithoutOps();
   const int shared = height() - fixedHeight() - timeline_->heightWithoutOps();
   const double forOps = std::min(shared * kOpsShare, static_cast<double>(shared - kLeastMemory));
   const int rows =
@@ -105,6 +186,13 @@ void PaneStack::offerOps(QAction* action, const QString& again) {
 void PaneStack::showSearch(const models::SearchModel* search) {
   ruler_->showSearch(search);
   overview_->showSearch(search);
+}
+
+QPoint PaneStack::placeOf(std::int64_t ns) const {
+  const QRect plot = ruler_->plotRect();
+  const double x = std::clamp(ruler_->scale().pixelAt(ns), static_cast<double>(plot.left()),
+                              static_cast<double>(plot.right()));
+  return ruler_->mapToGlobal(QPoint(static_cast<int>(x), ruler_->height()));
 }
 
 void PaneStack::renderNow() {

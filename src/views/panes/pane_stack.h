@@ -1,11 +1,14 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "views/panes/time_pane.h"
 
 class QAction;
+class QToolButton;
 
 namespace highwater::models {
 class SearchModel;
@@ -40,6 +43,14 @@ class PaneStack final : public QWidget {
   /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
   /// widget.
   void showSearch(const models::SearchModel* search);
+  /// The point of the screen at the foot of the ruler that belongs to a time of the run; the
+  /// nearest one for a time that is not visible.
+  [[nodiscard]] QPoint placeOf(std::int64_t ns) const;
+  /// Shows and hides the pane of the process and its machine. Until the user does, it is shown
+  /// where the memory pane keeps enough height.
+  [[nodiscard]] QAction* systemAction() const { return system_.action; }
+  /// The same for the loss, which is shown by itself once a loss was read.
+  [[nodiscard]] QAction* lossAction() const { return loss_.action; }
   /// Draws everything at once, for pictures.
   void renderNow();
 
@@ -47,6 +58,18 @@ class PaneStack final : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  /// A pane that is shown if the user wants it, or if there is room for it.
+  struct Optional {
+    TimePane* pane = nullptr;
+    QAction* action = nullptr;
+    QToolButton* toggle = nullptr;    ///< in the header of the pane above
+    std::optional<bool> wanted = {};  ///< by the user
+  };
+  void makeOptional(Optional& optional, TimePane* above, const QString& text, const char* name,
+                    const QString& tip);
+  /// Shows and hides the optional panes by the room that there is.
+  void placeOptional();
+  void updateLeastHeight();
   /// The height of the panes other than memory and timeline, which share the rest.
   [[nodiscard]] int fixedHeight() const;
   void shareHeight();
@@ -57,9 +80,13 @@ class PaneStack final : public QWidget {
   MemoryPane* memory_;
   TimelinePane* timeline_;
   DetailsStrip* details_;
-  int sharedFor_ = 0;  ///< the timeline's height without ops, as of shareHeight()
+  Optional system_, loss_;
+  const analysis::LiveStore* store_;
   Ruler* ruler_;
   OverviewPane* overview_;
+  int leastHeight_ = 0;  ///< without optional panes
+  /// What the panes that are shown depend on, as of the last refresh().
+  std::tuple<int, int, bool> sharedFor_;
 };
 
 }  // namespace highwater::views

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace highwater::views {
 namespace {
@@ -32,7 +33,35 @@ std::size_t firstBeginningFrom(const analysis::SpanIndex& lane, std::size_t from
   return low;
 }
 
+/// The mark of a value above the axis, in pixels.
+constexpr double kMarkHalf = 3.5, kMarkHeight = 4, kMarkGap = 9;
+
 }  // namespace
+
+bool StepPlottable::noteBeyondTop(double value, double x) {
+  if (!(value > valueAxis()->range().upper)) {
+    return false;
+  }
+  if (noted_.empty() || x - noted_.back() >= kMarkGap) {
+    noted_.push_back(x);
+  }
+  return true;
+}
+
+void StepPlottable::drawBeyondTop(QPainter& painter) {
+  const double top = keyAxis()->axisRect()->top() + 0.5;
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Theme& theme = Theme::of(parentPlot());
+  painter.setPen(QPen(theme.plot, 1));
+  painter.setBrush(theme.text1);
+  for (const double x : noted_) {
+    painter.drawPolygon(QPolygonF{
+        {x, top}, {x + kMarkHalf, top + kMarkHeight}, {x - kMarkHalf, top + kMarkHeight}});
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  beyondTop_ = std::move(noted_);
+  noted_.clear();
+}
 
 void StepBars::draw(QCPPainter* painter) {
   const auto& steps = store_->steps();
@@ -52,6 +81,7 @@ void StepBars::draw(QCPPainter* painter) {
                steps.unplannedSyncMs[i]},
               theme);
     }
+    drawBeyondTop(*painter);
     return;
   }
   std::size_t at = first;
@@ -60,6 +90,14 @@ void StepBars::draw(QCPPainter* painter) {
     const std::int64_t end = s.timeAt(x + 1);
     const std::size_t low = firstBeginningFrom(steps.lane, at, last, end);
     if (low > at) {
+      // The last one may be a slow step, which goes on beyond its column.
+      const double slow = std::round(s.pixelAt(steps.lane[low - 1].endNs));
+      if (slow > x + 1) {
+        drawBar(*painter,
+                {x, slow, steps.durationMs[low - 1], steps.fallbackMs[low - 1],
+                 steps.unplannedSyncMs[low - 1]},
+                theme);
+      }
       drawBar(*painter,
               {x, x + 1, steps.durationMs.minMax(at, low).max, steps.fallbackMs.minMax(at, low).max,
                steps.unplannedSyncMs.minMax(at, low).max},
@@ -67,10 +105,12 @@ void StepBars::draw(QCPPainter* painter) {
       at = low;
     }
   }
+  drawBeyondTop(*painter);
 }
 
-void StepBars::drawBar(QPainter& painter, const Bar& bar, const Theme& theme) const {
+void StepBars::drawBar(QPainter& painter, const Bar& bar, const Theme& theme) {
   const double width = std::max(bar.right - bar.left, 1.0);
+  noteBeyondTop(bar.ms, std::floor(bar.left + width / 2) + 0.5);
   const auto y = [this](double ms) { return std::round(valueAxis()->coordToPixel(ms)); };
   const double floor = y(0), top = y(bar.ms);
   const double lostTop = y(std::min(bar.fallbackMs, bar.ms));
@@ -91,6 +131,49 @@ void StepBars::drawBar(QPainter& painter, const Bar& bar, const Theme& theme) co
   }
 }
 
+std::vector<LineColumn> lineColumns(const analysis::StepColumns& steps,
+                                    const analysis::SeriesPyramid& values, const TimeScale& scale,
+                                    double pausePixels) {
+  std::vector<LineColumn> columns;
+  const auto [first, last] = steps.lane.touching(scale.range.beginNs, scale.range.endNs);
+  const auto pauseNs = static_cast<std::int64_t>(pausePixels * scale.nsPerPixel());
+  double before = std::numeric_limits<double>::quiet_NaN();  // the line's value where it is now
+  std::int64_t untilNs = std::numeric_limits<std::int64_t>::min();  // the end of its last step
+  const int width = static_cast<int>(scale.width);
+  std::size_t at = first;
+  for (int column = 0; column < width && (at < last || !std::isnan(before)); ++column) {
+    const std::int64_t beginNs = scale.timeAt(scale.left + column);
+    const std::int64_t endNs = scale.timeAt(scale.left + column + 1);
+    const std::size_t from = at;
+    if (at < last) {
+      at = firstBeginningFrom(steps.lane, at, last, endNs);
+    }
+    const bool begins = at > from && steps.lane[from].beginNs < endNs;
+    at = begins ? at : from;
+    const std::int64_t nextNs = begins ? steps.lane[from].beginNs : beginNs;
+    if (!std::isnan(before) && nextNs - untilNs > pauseNs) {
+      before = std::numeric_limits<double>::quiet_NaN();  // no training in between, so no line
+    }
+    auto shown = analysis::MinMax{before, before};
+    if (begins) {
+      const analysis::MinMax here = values.minMax(from, at);
+      shown.min = std::fmin(shown.min, here.min);
+      shown.max = std::fmax(shown.max, here.max);
+      for (std::size_t i = at; i > from; --i) {
+        if (!std::isnan(values[i - 1])) {
+          before = values[i - 1];
+          untilNs = std::max(untilNs, steps.lane[i - 1].endNs);
+          break;
+        }
+      }
+    }
+    if (!std::isnan(shown.min)) {
+      columns.push_back({column, shown.min, shown.max});
+    }
+  }
+  return columns;
+}
+
 void RateLine::draw(QCPPainter* painter) {
   const auto& steps = store_->steps();
   const TimeScale s = timeScale();
@@ -100,22 +183,24 @@ void RateLine::draw(QCPPainter* painter) {
   }
   painter->setBrush(Qt::NoBrush);
   const QColor color = Theme::of(parentPlot()).text1;
-  const auto y = [this](double value) { return valueAxis()->coordToPixel(value); };
-  if (static_cast<double>(last - first) > s.width) {
-    std::size_t at = first;
-    for (int column = 0; column < static_cast<int>(s.width) && at < last; ++column) {
-      const std::int64_t end = s.timeAt(s.left + column + 1);
-      const std::size_t begin = at;
-      at = firstBeginningFrom(steps.lane, at, last, end);
-      const auto range = at > begin ? steps.tokensPerS.minMax(begin, at) : analysis::MinMax{};
-      if (at > begin && !std::isnan(range.max)) {
-        const double top = y(range.max);
-        painter->fillRect(QRectF(s.left + column, top, 1, std::max(1.5, y(range.min) - top)),
-                          color);
-      }
+  if (static_cast<double>(last - first) <= s.width / 2) {
+    drawEach(painter, first, last, color);
+  } else {
+    for (const LineColumn& column : lineColumns(steps, steps.tokensPerS, s, kPause)) {
+      const double x = s.left + column.column;
+      noteBeyondTop(column.high, x + 0.5);
+      const double top = valueAxis()->coordToPixel(column.high);
+      const double height = valueAxis()->coordToPixel(column.low) - top;
+      painter->fillRect(QRectF(x, top, 1, std::max(1.5, height)), color);
     }
-    return;
   }
+  drawBeyondTop(*painter);
+}
+
+void RateLine::drawEach(QCPPainter* painter, std::size_t first, std::size_t last,
+                        const QColor& color) {
+  const auto& steps = store_->steps();
+  const TimeScale s = timeScale();
   // Two thin lines half a pixel apart look like a pen of 1.5 pixels, which is slow.
   painter->setRenderHint(QPainter::Antialiasing);
   painter->setPen(QPen(color, 1));
@@ -129,14 +214,73 @@ void RateLine::draw(QCPPainter* painter) {
     if (std::isnan(steps.tokensPerS[i])) {
       continue;  // a step without duration has no rate
     }
-    const double value = y(steps.tokensPerS[i]), begin = s.pixelAt(steps.lane[i].beginNs);
+    const double value = valueAxis()->coordToPixel(steps.tokensPerS[i]);
+    const double begin = s.pixelAt(steps.lane[i].beginNs), end = s.pixelAt(steps.lane[i].endNs);
     if (!line.isEmpty() && begin - line.last().x() > kPause) {
       flush();  // no training in between, so no line
     }
-    line << QPointF(begin, value) << QPointF(s.pixelAt(steps.lane[i].endNs), value);
+    noteBeyondTop(steps.tokensPerS[i],
+                  (std::max(begin, s.left) + std::min(end, s.left + s.width)) / 2);
+    line << QPointF(begin, value) << QPointF(end, value);
   }
   if (!line.isEmpty()) {
     flush();
+  }
+  painter->setRenderHint(QPainter::Antialiasing, false);
+}
+
+void LossLine::draw(QCPPainter* painter) {
+  const auto& steps = store_->steps();
+  const TimeScale s = timeScale();
+  auto [first, last] = steps.lane.touching(s.range.beginNs, s.range.endNs);
+  // With a loss on either side, to which lines are drawn.
+  constexpr std::size_t kFarthest = 1000;
+  const auto known = [&steps](std::size_t i) { return !std::isnan(steps.loss[i]); };
+  for (std::size_t far = 0; first > 0 && far < kFarthest; ++far) {
+    if (known(--first)) break;
+  }
+  for (std::size_t far = 0; last < steps.lane.size() && far < kFarthest; ++far) {
+    if (known(last++)) break;
+  }
+  if (first == last) {
+    return;
+  }
+  const auto point = [&](std::size_t i) {
+    return QPointF(s.pixelAt(steps.lane[i].endNs), valueAxis()->coordToPixel(steps.loss[i]));
+  };
+  const Theme& theme = Theme::of(parentPlot());
+  painter->setRenderHint(QPainter::Antialiasing);
+  painter->setPen(QPen(theme.text1, 1));
+  painter->setBrush(theme.text1);
+  QPolygonF line;
+  if (static_cast<double>(last - first) > 2 * s.width) {
+    // Of each pixel column the first, the lowest, the highest and the last loss.
+    for (std::size_t at = first; at < last;) {
+      const double x = std::floor(s.pixelAt(steps.lane[at].endNs));
+      const std::size_t next =
+          std::max(firstBeginningFrom(steps.lane, at, last, s.timeAt(x + 1)), at + 1);
+      const analysis::MinMax range = steps.loss.minMax(at, next);
+      if (!std::isnan(range.min)) {
+        const double y = valueAxis()->coordToPixel(range.max);
+        line << QPointF(x, y) << QPointF(x, valueAxis()->coordToPixel(range.min));
+      }
+      at = next;
+    }
+    painter->drawPolyline(line);
+  } else {
+    for (std::size_t i = first; i < last; ++i) {
+      if (known(i)) {
+        line << point(i);
+      }
+    }
+    painter->drawPolyline(line);
+    // Few of them are seen to be single readings.
+    if (static_cast<double>(line.size()) < s.width / 12) {
+      painter->setPen(Qt::NoPen);
+      for (const QPointF& each : line) {
+        painter->drawEllipse(each, 2, 2);
+      }
+    }
   }
   painter->setRenderHint(QPainter::Antialiasing, false);
 }

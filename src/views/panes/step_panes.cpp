@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/robust_max.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 
@@ -81,10 +82,12 @@ StepTimePane::StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
   new StepBars(this, store);
 }
 
+/// A step far beyond the others (one that was cut by a pause) runs off the top with a mark, so that
+/// it does not flatten the rest.
 double StepTimePane::visibleMax() const {
   const auto [first, last] =
       store_->steps().lane.touching(shownRange().beginNs, shownRange().endNs);
-  return first == last ? 0 : store_->steps().durationMs.minMax(first, last).max;
+  return analysis::robustMax(store_->steps().durationMs, first, last);
 }
 
 QString StepTimePane::tickText(double value) const {
@@ -156,28 +159,23 @@ ThroughputPane::ThroughputPane(const analysis::LiveStore* store, TimeAxis* axis,
   new RateLine(this, store);
 }
 
-/// A step that seems far faster than the others (its work was only queued) runs off the top, so
-/// that it does not flatten the rest; at most one in ten does.
+/// A step of a millisecond runs off the top with a mark, so that it does not flatten the rest.
 double ThroughputPane::visibleMax() const {
-  const auto& series = store_->steps().tokensPerS;
   const auto [first, last] =
       store_->steps().lane.touching(shownRange().beginNs, shownRange().endNs);
-  if (first == last) {
-    return 0;
+  return analysis::robustMax(store_->steps().tokensPerS, first, last);
+}
+
+QString ThroughputPane::tipAt(const QPoint& position) const {
+  const auto index = stepAt(scale().timeAt(position.x()));
+  if (!index || position.y() < plotRect().top()) {
+    return {};
   }
-  std::vector<double> sample;
-  const std::size_t stride = std::max<std::size_t>((last - first) / 256, 1);
-  for (std::size_t i = first; i < last; i += stride) {
-    if (!std::isnan(series[i])) {
-      sample.push_back(series[i]);
-    }
-  }
-  if (sample.empty()) {
-    return 0;
-  }
-  std::sort(sample.begin(), sample.end());
-  const double median = sample[sample.size() / 2], most = sample[sample.size() * 9 / 10];
-  return std::min(series.minMax(first, last).max, std::max(median * 3, most));
+  const auto& step = store_->steps().records[*index];
+  return tr("step %1: %2\n%3")
+      .arg(step.step())
+      .arg(text(store_->rateText(store_->steps().tokensPerS[*index])),
+           text(store_->batchText(step)));
 }
 
 QString ThroughputPane::tickText(double value) const {
@@ -194,16 +192,124 @@ std::vector<Readout> ThroughputPane::readouts() const {
   return {{Swatch::kLine, theme().text1, text(unit), rateText(store_->steps().tokensPerS[*index])}};
 }
 
-QString ThroughputPane::tipAt(const QPoint& position) const {
-  const auto index = stepUnder(position);
+LossPane::LossPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+                   QWidget* parent)
+    : TimePane(store, axis, focus, parent) {
+  setObjectName(QStringLiteral("lossPane"));
+  setAccessibleName(tr("Loss over time"));
+  new LossLine(this, store);
+}
+
+std::optional<std::size_t> LossPane::lossAt(std::int64_t ns) const {
+  constexpr std::size_t kFarthest = 100'000;
+  const auto& loss = store_->steps().loss;
+  auto index = stepAt(ns);
+  for (std::size_t far = 0; index && far < kFarthest; ++far) {
+    if (!std::isnan(loss[*index])) {
+      return index;
+    }
+    index = *index > 0 ? std::optional(*index - 1) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void LossPane::updateScales() {
+  const auto [first, last] =
+      store_->steps().lane.touching(shownRange().beginNs, shownRange().endNs);
+  analysis::MinMax range{0, 0};
+  bool known = first < last;
+  if (known) {
+    range = store_->steps().loss.minMax(first, last);
+    known = !std::isnan(range.min);
+  }
+  if (!known) {
+    const auto index = lossAt(shownRange().endNs);
+    if (!index) {
+      return;
+    }
+    range.min = range.max = store_->steps().loss[*index];
+  }
+  lossScale_ = makeLossScale(range.min, range.max);
+  yAxis->setRange(lossScale_.bottom, lossScale_.top);
+}
+
+LossScale makeLossScale(double min, double max) {
+  // Never narrower than the decimals that a label has.
+  const double least = std::max(std::abs(max), 1e-3) * 0.02;
+  const double middle = (min + max) / 2, half = std::max(max - min, least) / 2 * 1.15;
+  LossScale scale{middle - half, middle + half, 1, 0};
+  const double wanted = half;  // some two labels
+  const double decade = std::pow(10.0, std::floor(std::log10(wanted)));
+  scale.tick = decade;
+  for (const double factor : {2.0, 5.0}) {
+    if (decade * factor <= wanted) {
+      scale.tick = decade * factor;
+    }
+  }
+  scale.decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(scale.tick) - 1e-9)), 0, 6);
+  return scale;
+}
+
+template <typename F>
+void LossPane::forEachTick(F&& f) const {
+  if (!store_->steps().lastLossRow) {
+    return;
+  }
+  const auto first = static_cast<std::int64_t>(std::ceil(lossScale_.bottom / lossScale_.tick));
+  for (std::int64_t i = first; static_cast<double>(i) * lossScale_.tick <= lossScale_.top; ++i) {
+    f(static_cast<double>(i) * lossScale_.tick);
+  }
+}
+
+void LossPane::paintGround(QPainter& painter) {
+  TimePane::paintGround(painter);
+  const QRect plot = plotRect();
+  forEachTick([&](double value) {
+    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
+                     theme().grid);
+  });
+}
+
+void LossPane::paintMarks(QPainter& painter) {
+  TimePane::paintMarks(painter);
+  forEachTick([&](double value) {
+    const double y = yAxis->coordToPixel(value);
+    if (y > plotRect().top() + 3 && y < plotRect().bottom() - 1) {
+      paintGutterLabel(painter, y, QString::number(value, 'f', lossScale_.decimals));
+    }
+  });
+}
+
+std::vector<Readout> LossPane::readouts() const {
+  const auto index = lossAt(readoutTime());
+  if (!index) {
+    return {};
+  }
+  return {{Swatch::kLine, theme().text1, tr("loss"),
+           QString::number(store_->steps().loss[*index], 'f', 3)}};
+}
+
+QString LossPane::rightReadout() const {
+  const auto index = lossAt(readoutTime());
+  return index ? tr("read at step %1").arg(store_->steps().records[*index].step()) : QString();
+}
+
+QString LossPane::tipAt(const QPoint& position) const {
+  const auto index = lossAt(scale().timeAt(position.x()));
   if (!index || position.y() < plotRect().top()) {
     return {};
   }
-  const auto& step = store_->steps().records[*index];
-  return tr("step %1: %2\n%3")
-      .arg(step.step())
-      .arg(text(store_->rateText(store_->steps().tokensPerS[*index])),
-           text(store_->batchText(step)));
+  return tr("step %1: loss %2")
+      .arg(store_->steps().records[*index].step())
+      .arg(store_->steps().loss[*index], 0, 'f', 4);
+}
+
+QString LossPane::emptyText() const {
+  if (store_->steps().lastLossRow) {
+    return {};
+  }
+  return store_->ownScript() ? tr("The losses of a script are not read")
+                             : tr("The loss of each step in which it was read");
 }
 
 }  // namespace highwater::views

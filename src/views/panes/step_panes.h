@@ -84,4 +84,41 @@ class ThroughputPane final : public StepPane {
   [[nodiscard]] QString tipAt(const QPoint& position) const override;
 };
 
+/// The value axis of the losses in view: from `bottom` to `top`, which need not include 0, with a
+/// label of `decimals` digits at each multiple of `tick`.
+struct LossScale {
+  double bottom = 0, top = 1, tick = 1;
+  int decimals = 0;
+};
+/// Makes a scale that holds losses from `min` to `max`, with two to five labels.
+[[nodiscard]] LossScale makeLossScale(double min, double max);
+
+/// The pane that shows the losses that were read.
+class LossPane final : public TimePane {
+  Q_OBJECT
+
+ public:
+  LossPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
+           QWidget* parent = nullptr);
+
+ protected:
+  void paintGround(QPainter& painter) override;
+  void paintMarks(QPainter& painter) override;
+  void updateScales() override;
+  [[nodiscard]] QString title() const override { return tr("Loss"); }
+  [[nodiscard]] std::vector<Readout> readouts() const override;
+  [[nodiscard]] QString rightReadout() const override;
+  [[nodiscard]] QString emptyText() const override;
+  [[nodiscard]] QString tipAt(const QPoint& position) const override;
+
+ private:
+  /// The last step that began at or before `ns` and whose loss was read, if it is not too far back.
+  [[nodiscard]] std::optional<std::size_t> lossAt(std::int64_t ns) const;
+  /// Calls f(value) for each label.
+  template <typename F>
+  void forEachTick(F&& f) const;
+
+  LossScale lossScale_;
+};
+
 }  // namespace highwater::views

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/plain_tip.h"
+#include "views/panes/pane_picture.h"
 
 namespace highwater::views {
 namespace {
@@ -468,6 +469,10 @@ void TimePane::mouseDoubleClickEvent(QMouseEvent* event) {
     const auto& step = store_->steps().records[*index];
     axis_->select(step.begin_ns(), step.begin_ns() + step.duration_ns());
   }
+}
+
+void TimePane::contextMenuEvent(QContextMenuEvent* event) {
+  showPictureMenu(*this, event->globalPos());
 }
 
 void TimePane::leaveEvent(QEvent* event) {

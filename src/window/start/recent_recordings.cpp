@@ -4,6 +4,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPainter>
+#include <QShortcut>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "views/theme.h"
 #include "window/start/drop_place.h"
+#include "window/start/recording_changes.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/start_table.h"
 
@@ -156,6 +158,31 @@ RecentRecordings::RecentRecordings(QWidget* parent)
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(table_, &QWidget::customContextMenuRequested, this, &RecentRecordings::showMenu);
   connect(drop_, &DropPlace::chooseRequested, this, &RecentRecordings::chooseRequested);
+  const auto onKey = [this](Qt::Key key, auto act) {
+    auto* shortcut = new QShortcut(key, table_, nullptr, nullptr, Qt::WidgetShortcut);
+    connect(shortcut, &QShortcut::activated, this, [this, act] {
+      if (const QString path = currentPath(); !path.isEmpty()) (this->*act)(path);
+    });
+  };
+  onKey(Qt::Key_F2, &RecentRecordings::rename);
+  onKey(Qt::Key_Delete, &RecentRecordings::remove);
+}
+
+QString RecentRecordings::currentPath() const {
+  const QModelIndex index = table_->currentIndex();
+  if (!index.isValid()) return {};
+  const RecordingPreview& preview = model_.preview(index.row());
+  return preview.state == State::kMissing ? QString() : preview.path;
+}
+
+void RecentRecordings::rename(const QString& path) {
+  askToRename(this, path, [this, path](const QString& newPath) {
+    if (newPath != path) emit renamed(path, newPath);
+  });
+}
+
+void RecentRecordings::remove(const QString& path) {
+  askToDelete(this, path, [this, path] { emit deleted(path); });
 }
 
 void RecentRecordings::resizeEvent(QResizeEvent* event) {
@@ -174,6 +201,10 @@ void RecentRecordings::showMenu(const QPoint& at) {
   const QString path = preview.path;
   const bool missing = preview.state == State::kMissing;
   menu->addAction(tr("Open"), this, [this, path] { emit openRequested(path); })
+      ->setEnabled(!missing);
+  menu->addAction(tr("Rename…"), QKeySequence(Qt::Key_F2), this, [this, path] { rename(path); })
+      ->setEnabled(!missing);
+  menu->addAction(tr("Delete…"), QKeySequence(Qt::Key_Delete), this, [this, path] { remove(path); })
       ->setEnabled(!missing);
   // A file that exists in the recordings' folder would be back at once.
   menu->addAction(tr("Remove from the list"), this, [this, path] { emit forgetRequested(path); })

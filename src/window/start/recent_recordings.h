@@ -31,6 +31,10 @@ class RecentRecordings final : public QWidget {
   void openRequested(const QString& path);
   /// The user wants this file out of the list. The file stays.
   void forgetRequested(const QString& path);
+  /// A recording has another name now.
+  void renamed(const QString& path, const QString& newPath);
+  /// A recording's file was deleted.
+  void deleted(const QString& path);
   /// The user wants to choose a recording.
   void chooseRequested();
   /// The number of recordings in the list has changed.
@@ -41,6 +45,10 @@ class RecentRecordings final : public QWidget {
 
  private:
   void showMenu(const QPoint& at);
+  /// Offers to rename or to delete a recording.
+  void rename(const QString& path);
+  void remove(const QString& path);
+  [[nodiscard]] QString currentPath() const;
 
   RecordingsModel model_;
   StartTable* table_;

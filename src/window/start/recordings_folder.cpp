@@ -35,12 +35,12 @@ QString freeRecordingName(const QString& stem) {
   return name;
 }
 
-QString problemWithRecordingName(const QString& name) {
+QString problemWithRecordingName(const QString& name, const QString& folder) {
   if (name.isEmpty()) return tr("Name the recording");
   if (name.contains(u'/') || name.contains(QChar::Null)) return tr("A name, without folders");
   if (name.startsWith(u'.')) return tr("A name that does not begin with a dot");
   if (name.toUtf8().size() > kMostBytes) return tr("The name is too long");
-  if (QFileInfo::exists(recordingFile(name)))
+  if (QFileInfo::exists(folder + u'/' + name + kSuffix))
     return tr("There is such a recording: choose another");
   return {};
 }

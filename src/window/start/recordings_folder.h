@@ -10,9 +10,10 @@ namespace highwater::window {
 [[nodiscard]] QString recordingFile(const QString& name);
 /// The first name of the form <stem>-01, <stem>-02 … for which there is no file in the folder.
 [[nodiscard]] QString freeRecordingName(const QString& stem);
-/// Why a recording cannot have this name, in words for the user; empty if it can. A name of an
-/// existing file is refused, so that no recording is overwritten.
-[[nodiscard]] QString problemWithRecordingName(const QString& name);
+/// Why a recording in `folder` cannot have this name, in words for the user; empty if it can. A
+/// name of an existing file is refused, so that no recording is overwritten.
+[[nodiscard]] QString problemWithRecordingName(const QString& name,
+                                               const QString& folder = recordingsFolder());
 
 /// A path for display: the home folder as ~.
 [[nodiscard]] QString shownPath(const QString& path);

@@ -112,6 +112,7 @@ void ScriptPanel::check() {
 
 void ScriptPanel::refresh() {
   asked_.clear();
+  works_.clear();
   check();
 }
 
@@ -125,12 +126,24 @@ void ScriptPanel::offerPythons() {
   for (const QString& each : found) shown << shownPath(each);
   QStringList listed;
   for (int i = 0; i < python_->count(); ++i) listed << python_->itemText(i);
-  if (shown == listed) return;
-  const QSignalBlocker quiet(python_);
   const QString written = python_->currentText();
-  python_->clear();
-  python_->addItems(shown);
-  python_->setEditText(pythonChosen_ && !written.isEmpty() ? written : shown.value(0));
+  const QString meant =
+      pythonChosen_ && !written.isEmpty() ? written : shownPath(likeliestPython(found));
+  if (shown == listed && meant == written) return;
+  const QSignalBlocker quiet(python_);
+  if (shown != listed) {
+    python_->clear();
+    python_->addItems(shown);
+  }
+  python_->setEditText(meant);
+}
+
+/// The first that is not known to lack PyTorch; the first of all if none has it.
+QString ScriptPanel::likeliestPython(const QStringList& found) const {
+  for (const QString& each : found) {
+    if (works_.value(each, true)) return each;
+  }
+  return found.value(0);
 }
 
 void ScriptPanel::setAsksPython(bool asks) {
@@ -163,6 +176,15 @@ void ScriptPanel::askPython() {
 }
 
 void ScriptPanel::showAnswer(const InterpreterAnswer& answer) {
+  works_[answer.program] = answer.problem.isEmpty();
+  if (!answer.problem.isEmpty() && !pythonChosen_) {
+    const QString before = python_->currentText();
+    offerPythons();
+    if (python_->currentText() != before) {
+      check();  // asks the other one
+      return;
+    }
+  }
   QString problem = answer.problem;
   if (!problem.isEmpty()) {
     problem[0] = problem[0].toUpper();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QHash>
 #include <QTimer>
 #include <QWidget>
 #include <memory>
@@ -64,6 +65,7 @@ class ScriptPanel final : public QWidget {
   /// Checks at once what is otherwise checked when the user stops to write.
   void check();
   void offerPythons();
+  [[nodiscard]] QString likeliestPython(const QStringList& found) const;
   void askPython();
   void showAnswer(const InterpreterAnswer& answer);
   void showDevice();
@@ -85,7 +87,8 @@ class ScriptPanel final : public QWidget {
   QTimer settle_;
   InterpreterQuestion question_;
   QString recommended_;
-  QString asked_;  ///< the Python and folder that was asked last
+  QString asked_;               ///< the Python and folder that was asked last
+  QHash<QString, bool> works_;  ///< whether a Python has a usable PyTorch, where that is known
   bool asksPython_ = false;
   bool pythonChosen_ = false, recordingChosen_ = false;  ///< by the user, so they stay
   ScriptRequest request_;

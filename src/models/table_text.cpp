@@ -1,0 +1,75 @@
+#include "models/table_text.h"
+
+#include <QAbstractItemModel>
+#include <QStringList>
+#include <numeric>
+
+#include "models/op_totals_model.h"
+
+namespace highwater::models {
+namespace {
+
+std::vector<int> orAll(const QAbstractItemModel& model, std::vector<int> columns) {
+  if (columns.empty()) {
+    columns.resize(static_cast<std::size_t>(model.columnCount()));
+    std::iota(columns.begin(), columns.end(), 0);
+  }
+  return columns;
+}
+
+QString oneLine(QString text) {
+  for (const QChar each : {u'\t', u'\n', u'\r'}) text.replace(each, u' ');
+  return text;
+}
+
+/// Whether a spreadsheet would compute the text instead of showing it.
+bool isFormula(const QString& text) {
+  if (text.isEmpty()) return false;
+  const QChar first = text.front();
+  if (first == u'-' || first == u'+') {
+    bool isNumber = false;
+    (void)text.toDouble(&isNumber);
+    return !isNumber;
+  }
+  return first == u'=' || first == u'@' || first == u'\t' || first == u'\r';
+}
+
+}  // namespace
+
+QString rowText(const QAbstractItemModel& model, int row, const std::vector<int>& columns) {
+  QStringList cells;
+  for (const int column : orAll(model, columns)) {
+    cells << oneLine(model.index(row, column).data().toString());
+  }
+  return cells.join(u'\t');
+}
+
+QString csvField(const QString& text) {
+  QString field = isFormula(text) ? u'\'' + text : text;
+  const bool quoted = field.contains(u',') || field.contains(u'"') || field.contains(u'\n') ||
+                      field.contains(u'\r') || field.startsWith(u' ') || field.endsWith(u' ');
+  return quoted ? u'"' + field.replace(u'"', QStringLiteral("\"\"")) + u'"' : field;
+}
+
+QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns) {
+  const std::vector<int> all = orAll(model, columns);
+  QString csv;
+  const auto addLine = [&](auto&& cellOf) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i > 0) csv += u',';
+      csv += csvField(cellOf(all[i]));
+    }
+    csv += QStringLiteral("\r\n");
+  };
+  addLine([&](int column) { return model.headerData(column, Qt::Horizontal).toString(); });
+  for (int row = 0; row < model.rowCount(); ++row) {
+    addLine([&](int column) {
+      const QModelIndex cell = model.index(row, column);
+      const QVariant exported = cell.data(OpTotalsModel::kExportRole);
+      return exported.isValid() ? exported.toString() : cell.data().toString();
+    });
+  }
+  return csv;
+}
+
+}  // namespace highwater::models

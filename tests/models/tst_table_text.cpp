@@ -1,0 +1,74 @@
+#include <QAbstractTableModel>
+#include <QTest>
+
+#include "models/op_totals_model.h"
+#include "models/table_text.h"
+
+using namespace highwater::models;
+
+namespace {
+
+/// A table of texts, of which one cell is exported as a number.
+struct Texts final : QAbstractTableModel {
+  QStringList head{"Op", "Count", "Bytes"};
+  QList<QStringList> cells{{"copy_", "3", "4.0 KiB"}, {"a\tb\nc", "1", "0 B"}};
+
+  int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(cells.size()); }
+  int columnCount(const QModelIndex& = {}) const override { return static_cast<int>(head.size()); }
+  QVariant headerData(int section, Qt::Orientation, int) const override { return head[section]; }
+  QVariant data(const QModelIndex& index, int role) const override {
+    if (role == OpTotalsModel::kExportRole && index.row() == 0 && index.column() == 2) return 4096;
+    return role == Qt::DisplayRole ? cells[index.row()][index.column()] : QVariant();
+  }
+};
+
+}  // namespace
+
+class TestTableText : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void quotesWhatNeedsIt_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("field");
+    QTest::newRow("plain") << "copy_"
+                           << "copy_";
+    QTest::newRow("comma") << "forward, act"
+                           << "\"forward, act\"";
+    QTest::newRow("quote") << "say \"a\""
+                           << "\"say \"\"a\"\"\"";
+    QTest::newRow("line end") << "a\nb"
+                              << "\"a\nb\"";
+    QTest::newRow("space at the end") << "a "
+                                      << "\"a \"";
+    QTest::newRow("empty") << ""
+                           << "";
+    QTest::newRow("formula") << "=1+1"
+                             << "'=1+1";
+    QTest::newRow("command") << "@SUM(A1)"
+                             << "'@SUM(A1)";
+    QTest::newRow("negative number") << "-3.5"
+                                     << "-3.5";
+    QTest::newRow("minus and text") << "-rm"
+                                    << "'-rm";
+    QTest::newRow("formula with comma") << "=A(1,2)"
+                                        << "\"'=A(1,2)\"";
+  }
+  void quotesWhatNeedsIt() {
+    QFETCH(QString, text);
+    QFETCH(QString, field);
+    QCOMPARE(csvField(text), field);
+  }
+
+  void copiesRowsAndTables() {
+    const Texts model;
+    QCOMPARE(rowText(model, 0), QString("copy_\t3\t4.0 KiB"));
+    QCOMPARE(rowText(model, 1), QString("a b c\t1\t0 B"));
+    QCOMPARE(rowText(model, 0, {2, 0}), QString("4.0 KiB\tcopy_"));
+    QCOMPARE(csvOf(model), QString("Op,Count,Bytes\r\ncopy_,3,4096\r\n\"a\tb\nc\",1,0 B\r\n"));
+    QCOMPARE(csvOf(model, {1}), QString("Count\r\n3\r\n1\r\n"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestTableText)
+#include "tst_table_text.moc"

@@ -1,0 +1,132 @@
+// The share of time by phase in the selection, as host time or as device time.
+#include <QApplication>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include "views/panels/selection_panel.h"
+#include "views/theme.h"
+
+using namespace highwater;
+using namespace highwater::views;
+using events::Phase;
+
+namespace {
+
+analysis::RunSummary summaryOf(double moveMs, double forwardMs) {
+  analysis::RunSummary summary;
+  summary.steps = 10;
+  summary.firstStep = 1;
+  summary.lastStep = 10;
+  summary.stepsMs = 10 * (moveMs + forwardMs);
+  summary.phaseMs[static_cast<std::size_t>(Phase::DeviceMove)] = 10 * moveMs;
+  summary.phaseMs[static_cast<std::size_t>(Phase::Forward)] = 10 * forwardMs;
+  return summary;
+}
+
+analysis::DeviceShare shareOf(double forwardMs, double idleMs) {
+  analysis::DeviceShare share;
+  share.steps = 10;
+  share.stepMs = forwardMs + idleMs;
+  share.idleMs = idleMs;
+  share.parts.push_back({{Phase::Forward}, forwardMs * 0.8, forwardMs, forwardMs * 1.2});
+  return share;
+}
+
+int count(const QWidget& widget, const QColor& color) {
+  const QImage image = const_cast<QWidget&>(widget).grab().toImage();
+  int pixels = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) pixels += image.pixelColor(x, y) == color;
+  }
+  return pixels;
+}
+
+}  // namespace
+
+class TestShareSwitch : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    QApplication::setPalette(Theme::dark().palette());
+    qApp->setStyleSheet(Theme::dark().styleSheet());
+  }
+
+  void theChoiceShowsWhereTheDeviceWorks() {
+    SelectionPanel panel;
+    panel.resize(328, 500);
+    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    auto* host = panel.findChild<QToolButton*>("hostTimeButton");
+    auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
+    QVERIFY(host->isVisible() && device->isVisible());
+    QVERIFY(!panel.showsDeviceTime());
+    const Theme& theme = Theme::dark();
+    const int sky = count(panel, theme.sky), blue = count(panel, theme.blue);
+    QVERIFY(sky > 5 * blue);  // the host is in the device move
+    connect(&panel, &SelectionPanel::deviceTimeChosen, &panel,
+            [&panel] { panel.showDeviceShare(shareOf(90, 10)); });
+    QTest::mouseClick(device, Qt::LeftButton);
+    QVERIFY(panel.showsDeviceTime());
+    QVERIFY(count(panel, theme.blue) > 10 * blue / 2);
+    QCOMPARE(count(panel, theme.sky), 0);
+    // The chosen word is underlined in accent.
+    const QImage chosen = device->grab().toImage(), other = host->grab().toImage();
+    QVERIFY(chosen.pixelColor(chosen.width() / 2, chosen.height() - 1) == theme.accent);
+    QVERIFY(other.pixelColor(other.width() / 2, other.height() - 1) != theme.accent);
+    QTest::mouseClick(host, Qt::LeftButton);
+    QVERIFY(!panel.showsDeviceTime());
+    QCOMPARE(count(panel, theme.sky), sky);
+  }
+
+  void theKeyboardChoosesToo() {
+    SelectionPanel panel;
+    panel.resize(328, 500);
+    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    QSignalSpy spy(&panel, &SelectionPanel::deviceTimeChosen);
+    auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
+    device->setFocus(Qt::TabFocusReason);
+    QTest::keyClick(device, Qt::Key_Space);
+    QCOMPARE(spy.count(), 1);
+    QVERIFY(panel.showsDeviceTime());
+  }
+
+  void theSwitchDoesNotCoverTheRows() {
+    SelectionPanel panel;
+    for (const QSize size : {QSize(328, 500), QSize(288, 380)}) {
+      panel.resize(size);
+      panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+      panel.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&panel));
+      auto* host = panel.findChild<QToolButton*>("hostTimeButton");
+      auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
+      const int bottom = host->mapTo(&panel, QPoint(0, host->height())).y();
+      QVERIFY(bottom < panel.height() - 100);
+      QVERIFY(device->mapTo(&panel, QPoint(device->width(), 0)).x() < panel.width() - 80);
+    }
+  }
+
+  void whatIsNotKnownIsSaid() {
+    SelectionPanel panel;
+    panel.resize(328, 500);
+    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    QTest::mouseClick(panel.findChild<QToolButton*>("deviceTimeButton"), Qt::LeftButton);
+    analysis::DeviceShare share;
+    share.unknown = "The CPU has no queue";
+    panel.showDeviceShare(share);
+    QCOMPARE(count(panel, Theme::dark().sky) + count(panel, Theme::dark().blue), 0);
+    const QImage said = panel.grab().toImage();
+    share.unknown = "x";
+    panel.showDeviceShare(share);
+    QVERIFY(panel.grab().toImage() != said);
+  }
+};
+
+QTEST_MAIN(TestShareSwitch)
+#include "tst_share_switch.moc"

@@ -1,0 +1,307 @@
+// Step time, throughput and loss: lines that stay connected, scales that one step does not spoil;
+// and the panes that are shown on demand.
+#include <QAction>
+#include <QApplication>
+#include <QTest>
+#include <QToolButton>
+#include <QToolTip>
+#include <cmath>
+#include <random>
+
+#include "support/sample_run.h"
+#include "views/panes/memory_pane.h"
+#include "views/panes/pane_stack.h"
+#include "views/panes/step_panes.h"
+#include "views/panes/system_pane.h"
+
+using namespace highwater;
+using namespace highwater::views;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+struct Bench {
+  analysis::LiveStore store;
+  TimeAxis axis;
+  EventFocus focus{&store, &axis};
+
+  void apply(const test::OwnedBatch& batch) {
+    store.apply(batch.view());
+    axis.setExtent({0, store.completeUpToNs()});
+    axis.fit();
+  }
+  void feed(const test::SampleRunOptions& options) {
+    test::feed(test::makeSampleRun(options), store);
+    axis.setExtent({0, store.completeUpToNs()});
+    axis.fit();
+  }
+};
+
+template <typename Pane>
+QImage render(Pane& pane, QSize size) {
+  pane.resize(size);
+  QApplication::processEvents();
+  pane.renderNow();
+  QApplication::processEvents();
+  return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
+}
+
+/// Steps of the given lengths in ms, each after a pause.
+test::OwnedBatch stepsOf(const std::vector<std::pair<int, int>>& pausesAndLengths) {
+  test::OwnedBatch batch;
+  std::int64_t ns = 0;
+  std::uint32_t step = 0;
+  for (const auto& [pause, length] : pausesAndLengths) {
+    ns += pause * kMs;
+    batch.steps.emplace_back(ns, length * kMs, 1, 1, -1, ++step, 16, 64, 1024, 0.5F, 0, 0);
+    ns += length * kMs;
+  }
+  batch.completeUpToNs = ns;
+  return batch;
+}
+
+const StepPlottable& plottableOf(QCustomPlot& pane) {
+  for (int i = 0; i < pane.plottableCount(); ++i) {
+    if (auto* found = dynamic_cast<StepPlottable*>(pane.plottable(i))) return *found;
+  }
+  qFatal("no plottable of steps");
+}
+
+}  // namespace
+
+class TestStepPanes : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
+
+  /// Each column holds what its steps have, and begins where the one before it ended.
+  void theLineAgreesWithAFullWalk_data() {
+    QTest::addColumn<unsigned>("seed");
+    for (unsigned seed = 0; seed < 10; ++seed) QTest::addRow("seed %u", seed) << seed;
+  }
+
+  void theLineAgreesWithAFullWalk() {
+    QFETCH(unsigned, seed);
+    std::mt19937 random(seed);
+    std::vector<std::pair<int, int>> lengths;
+    for (int i = 0; i < 3000; ++i) {
+      const bool slow = random() % 100 == 0, pause = random() % 200 == 0;
+      lengths.emplace_back(pause ? 3000 : 0, slow ? 900 : int(random() % 20));
+    }
+    Bench bench;
+    bench.apply(stepsOf(lengths));
+    const auto& steps = bench.store.steps();
+    const std::int64_t runNs = bench.store.completeUpToNs();
+    const std::int64_t beginNs = seed % 2 == 0 ? 0 : runNs / 3;
+    const TimeScale scale{{beginNs, seed % 2 == 0 ? runNs : runNs / 2}, 100, 400};
+    constexpr double kPausePixels = 4;
+    const std::vector<LineColumn> columns =
+        lineColumns(steps, steps.tokensPerS, scale, kPausePixels);
+    const auto pauseNs = static_cast<std::int64_t>(kPausePixels * scale.nsPerPixel());
+    std::vector<LineColumn> wanted;
+    double before = std::nan("");
+    std::int64_t untilNs = 0;
+    for (int column = 0; column < 400; ++column) {
+      const std::int64_t from = scale.timeAt(100 + column), to = scale.timeAt(101 + column);
+      double low = INFINITY, high = -INFINITY;
+      bool any = false;
+      for (std::size_t i = 0; i < steps.lane.size(); ++i) {
+        const analysis::Span& span = steps.lane[i];
+        const bool first = column == 0 && span.beginNs < from && span.endNs > from;
+        if (!(span.beginNs >= from && span.beginNs < to) && !first) continue;
+        if (!any && span.beginNs - untilNs > pauseNs) before = std::nan("");
+        any = true;
+        if (std::isnan(steps.tokensPerS[i])) continue;
+        if (!std::isnan(before)) {
+          low = std::min(low, before);
+          high = std::max(high, before);
+        }
+        low = std::min(low, steps.tokensPerS[i]);
+        high = std::max(high, steps.tokensPerS[i]);
+        before = steps.tokensPerS[i];
+        untilNs = span.endNs;
+      }
+      if (!any && from - untilNs > pauseNs) before = std::nan("");
+      if (low > high && !std::isnan(before)) low = high = before;
+      if (low <= high) wanted.push_back({column, low, high});
+    }
+    QCOMPARE(columns.size(), wanted.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      QCOMPARE(columns[i].column, wanted[i].column);
+      QCOMPARE(columns[i].low, wanted[i].low);
+      QCOMPARE(columns[i].high, wanted[i].high);
+      if (i > 0 && columns[i].column == columns[i - 1].column + 1 && columns[i].column < 400) {
+        // Connected: the ranges of neighbours meet, unless training paused between them.
+        const bool meet =
+            columns[i].low <= columns[i - 1].high && columns[i - 1].low <= columns[i].high;
+        if (!meet) QVERIFY(std::isnan(before) || pauseNs < 3000 * kMs);
+      }
+    }
+  }
+
+  /// Slow steps are no loose dots: the line is drawn in every column of the run.
+  void slowStepsAreConnected() {
+    std::vector<std::pair<int, int>> lengths;
+    for (int i = 0; i < 4000; ++i) lengths.emplace_back(0, i % 50 == 0 ? 200 : 10);
+    Bench bench;
+    bench.apply(stepsOf(lengths));
+    ThroughputPane pane(&bench.store, &bench.axis, &bench.focus);
+    const QImage image = render(pane, {800, 82});
+    const QRect plot = pane.plotRect();
+    const int end = int(pane.scale().pixelAt(bench.store.completeUpToNs()));
+    for (int x = plot.left(); x < std::min(plot.right(), end); ++x) {
+      int drawn = 0;
+      for (int y = plot.top(); y <= plot.bottom(); ++y) {
+        drawn += image.pixelColor(x, y) == Theme::dark().text1;
+      }
+      QVERIFY2(drawn > 0, qPrintable(QString::number(x)));
+    }
+  }
+
+  void oneCutStepLeavesTheScaleAndGetsAMark() {
+    std::vector<std::pair<int, int>> lengths(40, {0, 240});
+    lengths[20].second = 60'000;  // cut by a pause
+    Bench bench;
+    bench.apply(stepsOf(lengths));
+    bench.axis.setVisible({0, bench.store.completeUpToNs()});
+    StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+    render(pane, {1000, 96});
+    QVERIFY(pane.yAxis->range().upper < 600);
+    QCOMPARE(plottableOf(pane).beyondTop().size(), std::size_t{1});
+    const double x = plottableOf(pane).beyondTop().front();
+    const analysis::Span& cut = bench.store.steps().lane[20];
+    QVERIFY(x > pane.scale().pixelAt(cut.beginNs) && x < pane.scale().pixelAt(cut.endNs));
+    // A step of a millisecond, for the throughput.
+    lengths[20].second = 1;
+    Bench fast;
+    fast.apply(stepsOf(lengths));
+    ThroughputPane rate(&fast.store, &fast.axis, &fast.focus);
+    render(rate, {1000, 82});
+    QVERIFY(rate.yAxis->range().upper < 3 * 1024 / 0.24);
+    QCOMPARE(plottableOf(rate).beyondTop().size(), std::size_t{1});
+  }
+
+  void lossScalesHoldTheirValues() {
+    std::mt19937 random(4);
+    for (int round = 0; round < 2000; ++round) {
+      const double size = std::pow(10.0, static_cast<double>(random() % 9) - 4);
+      const double a = size * static_cast<double>(random() % 1000) / 1000;
+      const double b =
+          random() % 5 == 0 ? a : a + size * static_cast<double>(random() % 1000) / 900;
+      const LossScale scale = makeLossScale(a, b);
+      QVERIFY(scale.bottom < a && scale.top > b);
+      QVERIFY(scale.tick > 0);
+      const double labels =
+          std::floor(scale.top / scale.tick) - std::ceil(scale.bottom / scale.tick) + 1;
+      QVERIFY2(labels >= 1 && labels <= 6, qPrintable(QString::number(labels)));
+      if (scale.decimals < 6) {  // two labels never read the same
+        QVERIFY(scale.tick >= 0.999 * std::pow(10.0, -scale.decimals));
+      }
+    }
+  }
+
+  void theLossIsDrawnWhereItWasRead() {
+    Bench bench;
+    bench.feed({.steps = 60, .lossEvery = 5});
+    QVERIFY(bench.store.steps().lastLossRow.has_value());
+    LossPane pane(&bench.store, &bench.axis, &bench.focus);
+    const QImage image = render(pane, {1000, 70});
+    const auto& steps = bench.store.steps();
+    int read = 0;
+    for (std::size_t i = 0; i < steps.records.size(); ++i) {
+      if (std::isnan(steps.loss[i])) continue;
+      ++read;
+      const int x = int(pane.scale().pixelAt(steps.lane[i].endNs));
+      const int y = int(pane.yAxis->coordToPixel(steps.loss[i]));
+      int near = 0;
+      for (int dx = -2; dx <= 2; ++dx) {
+        for (int dy = -2; dy <= 2; ++dy) {
+          if (image.rect().contains(x + dx, y + dy)) {
+            near += image.pixelColor(x + dx, y + dy).lightness() > 150;
+          }
+        }
+      }
+      QVERIFY2(near >= 2, qPrintable(QString("step %1").arg(i + 1)));
+    }
+    QCOMPARE(read, 12);
+  }
+
+  void readingsThatAreUnknownAreLeftOut() {
+    Bench bench;
+    bench.feed({.steps = 60});
+    SystemPane pane(&bench.store, &bench.axis, &bench.focus);
+    pane.refresh();
+    const auto has = [&pane](SystemRow::Kind kind) {
+      return std::any_of(pane.rows().begin(), pane.rows().end(),
+                         [kind](const SystemRow& row) { return row.kind == kind; });
+    };
+    QVERIFY(has(SystemRow::Kind::kFootprint) && has(SystemRow::Kind::kAvailable));
+    QVERIFY(!has(SystemRow::Kind::kGpu));
+    QVERIFY(pane.leftOut().contains("GPU"));
+    Bench known;
+    known.feed({.steps = 60, .gpuPercent = 75});
+    SystemPane other(&known.store, &known.axis, &known.focus);
+    other.refresh();
+    QCOMPARE(other.rows().size(), pane.rows().size() + 1);
+    QVERIFY(!other.leftOut().contains("GPU"));
+    const QImage image = render(other, {1000, other.height()});
+    for (const SystemRow& row : other.rows()) {
+      if (row.kind != SystemRow::Kind::kGpu) continue;
+      int high = 0;  // three quarters of the row
+      const int x = other.plotRect().center().x();
+      for (int y = int(row.top); y < int(row.top + row.height) - 2; ++y) {
+        high += image.pixelColor(x, y) != Theme::dark().plot;
+      }
+      QVERIFY2(std::abs(high - 0.75 * 13) <= 1.5, qPrintable(QString::number(high)));
+    }
+    other.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&other));
+    QTest::mouseMove(&other, {20, 10});
+    QTRY_VERIFY(QToolTip::isVisible());
+    QVERIFY(QToolTip::text().contains("thermal state"));
+  }
+
+  /// Hidden where memory needs the room; the user's choice counts, by the arrow or the action.
+  void optionalPanesComeOnDemand() {
+    Bench bench;
+    bench.feed({.steps = 60});
+    PaneStack stack(&bench.store, &bench.axis, &bench.focus);
+    stack.refresh();
+    stack.resize(1000, 640);
+    stack.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&stack));
+    auto* system = stack.findChild<SystemPane*>();
+    auto* loss = stack.findChild<LossPane*>();
+    auto* memory = stack.findChild<MemoryPane*>();
+    QVERIFY(!system->isVisible() && !loss->isVisible());
+    auto* toggle = stack.findChild<QToolButton*>("systemPaneToggle");
+    QTest::mouseClick(toggle, Qt::LeftButton);
+    QTRY_VERIFY(system->isVisible());
+    QVERIFY(stack.systemAction()->isChecked());
+    QTRY_COMPARE(system->mapTo(&stack, QPoint()).y(),
+                 memory->mapTo(&stack, QPoint()).y() + memory->height());
+    QVERIFY(memory->height() >= 160);
+    QTest::mouseClick(toggle, Qt::LeftButton);
+    QTRY_VERIFY(!system->isVisible());
+    stack.lossAction()->trigger();
+    QTRY_VERIFY(loss->isVisible());
+    stack.lossAction()->trigger();
+    QTRY_VERIFY(!loss->isVisible());
+    // The user's choice stays, whatever the room.
+    stack.resize(1000, 1400);
+    QTRY_COMPARE(stack.height(), 1400);
+    QVERIFY(!loss->isVisible() && !system->isVisible());
+    PaneStack roomy(&bench.store, &bench.axis, &bench.focus);
+    roomy.refresh();
+    roomy.resize(1000, 1400);
+    roomy.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&roomy));
+    QVERIFY(roomy.findChild<SystemPane*>()->isVisible());
+    QVERIFY(roomy.findChild<LossPane*>()->isVisible());
+  }
+};
+
+QTEST_MAIN(TestStepPanes)
+#include "tst_step_panes.moc"

@@ -1,0 +1,151 @@
+// Notes with M, in a finished recording and in a live run, offscreen, by real keys.
+#include <QAction>
+#include <QApplication>
+#include <QLabel>
+#include <QLineEdit>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "session/recording_loader.h"
+#include "support/recording_file.h"
+#include "views/panels/note_field.h"
+#include "views/panes/timeline_pane.h"
+#include "window/main_window.h"
+
+using namespace highwater;
+using window::MainWindow;
+
+class TestNotes : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  [[nodiscard]] std::string open() {
+    const QString path =
+        test::recordIn(*folder_, "a.highwater", test::makeSampleRun({.steps = 40}));
+    if (!window_->openRecording(path.toStdString())) return {};
+    window_->renderNow();
+    return path.toStdString();
+  }
+  [[nodiscard]] views::TimeAxis& axis() { return window_->timeAxis(); }
+  [[nodiscard]] const analysis::LiveStore& store() { return window_->currentRun().store(); }
+  template <typename T>
+  [[nodiscard]] T* find(const char* name) const {
+    // While a recording is read, its overview has panes of its own.
+    const auto all = window_->findChildren<T*>(QLatin1String(name));
+    for (T* each : all) {
+      if constexpr (std::is_base_of_v<QWidget, T>) {
+        if (each->isVisible()) return each;
+      }
+    }
+    return all.value(0);
+  }
+  /// Presses M and answers the field with `text` and `key`.
+  void note(const QString& text, Qt::Key key = Qt::Key_Return) {
+    QTest::keyClick(window_.get(), Qt::Key_M);
+    auto* field = find<QLineEdit>("noteField");
+    QVERIFY(field->isVisible());
+    QTest::keyClicks(field, text);
+    QTest::keyClick(field, key);
+    QVERIFY(!field->isVisible());
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    qputenv("HIGHWATER_WORKER", HIGHWATER_FAKE_WORKER);
+    qputenv("FAKE_WORKER", "train");
+  }
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    session::LaunchOptions launch;
+    launch.steps = 1'000'000;
+    window_ = std::make_unique<MainWindow>(launch, nullptr, MainWindow::Settings::kOff);
+    window_->resize(1600, 1000);
+    window_->show();
+    QApplication::setActiveWindow(window_.get());
+  }
+  void cleanup() { window_.reset(); }
+
+  void isKeptWhereTheCursorIs() {
+    const std::string path = open();
+    QVERIFY(!path.empty());
+    const std::size_t before = store().noteCount();
+    // The mouse rests over the timeline, at step 20.
+    auto* timeline = find<views::TimelinePane>("timelinePane");
+    const std::int64_t at = store().steps().records[19].begin_ns() + 1'000'000;
+    const int x = static_cast<int>(timeline->scale().pixelAt(at));
+    QTest::mouseMove(timeline, {x, timeline->height() / 2});
+    QTRY_VERIFY(axis().cursor());
+    const std::int64_t cursor = *axis().cursor();
+    note(QStringLiteral(" here the loss jumps "));
+    QCOMPARE(store().noteCount(), before + 1);
+    const events::Marker& marker = store().markers().back();
+    QCOMPARE(marker.time_ns(), cursor);
+    QCOMPARE(marker.step(), store().stepAt(cursor));
+    QCOMPARE(store().markerText(marker), std::string("here the loss jumps"));
+    // It is drawn in its lane, where a click finds it.
+    window_->renderNow();
+    const auto& row = timeline->rows().of(views::Lane::kMarkers);
+    const auto found = timeline->eventAt(QPoint(static_cast<int>(timeline->scale().pixelAt(cursor)),
+                                                static_cast<int>(row.top + row.height / 2)));
+    QVERIFY(found);
+    QCOMPARE(found->index, static_cast<std::uint32_t>(store().markers().size() - 1));
+    analysis::LiveStore kept;
+    QVERIFY(session::loadRecording(path, kept));
+    QCOMPARE(kept.markerText(kept.markers().back()), std::string("here the loss jumps"));
+  }
+
+  void anEmptyOneIsCalledNoteAndEscMeansNone() {
+    QVERIFY(!open().empty());
+    const std::size_t before = store().noteCount();
+    note({}, Qt::Key_Escape);
+    QCOMPARE(store().noteCount(), before);
+    note({});
+    QCOMPARE(store().noteCount(), before + 1);
+    QCOMPARE(store().markerText(store().markers().back()), std::string("Note"));
+    // Without a cursor, in the middle of what is shown.
+    const views::TimeRange visible = axis().visible();
+    QCOMPARE(store().markers().back().time_ns(), visible.beginNs + axis().visibleNs() / 2);
+  }
+
+  void needsARecording() {
+    QVERIFY(!find<QAction>("markAction")->isEnabled());  // nothing to mark yet
+    QVERIFY(!open().empty());
+    QVERIFY(find<QAction>("markAction")->isEnabled());
+    window_->showStartPage(true);
+    QVERIFY(!find<QAction>("markAction")->isEnabled());
+  }
+
+  void marksNowInALiveRun() {
+    window_->startRun();
+    const auto& run = window_->currentRun();
+    QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
+    window_->renderNow();
+    QTRY_VERIFY_WITH_TIMEOUT(find<QAction>("markAction")->isEnabled(), 20'000);
+    const std::int64_t from = run.store().completeUpToNs();
+    axis().setCursor(std::nullopt);
+    note(QStringLiteral("while it runs"));
+    QVERIFY(run.live());
+    QCOMPARE(run.store().noteCount(), std::size_t(1));
+    const auto isNote = [](const events::Marker& m) {
+      return m.kind() == events::MarkerKind::Note;
+    };
+    const auto& markers = run.store().markers();
+    const auto at = std::find_if(markers.begin(), markers.end(), isNote);
+    QVERIFY(at->time_ns() >= from);
+    const auto path = run.recordingPath();
+    window_->currentRun().stop();
+    QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
+    analysis::LiveStore kept;
+    QVERIFY(session::loadRecording(path, kept));
+    QCOMPARE(kept.noteCount(), std::size_t(1));
+    std::filesystem::remove(path);
+  }
+};
+
+QTEST_MAIN(TestNotes)
+#include "tst_notes.moc"

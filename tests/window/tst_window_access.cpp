@@ -1,0 +1,130 @@
+// Whether the window can be used without a mouse and by a screen reader: each control has a name,
+// and Tab leads to it.
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAccessible>
+#include <QApplication>
+#include <QButtonGroup>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QMenuBar>
+#include <QScrollArea>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+#include <set>
+
+#include "support/recording_file.h"
+#include "window/main_window.h"
+
+using namespace highwater;
+using window::MainWindow;
+
+namespace {
+
+QString describe(const QWidget* widget) {
+  QStringList path;
+  for (const QWidget* each = widget; each; each = each->parentWidget()) {
+    path.prepend(each->objectName().isEmpty() ? QLatin1String(each->metaObject()->className())
+                                              : each->objectName());
+  }
+  return path.join('/');
+}
+
+/// The controls on screen that take the focus by Tab.
+QList<QWidget*> controlsOf(const QWidget& window) {
+  QList<QWidget*> controls;
+  for (QWidget* each : window.findChildren<QWidget*>()) {
+    const bool takesTab = (each->focusPolicy() & Qt::TabFocus) == Qt::TabFocus;
+    // A field within a control has its focus from that.
+    if (takesTab && !each->focusProxy() && each->isEnabled() && each->isVisible() &&
+        !qobject_cast<QComboBox*>(each->parentWidget()) && each->window() == &window) {
+      controls << each;
+    }
+  }
+  return controls;
+}
+
+QString nameOf(QWidget* widget) {
+  const QAccessibleInterface* interface = QAccessible::queryAccessibleInterface(widget);
+  return interface ? interface->text(QAccessible::Name) : QString();
+}
+
+}  // namespace
+
+class TestWindowAccess : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+
+  void everyControlHasANameAndCanBeReached_data() {
+    QTest::addColumn<bool>("page");
+    QTest::addColumn<QSize>("size");
+    for (const QSize size : {QSize(1600, 1000), QSize(1280, 800), QSize(800, 600)}) {
+      for (const bool page : {true, false}) {
+        QTest::addRow("%s, %d", page ? "start page" : "recording", size.width()) << page << size;
+      }
+    }
+  }
+  void everyControlHasANameAndCanBeReached() {
+    QFETCH(bool, page);
+    QFETCH(QSize, size);
+    const QTemporaryDir folder;
+    const QString path = test::recordIn(folder, "a.highwater",
+                                        test::makeSampleRun({.steps = 40, .opsFromStep = 11}));
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    window.resize(size);
+    if (!page) QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.show();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QApplication::processEvents();
+    const QList<QWidget*> controls = controlsOf(window);
+    QVERIFY(controls.size() > 8);
+    QStringList nameless, roleless;
+    for (QWidget* each : controls) {
+      if (nameOf(each).trimmed().isEmpty()) nameless << describe(each);
+      const QAccessibleInterface* interface = QAccessible::queryAccessibleInterface(each);
+      if (!interface || interface->role() == QAccessible::NoRole) roleless << describe(each);
+    }
+    QVERIFY2(nameless.isEmpty(), qPrintable("without a name:\n" + nameless.join('\n')));
+    QVERIFY2(roleless.isEmpty(), qPrintable("without a role:\n" + roleless.join('\n')));
+
+    // Tab, often enough to come round.
+    std::set<QWidget*> reached;
+    for (qsizetype i = 0; i < 3 * controls.size() + 20; ++i) {
+      QWidget* focus = QApplication::focusWidget();
+      if (focus) reached.insert(focus);
+      QTest::keyClick(focus ? focus : &window, Qt::Key_Tab);
+    }
+    QStringList unreached;
+    for (QWidget* each : controls) {
+      // Of buttons that exclude each other, the arrow keys choose.
+      const auto* button = qobject_cast<QAbstractButton*>(each);
+      const bool ofGroup = button && button->group() && button->group()->exclusive();
+      if (!ofGroup && !reached.count(each) && each->isVisible() && each->isEnabled()) {
+        unreached << describe(each);
+      }
+    }
+    QVERIFY2(unreached.isEmpty(), qPrintable("Tab does not reach:\n" + unreached.join('\n')));
+  }
+
+  void everyClickableThingIsNamed() {
+    const QTemporaryDir folder;
+    const QString path = test::recordIn(folder, "a.highwater", test::makeSampleRun());
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.show();
+    QStringList nameless;
+    for (auto* button : window.findChildren<QAbstractButton*>()) {
+      if (button->isVisible() && nameOf(button).trimmed().isEmpty()) nameless << describe(button);
+    }
+    for (auto* dock : window.findChildren<QDockWidget*>()) {
+      if (dock->windowTitle().isEmpty()) nameless << describe(dock);
+    }
+    QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join('\n')));
+  }
+};
+
+QTEST_MAIN(TestWindowAccess)
+#include "tst_window_access.moc"
