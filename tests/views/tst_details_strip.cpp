@@ -65,7 +65,7 @@ class TestDetailsStrip : public QObject {
     QVERIFY(!link->isVisible());
     focus_.pick({Lane::kSyncPoints, 0});
     QCOMPARE(strip.words().value(0), QString("_to_copy to host"));
-    QCOMPARE(strip.words().value(1), QString("waited 3.0 ms"));
+    QCOMPARE(strip.words().value(1), QString("waited 3.00 ms"));
     QVERIFY(strip.words().contains("step 1, forward"));
     QVERIFY(strip.words().contains("encoder.layers.1"));
     // Of the sample before the event, not of the one after.
