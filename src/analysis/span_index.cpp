@@ -181,10 +181,16 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
   const auto spanAt = [this](std::size_t i) -> const Span& { return spans_[i]; };
   CategoryShares::Sums before, after;
   std::size_t summedUpTo = 0;
+  std::size_t busyUpTo =
+      0;  // runs are often neighbours: the sum behind one is that before the next
+  std::int64_t busyBehind = 0;
   /// The category of a run, from the sums before it and after it.
   const auto largestOf = [&](std::size_t from, std::size_t to) {
-    const CategoryShares& sums = categories();
-    if (before.ns.empty()) before = sums.nothing();
+    const CategoryShares& sums = categories_;
+    if (before.ns.empty()) {
+      before = categories().nothing();
+    }
+    if (sums.slotCount() == 1) return spans_[from].category;
     sums.advance(before, summedUpTo, from, spanAt);
     after = before;
     sums.advance(after, from, to, spanAt);
@@ -214,7 +220,10 @@ void SpanIndex::visible(std::int64_t beginNs, std::int64_t endNs, double nsPerPi
     runBegin = std::min(std::max(runBegin, drawnUpToNs), span.beginNs);
     runEnd = std::max({runEnd, spans_[next - 1].endNs, runBegin + 1});
 
-    const std::int64_t busy = busyBefore(next) - busyBefore(i);
+    const std::int64_t busyAhead = i == busyUpTo ? busyBehind : busyBefore(i);
+    busyUpTo = next;
+    busyBehind = busyBefore(next);
+    const std::int64_t busy = busyBehind - busyAhead;
     const double share = static_cast<double>(busy) / static_cast<double>(runEnd - runBegin);
     const std::uint8_t category = next - i == 1 ? span.category : largestOf(i, next);
     visit({runBegin, runEnd, std::min(share, 1.0), span.payload,

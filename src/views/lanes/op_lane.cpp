@@ -14,9 +14,8 @@ using analysis::SpanIndex;
 using analysis::VisibleSpan;
 
 QColor mixed(const QColor& a, const QColor& b, double shareOfB) {
-  const auto mix = [shareOfB](int x, int y) {
-    return static_cast<int>(std::lround(x + (y - x) * shareOfB));
-  };
+  const int part = static_cast<int>(shareOfB * 256 + 0.5);  // in 1/256, because runs are many
+  const auto mix = [part](int x, int y) { return (x * (256 - part) + y * part + 128) / 256; };
   return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
 }
 

@@ -11,12 +11,15 @@
 namespace highwater::views {
 namespace {
 
+constexpr int kHeaderText = 26;
 constexpr int kClickSlack = 4;    ///< a mouse that moves further, in pixels, drags
 constexpr double kEdgeReach = 5;  ///< pixels beside an edge of the selection where it is grabbed
 
 void styleAxes(QCustomPlot& plot) {
   for (QCPAxis* axis : {plot.xAxis, plot.yAxis, plot.xAxis2, plot.yAxis2}) {
     axis->setVisible(false);
+    axis->setTicks(false);  // or QCustomPlot computes them all the same
+    axis->setTickLabels(false);
     axis->grid()->setVisible(false);
   }
   plot.axisRect()->setAutoMargins(QCP::msNone);
@@ -105,7 +108,9 @@ void TimePane::drawAll() {
 void TimePane::paintEvent(QPaintEvent* event) {
   QCustomPlot::paintEvent(event);
   QPainter painter(this);
+  paintsHeader_ = event->region().intersects(QRect(0, 0, width(), kHeaderText));
   paintOverlay(painter);
+  paintsHeader_ = true;
 }
 
 void TimePane::visibleRangeChanged() {
@@ -163,7 +168,12 @@ std::optional<std::size_t> TimePane::stepAt(std::int64_t ns) const {
 QRegion TimePane::overlayRegion() {
   // Also where the cursor was.
   const QRegion before = cursorRegion_;
-  cursorRegion_ = QRegion(0, 0, width(), emptyText().isEmpty() ? measures_.header : height());
+  cursorRegion_ = {};
+  Header header{readouts(), rightReadout()};
+  if (header != shownHeader_) {
+    shownHeader_ = std::move(header);
+    cursorRegion_ = QRect(0, 0, width(), kHeaderText);
+  }
   if (axis_->cursor()) {
     constexpr int kReach = 2;
     const int x = static_cast<int>(std::lround(
@@ -296,10 +306,10 @@ void TimePane::paintGutterLabel(QPainter& painter, double y, const QString& text
 }
 
 void TimePane::paintHeader(QPainter& painter) const {
-  if (title().isEmpty()) {
+  if (title().isEmpty() || !paintsHeader_) {
     return;
   }
-  const double height = 26;
+  const double height = kHeaderText;
   paintTitle(painter, title(), 0, height);
   const QRect plot = plotRect();
   const QFont label = textFont(kText), value = textFont(kText, true);

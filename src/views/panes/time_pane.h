@@ -25,6 +25,8 @@ struct Readout {
   QColor color;
   QString label;
   QString value;
+
+  bool operator==(const Readout&) const = default;
 };
 
 /// Base of all panes: a plot on the shared time axis with gutter, header, grid, selection and
@@ -152,6 +154,14 @@ class TimePane : public QCustomPlot {
   PaneMeasures measures_;
   Stale stale_ = Stale::kNothing;
   bool drawsToScreen_ = false;
+  /// The part of the overlay that changes with the cursor.
+  struct Header {
+    std::vector<Readout> readouts;
+    QString right;
+    bool operator==(const Header&) const = default;
+  };
+  Header shownHeader_;
+  bool paintsHeader_ = true;  ///< false while only the cursor's column is painted
   QRegion cursorRegion_;
   Drag drag_ = Drag::kNone;
   Qt::MouseButton dragButton_ = Qt::NoButton;
