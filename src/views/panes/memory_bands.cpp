@@ -92,10 +92,42 @@ Tile makeTile(int spacing, double ratio, const std::vector<QBrush>& layers) {
   return tile;
 }
 
-/// The rows of an image, counted from its top, at which the bands of one pixel column begin.
+/// The rows of an image, counted from its top, at which the bands begin: an element for each pixel
+/// column.
 struct BandEdges {
-  int hidden = 0, driver = 0, liveMost = 0, liveLeast = 0;
+  std::vector<int> hidden, driver, liveMost, liveLeast;
+
+  void reserve(std::size_t columns) {
+    for (auto* each : {&hidden, &driver, &liveMost, &liveLeast}) {
+      each->reserve(columns);
+    }
+  }
 };
+
+// GCC turns a loop of unknown length into vector instructions only if it is told to.
+#if defined(__GNUC__) && !defined(__clang__)
+#define HIGHWATER_VECTORIZED __attribute__((optimize("O3")))
+#else
+#define HIGHWATER_VECTORIZED
+#endif
+
+/// A row of pixels from those of the bands, each of `width` pixels.
+struct BandRows {
+  const QRgb *dots, *cached, *peak;
+  QRgb live;
+};
+HIGHWATER_VECTORIZED void fillRow(QRgb* pixels, int width, int y, const BandEdges& edges,
+                                  const BandRows& rows) {
+  const int *hidden = edges.hidden.data(), *driver = edges.driver.data();
+  const int *most = edges.liveMost.data(), *least = edges.liveLeast.data();
+  for (int x = 0; x < width; ++x) {
+    QRgb pixel = y >= hidden[x] ? rows.dots[x] : 0;
+    pixel = y >= driver[x] ? rows.cached[x] : pixel;
+    pixel = y >= most[x] ? rows.peak[x] : pixel;
+    pixels[x] = y >= least[x] ? rows.live : pixel;
+  }
+}
+#undef HIGHWATER_VECTORIZED
 
 /// Repeats a row of a tile over `width` pixels, beginning at device pixel `left`.
 void repeatRow(const Tile& tile, int y, int left, std::vector<QRgb>& row) {
@@ -157,19 +189,19 @@ void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns
     const double y = std::round(yAt(bytes) * ratio) - top;
     return static_cast<int>(std::clamp(y, 0.0, static_cast<double>(height)));
   };
-  std::vector<BandEdges> edges;
+  BandEdges edges;
   edges.reserve(columns.size());
   int highest = height;
   for (const MemoryColumn& column : columns) {
-    BandEdges edge;
-    edge.driver = rowOf(column.driver.max);
-    edge.liveMost = rowOf(column.current.max);
-    edge.liveLeast = rowOf(column.current.min);
+    const int driver = rowOf(column.driver.max), most = rowOf(column.current.max);
     const bool hidden = withHidden && column.footprint > column.driver.max;
-    edge.hidden = hidden ? rowOf(column.footprint) : edge.driver;
-    highest = std::min({highest, edge.hidden, edge.driver, edge.liveMost});
-    edges.push_back(edge);
+    edges.driver.push_back(driver);
+    edges.liveMost.push_back(most);
+    edges.liveLeast.push_back(rowOf(column.current.min));
+    edges.hidden.push_back(hidden ? rowOf(column.footprint) : driver);
+    highest = std::min({highest, edges.hidden.back(), driver, most});
   }
+  const int allLive = *std::max_element(edges.liveLeast.begin(), edges.liveLeast.end());
 
   QColor sky = theme.sky;
   sky.setAlphaF(0.17f);
@@ -188,17 +220,15 @@ void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns
   QImage image(width, height - highest, QImage::Format_ARGB32_Premultiplied);
   std::vector<QRgb> dotRow(columns.size()), cachedRow(columns.size()), peakRow(columns.size());
   for (int y = highest; y < height; ++y) {
+    auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(y - highest));
+    if (y >= allLive) {
+      std::fill(pixels, pixels + width, live);
+      continue;
+    }
     repeatRow(dots, top + y, left, dotRow);
     repeatRow(cached, top + y, left, cachedRow);
     repeatRow(peaks, top + y, left, peakRow);
-    auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(y - highest));
-    for (std::size_t x = 0; x < edges.size(); ++x) {
-      const BandEdges& edge = edges[x];
-      QRgb pixel = y >= edge.hidden ? dotRow[x] : 0;
-      pixel = y >= edge.driver ? cachedRow[x] : pixel;
-      pixel = y >= edge.liveMost ? peakRow[x] : pixel;
-      pixels[x] = y >= edge.liveLeast ? live : pixel;
-    }
+    fillRow(pixels, width, y, edges, {dotRow.data(), cachedRow.data(), peakRow.data(), live});
   }
   // The upper edges: a line for driver memory, dots for the footprint.
   const int thick = std::max(static_cast<int>(std::lround(ratio)), 1);
@@ -207,15 +237,16 @@ void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns
       reinterpret_cast<QRgb*>(image.scanLine(y - highest))[x] = color;
     }
   };
-  int before = edges.front().driver;
+  int before = edges.driver.front();
   for (int x = 0; x < width; ++x) {
-    const BandEdges& edge = edges[static_cast<std::size_t>(x)];
-    if (edge.hidden < edge.driver && x / thick % 3 == 0) {
-      fill(x, edge.hidden, edge.hidden + thick, hiddenLine);
+    const auto i = static_cast<std::size_t>(x);
+    const int driver = edges.driver[i], hidden = edges.hidden[i];
+    if (hidden < driver && x / thick % 3 == 0) {
+      fill(x, hidden, hidden + thick, hiddenLine);
     }
-    fill(x, std::min(edge.driver, before),
-         std::max({edge.driver, before, std::min(edge.driver, before) + thick}), driverLine);
-    before = edge.driver;
+    fill(x, std::min(driver, before), std::max({driver, before, std::min(driver, before) + thick}),
+         driverLine);
+    before = driver;
   }
   image.setDevicePixelRatio(ratio);
   painter.drawImage(QPointF(left / ratio, (top + highest) / ratio), image);
