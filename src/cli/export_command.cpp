@@ -25,6 +25,7 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
       window::exportWindowPicture(options.recording, options.image,
                                   {.size = options.size,
                                    .dark = options.dark,
+                                   .greyscale = options.greyscale,
                                    .range = {options.fromNs, options.untilNs, options.steps}});
   if (!drawn) {
     printError(drawn.error().message);

@@ -215,6 +215,8 @@ class CommandLine {
         ->excludes("--until");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
     add("--theme", themeText_, "dark or light", "NAME");
+    export_->add_flag("--greyscale", exportOptions_.greyscale,
+                      "Without colour, to see that nothing is told by colour alone");
     export_->footer("Without --from, --until and --steps the whole run is shown.");
   }
 

@@ -549,7 +549,7 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
 void BottomTables::showPickedTable() {
   const auto& picked = focus_->picked();
   const QWidget* current = pages_->currentWidget();
-  const bool readsOther = current != fallbackTable_ && current != syncTable_ &&
+  const bool readsOther = current != fallbackPage_ && current != syncTable_ &&
                           current != opsTable_ && current != stepTable_;
   if (!picked || readsOther) {
     return;
@@ -559,7 +559,8 @@ void BottomTables::showPickedTable() {
                       : picked->lane == Lane::kOps        ? opsTable_
                       : picked->lane == Lane::kSteps      ? stepTable_
                                                           : nullptr;
-  const int page = table ? pages_->indexOf(table) : -1;
+  QWidget* inPages = table == fallbackTable_ ? fallbackPage_ : table;
+  const int page = inPages ? pages_->indexOf(inPages) : -1;
   if (page >= 0 && table->currentIndex().isValid()) {
     tabs_->setCurrentIndex(page);
   }

@@ -116,7 +116,10 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   window.renderNow();
   QApplication::processEvents();
   window.renderNow();
-  const QImage picture = window.grab().toImage();
+  QImage picture = window.grab().toImage();
+  if (options.greyscale) {
+    picture.convertTo(QImage::Format_Grayscale8);
+  }
   // Encode in memory first: on a full disk, image libraries print to stderr and hide the reason.
   QByteArray bytes;
   QBuffer buffer(&bytes);

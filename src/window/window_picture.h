@@ -24,6 +24,7 @@ struct PictureRange {
 struct PictureOptions {
   QSize size{1600, 1000};  ///< 800 × 600 to 8192 × 8192 pixels
   bool dark = true;
+  bool greyscale = false;
   PictureRange range = {};
 };
 
