@@ -104,6 +104,14 @@ void LiveStore::clear() {
   revision_ = revision;
 }
 
+void LiveStore::prepareForDrawing() const {
+  for (const SpanIndex* lane : {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_}) {
+    lane->prepare();
+  }
+  for (const auto& [key, lane] : ops_.lanes) lane.prepare();
+  (void)deviceTimeline();
+}
+
 void LiveStore::addScriptKnob(const ScriptKnob& knob) {
   const auto known = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
                                   [&](const ScriptKnob& each) { return each.name == knob.name; });

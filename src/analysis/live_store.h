@@ -135,6 +135,10 @@ class LiveStore final : public MessageSink {
     return device_;
   }
 
+  /// Makes now what the first frame would make: late spans in their places, sums by category, the
+  /// device's timeline. For a store that was filled on another thread than the one that draws it.
+  void prepareForDrawing() const;
+
   /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
   /// was never given or was withdrawn.
   [[nodiscard]] const FallbackAcceptance* acceptanceOf(const std::string& op) const;

@@ -74,6 +74,12 @@ class SpanIndex {
   /// Removes the `count` earliest spans. Linear in what remains.
   void dropFirst(std::size_t count);
 
+  /// Merges late spans and makes the sums by category, which the next query would else do.
+  void prepare() const {
+    settled();
+    (void)categories();
+  }
+
   [[nodiscard]] std::size_t size() const { return spans_.size() + late_.size(); }
   [[nodiscard]] bool empty() const { return spans_.empty(); }
   [[nodiscard]] const Span& operator[](std::size_t i) const { return settled()[i]; }

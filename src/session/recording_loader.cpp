@@ -114,7 +114,8 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
       },
       tellProgress);
   if (!replayed && replayed.error().code != ErrorCode::kMalformed) return replayed.error();
-  RecordingCondition condition{reader->beingWritten(), reader->findDamage()};
+  RecordingCondition condition{reader->beingWritten(), reader->findDamage(control.cancelled)};
+  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
   if (!replayed && !condition.damage.empty()) {
     return Error{ErrorCode::kMalformed, replayed.error().message + "; " + condition.damage.front()};
   }

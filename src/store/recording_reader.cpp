@@ -218,16 +218,25 @@ bool RecordingReader::beingWritten() const {
   return impl_->beingWritten;
 }
 
-std::vector<std::string> RecordingReader::findDamage() const {
+std::vector<std::string> RecordingReader::findDamage(const std::function<bool()>& cancelled) const {
   std::vector<std::string> damage = impl_->lostEnd;
   // A file whose newest pages are in a WAL that was not read need not be whole.
   if (impl_->walUnread) return damage;
   if (std::string missing = missingEnd(impl_->path); !missing.empty()) {
     damage.push_back(std::move(missing));
   }
+  sqlite3* const handle = impl_->database.handle();
+  if (cancelled) {
+    constexpr int kEveryInstructions = 10'000;  // of SQLite's machine: some milliseconds at most
+    sqlite3_progress_handler(
+        handle, kEveryInstructions,
+        [](void* asked) { return (*static_cast<const std::function<bool()>*>(asked))() ? 1 : 0; },
+        const_cast<std::function<bool()>*>(&cancelled));
+  }
   for (std::string& each : store::findDamage(impl_->database, impl_->formatVersion)) {
     damage.push_back(std::move(each));
   }
+  sqlite3_progress_handler(handle, 0, nullptr, nullptr);
   return damage;
 }
 

@@ -2,6 +2,7 @@
 
 #include <QDateTime>
 #include <QDir>
+#include <QThreadPool>
 #include <system_error>
 
 #include "core/names.h"
@@ -155,6 +156,9 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
   session_.reset();
   script_.reset();
   const std::uint64_t revision = store_.revision();
+  // Gigabytes are not freed in the time of a frame.
+  auto* old = new analysis::LiveStore(std::move(store_));
+  QThreadPool::globalInstance()->start([old] { delete old; });
   store_ = std::move(read);
   store_.newerThan(revision);
   condition_ = std::move(condition);

@@ -452,6 +452,7 @@ void MainWindow::showOpened() {
 
 void MainWindow::replaceRun() {
   openingPage_->cancel();
+  noteField_->hide();  // it asks for a note on the run before
   docks_->scriptControls()->startOver();
   docks_->showControlsOf(run_.script().has_value());
   docks_->scriptControls()->refresh();
@@ -739,6 +740,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     closeAfterRun();
     return;
   }
+  openingPage_->cancel();  // it hides the docks, whose layout is saved
   if (settings_ == Settings::kOn) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());

@@ -69,6 +69,7 @@ void MainWindow::coverWithOpening(bool covered) {
   if (covered == covers) {
     return;
   }
+  actions_->mark->setEnabled(!covered && run_.store().hello().has_value());
   if (covered) {
     banner_->hide();
     opensOverPanes_ = !pageShown_;

@@ -7,6 +7,7 @@
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
+#include "window/opening_page.h"
 #include "window/run_notices.h"
 #include "window/run_search.h"
 #include "window/run_tool_bar.h"
@@ -46,6 +47,7 @@ void MainWindow::connectStartPage() {
 
 void MainWindow::showStartPage(bool shown) {
   if (shown && run_.live()) shown = false;
+  if (shown) openingPage_->cancel();  // it covers the docks, whose layout is kept below
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;

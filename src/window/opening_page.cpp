@@ -72,9 +72,9 @@ void OpeningPage::open(const std::filesystem::path& path) {
   hint_->setText(tr("0 %"));
   progress_->setValue(0);
   opening_ = std::make_unique<RecordingOpening>(path);
-  // What was still on its way from a reader that is gone must not arrive.
   const RecordingOpening* current = opening_.get();
-  const auto isCurrent = [this, current] { return opening_.get() == current; };
+  // What was still on its way from a reader that is gone must not arrive.
+  const auto isCurrent = [this, serial = ++serial_] { return reads() && serial_ == serial; };
   connect(current, &RecordingOpening::overviewRead, this,
           [this, isCurrent](const std::shared_ptr<analysis::LiveStore>& overview) {
             if (isCurrent()) {
@@ -126,12 +126,17 @@ void OpeningPage::showOverview(analysis::LiveStore&& overview) {
   static_cast<QVBoxLayout*>(layout())->insertWidget(1, panes_, 1);
   panes_->show();
   panes_->refresh();
+  emit overviewShown();
 }
 
 std::optional<views::TimeRange> OpeningPage::chosenRange() const {
   const views::TimeRange all = axis_.extent(), visible = axis_.visible();
   const bool chose = all.endNs > 0 && (visible.beginNs > all.beginNs || visible.endNs < all.endNs);
   return chose ? std::optional(visible) : std::nullopt;
+}
+
+void OpeningPage::setPatience(int milliseconds) {
+  patience_->setInterval(milliseconds);
 }
 
 void OpeningPage::setSmall(bool small) {

@@ -37,6 +37,8 @@ class OpeningPage final : public QWidget {
   [[nodiscard]] bool reads() const { return opening_ != nullptr; }
   /// Whether it shows an overview of what is being read.
   [[nodiscard]] bool showsOverview() const { return reads() && overview_.hello().has_value(); }
+  /// Sets how long reading may take before the page is worth showing; 200 ms if not called.
+  void setPatience(int milliseconds);
   /// Chooses the layout of the panes for a small window.
   void setSmall(bool small);
   /// The range that the user has zoomed to in the overview, if any.
@@ -45,6 +47,8 @@ class OpeningPage final : public QWidget {
  signals:
   /// Reading takes so long that the page is worth showing.
   void worthShowing();
+  /// An overview of the run is shown.
+  void overviewShown();
   void cancelled();
   /// The recording has been read, or it cannot be: see RecordingOpening::ended().
   void ended(const std::filesystem::path& path,
@@ -56,6 +60,7 @@ class OpeningPage final : public QWidget {
   void forget();
 
   std::unique_ptr<RecordingOpening> opening_;
+  std::uint64_t serial_ = 0;  ///< of opening_: what comes from another one is stale
   analysis::LiveStore overview_;
   views::TimeAxis axis_;
   views::EventFocus focus_;

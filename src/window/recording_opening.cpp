@@ -55,6 +55,7 @@ void RecordingOpening::read() {
     return;
   }
   loaded.condition = std::move(*condition);
+  loaded.store.prepareForDrawing();
   emit ended(std::make_shared<Result<Loaded>>(std::move(loaded)));
 }
 
