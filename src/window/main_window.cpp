@@ -310,6 +310,10 @@ void MainWindow::connectRun() {
   connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
   connect(&run_, &CurrentRun::ended, this, [this] {
     updateState();
+    // All of a run that is shorter than what was in view, now that nothing follows.
+    if (axis_.follows() && axis_.extent().endNs < axis_.visibleNs()) {
+      axis_.fit();
+    }
     useSettingThatFits();
     tableTimer_.start();
   });

@@ -279,16 +279,14 @@ void RunToolBar::setSmall(bool small) {
 
 void RunToolBar::fitSearch() {
   using Form = views::SearchButton::Form;
-  const int others = sizeHint().width() - search_->width();
-  for (const Form form : {Form::kFull, Form::kShort, Form::kGlass}) {
-    if (small_ && form != Form::kGlass) {
-      continue;
-    }
-    search_->setForm(form);
-    if (others + views::SearchButton::widthOf(form) <= width()) {
-      break;
-    }
-  }
+  const int others = sizeHint().width() - views::SearchButton::widthOf(search_->form());
+  const auto fits = [&](Form form) {
+    return !small_ && others + views::SearchButton::widthOf(form) <= width();
+  };
+  // Set once, at the end: each change asks for another layout, which comes back here.
+  search_->setForm(fits(Form::kFull)    ? Form::kFull
+                   : fits(Form::kShort) ? Form::kShort
+                                        : Form::kGlass);
 }
 
 bool RunToolBar::event(QEvent* event) {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
+constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< room for the names of places
 constexpr int kCellInset = 4;
 
@@ -184,6 +185,7 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   setHorizontalScrollMode(ScrollPerPixel);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
+  horizontalHeader()->setResizeContentsPrecision(0);  // only rows in view
   setSortingEnabled(true);
   addCopyActions(this);
 }
@@ -194,6 +196,10 @@ void EventTable::setModel(QAbstractItemModel* model) {
     return;
   }
   QTableView::setModel(&sorted_);
+  connect(&sorted_, &QAbstractItemModel::modelReset, this, &EventTable::fitNumbers);
+  connect(&sorted_, &QAbstractItemModel::dataChanged, this, &EventTable::fitNumbers);
+  connect(&sorted_, &QAbstractItemModel::layoutChanged, this, &EventTable::fitNumbers);
+  connect(&sorted_, &QAbstractItemModel::rowsInserted, this, &EventTable::fitNumbers);
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
             if (!marking_ && current.isValid()) {
@@ -234,6 +240,28 @@ void EventTable::setColumnWidths(const QList<int>& widths) {
   widening_ = false;
   leastNameWidth_ = nameColumn_ < 0 ? 0 : columnWidth(nameColumn_);
   widenNames();
+}
+
+void EventTable::fitNumbers() {
+  if (leastNameWidth_ == 0 || !model() || model()->rowCount() == 0) {
+    return;
+  }
+  bool wider = false;
+  for (int i = 0; i + 1 < model()->columnCount(); ++i) {
+    const QVariant alignment = model()->index(0, i).data(Qt::TextAlignmentRole);
+    const int wanted = i == nameColumn_ || !(alignment.toInt() & Qt::AlignRight)
+                           ? 0
+                           : sizeHintForColumn(i) + kNumberRoom;
+    if (wanted > columnWidth(i)) {
+      widening_ = true;
+      setColumnWidth(i, wanted);
+      widening_ = false;
+      wider = true;
+    }
+  }
+  if (wider) {
+    widenNames();
+  }
 }
 
 void EventTable::widenNames() {

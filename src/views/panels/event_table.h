@@ -57,6 +57,8 @@ class EventTable : public QTableView {
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
 
  private:
+  /// Widens the columns whose numbers have become too long: a cut number reads as another one.
+  void fitNumbers();
   void widenNames();
   /// The cell whose link is at a point of the viewport; invalid where there is none.
   [[nodiscard]] QModelIndex linkAt(const QPoint& position) const;

@@ -54,7 +54,13 @@ void NoteField::ask(std::int64_t timeNs, const QPoint& foot, int mostLetters) {
 void NoteField::accept() {
   // First: a handler may open a dialog.
   hide();
-  emit written(timeNs_, field_->text());
+  // Line breaks and what turns the direction of writing would reach beyond the note's own line.
+  QString note = field_->text();
+  note.removeIf([](QChar each) {
+    const auto category = each.category();
+    return category == QChar::Other_Format || (category == QChar::Other_Control && !each.isSpace());
+  });
+  emit written(timeNs_, note.simplified());
 }
 
 void NoteField::keyPressEvent(QKeyEvent* event) {

@@ -49,8 +49,8 @@ class SearchBar final : public QWidget {
   void makeLinks();
   void searchNow();
   void refresh();
-  /// Leaves out what has no room: first the width of the field, then the keys, the words behind the count, the chips
-  /// without hits, and the links.
+  /// Leaves out what has no room: first the width of the field, then the keys, the words behind the
+  /// count, the chips without hits, and the links.
   void fit();
 
   models::SearchModel* search_;

@@ -15,6 +15,7 @@ class SearchButton final : public QAbstractButton {
   /// How much the button shows: the whole hint, one word, or only the glass.
   enum class Form { kFull, kShort, kGlass };
   void setForm(Form form);
+  [[nodiscard]] Form form() const { return form_; }
   /// The width of a form, in pixels.
   [[nodiscard]] static int widthOf(Form form);
   [[nodiscard]] QSize sizeHint() const override;

@@ -320,7 +320,10 @@ void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
     return;
   }
   painter.drawText(QRectF(kInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   width() < kWide ? tr("estimate, ms") : tr("estimate, ms a step"));
+                   share.steps < summary_.steps
+                       ? tr("estimate, newest %1 steps, ms").arg(share.steps)
+                   : width() < kWide ? tr("estimate, ms")
+                                     : tr("estimate, ms a step"));
   y += 19;
   double x = kInset;
   const auto box = [&](double ms) {

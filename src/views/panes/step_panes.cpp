@@ -255,9 +255,14 @@ void LossPane::forEachTick(F&& f) const {
   if (!store_->steps().lastLossRow) {
     return;
   }
-  const auto first = static_cast<std::int64_t>(std::ceil(lossScale_.bottom / lossScale_.tick));
-  for (std::int64_t i = first; static_cast<double>(i) * lossScale_.tick <= lossScale_.top; ++i) {
-    f(static_cast<double>(i) * lossScale_.tick);
+  constexpr int kMostTicks = 20;  // far more than a scale has
+  const double first = std::ceil(lossScale_.bottom / lossScale_.tick);
+  for (int i = 0; i < kMostTicks; ++i) {
+    const double value = (first + i) * lossScale_.tick;
+    if (!(value <= lossScale_.top)) {
+      break;
+    }
+    f(value);
   }
 }
 

@@ -111,6 +111,9 @@ void TimePane::paintEvent(QPaintEvent* event) {
   paintsHeader_ = event->region().intersects(QRect(0, 0, width(), kHeaderText));
   paintOverlay(painter);
   paintsHeader_ = true;
+  // A part of the pane may be painted for another reason: the cursor is then where it was and here.
+  paintedCursor_ =
+      event->region().contains(rect()) ? QRegion(cursorColumn()) : paintedCursor_ + cursorColumn();
 }
 
 void TimePane::visibleRangeChanged() {
@@ -167,20 +170,23 @@ std::optional<std::size_t> TimePane::stepAt(std::int64_t ns) const {
 
 QRegion TimePane::overlayRegion() {
   // Also where the cursor was.
-  const QRegion before = cursorRegion_;
-  cursorRegion_ = {};
+  QRegion stale = paintedCursor_;
   Header header{readouts(), rightReadout()};
   if (header != shownHeader_) {
     shownHeader_ = std::move(header);
-    cursorRegion_ = QRect(0, 0, width(), kHeaderText);
+    stale += QRect(0, 0, width(), kHeaderText);
   }
-  if (axis_->cursor()) {
-    constexpr int kReach = 2;
-    const int x = static_cast<int>(std::lround(
-        std::clamp(scale().pixelAt(*axis_->cursor()), 0.0, static_cast<double>(width()))));
-    cursorRegion_ += QRect(x - kReach, 0, 2 * kReach + 1, height());
+  return stale + cursorColumn();
+}
+
+QRect TimePane::cursorColumn() const {
+  if (!axis_->cursor()) {
+    return {};
   }
-  return before + cursorRegion_;
+  constexpr int kReach = 2;
+  const int x = static_cast<int>(std::lround(
+      std::clamp(scale().pixelAt(*axis_->cursor()), 0.0, static_cast<double>(width()))));
+  return {x - kReach, 0, 2 * kReach + 1, height()};
 }
 
 void TimePane::paintGround(QPainter& painter) {

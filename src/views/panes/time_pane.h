@@ -144,6 +144,8 @@ class TimePane : public QCustomPlot {
   void updateMouseCursor(double x);
   void drawAll();
   void drawStale();
+  /// The column of pixels in which the cursor is; empty without one.
+  [[nodiscard]] QRect cursorColumn() const;
   void outdate(Stale part);
   void showTip(const QPoint& position);
   void paintHeader(QPainter& painter) const;
@@ -162,7 +164,7 @@ class TimePane : public QCustomPlot {
   };
   Header shownHeader_;
   bool paintsHeader_ = true;  ///< false while only the cursor's column is painted
-  QRegion cursorRegion_;
+  QRegion paintedCursor_;     ///< where the cursor was painted and may still be seen
   Drag drag_ = Drag::kNone;
   Qt::MouseButton dragButton_ = Qt::NoButton;
   WheelGesture wheel_;
