@@ -255,9 +255,15 @@ void LossPane::forEachTick(F&& f) const {
   if (!store_->steps().lastLossRow) {
     return;
   }
-  const auto first = static_cast<std::int64_t>(std::ceil(lossScale_.bottom / lossScale_.tick));
-  for (std::int64_t i = first; static_cast<double>(i) * lossScale_.tick <= lossScale_.top; ++i) {
-    f(static_cast<double>(i) * lossScale_.tick);
+  // A scale has at most five labels. The limit ends the loop whatever the scale is.
+  constexpr int kMostTicks = 16;
+  const double first = std::ceil(lossScale_.bottom / lossScale_.tick);
+  for (int i = 0; i < kMostTicks; ++i) {
+    const double value = (first + i) * lossScale_.tick;
+    if (!(value <= lossScale_.top)) {
+      return;
+    }
+    f(value);
   }
 }
 
