@@ -39,6 +39,7 @@ class SearchBar final : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
@@ -49,8 +50,8 @@ class SearchBar final : public QWidget {
   void makeLinks();
   void searchNow();
   void refresh();
-  /// Leaves out what has no room: first the width of the field, then the keys, the words behind the count, the chips
-  /// without hits, and the links.
+  /// Leaves out what has no room: first the width of the field, then the keys, the words behind the
+  /// count, the chips without hits, and the links.
   void fit();
 
   models::SearchModel* search_;
