@@ -227,15 +227,15 @@ void LiveStore::addStep(const events::StepRecord& step) {
     return toMs(ns);
   };
   steps_.lane.append(spanOf(step.begin_ns(), step.duration_ns(), steps_.records.size(), 0));
-  // The loss of a training that has diverged is no number to draw.
-  const bool hasLoss = step.loss_read() != 0 && std::isfinite(step.loss());
-  if (hasLoss) steps_.lastLossRow = steps_.records.size();
+  // A loss that diverged has no place on a value axis.
+  const bool lossKnown = step.loss_read() != 0 && std::isfinite(step.loss());
+  if (lossKnown) steps_.lastLossRow = steps_.records.size();
   steps_.records.push_back(step);
   steps_.durationMs.append(toMs(step.duration_ns()));
   const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
   steps_.tokensPerS.append(seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN);
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
-  steps_.loss.append(hasLoss ? static_cast<double>(step.loss()) : kNaN);
+  steps_.loss.append(lossKnown ? static_cast<double>(step.loss()) : kNaN);
   steps_.deviceEndNs.push_back(-1);
   steps_.fallbackMs.append(takePending(pendingFallbacks_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncs_));

@@ -113,7 +113,7 @@ struct Counts {
   std::int64_t stepsNs = 0;
   bool allExact = true;
   OpTotals syncPoints, fallbacks;
-  std::vector<StepPart> open;  ///< of steps that have not finished
+  std::vector<StepPart> open;  ///< of steps that have not finished; a heap, the earliest on top
 
   void add(const LiveStore&, const events::StepRecord& step) {
     if (durationsNs.size() == 0) summary.firstStep = step.step();
@@ -156,20 +156,30 @@ struct Counts {
 
   /// Counts the parts of steps that have finished since they were added.
   void addOpen(const LiveStore& store) {
-    std::vector<StepPart> parts;
-    parts.swap(open);
-    for (const StepPart& part : parts) addPart(store, part);
+    while (!open.empty() && !isOpen(store, open.front())) {
+      std::pop_heap(open.begin(), open.end(), isLater);
+      const StepPart part = open.back();
+      open.pop_back();
+      addPart(store, part);
+    }
   }
 
   [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range) const;
 
  private:
+  static bool isLater(const StepPart& a, const StepPart& b) { return a.beginNs > b.beginNs; }
+  /// Whether the step that contains the event may still be to come.
+  static bool isOpen(const LiveStore& store, const StepPart& part) {
+    const auto& records = store.steps().records;
+    return records.empty() || part.beginNs >= endOf(records.back());
+  }
+
   /// Counts an event as part of the step that contains it. One between two steps, such as that of
   /// an evaluation, is part of none.
   void addPart(const LiveStore& store, const StepPart& part) {
-    const auto& records = store.steps().records;
-    if (records.empty() || part.beginNs >= endOf(records.back())) {
+    if (isOpen(store, part)) {
       open.push_back(part);
+      std::push_heap(open.begin(), open.end(), isLater);
       return;
     }
     const events::StepRecord* step = stepContaining(store, part.beginNs);

@@ -167,6 +167,48 @@ void StoreSearch::forgetDroppedOps() {
   std::erase_if(hits_, [first](const SearchHit& hit) {
     return hit.event == FoundEvent::kOp && hit.index < first;
   });
+  countAgain();
+}
+
+/// Counts the hits of each name anew. A dropped op can no longer be asked for its names, so it
+/// cannot be subtracted.
+void StoreSearch::countAgain() {
+  for (SearchMatch& match : matches_) {
+    if (match.place == SearchPlace::kMarkers) continue;
+    match.events = 0;
+    match.firstStep = match.lastStep = 0;
+    match.first = {};
+  }
+  for (const SearchHit& hit : hits_) {
+    switch (hit.event) {
+      case FoundEvent::kOp:
+        if (const auto* op = store_->ops().at(hit.index)) countAgain(hit, *op, kNoId);
+        break;
+      case FoundEvent::kSyncPoint: {
+        const events::SyncPoint& sync = store_->syncPoints()[hit.index];
+        countAgain(hit, sync, sync.call_site());
+        break;
+      }
+      case FoundEvent::kFallback: {
+        const events::FallbackEvent& fallback = store_->fallbacks()[hit.index];
+        countAgain(hit, fallback, fallback.call_site());
+        break;
+      }
+      case FoundEvent::kMarker:
+        break;
+    }
+  }
+}
+
+/// Precondition: the names of the event have been compared.
+template <typename Event>
+void StoreSearch::countAgain(const SearchHit& hit, const Event& event, CallSiteId site) {
+  const auto countIn = [&](const RowsById& rows, std::uint32_t id, SearchPlace place) {
+    if ((hit.places & bitOf(place)) != 0) count(rows[id], hit, event.step());
+  };
+  countIn(opRows_[static_cast<std::size_t>(hit.event)], event.op(), SearchPlace::kOps);
+  countIn(moduleRows_, event.module_id(), SearchPlace::kModules);
+  countIn(callSiteRows_, site, SearchPlace::kCallSites);
 }
 
 }  // namespace highwater::analysis

@@ -42,7 +42,10 @@ struct SearchMatch {
   std::uint32_t firstStep = 0, lastStep = 0;  ///< 0: outside of all steps
   SearchHit first;                            ///< the earliest event, if there is one
 
-  [[nodiscard]] std::uint64_t hits() const { return events > 0 ? events : 1; }
+  /// 0 for an op whose events the store has all dropped.
+  [[nodiscard]] std::uint64_t hits() const {
+    return events > 0 || place == SearchPlace::kOps ? events : 1;
+  }
 };
 
 /// Finds the events of a run by the names of their ops, modules and call sites, and markers by
@@ -62,7 +65,8 @@ class StoreSearch {
   /// Finds what the store got since the last call. Returns whether anything changed.
   bool update();
 
-  /// The names that were found, in the order in which their first event arrived.
+  /// The names that were found, in the order in which their first event arrived. Ops that the store
+  /// has dropped do not count.
   [[nodiscard]] const std::vector<SearchMatch>& matches() const { return matches_; }
   /// The events that were found, by time. Ops that the store has dropped are missing.
   [[nodiscard]] const std::vector<SearchHit>& hits() const { return hits_; }
@@ -85,6 +89,9 @@ class StoreSearch {
   void lookForDefinitions();
   void sortNewHits(std::size_t sorted);
   void forgetDroppedOps();
+  void countAgain();
+  template <typename Event>
+  void countAgain(const SearchHit& hit, const Event& event, CallSiteId site);
 
   const LiveStore* store_;
   Predicate isWanted_;

@@ -150,7 +150,7 @@ QVariant CompareModel::headerData(int section, Qt::Orientation orientation, int 
     case kChange:
       return tr("Change");
     default:
-      return tr("Against the noise");
+      return tr("Noise, ±");
   }
 }
 

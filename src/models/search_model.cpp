@@ -127,6 +127,7 @@ void SearchModel::showRows() {
   std::vector<Row> rows;
   if (!text_.isEmpty()) {
     for (const SearchMatch& match : search_.matches()) {
+      if (match.hits() == 0) continue;  // the store has dropped its ops
       counts_[static_cast<std::size_t>(match.place)] += match.hits();
       rows.push_back(rowOf(match));
     }

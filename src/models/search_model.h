@@ -39,7 +39,7 @@ class SearchModel final : public KeptRowsModel {
   [[nodiscard]] const QString& text() const { return text_; }
   /// Finds what store and log got since the last call.
   void refresh();
-  /// Searches again from the begin: the store holds another run.
+  /// Searches again from the start: the store holds another run.
   void startOver();
   /// Leaves out the matches of a place, or shows them again.
   void setShown(Place place, bool shown);

@@ -124,7 +124,7 @@ std::string fallbackIssue(const LiveStore& store, const std::string& op,
   const std::string dtype = store.run() ? store.run()->dtype : std::string();
   add("dtype of the model", dtype.empty() ? "not known" : code(dtype));
   add("Time a call", formatDuration(calls.ns / each) + ", of it " +
-                         formatDuration(calls.waitNs / each) + " waiting for queued GPU work");
+                         formatDuration(calls.waitNs / each) + " waiting for queued device work");
   add("Copied a call", formatBytes(calls.toCpu / calls.count) + " to the CPU, " +
                            formatBytes(calls.toDevice / calls.count) + " back");
   add("Called at", codes(calls.places, kMostPlaces));

@@ -36,11 +36,27 @@ QString text(const SetKnobs& knobs) {
   return changes + QStringLiteral(" from step %1").arg(knobs.atStep);
 }
 
+/// The words of the marker that the change leaves.
+QString levelText(events::ProbeLevel level) {
+  switch (level) {
+    case events::ProbeLevel::Ops:
+      return QStringLiteral("op recording on");
+    case events::ProbeLevel::Monitor:
+      return QStringLiteral("op recording off");
+    case events::ProbeLevel::Off:
+      return QStringLiteral("only steps and memory recorded");
+    default: {
+      const std::string_view key = probeLevelKey(level);
+      return QStringLiteral("recording level %1")
+          .arg(QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size())));
+    }
+  }
+}
+
 QString text(const SetProbeLevel& change) {
-  const std::string_view key = probeLevelKey(change.level);
-  const QString level = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
-  if (change.steps == 0) return QStringLiteral("record %1").arg(level);
-  return QStringLiteral("record %1 for %2 steps").arg(level).arg(change.steps);
+  const QString level = levelText(change.level);
+  if (change.steps == 0) return level;
+  return QStringLiteral("%1 for %2 steps").arg(level).arg(change.steps);
 }
 
 QString text(const SetScriptKnob& change) {

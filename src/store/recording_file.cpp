@@ -21,7 +21,8 @@ namespace highwater::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kLongestSuffix = "-journal";
+constexpr std::string_view kLongestSuffix = kCompanionSuffixes.back();
+static_assert(kLongestSuffix == "-journal");
 
 Error createError(const fs::path& path, int error) {
   if (error == EACCES || error == EPERM || error == EROFS) {
@@ -128,8 +129,7 @@ Result<void> checkNameLength(const fs::path& path) {
 }
 
 void removeCompanions(const fs::path& database) {
-  for (const std::string_view suffix :
-       {std::string_view("-wal"), std::string_view("-shm"), kLongestSuffix}) {
+  for (const std::string_view suffix : kCompanionSuffixes) {
     std::error_code ignored;
     fs::path companion = database;
     companion += suffix;

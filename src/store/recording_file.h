@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "core/result.h"
 #include "store/recording_wal.h"
@@ -9,7 +11,11 @@
 
 namespace highwater::store {
 
-/// Removes the files that SQLite keeps beside a database (-wal, -shm, -journal). Ignores errors.
+/// What SQLite appends to the name of a database to name the files that it keeps beside it. Without
+/// them, a recording whose writer was killed loses its end.
+inline constexpr std::array<std::string_view, 3> kCompanionSuffixes{"-wal", "-shm", "-journal"};
+
+/// Removes the files that SQLite keeps beside a database. Ignores errors.
 void removeCompanions(const std::filesystem::path& database);
 /// The size of a SQLite file and its write-ahead log (WAL), in bytes. A file that does not exist
 /// counts 0.

@@ -245,7 +245,9 @@ void BottomTables::makeCompareTable() {
   connect(compareTable_, &EventTable::rowPicked, this, [this](int row) {
     const QModelIndex op = compare_.index(row, models::CompareModel::kOp);
     const auto kind = static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt());
-    const auto inMs = [&](int column) { return compare_.index(row, column).data().toDouble(); };
+    const auto inMs = [&](int column) {
+      return compare_.index(row, column).data(OpTotalsModel::kSortRole).toDouble();
+    };
     // To the range in which the op costs more.
     const bool inB = inMs(models::CompareModel::kB) >= inMs(models::CompareModel::kA);
     const auto& range = axis_->pinned(inB ? views::Pin::kB : views::Pin::kA);

@@ -126,7 +126,6 @@ Result<void> CurrentRun::begin(const QString& program, const QString& name,
     }
     emit dataChanged();
   });
-  started_.start();
   emit runReplaced();
   session_->start();
   return {};
@@ -341,10 +340,6 @@ bool CurrentRun::showsFile() const {
 
 std::uint64_t CurrentRun::recordingBytes() const {
   return writer_ ? writer_->bytesWritten() : closedBytes_;
-}
-
-qint64 CurrentRun::elapsedMs() const {
-  return started_.isValid() ? started_.elapsed() : 0;
 }
 
 QStringList CurrentRun::lastLines() const {

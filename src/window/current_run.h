@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 #include <filesystem>
@@ -104,8 +103,6 @@ class CurrentRun final : public QObject {
   [[nodiscard]] const RecordingCondition& condition() const { return condition_; }
   /// The size of the recording in bytes; 0 if there is none.
   [[nodiscard]] std::uint64_t recordingBytes() const;
-  /// Milliseconds since run() last started a worker; 0 before the first.
-  [[nodiscard]] qint64 elapsedMs() const;
   /// The last lines that the worker printed; empty for a run opened from a file.
   [[nodiscard]] QStringList lastLines() const;
 
@@ -158,7 +155,6 @@ class CurrentRun final : public QObject {
   std::shared_ptr<session::ReadSoFar> soFar_;  ///< of the recording that was opened last
   QTimer followTimer_;                         ///< runs while another process writes that
   std::uint64_t closedBytes_ = 0;
-  QElapsedTimer started_;
   QString writerProblem_;  ///< as the user has been told, empty if there is none
 };
 

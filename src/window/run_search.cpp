@@ -67,9 +67,7 @@ void RunSearch::step(int direction) {
 }
 
 void RunSearch::go(const SearchModel::Hit& hit) {
-  const views::EventRef event = views::eventOf(hit);
-  axis_->reveal(views::timeRangeOf(*store_, event));
-  focus_->pick(event);
+  focus_->goTo(views::eventOf(hit));  // does nothing if the store has dropped the event since
 }
 
 void RunSearch::pickRow(int row) {

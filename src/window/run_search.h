@@ -32,7 +32,7 @@ class RunSearch final : public QObject {
   void close();
   /// Finds what the store got since the last call.
   void refresh();
-  /// Searches the store, which holds another run now, from the begin.
+  /// Searches the store, which holds another run now, from the start.
   void startOver();
   /// Goes to the next hit (1) or the previous one (-1), and picks its event.
   void step(int direction);

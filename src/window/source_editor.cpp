@@ -84,7 +84,7 @@ Result<QStringList> editorCommand(const EditorChoice& choice, const QString& fil
   }
   const QString program = QFileInfo(command.first()).fileName();
   if (runsInTerminal(program)) {
-    return usageError(program.toStdString() + " runs in a terminal, which the window has not; " +
+    return usageError(program.toStdString() + " runs in a terminal, and Highwater opens none; " +
                       advice());
   }
   if (!wanted.contains(kFile)) {

@@ -19,7 +19,7 @@ struct EditorChoice {
 /// Returns the program and the arguments that show a line of a file. The user's command counts
 /// first, then $VISUAL, then $EDITOR. `{file}` and `{line}` stand for the place; a command without
 /// `{file}` gets it as the editor that it names expects it. Errors: kUsage if there is no command,
-/// if its quotes do not match, or if the editor runs in a terminal, which Highwater has none for.
+/// if its quotes do not match, or if the editor needs a terminal, which Highwater does not open.
 [[nodiscard]] Result<QStringList> editorCommand(const EditorChoice& choice, const QString& file,
                                                 int line);
 

@@ -95,6 +95,21 @@ class TestDeviceTimeline : public QObject {
   Q_OBJECT
 
  private slots:
+  void spansOfAYearStayWithinTheRun() {
+    constexpr std::int64_t kYearNs = std::int64_t{366} * 24 * 3600 * 1'000'000'000;
+    OwnedBatch batch;
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+      batch.steps.emplace_back(i * 10 * kMs, 10 * kMs, 1, 1, kYearNs, i + 1, 16, 64, 1024, 0, 0, 0);
+    }
+    const LiveStore store = storeOf(batch);
+    const SpanIndex& spans = store.deviceTimeline().stepSpans();
+    QCOMPARE(spans.size(), 1000u);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      QVERIFY(spans[i].beginNs >= 0 && spans[i].beginNs <= store.completeUpToNs());
+      QCOMPARE(spans[i].endNs - spans[i].beginNs, kYearNs);
+    }
+  }
+
   /// The lane's idle time of each step is the probable idle time of the estimate.
   void agreesWithTheEstimate_data() {
     QTest::addColumn<bool>("spans");

@@ -1,5 +1,6 @@
 #include <QtTest>
 #include <cmath>
+#include <limits>
 
 #include "analysis/live_store.h"
 #include "core/units.h"
@@ -57,6 +58,7 @@ class TestLiveStore : public QObject {
   void lostTimeOfAStep();
   void deviceSpansJoinTheirSteps();
   void tokensPerSecond();
+  void aLossThatIsNotFiniteIsNotRead();
   void knobsFollowMarkers();
   void markerTexts_data();
   void markerTexts();
@@ -69,6 +71,24 @@ class TestLiveStore : public QObject {
   void dropsAreCounted();
   void lanesPointToEvents();
 };
+
+void TestLiveStore::aLossThatIsNotFiniteIsNotRead() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float losses[] = {0.5F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  LiveStore store;
+  OwnedBatch batch;
+  std::uint32_t number = 0;
+  for (const float loss : losses) {
+    batch.steps.emplace_back(number * 100 * kMs, 50 * kMs, 1, 1, -1, number + 1, 16, 64, 1024, loss,
+                             1, 0);
+    ++number;
+  }
+  apply(store, batch);
+  QCOMPARE(store.steps().loss.size(), 4u);
+  QCOMPARE(store.steps().loss[0], 0.5);
+  for (std::size_t row = 1; row < 4; ++row) QVERIFY(std::isnan(store.steps().loss[row]));
+  QCOMPARE(store.steps().lastLossRow, std::optional<std::size_t>(0));
+}
 
 void TestLiveStore::takesAWholeRun() {
   LiveStore store;

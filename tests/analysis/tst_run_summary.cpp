@@ -47,6 +47,7 @@ class TestRunSummary : public QObject {
   void totalsByOpAndPlace();
   void runningSummaryIsTheSummary();
   void onlyStepsHoldSharesOfTheirTime();
+  void eventsAfterTheLastStepWaitForTheirs();
   void aRangeHoldsWhatItsStepsHold();
   void histogramCountsEachStepOnce();
 };
@@ -265,6 +266,32 @@ void TestRunSummary::runningSummaryIsTheSummary() {
   feed(makeSampleRun({.seed = 3, .steps = 7}), store);
   compare();
   QCOMPARE(running.update().steps, 7u);
+}
+
+void TestRunSummary::eventsAfterTheLastStepWaitForTheirs() {
+  LiveStore store;
+  RunningSummary running(&store);
+  // The phases of steps 1 to 5 come first, the latest before the others.
+  OwnedBatch phases;
+  for (const std::int64_t number : {5, 1, 4, 2, 3}) {
+    phases.phases.emplace_back(number * 1000 * kMs, number * kMs,
+                               static_cast<std::uint32_t>(number), kTrainingThread,
+                               events::Phase::Forward);
+  }
+  store.apply(phases.view());
+  const auto forwardMs = [&] {
+    return running.update().phaseMs[static_cast<std::size_t>(events::Phase::Forward)];
+  };
+  QCOMPARE(forwardMs(), 0.0);
+  double sum = 0;
+  for (std::uint32_t number = 1; number <= 5; ++number) {
+    OwnedBatch batch;
+    batch.steps = {step(number, 100)};
+    store.apply(batch.view());
+    sum += number;
+    QCOMPARE(forwardMs(), sum);
+    QCOMPARE(forwardMs(), sum);
+  }
 }
 
 void TestRunSummary::onlyStepsHoldSharesOfTheirTime() {

@@ -120,6 +120,57 @@ class TestSearch : public QObject {
     QVERIFY(op && op->events > 0 && op->events < fallback->events);
   }
 
+  /// Once the store has dropped ops, the counts are those of a search of what is left.
+  void droppedOpsDoNotCount() {
+    const auto batchOf = [](std::size_t count, NameId op, std::int64_t fromNs) {
+      test::OwnedBatch batch;
+      for (std::size_t i = 0; i < count; ++i) {
+        batch.ops.emplace_back(fromNs + static_cast<std::int64_t>(i) * 10, 5, -1, 0, 1, op, kNoId,
+                               kNoId, test::kTrainingThread, std::uint16_t{0},
+                               events::Phase::Forward, std::uint8_t{0});
+      }
+      return batch;
+    };
+    LiveStore store;
+    store.apply(Definitions{{{100, "aten::wanted"}, {101, "aten::other"}}, {}, {}, {}});
+    StoreSearch search(&store);
+    search.start(contains("wanted"));
+    constexpr std::size_t kEarly = 1000, kLate = 10, kBatch = std::size_t{1} << 18;
+    store.apply(batchOf(kEarly, 100, 0).view());
+    std::int64_t ns = 100'000;
+    while (store.ops().endRow() + kLate < OpColumns::kMostOps) {
+      const std::size_t count =
+          std::min(kBatch, OpColumns::kMostOps - kLate - store.ops().endRow());
+      store.apply(batchOf(count, 101, ns).view());
+      ns += static_cast<std::int64_t>(count) * 10;
+    }
+    const std::int64_t lateNs = ns;
+    store.apply(batchOf(kLate, 100, lateNs).view());
+    QCOMPARE(store.ops().firstRow, std::size_t{0});
+    search.update();
+    const auto wanted = [&] { return find(search, SearchPlace::kOps, "aten::wanted"); };
+    QCOMPARE(wanted()->events, std::uint64_t{kEarly + kLate});
+    QCOMPARE(wanted()->first.timeNs, std::int64_t{0});
+    store.apply(batchOf(1, 101, lateNs + 1'000'000).view());
+    QVERIFY(store.ops().firstRow > kEarly);
+    QVERIFY(search.update());
+    QCOMPARE(wanted()->events, std::uint64_t{kLate});
+    QCOMPARE(wanted()->first.timeNs, lateNs);
+    QCOMPARE(search.hits().size(), kLate);
+    // Once all are dropped, nothing is left to count; an op that comes again counts from there.
+    ns = lateNs + 2'000'000;
+    for (std::size_t sent = 0; sent < OpColumns::kMostOps; sent += kBatch) {
+      store.apply(batchOf(kBatch, 101, ns).view());
+      ns += std::int64_t{kBatch} * 10;
+    }
+    search.update();
+    QCOMPARE(wanted()->hits(), std::uint64_t{0});
+    store.apply(batchOf(2, 100, ns).view());
+    search.update();
+    QCOMPARE(wanted()->events, std::uint64_t{2});
+    QCOMPARE(wanted()->first.timeNs, ns);
+  }
+
   void findsNamesWithoutEvents() {
     LiveStore store;
     test::feed(test::makeSampleRun({.steps = 3}), store);

@@ -106,6 +106,29 @@ class TestDeviceLane : public QObject {
     QVERIFY(bench.focus.picked() == std::optional(EventRef{Lane::kDevice, 7}));
   }
 
+  void aStepThatArrivedLateIsFound() {
+    test::OwnedBatch batch;
+    std::uint32_t number = 0;
+    for (const std::int64_t at : {200, 0, 100, 300}) {
+      batch.steps.emplace_back(at * kMs, 50 * kMs, 1, 1, 20 * kMs, ++number, 16, 64, 1024, 0, 0, 0);
+    }
+    batch.completeUpToNs = 400 * kMs;
+    Bench bench;
+    bench.apply(batch);
+    QCOMPARE(bench.store.deviceTimeline().stepSpans().size(), std::size_t{4});
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      const EventRef event{Lane::kDevice, row};
+      QVERIFY2(exists(bench.store, event), qPrintable(QString::number(row)));
+      QCOMPARE(timeRangeOf(bench.store, event).beginNs, batch.steps[row].begin_ns());
+    }
+    QVERIFY(!exists(bench.store, {Lane::kDevice, 4}));
+    bench.focus.pick({Lane::kDevice, 1});
+    for (const std::uint32_t next : {2U, 0U, 3U}) {
+      QVERIFY(bench.focus.next());
+      QVERIFY(bench.focus.picked() == std::optional(EventRef{Lane::kDevice, next}));
+    }
+  }
+
   void withoutAQueueTheLaneSaysWhy() {
     Bench bench;
     Hello hello;

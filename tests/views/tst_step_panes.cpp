@@ -202,6 +202,25 @@ class TestStepPanes : public QObject {
     }
   }
 
+  void aLossThatDivergedIsDrawnAsUnknown() {
+    constexpr float kBad[] = {INFINITY, -INFINITY, NAN};
+    for (const bool any : {true, false}) {
+      test::OwnedBatch batch;
+      for (std::uint32_t i = 0; i < 30; ++i) {
+        const float loss = any && i < 20 ? 2.0F - 0.05F * static_cast<float>(i) : kBad[i % 3];
+        batch.steps.emplace_back(i * 10 * kMs, 10 * kMs, 1, 1, -1, i + 1, 16, 64, 1024, loss, 1, 0);
+      }
+      batch.completeUpToNs = 300 * kMs;
+      Bench bench;
+      bench.apply(batch);
+      QCOMPARE(bench.store.steps().lastLossRow.has_value(), any);
+      LossPane pane(&bench.store, &bench.axis, &bench.focus);
+      render(pane, {1000, 70});
+      QVERIFY(std::isfinite(pane.yAxis->range().lower) && std::isfinite(pane.yAxis->range().upper));
+      if (any) QVERIFY(pane.yAxis->range().lower < 1.05 && pane.yAxis->range().upper > 2);
+    }
+  }
+
   void theLossIsDrawnWhereItWasRead() {
     Bench bench;
     bench.feed({.steps = 60, .lossEvery = 5});

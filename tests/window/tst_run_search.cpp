@@ -1,10 +1,12 @@
 // The search of the window with a recording, offscreen, by keys and clicks.
 #include <QAction>
+#include <QLabel>
 #include <QLineEdit>
 #include <QTabBar>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include "models/log_model.h"
 #include "support/recording_file.h"
@@ -122,6 +124,26 @@ class TestRunSearch : public QObject {
     QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
     QTest::keyClick(&opened.window, Qt::Key_N);  // means nothing now
     QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
+  }
+
+  void escWhileTypingLeavesNoSearch() {
+    Opened opened;
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    auto* bar = opened.find<views::SearchBar>("searchBar");
+    auto* field = opened.find<QLineEdit>("searchField");
+    QTest::keyClicks(field, "renorm");
+    QTest::keyClick(field, Qt::Key_Escape);
+    QVERIFY(!bar->isVisible());
+    // The search that the keys had begun is not made any more, also after the time that it waits.
+    const auto* total = opened.find<QLabel>("searchTotal");
+    QTimer later;
+    later.setSingleShot(true);
+    later.start(200);
+    QTRY_VERIFY(!later.isActive());
+    QCOMPARE(total->text(), QString());
+    // Opened again, the bar searches what its field holds.
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    QTRY_VERIFY(total->text().contains("on the timeline"));
   }
 
   void aRowLeadsToItsFirstEvent() {

@@ -459,6 +459,48 @@ class TestStartPage : public QObject {
     QVERIFY(QFile::exists(other));
   }
 
+  void allCompanionsFollowARecording() {
+    const QTemporaryDir folder;
+    const QString path = record(folder, "a.highwater"), renamed = folder.filePath("b.highwater");
+    const QStringList suffixes{"-wal", "-shm", "-journal"};
+    for (const QString& suffix : suffixes) QVERIFY(QFile(path + suffix).open(QIODevice::WriteOnly));
+    QCOMPARE(*window::renameRecording(path, "b"), renamed);
+    for (const QString& suffix : suffixes) {
+      QVERIFY2(QFile::exists(renamed + suffix) && !QFile::exists(path + suffix),
+               qPrintable(suffix));
+    }
+    QVERIFY(window::deleteRecording(renamed).ok());
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList());
+  }
+
+  void aNameWithForeignCompanionsIsRefused() {
+    for (const QString suffix : {"-wal", "-shm", "-journal"}) {
+      const QTemporaryDir folder;
+      const QString path = record(folder, "a.highwater");
+      QVERIFY(QFile(path + "-wal").open(QIODevice::WriteOnly));
+      const QString foreign = folder.filePath("b.highwater") + suffix;
+      QVERIFY(QFile(foreign).open(QIODevice::WriteOnly));
+      const auto refused = window::renameRecording(path, "b");
+      QVERIFY(!refused.ok() && refused.error().code == ErrorCode::kUsage);
+      QVERIFY2(
+          refused.error().message.find("b.highwater" + suffix.toStdString()) != std::string::npos,
+          refused.error().message.c_str());
+      QVERIFY(QFile::exists(path) && QFile::exists(path + "-wal") && QFile::exists(foreign));
+      QVERIFY(!QFile::exists(folder.filePath("b.highwater")));
+    }
+  }
+
+  void aFailedRenameIsUndone() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("a.highwater");  // somebody has deleted it meanwhile
+    for (const char* suffix : {"-wal", "-journal"}) {
+      QVERIFY(QFile(path + suffix).open(QIODevice::WriteOnly));
+    }
+    QVERIFY(window::renameRecording(path, "b").error().code == ErrorCode::kFailed);
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files, QDir::Name),
+             QStringList({"a.highwater-journal", "a.highwater-wal"}));
+  }
+
   void theMenuListsRecentRecordings() {
     const QTemporaryDir folder;
     const QString path = record(folder, "of today & yesterday.highwater");

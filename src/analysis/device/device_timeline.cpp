@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "analysis/device/host_timeline.h"
@@ -104,7 +105,9 @@ class DeviceTimeline::Builder {
 
   void addStepSpan(const Span& step, std::int64_t spanNs) {
     if (const auto end = ends_.ofStep(step.payload)) {
-      to_.stepSpans_.append({*end - spanNs, *end, step.payload, kPlaced});
+      const std::int64_t firstNs = std::min(store_.steps().lane[0].beginNs, *end);
+      const std::int64_t beginNs = *end - firstNs > spanNs ? *end - spanNs : firstNs;
+      to_.stepSpans_.append({beginNs, *end, step.payload, kPlaced});
       return;
     }
     // After the step before; but at the first drain after it the device had finished it.
@@ -117,7 +120,12 @@ class DeviceTimeline::Builder {
     if (drain != timeline_.drains.end()) {
       beginNs = std::max(std::min(beginNs, drain->endNs - spanNs), step.beginNs);
     }
-    to_.stepSpans_.append({beginNs, beginNs + spanNs, step.payload, kPlaceEstimated});
+    // Spans that are too long, one after the other, must not run away: each began before now.
+    const std::int64_t nowNs = std::max(store_.completeUpToNs(), step.endNs);
+    beginNs = std::min(beginNs, nowNs);
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t endNs = beginNs > kEnd - spanNs ? kEnd : beginNs + spanNs;
+    to_.stepSpans_.append({beginNs, endNs, step.payload, kPlaceEstimated});
   }
 
   DeviceTimeline& to_;

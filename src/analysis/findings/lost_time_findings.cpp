@@ -240,7 +240,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     }
     // Without the fallback, part of this wait would move to the next sync point.
     finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
-                        " of this is waiting for queued GPU work, copies included" + switches;
+                        " of this is waiting for queued device work, copies included" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
     findings.found.push_back(std::move(finding));
   }

@@ -182,7 +182,8 @@ class DeviceLane final : public LaneKind {
     });
   }
 
-  /// The place of a step's span in its lane, which has the rows in order.
+  /// The place of a step's span in its lane, which has the rows in order if the steps arrived in
+  /// the order of time.
   static std::optional<std::size_t> placeOf(const Store& store, std::uint32_t index) {
     const SpanIndex& lane = store.deviceTimeline().stepSpans();
     std::size_t low = 0, high = lane.size();
@@ -190,8 +191,15 @@ class DeviceLane final : public LaneKind {
       const std::size_t middle = low + (high - low) / 2;
       lane[middle].payload < index ? void(low = middle + 1) : void(high = middle);
     }
-    const bool found = low < lane.size() && lane[low].payload == index;
-    return found ? std::optional(low) : std::nullopt;
+    if (low < lane.size() && lane[low].payload == index) {
+      return low;
+    }
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      if (lane[i].payload == index) {
+        return i;
+      }
+    }
+    return std::nullopt;
   }
   static const Span& spanOf(const Store& store, std::uint32_t index) {
     return store.deviceTimeline().stepSpans()[*placeOf(store, index)];

@@ -49,10 +49,6 @@ ShareColumns::ShareColumns(const LaneFrame& frame, const QRectF& box)
   image_.fill(Qt::transparent);
 }
 
-int ShareColumns::columnAt(double x) const {
-  return std::clamp(static_cast<int>(x - frame_.left), 0, image_.width() - 1);
-}
-
 void ShareColumns::merge(const analysis::VisibleSpan& span) {
   const double first = std::max(std::floor(frame_.scale.pixelAt(span.beginNs)), frame_.left);
   const double last = std::min(std::ceil(frame_.scale.pixelAt(span.endNs)), frame_.right);

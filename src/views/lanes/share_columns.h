@@ -28,8 +28,6 @@ class ShareColumns {
   /// `box` is the place of a full column in the row; its width is that of the plot.
   ShareColumns(const LaneFrame& frame, const QRectF& box);
 
-  /// The column at a horizontal position in pixels, cut to the plot.
-  [[nodiscard]] int columnAt(double x) const;
   /// The left edge of a column in pixels of the pane.
   [[nodiscard]] double xOf(int column) const { return frame_.left + column; }
   /// The number of columns.

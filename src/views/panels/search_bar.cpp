@@ -190,6 +190,12 @@ void SearchBar::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
+/// A closed bar must not begin the search for what was typed last.
+void SearchBar::hideEvent(QHideEvent* event) {
+  if (!event->spontaneous()) typing_.stop();
+  QWidget::hideEvent(event);
+}
+
 bool SearchBar::eventFilter(QObject* watched, QEvent* event) {
   if (watched == field_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);

@@ -255,12 +255,13 @@ void LossPane::forEachTick(F&& f) const {
   if (!store_->steps().lastLossRow) {
     return;
   }
-  constexpr int kMostTicks = 20;  // far more than a scale has
+  // A scale has at most five labels. The limit ends the loop whatever the scale is.
+  constexpr int kMostTicks = 16;
   const double first = std::ceil(lossScale_.bottom / lossScale_.tick);
   for (int i = 0; i < kMostTicks; ++i) {
     const double value = (first + i) * lossScale_.tick;
     if (!(value <= lossScale_.top)) {
-      break;
+      return;
     }
     f(value);
   }

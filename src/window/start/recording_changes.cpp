@@ -10,6 +10,10 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/units.h"
 #include "models/qt_text.h"
@@ -24,8 +28,21 @@ QString tr(const char* text) {
   return QCoreApplication::translate("RecordingChanges", text);
 }
 
-/// What a run that was killed leaves beside its recording: without it the end is lost.
-constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};
+/// The paths of the files that SQLite keeps beside a recording, whether they exist or not.
+std::array<QString, store::kCompanionSuffixes.size()> companionsOf(const QString& path) {
+  std::array<QString, store::kCompanionSuffixes.size()> paths;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string_view suffix = store::kCompanionSuffixes[i];
+    paths[i] = path + QLatin1String(suffix.data(), static_cast<qsizetype>(suffix.size()));
+  }
+  return paths;
+}
+
+/// True also for a symbolic link to nothing: it has the name.
+bool isTaken(const QString& path) {
+  const QFileInfo file(path);
+  return file.exists() || file.isSymLink();
+}
 
 Result<void> checkFree(const QString& path) {
   if (store::isBeingWritten(path.toStdString())) return store::beingWritten(path.toStdString());
@@ -39,7 +56,35 @@ QString pathFor(const QString& path, const QString& name) {
 /// Why a recording cannot get this name; empty if it can, or has it already.
 QString problemWithName(const QString& path, const QString& name) {
   if (pathFor(path, name) == path) return {};
-  return problemWithRecordingName(name, QFileInfo(path).path());
+  const QString problem = problemWithRecordingName(name, QFileInfo(path).path());
+  if (!problem.isEmpty()) return problem;
+  // SQLite would take such a file for a part of the renamed recording.
+  for (const QString& companion : companionsOf(pathFor(path, name))) {
+    if (isTaken(companion)) {
+      return tr("%1 is in the folder, left by another recording: choose another name, or move that "
+                "file away")
+          .arg(QFileInfo(companion).fileName());
+    }
+  }
+  return {};
+}
+
+/// Renames files, from first to second. If one cannot be renamed, those before it get their old
+/// names back.
+Result<void> renameAll(const std::vector<std::pair<QString, QString>>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    QFile file(names[i].first);
+    if (file.rename(names[i].second)) continue;
+    std::string message =
+        names[i].first.toStdString() + " cannot be renamed: " + file.errorString().toStdString();
+    while (i-- > 0) {
+      if (QFile::rename(names[i].second, names[i].first)) continue;
+      message += "; " + names[i].second.toStdString() + " belongs to it: rename it back to " +
+                 names[i].first.toStdString();
+    }
+    return failure(message);
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,23 +96,25 @@ Result<QString> renameRecording(const QString& path, const QString& name) {
   if (auto free = checkFree(path); !free) return free.error();
   const QString renamed = pathFor(path, name);
   if (renamed == path) return path;
-  for (const char* suffix : kSuffixes) {
-    QFile file(path + QLatin1String(suffix));
-    if (!file.exists() && *suffix != '\0') continue;
-    if (!file.rename(renamed + QLatin1String(suffix))) {
-      return failure(file.fileName().toStdString() +
-                     " cannot be renamed: " + file.errorString().toStdString());
-    }
+  std::vector<std::pair<QString, QString>> names;
+  const auto from = companionsOf(path), to = companionsOf(renamed);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (isTaken(from[i])) names.emplace_back(from[i], to[i]);
   }
+  names.emplace_back(path, renamed);
+  if (auto done = renameAll(names); !done) return done.error();
   return renamed;
 }
 
 Result<void> deleteRecording(const QString& path) {
   if (auto free = checkFree(path); !free) return free.error();
-  for (const char* suffix : kSuffixes) {
-    QFile file(path + QLatin1String(suffix));
-    if (file.exists() && !file.remove()) {
-      return failure(file.fileName().toStdString() +
+  // The recording first: if it cannot be deleted, its companions must stay.
+  std::vector<QString> paths{path};
+  for (const QString& companion : companionsOf(path)) paths.push_back(companion);
+  for (const QString& each : paths) {
+    QFile file(each);
+    if (isTaken(each) && !file.remove()) {
+      return failure(each.toStdString() +
                      " cannot be deleted: " + file.errorString().toStdString());
     }
   }
