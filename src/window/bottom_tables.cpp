@@ -116,7 +116,8 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
       OpTotalsModel::kOp, OpTotalsModel::kShare);
   table->setColumnWidths({124, 206, 54, 68, 92});
   table->setLinks(OpTotalsModel::kWhere, [this](const QModelIndex& cell) {
-    return focus_->hasSource(cell.data(OpTotalsModel::kSiteRole).toUInt());
+    // Only the place of a script's event begins with its line.
+    return store_->ownScript() && focus_->hasSource(cell.data(OpTotalsModel::kSiteRole).toUInt());
   });
   connect(table, &EventTable::linkClicked, this, [this](const QModelIndex& cell) {
     focus_->openSource(cell.data(OpTotalsModel::kSiteRole).toUInt());

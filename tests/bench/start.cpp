@@ -91,8 +91,8 @@ void measure(const Choices& choices, bench::Findings& findings) {
   std::filesystem::path path = choices.recording;
   if (path.empty()) {
     path = folder.filePath(QStringLiteral("large.highwater")).toStdString();
-    // 1000 ops take some 20 KiB.
-    const auto made = test::writeLargeRecording(path, {.steps = choices.mebibytes * 1024 / 20});
+    // A step of 1000 ops takes some 14 KiB.
+    const auto made = test::writeLargeRecording(path, {.steps = choices.mebibytes * 1024 / 14});
     if (!made) {
       throw std::runtime_error(made.error().message);
     }

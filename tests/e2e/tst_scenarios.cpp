@@ -89,6 +89,7 @@ class TestScenarios : public QObject {
         word = folder.filePath(word);
       }
     }
+    environment += QStringLiteral("COLUMNS=1000");  // or what it says is wrapped between two words
     const Outcome outcome = runHighwater(words, environment, kRunTimeoutMs);
     const QString said = outcome.out + outcome.err;
     QVERIFY2(outcome.exitCode == exitCode,
