@@ -107,7 +107,7 @@ OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
     }
   }
   OpTimes times = counts.finish(store);
-  times.partial = range.beginNs < store.ops().forgottenUpToNs;
+  times.partial = store.ops().isMissing(range.beginNs, range.endNs);
   return times;
 }
 

@@ -24,7 +24,7 @@ std::int64_t columnBegin(std::int64_t originNs, double nsPerPixel, double column
 
 void SpanIndex::append(const Span& given) {
   Span span = given;
-  span.endNs = std::max(span.endNs, span.beginNs);
+  straighten(span);
   if (spans_.size() == 0 || span.beginNs >= spans_.begins.back()) {
     spans_.push_back(span);
     recomputeFrom(spans_.size() - 1);
@@ -39,16 +39,32 @@ void SpanIndex::append(const Span& given) {
 }
 
 void SpanIndex::mergeLate() const {
-  const std::size_t index = beginningFrom(late_.begin()->first);
-  std::size_t from = spans_.size(), to = from + late_.size();
+  std::vector<Span> sorted;
+  sorted.reserve(late_.size());
+  for (const auto& [beginNs, span] : late_) sorted.push_back(span);
+  late_.clear();
+  merge(sorted);
+}
+
+void SpanIndex::insert(std::vector<Span> spans) {
+  settled();
+  for (Span& span : spans) straighten(span);
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; });
+  merge(spans);
+}
+
+void SpanIndex::merge(std::span<const Span> sorted) const {
+  if (sorted.empty()) return;
+  const std::size_t index = beginningFrom(sorted.front().beginNs);
+  std::size_t from = spans_.size(), to = from + sorted.size();
   spans_.resize(to);
   // From the end, so that nothing is overwritten. Of spans with equal begins the late ones come
   // last.
-  for (auto late = late_.rbegin(); late != late_.rend();) {
-    const bool lateLast = from == 0 || spans_.begins[from - 1] <= late->first;
-    spans_.set(--to, lateLast ? (late++)->second : spans_[--from]);
+  for (auto next = sorted.rbegin(); next != sorted.rend();) {
+    const bool isLast = from == 0 || spans_.begins[from - 1] <= next->beginNs;
+    spans_.set(--to, isLast ? *next++ : spans_[--from]);
   }
-  late_.clear();
   recomputeFrom(index);
 }
 
@@ -109,9 +125,15 @@ void SpanIndex::truncate(std::size_t count) {
   recomputeFrom(count);
 }
 
-void SpanIndex::dropFirst(std::size_t count) {
+void SpanIndex::eraseIf(const std::function<bool(const Span&)>& drop) {
   settled();
-  spans_.dropFirst(std::min(count, size()));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    const Span span = spans_[i];
+    if (!drop(span)) spans_.set(kept++, span);
+  }
+  if (kept == spans_.size()) return;
+  spans_.resize(kept);
   busyBeforeBlock_.clear();
   reach_.clear();
   recomputeFrom(0);
@@ -377,16 +399,6 @@ void SpanIndex::Columns::set(std::size_t i, const Span& span) {
   ends[i] = span.endNs;
   payloads[i] = span.payload;
   categories[i] = span.category;
-}
-
-void SpanIndex::Columns::dropFirst(std::size_t count) {
-  const auto drop = [count](auto& column) {
-    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count));
-  };
-  drop(begins);
-  drop(ends);
-  drop(payloads);
-  drop(categories);
 }
 
 }  // namespace highwater::analysis

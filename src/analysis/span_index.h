@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -72,8 +73,10 @@ class SpanIndex {
   }
   /// Keeps the `count` earliest spans and removes the others.
   void truncate(std::size_t count);
-  /// Removes the `count` earliest spans. Linear in what remains.
-  void dropFirst(std::size_t count);
+  /// Adds many spans at once, in any order of time. Linear in the spans that begin later.
+  void insert(std::vector<Span> spans);
+  /// Removes the spans for which `drop` is true. Linear in all spans.
+  void eraseIf(const std::function<bool(const Span&)>& drop);
 
   /// Merges late spans and makes the sums by category, which the next query would else do.
   void prepare() const {
@@ -82,6 +85,8 @@ class SpanIndex {
   }
 
   [[nodiscard]] std::size_t size() const { return spans_.size() + late_.size(); }
+  /// What a span takes, in bytes: its columns, its share of the sums, and of the spare room.
+  static constexpr std::size_t kBytesASpan = 34;
   [[nodiscard]] bool empty() const { return spans_.size() == 0; }
   [[nodiscard]] Span operator[](std::size_t i) const { return settled()[i]; }
 
@@ -128,9 +133,9 @@ class SpanIndex {
     void push_back(const Span& span);
     void set(std::size_t i, const Span& span);
     void resize(std::size_t count);
-    void dropFirst(std::size_t count);
   };
 
+  static void straighten(Span& span) { span.endNs = std::max(span.endNs, span.beginNs); }
   /// All spans, late ones merged. Every query by index starts here.
   const Columns& settled() const {
     if (!late_.empty()) mergeLate();
@@ -141,6 +146,8 @@ class SpanIndex {
   class RunSums;
 
   void mergeLate() const;
+  /// Merges spans that are sorted by begin. Of equal begins they come last.
+  void merge(std::span<const Span> sorted) const;
   /// The largest end of the spans up to and including i.
   [[nodiscard]] std::int64_t reach(std::size_t i) const {
     return reach_.empty() ? spans_.ends[i] : reach_[i];

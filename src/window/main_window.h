@@ -25,6 +25,7 @@ namespace highwater::window {
 
 class OpeningPage;
 class RunNotices;
+class OpReadBack;
 class RunSearch;
 class RunStatusBar;
 class RunToolBar;
@@ -122,6 +123,7 @@ class MainWindow final : public QMainWindow {
   /// Shows a line of code in the user's editor, or says why not.
   void openSource(const QString& file, int line);
   void chooseEditor();
+  void chooseMemoryBudget();
   void layOut(bool small);
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
@@ -149,6 +151,7 @@ class MainWindow final : public QMainWindow {
   views::Banner* banner_;
   RunNotices* notices_;
   RunSearch* search_;
+  OpReadBack* opReadBack_;
   views::CommandPalette* palette_;
   views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date

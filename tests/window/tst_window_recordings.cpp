@@ -96,6 +96,42 @@ class TestWindowRecordings : public QObject {
     QVERIFY(window_->currentRun().saveAs(path).ok());
   }
 
+  /// The ops that the budget has no room for are read from the file where one looks at them.
+  void readsDroppedOpsBack() {
+    const auto path = folder_->filePath("ops.highwater").toStdString();
+    constexpr std::int64_t kStepNs = 100'000'000;
+    QVERIFY(test::writeLargeRecording(path, {.steps = 900, .stepNs = kStepNs}));
+    window::CurrentRun& run = window_->currentRun();
+    run.setMemoryBudget(std::size_t{64} << 20);
+    QVERIFY(window_->openRecording(path).ok());
+    const analysis::OpColumns& ops = run.store().ops();
+    QVERIFY(ops.records.size() < 900'000 && ops.forgottenUpToNs > 300 * kStepNs);
+    const auto opsOf = [&](std::int64_t fromStep, std::int64_t toStep) {
+      std::size_t count = 0;
+      for (const auto& [key, lane] : ops.lanes) {
+        count += lane.firstFrom(toStep * kStepNs) - lane.firstFrom(fromStep * kStepNs);
+      }
+      return count;
+    };
+    QCOMPARE(opsOf(10, 12), std::size_t{0});
+    QCOMPARE(opsOf(250, 251), std::size_t{0});
+    window_->timeAxis().setVisible({10 * kStepNs, 12 * kStepNs});
+    QTRY_COMPARE_WITH_TIMEOUT(opsOf(10, 12), std::size_t{2000}, 30'000);
+    // With as much on either side, but not all of them.
+    QVERIFY(!ops.isMissing(8 * kStepNs, 14 * kStepNs) && ops.isMissing(0, kStepNs));
+    window_->timeAxis().setVisible({250 * kStepNs, 251 * kStepNs});
+    QTRY_COMPARE_WITH_TIMEOUT(opsOf(250, 251), std::size_t{1000}, 30'000);
+    // The whole run holds more than fit: nothing is read, and what is there stays.
+    window_->timeAxis().setVisible({0, 900 * kStepNs});
+    QTest::qWait(0);
+    QVERIFY(!ops.isMissing(250 * kStepNs, 251 * kStepNs));
+    QCOMPARE(banner(), QString());
+    // Of a file that is gone it says so, once.
+    std::filesystem::remove(path);
+    window_->timeAxis().setVisible({100 * kStepNs, 101 * kStepNs});
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("ops.highwater"), 30'000);
+  }
+
   void readsALargeOneBehindTheWindow() {
     const auto path = folder_->filePath("large.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(path, {.steps = 1500}));
