@@ -8,6 +8,7 @@
 
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
+#include "analysis/whole_steps.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -328,16 +329,13 @@ const events::StepRecord* stepContaining(const LiveStore& store, std::int64_t ns
 
 TimeRange withoutCutSteps(const LiveStore& store, const TimeRange& range) {
   const auto& records = store.steps().records;
-  const auto first = std::partition_point(
-      records.begin(), records.end(),
-      [&](const events::StepRecord& step) { return step.begin_ns() < range.beginNs; });
-  const auto last = std::partition_point(first, records.end(), [&](const events::StepRecord& step) {
-    return endOf(step) <= range.endNs;
-  });
-  if (first == last) return range;
+  const StepRows rows = wholeStepsIn(store, range);
+  if (rows.empty()) return range;
   TimeRange whole = range;
-  if (first != records.begin()) whole.beginNs = std::max(range.beginNs, endOf(*(first - 1)));
-  if (last != records.end()) whole.endNs = std::min(range.endNs, last->begin_ns());
+  if (rows.first > 0) whole.beginNs = std::max(range.beginNs, endOf(records[rows.first - 1]));
+  if (rows.last < records.size()) {
+    whole.endNs = std::min(range.endNs, records[rows.last].begin_ns());
+  }
   return whole;
 }
 

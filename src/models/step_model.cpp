@@ -1,9 +1,9 @@
 #include "models/step_model.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 #include "models/op_totals_model.h"
 
@@ -19,28 +19,10 @@ void StepModel::setRange(const std::optional<analysis::TimeRange>& range) {
   refresh();
 }
 
-std::size_t StepModel::endRecord() const {
-  const auto& records = store_->steps().records;
-  if (!range_) {
-    return records.size();
-  }
-  const auto end =
-      std::partition_point(records.begin(), records.end(), [this](const events::StepRecord& step) {
-        return step.begin_ns() + step.duration_ns() <= range_->endNs;
-      });
-  return static_cast<std::size_t>(end - records.begin());
-}
-
 void StepModel::refresh() {
   const auto& records = store_->steps().records;
-  const std::size_t end = endRecord();
-  std::size_t first = 0;
-  if (range_) {
-    const auto begin = std::partition_point(
-        records.begin(), records.end(),
-        [this](const events::StepRecord& step) { return step.begin_ns() < range_->beginNs; });
-    first = std::min(static_cast<std::size_t>(begin - records.begin()), end);
-  }
+  const auto [first, end] =
+      range_ ? analysis::wholeStepsIn(*store_, *range_) : analysis::StepRows{0, records.size()};
   const bool appended = rows_ > 0 && first == first_ && end >= first_ + rows_ &&
                         records[first_].begin_ns() == firstBeginNs_ &&
                         records[first_ + rows_ - 1].begin_ns() == lastBeginNs_;
