@@ -138,6 +138,50 @@ class TestIdleEstimate : public QObject {
     QVERIFY(estimateIdle(store).steps.empty());
   }
 
+  /// Also where the nearest wait lies far outside of the range.
+  void aRangeIsAPartOfTheRun() {
+    std::mt19937 random(12);
+    for (int round = 0; round < 60; ++round) {
+      QueueModel model;
+      for (int i = 0; i < 60; ++i) {
+        ModelStep step = stepOf(static_cast<std::int64_t>(random() % 400));
+        step.readsLoss = random() % 3 == 0;
+        step.fallbackNs = random() % 4 == 0 ? 3 * kMs : 0;
+        step.deviceSpan = random() % 3 != 0;
+        model.run(step);
+      }
+      OwnedBatch batch = model.batch();
+      if (round % 2 == 0) {
+        const std::size_t kept = round % 4 == 0 ? 20 : 70;
+        batch.fallbacks.clear();
+        std::erase_if(batch.syncPoints, [&](const auto&) { return random() % 100 >= kept; });
+        if (round % 10 == 0)
+          batch.syncPoints.resize(std::min<std::size_t>(1, batch.syncPoints.size()));
+      }
+      LiveStore store;
+      store.apply(batch.view());
+      const IdleSummary whole = estimateIdle(store);
+      for (int i = 0; i < 20; ++i) {
+        std::uint32_t from = random() % 64, to = random() % 64;
+        if (from > to) std::swap(from, to);
+        const IdleSummary part = estimateIdle(store, from, to);
+        std::vector<StepIdle> expected;
+        for (const StepIdle& each : whole.steps) {
+          if (each.step >= from && each.step <= to) expected.push_back(each);
+        }
+        QCOMPARE(part.steps.size(), expected.size());
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          QCOMPARE(part.steps[k].step, expected[k].step);
+          QCOMPARE(part.steps[k].ms, expected[k].ms);
+          for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
+            const IdleTime &a = part.steps[k].byCause[cause], &b = expected[k].byCause[cause];
+            QVERIFY(a.low == b.low && a.probable == b.probable && a.high == b.high);
+          }
+        }
+      }
+    }
+  }
+
   /// The true idle time lies between the bounds.
   void theBoundsHoldTheTruth() {
     std::mt19937 random(11);
