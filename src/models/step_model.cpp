@@ -5,6 +5,7 @@
 
 #include "analysis/whole_steps.h"
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/op_totals_model.h"
 
 namespace highwater::models {
@@ -93,7 +94,7 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     return {};
   }
   if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
+    return columnAlignment(/*isText=*/false);
   }
   const std::size_t record = recordOf(index.row());
   const events::StepRecord& step = store_->steps().records[record];
@@ -137,11 +138,8 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    return int(Qt::DescendingOrder);
+  if (const QVariant look = columnHeader(/*isText=*/false, role); look.isValid()) {
+    return look;
   }
   if (role != Qt::DisplayRole) {
     return {};
