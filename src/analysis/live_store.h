@@ -184,6 +184,9 @@ class LiveStore final : public MessageSink {
   /// The modules and call sites that the run has defined, sorted by id.
   [[nodiscard]] std::vector<ModuleId> moduleIds() const { return definitions_.moduleIds(); }
   [[nodiscard]] std::vector<CallSiteId> callSiteIds() const { return definitions_.callSiteIds(); }
+  /// Their numbers, which only grow.
+  [[nodiscard]] std::size_t moduleCount() const { return definitions_.moduleCount(); }
+  [[nodiscard]] std::size_t callSiteCount() const { return definitions_.callSiteCount(); }
   /// The number of the step at a time: the last that began at or before it, or the running one
   /// after the last finished step. 0 before the first.
   [[nodiscard]] std::uint32_t stepAt(std::int64_t timeNs) const;

@@ -83,6 +83,7 @@ class TestOpReadBack : public QObject {
     const std::int64_t forgotten = some.ops().forgottenUpToNs;
     QVERIFY(some.ops().isMissing(0, 10) && some.ops().isMissing(0, forgotten + 10));
     QVERIFY(!some.ops().isMissing(forgotten, forgotten + 10));
+    analysis::RunningOpTimes times(&some);
     std::mt19937 random(9);
     for (int round = 0; round < 30; ++round) {
       const auto begin = static_cast<std::int64_t>(random() % 3500) * kOpNs;
@@ -97,6 +98,9 @@ class TestOpReadBack : public QObject {
       const auto shown = analysis::opTimesIn(some, {begin, end});
       const auto truth = analysis::opTimesIn(all, {begin, end});
       QVERIFY(!shown.partial);
+      const auto running = times.in({begin, end});
+      QVERIFY(!running.partial);
+      QCOMPARE(running.selfNs, truth.selfNs);
       QCOMPARE(shown.byOp.size(), truth.byOp.size());
       for (std::size_t i = 0; i < truth.byOp.size(); ++i) {
         QCOMPARE(shown.byOp[i].count, truth.byOp[i].count);

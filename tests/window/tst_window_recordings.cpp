@@ -6,7 +6,6 @@
 #include <QFile>
 #include <QLabel>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -14,6 +13,7 @@
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
+#include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
@@ -25,35 +25,25 @@ class TestWindowRecordings : public QObject {
   Q_OBJECT
 
  private:
-  std::unique_ptr<QTemporaryDir> folder_;
-  std::unique_ptr<MainWindow> window_;
+  std::unique_ptr<test::WindowBench> bench_;
 
   /// Empty if the banner is hidden.
   [[nodiscard]] QString banner() const {
-    const auto* banner = window_->findChild<views::Banner*>(QStringLiteral("endBanner"));
+    const auto* banner = bench_->window.findChild<views::Banner*>(QStringLiteral("endBanner"));
     return banner->isHidden() ? QString() : banner->message();
   }
   [[nodiscard]] std::filesystem::path record(const test::SampleRunOptions& options = {}) const {
-    return test::recordIn(*folder_, "a.highwater", test::makeSampleRun(options)).toStdString();
+    return test::recordIn(bench_->folder, "a.highwater", test::makeSampleRun(options))
+        .toStdString();
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_WORKER", HIGHWATER_FAKE_WORKER);
-    qputenv("FAKE_WORKER", "train");
-  }
-  void init() {
-    folder_ = std::make_unique<QTemporaryDir>();
-    session::LaunchOptions launch;
-    launch.steps = 1'000'000;
-    window_ = std::make_unique<MainWindow>(launch, nullptr, MainWindow::Settings::kOff);
-    window_->show();
-  }
-  void cleanup() { window_.reset(); }
+  void initTestCase() { test::WindowBench::useFakeWorker(HIGHWATER_FAKE_WORKER); }
+  void init() { bench_ = std::make_unique<test::WindowBench>(); }
+  void cleanup() { bench_.reset(); }
 
   void saysNothingOfASoundOne() {
-    QVERIFY(window_->openRecording(record()).ok());
+    QVERIFY(bench_->window.openRecording(record()).ok());
     QCOMPARE(banner(), QString());
   }
 
@@ -63,37 +53,38 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(sqlite3_open(path.c_str(), &db), SQLITE_OK);
     QCOMPARE(sqlite3_exec(db, "DROP TABLE steps", nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(db);
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("a.highwater\" is damaged: its table \"steps\" is missing"),
              qPrintable(banner()));
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
-    const auto kept = window_->currentRun().acceptFallback("aten::embedding_renorm_", true, "rare");
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
+    const auto kept =
+        bench_->window.currentRun().acceptFallback("aten::embedding_renorm_", true, "rare");
     QVERIFY(!kept.ok() && kept.error().code == ErrorCode::kMalformed);
     // The next one is sound.
     std::filesystem::remove(path);
-    QVERIFY(window_->openRecording(record()).ok());
+    QVERIFY(bench_->window.openRecording(record()).ok());
     QCOMPARE(banner(), QString());
   }
 
   void keepsAReasonWithoutTheSpacesAroundIt() {
-    QVERIFY(window_->openRecording(record()).ok());
-    window::CurrentRun& run = window_->currentRun();
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    window::CurrentRun& run = bench_->window.currentRun();
     QVERIFY(run.acceptFallback("aten::gelu", true, "  rare \n").ok());
     QCOMPARE(run.store().acceptanceOf("aten::gelu")->reason, std::string("rare"));
   }
 
   void saysThatOneIsBeingWritten() {
-    const auto path = folder_->filePath("b.highwater").toStdString();
+    const auto path = bench_->folder.filePath("b.highwater").toStdString();
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("b.highwater is still being written"), qPrintable(banner()));
     // It is not overwritten either.
-    QVERIFY(window_->openRecording(record()).ok());
-    const auto saved = window_->currentRun().saveAs(path);
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    const auto saved = bench_->window.currentRun().saveAs(path);
     QVERIFY(!saved.ok() && saved.error().code == ErrorCode::kExists);
     QVERIFY((*writer)->close().ok());
-    QVERIFY(window_->currentRun().saveAs(path).ok());
+    QVERIFY(bench_->window.currentRun().saveAs(path).ok());
   }
 
   /// The ops that the budget has no room for are read from the file where one looks at them.
@@ -133,30 +124,30 @@ class TestWindowRecordings : public QObject {
   }
 
   void readsALargeOneBehindTheWindow() {
-    const auto path = folder_->filePath("large.highwater").toStdString();
+    const auto path = bench_->folder.filePath("large.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(path, {.steps = 1500}));
     QVERIFY(std::filesystem::file_size(path) > (16U << 20));
-    auto* page = window_->findChild<window::OpeningPage*>();
+    auto* page = bench_->window.findChild<window::OpeningPage*>();
     page->setPatience(0);
     QSignalSpy overviews(page, &window::OpeningPage::overviewShown);
     bool tableBefore = true;
     connect(page, &window::OpeningPage::overviewShown, this,
-            [&] { tableBefore = !window_->currentRun().recordingPath().empty(); });
-    window_->openInBackground(path);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->currentRun().showsFile(), 60'000);
+            [&] { tableBefore = !bench_->window.currentRun().recordingPath().empty(); });
+    bench_->window.openInBackground(path);
+    QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
     // The overview came first, and no table had been made from it.
     QCOMPARE(overviews.size(), 1);
     QVERIFY(!tableBefore);
     QVERIFY(!page->isVisible());
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(1500));
-    QCOMPARE(window_->currentRun().recordingPath().string(), path);
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(1500));
+    QCOMPARE(bench_->window.currentRun().recordingPath().string(), path);
   }
 
   void cancelsWhatIsBeingRead() {
-    const auto large = folder_->filePath("large.highwater").toStdString();
+    const auto large = bench_->folder.filePath("large.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(large, {.steps = 1500}));
-    QVERIFY(window_->openRecording(record()).ok());
-    auto* page = window_->findChild<window::OpeningPage*>();
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    auto* page = bench_->window.findChild<window::OpeningPage*>();
     page->setPatience(0);
     auto* cancel = page->findChild<QToolButton*>("cancelOpeningButton");
     bool shown = false;
@@ -167,34 +158,34 @@ class TestWindowRecordings : public QObject {
       });
     };
     const auto click = whenShown([cancel] { QTest::mouseClick(cancel, Qt::LeftButton); });
-    window_->openInBackground(large);
+    bench_->window.openInBackground(large);
     QTRY_VERIFY_WITH_TIMEOUT(shown, 20'000);
     QVERIFY(!page->isVisible() && !page->reads());
     // The run on screen stayed, with its docks.
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
-    QVERIFY(window_->findChild<QDockWidget*>("findingsDock")->isVisible());
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
+    QVERIFY(bench_->window.findChild<QDockWidget*>("findingsDock")->isVisible());
     // Esc does the same.
     disconnect(click);
     shown = false;
     whenShown([page] { QTest::keyClick(page, Qt::Key_Escape); });
-    window_->openInBackground(large);
+    bench_->window.openInBackground(large);
     QTRY_VERIFY_WITH_TIMEOUT(shown && !page->reads(), 20'000);
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
   void explainsWhatCannotBeRead() {
-    const auto path = folder_->filePath("broken.highwater");
+    const auto path = bench_->folder.filePath("broken.highwater");
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly) && file.write("not a recording") > 0);
     file.close();
-    QVERIFY(window_->openRecording(record()).ok());
-    window_->openInBackground(path.toStdString());
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    bench_->window.openInBackground(path.toStdString());
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("broken.highwater"), 20'000);
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
   void followsOneThatIsBeingWritten() {
-    const auto path = folder_->filePath("growing.highwater").toStdString();
+    const auto path = bench_->folder.filePath("growing.highwater").toStdString();
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
     std::vector<std::vector<std::uint8_t>> frames;
@@ -210,26 +201,26 @@ class TestWindowRecordings : public QObject {
     };
     writeUpTo(frames.size() / 3);
     QTRY_VERIFY((*writer)->bytesWritten() > 0);
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("still being written by another process"), qPrintable(banner()));
-    const analysis::LiveStore& store = window_->currentRun().store();
+    const analysis::LiveStore& store = bench_->window.currentRun().store();
     const auto steps = [&store] { return store.steps().records.size(); };
-    const auto* status = window_->findChild<QLabel*>(QStringLiteral("statusState"));
+    const auto* status = bench_->window.findChild<QLabel*>(QStringLiteral("statusState"));
     QTRY_VERIFY2(status->text().startsWith("Still being written, following"),
                  qPrintable(status->text()));
     QTRY_VERIFY(steps() > 0);
     const std::size_t before = steps();
     QVERIFY(before < 60);
-    const std::int64_t beforeNs = window_->timeAxis().extent().endNs;
+    const std::int64_t beforeNs = bench_->window.timeAxis().extent().endNs;
     writeUpTo(2 * frames.size() / 3);
     QTRY_VERIFY(steps() > before);
-    QTRY_VERIFY(window_->timeAxis().extent().endNs > beforeNs);
-    QVERIFY(window_->timeAxis().follows());
+    QTRY_VERIFY(bench_->window.timeAxis().extent().endNs > beforeNs);
+    QVERIFY(bench_->window.timeAxis().follows());
     QVERIFY(steps() < 60 && !store.end());
     writeUpTo(frames.size());
     QVERIFY((*writer)->close().ok());
     QTRY_COMPARE(steps(), std::size_t(60));
-    QTRY_VERIFY(!window_->currentRun().condition().beingWritten);
+    QTRY_VERIFY(!bench_->window.currentRun().condition().beingWritten);
     QTRY_COMPARE(banner(), QString());
     QTRY_VERIFY2(
         status->text().startsWith("Ended after 60 steps") || status->text().startsWith("Finished"),
@@ -244,14 +235,14 @@ class TestWindowRecordings : public QObject {
   }
 
   void saysThatTheLiveOneIsGone() {
-    window_->startRun();
-    const auto& run = window_->currentRun();
+    bench_->window.startRun();
+    const auto& run = bench_->window.currentRun();
     QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
     const auto path = run.recordingPath();
     QVERIFY(std::filesystem::remove(path));
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("was deleted while it was written"), 20'000);
     QVERIFY2(run.live(), "the training goes on");
-    window_->currentRun().stop();
+    bench_->window.currentRun().stop();
     QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
     QCOMPARE(run.recordingBytes(), std::uint64_t(0));
     QVERIFY(!std::filesystem::exists(path));
