@@ -52,6 +52,10 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
 /// or the high watermark if that is lower. Adds none if the limit is unknown.
 void findNearLimit(const CheckedSteps& steps, Findings& findings);
 
+/// Adds a finding if the run ended out of memory or hung, and one if it ran out of memory and went
+/// on. About the whole run; needs no steps.
+void findEnd(const LiveStore& store, Findings& findings);
+
 /// Writes a cost in milliseconds as text: "52.1 ms a step".
 [[nodiscard]] std::string costText(double ms);
 

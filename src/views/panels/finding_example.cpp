@@ -59,6 +59,16 @@ std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) 
       }
       return EventRef{Lane::kSteps, static_cast<std::uint32_t>(peak - steps.begin())};
     }
+    case FindingKind::OutOfMemory:
+    case FindingKind::Recovered: {
+      const auto& markers = store.markers();
+      const auto last = std::find_if(markers.rbegin(), markers.rend(), [&](const auto& marker) {
+        return marker.kind() == events::MarkerKind::OutOfMemory &&
+               marker.step() <= finding.lastStep;
+      });
+      if (last == markers.rend()) return std::nullopt;
+      return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(markers.rend() - last - 1)};
+    }
     default:
       return std::nullopt;
   }
