@@ -81,10 +81,11 @@ void equalsPyTorch() {
 enum Outcome { kNoRefusal = 0, kRefusedInAStep = 1, kWrong = 2 };
 
 /// Trains on the simulated device, which refuses its allocation `refused`.
-Outcome trainWithRefusal(int refused, const Tensors& expected) {
+Outcome trainWithRefusal(int refused) {
   ::setenv(kSimOutOfMemoryAtVariable, std::to_string(refused).c_str(), 1);
   if (!process::chooseDevice("sim")) return kWrong;
   const auto options = torch::optim::AdamWOptions(1e-2).weight_decay(0.1);
+  const Tensors expected = trainedBy<AtomicAdamW>(options);
   bool refusedInAStep = false;
   try {
     Tensors parameters;
@@ -114,17 +115,15 @@ Outcome trainWithRefusal(int refused, const Tensors& expected) {
 }
 
 void changesAllOrNothing() {
-  const auto options = torch::optim::AdamWOptions(1e-2).weight_decay(0.1);
-  const Tensors expected = trainedBy<AtomicAdamW>(options);
   // Two tensors of state for each of four parameters, and scratch in each step.
   constexpr int kAllocations = 2 * 4 + kSteps;
   int refusals = 0;
   for (int refused = 1; refused <= 80; ++refused) {
-    // A process each, since the device reads its settings once. It must not have been loaded
-    // before.
+    // A process each, since the device reads its settings once, and must be loaded before
+    // PyTorch is used.
     const pid_t child = ::fork();
     if (child == 0) {
-      const Outcome outcome = trainWithRefusal(refused, expected);
+      const Outcome outcome = trainWithRefusal(refused);
       process::finishSimulatedDevice();
       ::_exit(outcome);
     }
