@@ -69,13 +69,7 @@ void MainWindow::showStartPage(bool shown) {
     return;
   }
   panes_->setFocus();
-  if (!layOutLater_) {
-    restoreState(dockState_, kStateVersion);
-  } else {
-    // Docks accept sizes only after the window has been laid out with them.
-    layOutLater_ = false;
-    QTimer::singleShot(0, this, [this] { layOut(small_); });
-  }
+  restoreDocks();
 }
 
 void MainWindow::runSample(const QString& scenario) {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kShelfRow = 16;
 constexpr double kShelfBreak = 8;  ///< the wavy line under the shelf
+/// The shelf leaves the data at least this height, except for its lowest line.
+constexpr double kLeastData = 60;
 /// A footprint of more than this many times the driver's memory would flatten the bands: it goes to
 /// the shelf.
 constexpr double kFootprintFlattens = 6;
@@ -56,7 +58,7 @@ MemoryPane::MemoryPane(const analysis::LiveStore* store, TimeAxis* axis, EventFo
     : TimePane(store, axis, focus, parent), bands_(new MemoryBands(this, store)) {
   setObjectName(QStringLiteral("memoryPane"));
   setAccessibleName(tr("Memory over time"));
-  setMinimumHeight(160);
+  setMinimumHeight(120);
 }
 
 std::vector<MemoryLimitLine> MemoryPane::limits() const {
@@ -97,6 +99,9 @@ void MemoryPane::updateScales() {
     const auto place = std::find_if(scale_.shelf.begin(), scale_.shelf.end(),
                                     [&](const auto& other) { return other.bytes < footprint; });
     scale_.shelf.insert(place, line);
+  }
+  while (scale_.shelf.size() > 1 && plotRect().height() - shelfHeight() < kLeastData) {
+    scale_.shelf.erase(scale_.shelf.begin());
   }
   bands_->setWithHidden(!flattens);
   bands_->setTopBytes(scale_.topBytes);
