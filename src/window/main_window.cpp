@@ -467,7 +467,13 @@ void MainWindow::showOpened() {
     notices_->showEnd(*end);
   }
   if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-    notices_->showProblem(text(session::damageText(path, condition)));
+    const QString damage = text(session::damageText(path, condition));
+    const auto steps = run_.store().steps().records.size();
+    notices_->showProblem(condition.cutOff
+                              ? tr("%1. Shown is what comes before: %2 of the run, %3")
+                                    .arg(damage, text(formatRunTime(run_.store().completeUpToNs())),
+                                         steps == 1 ? tr("1 step") : tr("%1 steps").arg(steps))
+                              : damage);
   } else if (condition.beingWritten) {
     notices_->showBeingWritten(
         tr("%1 is still being written by another process: what is new appears here")

@@ -46,7 +46,7 @@ void RecordingOpening::read() {
   };
   Loaded loaded;
   loaded.soFar = control.soFar = std::make_shared<session::ReadSoFar>();
-  auto condition = session::loadRecording(path_, loaded.store, control);
+  auto condition = session::loadReadablePart(path_, loaded.store, control);
   if (cancelled_) {
     return;
   }

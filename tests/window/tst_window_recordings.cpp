@@ -15,8 +15,10 @@
 #include "support/large_recording.h"
 #include "support/recording_file.h"
 #include "views/panels/banner.h"
+#include "views/panes/time_pane.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
+#include "window/window_picture.h"
 
 using namespace highwater;
 using window::MainWindow;
@@ -75,6 +77,33 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(banner(), QString());
   }
 
+  void showsTheReadablePartOfATruncatedOne() {
+    const auto path = folder_->filePath("cut.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(path, {.steps = 1000}));
+    const auto whole = std::filesystem::file_size(path);
+    std::filesystem::resize_file(path, whole / 10 * 8);
+    const auto opened = window_->openRecording(path);
+    QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message.c_str());
+    const auto steps = window_->currentRun().store().steps().records.size();
+    QVERIFY(steps > 10 && steps < 1000);
+    QVERIFY2(banner().contains("the file is truncated (") &&
+                 banner().contains(QString("%1 steps").arg(steps)),
+             qPrintable(banner()));
+    // The same behind the window and in a picture, which is a failure as in `report`.
+    QVERIFY(window_->openRecording(record()).ok());
+    QCOMPARE(banner(), QString());
+    window_->openInBackground(path);
+    QTRY_COMPARE(window_->currentRun().store().steps().records.size(), steps);
+    QTRY_VERIFY(banner().contains("the file is truncated ("));
+    const auto image = folder_->filePath("cut.png").toStdString();
+    const auto drawn = window::exportWindowPicture(path, image, {});
+    QVERIFY(drawn.ok() && drawn->cutOff && std::filesystem::exists(image));
+    // Nothing is shown of one whose beginning is lost.
+    std::filesystem::resize_file(path, 300);
+    QVERIFY(!window_->openRecording(path).ok());
+    QCOMPARE(window_->currentRun().store().steps().records.size(), steps);
+  }
+
   void keepsAReasonWithoutTheSpacesAroundIt() {
     QVERIFY(window_->openRecording(record()).ok());
     window::CurrentRun& run = window_->currentRun();
@@ -104,13 +133,19 @@ class TestWindowRecordings : public QObject {
     page->setPatience(0);
     QSignalSpy overviews(page, &window::OpeningPage::overviewShown);
     bool tableBefore = true;
-    connect(page, &window::OpeningPage::overviewShown, this,
-            [&] { tableBefore = !window_->currentRun().recordingPath().empty(); });
+    QStringList panes;
+    connect(page, &window::OpeningPage::overviewShown, this, [&] {
+      tableBefore = !window_->currentRun().recordingPath().empty();
+      for (const auto* pane : page->findChildren<views::TimePane*>()) panes << pane->objectName();
+    });
     window_->openInBackground(path);
     QTRY_VERIFY_WITH_TIMEOUT(window_->currentRun().showsFile(), 60'000);
     // The overview came first, and no table had been made from it.
     QCOMPARE(overviews.size(), 1);
     QVERIFY(!tableBefore);
+    // Nothing of it counts the steps or events of a part as if they were all.
+    panes.sort();
+    QCOMPARE(panes, QStringList({"memoryPane", "overviewPane", "ruler"}));
     QVERIFY(!page->isVisible());
     QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(1500));
     QCOMPARE(window_->currentRun().recordingPath().string(), path);

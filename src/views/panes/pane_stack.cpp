@@ -145,9 +145,7 @@ void PaneStack::refresh() {
 }
 
 void PaneStack::setSmall(bool small) {
-  PaneMeasures measures;
-  measures.small = small;
-  measures.gutter = small ? 100 : 112;
+  const PaneMeasures measures = measuresFor(small);
   for (TimePane* pane : panes_) {
     pane->setMeasures(measures);
   }
