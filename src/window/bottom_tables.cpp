@@ -75,6 +75,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   pages_ = new QStackedWidget(tabsDock_);
   tabsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(tabs_, &QTabBar::tabBarClicked, this, [this] { worst_.reset(); });
   connect(pages_, &QStackedWidget::currentChanged, this, [this] {
     const bool ops = pages_->currentWidget() == opsTable_;
     opGrouping_->setVisible(ops);
@@ -206,7 +207,7 @@ void BottomTables::makeStepTable() {
   stepTable_->setObjectName(QStringLiteral("stepTable"));
   stepTable_->setAccessibleName(tr("Steps"));
   stepTable_->setModel(&steps_);
-  stepTable_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);  // all are numbers
+  stepTable_->setEvenColumns();
   stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
   stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
@@ -466,17 +467,30 @@ void BottomTables::setSmall(bool small) {
   pages_->setCurrentIndex(tabs_->currentIndex());
   syncDock_->setVisible(!small);
   refreshIssueLink();
+  // The layout may come after the run, as in a window that is not shown yet.
+  if (small && worst_ == Lane::kSyncPoints) {
+    showFilledPage(worst_);
+  }
 }
 
-void BottomTables::showFilledPage() {
+bool BottomTables::currentIsEmpty() const {
   const auto* shown =
       currentTable() ? currentTable() : qobject_cast<QAbstractItemView*>(pages_->currentWidget());
-  if (shown && shown->model()->rowCount() > 0) {
-    return;
-  }
+  return !shown || shown->model()->rowCount() == 0;
+}
+
+void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
+  worst_ = worst;
   QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
   if (small_) {
     tables.insert(1, syncTable_);
+  }
+  if (worst == Lane::kFallbacks) {
+    tables.prepend(fallbackTable_);
+  } else if (worst == Lane::kSyncPoints && small_) {
+    tables.prepend(syncTable_);
+  } else if (!currentIsEmpty()) {
+    return;
   }
   for (EventTable* table : tables) {
     if (table->model()->rowCount() > 0) {
@@ -487,6 +501,7 @@ void BottomTables::showFilledPage() {
 }
 
 void BottomTables::startOver() {
+  worst_.reset();
   wholeRunOps_.reset();
   opsOf_.reset();
 }

@@ -324,6 +324,10 @@ void MainWindow::connectRun() {
       axis_.fit();
     }
     useSettingThatFits();
+    docks_->refresh();
+    if (docks_->tables()->currentIsEmpty()) {
+      docks_->tables()->showFilledPage(docks_->findings()->worstLane());
+    }
     tableTimer_.start();
   });
   connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
@@ -461,7 +465,7 @@ void MainWindow::showOpened() {
   startPage_->noteOpened(text(path.string()));
   refreshPanes();
   docks_->refresh();
-  docks_->tables()->showFilledPage();
+  docks_->tables()->showFilledPage(docks_->findings()->worstLane());
   axis_.fit();
   if (const auto& end = run_.store().end()) {
     notices_->showEnd(*end);
