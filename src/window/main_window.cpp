@@ -202,6 +202,8 @@ void MainWindow::connectActions() {
   on(actions_->mark, [this] { askForNote(); });
   on(actions_->commands, [this] { palette_->open(menuBar()); });
   on(actions_->search, [this] { search_->open(); });
+  on(actions_->nextHit, [this] { search_->stepOrOpen(1); });
+  on(actions_->previousHit, [this] { search_->stepOrOpen(-1); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });

@@ -52,7 +52,7 @@ void MainWindow::showStartPage(bool shown) {
   if (shown == pageShown_) return;
   pageShown_ = shown;
   for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
-                           actions_->resetLayout}) {
+                           actions_->nextHit, actions_->previousHit, actions_->resetLayout}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();
