@@ -13,7 +13,9 @@
 namespace highwater::session {
 
 std::string damageText(const std::filesystem::path& path, const RecordingCondition& condition) {
-  std::string text = condition.cutOff ? "" : '"' + path.string() + "\" is damaged: ";
+  // What else is damaged follows from that, and nobody reads it.
+  if (condition.cutOff) return condition.damage.front();
+  std::string text = '"' + path.string() + "\" is damaged: ";
   for (const std::string& each : condition.damage) {
     text += (&each == condition.damage.data() ? "" : "; ") + each;
   }

@@ -298,8 +298,10 @@ void EventTable::widenNames() {
     return;
   }
   const int last = model()->columnCount() - 1;
-  int free = viewport()->width() -
-             (isNumber(last) ? horizontalHeader()->sectionSizeHint(last) : kLastColumn);
+  int free =
+      viewport()->width() - (isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
+                                                       sizeHintForColumn(last) + kNumberRoom)
+                                            : kLastColumn);
   QList<int> texts{nameColumn_};
   for (int i = 0; i < last; ++i) {
     if (i == nameColumn_) continue;
