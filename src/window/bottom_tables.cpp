@@ -209,7 +209,6 @@ void BottomTables::makeStepTable() {
   stepTable_->setModel(&steps_);
   stepTable_->setEvenColumns();
   stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
-  stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
     const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
     focus_->goTo(step);
@@ -522,11 +521,19 @@ void BottomTables::refreshOps() {
 }
 
 void BottomTables::refresh(const analysis::RunSummary& summary) {
-  const bool cpu = !store_->hasMemoryCounters();
-  fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
-                                   : tr("No CPU fallbacks so far"));
-  syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
-                               : tr("The host has not waited for the device yet"));
+  const bool cpu = !store_->hasMemoryCounters(), ended = store_->end().has_value();
+  const bool range = axis_->selection().has_value();
+  fallbackTable_->setEmptyText(cpu     ? tr("On the CPU no op falls back")
+                               : range ? tr("No CPU fallbacks in the selection")
+                               : ended ? tr("No op fell back to the CPU")
+                                       : tr("No CPU fallbacks so far"));
+  syncTable_->setEmptyText(cpu     ? tr("On the CPU there is no device to wait for")
+                           : range ? tr("The host did not wait for the device in the selection")
+                           : ended ? tr("The host did not wait for the device")
+                                   : tr("The host has not waited for the device yet"));
+  stepTable_->setEmptyText(range   ? tr("No whole step lies in the selected range")
+                           : ended ? tr("The run ended before its first step was finished")
+                                   : tr("Each finished step appears here, the newest first"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
   syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
   std::set<std::string> accepted;

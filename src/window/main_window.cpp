@@ -305,6 +305,7 @@ void MainWindow::connectRun() {
     search_->refresh();
     status_->refresh(run_);
     showLevel();
+    showRecordedTime();  // also of a recording that another process writes
   });
   connect(&secondTimer_, &QTimer::timeout, this, [this] {
     updateState();
@@ -570,14 +571,18 @@ void MainWindow::updateState() {
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
-  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
-                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
-                                                   : RecordingIndicator::Kind::kFile;
-  toolBar_->showRecording(kind, text(formatRunTime(store.completeUpToNs(), 0)));
+  showRecordedTime();
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();
   status_->refresh(run_);
+}
+
+void MainWindow::showRecordedTime() {
+  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
+                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
+                                                   : RecordingIndicator::Kind::kFile;
+  toolBar_->showRecording(kind, text(formatRunTime(run_.store().completeUpToNs(), 0)));
 }
 
 void MainWindow::showLevel() {

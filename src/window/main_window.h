@@ -115,6 +115,8 @@ class MainWindow final : public QMainWindow {
   void useSettingThatFits();
   void closeAfterRun();
   void showLevel();
+  /// Shows in the tool bar how long the run is by now.
+  void showRecordedTime();
   void askOpSteps();
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);

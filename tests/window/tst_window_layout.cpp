@@ -2,6 +2,7 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
@@ -12,6 +13,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "core/exit_codes.h"
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/sorted_rows.h"
@@ -376,6 +378,30 @@ class TestWindowLayout : public QObject {
     analysis::LiveStore withdrawn;
     QVERIFY(!said(withdrawn));
     QVERIFY(!withdrawn.fallbacks().empty());
+  }
+
+  void aRunOutOfMemorySaysWhereAndHowMuch() {
+    const QTemporaryDir folder;
+    const RunEnd end{RunEnd::Reason::kFailed,
+                     kExitEndedEarly,
+                     0,
+                     "MPS backend out of memory (MPS allocated: 128.00 MiB). Tried to allocate "
+                     "32.00 MiB on shared pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0",
+                     "",
+                     ""};
+    Opened opened(record(folder, {.steps = 3}, end));
+    const auto& knobs = opened.store().knobs();
+    QCOMPARE(opened.find<views::Banner>("endBanner")->message(),
+             QString("Out of memory in step %1, batch %2, length %3: MPS backend out of memory "
+                     "(MPS allocated: 128.00 MiB). Tried to allocate 32.00 MiB on shared pool.")
+                 .arg(opened.store().runningStep())
+                 .arg(knobs.batchSize)
+                 .arg(knobs.sequenceLength));
+    // Nothing promises what cannot come any more.
+    QStringList texts;
+    for (const auto* label : opened.findings()->findChildren<QLabel*>()) texts << label->text();
+    QVERIFY2(texts.join('\n').contains("The run ended too early for findings"),
+             qPrintable(texts.join('\n')));
   }
 
   void aRunThatBrokeOffHasAMark() {

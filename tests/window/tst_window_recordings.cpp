@@ -11,6 +11,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "core/units.h"
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
@@ -224,6 +225,11 @@ class TestWindowRecordings : public QObject {
     QTRY_VERIFY(steps() > before);
     QTRY_VERIFY(window_->timeAxis().extent().endNs > beforeNs);
     QVERIFY(window_->timeAxis().follows());
+    const auto* recorded = window_->findChild<QWidget*>(QStringLiteral("recordingIndicator"));
+    const auto length = [&store] {
+      return QString::fromStdString(formatRunTime(store.completeUpToNs(), 0));
+    };
+    QTRY_COMPARE(recorded->accessibleName(), QStringLiteral("Recorded run, %1").arg(length()));
     QVERIFY(steps() < 60 && !store.end());
     writeUpTo(frames.size());
     QVERIFY((*writer)->close().ok());

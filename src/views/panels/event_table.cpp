@@ -6,6 +6,7 @@
 #include <QStyledItemDelegate>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "models/compare_model.h"
 #include "models/op_totals_model.h"
@@ -260,19 +261,23 @@ void EventTable::fitEvenColumns() {
   if (!evenColumns_ || !model()) {
     return;
   }
-  int needed = 0;
-  for (int i = 0; i < model()->columnCount(); ++i) {
-    // Even columns are all as wide as the widest.
-    needed = std::max(
-        {needed, sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i)});
+  const int count = model()->columnCount();
+  std::vector<int> needed(static_cast<std::size_t>(count));
+  int sum = 0, widest = 0;
+  for (int i = 0; i < count; ++i) {
+    int& of = needed[static_cast<std::size_t>(i)];
+    of = std::max(sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i));
+    sum += of;
+    widest = std::max(widest, of);
   }
-  needed *= model()->columnCount();
-  // Where they do not fit the table scrolls: a cut number reads as another one.
-  const auto mode =
-      needed <= viewport()->width() ? QHeaderView::Stretch : QHeaderView::ResizeToContents;
-  if (horizontalHeader()->sectionResizeMode(0) != mode) {
-    horizontalHeader()->setSectionResizeMode(mode);
+  const int each = viewport()->width() / count;
+  const int spare = std::max(viewport()->width() - sum, 0) / count;
+  widening_ = true;
+  for (int i = 0; i < count; ++i) {
+    const int width = widest <= each ? each : needed[static_cast<std::size_t>(i)] + spare;
+    if (columnWidth(i) != width) setColumnWidth(i, width);
   }
+  widening_ = false;
 }
 
 void EventTable::fitNumbers() {

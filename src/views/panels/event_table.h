@@ -42,7 +42,7 @@ class EventTable : public QTableView {
   /// Selects a row without emitting rowPicked(). -1 or a filtered row clears the selection.
   void markRow(int row);
   /// Gives all columns the same width, for a table of numbers alone. Where that would cut one, each
-  /// gets what it needs, and the table scrolls.
+  /// gets what it needs and a share of the rest; where there is none, the table scrolls.
   void setEvenColumns();
 
  signals:

@@ -357,6 +357,9 @@ QString MemoryPane::emptyText() const {
         "The CPU has no memory counters.\n"
         "Choose mps or sim in the menu Run, Device, to see live, cached and the limits");
   }
+  if (store_->end()) {
+    return tr("The run ended before its first memory sample");
+  }
   return store_->run() ? tr("Waiting for the first memory sample")
                        : tr("Memory of the device over time: live, cached, and the limits.\n"
                             "Press Run (Ctrl+R) to train the sample workload");
