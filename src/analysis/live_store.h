@@ -79,6 +79,19 @@ class LiveStore final : public MessageSink {
   /// Removes everything, for a new run.
   void clear();
 
+  /// The memory that the store may take, in bytes: beyond it the oldest ops are dropped, but never
+  /// the newest OpColumns::kFewestOps. Samples and events are not dropped, so that a very long run
+  /// may take more.
+  static constexpr std::size_t kDefaultMemoryBudget = std::size_t{1} << 30;
+  void setMemoryBudget(std::size_t bytes);
+  [[nodiscard]] std::size_t memoryBudget() const { return memoryBudget_; }
+  /// The most ops that showReadBack() may be given within the budget.
+  [[nodiscard]] std::size_t mostReadBack() const {
+    return std::min(OpColumns::kMostReadBack, memoryBudget_ / 4 / OpColumns::kBytesAnOp);
+  }
+  /// Shows dropped ops again that were read back from the recording: see OpColumns::showReadBack().
+  void showReadBack(OpColumns::ReadBack ops);
+
   /// Raises revision() above `revision`, for a store that takes the place of another: a view that
   /// was drawn from that one must not take itself for up to date.
   void newerThan(std::uint64_t revision) { revision_ = std::max(revision_, revision + 1); }
@@ -174,6 +187,9 @@ class LiveStore final : public MessageSink {
   /// The modules and call sites that the run has defined, sorted by id.
   [[nodiscard]] std::vector<ModuleId> moduleIds() const { return definitions_.moduleIds(); }
   [[nodiscard]] std::vector<CallSiteId> callSiteIds() const { return definitions_.callSiteIds(); }
+  /// Their numbers, which only grow.
+  [[nodiscard]] std::size_t moduleCount() const { return definitions_.moduleCount(); }
+  [[nodiscard]] std::size_t callSiteCount() const { return definitions_.callSiteCount(); }
   /// The number of the step at a time: the last that began at or before it, or the running one
   /// after the last finished step. 0 before the first.
   [[nodiscard]] std::uint32_t stepAt(std::int64_t timeNs) const;
@@ -249,6 +265,10 @@ class LiveStore final : public MessageSink {
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
   void addOp(const events::OpSpan& op);
+  /// What the store takes apart from ops, in bytes: an estimate by the sizes of its columns.
+  [[nodiscard]] std::size_t bytesBesideOps() const;
+  /// Finds how many ops the budget has room for.
+  void limitOps();
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
   void addScriptKnob(const ScriptKnob& knob);
@@ -292,6 +312,7 @@ class LiveStore final : public MessageSink {
   std::vector<events::PhaseMemory> phaseMemory_;
   std::vector<events::NamedSpan> namedSpans_;
   OpColumns ops_;
+  std::size_t memoryBudget_ = kDefaultMemoryBudget;
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, namedLane_, syncLane_, fallbackLane_;
   mutable DeviceTimeline device_;  ///< updated when asked for

@@ -135,22 +135,17 @@ void StoreSearch::lookForMarkers() {
 
 /// Modules and call sites that no event has are found by their definitions.
 void StoreSearch::lookForDefinitions() {
-  const std::vector<ModuleId> modules = store_->moduleIds();
-  if (modules.size() != modules_) {
-    modules_ = modules.size();
-    for (const ModuleId id : modules) {
-      (void)rowOf(moduleRows_, id, SearchPlace::kModules, FoundEvent::kOp,
-                  [this](ModuleId of) { return store_->modulePath(of); });
-    }
-  }
-  const std::vector<CallSiteId> sites = store_->callSiteIds();
-  if (sites.size() != callSites_) {
-    callSites_ = sites.size();
-    for (const CallSiteId id : sites) {
-      (void)rowOf(callSiteRows_, id, SearchPlace::kCallSites, FoundEvent::kOp,
-                  [this](CallSiteId of) { return store_->callSite(of); });
-    }
-  }
+  const auto lookFor = [this](std::size_t& known, std::size_t defined, auto&& ids, RowsById& rows,
+                              SearchPlace place, auto&& nameOf) {
+    if (std::exchange(known, defined) == defined) return;
+    for (const auto id : ids()) (void)rowOf(rows, id, place, FoundEvent::kOp, nameOf);
+  };
+  lookFor(
+      modules_, store_->moduleCount(), [this] { return store_->moduleIds(); }, moduleRows_,
+      SearchPlace::kModules, [this](ModuleId id) { return store_->modulePath(id); });
+  lookFor(
+      callSites_, store_->callSiteCount(), [this] { return store_->callSiteIds(); }, callSiteRows_,
+      SearchPlace::kCallSites, [this](CallSiteId id) { return store_->callSite(id); });
 }
 
 void StoreSearch::sortNewHits(std::size_t sorted) {

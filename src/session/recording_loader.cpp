@@ -9,6 +9,7 @@
 
 #include "store/recording_reader.h"
 #include "wire/codec.h"
+#include "wire/event_checks.h"
 
 namespace highwater::session {
 
@@ -43,11 +44,11 @@ class MessageReader {
     return {};
   }
 
- private:
   [[nodiscard]] Error damaged(const Error& error) const {
     return {error.code, path_.filename().string() + " is damaged: " + error.message};
   }
 
+ private:
   const std::filesystem::path& path_;
   const LoadControl& control_;
   std::shared_ptr<ReadSoFar> soFar_;
@@ -240,6 +241,45 @@ Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink, 
     }
   }
   return {};
+}
+
+Result<std::optional<std::vector<events::OpSpan>>> readOps(const std::filesystem::path& path,
+                                                           std::int64_t beginNs, std::int64_t endNs,
+                                                           std::size_t most,
+                                                           const LoadControl& control) {
+  auto reader = store::RecordingReader::open(path);
+  if (!reader) return reader.error();
+  const auto ids = reader->batchesWith(events::EventKind::OpSpan, beginNs, endNs);
+  if (!ids) return ids.error();
+  MessageReader messages(path, control);
+  // The definitions came in other batches: any id may be one of theirs.
+  const std::vector<bool> names(kMaxNames, true), modules(kMaxModules, true),
+      callSites(kMaxCallSites, true), threads(kMaxThreads, true);
+  std::vector<events::OpSpan> ops;
+  bool tooMany = false;
+  for (const std::int64_t id : *ids) {
+    const auto read =
+        reader->forEachFrameOf(id, [&](std::span<const std::uint8_t> frame) -> Result<void> {
+          const auto message = messages.decode(frame);
+          if (!message) return message.error();
+          const auto* batch = std::get_if<EventBatch>(&*message);
+          if (!batch) return {};
+          const wire::EventContext context{names, modules, callSites, threads,
+                                           batch->completeUpToNs};
+          for (const events::OpSpan& op : batch->ops) {
+            if (const auto broken = wire::checkEvent(op, context);
+                broken.violation != wire::Violation::kNone) {
+              return messages.damaged({ErrorCode::kMalformed, broken.detail + " is out of range"});
+            }
+            ops.push_back(op);
+          }
+          tooMany = ops.size() > most;
+          return tooMany ? Result<void>(failure("too many ops")) : Result<void>();
+        });
+    if (tooMany) return std::optional<std::vector<events::OpSpan>>();
+    if (!read) return read.error();
+  }
+  return std::optional(std::move(ops));
 }
 
 }  // namespace highwater::session

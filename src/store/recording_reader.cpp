@@ -201,6 +201,23 @@ Result<std::int64_t> RecordingReader::batchCount() const {
   return *row ? rows->integer(0) : 0;
 }
 
+Result<std::vector<std::int64_t>> RecordingReader::batchesWith(events::EventKind kind,
+                                                               std::int64_t beginNs,
+                                                               std::int64_t endNs) const {
+  Result<Statement> rows = impl_->database.prepare(
+      "SELECT id FROM batches WHERE kinds & " +
+      std::to_string(std::uint64_t{1} << static_cast<unsigned>(kind)) + " AND first_ns < " +
+      std::to_string(endNs) + " AND last_ns >= " + std::to_string(beginNs) + " ORDER BY id");
+  if (!rows) return impl_->damaged(0, rows.error());
+  std::vector<std::int64_t> ids;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return impl_->damaged(0, row.error());
+    if (!*row) return ids;
+    ids.push_back(rows->integer(0));
+  }
+}
+
 Result<void> RecordingReader::forEachFrameOf(std::int64_t batch, const VisitFrame& visit) const {
   Result<Statement> rows = impl_->database.prepare(
       "SELECT frames, raw_bytes, data FROM batches WHERE id = " + std::to_string(batch));

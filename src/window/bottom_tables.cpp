@@ -515,7 +515,7 @@ void BottomTables::refreshOps() {
   const bool same =
       opsOf_ && opsOf_->beginNs == selection->beginNs && opsOf_->endNs == selection->endNs;
   if (!same) {
-    ops_.refresh(analysis::opTimesIn(*store_, *selection));
+    ops_.refresh(wholeRunOps_.in(*selection));
     opsOf_ = selection->endNs <= store_->completeUpToNs() ? selection : std::nullopt;
   }
 }

@@ -26,6 +26,10 @@ class CurrentRun final : public QObject {
 
   /// The data of the run on screen.
   [[nodiscard]] const analysis::LiveStore& store() const { return store_; }
+  /// Sets the memory that the store may take: see analysis::LiveStore::setMemoryBudget().
+  void setMemoryBudget(std::size_t bytes);
+  /// Shows ops that were read back from the recording: see analysis::OpColumns::showReadBack().
+  void showReadBack(analysis::OpColumns::ReadBack ops);
   /// The options of the next run.
   [[nodiscard]] session::LaunchOptions& options() { return options_; }
 

@@ -31,6 +31,8 @@
 #include "window/device_badge.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
+#include "window/memory_budget.h"
+#include "window/op_read_back.h"
 #include "window/opening_page.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
@@ -142,6 +144,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
   panes_->showSearch(&search_->model());
+  opReadBack_ = new OpReadBack(&run_, &axis_, this);
+  connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
     if (!pageShown_) panes_->setFocus();
   });
@@ -256,6 +260,7 @@ void MainWindow::connectComparison() {
   connect(&axis_, &views::TimeAxis::pinsChanged, this, enable);
   enable();
   on(actions_->editorCommand, [this] { chooseEditor(); });
+  on(actions_->memoryBudget, [this] { chooseMemoryBudget(); });
   connect(&focus_, &views::EventFocus::sourceRequested, this, &MainWindow::openSource);
 }
 
@@ -275,6 +280,16 @@ void MainWindow::chooseEditor() {
     editorCommand_ = command;
     if (settings_ == Settings::kOn) {
       QSettings().setValue(kEditorKey, command);
+    }
+  });
+}
+
+void MainWindow::chooseMemoryBudget() {
+  askForMemoryBudget(this, run_.store().memoryBudget(), [this](std::size_t bytes) {
+    run_.setMemoryBudget(bytes);
+    if (settings_ == Settings::kOn) {
+      QSettings stored;
+      saveMemoryBudget(stored, bytes);
     }
   });
 }
@@ -367,6 +382,7 @@ void MainWindow::restoreSettings() {
   }
   const QSettings stored;
   editorCommand_ = stored.value(kEditorKey).toString();
+  run_.setMemoryBudget(storedMemoryBudget(stored));
   restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
   actions_->checkTheme(theme_);
   actions_->updateIcons();

@@ -25,6 +25,7 @@ namespace highwater::window {
 
 class OpeningPage;
 class RunNotices;
+class OpReadBack;
 class RunSearch;
 class RunStatusBar;
 class RunToolBar;
@@ -125,6 +126,7 @@ class MainWindow final : public QMainWindow {
   /// Shows a line of code in the user's editor, or says why not.
   void openSource(const QString& file, int line);
   void chooseEditor();
+  void chooseMemoryBudget();
   /// The classes of window sizes, which are laid out differently.
   struct WindowSize {
     bool small = false;    ///< under 1400 pixels wide or 820 high
@@ -170,6 +172,7 @@ class MainWindow final : public QMainWindow {
   views::Banner* banner_;
   RunNotices* notices_;
   RunSearch* search_;
+  OpReadBack* opReadBack_;
   views::CommandPalette* palette_;
   views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date

@@ -61,7 +61,7 @@ void MainWindow::openInBackground(const std::filesystem::path& path) {
     explain(failure("a run is going on: stop it before opening a recording"));
     return;
   }
-  openingPage_->open(path);
+  openingPage_->open(path, run_.store().memoryBudget());
 }
 
 void MainWindow::coverWithOpening(bool covered) {

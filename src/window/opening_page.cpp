@@ -68,12 +68,12 @@ OpeningPage::OpeningPage(QWidget* parent)
 
 OpeningPage::~OpeningPage() = default;
 
-void OpeningPage::open(const std::filesystem::path& path) {
+void OpeningPage::open(const std::filesystem::path& path, std::size_t memoryBudget) {
   forget();
   title_->setText(tr("Reading %1").arg(text(path.filename().string())));
   hint_->setText(tr("0 %"));
   progress_->setValue(0);
-  opening_ = std::make_unique<RecordingOpening>(path);
+  opening_ = std::make_unique<RecordingOpening>(path, memoryBudget);
   const RecordingOpening* current = opening_.get();
   // What was still on its way from a reader that is gone must not arrive.
   const auto isCurrent = [this, serial = ++serial_] { return reads() && serial_ == serial; };

@@ -31,7 +31,7 @@ class OpeningPage final : public QWidget {
   ~OpeningPage() override;
 
   /// Begins to read a recording. What was being read is cancelled.
-  void open(const std::filesystem::path& path);
+  void open(const std::filesystem::path& path, std::size_t memoryBudget);
   /// Stops reading; cancelled() follows. Does nothing if nothing is being read.
   void cancel();
   /// Whether a recording is being read.

@@ -26,8 +26,10 @@ class RecordingOpening final : public QObject {
     std::shared_ptr<session::ReadSoFar> soFar;  ///< to read on while it is being written
   };
 
-  /// Begins to read `path`.
-  explicit RecordingOpening(const std::filesystem::path& path, QObject* parent = nullptr);
+  /// Begins to read `path`, into a store with this memory budget.
+  explicit RecordingOpening(const std::filesystem::path& path,
+                            std::size_t memoryBudget = analysis::LiveStore::kDefaultMemoryBudget,
+                            QObject* parent = nullptr);
   /// Cancels what is still being read, and waits for the thread: for a message at most.
   ~RecordingOpening() override;
 
@@ -46,6 +48,7 @@ class RecordingOpening final : public QObject {
   void read();
 
   std::filesystem::path path_;
+  std::size_t memoryBudget_;
   std::atomic<bool> cancelled_ = false;
   std::unique_ptr<QThread> thread_;
 };

@@ -68,6 +68,8 @@ WindowActions::WindowActions(QMainWindow* window)
   pinB = make(tr("Pin selection as B"), "pinBAction", {}, tr("Pin the selection as B (])"));
   swapPins = make(tr("Swap A and B"), "swapPinsAction", {}, {});
   clearPins = make(tr("Unpin A and B"), "clearPinsAction", {}, tr("Unpin A and B (Esc)"));
+  memoryBudget = make(tr("Memory of the window…"), "memoryBudgetAction", {},
+                      tr("How much memory the data of a run may take"));
   editorCommand = make(tr("Editor command…"), "editorCommandAction", {},
                        tr("What a click on a line of code starts"));
   recordOps = make(tr("Record every op for %1 steps").arg(kOpSteps), "recordOpsAction",
@@ -124,7 +126,7 @@ void WindowActions::makeMenus() {
   viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
-  viewMenu->addAction(editorCommand);
+  viewMenu->addActions({editorCommand, memoryBudget});
   QMenu* theme = viewMenu->addMenu(tr("Theme"));
   const std::pair<ThemeChoice, QString> themes[] = {{ThemeChoice::kSystem, tr("System")},
                                                     {ThemeChoice::kLight, tr("Light")},

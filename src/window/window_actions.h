@@ -25,6 +25,7 @@ class WindowActions final : public QObject {
   QAction *search, *nextHit, *previousHit, *commands, *mark;
   QAction *keys, *doctor, *about;
   QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
+  QAction* memoryBudget;                        ///< asks for the window's memory budget
   QAction* editorCommand;                       ///< asks for the editor of lines of code
   QAction* resetLayout;
   QMenu* recentMenu;  ///< recent recordings; the main window fills it when it is opened

@@ -267,7 +267,7 @@ const analysis::RunSummary& WindowDocks::summary() {
   const bool same = summaryOf_ && summaryOf_->beginNs == selection->beginNs &&
                     summaryOf_->endNs == selection->endNs;
   if (!same) {
-    summary_ = analysis::summarize(*store_, selection);
+    summary_ = wholeRun_.in(*selection);
     // Nothing can be added any more to a range that lies before this time.
     const bool complete = selection->endNs <= store_->completeUpToNs();
     summaryOf_ = complete ? selection : std::nullopt;

@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "models/log_model.h"
+#include "support/find_shown.h"
 #include "support/recording_file.h"
 #include "support/sample_run.h"
 #include "views/panels/search_bar.h"
@@ -33,14 +34,7 @@ struct Opened {
   }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    // While a recording is read, its overview has panes of its own.
-    const auto all = window.findChildren<T*>(QLatin1String(name));
-    for (T* each : all) {
-      if constexpr (std::is_base_of_v<QWidget, T>) {
-        if (each->isVisible()) return each;
-      }
-    }
-    return all.value(0);
+    return test::findShown<T>(window, name);
   }
   void search(const QString& text) const {
     auto* field = find<QLineEdit>("searchField");

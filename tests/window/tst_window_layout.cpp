@@ -19,6 +19,7 @@
 #include "models/sorted_rows.h"
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
+#include "support/find_shown.h"
 #include "support/sample_run.h"
 #include "views/panels/banner.h"
 #include "views/panels/dock_title.h"
@@ -61,14 +62,7 @@ struct Opened {
   }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    // While a recording is read, its overview has panes of its own.
-    const auto all = window.findChildren<T*>(QLatin1String(name));
-    for (T* each : all) {
-      if constexpr (std::is_base_of_v<QWidget, T>) {
-        if (each->isVisible()) return each;
-      }
-    }
-    return all.value(0);
+    return test::findShown<T>(window, name);
   }
   [[nodiscard]] views::FindingsPanel* findings() const {
     return find<views::FindingsPanel>("findingsPanel");

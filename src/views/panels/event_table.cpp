@@ -35,9 +35,8 @@ class OpDelegate final : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override {
     const Theme& theme = Theme::of(option.widget);
-    const bool selected = option.state & QStyle::State_Selected;
     painter->save();
-    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
+    paintRowGround(*painter, option, /*isFirst=*/!share_);
     const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
     const bool fallback = isFallback(index);
     const QColor color = fallback                          ? theme.vermillion
@@ -120,10 +119,6 @@ class OpDelegate final : public QStyledItemDelegate {
                 {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
       cell.adjust(18, 0, 0, 0);
     }
-    if (option.state & QStyle::State_Selected) {
-      painter.fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(),
-                       theme.accent);
-    }
     painter.setFont(textFont(kText));
     if (index.data(models::OpTotalsModel::kAcceptedRole).toBool()) {
       const QString word = EventTable::tr("accepted");
@@ -159,9 +154,8 @@ class LinkDelegate final : public QStyledItemDelegate {
       return;
     }
     const Theme& theme = Theme::of(option.widget);
-    const bool selected = option.state & QStyle::State_Selected;
     painter->save();
-    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
+    paintRowGround(*painter, option, /*isFirst=*/false);
     painter->setFont(textFont(kText));
     const QString text = index.data().toString(), link = linkText(text);
     const QFontMetrics metrics = painter->fontMetrics();
