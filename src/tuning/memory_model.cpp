@@ -18,6 +18,13 @@ constexpr double kRepeatNoise = 0.02;
 constexpr double kSmallAndLargeHeaps = 40.0 * kMiB;
 constexpr double kExtraLargeHeap = 1.0 * kGiB;
 constexpr double kMinExtraLargeRequest = 10.0 * kMiB;
+constexpr double kSmallHeap = 8.0 * kMiB;
+// Played peaks on the simulated device were within 1 % for batches of a traced length, and within
+// 7 % for other lengths.
+constexpr double kPlayedMargin = 0.01;
+constexpr double kPlayedMarginOfLengths = 0.07;
+/// Requests that explain the measured peaks no better are not used.
+constexpr double kMostPlayedError = 0.1;
 
 std::uint64_t bytesOf(double bytes) {
   constexpr double kMost = 9e18;
@@ -121,7 +128,8 @@ Headroom headroomOf(std::uint64_t bytes, const MemoryLimits& limits) {
 }
 
 Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
-                                     const MemoryLimits& limits, std::uint64_t knownFixed) {
+                                     const MemoryLimits& limits, std::uint64_t knownFixed,
+                                     std::optional<RequestModel> requests) {
   std::vector<Observation> all = merged(observations);
   // Gradients may be freed before the forward pass, where the peak is: for plain SGD they are half
   // of what a step leaves allocated.
@@ -142,8 +150,59 @@ Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
   MemoryModel model(std::move(*fitted));
   model.observations_ = std::move(all);
   model.limits_ = limits;
+  if (requests) model.useRequests(std::move(*requests));
   model.judge(atLeastFixed);
   return model;
+}
+
+/// Keeps the requests if they explain what was measured.
+void MemoryModel::useRequests(RequestModel requests) {
+  double error = 0;
+  bool compared = false;
+  for (const Observation& each : observations_) {
+    if (!requests.canPlay(each.setting)) continue;
+    const auto measured = static_cast<double>(each.peakCurrent);
+    const auto played = static_cast<double>(requests.play(each.setting, limits_).current);
+    // Small steps depend on the order in which cached blocks are reused.
+    const double reused = std::min(0.1 * measured, kSmallAndLargeHeaps / 8);
+    error = std::max(error, (std::abs(played - measured) - reused) / measured);
+    compared = true;
+  }
+  if (!compared || error > kMostPlayedError) return;
+  requests_ = std::move(requests);
+  playedError_ = error;
+  confidence_.fromRequests = true;
+}
+
+/// By how much a played peak may be off, as a share.
+double MemoryModel::playedMargin(Setting setting) const {
+  std::size_t sameLength = 0;
+  for (const Setting& each : requests_->settings()) sameLength += each.length == setting.length;
+  return std::max(sameLength > 1 ? kPlayedMargin : kPlayedMarginOfLengths, 1.5 * playedError_);
+}
+
+/// Driver memory jumps where a request needs another heap: what slightly smaller and larger
+/// settings would take is possible here too.
+Range MemoryModel::playedDriver(Setting setting) const {
+  const double margin = playedMargin(setting);
+  const auto batchAt = [&](double factor) {
+    const double batch = std::clamp(factor * setting.batch, 1.0, 4e9);
+    return Setting{static_cast<std::uint32_t>(factor < 1 ? std::floor(batch) : std::ceil(batch)),
+                   setting.length};
+  };
+  const auto played = [&](Setting each) {
+    const PlayedPeak peak = requests_->play(each, limits_);
+    const auto bytes = static_cast<double>(peak.driver);
+    const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
+    // Refused: it would take more than is allowed, by an unknown amount.
+    return peak.refused ? std::max(bytes, most + 1.0 * kMiB) : bytes;
+  };
+  Range range;
+  range.likely = played(setting);
+  const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
+  range.lower = std::min({range.likely, fewer, more}) - kSmallHeap;
+  range.upper = std::max({range.likely, fewer, more}) + kSmallHeap;
+  return range;
 }
 
 void MemoryModel::judge(double atLeastFixed) {
@@ -197,6 +256,11 @@ void MemoryModel::judge(double atLeastFixed) {
                           formatDecimals(100 * confidence_.error, 1) + " %";
     }
   }
+  if (confidence_.fromRequests) {
+    confidence_.text = "Heaps are known from the allocations of a step at " +
+                       std::to_string(requests_->settings().size()) + " settings. " +
+                       confidence_.text;
+  }
 }
 
 const Observation* MemoryModel::observed(Setting setting) const {
@@ -211,6 +275,11 @@ Prediction MemoryModel::current(Setting setting) const {
     const auto bytes = static_cast<double>(seen->peakCurrent);
     return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
                         Basis::kMeasured);
+  }
+  if (canPlay(setting)) {
+    const auto bytes = static_cast<double>(requests_->play(setting, limits_).current);
+    const double off = playedMargin(setting) * bytes + std::min(0.1 * bytes, kSmallHeap / 2);
+    return predictionOf({bytes - off, bytes, bytes + off}, Basis::kRequests);
   }
   return predictionOf(fit_.at(setting), Basis::kFit);
 }
@@ -252,13 +321,14 @@ Prediction MemoryModel::driver(Setting setting) const {
     return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
                         Basis::kMeasured);
   }
-  Range range = driverBound(setting);
+  const bool isPlayed = canPlay(setting);
+  Range range = isPlayed ? playedDriver(setting) : driverBound(setting);
   if (seen && seen->peakDriver > 0) {
     range.upper = std::min(range.upper, static_cast<double>(seen->peakDriver));
     range.likely = std::min(range.likely, range.upper);
     range.lower = std::min(range.lower, range.upper);
   }
-  return predictionOf(range, Basis::kBound);
+  return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
 }
 
 Headroom MemoryModel::headroom(Setting setting) const {

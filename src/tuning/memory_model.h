@@ -10,6 +10,7 @@
 #include "core/messages.h"
 #include "core/result.h"
 #include "tuning/peak_fit.h"
+#include "tuning/request_model.h"
 #include "tuning/tensor_budget.h"
 
 namespace highwater::tuning {
@@ -62,6 +63,7 @@ enum class Headroom : std::uint8_t {
 struct Confidence {
   std::size_t settings = 0;         ///< that were measured
   bool extrapolatesBatch = false;   ///< two settings or more differ in their tokens
+  bool fromRequests = false;        ///< requests are known, so that heaps are played, not guessed
   bool extrapolatesLength = false;  ///< of three settings or more, the lengths differ as well
   /// The relative error of current's peak: the largest of the predictions for each setting from all
   /// others. NaN with fewer than three settings.
@@ -73,14 +75,17 @@ struct Confidence {
 inline constexpr double kDefaultReserve = 0.1;
 
 /// Predicts the peak memory of a training step at any setting from those that were measured.
-/// Predicting is cheap enough for each move of a slider. Immutable; any thread may read it.
+/// Predicting takes microseconds, or half a millisecond where requests are played: cheap enough for
+/// each move of a slider. Immutable; any thread may read it.
 class MemoryModel {
  public:
-  /// Fits a model. `knownFixed` is what weights and optimizer are known to take, in bytes. Fails
-  /// with kFailed if no observation has a peak, as on the CPU; the message says so.
+  /// Fits a model. `knownFixed` is what weights and optimizer are known to take, in bytes.
+  /// `requests` is used where it can tell, provided that it explains the observations. Fails with
+  /// kFailed if no observation has a peak, as on the CPU; the message says so.
   [[nodiscard]] static Result<MemoryModel> fit(std::span<const Observation> observations,
                                                const MemoryLimits& limits,
-                                               std::uint64_t knownFixed = 0);
+                                               std::uint64_t knownFixed = 0,
+                                               std::optional<RequestModel> requests = std::nullopt);
 
   /// The peak of current allocated.
   [[nodiscard]] Prediction current(Setting setting) const;
@@ -120,6 +125,12 @@ class MemoryModel {
   explicit MemoryModel(PeakFit fit) : fit_(std::move(fit)) {}
   [[nodiscard]] const Observation* observed(Setting setting) const;
   [[nodiscard]] Range driverBound(Setting setting) const;
+  void useRequests(RequestModel requests);
+  [[nodiscard]] bool canPlay(Setting setting) const {
+    return requests_ && requests_->canPlay(setting);
+  }
+  [[nodiscard]] double playedMargin(Setting setting) const;
+  [[nodiscard]] Range playedDriver(Setting setting) const;
   void judge(double atLeastFixed);
   template <typename SettingOf>
   [[nodiscard]] std::optional<std::uint32_t> largestSafe(std::uint32_t most, double reserve,
@@ -128,6 +139,8 @@ class MemoryModel {
   std::vector<Observation> observations_;  ///< of different settings, by tokens
   MemoryLimits limits_;
   PeakFit fit_;
+  std::optional<RequestModel> requests_;
+  double playedError_ = 0;  ///< the largest relative error of a played peak of current
   Confidence confidence_;
 };
 

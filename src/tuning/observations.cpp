@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/memory_growth.h"
@@ -86,7 +87,9 @@ Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store) {
   const MemoryLimits limits = store.hello() ? store.hello()->limits : MemoryLimits{};
   std::uint64_t fixed = 0;
   if (store.run()) fixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
-  return MemoryModel::fit(observationsOf(store), limits, fixed);
+  auto requests = RequestModel::make(tracesOf(store));
+  return MemoryModel::fit(observationsOf(store), limits, fixed,
+                          requests ? std::optional(std::move(*requests)) : std::nullopt);
 }
 
 }  // namespace highwater::tuning

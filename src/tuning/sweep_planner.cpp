@@ -74,7 +74,13 @@ void SweepPlanner::fit() {
   for (const SweepMeasurement& each : measured_) {
     if (!each.outOfMemory) seen.push_back(each.memory);
   }
-  auto fitted = MemoryModel::fit(seen, limits_, options_.knownFixed / 2);
+  std::vector<StepTrace> traces;
+  for (const SweepMeasurement& each : measured_) {
+    if (each.trace && !each.outOfMemory) traces.push_back(*each.trace);
+  }
+  auto requests = RequestModel::make(traces);
+  auto fitted = MemoryModel::fit(seen, limits_, options_.knownFixed / 2,
+                                 requests ? std::optional(std::move(*requests)) : std::nullopt);
   model_ = fitted ? std::optional(std::move(*fitted)) : std::nullopt;
 }
 
@@ -140,6 +146,7 @@ std::optional<SweepStep> SweepPlanner::next() const {
     return stepTo(first, "the first: nothing is known yet");
   }
   if (auto step = towardsLargest()) return step;
+  if (auto step = secondTrace()) return step;
   return options_.onlyLargest ? std::nullopt : betweenMeasured();
 }
 
@@ -162,6 +169,16 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
   if (!best) return std::nullopt;
   return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
                                    : "the largest of the bounds");
+}
+
+/// A heap of 1 GiB may be due at any larger setting as long as the requests of only one are known:
+/// then a smaller one tells how they grow.
+std::optional<SweepStep> SweepPlanner::secondTrace() const {
+  if (!isLimited() || measured_.size() != 1 || !measured_.front().trace) return std::nullopt;
+  const Setting only = measured_.front().memory.setting;
+  const Setting half{std::max(smallest(), rounded(only.batch / 2)), only.length};
+  if (half == only) return std::nullopt;
+  return stepTo(half, "a smaller one, to learn how the allocations grow");
 }
 
 /// Between two neighbouring batches of a length where the throughput differs most.

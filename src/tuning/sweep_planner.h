@@ -31,6 +31,9 @@ struct SweepMeasurement {
   /// executed (analysis::StepColumns::tokensPerS).
   std::vector<double> tokensPerS;
   bool outOfMemory = false;
+  /// The steps' allocations, if their ops were recorded. With those of two settings the heaps of
+  /// all others are known.
+  std::optional<StepTrace> trace = std::nullopt;
 };
 
 /// A setting of a sweep, with the median and the quartiles of its throughput.
@@ -96,6 +99,7 @@ class SweepPlanner {
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
   [[nodiscard]] std::optional<SweepStep> towardsLargest() const;
+  [[nodiscard]] std::optional<SweepStep> secondTrace() const;
   [[nodiscard]] std::optional<SweepStep> betweenMeasured() const;
   [[nodiscard]] SweepStep stepTo(Setting setting, std::string reason) const;
   [[nodiscard]] std::vector<SweepPoint> points() const;
