@@ -35,6 +35,12 @@ Prediction predictionOf(const Range& range, Basis basis) {
   return {bytesOf(range.likely), bytesOf(range.lower), bytesOf(range.upper), basis};
 }
 
+/// By how much the reuse of cached blocks may change a played peak of current: small steps depend
+/// on the order in which blocks were freed, most of all if another setting was trained before.
+double reuseSlack(double bytes, bool fromStart) {
+  return fromStart ? std::min(0.1 * bytes, kSmallHeap / 2) : std::min(0.25 * bytes, 3 * kSmallHeap);
+}
+
 std::uint64_t watermark(double ratio, std::uint64_t recommended) {
   return bytesOf(ratio * static_cast<double>(recommended));
 }
@@ -163,8 +169,7 @@ void MemoryModel::useRequests(RequestModel requests) {
     if (!requests.canPlay(each.setting)) continue;
     const auto measured = static_cast<double>(each.peakCurrent);
     const auto played = static_cast<double>(requests.play(each.setting, limits_).current);
-    // Small steps depend on the order in which cached blocks are reused.
-    const double reused = std::min(0.1 * measured, kSmallAndLargeHeaps / 8);
+    const double reused = reuseSlack(measured, requests.fromStart());
     error = std::max(error, (std::abs(played - measured) - reused) / measured);
     compared = true;
   }
@@ -200,8 +205,9 @@ Range MemoryModel::playedDriver(Setting setting) const {
   Range range;
   range.likely = played(setting);
   const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
-  range.lower = std::min({range.likely, fewer, more}) - kSmallHeap;
-  range.upper = std::max({range.likely, fewer, more}) + kSmallHeap;
+  const double heap = requests_->fromStart() ? kSmallHeap : kSmallAndLargeHeaps;
+  range.lower = std::min({range.likely, fewer, more}) - heap;
+  range.upper = std::max({range.likely, fewer, more}) + heap;
   return range;
 }
 
@@ -278,7 +284,7 @@ Prediction MemoryModel::current(Setting setting) const {
   }
   if (canPlay(setting)) {
     const auto bytes = static_cast<double>(requests_->play(setting, limits_).current);
-    const double off = playedMargin(setting) * bytes + std::min(0.1 * bytes, kSmallHeap / 2);
+    const double off = playedMargin(setting) * bytes + reuseSlack(bytes, requests_->fromStart());
     return predictionOf({bytes - off, bytes, bytes + off}, Basis::kRequests);
   }
   return predictionOf(fit_.at(setting), Basis::kFit);

@@ -382,6 +382,7 @@ Result<RequestModel> RequestModel::make(std::span<const StepTrace> all) {
     }
   }
   RequestModel model;
+  model.fromStart_ = fromStart;
   std::size_t steps = traces.front().steps.size();
   for (const StepTrace& each : traces) {
     steps = std::min(steps, each.steps.size());

@@ -58,6 +58,8 @@ class RequestModel {
   /// millisecond.
   [[nodiscard]] PlayedPeak play(Setting setting, const MemoryLimits& limits) const;
 
+  /// Whether all traces begin with the first step of a run: then nothing from before is unknown.
+  [[nodiscard]] bool fromStart() const { return fromStart_; }
   /// The settings that were traced.
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
   /// The number of requests that are played.
@@ -89,6 +91,7 @@ class RequestModel {
   std::size_t base_ = 0;           ///< how many of them are blocks from before the first step
   std::size_t firstSettled_ = 0;   ///< the first request whose peak counts as a settled step's
   double unmatchedShare_ = 0;
+  bool fromStart_ = false;
 };
 
 }  // namespace highwater::tuning
