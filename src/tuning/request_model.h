@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/live_store.h"
+#include "core/messages.h"
+#include "core/result.h"
+#include "tuning/tensor_budget.h"
+
+namespace highwater::tuning {
+
+/// An allocation that an op made in a step. All sizes are as current allocated counted them.
+struct TracedRequest {
+  std::uint64_t op = 0;           ///< hash of the op's name, to compare the steps of two settings
+  std::uint64_t bytes = 0;        ///< of the block that the allocator handed out
+  std::uint64_t requested = 0;    ///< by the shape of the result; `bytes` where it is not known
+  std::uint64_t freedBefore = 0;  ///< bytes freed since the request before it
+  events::Phase phase = events::Phase::None;
+};
+
+/// Consecutive steps at one setting as allocations, from ops recorded at ProbeLevel Ops.
+struct StepTrace {
+  Setting setting;
+  bool fromStart = false;       ///< begins with the first step of the run
+  std::uint64_t baseBytes = 0;  ///< current allocated before the first request
+  std::vector<std::vector<TracedRequest>> steps;
+};
+
+/// Extracts the traces of a run, one for each setting of which two consecutive steps or more were
+/// recorded with all their ops. Of the first setting they begin with the first step if possible.
+///
+/// An op that allocates and frees within itself shows only the sum of both, so its peak is missed.
+[[nodiscard]] std::vector<StepTrace> tracesOf(const analysis::LiveStore& store);
+
+/// The peaks of a setting as played through the heap rules, in bytes.
+struct PlayedPeak {
+  std::uint64_t current = 0, driver = 0;
+  bool refused = false;  ///< a request exceeded the high watermark: out of memory
+};
+
+/// The allocations and frees of a training step at any setting, from traces at two settings or
+/// more. Each request is constant, or grows with the batch, with the tokens, or with tokens ×
+/// length: the form is chosen that explains its sizes at all traced settings, and of a size only
+/// the part that agrees, since a reused block counts whole.
+class RequestModel {
+ public:
+  /// Combines traces. Fails with kFailed if they are of fewer than two settings, or if the ops that
+  /// allocate differ between them.
+  [[nodiscard]] static Result<RequestModel> make(std::span<const StepTrace> traces);
+
+  /// Whether the traced settings tell how requests grow towards this one: whether batches and
+  /// lengths differ enough between them.
+  [[nodiscard]] bool canPlay(Setting setting) const;
+  /// Plays the traced steps at a setting, in a process that trains at nothing else. Takes about a
+  /// millisecond.
+  [[nodiscard]] PlayedPeak play(Setting setting, const MemoryLimits& limits) const;
+
+  /// Whether all traces begin with the first step of a run: then nothing from before is unknown.
+  [[nodiscard]] bool fromStart() const { return fromStart_; }
+  /// The settings that were traced.
+  [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
+  /// The number of requests that are played.
+  [[nodiscard]] std::size_t requests() const { return requests_.size(); }
+  /// The share of freed bytes that no allocation could be found for; near 0 for a good model.
+  [[nodiscard]] double unmatchedShare() const { return unmatchedShare_; }
+
+ private:
+  enum class Growth : std::uint8_t { kTokens, kScores, kBatch, kConstant };
+  static constexpr std::array<Growth, 4> kGrowths{Growth::kConstant, Growth::kTokens,
+                                                  Growth::kScores, Growth::kBatch};
+  struct Request {
+    Growth growth = Growth::kConstant;
+    double factor = 0;                     ///< bytes per unit of growth
+    std::vector<std::size_t> freedBefore;  ///< requests whose blocks are freed before this one
+  };
+  using Sizes = std::vector<std::uint64_t>;  ///< of one request, at each traced setting
+
+  static double units(Growth growth, Setting setting);
+  static std::vector<double> weightsOf(const std::vector<Request>& requests, std::size_t firstStep,
+                                       const std::vector<events::Phase>& phases,
+                                       std::uint64_t total);
+  [[nodiscard]] Request sized(const Sizes& sizes) const;
+  [[nodiscard]] std::uint64_t bytesAt(const Request& request, Setting setting) const;
+  class Matching;
+
+  std::vector<Setting> settings_;
+  std::vector<Request> requests_;  ///< the model's own blocks first
+  std::size_t base_ = 0;           ///< how many of them are blocks from before the first step
+  std::size_t firstSettled_ = 0;   ///< the first request whose peak counts as a settled step's
+  double unmatchedShare_ = 0;
+  bool fromStart_ = false;
+};
+
+}  // namespace highwater::tuning
