@@ -1,7 +1,8 @@
 #include "window/window_docks.h"
 
-#include <QChildEvent>
 #include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
@@ -211,14 +212,23 @@ void WindowDocks::setCompact(bool tall) {
     window_->resizeDocks({selectionDock_, findingsDock_},
                          {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
   }
+  window_->layout()->activate();  // makes the tab bars
+  nameTabBars();
 }
 
-/// Names the tab bars that QMainWindow makes where docks are tabs.
+void WindowDocks::nameTabBars() {
+  for (QTabBar* tabs : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    tabs->setAccessibleName(tr("Docks"));
+  }
+}
+
+/// QMainWindow makes tab bars where docks are tabs.
 bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::ChildPolished) {
-    if (auto* tabs = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
-      tabs->setAccessibleName(tr("Docks"));
-    }
+  if (event->type() == QEvent::ChildAdded) {
+    childAdded_ = true;  // not yet known as what
+  } else if (childAdded_ || event->type() == QEvent::ChildPolished) {
+    childAdded_ = false;
+    nameTabBars();
   }
   return QObject::eventFilter(watched, event);
 }

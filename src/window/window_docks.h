@@ -78,6 +78,8 @@ class WindowDocks final : public QObject {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  /// Names the tab bars of docks, for screen readers.
+  void nameTabBars();
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
   [[nodiscard]] QList<QDockWidget*> all() const;
   void makeLeft();
@@ -119,6 +121,7 @@ class WindowDocks final : public QObject {
   BottomTables* tables_ = nullptr;
   QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
   bool compact_ = false;
+  bool childAdded_ = false;     ///< to the window, and may be a tab bar without a name
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
   bool shown_ = true, small_ = false;
 };
