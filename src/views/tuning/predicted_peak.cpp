@@ -104,7 +104,9 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   warning_->setObjectName(QStringLiteral("predictionWarning"));
   warning_->setWordWrap(true);
   bar_ = new Bar(this);
-  table_ = new KeyValueView(&rows_, this);
+  auto* table = new KeyValueView(&rows_, this);
+  table->setFlush();
+  table_ = table;
   table_->setAccessibleName(tr("Safe settings"));
   reserve_ = new QSpinBox(this);
   reserve_->setObjectName(QStringLiteral("reserveSpin"));
@@ -203,19 +205,23 @@ void PredictedPeak::showPrediction() {
 
 void PredictedPeak::showSafe() {
   const tuning::Setting chosen = state_->chosen();
-  const auto value = [](const std::optional<std::uint32_t>& safe, std::uint32_t most) {
-    if (!safe) return tr("none");
-    return *safe >= most ? tr("%1, the most").arg(*safe) : QString::number(*safe);
+  const bool isSequence = chosen.length > 1;
+  const auto value = [isSequence](const std::optional<std::uint32_t>& safe, std::uint32_t most,
+                                  std::uint32_t at) {
+    if (!safe) return isSequence ? tr("none at %1").arg(at) : tr("none");
+    const QString number = *safe >= most ? tr("%1 (most)").arg(*safe) : QString::number(*safe);
+    return isSequence ? tr("%1 at %2").arg(number).arg(at) : number;
   };
   const tuning::Setting most = state_->limits();
   const QString tip = tr(
       "By the upper 95 % bound of driver memory, with the reserve under the recommended maximum");
   std::vector<models::ValueRows::Row> rows;
-  rows.push_back({chosen.length > 1 ? tr("Safe batch at %1").arg(chosen.length) : tr("Safe batch"),
-                  value(state_->largestSafeBatch(chosen.length), most.batch), tip});
-  if (chosen.length > 1) {
-    rows.push_back({tr("Safe length at %1").arg(chosen.batch),
-                    value(state_->longestSafeLength(chosen.batch), most.length), tip});
+  rows.push_back({tr("Safe batch"),
+                  value(state_->largestSafeBatch(chosen.length), most.batch, chosen.length), tip});
+  if (isSequence) {
+    rows.push_back({tr("Safe length"),
+                    value(state_->longestSafeLength(chosen.batch), most.length, chosen.batch),
+                    tip});
   }
   rows_.setRows(std::move(rows));
 }
