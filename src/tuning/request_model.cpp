@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -22,8 +23,10 @@ constexpr std::uint64_t kSlack = 2048;
 constexpr int kMostTried = 6;
 constexpr int kMostTries = 20'000;
 constexpr std::size_t kMostPossibilities = 40;
+/// With a smaller error of the peaks no other guess is tried.
+constexpr double kGoodError = 0.005;
 /// How often a trace is followed again with other choices.
-constexpr int kMostRuns = 400;
+constexpr int kMostRuns = 150;
 /// Smaller blocks are too many to tell apart.
 constexpr std::uint64_t kSmallestChecked = 64 * 1024;
 
@@ -41,7 +44,9 @@ class RequestModel::Matching {
   };
 
   /// Matches `steps` steps of the trace number `which`; the others have the same requests.
-  Matching(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps) {
+  Matching(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps, Guess guess,
+           std::uint64_t smallestChecked)
+      : guess_(guess), smallestChecked_(smallestChecked) {
     for (std::size_t step = 0; step < steps; ++step) {
       for (const TracedRequest& each : traces[which].steps[step]) {
         traced_.push_back(each);
@@ -97,7 +102,7 @@ class RequestModel::Matching {
 
   /// The free of a cached block that the allocator would have handed out instead.
   std::optional<std::size_t> contradiction(const TracedRequest& request) const {
-    if (!checked_ || request.bytes < kSmallestChecked) return std::nullopt;
+    if (!checked_ || request.bytes < smallestChecked_) return std::nullopt;
     const bool isSmall = request.requested <= HeapRules::kMaxSmall;
     const bool wasCached = cached_.contains(request.bytes);
     const std::uint64_t end =
@@ -142,9 +147,7 @@ class RequestModel::Matching {
     }
     if (possibilities_.empty()) asMuchAsFits(rest);
     std::stable_sort(possibilities_.begin(), possibilities_.end(),
-                     [&](const Chosen& a, const Chosen& b) {
-                       return disagreement(at, a) < disagreement(at, b);
-                     });
+                     [&](const Chosen& a, const Chosen& b) { return rank(at, a) < rank(at, b); });
   }
 
   void free(std::size_t at) {
@@ -180,6 +183,26 @@ class RequestModel::Matching {
       all += freed > seen ? freed - seen : seen - freed;
     }
     return all;
+  }
+
+  std::pair<double, double> rank(std::size_t at, const Chosen& chosen) const {
+    const auto off = static_cast<double>(disagreement(at, chosen));
+    if (guess_ == Guess::kBySum) return {off, 0};
+    const double use = unused(at, chosen);
+    return guess_ == Guess::kByUse ? std::pair(off, use) : std::pair(use, off);
+  }
+  /// The share of blocks that no op has used since the request before, or the one before that.
+  double unused(std::size_t at, const Chosen& chosen) const {
+    double all = 0;
+    for (const std::size_t i : chosen) {
+      const std::uint64_t bytes = traced_[live_[i].request].requested;
+      const auto isIn = [bytes](const std::vector<std::uint64_t>& sizes) {
+        return std::find(sizes.begin(), sizes.end(), bytes) != sizes.end();
+      };
+      if (isIn(traced_[at].arguments)) continue;
+      all += at > 0 && isIn(traced_[at - 1].arguments) ? 0.5 : 1;
+    }
+    return chosen.empty() ? 0 : all / static_cast<double>(chosen.size());
   }
 
   /// Adds the ways to choose `count` of the first `end` live blocks whose sizes add up, the newest
@@ -273,6 +296,8 @@ class RequestModel::Matching {
     possibilities_ = {chosen};
   }
 
+  Guess guess_;
+  std::uint64_t smallestChecked_;
   std::vector<TracedRequest> traced_;
   std::vector<std::vector<TracedRequest>> others_;
   std::vector<std::size_t> groups_, choices_;
@@ -381,13 +406,8 @@ Result<RequestModel> RequestModel::make(std::span<const StepTrace> all) {
       each.steps.erase(each.steps.begin());
     }
   }
-  RequestModel model;
-  model.fromStart_ = fromStart;
   std::size_t steps = traces.front().steps.size();
-  for (const StepTrace& each : traces) {
-    steps = std::min(steps, each.steps.size());
-    model.settings_.push_back(each.setting);
-  }
+  for (const StepTrace& each : traces) steps = std::min(steps, each.steps.size());
 
   // The same ops in the same order; else the numbers of two settings cannot be compared.
   for (std::size_t step = 0; step < steps; ++step) {
@@ -403,15 +423,60 @@ Result<RequestModel> RequestModel::make(std::span<const StepTrace> all) {
     }
   }
 
-  // Blocks are told apart by their sizes best where reuse changes them least: at the largest
-  // setting.
-  const auto largest =
-      static_cast<std::size_t>(std::max_element(traces.begin(), traces.end(),
-                                                [](const StepTrace& a, const StepTrace& b) {
-                                                  return a.setting.tokens() < b.setting.tokens();
-                                                }) -
-                               traces.begin());
-  const Matching matching(traces, largest, steps);
+  // Which blocks were freed is a guess where several add up: of some ways to guess the one counts
+  // that explains the measured peaks best. Blocks are told apart best at the largest setting.
+  std::vector<std::size_t> references(traces.size());
+  std::iota(references.begin(), references.end(), std::size_t{0});
+  std::sort(references.begin(), references.end(), [&traces](std::size_t x, std::size_t y) {
+    return traces[x].setting.tokens() > traces[y].setting.tokens();
+  });
+  references.resize(std::min<std::size_t>(references.size(), 2));
+  std::optional<RequestModel> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::size_t reference : references) {
+    for (const Guess guess : {Guess::kByUse, Guess::kBySum, Guess::kByUseAlone}) {
+      for (const std::uint64_t smallest : {kSmallestChecked, kSmallestChecked / 64}) {
+        if (least < kGoodError) break;
+        RequestModel model = combined(traces, reference, steps, fromStart, guess, smallest);
+        const double error = model.errorOf(traces, steps);
+        if (error >= least) continue;
+        least = error;
+        best = std::move(model);
+      }
+    }
+  }
+  return std::move(*best);
+}
+
+/// The weighted sum of the relative errors of the peaks of current allocated in settled steps.
+double RequestModel::errorOf(const std::vector<StepTrace>& traces, std::size_t steps) const {
+  std::uint64_t most = 1;
+  for (const StepTrace& trace : traces) most = std::max(most, trace.setting.tokens());
+  double error = 0;
+  for (const StepTrace& trace : traces) {
+    std::uint64_t current = trace.baseBytes, peak = 0;
+    for (std::size_t step = 0; step < steps; ++step) {
+      for (const TracedRequest& each : trace.steps[step]) {
+        current = sum(current - std::min(current, each.freedBefore), each.bytes);
+        if (step > 0) peak = std::max(peak, current);
+      }
+    }
+    const auto measured = static_cast<double>(std::max<std::uint64_t>(peak, 1));
+    const auto played = static_cast<double>(play(trace.setting, {}).current);
+    // Larger settings count more: from them on it is extrapolated.
+    const double size = static_cast<double>(trace.setting.tokens()) / static_cast<double>(most);
+    error += size * size * std::abs(played / measured - 1);
+  }
+  return error;
+}
+
+RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::size_t largest,
+                                    std::size_t steps, bool fromStart, Guess guess,
+                                    std::uint64_t smallestChecked) {
+  RequestModel model;
+  model.fromStart_ = fromStart;
+  for (const StepTrace& each : traces) model.settings_.push_back(each.setting);
+  const Matching matching(traces, largest, steps, guess, smallestChecked);
   std::vector<Request> requests;
   std::vector<events::Phase> phases;
   std::vector<std::uint64_t> before;  // freed by the first step, but allocated earlier

@@ -19,6 +19,9 @@ struct TracedRequest {
   std::uint64_t requested = 0;    ///< by the shape of the result; `bytes` where it is not known
   std::uint64_t freedBefore = 0;  ///< bytes freed since the request before it
   events::Phase phase = events::Phase::None;
+  /// Sizes of the tensors that ops got as arguments since the request before it: a tensor is mostly
+  /// freed after its last use.
+  std::vector<std::uint64_t> arguments = {};
 };
 
 /// Consecutive steps at one setting as allocations, from ops recorded at ProbeLevel Ops.
@@ -76,6 +79,13 @@ class RequestModel {
     double factor = 0;                     ///< bytes per unit of growth
     std::vector<std::size_t> freedBefore;  ///< requests whose blocks are freed before this one
   };
+  /// How possible blocks of a free are ranked: by whether they add up at each setting, by whether
+  /// ops have just used them, or by one of both first.
+  enum class Guess : std::uint8_t { kByUse, kBySum, kByUseAlone };
+  static RequestModel combined(const std::vector<StepTrace>& traces, std::size_t largest,
+                               std::size_t steps, bool fromStart, Guess guess,
+                               std::uint64_t smallestChecked);
+  [[nodiscard]] double errorOf(const std::vector<StepTrace>& traces, std::size_t steps) const;
   using Sizes = std::vector<std::uint64_t>;  ///< of one request, at each traced setting
 
   static double units(Growth growth, Setting setting);

@@ -116,6 +116,7 @@ class Follower {
     std::size_t unknown = 0;  // requests from here on wait for an op that has their result
     for (const OpSpan* op : ops) {
       if (op->begin_ns() < record.begin_ns() || endOf(*op) > end) continue;
+      noteArguments(*op);
       if (unknown < requests.size()) {
         setRequested(*op, requests.back());
         unknown = requests.size();
@@ -145,8 +146,22 @@ class Follower {
  private:
   void add(std::vector<TracedRequest>& requests, const OpSpan& op, std::uint64_t hash,
            std::uint64_t bytes) {
-    requests.push_back({hash, bytes, bytes, freed_, op.phase()});
+    requests.push_back({hash, bytes, bytes, freed_, op.phase(), std::move(arguments_)});
     freed_ = 0;
+    arguments_.clear();
+  }
+  void noteArguments(const OpSpan& op) {
+    auto [place, isNew] = shapes_.try_emplace(op.shapes());
+    if (isNew) {
+      for (const Shape& shape : shapesOf(store_.name(op.shapes()))) {
+        place->second.push_back(shape.bytes(shape.values()));
+      }
+    }
+    for (const std::uint64_t bytes : place->second) {
+      if (std::find(arguments_.begin(), arguments_.end(), bytes) == arguments_.end()) {
+        arguments_.push_back(bytes);
+      }
+    }
   }
   /// What the request asked for, by the op that got the empty tensor: its first argument if it
   /// changes that in place, else its last, which is its result.
@@ -182,6 +197,8 @@ class Follower {
 
   const LiveStore& store_;
   std::unordered_map<NameId, std::uint64_t> hashes_;
+  std::unordered_map<NameId, std::vector<std::uint64_t>> shapes_;
+  std::vector<std::uint64_t> arguments_;
   bool started_ = false;
   std::int64_t lastEndNs_ = 0;
   std::uint64_t current_ = 0, freed_ = 0;
