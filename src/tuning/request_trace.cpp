@@ -1,3 +1,5 @@
+#include "tuning/request_trace.h"
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -7,7 +9,6 @@
 #include <unordered_map>
 
 #include "tuning/heap_plan.h"
-#include "tuning/request_model.h"
 
 namespace highwater::tuning {
 namespace {
