@@ -1,7 +1,5 @@
 #include "analysis/category_shares.h"
 
-#include <utility>
-
 namespace highwater::analysis {
 
 void CategoryShares::addSlot(std::uint8_t category) {
@@ -14,18 +12,6 @@ void CategoryShares::addSlot(std::uint8_t category) {
   known_ = 0;
   nsBefore_.assign(stride_, 0);
   begunBefore_.assign(stride_, 0);
-}
-
-std::uint8_t CategoryShares::largest(const Sums& before, const Sums& after) const {
-  std::size_t best = 0;
-  const auto rank = [&](std::size_t slot) {
-    return std::pair(after.ns[slot] - before.ns[slot], after.begun[slot] - before.begun[slot]);
-  };
-  for (std::size_t slot = 1; slot < categories_.size(); ++slot) {
-    const bool lower = categories_[slot] < categories_[best];
-    if (rank(slot) > rank(best) || (rank(slot) == rank(best) && lower)) best = slot;
-  }
-  return categories_[best];
 }
 
 }  // namespace highwater::analysis

@@ -81,6 +81,42 @@ class CategoryShares {
     for (std::size_t i = from; i > to; --i) add(sums, at(i - 1), -1);
   }
 
+  /// The time of spans by slot.
+  using Times = std::vector<std::int64_t>;
+  [[nodiscard]] Times noTimes() const { return Times(categories_.size()); }
+
+  /// Writes the times of the spans before `index`.
+  template <typename SpanAt>
+  void timesBefore(std::size_t index, SpanAt&& at, Times& times) const {
+    const std::size_t nearest = std::min((index + block_ / 2) / block_, known_);
+    const std::int64_t* known = nsBefore_.data() + nearest * stride_;
+    std::copy(known, known + times.size(), times.begin());
+    for (std::size_t i = nearest * block_; i < index; ++i) addTime(times, at(i), 1);
+    for (std::size_t i = nearest * block_; i > index; --i) addTime(times, at(i - 1), -1);
+  }
+  /// Writes the times of the spans [from, to): for few of them.
+  template <typename SpanAt>
+  void timesOf(std::size_t from, std::size_t to, SpanAt&& at, Times& times) const {
+    std::fill(times.begin(), times.end(), 0);
+    for (std::size_t i = from; i < to; ++i) addTime(times, at(i), 1);
+  }
+  /// The category with most of the spans [from, to), the lowest of equal ones. Precondition: there
+  /// are spans.
+  template <typename SpanAt>
+  [[nodiscard]] std::uint8_t mostOften(std::size_t from, std::size_t to, SpanAt&& at) const {
+    Sums before = nothing();
+    advance(before, 0, from, at);
+    Sums behind = before;
+    advance(behind, from, to, at);
+    std::size_t best = 0;
+    for (std::size_t slot = 1; slot < categories_.size(); ++slot) {
+      const std::int64_t more =
+          (behind.begun[slot] - before.begun[slot]) - (behind.begun[best] - before.begun[best]);
+      if (more > 0 || (more == 0 && categories_[slot] < categories_[best])) best = slot;
+    }
+    return categories_[best];
+  }
+
   /// The sums before the first span.
   [[nodiscard]] Sums nothing() const {
     return {std::vector<std::int64_t>(categories_.size()),
@@ -91,10 +127,6 @@ class CategoryShares {
   [[nodiscard]] std::uint8_t categoryOf(std::size_t slot) const { return categories_[slot]; }
   /// The slot of a category that has spans.
   [[nodiscard]] std::size_t slotOf(std::uint8_t category) const { return slots_[category]; }
-
-  /// The category with most time; if no span has a length, the one with most spans. Of equal ones
-  /// it is the lowest. Precondition: there are spans between the two.
-  [[nodiscard]] std::uint8_t largest(const Sums& before, const Sums& after) const;
 
   /// The memory that the sums take, in bytes.
   [[nodiscard]] std::size_t bytes() const {
@@ -114,6 +146,10 @@ class CategoryShares {
     sums.resize(size);
   }
 
+  template <typename Span>
+  void addTime(Times& times, const Span& span, std::int64_t sign) const {
+    times[slots_[span.category]] += sign * (span.endNs - span.beginNs);
+  }
   template <typename Span>
   void add(Sums& sums, const Span& span, std::int64_t sign) const {
     const std::size_t slot = slots_[span.category];

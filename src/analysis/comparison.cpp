@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analysis/statistics.h"
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -188,14 +189,7 @@ struct StepValues {
   std::set<std::uint32_t> lengths;
 
   StepValues(const LiveStore& store, const TimeRange& given) {
-    const std::span<const events::StepRecord> all = store.steps().records;
-    const auto begin = std::partition_point(
-        all.begin(), all.end(), [&](const auto& step) { return step.begin_ns() < given.beginNs; });
-    const auto end = std::partition_point(begin, all.end(), [&](const auto& step) {
-      return step.begin_ns() + step.duration_ns() <= given.endNs;
-    });
-    records = all.subspan(static_cast<std::size_t>(begin - all.begin()),
-                          static_cast<std::size_t>(end - begin));
+    records = wholeStepsIn(store, given).in(store);
     if (records.empty()) return;
     for (const events::StepRecord& step : records) {
       durationMs.push_back(toMs(step.duration_ns()));

@@ -100,8 +100,10 @@ void LiveStore::apply(const Message& message) {
 void LiveStore::clear() {
   // Views compare revisions, so the empty store needs one that they have not seen.
   const std::uint64_t revision = revision_ + 1;
+  const std::size_t budget = memoryBudget_;
   *this = LiveStore();
   revision_ = revision;
+  setMemoryBudget(budget);
 }
 
 void LiveStore::prepareForDrawing() const {
@@ -289,7 +291,20 @@ void LiveStore::addNamedSpan(const events::NamedSpan& span) {
   namedSpans_.push_back(span);
 }
 
-void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
+bool LiveStore::isChattyRead(const events::SyncPoint& sync) {
+  if (sync.deliberate() == 0 || sync.phase() != events::Phase::LossRead || sync.step() == 0) {
+    return false;
+  }
+  if (sync.step() != lossReadStep_) {
+    lossReadAgain_ = lossReadStep_ != 0 && sync.step() == lossReadStep_ + 1;
+    lossReadStep_ = sync.step();
+  }
+  return lossReadAgain_;
+}
+
+void LiveStore::addSyncPoint(const events::SyncPoint& received) {
+  events::SyncPoint sync = received;
+  if (isChattyRead(sync)) sync.mutate_deliberate(0);
   const auto kind = static_cast<std::uint8_t>(sync.kind());
   const auto category =
       static_cast<std::uint8_t>(sync.deliberate() != 0 ? kind | kDeliberateBit : kind);
@@ -361,7 +376,45 @@ void LiveStore::addMarker(const events::Marker& marker) {
 }
 
 void LiveStore::addOp(const events::OpSpan& op) {
+  constexpr std::size_t kOpsBetween = OpColumns::kFewestOps / 4;
+  if (ops_.endRow() % kOpsBetween == 0) limitOps();
   ops_.add(op, lostTimeLook(op));
+}
+
+void LiveStore::setMemoryBudget(std::size_t bytes) {
+  memoryBudget_ = bytes;
+  limitOps();
+  if (ops_.records.size() <= ops_.most) return;
+  ops_.forgetDownTo(ops_.most);
+  ops_.records.shrink_to_fit();
+  ++revision_;
+}
+
+void LiveStore::showReadBack(OpColumns::ReadBack ops) {
+  ops_.showReadBack(std::move(ops), [this](const events::OpSpan& op) { return lostTimeLook(op); });
+  ++revision_;
+}
+
+void LiveStore::limitOps() {
+  // Ops that are read back come on top.
+  const std::size_t taken = bytesBesideOps() + mostReadBack() * OpColumns::kBytesAnOp;
+  const std::size_t left = memoryBudget_ > taken ? memoryBudget_ - taken : 0;
+  ops_.most = std::clamp(left / OpColumns::kBytesAnOp, OpColumns::kFewestOps, OpColumns::kMostOps);
+}
+
+std::size_t LiveStore::bytesBesideOps() const {
+  constexpr std::size_t kSeries = sizeof(double) * 9 / 8, kTime = sizeof(std::int64_t);
+  const auto rows = [](const auto& column) { return column.size() * sizeof(column[0]); };
+  std::size_t bytes = memory_.timesNs.size() * (kTime + 3 * kSeries) +
+                      system_.timesNs.size() * (kTime + 4 * kSeries + sizeof(events::Pressure)) +
+                      rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) +
+                      rows(phases_) + rows(syncPoints_) + rows(fallbacks_) + rows(markers_) +
+                      rows(phaseMemory_) + rows(namedSpans_);
+  for (const SpanIndex* lane :
+       {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
+    bytes += lane->size() * SpanIndex::kBytesASpan;
+  }
+  return bytes + bytes / 8;  // spare room of the columns
 }
 
 std::uint8_t LiveStore::lostTimeLook(const events::OpSpan& op) const {

@@ -60,7 +60,8 @@ struct ScriptKnobChange {
 };
 
 /// Whether a wait for the device counts as lost time of its own. False if the training loop intends
-/// the wait, and for the wait of a fallback, which counts as part of the fallback.
+/// the wait, and for the wait of a fallback, which counts as part of the fallback. For a wait of a
+/// LiveStore, which decides what is planned: see LiveStore::syncPoints().
 [[nodiscard]] bool isUnplanned(const events::SyncPoint& sync);
 
 /// The bit that marks a wait as intended by the training loop, in the category of a span of
@@ -77,6 +78,19 @@ class LiveStore final : public MessageSink {
   void apply(const Message& message);
   /// Removes everything, for a new run.
   void clear();
+
+  /// The memory that the store may take, in bytes: beyond it the oldest ops are dropped, but never
+  /// the newest OpColumns::kFewestOps. Samples and events are not dropped, so that a very long run
+  /// may take more.
+  static constexpr std::size_t kDefaultMemoryBudget = std::size_t{1} << 30;
+  void setMemoryBudget(std::size_t bytes);
+  [[nodiscard]] std::size_t memoryBudget() const { return memoryBudget_; }
+  /// The most ops that showReadBack() may be given within the budget.
+  [[nodiscard]] std::size_t mostReadBack() const {
+    return std::min(OpColumns::kMostReadBack, memoryBudget_ / 4 / OpColumns::kBytesAnOp);
+  }
+  /// Shows dropped ops again that were read back from the recording: see OpColumns::showReadBack().
+  void showReadBack(OpColumns::ReadBack ops);
 
   /// Raises revision() above `revision`, for a store that takes the place of another: a view that
   /// was drawn from that one must not take itself for up to date.
@@ -112,7 +126,9 @@ class LiveStore final : public MessageSink {
   /// The phases of steps, in order of arrival; phaseLane() has them in order of time.
   [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
   /// The waits of the host for the device, in order of arrival; syncLane() has them in order of
-  /// time.
+  /// time. A loss that is read right after that of the step before is no longer a planned wait, as
+  /// the probe marked it: its deliberate() is 0 here. So all views and the report agree on what is
+  /// planned.
   [[nodiscard]] const std::vector<events::SyncPoint>& syncPoints() const { return syncPoints_; }
   /// The ops that ran on the CPU instead of the device, in order of arrival; fallbackLane() has
   /// them in order of time.
@@ -171,6 +187,9 @@ class LiveStore final : public MessageSink {
   /// The modules and call sites that the run has defined, sorted by id.
   [[nodiscard]] std::vector<ModuleId> moduleIds() const { return definitions_.moduleIds(); }
   [[nodiscard]] std::vector<CallSiteId> callSiteIds() const { return definitions_.callSiteIds(); }
+  /// Their numbers, which only grow.
+  [[nodiscard]] std::size_t moduleCount() const { return definitions_.moduleCount(); }
+  [[nodiscard]] std::size_t callSiteCount() const { return definitions_.callSiteCount(); }
   /// The number of the step at a time: the last that began at or before it, or the running one
   /// after the last finished step. 0 before the first.
   [[nodiscard]] std::uint32_t stepAt(std::int64_t timeNs) const;
@@ -240,10 +259,16 @@ class LiveStore final : public MessageSink {
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
   void addNamedSpan(const events::NamedSpan& span);
-  void addSyncPoint(const events::SyncPoint& sync);
+  void addSyncPoint(const events::SyncPoint& received);
+  /// Whether a planned read of the loss follows one in the step before. Call it once for each.
+  [[nodiscard]] bool isChattyRead(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
   void addOp(const events::OpSpan& op);
+  /// What the store takes apart from ops, in bytes: an estimate by the sizes of its columns.
+  [[nodiscard]] std::size_t bytesBesideOps() const;
+  /// Finds how many ops the budget has room for.
+  void limitOps();
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
   void addScriptKnob(const ScriptKnob& knob);
@@ -287,6 +312,7 @@ class LiveStore final : public MessageSink {
   std::vector<events::PhaseMemory> phaseMemory_;
   std::vector<events::NamedSpan> namedSpans_;
   OpColumns ops_;
+  std::size_t memoryBudget_ = kDefaultMemoryBudget;
   std::map<std::string, FallbackAcceptance> acceptances_;  ///< by op
   SpanIndex phaseLane_, namedLane_, syncLane_, fallbackLane_;
   mutable DeviceTimeline device_;  ///< updated when asked for
@@ -298,6 +324,9 @@ class LiveStore final : public MessageSink {
   std::vector<ScriptKnob> scriptKnobs_;
   std::vector<ScriptKnobChange> scriptKnobChanges_;
   std::uint32_t runningStep_ = 0;
+  /// The last step whose loss was read, and whether the step before it was another.
+  std::uint32_t lossReadStep_ = 0;
+  bool lossReadAgain_ = false;
   bool paused_ = false;
   events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;
   std::int64_t pausedAsOfNs_ = 0;  ///< time of the event that set paused_

@@ -20,7 +20,11 @@ Span spanOf(const events::OpSpan& op, std::size_t row, std::uint8_t look) {
 }  // namespace
 
 const events::OpSpan* OpColumns::at(std::size_t row) const {
-  return row < firstRow || row >= endRow() ? nullptr : &records[row - firstRow];
+  if (row >= firstRow && row < endRow()) return &records[row - firstRow];
+  const std::size_t readBack = row - firstReadBackRow_;
+  return row >= firstReadBackRow_ && readBack < readBack_.records.size()
+             ? &readBack_.records[readBack]
+             : nullptr;
 }
 
 const SpanIndex& OpColumns::laneOf(const events::OpSpan& op) const {
@@ -39,7 +43,7 @@ std::int64_t OpColumns::selfNs(const events::OpSpan& op) const {
 
 void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
   // A quarter at a time, because dropping costs time for all that remain.
-  if (records.size() >= kMostOps) forgetDownTo(kMostOps / 4 * 3);
+  if (records.size() >= most) forgetDownTo(most / 4 * 3);
   lanes[{op.thread(), op.depth()}].append(spanOf(op, endRow(), look));
   reserveOneMore(records);
   records.push_back(op);
@@ -53,19 +57,53 @@ void OpColumns::markLostTime(ThreadId thread, std::int64_t beginNs, std::uint8_t
   }
 }
 
-void OpColumns::forgetDownTo(std::size_t most) {
-  if (records.size() <= most) return;
-  const std::size_t count = records.size() - most;
-  for (std::size_t i = 0; i < count; ++i) {
+void OpColumns::forgetDownTo(std::size_t count) {
+  dropReadBack();
+  if (records.size() <= count) return;
+  const std::size_t dropped = records.size() - count;
+  for (std::size_t i = 0; i < dropped; ++i) {
     forgottenUpToNs = std::max(forgottenUpToNs, records[i].begin_ns() + records[i].duration_ns());
   }
-  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
-  firstRow += count;
+  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(dropped));
+  firstRow += dropped;
   for (auto& [key, spans] : lanes) {
-    std::size_t old = 0;
-    while (old < spans.size() && spans[old].payload < firstRow) ++old;
-    spans.dropFirst(old);
+    spans.eraseIf([this](const Span& span) { return span.payload < firstRow; });
   }
+}
+
+void OpColumns::showReadBack(ReadBack ops,
+                             const std::function<std::uint8_t(const events::OpSpan&)>& lookOf) {
+  dropReadBack();
+  // What ended after the last dropped op may still be here.
+  std::erase_if(ops.records, [this](const events::OpSpan& op) {
+    bool isHere = false;
+    laneOf(op).eachAt(op.begin_ns(), [&isHere](const Span&) { return isHere = true; });
+    return isHere;
+  });
+  constexpr std::size_t kEnd = std::numeric_limits<std::uint32_t>::max();
+  if (firstReadBackRow_ + ops.records.size() > kEnd) firstReadBackRow_ = kReadBackRows;
+  readBack_ = std::move(ops);
+  std::map<LaneKey, std::vector<Span>> spans;
+  for (std::size_t i = 0; i < readBack_.records.size(); ++i) {
+    const events::OpSpan& op = readBack_.records[i];
+    spans[{op.thread(), op.depth()}].push_back(spanOf(op, firstReadBackRow_ + i, lookOf(op)));
+  }
+  for (auto& [key, each] : spans) lanes[key].insert(std::move(each));
+}
+
+void OpColumns::dropReadBack() {
+  if (readBack_.beginNs == readBack_.endNs) return;
+  for (auto& [key, spans] : lanes) {
+    spans.eraseIf([](const Span& span) { return span.payload >= kReadBackRows; });
+  }
+  firstReadBackRow_ += readBack_.records.size();
+  readBack_ = {};
+}
+
+bool OpColumns::isMissing(std::int64_t beginNs, std::int64_t endNs) const {
+  const std::int64_t neededUpToNs = std::min(endNs, forgottenUpToNs);
+  if (beginNs >= neededUpToNs) return false;
+  return beginNs < readBack_.beginNs || neededUpToNs > readBack_.endNs;
 }
 
 }  // namespace highwater::analysis

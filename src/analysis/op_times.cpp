@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
+
+#include "analysis/totals_tree.h"
 
 namespace highwater::analysis {
 namespace {
@@ -38,16 +39,64 @@ void sortBySelf(std::vector<OpTime>& times) {
                    [](const OpTime& a, const OpTime& b) { return a.selfNs > b.selfNs; });
 }
 
+/// A set of step numbers, as ranges of consecutive ones: the ops of a run are of many steps, with
+/// few gaps between them.
+class StepSet {
+ public:
+  void add(std::uint32_t step) { add(Range{step, step}); }
+  void add(const StepSet& other) {
+    for (const Range& range : other.ranges_) add(range);
+  }
+  [[nodiscard]] std::uint64_t size() const {
+    std::uint64_t count = 0;
+    for (const Range& range : ranges_) count += std::uint64_t{range.last} - range.first + 1;
+    return count;
+  }
+
+ private:
+  struct Range {
+    std::uint32_t first = 0, last = 0;
+  };
+
+  void add(const Range& added) {
+    // The ranges that overlap the added one or adjoin it; nearly always it is near the end.
+    auto end = ranges_.end();
+    while (end != ranges_.begin() && (end - 1)->first > added.last &&
+           (end - 1)->first - added.last > 1) {
+      --end;
+    }
+    auto begin = end;
+    Range joined = added;
+    while (begin != ranges_.begin() &&
+           ((begin - 1)->last >= added.first || added.first - (begin - 1)->last == 1)) {
+      --begin;
+      joined = {std::min(joined.first, begin->first), std::max(joined.last, begin->last)};
+    }
+    if (begin == end) {
+      ranges_.insert(begin, joined);
+    } else {
+      *begin = joined;
+      ranges_.erase(begin + 1, end);
+    }
+  }
+
+  std::vector<Range> ranges_;  ///< sorted, none adjoins another
+};
+
 /// Sums by op and module.
 struct Counts {
-  std::map<std::pair<NameId, ModuleId>, Sums> sums;
-  std::unordered_set<std::uint32_t> steps;
+  KeyedSums<std::pair<NameId, ModuleId>, Sums> sums;
+  StepSet steps;
 
   void add(const LiveStore& store, const events::OpSpan& op) {
     const bool inPhase = op.phase() != events::Phase::None;
     sums[{op.op(), op.module_id()}].add({1, inPhase ? std::uint64_t{1} : 0, op.duration_ns(),
                                          store.ops().selfNs(op), op.grown_bytes()});
-    if (op.step() != 0) steps.insert(op.step());
+    if (op.step() != 0) steps.add(op.step());
+  }
+  void add(const Counts& other) {
+    sums.add(other.sums);
+    steps.add(other.steps);
   }
 
   [[nodiscard]] OpTimes finish(const LiveStore& store) const {
@@ -107,14 +156,34 @@ OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
     }
   }
   OpTimes times = counts.finish(store);
-  times.partial = range.beginNs < store.ops().forgottenUpToNs;
+  times.partial = store.ops().isMissing(range.beginNs, range.endNs);
   return times;
 }
 
 struct RunningOpTimes::Counted {
-  Counts counts;
-  std::size_t nextRow = 0;
-  bool partial = false;
+  // Leaves of 4096 ops keep the tree at a tenth of the ops' own memory.
+  TotalsTree<Counts, 4096> tree;
+  Counts leaves;        ///< of all ops in the tree
+  bool forgot = false;  ///< the store dropped ops before they came into the tree
+
+  /// Moves complete leaves of ops into the tree.
+  void grow(const LiveStore& store) {
+    const OpColumns& ops = store.ops();
+    while (ops.endRow() - tree.rows() >= decltype(tree)::kLeafRows) {
+      decltype(tree)::Node leaf;
+      const std::size_t first = std::max(tree.rows(), ops.firstRow);
+      const std::size_t last = tree.rows() + decltype(tree)::kLeafRows;
+      forgot = forgot || first > tree.rows();
+      for (std::size_t row = first; row < last; ++row) {
+        const events::OpSpan& op = *ops.at(row);
+        leaf.totals.add(store, op);
+        leaf.reach(op.begin_ns());
+      }
+      leaf.totals.sums.shrink();
+      leaves.add(leaf.totals);
+      tree.add(std::move(leaf));
+    }
+  }
 };
 
 RunningOpTimes::RunningOpTimes(const LiveStore* store)
@@ -123,13 +192,35 @@ RunningOpTimes::RunningOpTimes(const LiveStore* store)
 RunningOpTimes::~RunningOpTimes() = default;
 
 OpTimes RunningOpTimes::update() {
+  counted_->grow(*store_);
   const OpColumns& ops = store_->ops();
-  std::size_t row = std::max(counted_->nextRow, ops.firstRow);
-  counted_->partial = counted_->partial || row > counted_->nextRow;
-  for (; row < ops.endRow(); ++row) counted_->counts.add(*store_, *ops.at(row));
-  counted_->nextRow = row;
-  OpTimes times = counted_->counts.finish(*store_);
-  times.partial = counted_->partial;
+  Counts counts = counted_->leaves;
+  const std::size_t first = std::max(counted_->tree.rows(), ops.firstRow);
+  for (std::size_t row = first; row < ops.endRow(); ++row) counts.add(*store_, *ops.at(row));
+  OpTimes times = counts.finish(*store_);
+  times.partial = counted_->forgot || first > counted_->tree.rows();
+  return times;
+}
+
+OpTimes RunningOpTimes::in(const TimeRange& range) {
+  counted_->grow(*store_);
+  const OpColumns& ops = store_->ops();
+  // Ops that were read back are not in the tree.
+  const bool wasReadBack =
+      range.beginNs < ops.forgottenUpToNs && !ops.isMissing(range.beginNs, range.endNs);
+  if (wasReadBack) return opTimesIn(*store_, range);
+  Counts counts;
+  const auto addRows = [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row) {
+      const events::OpSpan& op = *ops.at(row);
+      if (op.begin_ns() >= range.beginNs && op.begin_ns() < range.endNs) counts.add(*store_, op);
+    }
+  };
+  counted_->tree.query(
+      range, ops.firstRow, [&](const Counts& whole) { counts.add(whole); }, addRows);
+  addRows(std::max(counted_->tree.rows(), ops.firstRow), ops.endRow());
+  OpTimes times = counts.finish(*store_);
+  times.partial = ops.isMissing(range.beginNs, range.endNs);
   return times;
 }
 

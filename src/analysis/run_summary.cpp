@@ -4,10 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
+#include "analysis/totals_tree.h"
+#include "analysis/whole_steps.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -76,7 +79,32 @@ std::vector<OpTotal> sorted(const LiveStore& store, const OpTotals& byKey) {
   return totals;
 }
 
-StepHistogram histogramOf(const RankedValues& durationsNs) {
+/// The durations of the steps of a range, for a few questions. RankedValues answers many, but takes
+/// longer to fill.
+class DurationList {
+ public:
+  void add(std::int64_t ns) { values_.push_back(static_cast<double>(ns)); }
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] std::int64_t at(std::size_t rank) {
+    const auto place = values_.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(values_.begin(), place, values_.end());
+    return static_cast<std::int64_t>(*place);
+  }
+  [[nodiscard]] std::int64_t percentile(std::size_t percent) {
+    return static_cast<std::int64_t>(percentileOf(values_, percent));
+  }
+  [[nodiscard]] std::size_t countBelow(std::int64_t ns) const {
+    const auto below = static_cast<double>(ns);
+    return static_cast<std::size_t>(std::count_if(values_.begin(), values_.end(),
+                                                  [below](double each) { return each < below; }));
+  }
+
+ private:
+  std::vector<double> values_;  ///< in ns; a double holds more than 100 days of them exactly
+};
+
+template <typename Durations>
+StepHistogram histogramOf(Durations& durationsNs) {
   StepHistogram histogram;
   const std::int64_t low = durationsNs.at(0), high = durationsNs.at(durationsNs.size() - 1);
   histogram.lowMs = toMs(low);
@@ -104,21 +132,58 @@ struct StepPart {
   OpTotal* total = nullptr;  ///< of the event's row; the nodes of a map stay where they are
 };
 
+/// Sums of phases, waits and fallbacks.
+struct EventSums {
+  std::array<double, 7> phaseMs{};  ///< within steps, as all that is in ms
+  double fallbackMs = 0, unplannedSyncMs = 0, plannedSyncMs = 0;
+  OpTotals syncPoints, fallbacks;
+
+  void add(const EventSums& other) {
+    for (std::size_t i = 0; i < phaseMs.size(); ++i) phaseMs[i] += other.phaseMs[i];
+    fallbackMs += other.fallbackMs;
+    unplannedSyncMs += other.unplannedSyncMs;
+    plannedSyncMs += other.plannedSyncMs;
+    addTotals(syncPoints, other.syncPoints);
+    addTotals(fallbacks, other.fallbacks);
+  }
+
+  /// What is left of them in a range that holds no step as a whole.
+  [[nodiscard]] EventSums withoutSteps() const {
+    EventSums all;
+    all.syncPoints = syncPoints;
+    all.fallbacks = fallbacks;
+    for (OpTotals* totals : {&all.syncPoints, &all.fallbacks}) {
+      for (auto& [key, total] : *totals) {
+        total.inStepsNs = total.unplannedNs = 0;
+        total.unplannedCount = 0;
+      }
+    }
+    return all;
+  }
+
+ private:
+  static void addTotals(OpTotals& to, const OpTotals& added) {
+    for (const auto& [key, total] : added) {
+      const auto [at, isNew] = to.try_emplace(key, total);
+      if (!isNew) at->second.add(total);
+    }
+  }
+};
+
 /// Adds up events one by one.
 struct Counts {
-  RunSummary summary;           ///< only sums, firsts and lasts; finish() adds the rest
+  RunSummary summary;  ///< only firsts, lasts and peaks; finish() adds the rest
+  EventSums sums;
   TimeRange steps = kWholeRun;  ///< only steps within count
-  RankedValues durationsNs;
+  std::size_t stepCount = 0;
   std::uint64_t tokens = 0;
   std::int64_t stepsNs = 0;
   bool allExact = true;
-  OpTotals syncPoints, fallbacks;
   std::vector<StepPart> open;  ///< of steps that have not finished; a heap, the earliest on top
 
   void add(const LiveStore&, const events::StepRecord& step) {
-    if (durationsNs.size() == 0) summary.firstStep = step.step();
+    if (stepCount++ == 0) summary.firstStep = step.step();
     summary.lastStep = step.step();
-    durationsNs.add(step.duration_ns());
     tokens += step.tokens();
     stepsNs += step.duration_ns();
     if (step.loss_read() != 0) {
@@ -135,7 +200,7 @@ struct Counts {
   }
 
   void add(const LiveStore& store, const events::SyncPoint& sync) {
-    OpTotal& total = count(syncPoints, sync, sync.kind(), sync.bytes());
+    OpTotal& total = count(sums.syncPoints, sync, sync.kind(), sync.bytes());
     total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
     const Part part = isUnplanned(sync)                           ? Part::kUnplannedSync
                       : sync.kind() == events::SyncKind::Fallback ? Part::kFallbackWait
@@ -144,7 +209,7 @@ struct Counts {
   }
 
   void add(const LiveStore& store, const events::FallbackEvent& fallback) {
-    OpTotal& total = count(fallbacks, fallback, events::SyncKind::None,
+    OpTotal& total = count(sums.fallbacks, fallback, events::SyncKind::None,
                            fallback.bytes_to_cpu() + fallback.bytes_to_device());
     addPart(store, {fallback.begin_ns(), fallback.duration_ns(), Part::kFallback, fallback.phase(),
                     &total});
@@ -164,7 +229,18 @@ struct Counts {
     }
   }
 
-  [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range) const;
+  void addEvaluations(const LiveStore& store, const TimeRange& range) {
+    for (const events::Evaluation& evaluation : store.evaluations()) {
+      if (evaluation.time_ns() >= range.beginNs && evaluation.time_ns() < range.endNs) {
+        add(store, evaluation);
+      }
+    }
+  }
+
+  /// The summary of `range`; `durationsNs` are those of the counted steps.
+  template <typename Durations>
+  [[nodiscard]] RunSummary finish(const LiveStore& store, const TimeRange& range,
+                                  Durations& durationsNs) const;
 
  private:
   static bool isLater(const StepPart& a, const StepPart& b) { return a.beginNs > b.beginNs; }
@@ -194,16 +270,16 @@ struct Counts {
     const auto phase = static_cast<std::size_t>(part.phase);
     switch (part.part) {
       case Part::kPhase:
-        if (phase < summary.phaseMs.size()) summary.phaseMs[phase] += ms;
+        if (phase < sums.phaseMs.size()) sums.phaseMs[phase] += ms;
         break;
       case Part::kFallback:
-        summary.fallbackMs += ms;
+        sums.fallbackMs += ms;
         break;
       case Part::kUnplannedSync:
-        summary.unplannedSyncMs += ms;
+        sums.unplannedSyncMs += ms;
         break;
       case Part::kPlannedSync:
-        summary.plannedSyncMs += ms;
+        sums.plannedSyncMs += ms;
         break;
       case Part::kFallbackWait:
         break;  // counts as part of the fallback
@@ -259,9 +335,15 @@ void addSystem(const LiveStore& store, const TimeRange& range, SystemSummary& su
   }
 }
 
-RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const {
+template <typename Durations>
+RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
+                          Durations& durationsNs) const {
   RunSummary done = summary;
-  done.steps = durationsNs.size();
+  done.steps = stepCount;
+  done.phaseMs = sums.phaseMs;
+  done.fallbackMs = sums.fallbackMs;
+  done.unplannedSyncMs = sums.unplannedSyncMs;
+  done.plannedSyncMs = sums.plannedSyncMs;
   done.stepsMs = toMs(stepsNs);
   done.currentPeakExact = allExact && done.steps > 0;
   if (stepsNs > 0) {
@@ -273,8 +355,8 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range) const 
     done.stepMsMean = done.stepsMs / static_cast<double>(done.steps);
     done.histogram = histogramOf(durationsNs);
   }
-  done.syncPoints = sorted(store, syncPoints);
-  done.fallbacks = sorted(store, fallbacks);
+  done.syncPoints = sorted(store, sums.syncPoints);
+  done.fallbacks = sorted(store, sums.fallbacks);
   addMemory(store, range, done);
   addGpu(store, range, done);
   addSystem(store, range, done.system);
@@ -328,16 +410,13 @@ const events::StepRecord* stepContaining(const LiveStore& store, std::int64_t ns
 
 TimeRange withoutCutSteps(const LiveStore& store, const TimeRange& range) {
   const auto& records = store.steps().records;
-  const auto first = std::partition_point(
-      records.begin(), records.end(),
-      [&](const events::StepRecord& step) { return step.begin_ns() < range.beginNs; });
-  const auto last = std::partition_point(first, records.end(), [&](const events::StepRecord& step) {
-    return endOf(step) <= range.endNs;
-  });
-  if (first == last) return range;
+  const StepRows rows = wholeStepsIn(store, range);
+  if (rows.empty()) return range;
   TimeRange whole = range;
-  if (first != records.begin()) whole.beginNs = std::max(range.beginNs, endOf(*(first - 1)));
-  if (last != records.end()) whole.endNs = std::min(range.endNs, last->begin_ns());
+  if (rows.first > 0) whole.beginNs = std::max(range.beginNs, endOf(records[rows.first - 1]));
+  if (rows.last < records.size()) {
+    whole.endNs = std::min(range.endNs, records[rows.last].begin_ns());
+  }
   return whole;
 }
 
@@ -346,8 +425,11 @@ RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   const TimeRange whole = given ? withoutCutSteps(store, range) : range;
   Counts counts;
   counts.steps = whole;
+  DurationList durationsNs;
   forEachBeginningIn(store.steps().lane, whole, [&](const Span& span) {
-    if (span.endNs <= whole.endNs) counts.add(store, store.steps().records[span.payload]);
+    if (span.endNs > whole.endNs) return;
+    counts.add(store, store.steps().records[span.payload]);
+    durationsNs.add(span.endNs - span.beginNs);
   });
   forEachBeginningIn(store.phaseLane(), whole,
                      [&](const Span& span) { counts.add(store, store.phases()[span.payload]); });
@@ -356,17 +438,62 @@ RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   });
   forEachBeginningIn(store.fallbackLane(), whole,
                      [&](const Span& span) { counts.add(store, store.fallbacks()[span.payload]); });
-  for (const events::Evaluation& evaluation : store.evaluations()) {
-    if (evaluation.time_ns() >= range.beginNs && evaluation.time_ns() < range.endNs) {
-      counts.add(store, evaluation);
-    }
-  }
-  return counts.finish(store, range);
+  counts.addEvaluations(store, range);
+  return counts.finish(store, range, durationsNs);
 }
 
 struct RunningSummary::Counted {
+  using Tree = TotalsTree<EventSums, 1024>;
   Counts counts;
+  RankedValues durationsNs;
   std::size_t steps = 0, phases = 0, syncPoints = 0, fallbacks = 0, evaluations = 0;
+  Tree phaseTree, syncTree, fallbackTree;
+
+  void growTrees(const LiveStore& store) {
+    grow(phaseTree, store, store.phases());
+    grow(syncTree, store, store.syncPoints());
+    grow(fallbackTree, store, store.fallbacks());
+  }
+
+  /// Adds the events of a column to `counts` that begin in counts.steps, which is
+  /// withoutCutSteps() of a range: each event in it that lies in a step lies in a step that counts.
+  template <typename Event>
+  static void addFrom(const Tree& tree, const LiveStore& store, const std::vector<Event>& column,
+                      Counts& counts) {
+    const TimeRange range = counts.steps;
+    const auto addRows = [&](std::size_t first, std::size_t last) {
+      for (std::size_t row = first; row < last; ++row) {
+        const std::int64_t ns = column[row].begin_ns();
+        if (ns >= range.beginNs && ns < range.endNs) counts.add(store, column[row]);
+      }
+    };
+    tree.query(
+        range, 0,
+        [&](const EventSums& whole) {
+          counts.sums.add(counts.stepCount > 0 ? whole : whole.withoutSteps());
+        },
+        addRows);
+    addRows(tree.rows(), column.size());
+  }
+
+ private:
+  /// Moves complete leaves of events into their tree. An event after the last finished step has to
+  /// wait: the step that contains it may still come.
+  template <typename Event>
+  static void grow(Tree& tree, const LiveStore& store, const std::vector<Event>& column) {
+    const auto& steps = store.steps().records;
+    if (steps.empty()) return;
+    while (column.size() - tree.rows() >= Tree::kLeafRows) {
+      const auto events = std::span(column).subspan(tree.rows(), Tree::kLeafRows);
+      Tree::Node leaf;
+      for (const Event& event : events) leaf.reach(event.begin_ns());
+      if (leaf.lastNs >= endOf(steps.back())) return;
+      Counts counts;
+      for (const Event& event : events) counts.add(store, event);
+      leaf.totals = std::move(counts.sums);
+      tree.add(std::move(leaf));
+    }
+  }
 };
 
 RunningSummary::RunningSummary(const LiveStore* store)
@@ -380,13 +507,36 @@ void RunningSummary::reset() {
 
 RunSummary RunningSummary::update() {
   Counted& c = *counted_;
-  addNew(c.counts, *store_, store_->steps().records, c.steps);
+  for (; c.steps < store_->steps().records.size(); ++c.steps) {
+    const events::StepRecord& step = store_->steps().records[c.steps];
+    c.counts.add(*store_, step);
+    c.durationsNs.add(step.duration_ns());
+  }
   c.counts.addOpen(*store_);
   addNew(c.counts, *store_, store_->phases(), c.phases);
   addNew(c.counts, *store_, store_->syncPoints(), c.syncPoints);
   addNew(c.counts, *store_, store_->fallbacks(), c.fallbacks);
   addNew(c.counts, *store_, store_->evaluations(), c.evaluations);
-  return c.counts.finish(*store_, kWholeRun);
+  // Now, so that the first range of a drag does not wait for the trees of a long run.
+  c.growTrees(*store_);
+  return c.counts.finish(*store_, kWholeRun, c.durationsNs);
+}
+
+RunSummary RunningSummary::in(const TimeRange& range) {
+  Counted& c = *counted_;
+  c.growTrees(*store_);
+  Counts counts;
+  counts.steps = withoutCutSteps(*store_, range);
+  DurationList durationsNs;
+  for (const events::StepRecord& step : wholeStepsIn(*store_, counts.steps).in(*store_)) {
+    counts.add(*store_, step);
+    durationsNs.add(step.duration_ns());
+  }
+  Counted::addFrom(c.phaseTree, *store_, store_->phases(), counts);
+  Counted::addFrom(c.syncTree, *store_, store_->syncPoints(), counts);
+  Counted::addFrom(c.fallbackTree, *store_, store_->fallbacks(), counts);
+  counts.addEvaluations(*store_, range);
+  return counts.finish(*store_, range, durationsNs);
 }
 
 }  // namespace highwater::analysis

@@ -111,6 +111,9 @@ class RunningSummary {
   /// Counts the new events and returns the summary of the whole run, the same as summarize()
   /// without a range.
   [[nodiscard]] RunSummary update();
+  /// Returns the same as summarize() of the range, but for rounding, without a walk over the events
+  /// in it: for a range that the user drags. Only its steps are looked at one by one.
+  [[nodiscard]] RunSummary in(const TimeRange& range);
   /// Forgets all counts. Call it when the store holds another run.
   void reset();
 

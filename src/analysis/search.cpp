@@ -21,9 +21,12 @@ void StoreSearch::start(Predicate isWanted) {
   isWanted_ = std::move(isWanted);
 }
 
-bool StoreSearch::update() {
-  if (!isWanted_ || (begun_ && revision_ == store_->revision())) return false;
+bool StoreSearch::update(std::size_t mostEvents) {
+  const bool upToDate = begun_ && complete() && revision_ == store_->revision();
+  if (!isWanted_ || upToDate) return false;
   begun_ = true;
+  // One more, so that 0 means that there was more to look at.
+  left_ = mostEvents == SIZE_MAX ? SIZE_MAX : mostEvents + 1;
   revision_ = store_->revision();
   const std::size_t hitsBefore = hits_.size(), matchesBefore = matches_.size();
   forgetDroppedOps();
@@ -93,18 +96,18 @@ void StoreSearch::look(const Event& event, FoundEvent kind, std::uint32_t index,
 
 void StoreSearch::lookForOps() {
   const auto& fallbacks = store_->fallbacks();
-  for (; nextFallback_ < fallbacks.size(); ++nextFallback_) {
+  for (; nextFallback_ < fallbacks.size() && mayLook(); ++nextFallback_) {
     const events::FallbackEvent& e = fallbacks[nextFallback_];
     look(e, FoundEvent::kFallback, static_cast<std::uint32_t>(nextFallback_), e.call_site(), false);
   }
   const auto& syncs = store_->syncPoints();
-  for (; nextSync_ < syncs.size(); ++nextSync_) {
+  for (; nextSync_ < syncs.size() && mayLook(); ++nextSync_) {
     const events::SyncPoint& e = syncs[nextSync_];
     look(e, FoundEvent::kSyncPoint, static_cast<std::uint32_t>(nextSync_), e.call_site(),
          e.deliberate() != 0);
   }
   const OpColumns& ops = store_->ops();
-  for (nextOp_ = std::max(nextOp_, ops.firstRow); nextOp_ < ops.endRow(); ++nextOp_) {
+  for (nextOp_ = std::max(nextOp_, ops.firstRow); nextOp_ < ops.endRow() && mayLook(); ++nextOp_) {
     if (const auto* op = ops.at(nextOp_)) {
       look(*op, FoundEvent::kOp, static_cast<std::uint32_t>(nextOp_), kNoId, false);
     }
@@ -132,22 +135,17 @@ void StoreSearch::lookForMarkers() {
 
 /// Modules and call sites that no event has are found by their definitions.
 void StoreSearch::lookForDefinitions() {
-  const std::vector<ModuleId> modules = store_->moduleIds();
-  if (modules.size() != modules_) {
-    modules_ = modules.size();
-    for (const ModuleId id : modules) {
-      (void)rowOf(moduleRows_, id, SearchPlace::kModules, FoundEvent::kOp,
-                  [this](ModuleId of) { return store_->modulePath(of); });
-    }
-  }
-  const std::vector<CallSiteId> sites = store_->callSiteIds();
-  if (sites.size() != callSites_) {
-    callSites_ = sites.size();
-    for (const CallSiteId id : sites) {
-      (void)rowOf(callSiteRows_, id, SearchPlace::kCallSites, FoundEvent::kOp,
-                  [this](CallSiteId of) { return store_->callSite(of); });
-    }
-  }
+  const auto lookFor = [this](std::size_t& known, std::size_t defined, auto&& ids, RowsById& rows,
+                              SearchPlace place, auto&& nameOf) {
+    if (std::exchange(known, defined) == defined) return;
+    for (const auto id : ids()) (void)rowOf(rows, id, place, FoundEvent::kOp, nameOf);
+  };
+  lookFor(
+      modules_, store_->moduleCount(), [this] { return store_->moduleIds(); }, moduleRows_,
+      SearchPlace::kModules, [this](ModuleId id) { return store_->modulePath(id); });
+  lookFor(
+      callSites_, store_->callSiteCount(), [this] { return store_->callSiteIds(); }, callSiteRows_,
+      SearchPlace::kCallSites, [this](CallSiteId id) { return store_->callSite(id); });
 }
 
 void StoreSearch::sortNewHits(std::size_t sorted) {
@@ -156,7 +154,9 @@ void StoreSearch::sortNewHits(std::size_t sorted) {
     std::stable_sort(middle, hits_.end(), isEarlier);
   }
   if (sorted > 0 && middle != hits_.end() && isEarlier(*middle, *(middle - 1))) {
-    std::inplace_merge(hits_.begin(), middle, hits_.end(), isEarlier);
+    // Events arrive nearly in order, so that only the last hits change their places.
+    const auto from = std::upper_bound(hits_.begin(), middle, *middle, isEarlier);
+    std::inplace_merge(from, middle, hits_.end(), isEarlier);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,8 +43,9 @@ struct ColumnShares {
 };
 
 /// The spans of one lane, sorted by begin and then by arrival, with a prefix sum of their lengths.
-/// visible() costs pixels × log N. Spans of a lane should not overlap; if they do, busyShare counts
-/// the overlap twice, up to 1.
+/// visible() costs pixels × log N once the sums by category are made, which prepare() or the first
+/// query does in O(N). Spans of a lane should not overlap; if they do, busyShare counts the overlap
+/// twice, up to 1.
 ///
 /// A span that arrives late, with an earlier begin than the last one, is set aside; the next query
 /// merges all such spans at once. So N spans cost N log N in any order of arrival.
@@ -61,7 +63,7 @@ class SpanIndex {
   /// true.
   template <typename F>
   void eachAt(std::int64_t ns, F&& visit) const {
-    for (std::size_t i = beginningFrom(ns); i < spans_.size() && spans_[i].beginNs == ns; ++i) {
+    for (std::size_t i = beginningFrom(ns); i < spans_.size() && spans_.begins[i] == ns; ++i) {
       if (visit(spans_[i])) return;
     }
     const auto [first, last] = late_.equal_range(ns);
@@ -71,8 +73,10 @@ class SpanIndex {
   }
   /// Keeps the `count` earliest spans and removes the others.
   void truncate(std::size_t count);
-  /// Removes the `count` earliest spans. Linear in what remains.
-  void dropFirst(std::size_t count);
+  /// Adds many spans at once, in any order of time. Linear in the spans that begin later.
+  void insert(std::vector<Span> spans);
+  /// Removes the spans for which `drop` is true. Linear in all spans.
+  void eraseIf(const std::function<bool(const Span&)>& drop);
 
   /// Merges late spans and makes the sums by category, which the next query would else do.
   void prepare() const {
@@ -81,8 +85,10 @@ class SpanIndex {
   }
 
   [[nodiscard]] std::size_t size() const { return spans_.size() + late_.size(); }
-  [[nodiscard]] bool empty() const { return spans_.empty(); }
-  [[nodiscard]] const Span& operator[](std::size_t i) const { return settled()[i]; }
+  /// What a span takes, in bytes: its columns, its share of the sums, and of the spare room.
+  static constexpr std::size_t kBytesASpan = 34;
+  [[nodiscard]] bool empty() const { return spans_.size() == 0; }
+  [[nodiscard]] Span operator[](std::size_t i) const { return settled()[i]; }
 
   /// Calls visit() for everything to draw in [beginNs, endNs), in order of time. Spans shorter than
   /// nsPerPixel are merged into one run per pixel column, counted from beginNs. The first and the
@@ -113,20 +119,42 @@ class SpanIndex {
   [[nodiscard]] std::int64_t summedNs(std::int64_t beginNs, std::int64_t endNs) const;
 
  private:
+  /// Spans in columns: a search among their begins reads nothing else.
+  struct Columns {
+    std::vector<std::int64_t> begins, ends;
+    std::vector<std::uint32_t> payloads;
+    std::vector<std::uint8_t> categories;
+
+    [[nodiscard]] std::size_t size() const { return begins.size(); }
+    [[nodiscard]] Span operator[](std::size_t i) const {
+      return {begins[i], ends[i], payloads[i], categories[i]};
+    }
+    [[nodiscard]] std::int64_t length(std::size_t i) const { return ends[i] - begins[i]; }
+    void push_back(const Span& span);
+    void set(std::size_t i, const Span& span);
+    void resize(std::size_t count);
+  };
+
+  static void straighten(Span& span) { span.endNs = std::max(span.endNs, span.beginNs); }
   /// All spans, late ones merged. Every query by index starts here.
-  const std::vector<Span>& settled() const {
+  const Columns& settled() const {
     if (!late_.empty()) mergeLate();
     return spans_;
   }
-  static constexpr std::size_t kBusyBlock = 8;
+  static constexpr std::size_t kBlock = 8;
+
+  class RunSums;
 
   void mergeLate() const;
+  /// Merges spans that are sorted by begin. Of equal begins they come last.
+  void merge(std::span<const Span> sorted) const;
   /// The largest end of the spans up to and including i.
   [[nodiscard]] std::int64_t reach(std::size_t i) const {
-    return reach_.empty() ? spans_[i].endNs : reach_[i];
+    return reach_.empty() ? spans_.ends[i] : reach_[i];
   }
   /// The first of spans_ that begins at or after `ns`, ignoring late_.
   [[nodiscard]] std::size_t beginningFrom(std::int64_t ns) const;
+  /// The first of spans_ from index `from` on that begins at or after `ns`. Fast if it is near.
   [[nodiscard]] std::size_t firstBeginningFrom(std::size_t from, std::int64_t ns) const;
   void recomputeFrom(std::size_t index) const;
   /// The summed length of the first `index` spans, in ns.
@@ -135,8 +163,8 @@ class SpanIndex {
   [[nodiscard]] const CategoryShares& categories() const;
 
   // Mutable: merging late_ has no visible effect.
-  mutable std::vector<Span> spans_;
-  /// The summed length of the spans before every kBusyBlock-th.
+  mutable Columns spans_;
+  /// The summed length of the spans before every kBlock-th.
   mutable std::vector<std::int64_t> busyBeforeBlock_;
   mutable std::vector<std::int64_t> reach_;  ///< see reach(); empty while no spans overlap
   mutable CategoryShares categories_;

@@ -43,6 +43,10 @@ class DefinitionTable {
   /// The defined call sites, sorted by id.
   [[nodiscard]] std::vector<CallSiteId> callSiteIds() const;
 
+  /// The number of defined modules, and of defined call sites.
+  [[nodiscard]] std::size_t moduleCount() const { return modules_.size(); }
+  [[nodiscard]] std::size_t callSiteCount() const { return callSites_.size(); }
+
   /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id. Empty for
   /// kNoId, "other" for kOtherId.
   [[nodiscard]] std::string name(NameId id) const;

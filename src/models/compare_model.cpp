@@ -5,8 +5,10 @@
 
 #include "analysis/op_label.h"
 #include "core/names.h"
+#include "models/column_look.h"
 #include "models/op_totals_model.h"
 #include "models/plain_tip.h"
+#include "models/qt_text.h"
 
 namespace highwater::models {
 
@@ -24,12 +26,6 @@ bool isText(int column) {
 
 QString msText(double ms) {
   return QString::number(ms, 'f', 1);
-}
-
-QString changeText(double ms) {
-  const QString digits = msText(std::abs(ms));
-  if (digits.toDouble() == 0) return digits;
-  return (ms < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + digits;
 }
 
 }  // namespace
@@ -78,13 +74,12 @@ QVariant CompareModel::data(const QModelIndex& index, int role) const {
         case kB:
           return msText(op.ms.b);
         case kChange:
-          return changeText(op.ms.change());
+          return signedText(op.ms.change(), msText(std::abs(op.ms.change())));
         default:
           return std::isnan(op.ms.noise) ? tr("–") : QStringLiteral("± ") + msText(op.ms.noise);
       }
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(
-          int(Qt::AlignVCenter | (isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight)));
+      return columnAlignment(isText(index.column()));
     case Qt::ToolTipRole:
       return index.column() == kOp      ? plainTip(QString::fromStdString(op.op))
              : index.column() == kWhere ? plainTip(where)
@@ -123,12 +118,8 @@ QVariant CompareModel::headerData(int section, Qt::Orientation orientation, int 
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(
-        int(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight)));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    return int(isText(section) ? Qt::AscendingOrder : Qt::DescendingOrder);
+  if (const QVariant look = columnHeader(isText(section), role); look.isValid()) {
+    return look;
   }
   if (role == Qt::ToolTipRole && !isText(section)) {
     return section == kNoise

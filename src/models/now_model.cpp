@@ -6,6 +6,7 @@
 #include "analysis/settings_change.h"
 #include "core/names.h"
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/qt_text.h"
 
 namespace highwater::models {
@@ -179,8 +180,7 @@ QVariant NowModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return row.tip.isEmpty() ? QVariant() : row.tip;
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(
-          int(Qt::AlignVCenter | (index.column() == kName ? Qt::AlignLeft : Qt::AlignRight)));
+      return columnAlignment(index.column() == kName);
     default:
       return {};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/op_totals_model.h"
 #include "models/plain_tip.h"
 
@@ -128,8 +129,7 @@ QVariant OpTimesModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return text(time, index.column());
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(
-          int(Qt::AlignVCenter | (isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight)));
+      return columnAlignment(isText(index.column()));
     case Qt::ToolTipRole:
       if (index.column() == kName) {
         return plainTip(byModule() ? moduleText(time.module) : QString::fromStdString(time.op));
@@ -159,12 +159,8 @@ QVariant OpTimesModel::headerData(int section, Qt::Orientation orientation, int 
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(
-        int(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight)));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    return int(isText(section) ? Qt::AscendingOrder : Qt::DescendingOrder);
+  if (const QVariant look = columnHeader(isText(section), role); look.isValid()) {
+    return look;
   }
   const Head heads[kColumns] = {
       {byModule() ? tr("Module") : tr("Op"), {}},

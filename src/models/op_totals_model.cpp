@@ -5,6 +5,7 @@
 #include "analysis/op_label.h"
 #include "core/names.h"
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
 
@@ -17,6 +18,10 @@ namespace {
 /// Identifies a row: by its op, its place and its kind of wait.
 std::string keyOf(const OpTotal& total) {
   return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
+}
+
+bool isText(int column) {
+  return column == OpTotalsModel::kOp || column == OpTotalsModel::kWhere;
 }
 
 }  // namespace
@@ -108,10 +113,8 @@ QVariant OpTotalsModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       return text(total, column);
-    case Qt::TextAlignmentRole: {
-      const bool left = column == kOp || column == kWhere;
-      return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
-    }
+    case Qt::TextAlignmentRole:
+      return columnAlignment(isText(column));
     case Qt::ToolTipRole:
       if (column == kOp) {
         const QString op = QString::fromStdString(analysis::opLabel(total.op, total.kind));
@@ -149,13 +152,8 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
-  if (role == Qt::TextAlignmentRole) {
-    const bool left = section == kOp || section == kWhere;
-    return QVariant::fromValue(int(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    const bool text = section == kOp || section == kWhere;
-    return int(text ? Qt::AscendingOrder : Qt::DescendingOrder);
+  if (const QVariant look = columnHeader(isText(section), role); look.isValid()) {
+    return look;
   }
   if (role == Qt::ToolTipRole) {
     return section == kTotalMs ? timeToolTip()

@@ -20,6 +20,13 @@ namespace highwater {
   return text(formatBytes(wholeBytes(bytes)));
 }
 
+/// Puts the sign of a value before `digits`, the text of its size; the minus is U+2212, which is as
+/// wide as the plus. Digits that read as zero have no sign.
+[[nodiscard]] inline QString signedText(double value, const QString& digits) {
+  if (digits.toDouble() == 0) return digits;
+  return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + digits;
+}
+
 /// Formats a share (0 to 1) in percent: "12 %"; with one decimal below 1 %.
 [[nodiscard]] inline QString percentText(double share) {
   const bool isSmall = share > 0 && share < 0.01;

@@ -4,6 +4,7 @@
 
 #include "core/names.h"
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/op_totals_model.h"
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::uint8_t bitOf(SearchModel::Place place) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(place));
+}
+
+bool isText(int column) {
+  return column != SearchModel::kHits;
 }
 
 /// The order of hits at one time, which is that of hits().
@@ -33,7 +38,11 @@ QString stepsText(std::uint32_t first, std::uint32_t last) {
 }  // namespace
 
 SearchModel::SearchModel(const analysis::LiveStore* store, const LogModel* log, QObject* parent)
-    : KeptRowsModel(parent), store_(store), log_(log), search_(store) {}
+    : KeptRowsModel(parent), store_(store), log_(log), search_(store) {
+  goOn_.setSingleShot(true);
+  goOn_.setInterval(0);
+  connect(&goOn_, &QTimer::timeout, this, &SearchModel::refresh);
+}
 
 bool SearchModel::isWanted(const QString& name) const {
   return name.contains(text_, Qt::CaseInsensitive);
@@ -62,10 +71,12 @@ void SearchModel::refresh() {
 }
 
 void SearchModel::find() {
-  search_.update();
+  search_.update(mostAtOnce_);
   showRows();
   filterHits();
   emit changed();
+  // The rest after what the user does meanwhile: millions of events must not stop the window.
+  search_.complete() ? goOn_.stop() : goOn_.start();
 }
 
 void SearchModel::setShown(Place place, bool shown) {
@@ -301,8 +312,7 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return column == kMatch ? plainTip(row.text) : QVariant();
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(
-          int(Qt::AlignVCenter | (column == kHits ? Qt::AlignRight : Qt::AlignLeft)));
+      return columnAlignment(isText(column));
     case OpTotalsModel::kSortRole:
       return column == kHits ? QVariant(qulonglong(row.match.hits()))
              : column == kWhere
@@ -327,13 +337,7 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const {
 
 QVariant SearchModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(
-        int(Qt::AlignVCenter | (section == kHits ? Qt::AlignRight : Qt::AlignLeft)));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    return int(section == kHits ? Qt::DescendingOrder : Qt::AscendingOrder);
-  }
+  if (const QVariant look = columnHeader(isText(section), role); look.isValid()) return look;
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case kMatch:

@@ -1,10 +1,11 @@
 #include "models/step_model.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "analysis/whole_steps.h"
 #include "core/units.h"
+#include "models/column_look.h"
 #include "models/op_totals_model.h"
 
 namespace highwater::models {
@@ -19,28 +20,10 @@ void StepModel::setRange(const std::optional<analysis::TimeRange>& range) {
   refresh();
 }
 
-std::size_t StepModel::endRecord() const {
-  const auto& records = store_->steps().records;
-  if (!range_) {
-    return records.size();
-  }
-  const auto end =
-      std::partition_point(records.begin(), records.end(), [this](const events::StepRecord& step) {
-        return step.begin_ns() + step.duration_ns() <= range_->endNs;
-      });
-  return static_cast<std::size_t>(end - records.begin());
-}
-
 void StepModel::refresh() {
   const auto& records = store_->steps().records;
-  const std::size_t end = endRecord();
-  std::size_t first = 0;
-  if (range_) {
-    const auto begin = std::partition_point(
-        records.begin(), records.end(),
-        [this](const events::StepRecord& step) { return step.begin_ns() < range_->beginNs; });
-    first = std::min(static_cast<std::size_t>(begin - records.begin()), end);
-  }
+  const auto [first, end] =
+      range_ ? analysis::wholeStepsIn(*store_, *range_) : analysis::StepRows{0, records.size()};
   const bool appended = rows_ > 0 && first == first_ && end >= first_ + rows_ &&
                         records[first_].begin_ns() == firstBeginNs_ &&
                         records[first_ + rows_ - 1].begin_ns() == lastBeginNs_;
@@ -111,7 +94,7 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     return {};
   }
   if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
+    return columnAlignment(/*isText=*/false);
   }
   const std::size_t record = recordOf(index.row());
   const events::StepRecord& step = store_->steps().records[record];
@@ -155,11 +138,8 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant::fromValue(int(Qt::AlignVCenter | Qt::AlignRight));
-  }
-  if (role == Qt::InitialSortOrderRole) {
-    return int(Qt::DescendingOrder);
+  if (const QVariant look = columnHeader(/*isText=*/false, role); look.isValid()) {
+    return look;
   }
   if (role != Qt::DisplayRole) {
     return {};

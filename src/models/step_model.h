@@ -42,9 +42,6 @@ class StepModel final : public QAbstractTableModel {
 
  private:
   const analysis::LiveStore* store_;
-  /// The row of the store's step records that follows the last one shown.
-  [[nodiscard]] std::size_t endRecord() const;
-
   std::optional<analysis::TimeRange> range_;
   std::size_t first_ = 0;  ///< the record of the last row
   std::size_t rows_ = 0;

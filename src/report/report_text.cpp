@@ -62,7 +62,7 @@ std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   if (s.recommendedBytes > 0) {
     const double share =
         100.0 * static_cast<double>(s.driverPeakBytes) / static_cast<double>(s.recommendedBytes);
-    line += ", " + formatDecimals(share, 0) + " %" + " of recommended " +
+    line += ", " + formatDecimals(share, share < 10 ? 1 : 0) + " %" + " of recommended " +
             formatBytes(s.recommendedBytes);
   }
   return store.simulated() ? line + ", simulated" : line;

@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "store/recording_reader.h"
 #include "wire/codec.h"
+#include "wire/event_checks.h"
 
 namespace highwater::session {
 
 std::string damageText(const std::filesystem::path& path, const RecordingCondition& condition) {
+  // What else is damaged follows from that, and nobody reads it.
+  if (condition.cutOff) return condition.damage.front();
   std::string text = '"' + path.string() + "\" is damaged: ";
   for (const std::string& each : condition.damage) {
     text += (&each == condition.damage.data() ? "" : "; ") + each;
@@ -39,11 +44,11 @@ class MessageReader {
     return {};
   }
 
- private:
   [[nodiscard]] Error damaged(const Error& error) const {
     return {error.code, path_.filename().string() + " is damaged: " + error.message};
   }
 
+ private:
   const std::filesystem::path& path_;
   const LoadControl& control_;
   std::shared_ptr<ReadSoFar> soFar_;
@@ -92,8 +97,18 @@ std::vector<std::int64_t> spreadOrder(std::int64_t count) {
 
 }  // namespace
 
-Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
-                                         const LoadControl& control) {
+namespace {
+
+/// What a reading came to: why its messages ended early, if they did, and whether a Hello was among
+/// them.
+struct Replay {
+  std::optional<Error> damaged;  ///< kMalformed or kVersionMismatch
+  bool described = false;
+  RecordingCondition condition;
+};
+
+Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
+                      const LoadControl& control) {
   auto reader = store::RecordingReader::open(path);
   if (!reader) return reader.error();
   MessageReader messages(path, control);
@@ -104,23 +119,57 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
       control.progressed(static_cast<double>(batch - 1) / static_cast<double>(*count));
     }
   };
+  Replay result;
   const auto replayed = reader->forEachFrame(
       [&](std::span<const std::uint8_t> frame) -> Result<void> {
         const auto message = messages.decode(frame);
         if (!message) return message.error();
         if (auto valid = messages.check(*message); !valid) return valid;
         sink.take(frame, *message);
+        result.described = result.described || std::holds_alternative<Hello>(*message);
         return {};
       },
       tellProgress);
-  if (!replayed && replayed.error().code != ErrorCode::kMalformed) return replayed.error();
-  RecordingCondition condition{reader->beingWritten(), reader->findDamage(control.cancelled)};
-  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
-  if (!replayed && !condition.damage.empty()) {
-    return Error{ErrorCode::kMalformed, replayed.error().message + "; " + condition.damage.front()};
+  if (!replayed) {
+    const ErrorCode code = replayed.error().code;
+    if (code != ErrorCode::kMalformed && code != ErrorCode::kVersionMismatch) {
+      return replayed.error();
+    }
+    result.damaged = replayed.error();
   }
-  if (!replayed) return replayed.error();
-  return condition;
+  result.condition = {reader->beingWritten(), reader->findDamage(control.cancelled)};
+  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
+  return result;
+}
+
+}  // namespace
+
+Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
+                                         const LoadControl& control) {
+  auto read = replay(path, sink, control);
+  if (!read) return read.error();
+  if (!read->damaged) return std::move(read->condition);
+  if (read->damaged->code == ErrorCode::kMalformed && !read->condition.damage.empty()) {
+    return Error{ErrorCode::kMalformed,
+                 read->damaged->message + "; " + read->condition.damage.front()};
+  }
+  return *read->damaged;
+}
+
+Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path, MessageSink& sink,
+                                            const LoadControl& control) {
+  auto read = replay(path, sink, control);
+  if (!read) return read.error();
+  RecordingCondition& condition = read->condition;
+  if (read->damaged) {
+    const std::string& why = read->damaged->message;
+    if (!read->described) return *read->damaged;
+    std::erase_if(condition.damage,
+                  [&why](const std::string& each) { return why.find(each) != std::string::npos; });
+    condition.damage.insert(condition.damage.begin(), why);
+    condition.cutOff = true;
+  }
+  return std::move(condition);
 }
 
 Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar, MessageSink& sink,
@@ -192,6 +241,45 @@ Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink, 
     }
   }
   return {};
+}
+
+Result<std::optional<std::vector<events::OpSpan>>> readOps(const std::filesystem::path& path,
+                                                           std::int64_t beginNs, std::int64_t endNs,
+                                                           std::size_t most,
+                                                           const LoadControl& control) {
+  auto reader = store::RecordingReader::open(path);
+  if (!reader) return reader.error();
+  const auto ids = reader->batchesWith(events::EventKind::OpSpan, beginNs, endNs);
+  if (!ids) return ids.error();
+  MessageReader messages(path, control);
+  // The definitions came in other batches: any id may be one of theirs.
+  const std::vector<bool> names(kMaxNames, true), modules(kMaxModules, true),
+      callSites(kMaxCallSites, true), threads(kMaxThreads, true);
+  std::vector<events::OpSpan> ops;
+  bool tooMany = false;
+  for (const std::int64_t id : *ids) {
+    const auto read =
+        reader->forEachFrameOf(id, [&](std::span<const std::uint8_t> frame) -> Result<void> {
+          const auto message = messages.decode(frame);
+          if (!message) return message.error();
+          const auto* batch = std::get_if<EventBatch>(&*message);
+          if (!batch) return {};
+          const wire::EventContext context{names, modules, callSites, threads,
+                                           batch->completeUpToNs};
+          for (const events::OpSpan& op : batch->ops) {
+            if (const auto broken = wire::checkEvent(op, context);
+                broken.violation != wire::Violation::kNone) {
+              return messages.damaged({ErrorCode::kMalformed, broken.detail + " is out of range"});
+            }
+            ops.push_back(op);
+          }
+          tooMany = ops.size() > most;
+          return tooMany ? Result<void>(failure("too many ops")) : Result<void>();
+        });
+    if (tooMany) return std::optional<std::vector<events::OpSpan>>();
+    if (!read) return read.error();
+  }
+  return std::optional(std::move(ops));
 }
 
 }  // namespace highwater::session

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/message_sink.h"
 #include "core/recording_condition.h"
@@ -43,6 +45,13 @@ struct LoadControl {
                                                        MessageSink& sink,
                                                        const LoadControl& control = {});
 
+/// Like loadRecording(), for those who show a recording: where its messages are damaged, it
+/// succeeds with what came before, and the condition is RecordingCondition::cutOff. Fails if not
+/// even the run's Hello could be read, and for all other reasons of loadRecording().
+[[nodiscard]] Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path,
+                                                          MessageSink& sink,
+                                                          const LoadControl& control = {});
+
 /// Replays what another process has written into a recording since it was read. Returns whether it
 /// is still being written. Reads at most `mostBatches` batches of frames: more may be there. Fails
 /// as loadRecording() does.
@@ -56,5 +65,12 @@ struct LoadControl {
 /// reads.
 [[nodiscard]] Result<void> loadOverview(const std::filesystem::path& path, MessageSink& sink,
                                         int milliseconds, const LoadControl& control = {});
+
+/// The ops of a recording that touch [beginNs, endNs), and more: whole batches of frames. An id of
+/// them may be undefined: its text is "unknown" (DefinitionTable). std::nullopt if there are more
+/// than `most` of them. Fails as loadRecording() does, for what it reads.
+[[nodiscard]] Result<std::optional<std::vector<events::OpSpan>>> readOps(
+    const std::filesystem::path& path, std::int64_t beginNs, std::int64_t endNs, std::size_t most,
+    const LoadControl& control = {});
 
 }  // namespace highwater::session

@@ -13,7 +13,7 @@ namespace highwater::store {
 
 /// What SQLite appends to the name of a database to name the files that it keeps beside it. Without
 /// them, a recording whose writer was killed loses its end.
-inline constexpr std::array<std::string_view, 3> kCompanionSuffixes{"-wal", "-shm", "-journal"};
+inline constexpr std::array<std::string_view, 3> kCompanionSuffixes{kWalSuffix, "-shm", "-journal"};
 
 /// Removes the files that SQLite keeps beside a database. Ignores errors.
 void removeCompanions(const std::filesystem::path& database);

@@ -83,12 +83,14 @@ std::string walGone(const fs::path& path) {
 
 struct RecordingReader::Impl {
   [[nodiscard]] Error damaged(std::uint64_t frames, const Error& error) const {
+    // What SQLite stumbles over in a file that lacks its end follows from that.
+    const std::string cut = missingEnd(path);
+    const std::string& why = cut.empty() ? error.message : cut;
     if (frames == 0) {
-      return {error.code,
-              quoted(path) + " is damaged: " + error.message + "; nothing could be read"};
+      return {error.code, quoted(path) + " is damaged: " + why + "; nothing could be read"};
     }
-    return {error.code, quoted(path) + " is damaged after " + std::to_string(frames) +
-                            " frames: " + error.message};
+    return {error.code,
+            quoted(path) + " is damaged after " + std::to_string(frames) + " frames: " + why};
   }
 
   [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,
@@ -197,6 +199,23 @@ Result<std::int64_t> RecordingReader::batchCount() const {
   const Result<bool> row = rows->step();
   if (!row) return impl_->damaged(0, row.error());
   return *row ? rows->integer(0) : 0;
+}
+
+Result<std::vector<std::int64_t>> RecordingReader::batchesWith(events::EventKind kind,
+                                                               std::int64_t beginNs,
+                                                               std::int64_t endNs) const {
+  Result<Statement> rows = impl_->database.prepare(
+      "SELECT id FROM batches WHERE kinds & " +
+      std::to_string(std::uint64_t{1} << static_cast<unsigned>(kind)) + " AND first_ns < " +
+      std::to_string(endNs) + " AND last_ns >= " + std::to_string(beginNs) + " ORDER BY id");
+  if (!rows) return impl_->damaged(0, rows.error());
+  std::vector<std::int64_t> ids;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return impl_->damaged(0, row.error());
+    if (!*row) return ids;
+    ids.push_back(rows->integer(0));
+  }
 }
 
 Result<void> RecordingReader::forEachFrameOf(std::int64_t batch, const VisitFrame& visit) const {

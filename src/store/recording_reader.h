@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/events_generated.h"
 #include "core/result.h"
 
 namespace highwater::store {
@@ -37,6 +38,10 @@ class RecordingReader {
                                           const VisitBatch& batchBegins = {}) const;
   /// The number of batches of frames, by which forEachFrameOf() counts. Fails with kMalformed.
   [[nodiscard]] Result<std::int64_t> batchCount() const;
+  /// The batches with events of `kind` that touch [beginNs, endNs), in order.
+  [[nodiscard]] Result<std::vector<std::int64_t>> batchesWith(events::EventKind kind,
+                                                              std::int64_t beginNs,
+                                                              std::int64_t endNs) const;
   /// Like forEachFrame(), for the frames of one batch: 1 is the stream's first, batchCount() its
   /// last.
   [[nodiscard]] Result<void> forEachFrameOf(std::int64_t batch, const VisitFrame& visit) const;

@@ -103,7 +103,7 @@ class WalFile {
 
 fs::path walOf(const fs::path& database) {
   fs::path wal = database;
-  wal += "-wal";
+  wal += kWalSuffix;
   return wal;
 }
 

@@ -2,11 +2,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 /// The WAL beside a recording, read without SQLite, which ignores what it cannot use. For the
 /// sources of store/ only.
 namespace highwater::store {
 
+/// What SQLite appends to the name of a database to name its write-ahead log (WAL).
+inline constexpr std::string_view kWalSuffix = "-wal";
 /// The path of the write-ahead log (WAL) that SQLite keeps beside a database file.
 [[nodiscard]] std::filesystem::path walOf(const std::filesystem::path& database);
 

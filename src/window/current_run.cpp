@@ -138,7 +138,7 @@ Result<void> CurrentRun::open(const fs::path& path) {
   // Into another store first: if the file turns out to be broken, the run on screen stays.
   analysis::LiveStore loaded;
   auto soFar = std::make_shared<session::ReadSoFar>();
-  auto condition = session::loadRecording(path, loaded, {{}, {}, soFar});
+  auto condition = session::loadReadablePart(path, loaded, {{}, {}, soFar});
   if (!condition) {
     return condition.error();
   }
@@ -158,7 +158,9 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
   // Gigabytes are not freed in the time of a frame.
   auto* old = new analysis::LiveStore(std::move(store_));
   QThreadPool::globalInstance()->start([old] { delete old; });
+  const std::size_t budget = store_.memoryBudget();
   store_ = std::move(read);
+  store_.setMemoryBudget(budget);
   store_.newerThan(revision);
   condition_ = std::move(condition);
   recordingPath_ = path;
@@ -171,6 +173,16 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
     followTimer_.start();
   }
   return {};
+}
+
+void CurrentRun::setMemoryBudget(std::size_t bytes) {
+  store_.setMemoryBudget(bytes);
+  emit dataChanged();
+}
+
+void CurrentRun::showReadBack(analysis::OpColumns::ReadBack ops) {
+  store_.showReadBack(std::move(ops));
+  emit dataChanged();
 }
 
 void CurrentRun::readOn() {

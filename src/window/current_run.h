@@ -26,6 +26,10 @@ class CurrentRun final : public QObject {
 
   /// The data of the run on screen.
   [[nodiscard]] const analysis::LiveStore& store() const { return store_; }
+  /// Sets the memory that the store may take: see analysis::LiveStore::setMemoryBudget().
+  void setMemoryBudget(std::size_t bytes);
+  /// Shows ops that were read back from the recording: see analysis::OpColumns::showReadBack().
+  void showReadBack(analysis::OpColumns::ReadBack ops);
   /// The options of the next run.
   [[nodiscard]] session::LaunchOptions& options() { return options_; }
 
@@ -45,7 +49,7 @@ class CurrentRun final : public QObject {
   /// file.
   [[nodiscard]] const std::optional<session::ScriptOptions>& script() const { return script_; }
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
-  /// those of session::loadRecording(); then the run on screen stays.
+  /// those of session::loadReadablePart(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   /// Shows a recording that has been read from `path` as the current run. While another process
   /// writes it, what is new is read on from `soFar`, with dataChanged(). Error: kFailed while a run

@@ -25,6 +25,7 @@ namespace highwater::window {
 
 class OpeningPage;
 class RunNotices;
+class OpReadBack;
 class RunSearch;
 class RunStatusBar;
 class RunToolBar;
@@ -87,6 +88,7 @@ class MainWindow final : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -114,6 +116,8 @@ class MainWindow final : public QMainWindow {
   void useSettingThatFits();
   void closeAfterRun();
   void showLevel();
+  /// Shows in the tool bar how long the run is by now.
+  void showRecordedTime();
   void askOpSteps();
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);
@@ -122,7 +126,26 @@ class MainWindow final : public QMainWindow {
   /// Shows a line of code in the user's editor, or says why not.
   void openSource(const QString& file, int line);
   void chooseEditor();
-  void layOut(bool small);
+  void chooseMemoryBudget();
+  /// The classes of window sizes, which are laid out differently.
+  struct WindowSize {
+    bool small = false;    ///< under 1400 pixels wide or 820 high
+    bool compact = false;  ///< too narrow for docks on both sides of the panes
+    bool tall = false;     ///< compact, with room for two docks above each other
+    bool operator==(const WindowSize&) const = default;
+  };
+  [[nodiscard]] WindowSize windowSize() const;
+  /// Lays everything out for the window's size.
+  void layOut();
+  void layOutAllButDocks();
+  void layOutDocks();
+  /// Whether the start page or the opening page hides the docks.
+  [[nodiscard]] bool docksCovered() const;
+  /// Lays the docks out as they were before a page covered them, or for a new size of the window.
+  void restoreDocks();
+  /// The layout of the docks that the user sees where there is room for it; empty if there was
+  /// none yet.
+  [[nodiscard]] QByteArray layoutToStore();
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
   void resetLayout();
@@ -149,6 +172,7 @@ class MainWindow final : public QMainWindow {
   views::Banner* banner_;
   RunNotices* notices_;
   RunSearch* search_;
+  OpReadBack* opReadBack_;
   views::CommandPalette* palette_;
   views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
@@ -158,8 +182,14 @@ class MainWindow final : public QMainWindow {
   ThemeChoice theme_ = ThemeChoice::kSystem;
   QString editorCommand_;  ///< the user's own, else empty
   bool asksBeforeClosing_ = true;
-  bool small_ = false;
+  WindowSize laidOutFor_;
+  bool compact_ = false;  ///< the docks are arranged for a compact window
+  /// The layout of the docks before they were arranged for a compact window, and whether it was
+  /// that of a small window. Empty if there was none.
+  QByteArray roomyState_;
+  bool roomySmall_ = false;
   bool docksPlaced_ = false;
+  bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone

@@ -15,8 +15,12 @@ constexpr int kProgressMs = 50;
 
 }  // namespace
 
-RecordingOpening::RecordingOpening(const std::filesystem::path& path, QObject* parent)
-    : QObject(parent), path_(path), thread_(QThread::create([this] { read(); })) {
+RecordingOpening::RecordingOpening(const std::filesystem::path& path, std::size_t memoryBudget,
+                                   QObject* parent)
+    : QObject(parent),
+      path_(path),
+      memoryBudget_(memoryBudget),
+      thread_(QThread::create([this] { read(); })) {
   thread_->start();
 }
 
@@ -45,8 +49,9 @@ void RecordingOpening::read() {
     }
   };
   Loaded loaded;
+  loaded.store.setMemoryBudget(memoryBudget_);
   loaded.soFar = control.soFar = std::make_shared<session::ReadSoFar>();
-  auto condition = session::loadRecording(path_, loaded.store, control);
+  auto condition = session::loadReadablePart(path_, loaded.store, control);
   if (cancelled_) {
     return;
   }

@@ -19,15 +19,17 @@ class RecordingOpening final : public QObject {
   Q_OBJECT
 
  public:
-  /// A recording that was read to its end.
+  /// A recording that was read to its end, or to where it is damaged.
   struct Loaded {
     analysis::LiveStore store;
     RecordingCondition condition;
     std::shared_ptr<session::ReadSoFar> soFar;  ///< to read on while it is being written
   };
 
-  /// Begins to read `path`.
-  explicit RecordingOpening(const std::filesystem::path& path, QObject* parent = nullptr);
+  /// Begins to read `path`, into a store with this memory budget.
+  explicit RecordingOpening(const std::filesystem::path& path,
+                            std::size_t memoryBudget = analysis::LiveStore::kDefaultMemoryBudget,
+                            QObject* parent = nullptr);
   /// Cancels what is still being read, and waits for the thread: for a message at most.
   ~RecordingOpening() override;
 
@@ -39,13 +41,14 @@ class RecordingOpening final : public QObject {
   /// The share of the recording that has been read, from 0 to 1.
   void progressed(double share);
   /// All of it has been read, or it cannot be. `loaded` has the errors of
-  /// session::loadRecording(). Not emitted after the object was destroyed.
+  /// session::loadReadablePart(). Not emitted after the object was destroyed.
   void ended(const std::shared_ptr<highwater::Result<Loaded>>& loaded);
 
  private:
   void read();
 
   std::filesystem::path path_;
+  std::size_t memoryBudget_;
   std::atomic<bool> cancelled_ = false;
   std::unique_ptr<QThread> thread_;
 };

@@ -41,6 +41,20 @@ WindowActions::WindowActions(QMainWindow* window)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  nextHit = make(tr("Next hit"), "nextHitAction", QKeySequence(Qt::Key_F3),
+                 tr("Go to the next hit of the search"));
+  previousHit = make(tr("Previous hit"), "previousHitAction", QKeySequence(Qt::SHIFT | Qt::Key_F3),
+                     tr("Go to the previous hit of the search"));
+  // The platform's keys as well, such as Ctrl+G.
+  const auto addKeys = [](QAction* action, QKeySequence::StandardKey key) {
+    QList<QKeySequence> all = action->shortcuts();
+    for (const QKeySequence& each : QKeySequence::keyBindings(key)) {
+      if (!all.contains(each)) all << each;
+    }
+    action->setShortcuts(all);
+  };
+  addKeys(nextHit, QKeySequence::FindNext);
+  addKeys(previousHit, QKeySequence::FindPrevious);
   mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
               tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
@@ -54,6 +68,8 @@ WindowActions::WindowActions(QMainWindow* window)
   pinB = make(tr("Pin selection as B"), "pinBAction", {}, tr("Pin the selection as B (])"));
   swapPins = make(tr("Swap A and B"), "swapPinsAction", {}, {});
   clearPins = make(tr("Unpin A and B"), "clearPinsAction", {}, tr("Unpin A and B (Esc)"));
+  memoryBudget = make(tr("Memory of the window…"), "memoryBudgetAction", {},
+                      tr("How much memory the data of a run may take"));
   editorCommand = make(tr("Editor command…"), "editorCommandAction", {},
                        tr("What a click on a line of code starts"));
   recordOps = make(tr("Record every op for %1 steps").arg(kOpSteps), "recordOpsAction",
@@ -106,11 +122,11 @@ void WindowActions::makeMenus() {
   connect(devices_, &QActionGroup::triggered, this,
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
-  viewMenu->addActions({commands, search});
+  viewMenu->addActions({commands, search, nextHit, previousHit});
   viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
-  viewMenu->addAction(editorCommand);
+  viewMenu->addActions({editorCommand, memoryBudget});
   QMenu* theme = viewMenu->addMenu(tr("Theme"));
   const std::pair<ThemeChoice, QString> themes[] = {{ThemeChoice::kSystem, tr("System")},
                                                     {ThemeChoice::kLight, tr("Light")},

@@ -22,9 +22,10 @@ class WindowActions final : public QObject {
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *follow, *fit, *filterOps;
-  QAction *search, *commands, *mark;
+  QAction *search, *nextHit, *previousHit, *commands, *mark;
   QAction *keys, *doctor, *about;
   QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
+  QAction* memoryBudget;                        ///< asks for the window's memory budget
   QAction* editorCommand;                       ///< asks for the editor of lines of code
   QAction* resetLayout;
   QMenu* recentMenu;  ///< recent recordings; the main window fills it when it is opened

@@ -1,10 +1,12 @@
 #include "window/window_docks.h"
 
+#include <QChildEvent>
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QTabBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -35,6 +37,8 @@ constexpr int kSelectionMs = 60;
 constexpr int kDockTitle = 28;
 /// Height of the Selection's numbers, in a small window and in a large one.
 constexpr int kLeastNumbers = 368, kNumbers = 462;
+constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a compact window
+constexpr int kLeastTables = 104, kMostSmallTables = 150;
 
 /// `name` is for screen readers: the keyboard can scroll the area.
 QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
@@ -59,6 +63,8 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       wholeRun_(store) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  window_->installEventFilter(this);
+  window_->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   makeLeft();
   makeRight();
   makeBottom();
@@ -73,8 +79,13 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       selectionTimer_.start();
     }
     findings_->refreshLater();
+    // In a compact window the numbers of the new range would stay behind another tab.
+    if (compact_ && axis_->selection()) selectionDock_->raise();
   });
-  connect(axis_, &views::TimeAxis::pinsChanged, this, &WindowDocks::refresh);
+  connect(axis_, &views::TimeAxis::pinsChanged, this, [this] {
+    refresh();
+    if (compact_ && showsComparison()) selectionDock_->raise();
+  });
 }
 
 QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
@@ -167,9 +178,51 @@ void WindowDocks::makeBottom() {
   window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
 }
 
+void WindowDocks::setCompact(bool tall) {
+  compact_ = true;
+  QDockWidget* above = nullptr;
+  const QList<QDockWidget*> column =
+      tall ? QList{selectionDock_, nowDock_, controlsDock_, findingsDock_}
+           : QList{findingsDock_, selectionDock_, nowDock_, controlsDock_};
+  for (QDockWidget* dock : column) {
+    if (dock->isFloating()) continue;
+    // Takes it out of its place, which may be in a group of tabs.
+    window_->addDockWidget(Qt::RightDockWidgetArea, dock, Qt::Vertical);
+    if (above && !(tall && dock == findingsDock_)) {
+      window_->tabifyDockWidget(above, dock);
+    }
+    above = dock;
+  }
+  column.front()->raise();
+  window_->resizeDocks({findingsDock_, selectionDock_}, {kCompactColumn, kCompactColumn},
+                       Qt::Horizontal);
+  if (tall) {
+    const int numbers = kDockTitle * 2 + kLeastNumbers;
+    window_->resizeDocks({selectionDock_, findingsDock_},
+                         {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
+  }
+}
+
+/// Names the tab bars that QMainWindow makes where docks are tabs.
+bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::ChildPolished) {
+    if (auto* tabs = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
+      tabs->setAccessibleName(tr("Docks"));
+    }
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+void WindowDocks::hideEmpty() {
+  if (small_) syncDock_->hide();
+}
+
 void WindowDocks::setSmall(bool small) {
+  compact_ = false;
   const int left = small ? 236 : 256, right = small ? 288 : 328;
-  const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
+  const int sixth = window_->height() / 6;
+  const int bottom =
+      small ? std::clamp(sixth, kLeastTables, kMostSmallTables) : std::clamp(sixth, 174, 300);
   now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
@@ -214,7 +267,7 @@ const analysis::RunSummary& WindowDocks::summary() {
   const bool same = summaryOf_ && summaryOf_->beginNs == selection->beginNs &&
                     summaryOf_->endNs == selection->endNs;
   if (!same) {
-    summary_ = analysis::summarize(*store_, selection);
+    summary_ = wholeRun_.in(*selection);
     // Nothing can be added any more to a range that lies before this time.
     const bool complete = selection->endNs <= store_->completeUpToNs();
     summaryOf_ = complete ? selection : std::nullopt;

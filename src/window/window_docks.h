@@ -51,6 +51,13 @@ class WindowDocks final : public QObject {
   void startOver();
   /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
   void setSmall(bool small);
+  [[nodiscard]] bool isSmall() const { return small_; }
+  /// Moves the docks of both sides into one column on the right, as tabs; `tall`: Findings stands
+  /// below the others. For windows that are too narrow for docks on both sides, after
+  /// setSmall(true).
+  void setCompact(bool tall);
+  /// Hides the dock that is empty in a small window, which QMainWindow::restoreState() may show.
+  void hideEmpty();
   /// Hides all docks, or shows those again that were hidden by this.
   void setShown(bool shown);
   /// Shows the docks that the layout has, also those that the user closed.
@@ -63,6 +70,9 @@ class WindowDocks final : public QObject {
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
@@ -103,6 +113,7 @@ class WindowDocks final : public QObject {
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
   QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
+  bool compact_ = false;
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
   bool shown_ = true, small_ = false;
 };

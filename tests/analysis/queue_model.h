@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 #include "step_events.h"
@@ -8,6 +9,8 @@
 /// A model of a host and a device with one queue: the events that a probe would record, and what
 /// the device really did.
 namespace highwater::test {
+
+inline constexpr std::int64_t kUs = 1000;
 
 struct ModelPhase {
   events::Phase phase = events::Phase::Forward;
@@ -125,6 +128,36 @@ class QueueModel {
 inline QueueModel runOf(const ModelStep& step, int steps = 12) {
   QueueModel model;
   for (int i = 0; i < steps; ++i) model.run(step);
+  return model;
+}
+
+/// A step of 10 ops in each of three phases; the host takes 3 ms in all.
+inline ModelStep evenStep(std::int64_t deviceUsPerOp) {
+  ModelStep step;
+  for (const auto phase :
+       {events::Phase::Forward, events::Phase::Backward, events::Phase::OptimizerStep}) {
+    step.phases.push_back({phase, 10, 100 * kUs, deviceUsPerOp * kUs});
+  }
+  return step;
+}
+
+/// A run of random steps, device-bound or host-bound, with and without reads, fallbacks and, unless
+/// all steps shall have them, device spans.
+inline QueueModel randomRun(std::mt19937& random, int steps, bool spans) {
+  const auto upTo = [&random](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
+  };
+  QueueModel model;
+  for (int i = 0; i < steps; ++i) {
+    ModelStep step = evenStep(upTo(400));
+    for (ModelPhase& phase : step.phases) phase.hostNs = upTo(300) * kUs;
+    step.assemblyNs = upTo(20) * kMs;
+    step.fallbackNs = random() % 3 == 0 ? upTo(5) * kMs : 0;
+    step.readsLoss = random() % 2 == 0;
+    step.logNs = upTo(2) * kMs;
+    step.deviceSpan = spans || random() % 3 != 0;
+    model.run(step);
+  }
   return model;
 }
 

@@ -13,16 +13,6 @@ using events::Phase;
 
 namespace {
 
-constexpr std::int64_t kUs = 1000;
-
-ModelStep stepOf(std::int64_t deviceUsPerOp) {
-  ModelStep step;
-  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
-    step.phases.push_back({phase, 10, 100 * kUs, deviceUsPerOp * kUs});
-  }
-  return step;
-}
-
 /// The time up to which a batch has all events.
 std::int64_t endOf(const OwnedBatch& batch) {
   return batch.steps.back().begin_ns() + batch.steps.back().duration_ns();
@@ -33,24 +23,6 @@ LiveStore storeOf(OwnedBatch batch) {
   batch.completeUpToNs = endOf(batch);
   store.apply(batch.view());
   return store;
-}
-
-QueueModel randomRun(std::mt19937& random, int steps, bool spans) {
-  const auto upTo = [&random](std::int64_t most) {
-    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
-  };
-  QueueModel model;
-  for (int i = 0; i < steps; ++i) {
-    ModelStep step = stepOf(upTo(400));
-    for (ModelPhase& phase : step.phases) phase.hostNs = upTo(300) * kUs;
-    step.assemblyNs = upTo(20) * kMs;
-    step.fallbackNs = random() % 3 == 0 ? upTo(5) * kMs : 0;
-    step.readsLoss = random() % 2 == 0;
-    step.logNs = upTo(2) * kMs;
-    step.deviceSpan = spans || random() % 3 != 0;
-    model.run(step);
-  }
-  return model;
 }
 
 double idleMs(const DeviceTimeline& device, std::int64_t beginNs, std::int64_t endNs) {
@@ -145,7 +117,7 @@ class TestDeviceTimeline : public QObject {
 
   /// Where waits and device spans show all, the busy time is where the device was busy.
   void aBusyDeviceIsBusyWhereItWas() {
-    ModelStep step = stepOf(1000);
+    ModelStep step = evenStep(1000);
     step.assemblyNs = 25 * kMs;
     const QueueModel model = runOf(step, 20);
     const LiveStore store = storeOf(model.batch());
@@ -158,7 +130,7 @@ class TestDeviceTimeline : public QObject {
   }
 
   void deviceSpansAreWhereTheyWere() {
-    const QueueModel model = runOf(stepOf(1000), 20);
+    const QueueModel model = runOf(evenStep(1000), 20);
     const LiveStore store = storeOf(model.batch());
     const SpanIndex& lane = store.deviceTimeline().stepSpans();
     QCOMPARE(lane.size(), std::size_t{20});
@@ -173,7 +145,7 @@ class TestDeviceTimeline : public QObject {
 
   /// Without a wait in the move only the length is known: spans stand one behind the other.
   void aSpanWithoutAPlaceIsMarkedAsSuch() {
-    OwnedBatch batch = runOf(stepOf(1000), 20).batch();
+    OwnedBatch batch = runOf(evenStep(1000), 20).batch();
     batch.syncPoints.clear();
     const LiveStore store = storeOf(batch);
     const DeviceTimeline& device = store.deviceTimeline();
@@ -205,7 +177,7 @@ class TestDeviceTimeline : public QObject {
     QueueModel model;
     const int steps = 300;
     for (int i = 0; i < steps; ++i) {
-      ModelStep step = stepOf(700 + static_cast<std::int64_t>(random() % 600));
+      ModelStep step = evenStep(700 + static_cast<std::int64_t>(random() % 600));
       step.assemblyNs = static_cast<std::int64_t>(random() % 40) * kMs;
       step.fallbackNs = random() % 3 == 0 ? 5 * kMs : 0;
       step.readsLoss = random() % 2 == 0;
@@ -236,7 +208,7 @@ class TestDeviceTimeline : public QObject {
   /// A long run is built in parts, also where nothing waits for thousands of steps.
   void longRunsAreBuiltInParts() {
     for (const bool waits : {true, false}) {
-      OwnedBatch batch = runOf(stepOf(1000), 10'000).batch();
+      OwnedBatch batch = runOf(evenStep(1000), 10'000).batch();
       if (!waits) {
         std::erase_if(batch.syncPoints, [](const events::SyncPoint& sync) {
           return sync.step() > 10 && sync.step() < 9'990;
@@ -254,7 +226,7 @@ class TestDeviceTimeline : public QObject {
     Hello hello;
     hello.device.selected = "cpu";
     store.apply(hello);
-    OwnedBatch batch = runOf(stepOf(100), 20).batch();
+    OwnedBatch batch = runOf(evenStep(100), 20).batch();
     batch.completeUpToNs = endOf(batch);
     store.apply(batch.view());
     QVERIFY(!store.deviceTimeline().knowsActivity());
@@ -262,7 +234,7 @@ class TestDeviceTimeline : public QObject {
   }
 
   void aClearedStoreStartsOver() {
-    LiveStore store = storeOf(runOf(stepOf(1000), 20).batch());
+    LiveStore store = storeOf(runOf(evenStep(1000), 20).batch());
     QVERIFY(store.deviceTimeline().knowsActivity());
     store.clear();
     QVERIFY(!store.deviceTimeline().knowsActivity());
@@ -274,7 +246,7 @@ class TestDeviceTimeline : public QObject {
   void aNewBatchSizeMakesNoSpike() {
     QueueModel model;
     for (int i = 0; i < 30; ++i) {
-      model.run(stepOf(i < 15 ? 1000 : 2000));  // twice the batch takes twice as long
+      model.run(evenStep(i < 15 ? 1000 : 2000));  // twice the batch takes twice as long
     }
     OwnedBatch batch = model.batch();
     for (std::size_t i = 15; i < batch.steps.size(); ++i) {

@@ -11,17 +11,7 @@ using events::Phase;
 
 namespace {
 
-constexpr std::int64_t kUs = 1000;
 constexpr double kRounding = 1e-6;
-
-/// 10 ops in each phase; the host takes 3 ms in all.
-ModelStep stepOf(std::int64_t deviceUsPerOp) {
-  ModelStep step;
-  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
-    step.phases.push_back({phase, 10, 100 * kUs, deviceUsPerOp * kUs});
-  }
-  return step;
-}
 
 IdleSummary idleOf(const OwnedBatch& batch) {
   LiveStore store;
@@ -34,25 +24,6 @@ double trueIdleMs(const QueueModel& model, std::size_t row) {
   return static_cast<double>(model.idleNs(steps[row].begin_ns(), steps[row + 1].begin_ns())) / kMs;
 }
 
-/// A run of random steps, device-bound or host-bound, with and without reads, fallbacks and spans.
-QueueModel randomRun(std::mt19937& random) {
-  const auto upTo = [&random](std::int64_t most) {
-    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
-  };
-  QueueModel model;
-  for (int i = 0; i < 8; ++i) {
-    ModelStep step = stepOf(upTo(400));
-    for (ModelPhase& phase : step.phases) phase.hostNs = upTo(300) * kUs;
-    step.assemblyNs = upTo(20) * kMs;
-    step.fallbackNs = random() % 3 == 0 ? upTo(5) * kMs : 0;
-    step.readsLoss = random() % 2 == 0;
-    step.logNs = upTo(2) * kMs;
-    step.deviceSpan = random() % 3 != 0;
-    model.run(step);
-  }
-  return model;
-}
-
 }  // namespace
 
 class TestIdleEstimate : public QObject {
@@ -60,14 +31,14 @@ class TestIdleEstimate : public QObject {
 
  private slots:
   void aBusyDeviceDoesNotStarve() {
-    const IdleSummary idle = idleOf(runOf(stepOf(1000)).batch());
+    const IdleSummary idle = idleOf(runOf(evenStep(1000)).batch());
     QCOMPARE(idle.steps.size(), 10u);
     QVERIFY(idle.p50.probable < 0.1);
     QCOMPARE(idle.p50.low, 0.0);
   }
 
   void aBatchThatTakesLongStarvesIt() {
-    ModelStep step = stepOf(200);  // 6 ms of work
+    ModelStep step = evenStep(200);  // 6 ms of work
     step.assemblyNs = 40 * kMs;
     for (const bool spans : {true, false}) {
       step.deviceSpan = spans;
@@ -82,7 +53,7 @@ class TestIdleEstimate : public QObject {
   }
 
   void aFallbackStarvesItForItsOwnTime() {
-    ModelStep step = stepOf(1000);
+    ModelStep step = evenStep(1000);
     step.fallbackNs = 7 * kMs;
     const IdleSummary idle = idleOf(runOf(step).batch());
     QCOMPARE(idle.causes[0].cause, IdleCause::Fallback);
@@ -92,7 +63,7 @@ class TestIdleEstimate : public QObject {
   }
 
   void loggingStarvesIt() {
-    ModelStep step = stepOf(1000);
+    ModelStep step = evenStep(1000);
     step.readsLoss = true;
     step.logNs = 4 * kMs;
     const IdleSummary idle = idleOf(runOf(step).batch());
@@ -102,7 +73,7 @@ class TestIdleEstimate : public QObject {
   }
 
   void opsThatComeTooSlowlyStarveIt() {
-    const QueueModel model = runOf(stepOf(20));  // 0.6 ms of work in 3 ms
+    const QueueModel model = runOf(evenStep(20));  // 0.6 ms of work in 3 ms
     const IdleSummary idle = idleOf(model.batch());
     QCOMPARE(idle.causes[0].cause, IdleCause::Queueing);
     QVERIFY(idle.p50.low <= trueIdleMs(model, 5) && trueIdleMs(model, 5) <= idle.p50.high);
@@ -111,7 +82,7 @@ class TestIdleEstimate : public QObject {
 
   void anEvaluationIsACauseOfItsOwn() {
     constexpr std::int64_t shiftNs = 100 * kMs;
-    OwnedBatch more = runOf(stepOf(1000), 6).batch();
+    OwnedBatch more = runOf(evenStep(1000), 6).batch();
     const std::int64_t fromNs = more.steps.back().begin_ns() + more.steps.back().duration_ns();
     // The next step begins 100 ms later; the held-out set is evaluated in between.
     more.evaluations.emplace_back(fromNs + shiftNs, 6, 10, 0.5F, 1.0F);
@@ -128,21 +99,65 @@ class TestIdleEstimate : public QObject {
   }
 
   void theCpuAndAFewStepsHaveNone() {
-    QVERIFY(idleOf(runOf(stepOf(100), 2).batch()).steps.empty());
+    QVERIFY(idleOf(runOf(evenStep(100), 2).batch()).steps.empty());
     LiveStore store;
     Hello hello;
     hello.device.selected = "cpu";
     store.apply(hello);
-    const QueueModel model = runOf(stepOf(100));
+    const QueueModel model = runOf(evenStep(100));
     store.apply(model.batch().view());
     QVERIFY(estimateIdle(store).steps.empty());
+  }
+
+  /// Also where the nearest wait lies far outside of the range.
+  void aRangeIsAPartOfTheRun() {
+    std::mt19937 random(12);
+    for (int round = 0; round < 60; ++round) {
+      QueueModel model;
+      for (int i = 0; i < 60; ++i) {
+        ModelStep step = evenStep(static_cast<std::int64_t>(random() % 400));
+        step.readsLoss = random() % 3 == 0;
+        step.fallbackNs = random() % 4 == 0 ? 3 * kMs : 0;
+        step.deviceSpan = random() % 3 != 0;
+        model.run(step);
+      }
+      OwnedBatch batch = model.batch();
+      if (round % 2 == 0) {
+        const std::size_t kept = round % 4 == 0 ? 20 : 70;
+        batch.fallbacks.clear();
+        std::erase_if(batch.syncPoints, [&](const auto&) { return random() % 100 >= kept; });
+        if (round % 10 == 0)
+          batch.syncPoints.resize(std::min<std::size_t>(1, batch.syncPoints.size()));
+      }
+      LiveStore store;
+      store.apply(batch.view());
+      const IdleSummary whole = estimateIdle(store);
+      for (int i = 0; i < 20; ++i) {
+        std::uint32_t from = random() % 64, to = random() % 64;
+        if (from > to) std::swap(from, to);
+        const IdleSummary part = estimateIdle(store, from, to);
+        std::vector<StepIdle> expected;
+        for (const StepIdle& each : whole.steps) {
+          if (each.step >= from && each.step <= to) expected.push_back(each);
+        }
+        QCOMPARE(part.steps.size(), expected.size());
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          QCOMPARE(part.steps[k].step, expected[k].step);
+          QCOMPARE(part.steps[k].ms, expected[k].ms);
+          for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
+            const IdleTime &a = part.steps[k].byCause[cause], &b = expected[k].byCause[cause];
+            QVERIFY(a.low == b.low && a.probable == b.probable && a.high == b.high);
+          }
+        }
+      }
+    }
   }
 
   /// The true idle time lies between the bounds.
   void theBoundsHoldTheTruth() {
     std::mt19937 random(11);
     for (int round = 0; round < 500; ++round) {
-      const QueueModel model = randomRun(random);
+      const QueueModel model = randomRun(random, 8, /*spans=*/false);
       const IdleSummary idle = idleOf(model.batch());
       for (std::size_t i = 0; i < idle.steps.size(); ++i) {
         const StepIdle& step = idle.steps[i];

@@ -1,4 +1,6 @@
 #include <QtTest>
+#include <array>
+#include <random>
 
 #include "analysis/op_times.h"
 #include "support/sample_run.h"
@@ -122,6 +124,51 @@ class TestOpTimes : public QObject {
     running.reset();
     store.clear();
     QVERIFY(running.update().byOp.empty());
+  }
+
+  /// On two threads, so that ops do not arrive in order of time, and more than a few leaves of
+  /// them.
+  void aRangeIsAsAWalkOverItsOps() {
+    Named named;
+    LiveStore& store = named.store;
+    RunningOpTimes running(&store);
+    std::mt19937 random(9);
+    const std::array<NameId, 3> names = {test::kMm, test::kLinear, test::kCopy};
+    const std::array<ModuleId, 3> modules = {test::kLayer1, test::kEncoder, kNoId};
+    constexpr int kSteps = 200, kOpsAStep = 100;
+    for (std::uint32_t step = 1; step <= kSteps; ++step) {
+      test::OwnedBatch batch;
+      for (int i = 0; i < kOpsAStep; ++i) {
+        const auto thread = static_cast<ThreadId>(1 + i % 2);
+        // The second thread lags, and is in no phase now and then.
+        const std::int64_t beginNs = step * 1000 + i * 10 - (thread == 2 ? 400 : 0);
+        const auto phase = random() % 5 == 0 ? events::Phase::None : events::Phase::Backward;
+        const std::uint32_t number = step % 50 == 0 ? 0 : step;
+        batch.ops.push_back(op(names[random() % 3], beginNs, 1 + random() % 15, i % 4 == 0, number,
+                               thread, modules[random() % 3], random() % 100, phase));
+      }
+      apply(store, batch);
+      if (step % 7 == 0) (void)running.update();
+      if (step % 20 != 0) continue;
+      for (int i = 0; i < 20; ++i) {
+        std::uniform_int_distribution<std::int64_t> anywhere(0, step * 1000 + 2000);
+        TimeRange range{anywhere(random), anywhere(random)};
+        if (range.beginNs > range.endNs) std::swap(range.beginNs, range.endNs);
+        const OpTimes walked = opTimesIn(store, range), found = running.in(range);
+        QCOMPARE(found.steps, walked.steps);
+        QCOMPARE(found.selfNs, walked.selfNs);
+        QCOMPARE(found.partial, walked.partial);
+        for (const auto of : {&OpTimes::byOp, &OpTimes::byModule}) {
+          QCOMPARE((found.*of).size(), (walked.*of).size());
+          for (std::size_t k = 0; k < (walked.*of).size(); ++k) {
+            const OpTime &a = (found.*of)[k], &b = (walked.*of)[k];
+            QVERIFY(a.op == b.op && a.module == b.module && a.count == b.count);
+            QVERIFY(a.inSteps == b.inSteps && a.totalNs == b.totalNs && a.selfNs == b.selfNs);
+            QCOMPARE(a.mostGrownBytes, b.mostGrownBytes);
+          }
+        }
+      }
+    }
   }
 
   void lostTimeKeepsItsLook_data() {

@@ -49,6 +49,7 @@ class TestRunSummary : public QObject {
   void onlyStepsHoldSharesOfTheirTime();
   void eventsAfterTheLastStepWaitForTheirs();
   void aRangeHoldsWhatItsStepsHold();
+  void aDraggedRangeIsAsAWalkOverIt();
   void histogramCountsEachStepOnce();
 };
 
@@ -376,6 +377,84 @@ void TestRunSummary::aRangeHoldsWhatItsStepsHold() {
     cut += count > 0;
   }
   QVERIFY(cut > 100);
+}
+
+/// Steps with pauses between them, with waits and fallbacks in both, some of which arrive before
+/// their step and out of order: enough of them for several nodes of the trees.
+void TestRunSummary::aDraggedRangeIsAsAWalkOverIt() {
+  LiveStore store;
+  for (const OwnedMessage& message : makeSampleRun({.steps = 1})) {
+    if (const auto* definitions = std::get_if<Definitions>(&message)) store.apply(*definitions);
+  }
+  RunningSummary running(&store);
+  std::mt19937_64 random(8);
+  const std::array ops = {kCopy, kRenorm, kScalarRead};
+  const std::array kinds = {events::SyncKind::ScalarRead, events::SyncKind::CopyToHost,
+                            events::SyncKind::Fallback};
+  constexpr std::int64_t kSteps = 600, kStepMs = 1000;
+  int withSteps = 0, without = 0;
+  for (std::int64_t number = 1; number <= kSteps; ++number) {
+    OwnedBatch batch;
+    const auto id = static_cast<std::uint32_t>(number);
+    const auto anywhere = [&] {  // 70 % of it within the step
+      return (number * kStepMs + static_cast<std::int64_t>(random() % 1000) - 20) * kMs;
+    };
+    for (int i = 0; i < 40; ++i) {
+      batch.syncPoints.emplace_back(anywhere(), static_cast<std::int64_t>(random() % 30) * kMs, 4,
+                                    id, ops[random() % 3], random() % 2 ? kLayer1 : kNoId, kNoId,
+                                    kTrainingThread, kinds[random() % 3], events::Phase::Forward,
+                                    static_cast<std::uint8_t>(random() % 2));
+      batch.phases.emplace_back(anywhere(), static_cast<std::int64_t>(random() % 20) * kMs, id,
+                                kTrainingThread,
+                                random() % 2 ? events::Phase::Forward : events::Phase::Backward);
+    }
+    for (int i = 0; i < 10; ++i) {
+      batch.fallbacks.emplace_back(anywhere(), static_cast<std::int64_t>(random() % 30) * kMs, 0, 8,
+                                   8, id, ops[random() % 3], kNoId, kNoId, kTrainingThread,
+                                   events::Phase::Forward);
+    }
+    batch.steps = {
+        step(id, 700 + static_cast<std::int64_t>(random() % 100), static_cast<float>(number % 3))};
+    if (number % 50 == 0) batch.evaluations.emplace_back(anywhere(), id, 10, 0.5F, 0.25F);
+    batch.completeUpToNs = number * kStepMs * kMs;
+    store.apply(batch.view());
+    if (number % 13 == 0) (void)running.update();
+    if (number % 60 != 0) continue;
+    for (int i = 0; i < 60; ++i) {
+      std::uniform_int_distribution<std::int64_t> begins(0, (number + 1) * kStepMs * kMs);
+      TimeRange range{begins(random), begins(random)};
+      if (i % 3 == 0) range.endNs = range.beginNs + kStepMs * kMs;  // may hold no step
+      if (range.beginNs > range.endNs) std::swap(range.beginNs, range.endNs);
+      const RunSummary a = running.in(range), b = summarize(store, range);
+      (b.steps > 0 ? withSteps : without) += 1;
+      QCOMPARE(a.steps, b.steps);
+      QVERIFY(a.firstStep == b.firstStep && a.lastStep == b.lastStep);
+      QVERIFY(a.stepMsP50 == b.stepMsP50 && a.stepMsP95 == b.stepMsP95);
+      QVERIFY(a.stepsMs == b.stepsMs && a.histogram == b.histogram);
+      QVERIFY(a.tokensPerS == b.tokensPerS && a.lossFirst == b.lossFirst);
+      QVERIFY(a.lossLast == b.lossLast && a.heldOutAccuracy == b.heldOutAccuracy);
+      QVERIFY(a.currentPeakBytes == b.currentPeakBytes && a.driverPeakBytes == b.driverPeakBytes);
+      for (std::size_t k = 0; k < a.phaseMs.size(); ++k) {
+        QVERIFY(qAbs(a.phaseMs[k] - b.phaseMs[k]) < 1e-6);
+      }
+      QVERIFY(qAbs(a.fallbackMs - b.fallbackMs) < 1e-6);
+      QVERIFY(qAbs(a.unplannedSyncMs - b.unplannedSyncMs) < 1e-6);
+      QVERIFY(qAbs(a.plannedSyncMs - b.plannedSyncMs) < 1e-6);
+      for (const auto of : {&RunSummary::syncPoints, &RunSummary::fallbacks}) {
+        const auto &x = a.*of, &y = b.*of;
+        QCOMPARE(x.size(), y.size());
+        for (std::size_t k = 0; k < x.size(); ++k) {
+          QVERIFY(x[k].op == y[k].op && x[k].where == y[k].where && x[k].kind == y[k].kind);
+          QVERIFY(x[k].count == y[k].count && x[k].totalNs == y[k].totalNs);
+          QVERIFY(x[k].inStepsNs == y[k].inStepsNs && x[k].bytes == y[k].bytes);
+          QVERIFY(x[k].deliberate == y[k].deliberate);
+          QVERIFY(x[k].unplannedCount == y[k].unplannedCount);
+          QCOMPARE(x[k].unplannedNs, y[k].unplannedNs);
+        }
+      }
+    }
+  }
+  QVERIFY(withSteps > 100 && without > 100);
 }
 
 void TestRunSummary::histogramCountsEachStepOnce() {

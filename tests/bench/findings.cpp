@@ -1,5 +1,6 @@
 #include "bench/findings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <iomanip>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 namespace highwater::bench {
 namespace {
@@ -52,6 +54,21 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
+
+Finding exact(std::string name, std::string setting, std::string unit, double value,
+              std::optional<double> goal) {
+  return {std::move(name), std::move(setting), std::move(unit), {value, value, value, 1}, goal};
+}
+
+Finding quantile(std::string name, std::string setting, std::string unit,
+                 std::vector<double> values, double share, std::optional<double> goal) {
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rank),
+                   values.end());
+  Finding row = exact(std::move(name), std::move(setting), std::move(unit), values[rank], goal);
+  row.estimate.samples = values.size();
+  return row;
+}
 
 std::string asTable(const Findings& findings) {
   std::ostringstream out;

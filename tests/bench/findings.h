@@ -17,6 +17,15 @@ struct Finding {
   std::optional<double> goal;  ///< upper limit; none if the value is only reported
 };
 
+/// A row with one value, such as a count or a maximum: it has no interval.
+[[nodiscard]] Finding exact(std::string name, std::string setting, std::string unit, double value,
+                            std::optional<double> goal = {});
+/// A row with the quantile `share` (0 to 1; 1 is the largest) of some values. Precondition: not
+/// empty.
+[[nodiscard]] Finding quantile(std::string name, std::string setting, std::string unit,
+                               std::vector<double> values, double share,
+                               std::optional<double> goal = {});
+
 /// The results of a bench, and where they were measured.
 struct Findings {
   std::string bench;

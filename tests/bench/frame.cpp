@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QMainWindow>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,6 +24,8 @@
 #include "views/panes/time_axis.h"
 #include "views/panes/timeline_pane.h"
 #include "views/theme.h"
+#include "window/findings_dock.h"
+#include "window/window_docks.h"
 
 using namespace highwater;
 using views::TimeRange;
@@ -33,6 +36,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kRunNs = 3600 * kSecond;
 constexpr QSize kWindow(1600, 900);
 constexpr int kLanes = 16, kThreads = 4;
+constexpr int kOpNames = 40, kModules = 12;
 constexpr std::int64_t kStepNs = kSecond / 10;
 constexpr std::array<events::Phase, 6> kPhases = {
     events::Phase::BatchAssembly, events::Phase::DeviceMove, events::Phase::Forward,
@@ -43,7 +47,7 @@ struct Choices {
   std::size_t spans = 1'000'000;
   std::size_t stockSpans = 200'000;
   int rounds = 15;
-  std::string json;
+  bool onlyDrag = false;
 };
 
 enum class Curve { kSmooth, kSawtooth, kRandom };
@@ -124,7 +128,9 @@ void addSpans(analysis::LiveStore& store, std::size_t count) {
         const auto length = static_cast<std::int64_t>(static_cast<double>(stride) *
                                                       std::generate_canonical<double, 53>(random));
         batch.ops.emplace_back(i * stride + lane, std::max<std::int64_t>(length, 1), 1 << 20, 0,
-                               static_cast<std::uint32_t>(i / 50 + 1), 1, kNoId, kNoId,
+                               static_cast<std::uint32_t>(i / 50 + 1),
+                               static_cast<NameId>(i % kOpNames + 1),
+                               static_cast<ModuleId>(i / kOpNames % kModules + 1), kNoId,
                                static_cast<std::uint16_t>(lane % kThreads + 1),
                                static_cast<std::uint16_t>(lane / kThreads), phaseAt(i * stride),
                                static_cast<std::uint8_t>(0));
@@ -158,12 +164,6 @@ void addSteps(analysis::LiveStore& store) {
 }
 
 using Milliseconds = std::vector<double>;
-
-double median(Milliseconds values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 template <typename F>
 double timed(F&& work) {
@@ -225,6 +225,41 @@ class Panes {
   QList<views::TimePane*> panes_;
 };
 
+/// The docks around the panes: the numbers, findings and tables of the selected range.
+class Docks {
+ public:
+  explicit Docks(const analysis::LiveStore& store)
+      : focus_(&store, &axis_), docks_(&window_, &store, &axis_, &focus_) {
+    axis_.setExtent({0, store.completeUpToNs()});
+    window_.resize(kWindow);
+    window_.show();
+    docks_.refresh();
+    QApplication::processEvents();
+  }
+
+  /// Selects a range, as one step of a drag does, until all numbers of it are painted.
+  double drag(TimeRange range) {
+    return timed([&] {
+      axis_.select(range.beginNs, range.endNs);
+      docks_.refresh();
+      QApplication::processEvents();
+    });
+  }
+  /// The findings of the range, which follow when a drag rests.
+  double check() {
+    return timed([this] {
+      docks_.findings()->checkNow();
+      QApplication::processEvents();
+    });
+  }
+
+ private:
+  QMainWindow window_;
+  views::TimeAxis axis_;
+  views::EventFocus focus_;
+  window::WindowDocks docks_;
+};
+
 /// What QCustomPlot draws with the same data: a graph for each series, a rectangle for each span.
 class Stock {
  public:
@@ -284,11 +319,39 @@ class StockSpans {
 };
 
 constexpr double kFrameGoalMs = 8, kHoverGoalMs = 1, kStockGoal = 1.0 / 20;
+constexpr double kDragGoalMs = 8;
 constexpr double kSampleGoalBytes = 16, kSpanGoalBytes = 32;
 
-bench::Finding exact(const std::string& name, const std::string& setting, const std::string& unit,
-                     double value, std::optional<double> goal) {
-  return {name, setting, unit, {value, value, value, 1}, goal};
+/// The most bytes that a lane takes for a span, with the sums by category that it is drawn from,
+/// while it grows: the columns have some room to spare.
+double mostBytesASpan() {
+  constexpr std::uint32_t kLeast = 100'000, kMost = 1'000'000, kBetween = 5'000;
+  const double empty = heapBytes();
+  analysis::SpanIndex lane;
+  double most = 0;
+  for (std::uint32_t i = 0; i < kMost; ++i) {
+    const std::int64_t begin = std::int64_t{i} * 1000;
+    lane.append({begin, begin + 900, i, static_cast<std::uint8_t>(kPhases[i % kPhases.size()])});
+    if (i + 1 >= kLeast && (i + 1) % kBetween == 0) {
+      lane.prepare();
+      most = std::max(most, (heapBytes() - empty) / (i + 1));
+    }
+  }
+  return most;
+}
+
+/// Each range is nearly the whole run, the costliest to count, and none is as the one before.
+void measureDrag(const analysis::LiveStore& store, int rounds, bench::Findings& findings) {
+  Docks docks(store);
+  Milliseconds drags, checks;
+  for (int round = 1; round <= rounds; ++round) {
+    drags.push_back(docks.drag({round * 7'000'000, kRunNs - round * 11'000'000}));
+    checks.push_back(docks.check());
+  }
+  const std::string setting = "1 h";
+  findings.rows.push_back({"range_drag", setting, "ms", bench::estimate(drags), kDragGoalMs});
+  findings.rows.push_back(bench::quantile("range_drag_most", setting, "ms", drags, 1, kDragGoalMs));
+  findings.rows.push_back({"range_findings", setting, "ms", bench::estimate(checks), {}});
 }
 
 void measure(const Choices& choices, bench::Findings& findings) {
@@ -303,11 +366,15 @@ void measure(const Choices& choices, bench::Findings& findings) {
     if (curve == kCurves.front().first) {
       const auto perSample = (withSamples - empty) / static_cast<double>(choices.samples) / 3;
       findings.rows.push_back(
-          exact("bytes_a_sample", "a series of three", "B", perSample, kSampleGoalBytes));
-      findings.rows.push_back(exact("bytes_an_op", "ops of 16 lanes", "B",
-                                    (withSpans - withSamples) / static_cast<double>(choices.spans),
-                                    kSpanGoalBytes));
+          bench::exact("bytes_a_sample", "a series of three", "B", perSample, kSampleGoalBytes));
+      findings.rows.push_back(bench::exact(
+          "bytes_an_op", "ops of 16 lanes", "B",
+          (withSpans - withSamples) / static_cast<double>(choices.spans), kSpanGoalBytes));
+      findings.rows.push_back(bench::exact("bytes_a_span", "a lane of 6 categories, most", "B",
+                                           mostBytesASpan(), kSpanGoalBytes));
     }
+    if (curve == kCurves.front().first) measureDrag(store, choices.rounds, findings);
+    if (choices.onlyDrag) return;
     Panes panes(store);
     std::optional<Stock> stock;
     if (choices.stockSpans > 0) {
@@ -340,7 +407,7 @@ void measure(const Choices& choices, bench::Findings& findings) {
       for (int round = 0; round < std::min(choices.rounds, 5); ++round) {
         graphs.push_back(stock->draw(zoom.range));
       }
-      const double graphMs = median(graphs);
+      const double graphMs = bench::medianOf(graphs);
       for (const double ms : byPane[QStringLiteral("memoryPane")]) {
         ratios.push_back(ms / graphMs);
       }
@@ -366,7 +433,7 @@ void measure(const Choices& choices, bench::Findings& findings) {
         for (int round = 0; round < 3; ++round) {
           stockTimes.push_back(items.draw(length));
         }
-        const double itemMs = median(stockTimes);
+        const double itemMs = bench::medianOf(stockTimes);
         Milliseconds ratios;
         for (const double ms : lanes) {
           ratios.push_back(ms / itemMs);
@@ -392,11 +459,9 @@ int main(int argc, char** argv) {
   app.add_option("--spans", choices.spans, "ops in 16 lanes");
   app.add_option("--stock-spans", choices.stockSpans,
                  "those that QCustomPlot draws as items; 0: without QCustomPlot");
+  app.add_flag("--only-drag", choices.onlyDrag, "only the numbers of a dragged range");
   app.add_option("--rounds", choices.rounds, "redraws at each zoom");
-  app.add_option("--json", choices.json, "file for the results");
-  return bench::runProgram(app, argc, argv, [&] {
-    bench::Findings findings{"frame", "tests/bench/run frame", "QCustomPlot 2.1", {}};
-    measure(choices, findings);
-    return bench::publish(findings, choices.json) ? 0 : 1;
-  });
+  return bench::runProgram(app, argc, argv,
+                           {"frame", "tests/bench/run frame", "QCustomPlot 2.1", {}},
+                           [&](bench::Findings& findings) { measure(choices, findings); });
 }

@@ -20,7 +20,6 @@ namespace {
 
 struct Choices {
   double seconds = 60;
-  std::string json;
 };
 
 constexpr double kPaintedGoalMs = 50, kFrameGoalMs = 33;
@@ -69,13 +68,6 @@ class PaintWatch final : public QObject {
   bool painting_ = false;
 };
 
-bench::Finding quantile(std::vector<double>& sorted, double share, const std::string& name,
-                        std::optional<double> goal) {
-  const double value =
-      sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
-  return {name, "20,000 events a second", "ms", {value, value, value, sorted.size()}, goal};
-}
-
 void measure(const Choices& choices, bench::Findings& findings) {
   session::LaunchOptions launch;
   launch.steps = 0;
@@ -107,20 +99,23 @@ void measure(const Choices& choices, bench::Findings& findings) {
                         static_cast<int>(choices.seconds * 1000) + 30'000)) {
     throw std::runtime_error("the flooding worker stopped");
   }
-  auto latencies = paints.takeLatencies();
-  std::sort(latencies.begin(), latencies.end());
-  findings.rows.push_back(quantile(latencies, 0.5, "painted_p50", {}));
-  findings.rows.push_back(quantile(latencies, 0.99, "painted_p99", kPaintedGoalMs));
-  findings.rows.push_back(quantile(latencies, 1, "painted_most", {}));
-  const auto exact = [&](const char* name, const char* unit, double value,
-                         std::optional<double> goal) {
-    findings.rows.push_back({name, "20,000 events a second", unit, {value, value, value, 1}, goal});
+  const std::vector<double> latencies = paints.takeLatencies();
+  const std::string setting = "20,000 events a second";
+  const auto painted = [&](const char* name, double share, std::optional<double> goal) {
+    findings.rows.push_back(bench::quantile(name, setting, "ms", latencies, share, goal));
   };
-  exact("longest_frame", "ms", still.longestMs(), kFrameGoalMs);
-  exact("frames_a_second", "1/s",
-        static_cast<double>(paints.frames() - framesBefore) / choices.seconds, {});
-  exact("events_a_second", "1/s",
-        static_cast<double>(store.eventCount() - eventsBefore) / choices.seconds, {});
+  painted("painted_p50", 0.5, {});
+  painted("painted_p99", 0.99, kPaintedGoalMs);
+  painted("painted_most", 1, {});
+  const auto aSecond = [&](std::uint64_t count) {
+    return static_cast<double>(count) / choices.seconds;
+  };
+  findings.rows.push_back(
+      bench::exact("longest_frame", setting, "ms", still.longestMs(), kFrameGoalMs));
+  findings.rows.push_back(
+      bench::exact("frames_a_second", setting, "1/s", aSecond(paints.frames() - framesBefore)));
+  findings.rows.push_back(
+      bench::exact("events_a_second", setting, "1/s", aSecond(store.eventCount() - eventsBefore)));
   window.currentRun().abandon();
 }
 
@@ -135,10 +130,6 @@ int main(int argc, char** argv) {
   Choices choices;
   CLI::App app{"How soon the window paints what a training sends"};
   app.add_option("--seconds", choices.seconds, "of training, after the first");
-  app.add_option("--json", choices.json, "file for the results");
-  return bench::runProgram(app, argc, argv, [&] {
-    bench::Findings findings{"live", "tests/bench/run live", "nothing", {}};
-    measure(choices, findings);
-    return bench::publish(findings, choices.json) ? 0 : 1;
-  });
+  return bench::runProgram(app, argc, argv, {"live", "tests/bench/run live", "nothing", {}},
+                           [&](bench::Findings& findings) { measure(choices, findings); });
 }

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -183,20 +182,12 @@ std::vector<double> measureLateness(const DeviceReport& device, std::uint32_t hz
   return lateness(counters.startNs, counters.times, hz);
 }
 
-bench::Finding quantile(std::vector<double> values, double share, const std::string& name,
-                        const std::string& setting) {
-  std::sort(values.begin(), values.end());
-  const double value =
-      values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-  return {name, setting, "us", {value, value, value, values.size()}, {}};
-}
-
 void addLateness(bench::Findings& findings, const std::vector<double>& late,
                  const std::string& setting) {
-  findings.rows.push_back(quantile(late, 0.5, "late_p50", setting));
-  findings.rows.push_back(quantile(late, 0.95, "late_p95", setting));
-  findings.rows.push_back(quantile(late, 0.99, "late_p99", setting));
-  findings.rows.push_back(quantile(late, 1, "late_most", setting));
+  for (const auto& [name, share] : {std::pair("late_p50", 0.5), std::pair("late_p95", 0.95),
+                                    std::pair("late_p99", 0.99), std::pair("late_most", 1.0)}) {
+    findings.rows.push_back(bench::quantile(name, setting, "us", late, share));
+  }
 }
 
 bench::Findings measure(const Choices& choices, const DeviceReport& device,

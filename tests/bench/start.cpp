@@ -121,10 +121,6 @@ int main(int argc, char** argv) {
   app.add_option("--mebibytes", choices.mebibytes, "size of the recording that is made");
   app.add_option("--recording", choices.recording, "opens this one instead");
   app.add_option("--rounds", choices.rounds, "windows; a third as many recordings");
-  app.add_option("--json", choices.json, "file for the results");
-  return bench::runProgram(app, argc, argv, [&] {
-    bench::Findings findings{"start", "tests/bench/run start", "nothing", {}};
-    measure(choices, findings);
-    return bench::publish(findings, choices.json) ? 0 : 1;
-  });
+  return bench::runProgram(app, argc, argv, {"start", "tests/bench/run start", "nothing", {}},
+                           [&](bench::Findings& findings) { measure(choices, findings); });
 }

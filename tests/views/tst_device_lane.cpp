@@ -4,7 +4,7 @@
 #include <QToolTip>
 
 #include "analysis/queue_model.h"
-#include "views/panes/timeline_pane.h"
+#include "support/pane_bench.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -25,25 +25,7 @@ test::OwnedBatch runOf(int steps, std::int64_t deviceMs, std::int64_t assemblyMs
   return batch;
 }
 
-struct Bench {
-  analysis::LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-  TimelinePane pane{&store, &axis, &focus};
-
-  void apply(const test::OwnedBatch& batch) {
-    store.apply(batch.view());
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-    pane.refresh();
-  }
-  QImage render(int width = 1000) {
-    pane.resize(width, pane.height());
-    QApplication::processEvents();
-    pane.renderNow();
-    QApplication::processEvents();
-    return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
-  }
+struct Bench : test::TimelineBench {
   [[nodiscard]] double busyPixels(const QImage& image, int fromX, int toX) const {
     const LaneRow& row = pane.rows().of(Lane::kDevice);
     int busy = 0;

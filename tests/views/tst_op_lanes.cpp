@@ -5,10 +5,9 @@
 #include "analysis/op_summary.h"
 #include "analysis/op_times.h"
 #include "models/op_totals_model.h"
-#include "support/sample_run.h"
+#include "support/pane_bench.h"
 #include "views/lanes/event_text.h"
 #include "views/panels/event_panel.h"
-#include "views/panes/timeline_pane.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -22,25 +21,8 @@ events::OpSpan op(std::int64_t beginNs, std::int64_t durationNs, ThreadId thread
           0};
 }
 
-struct Bench {
-  analysis::LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-  TimelinePane pane{&store, &axis, &focus};
-
-  explicit Bench(const test::SampleRunOptions& options) {
-    test::feed(test::makeSampleRun(options), store);
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-    pane.refresh();
-  }
-  QImage render() {
-    pane.resize(1000, pane.height());
-    QApplication::processEvents();
-    pane.renderNow();
-    QApplication::processEvents();
-    return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
-  }
+struct Bench : test::TimelineBench {
+  explicit Bench(const test::SampleRunOptions& options) { feed(options); }
   [[nodiscard]] std::vector<LaneRows::Row> opRows() const {
     std::vector<LaneRows::Row> rows;
     for (const LaneRows::Row& row : pane.rows().rows) {
@@ -53,9 +35,7 @@ struct Bench {
     const double x = pane.scale().pixelAt(it.begin_ns() + it.duration_ns() / 2);
     return {static_cast<int>(x), static_cast<int>(row.top + row.height / 2)};
   }
-  void zoomToStep(std::size_t index) {
-    axis.zoomTo(timeRangeOf(store, {Lane::kSteps, static_cast<std::uint32_t>(index)}));
-  }
+  void zoomToStep(std::size_t index) { axis.zoomTo(step(index)); }
 };
 
 int countColor(const QImage& image, const LaneRows::Row& row, const QColor& color) {

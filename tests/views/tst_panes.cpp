@@ -3,7 +3,7 @@
 #include <QTest>
 #include <QToolTip>
 
-#include "support/sample_run.h"
+#include "support/pane_bench.h"
 #include "views/panels/details_strip.h"
 #include "views/panes/event_focus.h"
 #include "views/panes/memory_bands.h"
@@ -19,33 +19,10 @@
 using namespace highwater;
 using namespace highwater::views;
 using analysis::LiveStore;
+using test::render;
+using Bench = test::PaneBench;
 
 namespace {
-
-/// Everything that a pane needs: a store, an axis and a focus.
-struct Bench {
-  LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-
-  void feed(const test::SampleRunOptions& options) {
-    test::feed(test::makeSampleRun(options), store);
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-  }
-  [[nodiscard]] TimeRange step(std::size_t index) const {
-    return timeRangeOf(store, {Lane::kSteps, static_cast<std::uint32_t>(index)});
-  }
-};
-
-template <typename Pane>
-QImage render(Pane& pane, QSize size) {
-  pane.resize(size);
-  QApplication::processEvents();
-  pane.renderNow();
-  QApplication::processEvents();
-  return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
-}
 
 int countIn(const QImage& image, int x, const QColor& color, int top = 0, int bottom = -1) {
   int count = 0;
@@ -207,8 +184,8 @@ void TestPanes::lanesDrawTheirKinds() {
     return count;
   };
   QVERIFY(inLane(Lane::kSteps, theme.stepBox) > 1000);
-  QVERIFY(inLane(Lane::kPhases, theme.blue) > 500);
-  QVERIFY(inLane(Lane::kPhases, theme.green) > 500);
+  QVERIFY(inLane(Lane::kPhases, theme.phase(events::Phase::Forward)) > 500);
+  QVERIFY(inLane(Lane::kPhases, theme.phase(events::Phase::Backward)) > 500);
   QVERIFY(inLane(Lane::kSyncPoints, theme.orange) > 20);  // step 7
   QVERIFY(inLane(Lane::kSyncPoints, theme.sky) > 20);     // the planned device moves
   QVERIFY(inLane(Lane::kFallbacks, theme.vermillion) > 20);

@@ -6,39 +6,18 @@
 #include <array>
 #include <random>
 
-#include "support/sample_run.h"
+#include "support/pane_bench.h"
 #include "views/lanes/event_lane.h"
 #include "views/lanes/share_columns.h"
-#include "views/panes/timeline_pane.h"
 
 using namespace highwater;
 using namespace highwater::views;
 using events::Phase;
+using Bench = test::TimelineBench;
 
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
-
-struct Bench {
-  analysis::LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-  TimelinePane pane{&store, &axis, &focus};
-
-  void apply(const test::OwnedBatch& batch) {
-    store.apply(batch.view());
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-    pane.refresh();
-  }
-  QImage render(int width) {
-    pane.resize(width, pane.height());
-    QApplication::processEvents();
-    pane.renderNow();
-    QApplication::processEvents();
-    return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
-  }
-};
 
 /// A step of 100 ms: the host waits in the device move for the step before.
 void addStep(test::OwnedBatch& batch, std::uint32_t step, std::int64_t beginNs) {

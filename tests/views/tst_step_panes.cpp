@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "support/sample_run.h"
+#include "support/pane_bench.h"
 #include "views/panes/memory_pane.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/step_panes.h"
@@ -16,36 +16,12 @@
 
 using namespace highwater;
 using namespace highwater::views;
+using test::render;
+using Bench = test::PaneBench;
 
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
-
-struct Bench {
-  analysis::LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-
-  void apply(const test::OwnedBatch& batch) {
-    store.apply(batch.view());
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-  }
-  void feed(const test::SampleRunOptions& options) {
-    test::feed(test::makeSampleRun(options), store);
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-  }
-};
-
-template <typename Pane>
-QImage render(Pane& pane, QSize size) {
-  pane.resize(size);
-  QApplication::processEvents();
-  pane.renderNow();
-  QApplication::processEvents();
-  return pane.grab().toImage().convertToFormat(QImage::Format_RGB32);
-}
 
 /// Steps of the given lengths in ms, each after a pause.
 test::OwnedBatch stepsOf(const std::vector<std::pair<int, int>>& pausesAndLengths) {

@@ -3,12 +3,13 @@
 #include <QApplication>
 #include <QLabel>
 #include <QLineEdit>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "session/recording_loader.h"
+#include "support/find_shown.h"
 #include "support/recording_file.h"
+#include "support/window_bench.h"
 #include "views/panels/note_field.h"
 #include "views/panes/timeline_pane.h"
 #include "window/main_window.h"
@@ -20,32 +21,24 @@ class TestNotes : public QObject {
   Q_OBJECT
 
  private:
-  std::unique_ptr<QTemporaryDir> folder_;
-  std::unique_ptr<MainWindow> window_;
+  std::unique_ptr<test::WindowBench> bench_;
 
   [[nodiscard]] std::string open() {
     const QString path =
-        test::recordIn(*folder_, "a.highwater", test::makeSampleRun({.steps = 40}));
-    if (!window_->openRecording(path.toStdString())) return {};
-    window_->renderNow();
+        test::recordIn(bench_->folder, "a.highwater", test::makeSampleRun({.steps = 40}));
+    if (!bench_->window.openRecording(path.toStdString())) return {};
+    bench_->window.renderNow();
     return path.toStdString();
   }
-  [[nodiscard]] views::TimeAxis& axis() { return window_->timeAxis(); }
-  [[nodiscard]] const analysis::LiveStore& store() { return window_->currentRun().store(); }
+  [[nodiscard]] views::TimeAxis& axis() { return bench_->window.timeAxis(); }
+  [[nodiscard]] const analysis::LiveStore& store() { return bench_->window.currentRun().store(); }
   template <typename T>
   [[nodiscard]] T* find(const char* name) const {
-    // While a recording is read, its overview has panes of its own.
-    const auto all = window_->findChildren<T*>(QLatin1String(name));
-    for (T* each : all) {
-      if constexpr (std::is_base_of_v<QWidget, T>) {
-        if (each->isVisible()) return each;
-      }
-    }
-    return all.value(0);
+    return test::findShown<T>(bench_->window, name);
   }
   /// Presses M and answers the field with `text` and `key`.
   void note(const QString& text, Qt::Key key = Qt::Key_Return) {
-    QTest::keyClick(window_.get(), Qt::Key_M);
+    QTest::keyClick(&bench_->window, Qt::Key_M);
     auto* field = find<QLineEdit>("noteField");
     QVERIFY(field->isVisible());
     QTest::keyClicks(field, text);
@@ -54,21 +47,9 @@ class TestNotes : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_WORKER", HIGHWATER_FAKE_WORKER);
-    qputenv("FAKE_WORKER", "train");
-  }
-  void init() {
-    folder_ = std::make_unique<QTemporaryDir>();
-    session::LaunchOptions launch;
-    launch.steps = 1'000'000;
-    window_ = std::make_unique<MainWindow>(launch, nullptr, MainWindow::Settings::kOff);
-    window_->resize(1600, 1000);
-    window_->show();
-    QApplication::setActiveWindow(window_.get());
-  }
-  void cleanup() { window_.reset(); }
+  void initTestCase() { test::WindowBench::useFakeWorker(HIGHWATER_FAKE_WORKER); }
+  void init() { bench_ = std::make_unique<test::WindowBench>(); }
+  void cleanup() { bench_.reset(); }
 
   void isKeptWhereTheCursorIs() {
     const std::string path = open();
@@ -88,7 +69,7 @@ class TestNotes : public QObject {
     QCOMPARE(marker.step(), store().stepAt(cursor));
     QCOMPARE(store().markerText(marker), std::string("here the loss jumps"));
     // It is drawn in its lane, where a click finds it.
-    window_->renderNow();
+    bench_->window.renderNow();
     const auto& row = timeline->rows().of(views::Lane::kMarkers);
     const auto found = timeline->eventAt(QPoint(static_cast<int>(timeline->scale().pixelAt(cursor)),
                                                 static_cast<int>(row.top + row.height / 2)));
@@ -116,15 +97,15 @@ class TestNotes : public QObject {
     QVERIFY(!find<QAction>("markAction")->isEnabled());  // nothing to mark yet
     QVERIFY(!open().empty());
     QVERIFY(find<QAction>("markAction")->isEnabled());
-    window_->showStartPage(true);
+    bench_->window.showStartPage(true);
     QVERIFY(!find<QAction>("markAction")->isEnabled());
   }
 
   void marksNowInALiveRun() {
-    window_->startRun();
-    const auto& run = window_->currentRun();
+    bench_->window.startRun();
+    const auto& run = bench_->window.currentRun();
     QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
-    window_->renderNow();
+    bench_->window.renderNow();
     QTRY_VERIFY_WITH_TIMEOUT(find<QAction>("markAction")->isEnabled(), 20'000);
     const std::int64_t from = run.store().completeUpToNs();
     axis().setCursor(std::nullopt);
@@ -138,7 +119,7 @@ class TestNotes : public QObject {
     const auto at = std::find_if(markers.begin(), markers.end(), isNote);
     QVERIFY(at->time_ns() >= from);
     const auto path = run.recordingPath();
-    window_->currentRun().stop();
+    bench_->window.currentRun().stop();
     QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
     analysis::LiveStore kept;
     QVERIFY(session::loadRecording(path, kept));

@@ -6,17 +6,20 @@
 #include <QFile>
 #include <QLabel>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
+#include "core/units.h"
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
+#include "support/window_bench.h"
 #include "views/panels/banner.h"
+#include "views/panes/time_pane.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
+#include "window/window_picture.h"
 
 using namespace highwater;
 using window::MainWindow;
@@ -25,35 +28,25 @@ class TestWindowRecordings : public QObject {
   Q_OBJECT
 
  private:
-  std::unique_ptr<QTemporaryDir> folder_;
-  std::unique_ptr<MainWindow> window_;
+  std::unique_ptr<test::WindowBench> bench_;
 
   /// Empty if the banner is hidden.
   [[nodiscard]] QString banner() const {
-    const auto* banner = window_->findChild<views::Banner*>(QStringLiteral("endBanner"));
+    const auto* banner = bench_->window.findChild<views::Banner*>(QStringLiteral("endBanner"));
     return banner->isHidden() ? QString() : banner->message();
   }
   [[nodiscard]] std::filesystem::path record(const test::SampleRunOptions& options = {}) const {
-    return test::recordIn(*folder_, "a.highwater", test::makeSampleRun(options)).toStdString();
+    return test::recordIn(bench_->folder, "a.highwater", test::makeSampleRun(options))
+        .toStdString();
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_WORKER", HIGHWATER_FAKE_WORKER);
-    qputenv("FAKE_WORKER", "train");
-  }
-  void init() {
-    folder_ = std::make_unique<QTemporaryDir>();
-    session::LaunchOptions launch;
-    launch.steps = 1'000'000;
-    window_ = std::make_unique<MainWindow>(launch, nullptr, MainWindow::Settings::kOff);
-    window_->show();
-  }
-  void cleanup() { window_.reset(); }
+  void initTestCase() { test::WindowBench::useFakeWorker(HIGHWATER_FAKE_WORKER); }
+  void init() { bench_ = std::make_unique<test::WindowBench>(); }
+  void cleanup() { bench_.reset(); }
 
   void saysNothingOfASoundOne() {
-    QVERIFY(window_->openRecording(record()).ok());
+    QVERIFY(bench_->window.openRecording(record()).ok());
     QCOMPARE(banner(), QString());
   }
 
@@ -63,64 +56,134 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(sqlite3_open(path.c_str(), &db), SQLITE_OK);
     QCOMPARE(sqlite3_exec(db, "DROP TABLE steps", nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(db);
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("a.highwater\" is damaged: its table \"steps\" is missing"),
              qPrintable(banner()));
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
-    const auto kept = window_->currentRun().acceptFallback("aten::embedding_renorm_", true, "rare");
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
+    const auto kept =
+        bench_->window.currentRun().acceptFallback("aten::embedding_renorm_", true, "rare");
     QVERIFY(!kept.ok() && kept.error().code == ErrorCode::kMalformed);
     // The next one is sound.
     std::filesystem::remove(path);
-    QVERIFY(window_->openRecording(record()).ok());
+    QVERIFY(bench_->window.openRecording(record()).ok());
     QCOMPARE(banner(), QString());
   }
 
+  void showsTheReadablePartOfATruncatedOne() {
+    const auto path = bench_->folder.filePath("cut.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(path, {.steps = 1000}));
+    const auto whole = std::filesystem::file_size(path);
+    std::filesystem::resize_file(path, whole / 10 * 8);
+    const auto opened = bench_->window.openRecording(path);
+    QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message.c_str());
+    const auto steps = bench_->window.currentRun().store().steps().records.size();
+    QVERIFY(steps > 10 && steps < 1000);
+    QVERIFY2(banner().contains("the file is truncated (") &&
+                 banner().contains(QString("%1 steps").arg(steps)),
+             qPrintable(banner()));
+    // The same behind the window and in a picture, which is a failure as in `report`.
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    QCOMPARE(banner(), QString());
+    bench_->window.openInBackground(path);
+    QTRY_COMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
+    QTRY_VERIFY(banner().contains("the file is truncated ("));
+    const auto image = bench_->folder.filePath("cut.png").toStdString();
+    const auto drawn = window::exportWindowPicture(path, image, {});
+    QVERIFY(drawn.ok() && drawn->cutOff && std::filesystem::exists(image));
+    // Nothing is shown of one whose beginning is lost.
+    std::filesystem::resize_file(path, 300);
+    QVERIFY(!bench_->window.openRecording(path).ok());
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
+  }
+
   void keepsAReasonWithoutTheSpacesAroundIt() {
-    QVERIFY(window_->openRecording(record()).ok());
-    window::CurrentRun& run = window_->currentRun();
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    window::CurrentRun& run = bench_->window.currentRun();
     QVERIFY(run.acceptFallback("aten::gelu", true, "  rare \n").ok());
     QCOMPARE(run.store().acceptanceOf("aten::gelu")->reason, std::string("rare"));
   }
 
   void saysThatOneIsBeingWritten() {
-    const auto path = folder_->filePath("b.highwater").toStdString();
+    const auto path = bench_->folder.filePath("b.highwater").toStdString();
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("b.highwater is still being written"), qPrintable(banner()));
     // It is not overwritten either.
-    QVERIFY(window_->openRecording(record()).ok());
-    const auto saved = window_->currentRun().saveAs(path);
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    const auto saved = bench_->window.currentRun().saveAs(path);
     QVERIFY(!saved.ok() && saved.error().code == ErrorCode::kExists);
     QVERIFY((*writer)->close().ok());
-    QVERIFY(window_->currentRun().saveAs(path).ok());
+    QVERIFY(bench_->window.currentRun().saveAs(path).ok());
+  }
+
+  /// The ops that the budget has no room for are read from the file where one looks at them.
+  void readsDroppedOpsBack() {
+    const auto path = bench_->folder.filePath("ops.highwater").toStdString();
+    constexpr std::int64_t kStepNs = 100'000'000;
+    QVERIFY(test::writeLargeRecording(path, {.steps = 900, .stepNs = kStepNs}));
+    window::CurrentRun& run = bench_->window.currentRun();
+    run.setMemoryBudget(std::size_t{64} << 20);
+    QVERIFY(bench_->window.openRecording(path).ok());
+    const analysis::OpColumns& ops = run.store().ops();
+    QVERIFY(ops.records.size() < 900'000 && ops.forgottenUpToNs > 300 * kStepNs);
+    const auto opsOf = [&](std::int64_t fromStep, std::int64_t toStep) {
+      std::size_t count = 0;
+      for (const auto& [key, lane] : ops.lanes) {
+        count += lane.firstFrom(toStep * kStepNs) - lane.firstFrom(fromStep * kStepNs);
+      }
+      return count;
+    };
+    QCOMPARE(opsOf(10, 12), std::size_t{0});
+    QCOMPARE(opsOf(250, 251), std::size_t{0});
+    bench_->window.timeAxis().setVisible({10 * kStepNs, 12 * kStepNs});
+    QTRY_COMPARE_WITH_TIMEOUT(opsOf(10, 12), std::size_t{2000}, 30'000);
+    // With as much on either side, but not all of them.
+    QVERIFY(!ops.isMissing(8 * kStepNs, 14 * kStepNs) && ops.isMissing(0, kStepNs));
+    bench_->window.timeAxis().setVisible({250 * kStepNs, 251 * kStepNs});
+    QTRY_COMPARE_WITH_TIMEOUT(opsOf(250, 251), std::size_t{1000}, 30'000);
+    // The whole run holds more than fit: nothing is read, and what is there stays.
+    bench_->window.timeAxis().setVisible({0, 900 * kStepNs});
+    QTest::qWait(0);
+    QVERIFY(!ops.isMissing(250 * kStepNs, 251 * kStepNs));
+    QCOMPARE(banner(), QString());
+    // Of a file that is gone it says so, once.
+    std::filesystem::remove(path);
+    bench_->window.timeAxis().setVisible({100 * kStepNs, 101 * kStepNs});
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("ops.highwater"), 30'000);
   }
 
   void readsALargeOneBehindTheWindow() {
-    const auto path = folder_->filePath("large.highwater").toStdString();
+    const auto path = bench_->folder.filePath("large.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(path, {.steps = 1500}));
     QVERIFY(std::filesystem::file_size(path) > (16U << 20));
-    auto* page = window_->findChild<window::OpeningPage*>();
+    auto* page = bench_->window.findChild<window::OpeningPage*>();
     page->setPatience(0);
     QSignalSpy overviews(page, &window::OpeningPage::overviewShown);
     bool tableBefore = true;
-    connect(page, &window::OpeningPage::overviewShown, this,
-            [&] { tableBefore = !window_->currentRun().recordingPath().empty(); });
-    window_->openInBackground(path);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->currentRun().showsFile(), 60'000);
+    QStringList panes;
+    connect(page, &window::OpeningPage::overviewShown, this, [&] {
+      tableBefore = !bench_->window.currentRun().recordingPath().empty();
+      for (const auto* pane : page->findChildren<views::TimePane*>()) panes << pane->objectName();
+    });
+    bench_->window.openInBackground(path);
+    QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
     // The overview came first, and no table had been made from it.
     QCOMPARE(overviews.size(), 1);
     QVERIFY(!tableBefore);
+    // Nothing of it counts the steps or events of a part as if they were all.
+    panes.sort();
+    QCOMPARE(panes, QStringList({"memoryPane", "overviewPane", "ruler"}));
     QVERIFY(!page->isVisible());
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(1500));
-    QCOMPARE(window_->currentRun().recordingPath().string(), path);
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(1500));
+    QCOMPARE(bench_->window.currentRun().recordingPath().string(), path);
   }
 
   void cancelsWhatIsBeingRead() {
-    const auto large = folder_->filePath("large.highwater").toStdString();
+    const auto large = bench_->folder.filePath("large.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(large, {.steps = 1500}));
-    QVERIFY(window_->openRecording(record()).ok());
-    auto* page = window_->findChild<window::OpeningPage*>();
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    auto* page = bench_->window.findChild<window::OpeningPage*>();
     page->setPatience(0);
     auto* cancel = page->findChild<QToolButton*>("cancelOpeningButton");
     bool shown = false;
@@ -131,34 +194,34 @@ class TestWindowRecordings : public QObject {
       });
     };
     const auto click = whenShown([cancel] { QTest::mouseClick(cancel, Qt::LeftButton); });
-    window_->openInBackground(large);
+    bench_->window.openInBackground(large);
     QTRY_VERIFY_WITH_TIMEOUT(shown, 20'000);
     QVERIFY(!page->isVisible() && !page->reads());
     // The run on screen stayed, with its docks.
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
-    QVERIFY(window_->findChild<QDockWidget*>("findingsDock")->isVisible());
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
+    QVERIFY(bench_->window.findChild<QDockWidget*>("findingsDock")->isVisible());
     // Esc does the same.
     disconnect(click);
     shown = false;
     whenShown([page] { QTest::keyClick(page, Qt::Key_Escape); });
-    window_->openInBackground(large);
+    bench_->window.openInBackground(large);
     QTRY_VERIFY_WITH_TIMEOUT(shown && !page->reads(), 20'000);
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
   void explainsWhatCannotBeRead() {
-    const auto path = folder_->filePath("broken.highwater");
+    const auto path = bench_->folder.filePath("broken.highwater");
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly) && file.write("not a recording") > 0);
     file.close();
-    QVERIFY(window_->openRecording(record()).ok());
-    window_->openInBackground(path.toStdString());
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    bench_->window.openInBackground(path.toStdString());
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("broken.highwater"), 20'000);
-    QCOMPARE(window_->currentRun().store().steps().records.size(), std::size_t(60));
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
   void followsOneThatIsBeingWritten() {
-    const auto path = folder_->filePath("growing.highwater").toStdString();
+    const auto path = bench_->folder.filePath("growing.highwater").toStdString();
     auto writer = store::RecordingWriter::create(path);
     QVERIFY(writer.ok());
     std::vector<std::vector<std::uint8_t>> frames;
@@ -174,26 +237,31 @@ class TestWindowRecordings : public QObject {
     };
     writeUpTo(frames.size() / 3);
     QTRY_VERIFY((*writer)->bytesWritten() > 0);
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("still being written by another process"), qPrintable(banner()));
-    const analysis::LiveStore& store = window_->currentRun().store();
+    const analysis::LiveStore& store = bench_->window.currentRun().store();
     const auto steps = [&store] { return store.steps().records.size(); };
-    const auto* status = window_->findChild<QLabel*>(QStringLiteral("statusState"));
+    const auto* status = bench_->window.findChild<QLabel*>(QStringLiteral("statusState"));
     QTRY_VERIFY2(status->text().startsWith("Still being written, following"),
                  qPrintable(status->text()));
     QTRY_VERIFY(steps() > 0);
     const std::size_t before = steps();
     QVERIFY(before < 60);
-    const std::int64_t beforeNs = window_->timeAxis().extent().endNs;
+    const std::int64_t beforeNs = bench_->window.timeAxis().extent().endNs;
     writeUpTo(2 * frames.size() / 3);
     QTRY_VERIFY(steps() > before);
-    QTRY_VERIFY(window_->timeAxis().extent().endNs > beforeNs);
-    QVERIFY(window_->timeAxis().follows());
+    QTRY_VERIFY(bench_->window.timeAxis().extent().endNs > beforeNs);
+    QVERIFY(bench_->window.timeAxis().follows());
+    const auto* recorded = bench_->window.findChild<QWidget*>(QStringLiteral("recordingIndicator"));
+    const auto length = [&store] {
+      return QString::fromStdString(formatRunTime(store.completeUpToNs(), 0));
+    };
+    QTRY_COMPARE(recorded->accessibleName(), QStringLiteral("Recorded run, %1").arg(length()));
     QVERIFY(steps() < 60 && !store.end());
     writeUpTo(frames.size());
     QVERIFY((*writer)->close().ok());
     QTRY_COMPARE(steps(), std::size_t(60));
-    QTRY_VERIFY(!window_->currentRun().condition().beingWritten);
+    QTRY_VERIFY(!bench_->window.currentRun().condition().beingWritten);
     QTRY_COMPARE(banner(), QString());
     QTRY_VERIFY2(
         status->text().startsWith("Ended after 60 steps") || status->text().startsWith("Finished"),
@@ -208,14 +276,14 @@ class TestWindowRecordings : public QObject {
   }
 
   void saysThatTheLiveOneIsGone() {
-    window_->startRun();
-    const auto& run = window_->currentRun();
+    bench_->window.startRun();
+    const auto& run = bench_->window.currentRun();
     QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
     const auto path = run.recordingPath();
     QVERIFY(std::filesystem::remove(path));
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("was deleted while it was written"), 20'000);
     QVERIFY2(run.live(), "the training goes on");
-    window_->currentRun().stop();
+    bench_->window.currentRun().stop();
     QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
     QCOMPARE(run.recordingBytes(), std::uint64_t(0));
     QVERIFY(!std::filesystem::exists(path));

@@ -3,20 +3,10 @@
 #include <algorithm>
 
 #include "analysis/device/phase_execution.h"
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
-namespace {
-
-/// The steps [first, last) that lie in the range as a whole and have a next one.
-std::pair<std::size_t, std::size_t> stepsIn(const SpanIndex& lane, const TimeRange& range) {
-  const std::size_t first = lane.firstFrom(range.beginNs);
-  std::size_t last = lane.firstFrom(range.endNs);
-  while (last > first && lane[last - 1].endNs > range.endNs) --last;
-  return {first, std::min(last, lane.size() - std::min<std::size_t>(lane.size(), 1))};
-}
-
-}  // namespace
 
 DeviceShare deviceShareIn(const LiveStore& store, const TimeRange& range) {
   DeviceShare share;
@@ -25,7 +15,8 @@ DeviceShare deviceShareIn(const LiveStore& store, const TimeRange& range) {
     share.unknown = "The CPU has no queue: the host runs the ops itself";
     return share;
   }
-  auto [first, last] = stepsIn(lane, range);
+  auto [first, last] = wholeStepsIn(store, range);
+  if (last > first && last == lane.size()) --last;  // has no next step
   const DeviceTimeline& device = store.deviceTimeline();
   // What the device does is known up to the last wait only.
   while (last > first && lane[last].beginNs > device.endNs()) --last;

@@ -31,19 +31,48 @@ IdleCause causeOf(HostWork work) {
   return IdleCause::Queueing;
 }
 
+/// The timeline of some steps with as many before and after them as it takes to contain the whole
+/// stretches, from drain to drain, that these steps are part of.
+struct RangeTimeline {
+  std::size_t first = 0, last = 0;  ///< the rows of the steps in it
+  HostTimeline host;
+
+  /// For the steps [from, to), of which `to` is not the end of the run.
+  RangeTimeline(const LiveStore& store, std::size_t from, std::size_t to) {
+    const auto& records = store.steps().records;
+    constexpr std::size_t kMargin = 8, kWiden = 4;
+    for (std::size_t margin = kMargin;; margin *= kWiden) {
+      first = from - std::min(from, margin);
+      last = std::min(to + margin, records.size());
+      host = makeHostTimeline(store, first, last);
+      // What begins in the first step may be cut by a wait from before it, which is not known here.
+      const bool opens =
+          first == 0 || std::any_of(host.drains.begin(), host.drains.end(), [&](const Drain& each) {
+            return each.beginNs >= records[first + 1].begin_ns() &&
+                   each.beginNs < records[from].begin_ns();
+          });
+      const bool closes =
+          last == records.size() ||
+          (!host.drains.empty() && host.drains.back().beginNs >= records[to].begin_ns());
+      if (opens && closes) return;
+    }
+  }
+};
+
 class Estimator {
  public:
-  Estimator(const LiveStore& store, const HostTimeline& timeline)
-      : steps_(store.steps().records.size()) {
-    const DeviceEnds ends(store, timeline);
+  Estimator(const LiveStore& store, const RangeTimeline& timeline)
+      : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
+    const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
     const auto medianSpanNs = static_cast<std::int64_t>(medianOf(knownSpans(store)) * kNsPerMs);
     const IdleRules rules(ends, !store.phases().empty(), medianSpanNs);
-    timeline.forEachStretch([&](const Stretch& stretch) {
+    timeline.host.forEachStretch([&](const Stretch& stretch) {
       rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
     });
   }
 
-  [[nodiscard]] std::vector<StepIdle>& steps() { return steps_; }
+  /// What was noted of the step of a row. Precondition: the row is in the timeline.
+  [[nodiscard]] const StepIdle& ofRow(std::size_t row) const { return steps_[row - firstRow_]; }
 
  private:
   static std::vector<double> knownSpans(const LiveStore& store) {
@@ -56,11 +85,12 @@ class Estimator {
   }
 
   void note(const HostSpan& span, const IdleTime& idle) {
-    StepIdle& step = steps_[span.row];
+    StepIdle& step = steps_[span.row - firstRow_];
     step.total += idle;
     step.byCause[static_cast<std::size_t>(causeOf(span.work))] += idle;
   }
 
+  std::size_t firstRow_;
   std::vector<StepIdle> steps_;
 };
 
@@ -111,12 +141,20 @@ IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::u
   IdleSummary summary;
   const auto& records = store.steps().records;
   if (!store.hasQueue() || records.size() < 3) return summary;
-  Estimator estimator(store, makeHostTimeline(store));
+  const auto rowAfter = [&](auto&& isBefore) {
+    const auto at = std::partition_point(records.begin(), records.end(), isBefore);
+    return static_cast<std::size_t>(at - records.begin());
+  };
+  // The first step is not counted, and the last has no next one.
+  const std::size_t first =
+      std::max<std::size_t>(rowAfter([&](const auto& each) { return each.step() < firstStep; }), 1);
+  const std::size_t last = std::min(
+      rowAfter([&](const auto& each) { return each.step() <= lastStep; }), records.size() - 1);
+  if (first >= last) return summary;
+  const Estimator estimator(store, RangeTimeline(store, first, last));
   std::vector<double> windows;
-  // The last step has no next one.
-  for (std::size_t row = 1; row + 1 < records.size(); ++row) {
-    if (records[row].step() < firstStep || records[row].step() > lastStep) continue;
-    StepIdle step = estimator.steps()[row];
+  for (std::size_t row = first; row < last; ++row) {
+    StepIdle step = estimator.ofRow(row);
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());
     windows.push_back(step.ms);

@@ -5,6 +5,7 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -96,19 +97,9 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   if (all.size() <= kLeastSteps) return findings;
   std::size_t first = 1, last = all.size();
   if (range) {
-    const auto beginsBefore = [](std::int64_t ns) {
-      return [ns](const events::StepRecord& step) { return step.begin_ns() < ns; };
-    };
-    const auto begin =
-        std::partition_point(all.begin(), all.end(), beginsBefore(range->beginNs)) - all.begin();
-    const auto end =
-        std::partition_point(all.begin(), all.end(),
-                             [&](const auto& step) {
-                               return step.begin_ns() + step.duration_ns() <= range->endNs;
-                             }) -
-        all.begin();
-    first = std::max<std::size_t>(static_cast<std::size_t>(begin), 1);
-    last = static_cast<std::size_t>(end);
+    const StepRows whole = wholeStepsIn(store, *range);
+    first = std::max<std::size_t>(whole.first, 1);
+    last = whole.last;
   }
   if (last < first + kLeastSteps) return findings;
   CheckedSteps steps{store, first, all.subspan(first, last - first), 0,

@@ -88,7 +88,11 @@ struct Queued {
 
 Queued mostQueuedIn(const CheckedSteps& steps) {
   std::map<events::Phase, std::int64_t> ns;
-  for (const events::PhaseSpan& each : steps.store.phases()) {
+  const SpanIndex& lane = steps.store.phaseLane();
+  const TimeRange range = steps.timeRange();
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+    const events::PhaseSpan& each = steps.store.phases()[lane[i].payload];
     const auto phase = each.phase();
     const bool queues = phase == events::Phase::Forward || phase == events::Phase::Backward ||
                         phase == events::Phase::OptimizerStep;

@@ -201,7 +201,7 @@ class DeviceLane final : public LaneKind {
     }
     return std::nullopt;
   }
-  static const Span& spanOf(const Store& store, std::uint32_t index) {
+  static Span spanOf(const Store& store, std::uint32_t index) {
     return store.deviceTimeline().stepSpans()[*placeOf(store, index)];
   }
 };

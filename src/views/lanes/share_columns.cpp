@@ -81,10 +81,11 @@ void ShareColumns::eachMerged(
 
 void ShareColumns::fill(int column, std::span<const int> heights, std::span<const QRgb> colors) {
   int y = image_.height();
+  auto* const pixels = reinterpret_cast<QRgb*>(image_.bits()) + column;
+  const qsizetype line = image_.bytesPerLine() / qsizetype{sizeof(QRgb)};
   for (std::size_t i = 0; i < heights.size(); ++i) {
-    for (const int top = std::max(y - heights[i], 0); y > top; --y) {
-      reinterpret_cast<QRgb*>(image_.scanLine(y - 1))[column] = colors[i];
-    }
+    for (const int top = std::max(y - heights[i], 0); y > top; --y)
+      pixels[(y - 1) * line] = colors[i];
   }
 }
 

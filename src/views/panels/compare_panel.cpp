@@ -19,11 +19,8 @@ namespace {
 constexpr double kInset = 12, kRow = 20, kHead = 18;
 constexpr double kLeastShownMs = 0.05;  ///< a phase below it rounds to 0.0 in both ranges
 
-/// U+2212: as wide as the plus sign.
-QString signedText(double value, int decimals) {
-  const QString digits = QString::number(std::abs(value), 'f', decimals);
-  const bool zero = digits.toDouble() == 0;
-  return zero ? digits : (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + digits;
+QString changeText(double change, int decimals) {
+  return signedText(change, QString::number(std::abs(change), 'f', decimals));
 }
 
 QString noiseText(double noise, int decimals) {
@@ -37,7 +34,7 @@ ComparePanel::Row rowOf(const QString& name, const ComparedValue& value, double 
   return {name,
           QString::number(value.a / unit, 'f', decimals),
           QString::number(value.b / unit, 'f', decimals),
-          signedText(value.change() / unit, decimals),
+          changeText(value.change() / unit, decimals),
           noiseText(value.noise / unit, decimals),
           value.beyondNoise()};
 }
@@ -191,7 +188,7 @@ double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
   const std::pair<QString, QString> numbers[] = {
       {tr("A, p50"), number(p50.a)},
       {tr("B, p50"), number(p50.b)},
-      {tr("Difference"), signedText(p50.change(), decimals)}};
+      {tr("Difference"), changeText(p50.change(), decimals)}};
   double x = kInset;
   for (const auto& [caption, value] : numbers) {
     painter.setFont(textFont(kSmallText));

@@ -7,6 +7,7 @@
 
 #include "models/search_model.h"
 #include "views/panels/event_table.h"
+#include "views/panels/table_setup.h"
 #include "views/panes/paint.h"
 
 namespace highwater::views {
@@ -29,11 +30,7 @@ class MatchDelegate final : public QStyledItemDelegate {
     const Theme& theme = Theme::of(option.widget);
     const bool selected = option.state & QStyle::State_Selected;
     painter->save();
-    painter->fillRect(option.rect, selected ? theme.selectedRow : theme.panel);
-    if (selected) {
-      painter->fillRect(option.rect.left(), option.rect.top(), 2, option.rect.height(),
-                        theme.accent);
-    }
+    paintRowGround(*painter, option, /*isFirst=*/true);
     QRectF cell = QRectF(option.rect).adjusted(12, 0, -4, 0);
     paintGlyph(*painter, {cell.left() + 5, cell.center().y() + 0.5}, index, theme);
     cell.adjust(kGlyphRoom, 0, 0, 0);

@@ -1,7 +1,11 @@
 #include "views/panels/table_setup.h"
 
 #include <QHeaderView>
+#include <QPainter>
+#include <QStyleOptionViewItem>
 #include <QTableView>
+
+#include "views/theme.h"
 
 namespace highwater::views {
 
@@ -21,6 +25,15 @@ void setUpTable(QTableView& table, int rowHeight, int headHeight) {
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table.horizontalHeader()->setFixedHeight(headHeight);
   table.horizontalHeader()->setHighlightSections(false);
+}
+
+void paintRowGround(QPainter& painter, const QStyleOptionViewItem& cell, bool isFirst) {
+  const Theme& theme = Theme::of(cell.widget);
+  const bool selected = cell.state & QStyle::State_Selected;
+  painter.fillRect(cell.rect, selected ? theme.selectedRow : theme.panel);
+  if (selected && isFirst) {
+    painter.fillRect(cell.rect.left(), cell.rect.top(), 2, cell.rect.height(), theme.accent);
+  }
 }
 
 }  // namespace highwater::views

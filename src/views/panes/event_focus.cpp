@@ -44,10 +44,8 @@ void EventFocus::goTo(const EventRef& event) {
   if (length > 0 && axis_->visibleNs() / kLeastShare > length) {
     const std::int64_t around = length * (kShare - 1) / 2;
     axis_->setVisible({range.beginNs - around, range.endNs + around});
-  } else {
-    axis_->reveal(range);
   }
-  pick(event);
+  scrollTo(event);
 }
 
 void EventFocus::goTo(const OpRef& op, const TimeRange& range) {
@@ -114,7 +112,7 @@ bool EventFocus::step(int direction) {
     return false;
   }
   if (!fromPicked && (!op_ || opOf(*store_, *from) == op_)) {
-    go(*from);
+    scrollTo(*from);
     return true;
   }
   const auto index =
@@ -122,12 +120,12 @@ bool EventFocus::step(int direction) {
           .neighbour(*store_, from->index, direction,
                      op_ && op_->lane == from->lane ? op_ : std::nullopt, fromPicked);
   if (index) {
-    go({from->lane, *index});
+    scrollTo({from->lane, *index});
   }
   return index.has_value();
 }
 
-void EventFocus::go(const EventRef& event) {
+void EventFocus::scrollTo(const EventRef& event) {
   axis_->reveal(timeRangeOf(*store_, event));
   pick(event);
 }

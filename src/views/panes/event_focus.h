@@ -63,7 +63,8 @@ class EventFocus final : public QObject {
  private:
   bool step(int direction);
   [[nodiscard]] std::optional<EventRef> nearest(int direction) const;
-  void go(const EventRef& event);
+  /// Picks an event and scrolls until it is in view.
+  void scrollTo(const EventRef& event);
 
   const analysis::LiveStore* store_;
   TimeAxis* axis_;

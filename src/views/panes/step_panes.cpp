@@ -39,9 +39,26 @@ ValueScale makeValueScale(double max, int ticks) {
   return {std::max(std::ceil(max / (tick / 2)) * (tick / 2), tick), tick};
 }
 
+void ValuePane::paintGround(QPainter& painter) {
+  TimePane::paintGround(painter);
+  const QRect plot = plotRect();
+  for (const double value : ticks()) {
+    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
+                     theme().grid);
+  }
+}
+
+void ValuePane::paintMarks(QPainter& painter) {
+  TimePane::paintMarks(painter);
+  for (const double value : ticks()) {
+    const double y = yAxis->coordToPixel(value);
+    if (hasLabelAt(y)) paintGutterLabel(painter, y, tickText(value));
+  }
+}
+
 StepPane::StepPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                    double headroom, QWidget* parent)
-    : TimePane(store, axis, focus, parent), headroom_(headroom) {}
+    : ValuePane(store, axis, focus, parent), headroom_(headroom) {}
 
 void StepPane::updateScales() {
   const double max = visibleMax();
@@ -51,27 +68,12 @@ void StepPane::updateScales() {
   yAxis->setRange(0, scale_.top * headroom_);
 }
 
-template <typename F>
-void StepPane::forEachTick(F&& f) const {
+std::vector<double> StepPane::ticks() const {
+  std::vector<double> values;
   for (double value = 0; !isEmpty() && value <= scale_.top * 1.001; value += scale_.tick) {
-    f(value);
+    values.push_back(value);
   }
-}
-
-void StepPane::paintGround(QPainter& painter) {
-  TimePane::paintGround(painter);
-  const QRect plot = plotRect();
-  forEachTick([&](double value) {
-    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
-                     theme().grid);
-  });
-}
-
-void StepPane::paintMarks(QPainter& painter) {
-  TimePane::paintMarks(painter);
-  forEachTick([&](double value) {
-    paintGutterLabel(painter, yAxis->coordToPixel(value), tickText(value));
-  });
+  return values;
 }
 
 StepTimePane::StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
@@ -194,7 +196,7 @@ std::vector<Readout> ThroughputPane::readouts() const {
 
 LossPane::LossPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                    QWidget* parent)
-    : TimePane(store, axis, focus, parent) {
+    : ValuePane(store, axis, focus, parent) {
   setObjectName(QStringLiteral("lossPane"));
   setAccessibleName(tr("Loss over time"));
   new LossLine(this, store);
@@ -250,10 +252,10 @@ LossScale makeLossScale(double min, double max) {
   return scale;
 }
 
-template <typename F>
-void LossPane::forEachTick(F&& f) const {
+std::vector<double> LossPane::ticks() const {
+  std::vector<double> values;
   if (!store_->steps().lastLossRow) {
-    return;
+    return values;
   }
   // A scale has at most five labels. The limit ends the loop whatever the scale is.
   constexpr int kMostTicks = 16;
@@ -261,29 +263,19 @@ void LossPane::forEachTick(F&& f) const {
   for (int i = 0; i < kMostTicks; ++i) {
     const double value = (first + i) * lossScale_.tick;
     if (!(value <= lossScale_.top)) {
-      return;
+      break;
     }
-    f(value);
+    values.push_back(value);
   }
+  return values;
 }
 
-void LossPane::paintGround(QPainter& painter) {
-  TimePane::paintGround(painter);
-  const QRect plot = plotRect();
-  forEachTick([&](double value) {
-    painter.fillRect(QRectF(plot.left(), std::round(yAxis->coordToPixel(value)), plot.width(), 1),
-                     theme().grid);
-  });
+QString LossPane::tickText(double value) const {
+  return QString::number(value, 'f', lossScale_.decimals);
 }
 
-void LossPane::paintMarks(QPainter& painter) {
-  TimePane::paintMarks(painter);
-  forEachTick([&](double value) {
-    const double y = yAxis->coordToPixel(value);
-    if (y > plotRect().top() + 3 && y < plotRect().bottom() - 1) {
-      paintGutterLabel(painter, y, QString::number(value, 'f', lossScale_.decimals));
-    }
-  });
+bool LossPane::hasLabelAt(double y) const {
+  return y > plotRect().top() + 3 && y < plotRect().bottom() - 1;
 }
 
 std::vector<Readout> LossPane::readouts() const {

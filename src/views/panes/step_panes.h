@@ -14,8 +14,25 @@ struct ValueScale {
 /// number of labels wanted.
 [[nodiscard]] ValueScale makeValueScale(double max, int ticks);
 
-/// Base of panes that show one number per step on a value axis.
-class StepPane : public TimePane {
+/// Base of panes with a value axis: paints a line across the plot and a label in the gutter for
+/// each of its ticks.
+class ValuePane : public TimePane {
+  Q_OBJECT
+
+ protected:
+  using TimePane::TimePane;
+
+  void paintGround(QPainter& painter) override;
+  void paintMarks(QPainter& painter) override;
+  /// The values of the ticks, from the bottom up; none while the pane is empty.
+  [[nodiscard]] virtual std::vector<double> ticks() const = 0;
+  [[nodiscard]] virtual QString tickText(double value) const = 0;
+  /// Whether a tick at a height, in pixels, has room for its label.
+  [[nodiscard]] virtual bool hasLabelAt(double) const { return true; }
+};
+
+/// Base of panes that show one number per step, on a value axis from 0.
+class StepPane : public ValuePane {
   Q_OBJECT
 
  protected:
@@ -23,23 +40,17 @@ class StepPane : public TimePane {
   StepPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus, double headroom,
            QWidget* parent);
 
-  void paintGround(QPainter& painter) override;
-  void paintMarks(QPainter& painter) override;
   void updateScales() override;
+  [[nodiscard]] std::vector<double> ticks() const override;
   [[nodiscard]] bool isEmpty() const { return store_->steps().records.empty(); }
   /// The largest visible value that must fit; 0 if none is visible.
   [[nodiscard]] virtual double visibleMax() const = 0;
-  [[nodiscard]] virtual QString tickText(double value) const = 0;
   /// The step under a point of this widget.
   [[nodiscard]] std::optional<std::size_t> stepUnder(const QPoint& position) const;
 
   ValueScale scale_;
 
  private:
-  /// Calls f(value) for each tick, from the bottom up.
-  template <typename F>
-  void forEachTick(F&& f) const;
-
   double headroom_;
 };
 
@@ -94,7 +105,7 @@ struct LossScale {
 [[nodiscard]] LossScale makeLossScale(double min, double max);
 
 /// The pane that shows the losses that were read.
-class LossPane final : public TimePane {
+class LossPane final : public ValuePane {
   Q_OBJECT
 
  public:
@@ -102,9 +113,10 @@ class LossPane final : public TimePane {
            QWidget* parent = nullptr);
 
  protected:
-  void paintGround(QPainter& painter) override;
-  void paintMarks(QPainter& painter) override;
   void updateScales() override;
+  [[nodiscard]] std::vector<double> ticks() const override;
+  [[nodiscard]] QString tickText(double value) const override;
+  [[nodiscard]] bool hasLabelAt(double y) const override;
   [[nodiscard]] QString title() const override { return tr("Loss"); }
   [[nodiscard]] std::vector<Readout> readouts() const override;
   [[nodiscard]] QString rightReadout() const override;
@@ -114,9 +126,6 @@ class LossPane final : public TimePane {
  private:
   /// The last step that began at or before `ns` and whose loss was read, if it is not too far back.
   [[nodiscard]] std::optional<std::size_t> lossAt(std::int64_t ns) const;
-  /// Calls f(value) for each label.
-  template <typename F>
-  void forEachTick(F&& f) const;
 
   LossScale lossScale_;
 };

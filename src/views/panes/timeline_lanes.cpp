@@ -97,20 +97,36 @@ void TimelineLanes::drawForgotten(const LaneFrame& f) const {
   const auto& rows = rows_.rows;
   const auto isOps = [](const LaneRow& row) { return row.lane == Lane::kOps; };
   const auto first = std::find_if(rows.begin(), rows.end(), isOps);
-  const double right =
-      std::min(std::round(f.scale.pixelAt(store_->ops().forgottenUpToNs)), f.right);
-  if (first == rows.end() || store_->ops().forgottenUpToNs == 0 || right <= f.left) {
+  const analysis::OpColumns& ops = store_->ops();
+  if (first == rows.end() || ops.forgottenUpToNs == 0) {
     return;
   }
   const auto behind = std::find_if_not(first, rows.end(), isOps);
-  const QRectF box(f.left, first->top, right - f.left, behind->top - first->top);
-  f.painter.fillRect(box, hatchBrush(f.theme.grid, f.theme.plot));
-  f.painter.setFont(textFont(kSmallText));
-  f.painter.setPen(f.theme.text3);
-  const QString text =
-      QCoreApplication::translate("TimelineLanes", "Older ops are kept in the recording only");
-  f.painter.drawText(box.adjusted(8, 0, -8, 0), Qt::AlignVCenter | Qt::AlignRight,
-                     fitText(f.painter, {text}, box.width() - 16));
+  const auto xOf = [&f](std::int64_t ns) {
+    return std::clamp(std::round(f.scale.pixelAt(ns)), f.left, f.right);
+  };
+  const auto drawUpTo = [&](double left, double right) {
+    if (right <= left) {
+      return;
+    }
+    const QRectF box(left, first->top, right - left, behind->top - first->top);
+    f.painter.fillRect(box, hatchBrush(f.theme.grid, f.theme.plot));
+    f.painter.setFont(textFont(kSmallText));
+    f.painter.setPen(f.theme.text3);
+    const auto tr = [](const char* text) {
+      return QCoreApplication::translate("TimelineLanes", text);
+    };
+    const QStringList forms{tr("Older ops are in the recording: zoom in to read them"),
+                            tr("Older ops: zoom in to read them"), tr("Zoom in for ops")};
+    f.painter.drawText(box.adjusted(8, 0, -8, 0), Qt::AlignVCenter | Qt::AlignRight,
+                       fitText(f.painter, forms, box.width() - 16));
+  };
+  const auto [readFromNs, readUpToNs] = ops.readBackRange();
+  const double end = xOf(ops.forgottenUpToNs);
+  drawUpTo(f.left, readFromNs == readUpToNs ? end : std::min(xOf(readFromNs), end));
+  if (readFromNs != readUpToNs) {
+    drawUpTo(xOf(readUpToNs), end);
+  }
 }
 
 void TimelineLanes::drawPickedOp(const LaneFrame& f, const LaneRow& row) const {

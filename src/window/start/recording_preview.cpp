@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "models/qt_text.h"
 #include "session/recording_loader.h"
+#include "store/recording_file.h"
 #include "views/lanes/event_text.h"
 
 namespace highwater::window {
@@ -146,7 +147,7 @@ RecordingPreview fileFacts(const QString& path) {
     return preview;
   }
   preview.begun = preview.changed = file.lastModified();
-  preview.bytes = file.size() + QFileInfo(path + QStringLiteral("-wal")).size();
+  preview.bytes = static_cast<qint64>(store::sizeWithWal(path.toStdString()));
   return preview;
 }
 

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "analysis/run_summary.h"
+
+namespace highwater::analysis {
+
+/// Rows of StepColumns: [first, last).
+struct StepRows {
+  std::size_t first = 0;
+  std::size_t last = 0;
+
+  [[nodiscard]] std::size_t size() const { return last - first; }
+  [[nodiscard]] bool empty() const { return first == last; }
+  /// The records of these rows. Precondition: the store has them.
+  [[nodiscard]] std::span<const events::StepRecord> in(const LiveStore& store) const {
+    return std::span(store.steps().records).subspan(first, size());
+  }
+};
+
+/// Returns the finished steps that lie wholly in a range: they begin at or after its begin and end
+/// at or before its end. Two binary searches.
+[[nodiscard]] StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range);
+
+}  // namespace highwater::analysis

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <atomic>
+#include <memory>
+
+#include "analysis/op_columns.h"
+#include "core/result.h"
+
+class QThread;
+
+namespace highwater::views {
+class TimeAxis;
+}
+
+namespace highwater::window {
+class CurrentRun;
+
+/// Reads ops that the store has dropped back from the recording while they are looked at: those of
+/// the visible range and of as much before and behind it, on a thread of its own. It reads nothing
+/// where the range holds more than the store takes; there the lanes ask to zoom in.
+class OpReadBack final : public QObject {
+  Q_OBJECT
+
+ public:
+  OpReadBack(CurrentRun* run, views::TimeAxis* axis, QObject* parent = nullptr);
+  /// Cancels what is being read and waits for the thread: for a message at most.
+  ~OpReadBack() override;
+
+ signals:
+  /// The recording could not be read. Told once for each recording.
+  void failed(const QString& message);
+
+ private:
+  using Read = Result<std::optional<analysis::OpColumns::ReadBack>>;
+
+  void readMissing();
+  void take(Read read);
+  void stop();
+
+  CurrentRun* run_;
+  views::TimeAxis* axis_;
+  QTimer settled_;  ///< runs while the visible range changes
+  std::atomic<bool> cancelled_ = false;
+  std::unique_ptr<QThread> thread_;
+  std::pair<std::int64_t, std::int64_t> tooManyIn_;  ///< the range that was found to hold too many
+  bool told_ = false;
+};
+
+}  // namespace highwater::window

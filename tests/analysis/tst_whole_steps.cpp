@@ -1,0 +1,65 @@
+#include <QtTest>
+#include <random>
+
+#include "analysis/whole_steps.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using namespace highwater::analysis;
+
+namespace {
+
+/// Steps of random lengths, some of them without any, and random pauses between them.
+void addSteps(LiveStore& store, std::uint32_t count, std::mt19937& random) {
+  test::OwnedBatch batch;
+  std::int64_t ns = 0;
+  for (std::uint32_t number = 1; number <= count; ++number) {
+    ns += random() % 3;
+    const auto length = static_cast<std::int64_t>(random() % 5);
+    batch.steps.emplace_back(ns, length, 1, 1, -1, number, 16U, 64U, 1024U, 0.0F,
+                             static_cast<std::uint8_t>(0), static_cast<std::uint8_t>(0));
+    ns += length;
+  }
+  store.apply(batch.view());
+}
+
+}  // namespace
+
+class TestWholeSteps : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void asAWalkOverAllStepsFindsThem() {
+    std::mt19937 random(5);
+    for (const std::uint32_t count : {0U, 1U, 2U, 40U}) {
+      LiveStore store;
+      addSteps(store, count, random);
+      const std::int64_t endNs = 5 * count + 3;
+      for (std::int64_t begin = -2; begin <= endNs; ++begin) {
+        for (std::int64_t end = begin; end <= endNs; ++end) {
+          std::vector<std::uint32_t> walked, found;
+          for (const events::StepRecord& step : store.steps().records) {
+            const bool whole =
+                step.begin_ns() >= begin && step.begin_ns() + step.duration_ns() <= end;
+            if (whole) walked.push_back(step.step());
+          }
+          const StepRows rows = wholeStepsIn(store, {begin, end});
+          QVERIFY(rows.first <= rows.last && rows.last <= count);
+          QCOMPARE(rows.size(), walked.size());
+          for (const events::StepRecord& step : rows.in(store)) found.push_back(step.step());
+          QVERIFY(found == walked);
+        }
+      }
+    }
+  }
+
+  void anInvertedRangeHasNone() {
+    std::mt19937 random(6);
+    LiveStore store;
+    addSteps(store, 20, random);
+    QVERIFY(wholeStepsIn(store, {30, 10}).empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestWholeSteps)
+#include "tst_whole_steps.moc"
