@@ -38,7 +38,8 @@ Prediction predictionOf(const Range& range, Basis basis) {
 /// By how much the reuse of cached blocks may change a played peak of current: small steps depend
 /// on the order in which blocks were freed, most of all if another setting was trained before.
 double reuseSlack(double bytes, bool fromStart) {
-  return fromStart ? std::min(0.1 * bytes, kSmallHeap / 2) : std::min(0.25 * bytes, 3 * kSmallHeap);
+  return fromStart ? std::min({std::max(0.1 * bytes, kSmallHeap / 4), bytes / 2, kSmallHeap / 2})
+                   : std::min(0.25 * bytes, 3 * kSmallHeap);
 }
 
 std::uint64_t watermark(double ratio, std::uint64_t recommended) {

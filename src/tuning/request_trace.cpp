@@ -193,8 +193,13 @@ class Follower {
     std::vector<std::uint64_t> outputs = outputsOf(store_.name(op.op()), store_.name(op.shapes()));
     std::uint64_t known = 0;
     for (const std::uint64_t bytes : outputs) known = sum(known, bytes);
-    // The first layer needs no gradient of its input.
-    if (outputs.size() > 1 && known > grown) {
+    // The first layer needs no gradient of its input, the batch that was moved to the device.
+    const bool isOfBatch =
+        store_.name(op.op()).starts_with("aten::convolution_backward") && !outputs.empty() &&
+        std::any_of(requests.begin(), requests.end(), [&](const TracedRequest& each) {
+          return each.phase == events::Phase::DeviceMove && each.requested == outputs.front();
+        });
+    if (isOfBatch || (outputs.size() > 1 && known > grown)) {
       known -= outputs.front();
       outputs.erase(outputs.begin());
     }
