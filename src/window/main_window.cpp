@@ -102,6 +102,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
     : QMainWindow(parent),
       run_(std::move(defaults)),
       focus_(&run_.store(), &axis_),
+      tuning_(&run_.store()),
       settings_(settings) {
   // Before the first widget: a style sheet keeps the font that it finds when it polishes one.
   if (settings_ == Settings::kOn) {
@@ -135,7 +136,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
-  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_, &tuning_);
   actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
   actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);

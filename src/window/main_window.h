@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "models/tuning_state.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "views/panes/event_focus.h"
@@ -161,6 +162,7 @@ class MainWindow final : public QMainWindow {
   CurrentRun run_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
+  models::TuningState tuning_;
   WindowActions* actions_;
   RunToolBar* toolBar_;
   RunStatusBar* status_;
