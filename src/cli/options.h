@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "session/script_process.h"
 #include "session/session.h"
+#include "session/sweep_run.h"
 
 namespace highwater::cli {
 
@@ -38,6 +39,15 @@ struct ScriptCommandOptions {
   session::ScriptOptions script;
   std::string output;  ///< the recording
   bool force = false;
+};
+
+/// Options of `highwater sweep`.
+struct SweepCommandOptions {
+  session::LaunchOptions launch;
+  session::SweepRunOptions sweep;
+  std::string output;  ///< empty: a name is made
+  bool force = false;
+  bool json = false;
 };
 
 /// Options of `highwater report`.
@@ -82,7 +92,7 @@ struct DoctorOptions {
 
 /// Result of a valid command line: its command, as the type of its options.
 using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, DoctorOptions, AcceptOptions>;
+                                ExportOptions, DoctorOptions, AcceptOptions, SweepCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.
