@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/device/gain_estimate.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 
@@ -30,11 +31,17 @@ struct Finding {
   std::string title;     ///< what is wrong, in one line
   std::string evidence;  ///< where and how often
   std::string advice;    ///< what to do. For a fallback it ends in "accept it"; a caller adds how
-  /// The rank of the finding, 0 to 1: for time its share of a step; for memory the share of the
-  /// limit that is in use or, for growth, would be in use after kGrowthHorizonSteps.
+  /// The rank of the finding, 0 to 1: for time the share of a step that fixing it gains, or that is
+  /// waited for if the gain is unknown; for memory the share of the limit that is in use or, for
+  /// growth, would be in use after kGrowthHorizonSteps.
   double weight = 0;
-  std::optional<double> costMs, costBytes;  ///< per step
-  bool estimate = false;                    ///< not measured directly
+  /// How long the host waits, or the device where the host is too slow: in ms a step. A wait is not
+  /// what fixing it gains.
+  std::optional<double> waitsMs;
+  std::optional<Gain> gainMs;       ///< in ms a step: see GainEstimator. Empty where it is unknown
+  bool withinNoise = false;         ///< step times vary by chance by more than the gain
+  std::optional<double> costBytes;  ///< per step
+  bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
   std::uint64_t count = 0;       ///< events; 0 if the finding is not about events
   std::vector<std::string> ops;  ///< most expensive first
@@ -61,8 +68,16 @@ struct Findings {
   std::uint64_t steps = 0;
   /// The probe recorded only steps and memory (ProbeLevel Off): waits and fallbacks are unknown.
   bool unobserved = false;
-  bool ofRange = false;        ///< of the steps of a range, not of the whole run
-  std::vector<Finding> found;  ///< largest weight first
+  bool ofRange = false;  ///< of the steps of a range, not of the whole run
+  /// By how much the median step time of as many steps varies by chance, in ms: half the width of
+  /// its 95 % interval, 1.57 IQR / sqrt(n) (McGill, Tukey and Larsen, Variations of Box Plots,
+  /// 1978), and at least kLeastLostShare of it. Only steps of the same batch shape are compared.
+  double noiseMs = 0;
+  /// What fixing all findings about time together gains, in ms a step. Less than the sum of their
+  /// gains, if each would only move the wait to the next. Empty where it is unknown.
+  std::optional<Gain> gainOfAllMs;
+  /// First those whose gain is within the noise last, then the largest weight first.
+  std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
 };
 
@@ -95,6 +110,10 @@ inline constexpr std::size_t kLeastShapes = 8;
 inline constexpr double kNearLimitShare = 0.9;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding.
 inline constexpr double kGrowthHorizonSteps = 1000;
+
+/// Writes a gain as text: "about 7.02 ms a step (6.40 to 7.50)"; only the bounds if it may be
+/// nothing: "0 to 1.02 ms a step".
+[[nodiscard]] std::string gainText(const Gain& gain);
 
 /// True if the probe is off, by the stream's last report, and no phase was recorded. Then the store
 /// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
