@@ -46,7 +46,8 @@ QJsonObject findingJson(const Finding& finding) {
           {"count", static_cast<qint64>(finding.count)},
           {"ops", ops},
           {"where", text(finding.where)},
-          {"line", textOrNull(finding.line)}};
+          {"line", textOrNull(finding.line)},
+          {"source", textOrNull(std::string(findingSource(finding.kind)))}};
 }
 
 std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
@@ -84,6 +85,9 @@ std::string findingsText(const Findings& findings, std::size_t width) {
         hangingText(begin, plainText(finding.title), space.size(), width) +
         hangingText(space, plainText(finding.evidence), space.size(), width) +
         hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
+    if (const std::string_view source = findingSource(finding.kind); !source.empty()) {
+      lines += hangingText(space, "See: " + std::string(source), space.size() + 2, width);
+    }
   }
   const auto priced = std::count_if(findings.found.begin(), findings.found.end(),
                                     [](const Finding& each) { return each.gainMs.has_value(); });

@@ -78,6 +78,31 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
 /// or the high watermark if that is lower. Adds none if the limit is unknown.
 void findNearLimit(const CheckedSteps& steps, Findings& findings);
 
+/// By how much the driver's peak grew in steps of a new shape of the batch, and in steps of a shape
+/// that had been trained before.
+struct DriverGrowth {
+  std::size_t shapes = 0;
+  double newShapeBytes = 0, knownShapeBytes = 0;
+};
+[[nodiscard]] DriverGrowth driverGrowthOf(const CheckedSteps& steps);
+
+/// Adds a finding if some steps take far longer than others of the same shape, and it is known
+/// where.
+void findStepSwings(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
+void findSmallBatch(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if a loss that was read is NaN or infinite.
+void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
+/// and current does not grow.
+void findFragmentation(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the process's footprint grows and driver memory does not.
+void findHiddenGrowth(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the driver holds far more than is ever in use.
+void findCacheAboveLive(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the system is short of memory or swaps.
+void findSystemPressure(const CheckedSteps& steps, Findings& findings);
+
 /// Writes a cost in milliseconds as text: "52.1 ms a step".
 [[nodiscard]] std::string costText(double ms);
 

@@ -60,8 +60,50 @@ std::string_view findingKey(FindingKind kind) {
       return "memory_growth";
     case FindingKind::ShapeGrowth:
       return "shape_growth";
+    case FindingKind::StepTimeSwings:
+      return "step_time_swings";
+    case FindingKind::BatchTooSmall:
+      return "batch_too_small";
+    case FindingKind::Fragmentation:
+      return "fragmentation";
+    case FindingKind::HiddenGrowth:
+      return "hidden_growth";
+    case FindingKind::CacheAboveLive:
+      return "cache_above_live";
+    case FindingKind::SystemPressure:
+      return "system_pressure";
+    case FindingKind::NonFiniteLoss:
+      return "non_finite_loss";
   }
   return "";
+}
+
+std::string_view findingSource(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::StepTimeSwings:
+      return "PyTorch, Performance Tuning Guide (asynchronous data loading): "
+             "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
+    case FindingKind::BatchTooSmall:
+      return "Hugging Face, Efficient training on a single GPU (batch size): "
+             "https://huggingface.co/docs/transformers/perf_train_gpu_one";
+    case FindingKind::Fragmentation:
+      return "PyTorch, Performance Tuning Guide (preallocate memory in case of variable input "
+             "length): https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
+    case FindingKind::HiddenGrowth:
+      return "pytorch/pytorch, memory usage increases indefinitely on MPS: "
+             "https://github.com/pytorch/pytorch/issues/77753";
+    case FindingKind::CacheAboveLive:
+      return "PyTorch, torch.mps.empty_cache: "
+             "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html";
+    case FindingKind::SystemPressure:
+      return "Apple, Check if your Mac needs more RAM in Activity Monitor: "
+             "https://support.apple.com/guide/activity-monitor/actmntr34865/mac";
+    case FindingKind::NonFiniteLoss:
+      return "PyTorch, Automatic Mixed Precision (gradient scaling): "
+             "https://docs.pytorch.org/docs/stable/amp.html";
+    default:
+      return "";
+  }
 }
 
 std::string costText(double ms) {
@@ -181,8 +223,10 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   findings.noiseMs = noiseOf(records, medianMs);
   GainAccount gains(store, first, last, medianMs, findings.noiseMs);
   const CheckedSteps steps{store, first, records, medianMs, gains, first > 1 || last < all.size()};
-  for (const auto rule : {&findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
-                          &findMemoryGrowth, &findShapeGrowth}) {
+  for (const auto rule :
+       {&findNonFiniteLoss, &findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
+        &findMemoryGrowth, &findShapeGrowth, &findStepSwings, &findSmallBatch, &findFragmentation,
+        &findHiddenGrowth, &findCacheAboveLive, &findSystemPressure}) {
     rule(steps, findings);
   }
   findings.gainOfAllMs = gains.ofAll();

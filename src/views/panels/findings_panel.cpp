@@ -156,6 +156,7 @@ void FindingCard::showFinding(const Finding& finding) {
   const QString advice = text(finding.advice);
   setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
                                    : tr("To do: %1").arg(advice));
+  advice_->setToolTip(text(findingSource(finding.kind)));
   setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
