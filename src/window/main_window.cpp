@@ -42,6 +42,7 @@
 #include "window/run_tool_bar.h"
 #include "window/source_editor.h"
 #include "window/start_page.h"
+#include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -148,7 +149,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   opReadBack_ = new OpReadBack(&run_, &axis_, this);
   connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
-    if (!pageShown_) panes_->setFocus();
+    if (!pageShown_) runPage()->setFocus();
   });
 
   palette_ = new views::CommandPalette(this);
@@ -161,6 +162,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->checkDevice(options.device);
   connectActions();
   connectComparison();
+  connectTuning();
   connectStartPage();
   connectOpeningPage();
   connectRun();
@@ -317,6 +319,8 @@ void MainWindow::connectRun() {
     }
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
+    tuning_.refresh();
+    showTuningMarks();
     docks_->refresh();
     search_->refresh();
     status_->refresh(run_);
@@ -484,6 +488,7 @@ void MainWindow::showOpened() {
   banner_->hide();
   startPage_->noteOpened(text(path.string()));
   refreshPanes();
+  tuning_.refresh();
   docks_->refresh();
   docks_->tables()->showFilledPage(docks_->findings()->worstLane());
   axis_.fit();
@@ -517,6 +522,7 @@ void MainWindow::replaceRun() {
   axis_.reset();
   docks_->log().clear();
   runShown_ = false;
+  tuning_.refresh();
   refreshPanes();
   docks_->startOver();
   search_->startOver();
@@ -546,6 +552,7 @@ void MainWindow::refreshPanes() {
     axis_.bringIn(store.markers().back().time_ns());
   }
   panes_->refresh();
+  if (tuningShown_) tuningPage_->refresh();
 }
 
 void MainWindow::showWorkload(const RunDescription& run) {
@@ -658,7 +665,8 @@ void MainWindow::askForNote() {
     at = timeRangeOf(store, *picked).beginNs;
   }
   at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
-  noteField_->ask(at, panes_->placeOf(at), kMostNoteLetters);
+  const QPoint place = tuningShown_ ? tuningPage_->placeOf(at) : panes_->placeOf(at);
+  noteField_->ask(at, place, kMostNoteLetters);
 }
 
 void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
@@ -697,6 +705,7 @@ void MainWindow::layOutAllButDocks() {
   toolBar_->setCompact(laidOutFor_.compact);
   status_->setSmall(small);
   panes_->setSmall(small);
+  if (tuningPage_) tuningPage_->setSmall(small);
   openingPage_->setSmall(small);
   status_->refresh(run_);
 }
@@ -760,7 +769,12 @@ void MainWindow::renderNow() {
   refreshPanes();
   docks_->refresh();
   updateState();
-  panes_->renderNow();
+  tuning_.refresh();
+  if (tuningShown_) {
+    tuningPage_->renderNow();
+  } else {
+    panes_->renderNow();
+  }
 }
 
 /// While the search is open, N and Shift+N step through its hits, and Esc closes it.
