@@ -29,8 +29,12 @@ void MainWindow::makeTuningPage() {
   tuningPage_->setSmall(laidOutFor_.small);
   tuningPage_->showSearch(&search_->model());
   centre_->addWidget(tuningPage_);
-  connect(tuningPage_->view(), &views::TuningView::settingChosen, &tuning_,
-          &models::TuningState::setChosen);
+  connect(tuningPage_->view(), &views::TuningView::settingChosen, this,
+          [this](tuning::Setting setting) {
+            // The sliders follow, and tell the state of tuning.
+            run_.store().ownScript() ? tuning_.setChosen(setting)
+                                     : docks_->controls()->choose(setting.batch, setting.length);
+          });
   connect(tuningPage_->view(), &views::TuningView::applyRequested, this, &MainWindow::applySetting);
   showTuningMarks();
 }
@@ -41,6 +45,7 @@ void MainWindow::showTuning(bool shown) {
   if (shown) makeTuningPage();
   const bool replaces = centre_->currentWidget() == runPage();
   tuningShown_ = shown;
+  docks_->showTuning(shown);
   if (!replaces) return;  // a page covers the run
   refreshPanes();
   centre_->setCurrentWidget(runPage());

@@ -300,6 +300,22 @@ void ControlsPanel::edited() {
   showChosen();
 }
 
+void ControlsPanel::choose(std::uint32_t batchSize, std::uint32_t sequenceLength) {
+  const Knobs before = shown_;
+  Knobs chosen = knobs();
+  chosen.batchSize = batchSize;
+  chosen.sequenceLength = sequenceLength;
+  put(chosen);
+  shown_ = before;
+  if (live_) {
+    settle_.stop();
+    waitsForApply_ = this->knobs() != shown_;
+    showChosen();
+  } else {
+    commit();
+  }
+}
+
 void ControlsPanel::request(const Knobs& knobs) {
   const Knobs before = shown_;
   put(knobs);

@@ -42,6 +42,9 @@ class ControlsPanel final : public QWidget {
   void showRun(const RunDescription& run);
   /// Shows the values that the next step will use, unless the user is changing them.
   void showEffective(const Knobs& knobs);
+  /// Chooses a batch size and a sequence length. During a run they wait for Apply, as those that
+  /// the wheel chooses; before one they are what it starts with.
+  void choose(std::uint32_t batchSize, std::uint32_t sequenceLength);
   /// Chooses values as the user would, and emits changeRequested().
   void request(const Knobs& knobs);
   /// Emits changeRequested() now for edits that still wait for the end of their delay.
