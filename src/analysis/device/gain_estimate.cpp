@@ -24,6 +24,7 @@ GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::
   lastRow = std::min(lastRow, store.steps().records.size());
   if (!store.hasQueue() || firstRow >= lastRow) return;
   const std::size_t rows = lastRow - firstRow;
+  medianSpanNs_ = medianSpanNs(store);
   if (rows <= kMostSteps) {
     addRows(store, firstRow, lastRow);
   } else {
@@ -48,7 +49,7 @@ void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::s
   start.beginNs = drains.front().endNs;
   parts_.push_back(start);
   const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs(store));
+  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs_);
   timeline.host.forEachStretch([&](const Stretch& stretch) {
     IdleTime idle;
     rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });

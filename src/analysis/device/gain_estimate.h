@@ -113,6 +113,7 @@ class GainEstimator {
   [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
 
   std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the block of steps that is added
+  std::int64_t medianSpanNs_ = 0;         ///< of the run
   double steps_ = 0;                      ///< of all blocks, as far as they lie between two drains
   std::vector<Part> parts_;
   PerWork recordedNs_{};
