@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "models/tuning_state.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "views/panes/event_focus.h"
@@ -88,6 +89,7 @@ class MainWindow final : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -115,6 +117,8 @@ class MainWindow final : public QMainWindow {
   void useSettingThatFits();
   void closeAfterRun();
   void showLevel();
+  /// Shows in the tool bar how long the run is by now.
+  void showRecordedTime();
   void askOpSteps();
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);
@@ -124,7 +128,25 @@ class MainWindow final : public QMainWindow {
   void openSource(const QString& file, int line);
   void chooseEditor();
   void chooseMemoryBudget();
-  void layOut(bool small);
+  /// The classes of window sizes, which are laid out differently.
+  struct WindowSize {
+    bool small = false;    ///< under 1400 pixels wide or 820 high
+    bool compact = false;  ///< too narrow for docks on both sides of the panes
+    bool tall = false;     ///< compact, with room for two docks above each other
+    bool operator==(const WindowSize&) const = default;
+  };
+  [[nodiscard]] WindowSize windowSize() const;
+  /// Lays everything out for the window's size.
+  void layOut();
+  void layOutAllButDocks();
+  void layOutDocks();
+  /// Whether the start page or the opening page hides the docks.
+  [[nodiscard]] bool docksCovered() const;
+  /// Lays the docks out as they were before a page covered them, or for a new size of the window.
+  void restoreDocks();
+  /// The layout of the docks that the user sees where there is room for it; empty if there was
+  /// none yet.
+  [[nodiscard]] QByteArray layoutToStore();
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
   void resetLayout();
@@ -140,6 +162,7 @@ class MainWindow final : public QMainWindow {
   CurrentRun run_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
+  models::TuningState tuning_;
   WindowActions* actions_;
   RunToolBar* toolBar_;
   RunStatusBar* status_;
@@ -161,8 +184,14 @@ class MainWindow final : public QMainWindow {
   ThemeChoice theme_ = ThemeChoice::kSystem;
   QString editorCommand_;  ///< the user's own, else empty
   bool asksBeforeClosing_ = true;
-  bool small_ = false;
+  WindowSize laidOutFor_;
+  bool compact_ = false;  ///< the docks are arranged for a compact window
+  /// The layout of the docks before they were arranged for a compact window, and whether it was
+  /// that of a small window. Empty if there was none.
+  QByteArray roomyState_;
+  bool roomySmall_ = false;
   bool docksPlaced_ = false;
+  bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone

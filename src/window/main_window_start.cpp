@@ -52,7 +52,7 @@ void MainWindow::showStartPage(bool shown) {
   if (shown == pageShown_) return;
   pageShown_ = shown;
   for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
-                           actions_->resetLayout}) {
+                           actions_->nextHit, actions_->previousHit, actions_->resetLayout}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();
@@ -69,13 +69,7 @@ void MainWindow::showStartPage(bool shown) {
     return;
   }
   panes_->setFocus();
-  if (!layOutLater_) {
-    restoreState(dockState_, kStateVersion);
-  } else {
-    // Docks accept sizes only after the window has been laid out with them.
-    layOutLater_ = false;
-    QTimer::singleShot(0, this, [this] { layOut(small_); });
-  }
+  restoreDocks();
 }
 
 void MainWindow::runSample(const QString& scenario) {

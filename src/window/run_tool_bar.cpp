@@ -114,7 +114,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   row->setContentsMargins(1, 1, 1, 1);
   row->setSpacing(0);
   for (QAction* action : {actions->run, actions->pause, actions->stop}) {
-    row->addWidget(addButton(action));
+    runButtons_ << addButton(action);
+    row->addWidget(runButtons_.back());
   }
   addWidget(group);
   addGap(this, 8);
@@ -142,7 +143,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
   views::guardWheel(workload_);
   views::guardWheel(preset_);
-  workloadParts_ << addWidget(preset_);
+  presetParts_ << addWidget(preset_);
   addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
@@ -237,13 +238,15 @@ void RunToolBar::showScript(const QString& program) {
   for (QAction* part : scriptParts_) {
     part->setVisible(isScript && !(small_ && captions_.contains(part)));
   }
+  for (QAction* part : presetParts_) {
+    part->setVisible(!isScript && !compact_);
+  }
 }
 
 void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
   recording_->show(kind, time);
-  for (QAction* part : recordingParts_) {
-    part->setVisible(kind != RecordingIndicator::Kind::kNone);
-  }
+  recordingKind_ = kind;
+  showRecordingParts();
 }
 
 void RunToolBar::setChoosable(bool choosable) {
@@ -274,6 +277,25 @@ void RunToolBar::setSmall(bool small) {
   fitSearch();
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  }
+}
+
+void RunToolBar::setCompact(bool compact) {
+  compact_ = compact;
+  for (QToolButton* button : runButtons_) {
+    button->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  }
+  showScript(script_->text());
+  showRecordingParts();
+  fitSearch();
+}
+
+void RunToolBar::showRecordingParts() {
+  using Kind = RecordingIndicator::Kind;
+  const bool shown =
+      recordingKind_ == Kind::kRecording || (recordingKind_ == Kind::kFile && !compact_);
+  for (QAction* part : recordingParts_) {
+    part->setVisible(shown);
   }
 }
 

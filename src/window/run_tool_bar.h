@@ -62,6 +62,9 @@ class RunToolBar final : public QToolBar {
   void showLevel(const QString& level, const QString& next);
   /// Chooses the layout for small windows: buttons show only icons, and captions are hidden.
   void setSmall(bool small);
+  /// Chooses the layout for still narrower windows: also Run, Pause and Stop show only icons, and
+  /// the preset and the time of a finished recording are hidden.
+  void setCompact(bool compact);
 
  signals:
   /// The user chose a workload for the next run.
@@ -78,6 +81,7 @@ class RunToolBar final : public QToolBar {
  private:
   /// Gives the search the room that the other items leave.
   void fitSearch();
+  void showRecordingParts();
   QToolButton* addButton(QAction* action);
   QList<QAction*> addCaption(const QString& text);
   void addScenarios();
@@ -88,11 +92,13 @@ class RunToolBar final : public QToolBar {
   QComboBox* preset_;
   QLabel* script_;
   views::SearchButton* search_;
-  bool small_ = false;
+  bool small_ = false, compact_ = false;
+  RecordingIndicator::Kind recordingKind_ = RecordingIndicator::Kind::kNone;
   QToolButton* level_;
   const QString levelTip_;
   QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
-  QList<QToolButton*> shrinking_;
+  QList<QAction*> presetParts_;
+  QList<QToolButton*> shrinking_, runButtons_;
 };
 
 }  // namespace highwater::window

@@ -41,6 +41,20 @@ WindowActions::WindowActions(QMainWindow* window)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  nextHit = make(tr("Next hit"), "nextHitAction", QKeySequence(Qt::Key_F3),
+                 tr("Go to the next hit of the search"));
+  previousHit = make(tr("Previous hit"), "previousHitAction", QKeySequence(Qt::SHIFT | Qt::Key_F3),
+                     tr("Go to the previous hit of the search"));
+  // The platform's keys as well, such as Ctrl+G.
+  const auto addKeys = [](QAction* action, QKeySequence::StandardKey key) {
+    QList<QKeySequence> all = action->shortcuts();
+    for (const QKeySequence& each : QKeySequence::keyBindings(key)) {
+      if (!all.contains(each)) all << each;
+    }
+    action->setShortcuts(all);
+  };
+  addKeys(nextHit, QKeySequence::FindNext);
+  addKeys(previousHit, QKeySequence::FindPrevious);
   mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
               tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
@@ -108,7 +122,7 @@ void WindowActions::makeMenus() {
   connect(devices_, &QActionGroup::triggered, this,
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
-  viewMenu->addActions({commands, search});
+  viewMenu->addActions({commands, search, nextHit, previousHit});
   viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});

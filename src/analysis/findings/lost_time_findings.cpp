@@ -39,7 +39,6 @@ struct LostTime {
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
   bool onlyReads = true;                           ///< all copy numbers to the host
-  bool planned = true;                             ///< of waits: the loop intends all of them
   std::map<std::string, std::int64_t> nsByOp;
   using Places = std::map<std::string, std::pair<std::int64_t, CallSiteId>>;
   Places nsByPlace;
@@ -151,20 +150,12 @@ const char* waitAdvice(events::SyncKind kind) {
   }
 }
 
-bool readsLossEachStep(const CheckedSteps& steps) {
-  const auto reads = std::count_if(steps.records.begin(), steps.records.end(),
-                                   [](const auto& record) { return record.loss_read() != 0; });
-  return static_cast<double>(reads) >= kEveryStepShare * static_cast<double>(steps.records.size());
-}
-
 void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
   const double waitsMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::ChattyLogging, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding, readAdvice(steps));
   finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
-  // Otherwise the finding would contradict the wait's own "planned".
-  if (lost.planned) finding.evidence += "; planned, but at almost every step";
   Fix fix = lost.fix();
   fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
   steps.gains.price(finding, std::move(fix));
@@ -262,21 +253,18 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
-  const bool lossEachStep = readsLossEachStep(steps);
   LostTime logging;
   std::map<Caller, LostTime> others;
   for (const events::SyncPoint& each : store.syncPoints()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
     const bool inLossRead = each.phase() == events::Phase::LossRead;
-    const bool isLoss = inLossRead && each.kind() == events::SyncKind::ScalarRead;
-    if (isUnplanned(each) || (lossEachStep && isLoss)) {
+    if (isUnplanned(each)) {
       LostTime& lost =
           inLossRead
               ? logging
               : others[{each.op(), each.kind(), each.phase(), store.callSite(each.call_site())}];
       lost.add(store, each, static_cast<std::size_t>(&each - store.syncPoints().data()),
                each.bytes());
-      lost.planned = lost.planned && !isUnplanned(each);
       lost.kind = each.kind();
       lost.onlyReads = lost.onlyReads && readsNumbers(each);
     }

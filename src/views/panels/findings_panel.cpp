@@ -227,7 +227,7 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   showFindings({}, false);
 }
 
-void FindingsPanel::showFindings(const Findings& findings, bool begun) {
+void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ended) {
   const std::size_t count = findings.found.size();
   while (cards_.size() > count) {
     delete cards_.back();
@@ -247,7 +247,10 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
   emptyTitle_->setText(findings.unobserved ? tr("No findings about memory") : tr("No findings"));
-  if (!begun) {
+  if (ended && findings.steps == 0 && !findings.ofRange) {
+    empty_->setText(tr("The run ended too early for findings: they need %1 steps after the first")
+                        .arg(analysis::kLeastSteps));
+  } else if (!begun) {
     empty_->setText(
         tr("What costs time or memory appears here, worst first, once a run has a "
            "few steps"));
