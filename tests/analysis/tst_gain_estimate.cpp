@@ -149,6 +149,17 @@ class TestGainEstimate : public QObject {
     QVERIFY2(gain.high < 3 + kRounding, text(gain, idle));  // the host queues for 3 ms
   }
 
+  /// Of a long run only some steps are replayed, from all parts of it.
+  void aLongRunIsSampled() {
+    ModelStep slow = evenStep(1000), plain = slow;
+    slow.fallbackNs = 6 * kMs;
+    QueueModel model;
+    constexpr std::size_t kSteps = 3 * GainEstimator::kMostSteps;
+    for (std::size_t i = 0; i < kSteps; ++i) model.run(i < kSteps / 2 ? slow : plain);
+    const Gain gain = gainOf(model.batch(), withoutFallbacks(model.batch()));
+    QVERIFY2(std::abs(gain.estimate - 3) < kRounding, text(gain, 3));
+  }
+
   void nothingIsKnownWithoutAQueue() {
     LiveStore store;
     Hello hello;

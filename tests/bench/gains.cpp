@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -34,6 +33,7 @@ struct Choices {
   int quads = 6;
   int steps = 40;
   std::string launchDelay;
+  std::string programs = HIGHWATER_BIN_DIR;
   std::string json = "gains.json";
 };
 
@@ -67,7 +67,7 @@ Block train(const Choices& choices, const Scenario& with, bool clean, const QTem
   }
   QProcess process;
   process.setStandardInputFile(QProcess::nullDevice());
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments);
+  process.start(QString::fromStdString(choices.programs + "/highwater"), arguments);
   constexpr int kLongestMs = 300'000;
   if (!process.waitForFinished(kLongestMs) || process.exitCode() != kExitDone) {
     throw std::runtime_error("highwater record failed: " +
@@ -191,6 +191,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", choices.steps, "Steps of a training")->check(CLI::Range(10, 10'000));
   app.add_option("--launch-delay", choices.launchDelay,
                  "Delay before each kernel of the device: a device that takes no CPU time");
+  app.add_option("--programs", choices.programs, "Folder of highwater and its worker");
   app.add_option("--json", choices.json, "File for the figures");
   return bench::runProgram(app, argc, argv, [&] { return run(choices); });
 }

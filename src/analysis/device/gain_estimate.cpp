@@ -21,17 +21,35 @@ void Fix::add(const Fix& other) {
 }
 
 GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
-  const auto& records = store.steps().records;
-  lastRow = std::min(lastRow, records.size());
+  lastRow = std::min(lastRow, store.steps().records.size());
   if (!store.hasQueue() || firstRow >= lastRow) return;
+  const std::size_t rows = lastRow - firstRow;
+  medianSpanNs_ = medianSpanNs(store);
+  if (rows <= kMostSteps) {
+    addRows(store, firstRow, lastRow);
+  } else {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      const std::size_t first = firstRow + (rows - kMostSteps / kBlocks) * i / (kBlocks - 1);
+      addRows(store, first, first + kMostSteps / kBlocks);
+    }
+  }
+  if (known()) replayRecorded();
+}
+
+void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
+  const auto& records = store.steps().records;
   beginNs_ = records[firstRow].begin_ns();
   endNs_ = lastRow < records.size() ? records[lastRow].begin_ns()
                                     : records.back().begin_ns() + records.back().duration_ns();
   const RangeTimeline timeline(store, firstRow, lastRow);
   const auto& drains = timeline.host.drains;
   if (drains.size() < 2) return;
+  Part start;  // of this block: the device has nothing to do
+  start.kind = Part::Kind::Drain;
+  start.beginNs = drains.front().endNs;
+  parts_.push_back(start);
   const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs(store));
+  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs_);
   timeline.host.forEachStretch([&](const Stretch& stretch) {
     IdleTime idle;
     rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
@@ -44,9 +62,8 @@ GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::
   const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs_, endNs_);
   const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs_, endNs_);
   if (toNs <= fromNs) return;
-  steps_ = static_cast<double>(lastRow - firstRow) * static_cast<double>(toNs - fromNs) /
-           static_cast<double>(endNs_ - beginNs_);
-  replayRecorded();
+  steps_ += static_cast<double>(lastRow - firstRow) * static_cast<double>(toNs - fromNs) /
+            static_cast<double>(endNs_ - beginNs_);
 }
 
 void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) {
@@ -139,6 +156,8 @@ class GainEstimator::Removal {
   explicit Removal(const std::vector<TimeRange>& ranges) : ranges_(ranges) {}
 
   bool contains(const Part& part) {
+    if (part.beginNs < atNs_) rewind();  // blocks of steps may share their margins
+    atNs_ = part.beginNs;
     for (; next_ < ranges_.size() && ranges_[next_].beginNs <= part.beginNs; ++next_) {
       upToNs_ = std::max(upToNs_, ranges_[next_].endNs);
     }
@@ -148,8 +167,14 @@ class GainEstimator::Removal {
   }
 
  private:
+  void rewind() {
+    next_ = 0;
+    upToNs_ = std::numeric_limits<std::int64_t>::min();
+  }
+
   const std::vector<TimeRange>& ranges_;
   std::size_t next_ = 0;
+  std::int64_t atNs_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t upToNs_ = std::numeric_limits<std::int64_t>::min();
 };
 

@@ -66,13 +66,16 @@ struct Fix {
 ///     much step times vary by chance is not in the bounds.
 class GainEstimator {
  public:
-  /// Looks at the steps of the rows [firstRow, lastRow).
+  /// Looks at the steps of the rows [firstRow, lastRow); of more than kMostSteps at as many, in
+  /// blocks that are spread evenly.
   GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
 
   /// False if the rows contain no two waits that emptied the queue: then every gain is 0.
   [[nodiscard]] bool known() const { return steps_ > 0; }
   /// The gain of a fix, in ms a step: the mean of the steps. Not negative.
   [[nodiscard]] Gain of(const Fix& fix) const;
+
+  static constexpr std::size_t kMostSteps = 4096, kBlocks = 16;
 
  private:
   /// How much device work is assumed.
@@ -102,14 +105,16 @@ class GainEstimator {
   };
   class Removal;
 
+  void addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
   void addStretch(const Stretch& stretch, const PerWork& deviceNs);
   /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
   [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
 
-  std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the steps
-  double steps_ = 0;                      ///< as many as lie between the first drain and the last
+  std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the block of steps that is added
+  std::int64_t medianSpanNs_ = 0;         ///< of the run
+  double steps_ = 0;                      ///< of all blocks, as far as they lie between two drains
   std::vector<Part> parts_;
   PerWork recordedNs_{};
 };
