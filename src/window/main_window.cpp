@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/scenarios.h"
 #include "core/units.h"
@@ -70,6 +71,17 @@ constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
 
 bool isSmall(const QSize& size) {
   return size.width() < kSmallBelow || size.height() < kLowBelow;
+}
+
+/// Asks for all knobs that are known.
+SetKnobs requestOf(const Knobs& knobs) {
+  SetKnobs change;
+  for (const Knob& knob : allKnobs()) {
+    const bool isSwitch = knob.kind == events::MarkerKind::KeepEffectiveBatch;
+    const bool isKnown = isSwitch ? knobs.accumulation > 0 : knob.value(knobs) > 0;
+    if (isKnown) knob.request(change, knob.value(knobs));
+  }
+  return change;
 }
 
 QString levelText(events::ProbeLevel level) {
@@ -158,7 +170,10 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
-  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
+  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery,
+                                options.learningRate, options.accumulation, options.precision,
+                                options.memoryFraction, options.keepEffectiveBatch,
+                                options.outOfMemory});
   actions_->checkDevice(options.device);
   connectActions();
   connectComparison();
@@ -423,9 +438,12 @@ void MainWindow::chooseScenario(const QString& name) {
   run_.options().scenario = name;
   const auto scenario = findScenario(name.toStdString());
   if (!scenario) return;
-  const Knobs knobs{(*scenario)->batchSize, (*scenario)->sequenceLength, (*scenario)->lossEvery};
+  Knobs knobs;
+  knobs.batchSize = (*scenario)->batchSize;
+  knobs.sequenceLength = (*scenario)->sequenceLength;
+  knobs.lossEvery = (*scenario)->lossEvery;
   docks_->controls()->setKnobs(knobs);
-  run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+  run_.setKnobs(requestOf(knobs));
 }
 
 Result<void> MainWindow::runScript(const session::ScriptOptions& script,
@@ -467,8 +485,10 @@ void MainWindow::runWorkload() {
   // that the user did not change, since it knows the preset.
   docks_->controls()->commit();
   if (run_.store().run()) {
-    const Knobs knobs = docks_->controls()->knobs();
-    run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+    Knobs knobs = docks_->controls()->knobs();
+    // The device's own fraction is no wish, and the next device may have none.
+    if (knobs.memoryFraction == run_.store().run()->knobs.memoryFraction) knobs.memoryFraction = 0;
+    run_.setKnobs(requestOf(knobs));
   }
   if (auto started = run_.run(); !started) {
     notices_->showProblem(text(started.error().message));
