@@ -201,6 +201,10 @@ void WindowDocks::setCompact(bool tall) {
     window_->resizeDocks({selectionDock_, findingsDock_},
                          {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
   }
+  // The filter below would name the new tab bars only when its posted event comes.
+  for (QTabBar* tabs : window_->findChildren<QTabBar*>({}, Qt::FindDirectChildrenOnly)) {
+    tabs->setAccessibleName(tr("Docks"));
+  }
 }
 
 /// Names the tab bars that QMainWindow makes where docks are tabs.
