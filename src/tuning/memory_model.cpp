@@ -38,7 +38,8 @@ Prediction predictionOf(const Range& range, Basis basis) {
 /// By how much the reuse of cached blocks may change a played peak of current: small steps depend
 /// on the order in which blocks were freed, most of all if another setting was trained before.
 double reuseSlack(double bytes, bool fromStart) {
-  return fromStart ? std::min(0.1 * bytes, kSmallHeap / 2) : std::min(0.25 * bytes, 3 * kSmallHeap);
+  return fromStart ? std::min({std::max(0.1 * bytes, kSmallHeap / 4), bytes / 2, kSmallHeap / 2})
+                   : std::min(0.25 * bytes, 3 * kSmallHeap);
 }
 
 std::uint64_t watermark(double ratio, std::uint64_t recommended) {
@@ -163,19 +164,27 @@ Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
 
 /// Keeps the requests if they explain what was measured.
 void MemoryModel::useRequests(RequestModel requests) {
-  double error = 0;
+  double error = 0, rawError = 0, driverOff = 0;
   bool compared = false;
   for (const Observation& each : observations_) {
     if (!requests.canPlay(each.setting)) continue;
+    const PlayedPeak peak = requests.play(each.setting, limits_);
     const auto measured = static_cast<double>(each.peakCurrent);
-    const auto played = static_cast<double>(requests.play(each.setting, limits_).current);
+    const auto played = static_cast<double>(peak.current);
+    rawError = std::max(rawError, std::abs(played / measured - 1));
+    if (each.peakDriver > 0 && !each.driverIncludesEarlier) {
+      driverOff = std::max(driverOff, std::abs(static_cast<double>(peak.driver) -
+                                               static_cast<double>(each.peakDriver)));
+    }
     const double reused = reuseSlack(measured, requests.fromStart());
     error = std::max(error, (std::abs(played - measured) - reused) / measured);
     compared = true;
   }
   if (!compared || error > kMostPlayedError) return;
   requests_ = std::move(requests);
-  playedError_ = error;
+  playedError_ = std::max(0.0, error);
+  playedDriverOff_ = driverOff;
+  confidence_.error = rawError;
   confidence_.fromRequests = true;
 }
 
@@ -205,7 +214,11 @@ Range MemoryModel::playedDriver(Setting setting) const {
   Range range;
   range.likely = played(setting);
   const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
-  const double heap = requests_->fromStart() ? kSmallHeap : kSmallAndLargeHeaps;
+  // Where the heaps of three measured settings were played exactly, no more are expected here.
+  const double least = requests_->settings().size() > 2 ? 0 : kSmallHeap;
+  const double heap = requests_->fromStart()
+                          ? std::clamp(playedDriverOff_, least, kSmallAndLargeHeaps)
+                          : kSmallAndLargeHeaps;
   range.lower = std::min({range.likely, fewer, more}) - heap;
   range.upper = std::max({range.likely, fewer, more}) + heap;
   return range;
@@ -223,9 +236,9 @@ void MemoryModel::judge(double atLeastFixed) {
   confidence_.extrapolatesBatch = tokens.size() > 1;
   confidence_.extrapolatesLength =
       observations_.size() > 2 && tokens.size() > 1 && lengths.size() > 1;
-  confidence_.error = std::numeric_limits<double>::quiet_NaN();
+  if (!confidence_.fromRequests) confidence_.error = std::numeric_limits<double>::quiet_NaN();
   const std::vector<PeakPoint> points = pointsOf(observations_);
-  if (points.size() > 2) {
+  if (!confidence_.fromRequests && points.size() > 2) {
     confidence_.error = 0;
     for (std::size_t out = 0; out < points.size(); ++out) {
       std::vector<PeakPoint> others = points;
@@ -264,8 +277,13 @@ void MemoryModel::judge(double atLeastFixed) {
   }
   if (confidence_.fromRequests) {
     confidence_.text = "Heaps are known from the allocations of a step at " +
-                       std::to_string(requests_->settings().size()) + " settings. " +
-                       confidence_.text;
+                       std::to_string(requests_->settings().size()) +
+                       " settings, which give the measured peaks within " +
+                       formatDecimals(100 * confidence_.error, 1) + " %";
+    if (!requests_->canPlay(longer)) {
+      confidence_.text +=
+          "; for other lengths measure " + settingText(longer) + " with ops recorded";
+    }
   }
 }
 

@@ -65,8 +65,8 @@ struct Confidence {
   bool extrapolatesBatch = false;   ///< two settings or more differ in their tokens
   bool fromRequests = false;        ///< requests are known, so that heaps are played, not guessed
   bool extrapolatesLength = false;  ///< of three settings or more, the lengths differ as well
-  /// The relative error of current's peak: the largest of the predictions for each setting from all
-  /// others. NaN with fewer than three settings.
+  /// The largest relative error of current's peak: of the played ones; else of the predictions for
+  /// each setting from all others, or NaN with fewer than three settings.
   double error = 0;
   std::string text;  ///< a sentence for people, with what to measure next
 };
@@ -140,7 +140,8 @@ class MemoryModel {
   MemoryLimits limits_;
   PeakFit fit_;
   std::optional<RequestModel> requests_;
-  double playedError_ = 0;  ///< the largest relative error of a played peak of current
+  double playedError_ = 0;      ///< largest relative error of a played peak of current
+  double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes
   Confidence confidence_;
 };
 

@@ -5,35 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "analysis/live_store.h"
 #include "core/messages.h"
 #include "core/result.h"
+#include "tuning/free_matching.h"
+#include "tuning/request_trace.h"
 #include "tuning/tensor_budget.h"
 
 namespace highwater::tuning {
-
-/// An allocation that an op made in a step. All sizes are as current allocated counted them.
-struct TracedRequest {
-  std::uint64_t op = 0;           ///< hash of the op's name, to compare the steps of two settings
-  std::uint64_t bytes = 0;        ///< of the block that the allocator handed out
-  std::uint64_t requested = 0;    ///< by the shape of the result; `bytes` where it is not known
-  std::uint64_t freedBefore = 0;  ///< bytes freed since the request before it
-  events::Phase phase = events::Phase::None;
-};
-
-/// Consecutive steps at one setting as allocations, from ops recorded at ProbeLevel Ops.
-struct StepTrace {
-  Setting setting;
-  bool fromStart = false;       ///< begins with the first step of the run
-  std::uint64_t baseBytes = 0;  ///< current allocated before the first request
-  std::vector<std::vector<TracedRequest>> steps;
-};
-
-/// Extracts the traces of a run, one for each setting of which two consecutive steps or more were
-/// recorded with all their ops. Of the first setting they begin with the first step if possible.
-///
-/// An op that allocates and frees within itself shows only the sum of both, so its peak is missed.
-[[nodiscard]] std::vector<StepTrace> tracesOf(const analysis::LiveStore& store);
 
 /// The peaks of a setting as played through the heap rules, in bytes.
 struct PlayedPeak {
@@ -76,6 +54,10 @@ class RequestModel {
     double factor = 0;                     ///< bytes per unit of growth
     std::vector<std::size_t> freedBefore;  ///< requests whose blocks are freed before this one
   };
+  static RequestModel combined(const std::vector<StepTrace>& traces, std::size_t largest,
+                               std::size_t steps, bool fromStart, Guess guess,
+                               std::uint64_t smallestChecked);
+  [[nodiscard]] double errorOf(const std::vector<StepTrace>& traces, std::size_t steps) const;
   using Sizes = std::vector<std::uint64_t>;  ///< of one request, at each traced setting
 
   static double units(Growth growth, Setting setting);
@@ -84,7 +66,6 @@ class RequestModel {
                                        std::uint64_t total);
   [[nodiscard]] Request sized(const Sizes& sizes) const;
   [[nodiscard]] std::uint64_t bytesAt(const Request& request, Setting setting) const;
-  class Matching;
 
   std::vector<Setting> settings_;
   std::vector<Request> requests_;  ///< the model's own blocks first

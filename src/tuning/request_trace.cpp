@@ -1,3 +1,5 @@
+#include "tuning/request_trace.h"
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -7,7 +9,6 @@
 #include <unordered_map>
 
 #include "tuning/heap_plan.h"
-#include "tuning/request_model.h"
 
 namespace highwater::tuning {
 namespace {
@@ -84,23 +85,33 @@ std::vector<Shape> shapesOf(std::string_view text) {
   return shapes;
 }
 
-/// The outputs but the last of an op that allocates several itself, in bytes; empty for all others.
+/// The outputs of an op that allocates them itself, in bytes, the largest first; empty where they
+/// are not known.
 std::vector<std::uint64_t> outputsOf(const std::string& op, const std::string& text) {
   const std::vector<Shape> shapes = shapesOf(text);
   if (shapes.empty() || shapes[0].sizes.empty()) return {};
   const Shape& input = shapes[0];
+  const std::uint64_t all = input.bytes(input.values());
   if (op == "aten::native_layer_norm" && shapes.size() > 1) {
     const std::uint64_t rows = input.values() / std::max<std::uint64_t>(1, shapes[1].values());
-    return {input.bytes(input.values()), input.bytes(rows)};
+    return {all, input.bytes(rows), input.bytes(rows)};
   }
   if (op == "aten::native_layer_norm_backward" && shapes.size() > 4) {
-    return {input.bytes(input.values()), shapes[4].bytes(shapes[4].values())};
+    const std::uint64_t weight = shapes[4].bytes(shapes[4].values());
+    return {all, weight, weight};
   }
   if ((op == "aten::native_batch_norm" || op == "aten::native_batch_norm_backward") &&
       input.sizes.size() > 1) {
-    return {input.bytes(input.values()), input.bytes(input.sizes[1])};
+    const std::uint64_t channels = input.bytes(input.sizes[1]);
+    return {all, channels, channels};
   }
-  if (op == "aten::native_dropout") return {input.bytes(input.values())};
+  if (op.starts_with("aten::convolution_backward") && shapes.size() > 2 && input.sizes.size() > 1) {
+    return {shapes[1].bytes(shapes[1].values()), shapes[2].bytes(shapes[2].values()),
+            input.bytes(input.sizes[1])};
+  }
+  for (const char* each : {"aten::relu", "aten::sigmoid", "aten::tanh", "aten::gelu"}) {
+    if (op == each) return {all};
+  }
   return {};
 }
 
@@ -116,6 +127,7 @@ class Follower {
     std::size_t unknown = 0;  // requests from here on wait for an op that has their result
     for (const OpSpan* op : ops) {
       if (op->begin_ns() < record.begin_ns() || endOf(*op) > end) continue;
+      noteArguments(*op);
       if (unknown < requests.size()) {
         setRequested(*op, requests.back());
         unknown = requests.size();
@@ -145,8 +157,22 @@ class Follower {
  private:
   void add(std::vector<TracedRequest>& requests, const OpSpan& op, std::uint64_t hash,
            std::uint64_t bytes) {
-    requests.push_back({hash, bytes, bytes, freed_, op.phase()});
+    requests.push_back({hash, bytes, bytes, freed_, op.phase(), std::move(arguments_)});
     freed_ = 0;
+    arguments_.clear();
+  }
+  void noteArguments(const OpSpan& op) {
+    auto [place, isNew] = shapes_.try_emplace(op.shapes());
+    if (isNew) {
+      for (const Shape& shape : shapesOf(store_.name(op.shapes()))) {
+        place->second.push_back(shape.bytes(shape.values()));
+      }
+    }
+    for (const std::uint64_t bytes : place->second) {
+      if (std::find(arguments_.begin(), arguments_.end(), bytes) == arguments_.end()) {
+        arguments_.push_back(bytes);
+      }
+    }
   }
   /// What the request asked for, by the op that got the empty tensor: its first argument if it
   /// changes that in place, else its last, which is its result.
@@ -164,15 +190,30 @@ class Follower {
   /// Splits what an op allocated into the blocks of its outputs.
   void addOutputs(std::vector<TracedRequest>& requests, const OpSpan& op, std::uint64_t grown) {
     const std::uint64_t hash = hashOf(op);
-    std::uint64_t rest = grown;
-    const std::vector<std::uint64_t> outputs =
-        outputsOf(store_.name(op.op()), store_.name(op.shapes()));
-    for (const std::uint64_t bytes : outputs) {
-      if (bytes >= rest) break;
-      add(requests, op, hash, bytes);
-      rest -= bytes;
+    std::vector<std::uint64_t> outputs = outputsOf(store_.name(op.op()), store_.name(op.shapes()));
+    std::uint64_t known = 0;
+    for (const std::uint64_t bytes : outputs) known = sum(known, bytes);
+    // The first layer needs no gradient of its input, the batch that was moved to the device.
+    const bool isOfBatch =
+        store_.name(op.op()).starts_with("aten::convolution_backward") && !outputs.empty() &&
+        std::any_of(requests.begin(), requests.end(), [&](const TracedRequest& each) {
+          return each.phase == events::Phase::DeviceMove && each.requested == outputs.front();
+        });
+    if (isOfBatch || (outputs.size() > 1 && known > grown)) {
+      known -= outputs.front();
+      outputs.erase(outputs.begin());
     }
-    add(requests, op, hash, rest);
+    if (outputs.empty() || known > grown) {
+      add(requests, op, hash, grown);
+      return;
+    }
+    // What is more than that, reuse has added: to a small block at most 1 MiB.
+    const std::uint64_t excess = grown - known;
+    const std::size_t larger = excess < HeapRules::kMaxSmall ? outputs.size() - 1 : 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      add(requests, op, hash, outputs[i] + (i == larger ? excess : 0));
+      requests.back().requested = outputs[i];
+    }
   }
   std::uint64_t hashOf(const OpSpan& op) {
     auto [place, isNew] = hashes_.try_emplace(op.op(), 0);
@@ -182,6 +223,8 @@ class Follower {
 
   const LiveStore& store_;
   std::unordered_map<NameId, std::uint64_t> hashes_;
+  std::unordered_map<NameId, std::vector<std::uint64_t>> shapes_;
+  std::vector<std::uint64_t> arguments_;
   bool started_ = false;
   std::int64_t lastEndNs_ = 0;
   std::uint64_t current_ = 0, freed_ = 0;

@@ -95,12 +95,25 @@ bool SweepPlanner::wasMeasured(Setting setting) const {
   });
 }
 
-/// Whether this or a smaller setting did not fit.
-bool SweepPlanner::ranOutOfMemory(Setting setting) const {
-  return std::any_of(measured_.begin(), measured_.end(), [setting](const SweepMeasurement& each) {
-    return each.outOfMemory && each.memory.setting.batch <= setting.batch &&
-           each.memory.setting.length <= setting.length;
+/// Whether a measured setting ran out of memory or exceeded the limit.
+bool SweepPlanner::isAbove(const SweepMeasurement& each) const {
+  return each.outOfMemory || (isLimited() && each.memory.peakDriver > limitBytes());
+}
+
+/// Whether a setting of this length ran out of memory.
+bool SweepPlanner::ranOutOfMemory(std::uint32_t length) const {
+  return std::any_of(measured_.begin(), measured_.end(), [length](const SweepMeasurement& each) {
+    return each.outOfMemory && each.memory.setting.length == length;
   });
+}
+
+/// Whether this or a smaller setting did not stay under the limit.
+bool SweepPlanner::wasTooLarge(Setting setting) const {
+  return std::any_of(measured_.begin(), measured_.end(),
+                     [this, setting](const SweepMeasurement& each) {
+                       return isAbove(each) && each.memory.setting.batch <= setting.batch &&
+                              each.memory.setting.length <= setting.length;
+                     });
 }
 
 std::uint32_t SweepPlanner::rounded(std::uint32_t batch) const {
@@ -119,8 +132,14 @@ std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) cons
   if (!model_) return std::nullopt;
   const auto safe = model_->largestSafeBatch(length, options_.largestBatch, options_.reserve);
   std::uint32_t largest = rounded(safe.value_or(0));
-  while (largest >= smallest() && ranOutOfMemory({largest, length})) {
-    largest = rounded(largest - 1 - (largest - smallest()) / 4);
+  while (largest >= smallest() && wasTooLarge({largest, length})) {
+    largest = rounded(largest - 1);
+  }
+  if (largest >= smallest() && ranOutOfMemory(length)) {
+    // What ran out of memory is not in the model: keep away from it.
+    largest =
+        std::min(largest, rounded(largestMeasured(length) +
+                                  (largest - std::min(largest, largestMeasured(length))) / 2));
   }
   return largest >= smallest() ? largest : 0;
 }
@@ -128,7 +147,7 @@ std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) cons
 std::uint32_t SweepPlanner::largestMeasured(std::uint32_t length) const {
   std::uint32_t largest = 0;
   for (const SweepMeasurement& each : measured_) {
-    if (each.memory.setting.length == length && !each.outOfMemory) {
+    if (each.memory.setting.length == length && !isAbove(each)) {
       largest = std::max(largest, each.memory.setting.batch);
     }
   }

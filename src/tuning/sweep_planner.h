@@ -93,7 +93,9 @@ class SweepPlanner {
   void fit();
   [[nodiscard]] bool isLimited() const { return options_.hasMemory && limitBytes() > 0; }
   [[nodiscard]] bool wasMeasured(Setting setting) const;
-  [[nodiscard]] bool ranOutOfMemory(Setting setting) const;
+  [[nodiscard]] bool isAbove(const SweepMeasurement& each) const;
+  [[nodiscard]] bool wasTooLarge(Setting setting) const;
+  [[nodiscard]] bool ranOutOfMemory(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
   [[nodiscard]] std::uint32_t smallest() const;
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;

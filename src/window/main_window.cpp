@@ -137,7 +137,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
-  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_, &tuning_);
   actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
   actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);

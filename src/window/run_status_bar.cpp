@@ -17,7 +17,7 @@ namespace {
 
 /// The most pixels of a recording's name, in a small window and in a large one.
 constexpr int kSmallName = 140, kName = 400;
-constexpr int kBetween = 6, kInset = 24;  ///< beside each field, and of the bar
+constexpr int kBetween = 8, kInset = 44;  ///< beside each field, and of the bar
 
 /// Memory samples per second over the last five seconds; 0 if there are none yet.
 double samplesPerSecond(const analysis::LiveStore& store) {

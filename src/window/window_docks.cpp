@@ -1,7 +1,8 @@
 #include "window/window_docks.h"
 
-#include <QChildEvent>
 #include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
@@ -24,6 +25,7 @@
 #include "views/panels/link_button.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/selection_panel.h"
+#include "views/tuning/tuning_panel.h"
 #include "window/bottom_tables.h"
 #include "window/findings_dock.h"
 
@@ -53,14 +55,16 @@ QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
 }  // namespace
 
 WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
-                         views::TimeAxis* axis, views::EventFocus* focus)
+                         views::TimeAxis* axis, views::EventFocus* focus,
+                         models::TuningState* tuning)
     : QObject(window),
       window_(window),
       store_(store),
       axis_(axis),
       focus_(focus),
       now_(store),
-      wholeRun_(store) {
+      wholeRun_(store),
+      tuning_(tuning) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   window_->installEventFilter(this);
@@ -100,6 +104,7 @@ QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
 void WindowDocks::makeLeft() {
   controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
   controls_ = new views::ControlsPanel;
+  controls_->setTuning(tuning_);
   scriptControls_ = new views::ScriptControls(store_);
   bothControls_ = new QStackedWidget(controlsDock_);
   bothControls_->addWidget(scrolled(controls_, tr("Controls"), bothControls_));
@@ -162,6 +167,11 @@ void WindowDocks::makeRight() {
     }
   });
 
+  tuningDock_ = makeDock(tr("Tuning"), "tuningDock", Qt::RightDockWidgetArea);
+  tuningDock_->setWidget(
+      scrolled(new views::TuningPanel(store_, tuning_), tr("Tuning"), tuningDock_));
+  tuningDock_->hide();
+
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
   findings_ = new FindingsDock(findingsDock_, DockTitle::of(findingsDock_), store_, axis_, focus_);
   connect(findings_, &FindingsDock::acceptRequested, this, &WindowDocks::acceptRequested);
@@ -201,20 +211,36 @@ void WindowDocks::setCompact(bool tall) {
     window_->resizeDocks({selectionDock_, findingsDock_},
                          {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
   }
-  // The filter below would name the new tab bars only when its posted event comes.
-  for (QTabBar* tabs : window_->findChildren<QTabBar*>({}, Qt::FindDirectChildrenOnly)) {
+  window_->layout()->activate();  // makes the tab bars
+  nameTabBars();
+}
+
+void WindowDocks::nameTabBars() {
+  for (QTabBar* tabs : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
     tabs->setAccessibleName(tr("Docks"));
   }
 }
 
-/// Names the tab bars that QMainWindow makes where docks are tabs.
+/// QMainWindow makes tab bars where docks are tabs.
 bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::ChildPolished) {
-    if (auto* tabs = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
-      tabs->setAccessibleName(tr("Docks"));
-    }
+  if (event->type() == QEvent::ChildAdded) {
+    childAdded_ = true;  // not yet known as what
+  } else if (childAdded_ || event->type() == QEvent::ChildPolished) {
+    childAdded_ = false;
+    nameTabBars();
   }
   return QObject::eventFilter(watched, event);
+}
+
+void WindowDocks::showTuning(bool shown) {
+  tuningDock_->setVisible(shown);
+  if (!shown) return;
+  if (!tuningDock_->isFloating()) {
+    window_->tabifyDockWidget(selectionDock_, tuningDock_);
+    window_->layout()->activate();  // makes the tab bar
+    nameTabBars();
+  }
+  tuningDock_->raise();
 }
 
 void WindowDocks::hideEmpty() {
@@ -286,6 +312,7 @@ void WindowDocks::refresh() {
   refreshComparison();
   tables_->refresh(summary);
   findings_->refresh();
+  tuning_->refresh();
   now_.refresh();
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
@@ -364,7 +391,8 @@ void WindowDocks::refreshComparison() {
 }
 
 QList<QDockWidget*> WindowDocks::all() const {
-  return {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_};
+  return {controlsDock_, nowDock_,    selectionDock_, tuningDock_,
+          findingsDock_, eventsDock_, syncDock_};
 }
 
 void WindowDocks::setShown(bool shown) {

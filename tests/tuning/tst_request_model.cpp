@@ -56,7 +56,7 @@ class Training {
     const std::uint64_t before = plan_.current();
     const HeapPlan::Block block = plan_.allocate(whole(bytes));
     const std::uint64_t asked = (whole(bytes) + 255) / 256 * 256;
-    trace.steps.back().push_back({1, plan_.current() - before, asked, freed_, phase});
+    trace.steps.back().push_back({1, plan_.current() - before, asked, freed_, phase, {}});
     freed_ = 0;
     return block;
   }

@@ -23,7 +23,7 @@ Finding fallback(double weight) {
   finding.evidence = "10 times in 10 steps";
   finding.advice = "use another op";
   finding.weight = weight;
-  finding.costMs = 12.5;
+  finding.waitsMs = 12.5;
   finding.firstStep = 2;
   finding.lastStep = 60;
   finding.count = 10;

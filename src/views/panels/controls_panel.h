@@ -14,6 +14,10 @@ namespace Ui {
 class ControlsPanel;
 }
 
+namespace highwater::models {
+class TuningState;
+}
+
 namespace highwater::views {
 
 class ChosenRow;
@@ -49,6 +53,9 @@ class ControlsPanel final : public QWidget {
   void setChangeable(bool changeable);
   /// Whether a run is going on, so that a value may be another than the one in use.
   void setLive(bool live);
+  /// Shows under the sliders what the values would take, and hatches what would not be safe.
+  /// `tuning` is not owned and must outlive the panel.
+  void setTuning(models::TuningState* tuning);
   /// Explains why the values are not those that the user chose; empty removes that.
   void sayProblem(const QString& text);
 
@@ -68,6 +75,9 @@ class ControlsPanel final : public QWidget {
   void setStops(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops,
                 std::vector<int> values);
   void edited();
+  /// Tells the state of tuning which setting the sliders show.
+  void tellTuning();
+  void showSafe();
   [[nodiscard]] bool sliderHeld() const;
   void put(const Knobs& knobs);
 
@@ -78,6 +88,7 @@ class ControlsPanel final : public QWidget {
   std::optional<Knobs> waitsAt_;  ///< the knobs in effect when a change was requested
   Knobs effective_;
   ChosenRow *batchChosen_, *sequenceChosen_, *lossChosen_;
+  models::TuningState* tuning_ = nullptr;
   bool putting_ = false;
   bool live_ = false;
   bool waitsForApply_ = false;  ///< the wheel has chosen a value
