@@ -23,10 +23,10 @@ namespace {
 
 constexpr int kHeight = 44, kButton = 28;
 
-void addGap(QToolBar* bar, int width) {
+QAction* addGap(QToolBar* bar, int width) {
   auto* gap = new QWidget(bar);
   gap->setFixedWidth(width);
-  bar->addWidget(gap);
+  return bar->addWidget(gap);
 }
 
 /// Adds a vertical line. Returns the actions that it added.
@@ -143,8 +143,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
   views::guardWheel(workload_);
   views::guardWheel(preset_);
-  presetParts_ << addWidget(preset_);
-  addGap(this, 8);
+  presetParts_ << addWidget(preset_) << addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
   level_->setAccessibleName(tr("Recording level"));
@@ -157,7 +156,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addLine(this);
   for (QAction* action : {actions->emptyCache, actions->mark}) {
     shrinking_ << addButton(action);
-    addWidget(shrinking_.back());
+    inMenus_ << addWidget(shrinking_.back());
     firstToShrink_ << shrinking_.back();
   }
   addGap(this, 8);
@@ -294,8 +293,10 @@ void RunToolBar::setSmall(bool small) {
   for (QToolButton* button : viewButtons_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextOnly);
   }
-  labelsShown_ = !small;
-  fitLabels();
+  labels_.shown = !small;
+  menuParts_.shown = true;
+  for (QAction* part : inMenus_) part->setVisible(true);
+  fitParts();
 }
 
 void RunToolBar::setCompact(bool compact) {
@@ -317,20 +318,31 @@ void RunToolBar::showRecordingParts() {
   }
 }
 
-void RunToolBar::fitLabels() {
+void RunToolBar::giveWay(Part& part, const std::function<void(bool)>& show) {
   using Form = views::SearchButton::Form;
-  if (small_) return;
   const int others = sizeHint().width() - views::SearchButton::widthOf(search_->form());
   const int needed =
-      others + views::SearchButton::widthOf(Form::kGlass) + (labelsShown_ ? 0 : labelsWidth_);
-  const bool fit = needed <= width();
-  if (fit == labelsShown_) return;
+      others + views::SearchButton::widthOf(Form::kGlass) + (part.shown ? 0 : part.width);
+  const bool fits = needed <= width();
+  if (fits == part.shown) return;
   const int before = sizeHint().width();
-  labelsShown_ = fit;
-  for (QToolButton* button : firstToShrink_) {
-    button->setToolButtonStyle(fit ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+  part.shown = fits;
+  show(fits);
+  if (!fits) part.width = before - sizeHint().width();
+}
+
+void RunToolBar::fitParts() {
+  if (small_) {
+    giveWay(menuParts_, [this](bool shown) {
+      for (QAction* part : inMenus_) part->setVisible(shown);
+    });
+  } else {
+    giveWay(labels_, [this](bool shown) {
+      for (QToolButton* button : firstToShrink_) {
+        button->setToolButtonStyle(shown ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+      }
+    });
   }
-  if (!fit) labelsWidth_ = before - sizeHint().width();
 }
 
 void RunToolBar::fitSearch() {
@@ -348,7 +360,7 @@ void RunToolBar::fitSearch() {
 bool RunToolBar::event(QEvent* event) {
   const bool done = QToolBar::event(event);
   if (event->type() == QEvent::LayoutRequest) {
-    fitLabels();
+    fitParts();
     fitSearch();
   }
   return done;
@@ -356,7 +368,7 @@ bool RunToolBar::event(QEvent* event) {
 
 void RunToolBar::resizeEvent(QResizeEvent* event) {
   QToolBar::resizeEvent(event);
-  fitLabels();
+  fitParts();
   fitSearch();
 }
 

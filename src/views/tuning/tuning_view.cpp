@@ -229,7 +229,7 @@ void TuningView::showLegends() {
     looks.push_back(pointEntry(PointLook::kChosen, tr("chosen")));
   }
   if (std::any_of(points.begin(), points.end(), [this](const SettingPoint& each) {
-        return each.setting.length != throughput_->length();
+        return each.look == PointLook::kMeasured && each.setting.length != throughput_->length();
       })) {
     looks.push_back(pointEntry(PointLook::kOtherLength, tr("other length")));
   }
