@@ -210,6 +210,11 @@ void TuningMap::refreshData(Change change) {
     scheduleReplot();
     return;
   }
+  if (change == Change::kChosen || change == Change::kLook) {
+    showPointsAndChoice();
+    scheduleReplot();
+    return;
+  }
   if (change == Change::kModel || grid_.columns() * grid_.rows() <= 1) fitGrid();
   if (change == Change::kReserve) grid_.outdateSafe();
   if (!grid_.complete() && isVisible()) slice_.start();
