@@ -83,21 +83,33 @@ void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) 
     wait.counts = counts(upToNs);
     parts_.push_back(wait);
   };
+  const double restartNs = std::min({kRestartNs, queueingNs / 2, deviceNs[kProbable]});
+  double restartLeftNs = restartNs;
   for (std::size_t i = 0; i < stretch.work.size(); ++i) {
     const HostSpan& span = stretch.work[i];
     addWait(span.beginNs);  // only a wait that does not empty the queue leaves a gap
     upToNs = std::max(upToNs, span.endNs);
     Part part;
     part.beginNs = span.beginNs;
-    part.ns = static_cast<double>(span.ns());
     part.work = span.work;
     part.counts = counts(span.beginNs);
-    if (i >= first && i < last && queueingNs > 0) {
-      const double share = part.ns / queueingNs;
-      for (std::size_t work = 0; work < kWorks; ++work)
-        part.queuedNs[work] = share * deviceNs[work];
-    }
-    parts_.push_back(part);
+    const auto add = [&](double ns, bool restarting) {
+      part.ns = ns;
+      if (i >= first && i < last && queueingNs > 0) {
+        for (std::size_t work = 0; work < kWorks; ++work) {
+          part.queuedNs[work] = ns / queueingNs * deviceNs[work];
+        }
+        const double afterNs = queueingNs - restartNs;
+        part.queuedNs[kProbable] =
+            restarting ? 0 : ns / afterNs * (deviceNs[kProbable] - restartNs);
+      }
+      parts_.push_back(part);
+    };
+    const auto wholeNs = static_cast<double>(span.ns());
+    const double restartingNs = i >= first && i < last ? std::min(restartLeftNs, wholeNs) : 0;
+    restartLeftNs -= restartingNs;
+    if (restartingNs > 0) add(restartingNs, true);
+    if (wholeNs > restartingNs || restartingNs <= 0) add(wholeNs - restartingNs, false);
   }
   addWait(stretch.closing.beginNs);
   Part drain;
