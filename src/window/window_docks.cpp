@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "analysis/run_summary.h"
 #include "analysis/settings_change.h"
@@ -223,11 +224,15 @@ void WindowDocks::nameTabBars() {
 
 /// QMainWindow makes tab bars where docks are tabs.
 bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::ChildAdded) {
-    childAdded_ = true;  // not yet known as what
-  } else if (childAdded_ || event->type() == QEvent::ChildPolished) {
-    childAdded_ = false;
-    nameTabBars();
+  if (event->type() == QEvent::ChildAdded && !std::exchange(childAdded_, true)) {
+    // What it is shows only once it has been constructed.
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+          childAdded_ = false;
+          nameTabBars();
+        },
+        Qt::QueuedConnection);
   }
   return QObject::eventFilter(watched, event);
 }
