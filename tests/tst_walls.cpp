@@ -26,7 +26,7 @@ QMap<QString, Wall> walls() {
       {"store", {{"store", "core"}}},
       {"analysis", {{"analysis", "core"}}},
       {"tuning", {{"tuning", "analysis", "core"}}},
-      {"session", {{"session", "core", "wire", "store", "analysis"}, true}},
+      {"session", {{"session", "core", "wire", "store", "analysis", "tuning"}, true}},
       {"models", {{"models", "core", "analysis", "tuning"}, true}},
       {"views", {{"views", "models", "tuning", "analysis", "core"}, true, true}},
       {"report", {{"report", "tuning", "analysis", "core"}, true}},

@@ -83,9 +83,21 @@ class RecordRun final : public QObject {
       print("device " + report::deviceSentence(store_.hello()->device) + '\n');
     }
     if (const std::string error = output_.errorText(); !error.empty()) fail(error);
+    tellRecoveries();
     if (store_.steps().records.empty()) return;
     progress_.show(
         progressOf(store_, options_.launch.steps, std::chrono::milliseconds(elapsed_.elapsed())));
+  }
+
+  void tellRecoveries() {
+    const auto& markers = store_.markers();
+    for (; seenMarkers_ < markers.size(); ++seenMarkers_) {
+      const events::Marker& marker = markers[seenMarkers_];
+      if (marker.kind() != events::MarkerKind::Recovered) continue;
+      progress_.finish();
+      printError("step " + std::to_string(marker.step()) + " ran out of memory; " +
+                 store_.markerText(marker));
+    }
   }
 
   /// Ends a run that cannot be recorded.
@@ -183,6 +195,7 @@ class RecordRun final : public QObject {
   ProgressPrinter progress_;
   StopSignals signals_;
   QElapsedTimer elapsed_;
+  std::size_t seenMarkers_ = 0;
   bool deviceSaid_ = false;
   std::string failure_;
   Session session_;  // last: on destruction it still uses the sinks above

@@ -155,11 +155,13 @@ void TuningState::take(Result<tuning::MemoryModel> model) {
 }
 
 void TuningState::fitBehind(tuning::ModelInput input) {
+  behind_ = fit_;
   auto job = [self = QPointer<TuningState>(this), fit = fit_, input = std::move(input)] {
     auto model = std::make_shared<Result<tuning::MemoryModel>>(tuning::fitModel(input));
     // By the application's thread, where `self` lives and dies.
     QMetaObject::invokeMethod(QCoreApplication::instance(), [self, fit, model] {
       if (!self || self->fit_ != fit) return;
+      self->behind_ = 0;
       self->take(std::move(*model));
       emit self->changed();
     });

@@ -38,6 +38,9 @@ class TuningState final : public QObject {
   /// The model; std::nullopt as long as there is none: reason() says why.
   [[nodiscard]] const std::optional<tuning::MemoryModel>& model() const { return model_; }
   [[nodiscard]] QString reason() const { return reason_; }
+  /// Whether another thread is still fitting a model with the requests of recorded steps, which
+  /// will take the place of model().
+  [[nodiscard]] bool isFitting() const { return behind_ > 0 && behind_ == fit_; }
   [[nodiscard]] const std::vector<TriedSetting>& tried() const { return tried_; }
   /// The setting that the last step used; batch 0 before the first.
   [[nodiscard]] tuning::Setting current() const { return current_; }
@@ -76,7 +79,8 @@ class TuningState final : public QObject {
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;
   double reserve_ = tuning::kDefaultReserve;
-  std::uint64_t fit_ = 0;  ///< number of the last fit
+  std::uint64_t fit_ = 0;     ///< number of the last fit
+  std::uint64_t behind_ = 0;  ///< of the fit that another thread makes; 0 for none
   std::size_t fittedSteps_ = 0, fittedOps_ = 0, fittedMarkers_ = 0;
   std::optional<std::int64_t> fittedEpoch_;  ///< of the run: another one begins anew
 };

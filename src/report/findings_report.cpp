@@ -66,7 +66,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   const auto none = [&](const std::string& why) {
     return hangingText(head, "none" + why, head.size(), width);
   };
-  if (findings.steps == 0) {
+  if (findings.steps == 0 && findings.found.empty()) {
     return none(" yet: the first step is not counted (warm-up), and " +
                 std::to_string(analysis::kLeastSteps) + " more are needed");
   }

@@ -2,6 +2,7 @@
 
 #include <QList>
 #include <QToolBar>
+#include <functional>
 
 class QComboBox;
 class QLabel;
@@ -79,6 +80,15 @@ class RunToolBar final : public QToolBar {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  /// Something that gives way where the tool bar has no room for all.
+  struct Part {
+    bool shown = true;
+    int width = 0;  ///< as of when it was hidden
+  };
+  void giveWay(Part& part, const std::function<void(bool)>& show);
+  /// Where there is no room, Empty cache and Mark are icons alone or, in a small window, only in
+  /// the menu.
+  void fitParts();
   /// Gives the search the room that the other items leave.
   void fitSearch();
   void showRecordingParts();
@@ -98,7 +108,9 @@ class RunToolBar final : public QToolBar {
   const QString levelTip_;
   QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
   QList<QAction*> presetParts_;
-  QList<QToolButton*> shrinking_, runButtons_;
+  QList<QToolButton*> shrinking_, runButtons_, viewButtons_, firstToShrink_;
+  QList<QAction*> inMenus_;
+  Part labels_, menuParts_;
 };
 
 }  // namespace highwater::window

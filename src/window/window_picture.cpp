@@ -2,11 +2,13 @@
 
 #include <QApplication>
 #include <QBuffer>
+#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QImageReader>
 #include <QImageWriter>
 #include <QPixmap>
 #include <QSaveFile>
+#include <QThread>
 #include <algorithm>
 
 #include "core/units.h"
@@ -17,6 +19,8 @@ namespace {
 
 /// Room beside the steps of a range, as a share of their time.
 constexpr std::int64_t kRoomParts = 50;
+/// The longest wait for the memory model of a picture.
+constexpr qint64 kMostFitMs = 30'000;
 
 std::string runTimeText(std::int64_t ns) {
   return formatRunTime(ns, 1);
@@ -110,11 +114,18 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   if (auto opened = window.openRecording(recording); !opened) {
     return opened.error();
   }
+  window.showTuning(options.tuning);
   window.show();
   QApplication::processEvents();
   if (auto shown = showRange(window, options.range); !shown) return shown.error();
   window.renderNow();
-  QApplication::processEvents();
+  // The map of a picture shows the best model, which another thread may still be fitting.
+  QElapsedTimer waited;
+  waited.start();
+  do {
+    QApplication::processEvents();
+  } while (options.tuning && window.tuning().isFitting() && waited.elapsed() < kMostFitMs &&
+           (QThread::msleep(1), true));
   window.renderNow();
   QImage picture = window.grab().toImage();
   if (options.greyscale) {

@@ -102,6 +102,9 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings);
 void findCacheAboveLive(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the system is short of memory or swaps.
 void findSystemPressure(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the run ended out of memory or hung, and one if it ran out of memory and went
+/// on. About the whole run; needs no steps.
+void findEnd(const LiveStore& store, Findings& findings);
 
 /// Writes a cost in milliseconds as text: "52.1 ms a step".
 [[nodiscard]] std::string costText(double ms);

@@ -74,6 +74,12 @@ std::string_view findingKey(FindingKind kind) {
       return "system_pressure";
     case FindingKind::NonFiniteLoss:
       return "non_finite_loss";
+    case FindingKind::OutOfMemory:
+      return "out_of_memory";
+    case FindingKind::Hung:
+      return "hung";
+    case FindingKind::Recovered:
+      return "recovered";
   }
   return "";
 }
@@ -206,6 +212,7 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   Findings findings;
   findings.ofRange = range.has_value();
   findings.unobserved = isUnobserved(store);
+  if (!range) findEnd(store, findings);
   const std::span<const events::StepRecord> all = store.steps().records;
   if (all.size() <= kLeastSteps) return findings;
   std::size_t first = 1, last = all.size();

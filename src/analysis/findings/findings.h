@@ -28,6 +28,9 @@ enum class FindingKind : std::uint8_t {
   CacheAboveLive,  ///< the driver holds far more memory than is ever in use
   SystemPressure,  ///< the system is short of memory, or swaps
   NonFiniteLoss,   ///< the loss is NaN or infinite
+  OutOfMemory,     ///< the run ended because memory was used up
+  Hung,            ///< the run stood still until it was ended
+  Recovered,       ///< memory ran out, and the training went on: a note
 };
 /// The number of kinds of findings.
 inline constexpr std::size_t kFindingKinds = 14;
@@ -157,9 +160,11 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 /// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
 [[nodiscard]] bool isUnobserved(const LiveStore& store);
 
-/// Applies all rules to the run so far and returns what they find. Finds nothing until the run has
-/// kLeastSteps steps after its first. With a range only the steps that lie wholly in it count, and
-/// there must be kLeastSteps of them. The cost grows with the length of the run.
+/// Applies all rules to the run so far and returns what they find. That the run ended out of memory
+/// or hung comes first, and is found without any step, as are recoveries. The other rules find
+/// nothing until the run has kLeastSteps steps after its first. With a range only the steps that
+/// lie wholly in it count, and there must be kLeastSteps of them. The cost grows with the length of
+/// the run.
 [[nodiscard]] Findings findProblems(const LiveStore& store,
                                     std::optional<TimeRange> range = std::nullopt);
 

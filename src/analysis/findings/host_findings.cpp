@@ -48,7 +48,9 @@ Assembly assemblyOf(const CheckedSteps& steps) {
   const LiveStore& store = steps.store;
   std::map<std::uint32_t, double> assemblyMs;
   for (const events::PhaseSpan& phase : store.phases()) {
-    if (phase.phase() == events::Phase::BatchAssembly) {
+    // A step that ran out of memory was trained again: its first try is no part of it.
+    if (phase.phase() == events::Phase::BatchAssembly &&
+        steps.holding(phase.step(), phase.begin_ns())) {
       assemblyMs[phase.step()] += toMs(phase.duration_ns());
     }
   }

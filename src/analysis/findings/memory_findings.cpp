@@ -122,7 +122,8 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   if (memory.timesNs.empty() || !steps.store.hello()) return;
   const std::size_t rows = memory.timesNs.size();
   const double recommended = memory.recommended[rows - 1];
-  const double high = steps.store.hello()->limits.highWatermarkRatio;
+  const double fraction = steps.store.knobs().memoryFraction;
+  const double high = fraction > 0 ? fraction : steps.store.hello()->limits.highWatermarkRatio;
   const double limit = recommended * (high > 0 ? std::min(high, 1.0) : 1.0);
   if (limit <= 0) return;
   const TimeRange range = steps.timeRange();

@@ -104,12 +104,17 @@ void synchronizeDevice(Recorder& recorder) {
   const CallSiteId site = recorder.callSites().here(__builtin_return_address(0));
   recorder.record([&](std::int64_t /*nowNs*/) {
     return events::SyncPoint(beginNs, lengthNs, 0, recorder.step(), name, recorder.currentModule(),
-                             site, lane.id(), events::SyncKind::Synchronize, recorder.phase(), 0);
+                             site, lane.id(), events::SyncKind::Synchronize, recorder.phase(),
+                             static_cast<std::uint8_t>(recorder.deliberate()));
   });
 }
 
 void emptyDeviceCache() {
   at::detail::getMPSHooks().emptyCache();
+}
+
+void setMemoryFraction(double fraction) {
+  at::detail::getMPSHooks().setMemoryFraction(fraction);
 }
 
 }  // namespace highwater::probe

@@ -68,6 +68,16 @@ std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) 
       return mostOf(store, finding, [](const events::StepRecord& step) {
         return step.loss_read() != 0 && !std::isfinite(step.loss()) ? 1 : 0;
       });
+    case FindingKind::OutOfMemory:
+    case FindingKind::Recovered: {
+      const auto& markers = store.markers();
+      const auto last = std::find_if(markers.rbegin(), markers.rend(), [&](const auto& marker) {
+        return marker.kind() == events::MarkerKind::OutOfMemory &&
+               marker.step() <= finding.lastStep;
+      });
+      if (last == markers.rend()) return std::nullopt;
+      return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(markers.rend() - last - 1)};
+    }
     default:
       return std::nullopt;
   }

@@ -77,8 +77,10 @@ std::vector<MemoryLimitLine> MemoryPane::limits() const {
     const MemoryLimits& hello = store_->hello()->limits;
     lines.push_back(
         {LimitKind::kLowWatermark, recommended * hello.lowWatermarkRatio, hello.lowWatermarkRatio});
-    lines.push_back({LimitKind::kHighWatermark, recommended * hello.highWatermarkRatio,
-                     hello.highWatermarkRatio});
+    // The memory fraction is the high watermark that the user has set during the run.
+    const double fraction = store_->knobs().memoryFraction;
+    const double high = fraction > 0 ? fraction : hello.highWatermarkRatio;
+    lines.push_back({LimitKind::kHighWatermark, recommended * high, high});
   }
   return lines;
 }
