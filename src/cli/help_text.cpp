@@ -18,8 +18,8 @@ constexpr std::size_t kWidestName = 22, kWidestDeviceName = 28;
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-bool isOfDevice(const std::string& group) {
-  return group == kSimulatedGroup || group == kMpsGroup;
+bool isForHelpSim(const std::string& group) {
+  return group == kSimulatedGroup || group == kMpsGroup || group == kKnobsGroup;
 }
 
 std::string nameOf(const CLI::Option& option) {
@@ -60,8 +60,9 @@ Rows optionsOf(const CLI::App& app, const std::string& group) {
 
 std::string groupText(const CLI::App& app, const std::string& group, const std::string& title) {
   const Rows rows = optionsOf(app, group);
-  return rows.empty() ? std::string()
-                      : title + rowsText(rows, isOfDevice(group) ? kWidestDeviceName : kWidestName);
+  return rows.empty()
+             ? std::string()
+             : title + rowsText(rows, isForHelpSim(group) ? kWidestDeviceName : kWidestName);
 }
 
 std::string commandsText(const CLI::App& app) {
@@ -94,7 +95,7 @@ std::string HelpText::make_help(const CLI::App* app, std::string name,
   std::string text = app->get_description() + '\n' + usageText(*app, name) + '\n';
   if (mode == CLI::AppFormatMode::All) {
     for (const std::string& group : app->get_groups()) {
-      if (isOfDevice(group)) text += groupText(*app, group, '\n' + group + ":\n");
+      if (isForHelpSim(group)) text += groupText(*app, group, '\n' + group + ":\n");
     }
     return text;
   }
@@ -103,7 +104,7 @@ std::string HelpText::make_help(const CLI::App* app, std::string name,
   const CLI::Option* help = app->get_help_ptr();
   const std::string plain = help == nullptr ? "Options" : help->get_group();
   for (const std::string& group : app->get_groups()) {
-    if (isOfDevice(group) || group == kElsewhereGroup) continue;
+    if (isForHelpSim(group) || group == kElsewhereGroup) continue;
     text += groupText(*app, group, group == plain ? "\n" : '\n' + group + ":\n");
   }
   if (!app->get_footer().empty()) text += '\n' + hangingText("", app->get_footer(), 0, kWidth);

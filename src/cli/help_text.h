@@ -9,12 +9,14 @@ namespace highwater::cli {
 inline constexpr char kSimulatedGroup[] = "Simulated device";
 /// The same, of those that PyTorch defines.
 inline constexpr char kMpsGroup[] = "MPS, real or simulated";
+/// The same, of the settings of a training that few change.
+inline constexpr char kKnobsGroup[] = "More knobs";
 /// The group of the options of a run where another command's help describes them.
 inline constexpr char kElsewhereGroup[] = "Described elsewhere";
 
 /// Writes the help of a command in lines of 80 columns: an option a line where its description is
-/// short. `--help` leaves out the groups above; `--help-sim` (CLI11's mode "all") shows only those
-/// of the device.
+/// short. `--help` leaves out the groups above; `--help-sim` (CLI11's mode "all") shows only the
+/// first three.
 class HelpText final : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name,

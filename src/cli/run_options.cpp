@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "cli/help_text.h"
 #include "core/knobs.h"
 #include "core/model_files.h"
 #include "core/option_values.h"
@@ -107,7 +108,9 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
     auto* option = app.add_option(name, text, help)->type_name(type);
     if (!text.empty()) option->capture_default_str();
     if (group != nullptr) option->group(group);
+    return option;
   };
+  const char* const more = group != nullptr ? group : kKnobsGroup;
   add("--scenario", texts.scenario, "A training program with one known problem: " + scenarioNames(),
       "NAME");
   add("--device", texts.device, "auto, mps, sim (simulated mps) or cpu", "NAME");
@@ -121,19 +124,22 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
   add("--dtype", texts.dtype, "Type of the weights, for example float32", "TYPE");
   add("--loss-every", texts.lossEvery, "Read the loss every N steps" + upTo(kMostLossInterval),
       "N");
-  add("--lr", texts.learningRate, "Learning rate of the optimizer", "RATE");
+  add("--lr", texts.learningRate, "Learning rate of the optimizer", "RATE")->group(more);
   add("--accumulate", texts.accumulation,
-      "Batches of a step, whose gradients are added up" + upTo(kMostAccumulation), "N");
-  auto* keep = app.add_flag("--keep-effective-batch", texts.keepEffectiveBatch,
-                            "Keep batch size times accumulation when either changes");
-  if (group != nullptr) keep->group(group);
+      "Batches of a step, whose gradients are added up" + upTo(kMostAccumulation), "N")
+      ->group(more);
+  app.add_flag("--keep-effective-batch", texts.keepEffectiveBatch,
+               "Keep batch size times accumulation when either changes")
+      ->group(more);
   add("--precision", texts.precision,
-      "Type of the forward pass: float32, or bfloat16 or float16 by autocast", "TYPE");
+      "Type of the forward pass: float32, or bfloat16 or float16 by autocast", "TYPE")
+      ->group(more);
   add("--memory-fraction", texts.memoryFraction,
-      "Allocations fail beyond this multiple of recommended max, 0.01 to 2", "RATIO");
+      "Allocations fail beyond this multiple of recommended max, 0.01 to 2", "RATIO")
+      ->group(more);
   add("--on-out-of-memory", texts.outOfMemory,
-      "After a step that ran out of memory: halve (the batch; the default), retry, or stop",
-      "NAME");
+      "After a step that ran out of memory: halve (the batch; the default), retry, or stop", "NAME")
+      ->group(more);
   add("--seed", texts.seed, "Seed of the random numbers", "N");
   add("--sampling-hz", texts.samplingHz, "Memory samples a second" + upTo(kMostSamplingHz), "N");
   add("--level", texts.level, "What is recorded: off, monitor or ops (every op)", "NAME");

@@ -181,7 +181,9 @@ std::string knobText(const Knob& knob, double value) {
   if (!words.empty() && value >= 0 && value < static_cast<double>(words.size())) {
     return std::string(words[static_cast<std::size_t>(value)]);
   }
-  return realText(value);
+  // A recording may claim any value.
+  constexpr double kMostPlausible = 1e15;
+  return std::isfinite(value) && std::abs(value) < kMostPlausible ? realText(value) : "?";
 }
 
 std::string knobChangeText(const Knob& knob, double before, double after) {

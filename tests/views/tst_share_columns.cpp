@@ -132,10 +132,10 @@ class TestShareColumns : public QObject {
     const Theme& theme = Theme::dark();
     const double all = plot.width() * (row.height - 7);
     const auto share = [&](const QColor& color) { return count[color.rgb()] / all; };
-    QVERIFY2(std::abs(share(theme.sky) - 0.87) < 0.06,
-             qPrintable(QString::number(share(theme.sky))));
-    QVERIFY(share(theme.blue) < 0.06);
-    QVERIFY(share(theme.green) > 0.01);
+    QVERIFY2(std::abs(share(theme.phase(events::Phase::DeviceMove)) - 0.87) < 0.06,
+             qPrintable(QString::number(share(theme.phase(events::Phase::DeviceMove)))));
+    QVERIFY(share(theme.phase(events::Phase::Forward)) < 0.06);
+    QVERIFY(share(theme.phase(events::Phase::Backward)) > 0.01);
   }
 
   /// Each pixel of the row against a walk over all phases.

@@ -64,21 +64,21 @@ class TestShareSwitch : public QObject {
     QVERIFY(host->isVisible() && device->isVisible());
     QVERIFY(!panel.showsDeviceTime());
     const Theme& theme = Theme::dark();
-    const int sky = count(panel, theme.sky), blue = count(panel, theme.blue);
+    const int sky = count(panel, theme.phase(events::Phase::DeviceMove)), blue = count(panel, theme.phase(events::Phase::Forward));
     QVERIFY(sky > 5 * blue);  // the host is in the device move
     connect(&panel, &SelectionPanel::deviceTimeChosen, &panel,
             [&panel] { panel.showDeviceShare(shareOf(90, 10)); });
     QTest::mouseClick(device, Qt::LeftButton);
     QVERIFY(panel.showsDeviceTime());
-    QVERIFY(count(panel, theme.blue) > 10 * blue / 2);
-    QCOMPARE(count(panel, theme.sky), 0);
+    QVERIFY(count(panel, theme.phase(events::Phase::Forward)) > 10 * blue / 2);
+    QCOMPARE(count(panel, theme.phase(events::Phase::DeviceMove)), 0);
     // The chosen word is underlined in accent.
     const QImage chosen = device->grab().toImage(), other = host->grab().toImage();
     QVERIFY(chosen.pixelColor(chosen.width() / 2, chosen.height() - 1) == theme.accent);
     QVERIFY(other.pixelColor(other.width() / 2, other.height() - 1) != theme.accent);
     QTest::mouseClick(host, Qt::LeftButton);
     QVERIFY(!panel.showsDeviceTime());
-    QCOMPARE(count(panel, theme.sky), sky);
+    QCOMPARE(count(panel, theme.phase(events::Phase::DeviceMove)), sky);
   }
 
   void theKeyboardChoosesToo() {
