@@ -18,17 +18,18 @@ struct Wall {
 };
 
 QMap<QString, Wall> walls() {
-  const QSet<QString> all = {"core",   "wire",  "store",  "analysis", "session",
+  const QSet<QString> all = {"core",   "wire",  "store",  "analysis", "tuning", "session",
                              "models", "views", "report", "window",   "cli"};
   return {
       {"core", {{"core"}}},
       {"wire", {{"wire", "core"}}},
       {"store", {{"store", "core"}}},
       {"analysis", {{"analysis", "core"}}},
-      {"session", {{"session", "core", "wire", "store", "analysis"}, true}},
-      {"models", {{"models", "core", "analysis"}, true}},
-      {"views", {{"views", "models", "analysis", "core"}, true, true}},
-      {"report", {{"report", "analysis", "core"}, true}},
+      {"tuning", {{"tuning", "analysis", "core"}}},
+      {"session", {{"session", "core", "wire", "store", "analysis", "tuning"}, true}},
+      {"models", {{"models", "core", "analysis", "tuning"}, true}},
+      {"views", {{"views", "models", "tuning", "analysis", "core"}, true, true}},
+      {"report", {{"report", "tuning", "analysis", "core"}, true}},
       {"window", {all - QSet<QString>{"cli"}, true, true}},
       {"cli", {all, true, true}},
       {"probe", {{"probe", "core", "wire"}, false, false, true}},

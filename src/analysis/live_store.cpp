@@ -291,7 +291,20 @@ void LiveStore::addNamedSpan(const events::NamedSpan& span) {
   namedSpans_.push_back(span);
 }
 
-void LiveStore::addSyncPoint(const events::SyncPoint& sync) {
+bool LiveStore::isChattyRead(const events::SyncPoint& sync) {
+  if (sync.deliberate() == 0 || sync.phase() != events::Phase::LossRead || sync.step() == 0) {
+    return false;
+  }
+  if (sync.step() != lossReadStep_) {
+    lossReadAgain_ = lossReadStep_ != 0 && sync.step() == lossReadStep_ + 1;
+    lossReadStep_ = sync.step();
+  }
+  return lossReadAgain_;
+}
+
+void LiveStore::addSyncPoint(const events::SyncPoint& received) {
+  events::SyncPoint sync = received;
+  if (isChattyRead(sync)) sync.mutate_deliberate(0);
   const auto kind = static_cast<std::uint8_t>(sync.kind());
   const auto category =
       static_cast<std::uint8_t>(sync.deliberate() != 0 ? kind | kDeliberateBit : kind);

@@ -60,7 +60,8 @@ struct ScriptKnobChange {
 };
 
 /// Whether a wait for the device counts as lost time of its own. False if the training loop intends
-/// the wait, and for the wait of a fallback, which counts as part of the fallback.
+/// the wait, and for the wait of a fallback, which counts as part of the fallback. For a wait of a
+/// LiveStore, which decides what is planned: see LiveStore::syncPoints().
 [[nodiscard]] bool isUnplanned(const events::SyncPoint& sync);
 
 /// The bit that marks a wait as intended by the training loop, in the category of a span of
@@ -125,7 +126,9 @@ class LiveStore final : public MessageSink {
   /// The phases of steps, in order of arrival; phaseLane() has them in order of time.
   [[nodiscard]] const std::vector<events::PhaseSpan>& phases() const { return phases_; }
   /// The waits of the host for the device, in order of arrival; syncLane() has them in order of
-  /// time.
+  /// time. A loss that is read right after that of the step before is no longer a planned wait, as
+  /// the probe marked it: its deliberate() is 0 here. So all views and the report agree on what is
+  /// planned.
   [[nodiscard]] const std::vector<events::SyncPoint>& syncPoints() const { return syncPoints_; }
   /// The ops that ran on the CPU instead of the device, in order of arrival; fallbackLane() has
   /// them in order of time.
@@ -256,7 +259,9 @@ class LiveStore final : public MessageSink {
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
   void addNamedSpan(const events::NamedSpan& span);
-  void addSyncPoint(const events::SyncPoint& sync);
+  void addSyncPoint(const events::SyncPoint& received);
+  /// Whether a planned read of the loss follows one in the step before. Call it once for each.
+  [[nodiscard]] bool isChattyRead(const events::SyncPoint& sync);
   void addFallback(const events::FallbackEvent& fallback);
   void addMarker(const events::Marker& marker);
   void addOp(const events::OpSpan& op);
@@ -319,6 +324,9 @@ class LiveStore final : public MessageSink {
   std::vector<ScriptKnob> scriptKnobs_;
   std::vector<ScriptKnobChange> scriptKnobChanges_;
   std::uint32_t runningStep_ = 0;
+  /// The last step whose loss was read, and whether the step before it was another.
+  std::uint32_t lossReadStep_ = 0;
+  bool lossReadAgain_ = false;
   bool paused_ = false;
   events::ProbeLevel probeLevel_ = events::ProbeLevel::Monitor;
   std::int64_t pausedAsOfNs_ = 0;  ///< time of the event that set paused_

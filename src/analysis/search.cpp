@@ -21,9 +21,12 @@ void StoreSearch::start(Predicate isWanted) {
   isWanted_ = std::move(isWanted);
 }
 
-bool StoreSearch::update() {
-  if (!isWanted_ || (begun_ && revision_ == store_->revision())) return false;
+bool StoreSearch::update(std::size_t mostEvents) {
+  const bool upToDate = begun_ && complete() && revision_ == store_->revision();
+  if (!isWanted_ || upToDate) return false;
   begun_ = true;
+  // One more, so that 0 means that there was more to look at.
+  left_ = mostEvents == SIZE_MAX ? SIZE_MAX : mostEvents + 1;
   revision_ = store_->revision();
   const std::size_t hitsBefore = hits_.size(), matchesBefore = matches_.size();
   forgetDroppedOps();
@@ -93,18 +96,18 @@ void StoreSearch::look(const Event& event, FoundEvent kind, std::uint32_t index,
 
 void StoreSearch::lookForOps() {
   const auto& fallbacks = store_->fallbacks();
-  for (; nextFallback_ < fallbacks.size(); ++nextFallback_) {
+  for (; nextFallback_ < fallbacks.size() && mayLook(); ++nextFallback_) {
     const events::FallbackEvent& e = fallbacks[nextFallback_];
     look(e, FoundEvent::kFallback, static_cast<std::uint32_t>(nextFallback_), e.call_site(), false);
   }
   const auto& syncs = store_->syncPoints();
-  for (; nextSync_ < syncs.size(); ++nextSync_) {
+  for (; nextSync_ < syncs.size() && mayLook(); ++nextSync_) {
     const events::SyncPoint& e = syncs[nextSync_];
     look(e, FoundEvent::kSyncPoint, static_cast<std::uint32_t>(nextSync_), e.call_site(),
          e.deliberate() != 0);
   }
   const OpColumns& ops = store_->ops();
-  for (nextOp_ = std::max(nextOp_, ops.firstRow); nextOp_ < ops.endRow(); ++nextOp_) {
+  for (nextOp_ = std::max(nextOp_, ops.firstRow); nextOp_ < ops.endRow() && mayLook(); ++nextOp_) {
     if (const auto* op = ops.at(nextOp_)) {
       look(*op, FoundEvent::kOp, static_cast<std::uint32_t>(nextOp_), kNoId, false);
     }
@@ -151,7 +154,9 @@ void StoreSearch::sortNewHits(std::size_t sorted) {
     std::stable_sort(middle, hits_.end(), isEarlier);
   }
   if (sorted > 0 && middle != hits_.end() && isEarlier(*middle, *(middle - 1))) {
-    std::inplace_merge(hits_.begin(), middle, hits_.end(), isEarlier);
+    // Events arrive nearly in order, so that only the last hits change their places.
+    const auto from = std::upper_bound(hits_.begin(), middle, *middle, isEarlier);
+    std::inplace_merge(from, middle, hits_.end(), isEarlier);
   }
 }
 

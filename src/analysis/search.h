@@ -62,8 +62,11 @@ class StoreSearch {
   /// Forgets what was found and begins another search; update() then finds. An empty function finds
   /// nothing.
   void start(Predicate isWanted);
-  /// Finds what the store got since the last call. Returns whether anything changed.
-  bool update();
+  /// Finds what the store got since the last call, among `mostEvents` events at most: call it again
+  /// until it is complete(). Returns whether anything changed.
+  bool update(std::size_t mostEvents = SIZE_MAX);
+  /// Whether the last call has looked at all that the store had then.
+  [[nodiscard]] bool complete() const { return left_ > 0; }
 
   /// The names that were found, in the order in which their first event arrived. Ops that the store
   /// has dropped do not count.
@@ -84,6 +87,8 @@ class StoreSearch {
   template <typename Event>
   void look(const Event& event, FoundEvent kind, std::uint32_t index, CallSiteId site,
             bool planned);
+  /// Counts an event that is looked at next; false if none may be any more.
+  bool mayLook() { return left_ > 0 && --left_ > 0; }
   void lookForOps();
   void lookForMarkers();
   void lookForDefinitions();
@@ -95,6 +100,8 @@ class StoreSearch {
 
   const LiveStore* store_;
   Predicate isWanted_;
+  /// The number of events that may still be looked at in this call.
+  std::size_t left_ = SIZE_MAX;
   std::uint64_t revision_ = 0;
   bool begun_ = false;
   std::size_t nextOp_ = 0, nextSync_ = 0, nextFallback_ = 0, nextMarker_ = 0, firstOp_ = 0;

@@ -108,6 +108,16 @@ std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
   const std::string listed =
       &command == &app ? "'highwater --help' lists commands and options"
                        : "'highwater " + command.get_name() + " --help' lists its options";
+  // CLI11 looks for what is missing first, but an unknown option is what was typed wrong.
+  if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
+    const std::vector<std::string> words = command.remaining();
+    const auto unknown = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+      return word.size() > 1 && word.front() == '-';
+    });
+    if (unknown != words.end()) {
+      return "unknown option " + *unknown + suggestion(command) + "; " + listed;
+    }
+  }
   return message + suggestion(command) + "; " + listed;
 }
 

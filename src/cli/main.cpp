@@ -9,6 +9,7 @@
 #include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
+#include "cli/sweep_command.h"
 #include "cli/terminal.h"
 #include "cli/window_command.h"
 #include "core/exit_codes.h"
@@ -27,6 +28,11 @@ int run(const RecordOptions& options, int argc, char** argv) {
 int run(const ScriptCommandOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runScript(options);
+}
+
+int run(const SweepCommandOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runSweep(options);
 }
 
 int run(const ReportOptions& options, int argc, char** argv) {

@@ -10,6 +10,7 @@
 #include "cli/help_text.h"
 #include "cli/picture_range.h"
 #include "cli/run_options.h"
+#include "cli/sweep_options.h"
 #include "core/exit_codes.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
@@ -54,6 +55,7 @@ class CommandLine {
     app_.require_subcommand(0, 1);
     addRun();
     addRecord();
+    addSweep();
     addReport();
     addExport();
     addAccept();
@@ -122,6 +124,21 @@ class CommandLine {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     record_->add_flag("--end-stalled", recordOptions_.endStalled,
                       "End the run when an op takes longer than 10 s");
+  }
+
+  void addSweep() {
+    sweep_ = app_.add_subcommand("sweep", "Measure which batch size trains best and is safe");
+    sweep_
+        ->add_option("-o,--output", sweepOptions_.output,
+                     "The recording to write; without it the name is made")
+        ->type_name("FILE");
+    sweep_->add_flag("--force", sweepOptions_.force, "Overwrite an existing recording");
+    sweep_->add_flag("--json", sweepOptions_.json, "Print one JSON object instead of a table");
+    addSweepOptions(*sweep_, sweepTexts_);
+    addRunOptions(*sweep_, sweepRunTexts_);
+    sweep_->footer(
+        "--batch and --seq are measured first. No other setting is tried whose predicted memory "
+        "may exceed the limit. For your own program see the sliders of highwater run.");
   }
 
   void addRun() {
@@ -215,6 +232,7 @@ class CommandLine {
         ->excludes("--until");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
     add("--theme", themeText_, "dark or light", "NAME");
+    add("--view", viewText_, "timeline or tuning", "NAME");
     export_->add_flag("--greyscale", exportOptions_.greyscale,
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer("Without --from, --until and --steps the whole run is shown.");
@@ -227,6 +245,9 @@ class CommandLine {
     if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
     exportOptions_.size = *size;
     exportOptions_.dark = themeText_ == "dark";
+    constexpr std::string_view kViews[] = {"timeline", "tuning"};
+    if (auto known = checkChoice("--view", viewText_, kViews); !known) return known.error();
+    exportOptions_.tuning = viewText_ == "tuning";
     if (parseRunTime("--to", exportOptions_.image)) {
       return usageError("--to is \"" + exportOptions_.image +
                         "\"; give a picture's name there, and the end of the range as --until");
@@ -338,6 +359,7 @@ class CommandLine {
   Result<Invocation> readInvocation() {
     const RunTexts& texts = record_->parsed()   ? recordTexts_
                             : doctor_->parsed() ? doctorTexts_
+                            : sweep_->parsed()  ? sweepRunTexts_
                                                 : runTexts_;
     useStepsOfScenario();
     auto launch = readRunOptions(texts);
@@ -353,6 +375,11 @@ class CommandLine {
       return Invocation(recordOptions_);
     }
     if (run_->parsed()) return readRun();
+    if (sweep_->parsed()) {
+      sweepOptions_.launch = *launch;
+      if (auto read = readSweepOptions(sweepTexts_, sweepOptions_); !read) return read.error();
+      return Invocation(sweepOptions_);
+    }
     if (report_->parsed()) return Invocation(reportOptions_);
     if (accept_->parsed()) {
       if (!withdraws_ && acceptedReason_.empty()) {
@@ -393,7 +420,10 @@ class CommandLine {
   CLI::App* accept_ = nullptr;
   CLI::App* export_ = nullptr;
   CLI::App* doctor_ = nullptr;
-  RunTexts runTexts_, recordTexts_, doctorTexts_;
+  CLI::App* sweep_ = nullptr;
+  RunTexts runTexts_, recordTexts_, doctorTexts_, sweepRunTexts_;
+  SweepTexts sweepTexts_;
+  SweepCommandOptions sweepOptions_;
   WindowOptions window_;
   RecordOptions recordOptions_;
   CLI::App* run_ = nullptr;
@@ -410,6 +440,7 @@ class CommandLine {
   ExportOptions exportOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
+  std::string viewText_ = "timeline";
   std::string fromText_, untilText_, stepsText_;
 };
 

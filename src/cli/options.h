@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "session/script_process.h"
 #include "session/session.h"
+#include "session/sweep_run.h"
 
 namespace highwater::cli {
 
@@ -40,6 +41,15 @@ struct ScriptCommandOptions {
   bool force = false;
 };
 
+/// Options of `highwater sweep`.
+struct SweepCommandOptions {
+  session::LaunchOptions launch;
+  session::SweepRunOptions sweep;
+  std::string output;  ///< empty: a name is made
+  bool force = false;
+  bool json = false;
+};
+
 /// Options of `highwater report`.
 struct ReportOptions {
   std::string recording;
@@ -60,7 +70,8 @@ struct ExportOptions {
   QSize size{1600, 1000};
   bool dark = true;
   bool greyscale = false;
-  std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
+  bool tuning = false;                          ///< the view Tuning instead of the timeline
+  std::optional<std::int64_t> fromNs, untilNs;  ///< since the start of the run
   std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last
 };
 
@@ -82,7 +93,7 @@ struct DoctorOptions {
 
 /// Result of a valid command line: its command, as the type of its options.
 using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, DoctorOptions, AcceptOptions>;
+                                ExportOptions, DoctorOptions, AcceptOptions, SweepCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

@@ -42,8 +42,10 @@ void forgiveClosedOutput() {
 /// One recorded run: a session, the sinks, and what is printed about it.
 class RecordRun final : public QObject {
  public:
-  explicit RecordRun(const RecordOptions& options)
+  /// `tellName`: the name of the recording was made, so that the user must be told of it.
+  RecordRun(const RecordOptions& options, bool tellName)
       : options_(options),
+        tellName_(tellName),
         output_(options.output, options.force),
         progress_(terminalOf(stdout)),
         session_(options.launch) {
@@ -66,7 +68,11 @@ class RecordRun final : public QObject {
  private:
   void onState(Session::State state) {
     if (state != Session::State::kRunning || output_.begun()) return;
-    if (auto begun = output_.begin(); !begun) fail(begun.error().message);
+    if (auto begun = output_.begin(); !begun) {
+      fail(begun.error().message);
+    } else if (tellName_) {
+      print("recording to " + options_.output + '\n');  // not before the worker takes the options
+    }
     for (const FallbackAcceptance& each : options_.accepted) session_.acceptFallback(each);
   }
 
@@ -183,6 +189,7 @@ class RecordRun final : public QObject {
   }
 
   const RecordOptions& options_;
+  const bool tellName_;
   analysis::LiveStore store_;
   RecordingOutput output_;
   ProgressPrinter progress_;
@@ -210,8 +217,7 @@ int runRecord(const RecordOptions& asked) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  if (!named) print("recording to " + options.output + '\n');
-  return RecordRun(options).run();
+  return RecordRun(options, !named).run();
 }
 
 }  // namespace highwater::cli

@@ -19,7 +19,7 @@ int runReport(const ReportOptions& options) {
   analysis::LiveStore store;
   RecordingCondition condition;
   std::string problem;
-  if (auto loaded = session::loadRecording(path, store)) {
+  if (auto loaded = session::loadReadablePart(path, store)) {
     condition = *loaded;
     if (!condition.damage.empty()) problem = session::damageText(path, condition);
   } else {

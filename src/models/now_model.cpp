@@ -6,7 +6,6 @@
 #include "analysis/settings_change.h"
 #include "core/names.h"
 #include "core/units.h"
-#include "models/column_look.h"
 #include "models/qt_text.h"
 
 namespace highwater::models {
@@ -17,7 +16,9 @@ const QString kUnknown = QStringLiteral("–");
 }  // namespace
 
 NowModel::NowModel(const analysis::LiveStore* store, QObject* parent)
-    : QAbstractTableModel(parent), store_(store), rows_(rows()) {}
+    : ValueRows(parent), store_(store) {
+  refresh();
+}
 
 void NowModel::setShort(bool on) {
   short_ = on;
@@ -25,15 +26,7 @@ void NowModel::setShort(bool on) {
 }
 
 void NowModel::refresh() {
-  std::vector<Row> fresh = rows();
-  if (fresh.size() != rows_.size()) {
-    beginResetModel();
-    rows_ = std::move(fresh);
-    endResetModel();
-    return;
-  }
-  rows_ = std::move(fresh);
-  emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  setRows(rows());
 }
 
 std::vector<NowModel::Row> NowModel::rows() const {
@@ -159,38 +152,6 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
     rows.push_back(loss);
     rows.push_back(accuracy);
   }
-}
-
-int NowModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int NowModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
-}
-
-QVariant NowModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount()) {
-    return {};
-  }
-  const Row& row = rows_[static_cast<std::size_t>(index.row())];
-  switch (role) {
-    case Qt::DisplayRole:
-      return index.column() == kName ? row.name : row.value;
-    case Qt::ToolTipRole:
-      return row.tip.isEmpty() ? QVariant() : row.tip;
-    case Qt::TextAlignmentRole:
-      return columnAlignment(index.column() == kName);
-    default:
-      return {};
-  }
-}
-
-QVariant NowModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-    return {};
-  }
-  return section == kName ? tr("Name") : tr("Value");
 }
 
 }  // namespace highwater::models

@@ -1,21 +1,17 @@
 #pragma once
 
-#include <QAbstractTableModel>
-#include <QString>
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "models/value_rows.h"
 
 namespace highwater::models {
 
-/// A table model of the run's current values: memory, GPU, system and steps. It has one row per
-/// value, with columns for name and value.
-class NowModel final : public QAbstractTableModel {
+/// The run's current values: memory, GPU, system and steps.
+class NowModel final : public ValueRows {
   Q_OBJECT
 
  public:
-  /// The columns of the table; kColumns is their number.
-  enum Column { kName, kValue, kColumns };
   /// The number of newest steps that step time and throughput are computed from.
   static constexpr std::size_t kRecentSteps = 50;
 
@@ -26,16 +22,7 @@ class NowModel final : public QAbstractTableModel {
   /// Leaves out the rows that are shown elsewhere too (`on` true), for small windows.
   void setShort(bool on);
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation,
-                      int role = Qt::DisplayRole) const override;
-
  private:
-  struct Row {
-    QString name, value, tip;
-  };
   [[nodiscard]] std::vector<Row> rows() const;
   void addMemory(std::vector<Row>& rows) const;
   void addGpu(std::vector<Row>& rows) const;
@@ -43,7 +30,6 @@ class NowModel final : public QAbstractTableModel {
   void addSteps(std::vector<Row>& rows) const;
 
   const analysis::LiveStore* store_;
-  std::vector<Row> rows_;
   bool short_ = false;
 };
 

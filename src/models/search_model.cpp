@@ -38,7 +38,11 @@ QString stepsText(std::uint32_t first, std::uint32_t last) {
 }  // namespace
 
 SearchModel::SearchModel(const analysis::LiveStore* store, const LogModel* log, QObject* parent)
-    : KeptRowsModel(parent), store_(store), log_(log), search_(store) {}
+    : KeptRowsModel(parent), store_(store), log_(log), search_(store) {
+  goOn_.setSingleShot(true);
+  goOn_.setInterval(0);
+  connect(&goOn_, &QTimer::timeout, this, &SearchModel::refresh);
+}
 
 bool SearchModel::isWanted(const QString& name) const {
   return name.contains(text_, Qt::CaseInsensitive);
@@ -67,10 +71,12 @@ void SearchModel::refresh() {
 }
 
 void SearchModel::find() {
-  search_.update();
+  search_.update(mostAtOnce_);
   showRows();
   filterHits();
   emit changed();
+  // The rest after what the user does meanwhile: millions of events must not stop the window.
+  search_.complete() ? goOn_.stop() : goOn_.start();
 }
 
 void SearchModel::setShown(Place place, bool shown) {

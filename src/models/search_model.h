@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <QTimer>
 #include <array>
 #include <optional>
 #include <vector>
@@ -37,8 +38,11 @@ class SearchModel final : public KeptRowsModel {
   /// Searches for a text; an empty one finds nothing.
   void setText(const QString& text);
   [[nodiscard]] const QString& text() const { return text_; }
-  /// Finds what store and log got since the last call.
+  /// Finds what store and log got since the last call. Of a large store it looks at a part, and at
+  /// the rest from the event loop.
   void refresh();
+  /// Sets how many events are looked at before the event loop goes on.
+  void setMostAtOnce(std::size_t events) { mostAtOnce_ = events; }
   /// Searches again from the start: the store holds another run.
   void startOver();
   /// Leaves out the matches of a place, or shows them again.
@@ -102,6 +106,8 @@ class SearchModel final : public KeptRowsModel {
   const LogModel* log_;
   QString text_;
   analysis::StoreSearch search_;
+  std::size_t mostAtOnce_ = 200'000;  ///< some ten milliseconds
+  QTimer goOn_;
   std::vector<Row> rows_;
   std::vector<Hit> some_;  ///< the hits of the shown places, unless all are shown
   std::array<std::uint64_t, analysis::kSearchPlaces> counts_{};

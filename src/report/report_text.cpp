@@ -16,6 +16,7 @@
 #include "report/findings_report.h"
 #include "report/report_device.h"
 #include "report/report_ops.h"
+#include "report/report_tuning.h"
 #include "report/report_values.h"
 #include "report/text_table.h"
 
@@ -61,7 +62,7 @@ std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   if (s.recommendedBytes > 0) {
     const double share =
         100.0 * static_cast<double>(s.driverPeakBytes) / static_cast<double>(s.recommendedBytes);
-    line += ", " + formatDecimals(share, 0) + " %" + " of recommended " +
+    line += ", " + formatDecimals(share, share < 10 ? 1 : 0) + " %" + " of recommended " +
             formatBytes(s.recommendedBytes);
   }
   return store.simulated() ? line + ", simulated" : line;
@@ -316,6 +317,7 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   addNumbers(head, store, summary);
+  if (!unused) addTuningLine(store, head);
   head.add({"Ended", endLine(store, condition)});
   if (store.hello()) {
     head.add({"Device", deviceSentence(store.hello()->device) +

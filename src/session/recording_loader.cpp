@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "store/recording_reader.h"
@@ -12,6 +14,8 @@
 namespace highwater::session {
 
 std::string damageText(const std::filesystem::path& path, const RecordingCondition& condition) {
+  // What else is damaged follows from that, and nobody reads it.
+  if (condition.cutOff) return condition.damage.front();
   std::string text = '"' + path.string() + "\" is damaged: ";
   for (const std::string& each : condition.damage) {
     text += (&each == condition.damage.data() ? "" : "; ") + each;
@@ -93,8 +97,18 @@ std::vector<std::int64_t> spreadOrder(std::int64_t count) {
 
 }  // namespace
 
-Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
-                                         const LoadControl& control) {
+namespace {
+
+/// What a reading came to: why its messages ended early, if they did, and whether a Hello was among
+/// them.
+struct Replay {
+  std::optional<Error> damaged;  ///< kMalformed or kVersionMismatch
+  bool described = false;
+  RecordingCondition condition;
+};
+
+Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
+                      const LoadControl& control) {
   auto reader = store::RecordingReader::open(path);
   if (!reader) return reader.error();
   MessageReader messages(path, control);
@@ -105,23 +119,57 @@ Result<RecordingCondition> loadRecording(const std::filesystem::path& path, Mess
       control.progressed(static_cast<double>(batch - 1) / static_cast<double>(*count));
     }
   };
+  Replay result;
   const auto replayed = reader->forEachFrame(
       [&](std::span<const std::uint8_t> frame) -> Result<void> {
         const auto message = messages.decode(frame);
         if (!message) return message.error();
         if (auto valid = messages.check(*message); !valid) return valid;
         sink.take(frame, *message);
+        result.described = result.described || std::holds_alternative<Hello>(*message);
         return {};
       },
       tellProgress);
-  if (!replayed && replayed.error().code != ErrorCode::kMalformed) return replayed.error();
-  RecordingCondition condition{reader->beingWritten(), reader->findDamage(control.cancelled)};
-  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
-  if (!replayed && !condition.damage.empty()) {
-    return Error{ErrorCode::kMalformed, replayed.error().message + "; " + condition.damage.front()};
+  if (!replayed) {
+    const ErrorCode code = replayed.error().code;
+    if (code != ErrorCode::kMalformed && code != ErrorCode::kVersionMismatch) {
+      return replayed.error();
+    }
+    result.damaged = replayed.error();
   }
-  if (!replayed) return replayed.error();
-  return condition;
+  result.condition = {reader->beingWritten(), reader->findDamage(control.cancelled)};
+  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
+  return result;
+}
+
+}  // namespace
+
+Result<RecordingCondition> loadRecording(const std::filesystem::path& path, MessageSink& sink,
+                                         const LoadControl& control) {
+  auto read = replay(path, sink, control);
+  if (!read) return read.error();
+  if (!read->damaged) return std::move(read->condition);
+  if (read->damaged->code == ErrorCode::kMalformed && !read->condition.damage.empty()) {
+    return Error{ErrorCode::kMalformed,
+                 read->damaged->message + "; " + read->condition.damage.front()};
+  }
+  return *read->damaged;
+}
+
+Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path, MessageSink& sink,
+                                            const LoadControl& control) {
+  auto read = replay(path, sink, control);
+  if (!read) return read.error();
+  RecordingCondition& condition = read->condition;
+  if (read->damaged) {
+    const std::string& why = read->damaged->message;
+    if (!read->described) return *read->damaged;
+    std::erase_if(condition.damage,
+                  [&why](const std::string& each) { return why.find(each) != std::string::npos; });
+    condition.damage.insert(condition.damage.begin(), why);
+    condition.cutOff = true;
+  }
+  return std::move(condition);
 }
 
 Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar, MessageSink& sink,

@@ -45,6 +45,13 @@ struct LoadControl {
                                                        MessageSink& sink,
                                                        const LoadControl& control = {});
 
+/// Like loadRecording(), for those who show a recording: where its messages are damaged, it
+/// succeeds with what came before, and the condition is RecordingCondition::cutOff. Fails if not
+/// even the run's Hello could be read, and for all other reasons of loadRecording().
+[[nodiscard]] Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path,
+                                                          MessageSink& sink,
+                                                          const LoadControl& control = {});
+
 /// Replays what another process has written into a recording since it was read. Returns whether it
 /// is still being written. Reads at most `mostBatches` batches of frames: more may be there. Fails
 /// as loadRecording() does.

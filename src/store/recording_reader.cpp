@@ -83,12 +83,14 @@ std::string walGone(const fs::path& path) {
 
 struct RecordingReader::Impl {
   [[nodiscard]] Error damaged(std::uint64_t frames, const Error& error) const {
+    // What SQLite stumbles over in a file that lacks its end follows from that.
+    const std::string cut = missingEnd(path);
+    const std::string& why = cut.empty() ? error.message : cut;
     if (frames == 0) {
-      return {error.code,
-              quoted(path) + " is damaged: " + error.message + "; nothing could be read"};
+      return {error.code, quoted(path) + " is damaged: " + why + "; nothing could be read"};
     }
-    return {error.code, quoted(path) + " is damaged after " + std::to_string(frames) +
-                            " frames: " + error.message};
+    return {error.code,
+            quoted(path) + " is damaged after " + std::to_string(frames) + " frames: " + why};
   }
 
   [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,

@@ -106,20 +106,22 @@ const Theme& Theme::of(const QWidget* widget) {
   return palette.color(QPalette::WindowText).lightness() > 128 ? dark() : light();
 }
 
+/// Okabe and Ito's hues, at lightnesses so far apart that phases differ in greyscale too: grey
+/// levels (qGray) of 214, 156, 74, 131, 100 and 188.
 QColor Theme::phase(events::Phase phase) const {
   switch (phase) {
     case events::Phase::BatchAssembly:
-      return yellow;
+      return {0xF6, 0xEC, 0x4E};
     case events::Phase::DeviceMove:
-      return sky;
+      return {0x56, 0xB4, 0xE9};
     case events::Phase::Forward:
-      return blue;
+      return {0x00, 0x62, 0xA0};
     case events::Phase::LossRead:
-      return orange;
+      return {0xCC, 0x7A, 0x00};
     case events::Phase::Backward:
-      return green;
+      return {0x0A, 0x9E, 0x72};
     case events::Phase::OptimizerStep:
-      return purple;
+      return {0xDE, 0xA3, 0xC4};
     case events::Phase::None:
       break;
   }

@@ -75,6 +75,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   pages_ = new QStackedWidget(tabsDock_);
   tabsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(tabs_, &QTabBar::tabBarClicked, this, [this] { worst_.reset(); });
   connect(pages_, &QStackedWidget::currentChanged, this, [this] {
     const bool ops = pages_->currentWidget() == opsTable_;
     opGrouping_->setVisible(ops);
@@ -206,9 +207,8 @@ void BottomTables::makeStepTable() {
   stepTable_->setObjectName(QStringLiteral("stepTable"));
   stepTable_->setAccessibleName(tr("Steps"));
   stepTable_->setModel(&steps_);
-  stepTable_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);  // all are numbers
+  stepTable_->setEvenColumns();
   stepTable_->setNaturalOrder(StepModel::kStep, Qt::DescendingOrder);
-  stepTable_->setEmptyText(tr("Each finished step appears here, the newest first"));
   connect(stepTable_, &EventTable::rowPicked, this, [this](int row) {
     const views::EventRef step{Lane::kSteps, static_cast<std::uint32_t>(steps_.recordOf(row))};
     focus_->goTo(step);
@@ -466,17 +466,30 @@ void BottomTables::setSmall(bool small) {
   pages_->setCurrentIndex(tabs_->currentIndex());
   syncDock_->setVisible(!small);
   refreshIssueLink();
+  // The layout may come after the run, as in a window that is not shown yet.
+  if (small && worst_ == Lane::kSyncPoints) {
+    showFilledPage(worst_);
+  }
 }
 
-void BottomTables::showFilledPage() {
+bool BottomTables::currentIsEmpty() const {
   const auto* shown =
       currentTable() ? currentTable() : qobject_cast<QAbstractItemView*>(pages_->currentWidget());
-  if (shown && shown->model()->rowCount() > 0) {
-    return;
-  }
+  return !shown || shown->model()->rowCount() == 0;
+}
+
+void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
+  worst_ = worst;
   QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
   if (small_) {
     tables.insert(1, syncTable_);
+  }
+  if (worst == Lane::kFallbacks) {
+    tables.prepend(fallbackTable_);
+  } else if (worst == Lane::kSyncPoints && small_) {
+    tables.prepend(syncTable_);
+  } else if (!currentIsEmpty()) {
+    return;
   }
   for (EventTable* table : tables) {
     if (table->model()->rowCount() > 0) {
@@ -487,6 +500,7 @@ void BottomTables::showFilledPage() {
 }
 
 void BottomTables::startOver() {
+  worst_.reset();
   wholeRunOps_.reset();
   opsOf_.reset();
 }
@@ -507,11 +521,19 @@ void BottomTables::refreshOps() {
 }
 
 void BottomTables::refresh(const analysis::RunSummary& summary) {
-  const bool cpu = !store_->hasMemoryCounters();
-  fallbackTable_->setEmptyText(cpu ? tr("On the CPU no op falls back")
-                                   : tr("No CPU fallbacks so far"));
-  syncTable_->setEmptyText(cpu ? tr("On the CPU there is no device to wait for")
-                               : tr("The host has not waited for the device yet"));
+  const bool cpu = !store_->hasMemoryCounters(), ended = store_->end().has_value();
+  const bool range = axis_->selection().has_value();
+  fallbackTable_->setEmptyText(cpu     ? tr("On the CPU no op falls back")
+                               : range ? tr("No CPU fallbacks in the selection")
+                               : ended ? tr("No op fell back to the CPU")
+                                       : tr("No CPU fallbacks so far"));
+  syncTable_->setEmptyText(cpu     ? tr("On the CPU there is no device to wait for")
+                           : range ? tr("The host did not wait for the device in the selection")
+                           : ended ? tr("The host did not wait for the device")
+                                   : tr("The host has not waited for the device yet"));
+  stepTable_->setEmptyText(range   ? tr("No whole step lies in the selected range")
+                           : ended ? tr("The run ended before its first step was finished")
+                                   : tr("Each finished step appears here, the newest first"));
   fallbacks_.refresh(summary.fallbacks, summary.stepsMs);
   syncPoints_.refresh(summary.syncPoints, summary.stepsMs);
   std::set<std::string> accepted;

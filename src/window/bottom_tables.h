@@ -50,8 +50,11 @@ class BottomTables final : public QObject {
   /// Chooses the layout: in a small window the sync points are one more tab, otherwise they have a
   /// dock of their own.
   void setSmall(bool small);
-  /// If the current table is empty, switches to the first one that is not.
-  void showFilledPage();
+  /// Switches to the table of `worst`, the lane that the worst finding is about; without one, and
+  /// if the current table is empty, to the first that is not.
+  void showFilledPage(std::optional<views::Lane> worst);
+  /// Whether the current page has no rows.
+  [[nodiscard]] bool currentIsEmpty() const;
   /// Shows the end of the log.
   void showLog();
   /// Makes the page with what a search has found. `search` is not owned and must outlive this
@@ -137,6 +140,7 @@ class BottomTables final : public QObject {
   QStackedWidget* pages_;
   QToolButton* opGrouping_;
   QLineEdit* opFilter_;
+  std::optional<views::Lane> worst_;  ///< whose table was asked for; empty once the user chose
   bool small_ = false;
 };
 

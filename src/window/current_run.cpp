@@ -138,7 +138,7 @@ Result<void> CurrentRun::open(const fs::path& path) {
   // Into another store first: if the file turns out to be broken, the run on screen stays.
   analysis::LiveStore loaded;
   auto soFar = std::make_shared<session::ReadSoFar>();
-  auto condition = session::loadRecording(path, loaded, {{}, {}, soFar});
+  auto condition = session::loadReadablePart(path, loaded, {{}, {}, soFar});
   if (!condition) {
     return condition.error();
   }

@@ -49,7 +49,7 @@ class CurrentRun final : public QObject {
   /// file.
   [[nodiscard]] const std::optional<session::ScriptOptions>& script() const { return script_; }
   /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
-  /// those of session::loadRecording(); then the run on screen stays.
+  /// those of session::loadReadablePart(); then the run on screen stays.
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   /// Shows a recording that has been read from `path` as the current run. While another process
   /// writes it, what is new is read on from `soFar`, with dataChanged(). Error: kFailed while a run

@@ -15,6 +15,12 @@ constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
 
+std::optional<views::Lane> laneOf(const analysis::Finding& finding) {
+  if (!finding.longest) return std::nullopt;
+  return finding.kind == analysis::FindingKind::Fallback ? views::Lane::kFallbacks
+                                                         : views::Lane::kSyncPoints;
+}
+
 }  // namespace
 
 FindingsDock::FindingsDock(QDockWidget* dock, views::DockTitle* title,
@@ -63,7 +69,8 @@ void FindingsDock::checkNow() {
   waitMs_ = std::max(kLeastWaitMs, cost.elapsed() * kWaitOfCost);
   sinceCheck_.start();
   revision_ = store_->revision();
-  panel_->showFindings(findings, store_->hello().has_value());
+  worstLane_ = findings.found.empty() ? std::nullopt : laneOf(findings.found.front());
+  panel_->showFindings(findings, store_->hello().has_value(), store_->end().has_value());
   const std::size_t count = findings.found.size();
   const QString of = findings.ofRange ? tr(" in the selection") : QString();
   title_->setSubtitle(count == 0         ? of.trimmed()

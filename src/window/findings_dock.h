@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
+#include <optional>
 
 #include "analysis/findings/findings.h"
 #include "views/panes/event_focus.h"
@@ -32,6 +33,8 @@ class FindingsDock final : public QObject {
   void refreshLater();
   /// Checks for findings at once, for when the user accepted a fallback or another run is shown.
   void checkNow();
+  /// The lane that the worst finding is about, if that is about events.
+  [[nodiscard]] std::optional<views::Lane> worstLane() const { return worstLane_; }
 
  signals:
   /// The user accepts that an op (its full name) runs on the CPU.
@@ -51,6 +54,7 @@ class FindingsDock final : public QObject {
   QElapsedTimer sinceCheck_;
   qint64 waitMs_ = 0;  ///< from one check to the next
   std::uint64_t revision_ = 0;
+  std::optional<views::Lane> worstLane_;
 };
 
 }  // namespace highwater::window

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 #include <QWindow>
 #include <algorithm>
+#include <utility>
 
 #include "core/knobs.h"
 #include "core/names.h"
@@ -42,6 +43,7 @@
 #include "window/run_tool_bar.h"
 #include "window/source_editor.h"
 #include "window/start_page.h"
+#include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -52,9 +54,16 @@ using session::Session;
 namespace {
 
 constexpr int kSmallBelow = 1400, kLowBelow = 820;
+/// Narrower windows have no room for docks on both sides of the panes.
+constexpr int kCompactBelow = 1100;
+/// A compact window of this height has room for Selection above Findings.
+constexpr int kTallFrom = 720;
 constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
 const QLatin1String kEditorKey("window/editor");
+const QLatin1String kStateKey("window/state");
+/// Whether the stored layout is that of a small window.
+const QLatin1String kStateSmallKey("window/stateSmall");
 
 constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
 constexpr QSize kFullSize(1600, 1000);
@@ -106,6 +115,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
     : QMainWindow(parent),
       run_(std::move(defaults)),
       focus_(&run_.store(), &axis_),
+      tuning_(&run_.store()),
       settings_(settings) {
   // Before the first widget: a style sheet keeps the font that it finds when it polishes one.
   if (settings_ == Settings::kOn) {
@@ -139,7 +149,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   column->addWidget(banner_);
   column->addWidget(centre_, 1);
   setCentralWidget(centre);
-  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_);
+  docks_ = new WindowDocks(this, &run_.store(), &axis_, &focus_, &tuning_);
   actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
   actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);
@@ -151,7 +161,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   opReadBack_ = new OpReadBack(&run_, &axis_, this);
   connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
-    if (!pageShown_) panes_->setFocus();
+    if (!pageShown_) runPage()->setFocus();
   });
 
   palette_ = new views::CommandPalette(this);
@@ -167,10 +177,12 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->checkDevice(options.device);
   connectActions();
   connectComparison();
+  connectTuning();
   connectStartPage();
   connectOpeningPage();
   connectRun();
   setAcceptDrops(true);
+  QCoreApplication::instance()->installEventFilter(this);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
   restoreSettings();
   if (settings_ == Settings::kOn) {
@@ -212,6 +224,8 @@ void MainWindow::connectActions() {
   on(actions_->mark, [this] { askForNote(); });
   on(actions_->commands, [this] { palette_->open(menuBar()); });
   on(actions_->search, [this] { search_->open(); });
+  on(actions_->nextHit, [this] { search_->stepOrOpen(1); });
+  on(actions_->previousHit, [this] { search_->stepOrOpen(-1); });
   on(actions_->filterOps, [this] { docks_->tables()->filterOps(); });
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
@@ -320,10 +334,13 @@ void MainWindow::connectRun() {
     }
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
+    tuning_.refresh();
+    showTuningMarks();
     docks_->refresh();
     search_->refresh();
     status_->refresh(run_);
     showLevel();
+    showRecordedTime();  // also of a recording that another process writes
   });
   connect(&secondTimer_, &QTimer::timeout, this, [this] {
     updateState();
@@ -345,6 +362,10 @@ void MainWindow::connectRun() {
       axis_.fit();
     }
     useSettingThatFits();
+    docks_->refresh();
+    if (docks_->tables()->currentIsEmpty()) {
+      docks_->tables()->showFilledPage(docks_->findings()->worstLane());
+    }
     tableTimer_.start();
   });
   connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
@@ -375,18 +396,31 @@ void MainWindow::showAnswer(const CommandAnswer& answer) {
 }
 
 void MainWindow::restoreSettings() {
-  if (settings_ == Settings::kOn) {
-    const QSettings stored;
-    editorCommand_ = stored.value(kEditorKey).toString();
-    run_.setMemoryBudget(storedMemoryBudget(stored));
-    restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
-    actions_->checkTheme(theme_);
-    actions_->updateIcons();
-    layOut(isSmall(size()));
-    docksPlaced_ =
-        restoreState(stored.value(QStringLiteral("window/state")).toByteArray(), kStateVersion);
+  if (settings_ == Settings::kOff) {
+    layOut();
+    return;
+  }
+  const QSettings stored;
+  editorCommand_ = stored.value(kEditorKey).toString();
+  run_.setMemoryBudget(storedMemoryBudget(stored));
+  restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
+  actions_->checkTheme(theme_);
+  actions_->updateIcons();
+  const QByteArray state = stored.value(kStateKey).toByteArray();
+  const bool stateSmall = stored.value(kStateSmallKey, isSmall(size())).toBool();
+  docks_->setSmall(stateSmall);
+  if (restoreState(state, kStateVersion)) {
+    roomyState_ = state;
+    roomySmall_ = stateSmall;
+  }
+  const WindowSize now = windowSize();
+  docksPlaced_ = !roomyState_.isEmpty() && !now.compact && now.small == stateSmall;
+  if (docksPlaced_) {
+    docksLaidOut_ = true;
+    docks_->hideEmpty();
+    layOutAllButDocks();
   } else {
-    layOut(isSmall(size()));
+    layOut();
   }
 }
 
@@ -474,14 +508,21 @@ void MainWindow::showOpened() {
   banner_->hide();
   startPage_->noteOpened(text(path.string()));
   refreshPanes();
+  tuning_.refresh();
   docks_->refresh();
-  docks_->tables()->showFilledPage();
+  docks_->tables()->showFilledPage(docks_->findings()->worstLane());
   axis_.fit();
   if (const auto& end = run_.store().end()) {
     notices_->showEnd(*end);
   }
   if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-    notices_->showProblem(text(session::damageText(path, condition)));
+    const QString damage = text(session::damageText(path, condition));
+    const auto steps = run_.store().steps().records.size();
+    notices_->showProblem(condition.cutOff
+                              ? tr("%1. Shown is what comes before: %2 of the run, %3")
+                                    .arg(damage, text(formatRunTime(run_.store().completeUpToNs())),
+                                         steps == 1 ? tr("1 step") : tr("%1 steps").arg(steps))
+                              : damage);
   } else if (condition.beingWritten) {
     notices_->showBeingWritten(
         tr("%1 is still being written by another process: what is new appears here")
@@ -501,6 +542,7 @@ void MainWindow::replaceRun() {
   axis_.reset();
   docks_->log().clear();
   runShown_ = false;
+  tuning_.refresh();
   refreshPanes();
   docks_->startOver();
   search_->startOver();
@@ -530,6 +572,7 @@ void MainWindow::refreshPanes() {
     axis_.bringIn(store.markers().back().time_ns());
   }
   panes_->refresh();
+  if (tuningShown_) tuningPage_->refresh();
 }
 
 void MainWindow::showWorkload(const RunDescription& run) {
@@ -572,14 +615,18 @@ void MainWindow::updateState() {
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
-  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
-                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
-                                                   : RecordingIndicator::Kind::kFile;
-  toolBar_->showRecording(kind, text(formatRunTime(store.completeUpToNs(), 0)));
+  showRecordedTime();
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();
   status_->refresh(run_);
+}
+
+void MainWindow::showRecordedTime() {
+  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
+                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
+                                                   : RecordingIndicator::Kind::kFile;
+  toolBar_->showRecording(kind, text(formatRunTime(run_.store().completeUpToNs(), 0)));
 }
 
 void MainWindow::showLevel() {
@@ -638,7 +685,8 @@ void MainWindow::askForNote() {
     at = timeRangeOf(store, *picked).beginNs;
   }
   at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
-  noteField_->ask(at, panes_->placeOf(at), kMostNoteLetters);
+  const QPoint place = tuningShown_ ? tuningPage_->placeOf(at) : panes_->placeOf(at);
+  noteField_->ask(at, place, kMostNoteLetters);
 }
 
 void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
@@ -665,28 +713,88 @@ void MainWindow::updateTitle() {
   setWindowTitle((parts << tr("Highwater")).join(QStringLiteral(" – ")));
 }
 
-void MainWindow::layOut(bool small) {
-  small_ = small;
-  layOutLater_ = pageShown_;
+MainWindow::WindowSize MainWindow::windowSize() const {
+  const bool compact = width() < kCompactBelow;
+  return {isSmall(size()), compact, compact && height() >= kTallFrom};
+}
+
+void MainWindow::layOutAllButDocks() {
+  laidOutFor_ = windowSize();
+  const bool small = laidOutFor_.small;
   toolBar_->setSmall(small);
+  toolBar_->setCompact(laidOutFor_.compact);
   status_->setSmall(small);
   panes_->setSmall(small);
+  if (tuningPage_) tuningPage_->setSmall(small);
   openingPage_->setSmall(small);
-  docks_->setSmall(small);
   status_->refresh(run_);
 }
 
+void MainWindow::layOut() {
+  layOutAllButDocks();
+  layOutLater_ = docksCovered();
+  if (!layOutLater_) {
+    layOutDocks();
+  }
+}
+
+/// A compact window rearranges the docks. The layout before that, which may be the user's own,
+/// comes back with the room for it, and is the one that is stored.
+void MainWindow::layOutDocks() {
+  const auto [small, compact, tall] = laidOutFor_;
+  if (compact) {
+    compact_ = true;
+    docks_->setSmall(true);
+    docks_->setCompact(tall);
+    return;
+  }
+  docksLaidOut_ = isVisible();
+  const bool wasCompact = std::exchange(compact_, false);
+  if (!wasCompact) {
+    docks_->setSmall(small);
+    return;
+  }
+  const bool kept = !roomyState_.isEmpty();
+  docks_->setSmall(kept ? roomySmall_ : small);
+  restoreState(kept ? roomyState_ : firstState_, kStateVersion);
+  docks_->hideEmpty();
+  // Docks accept sizes only after the window has been laid out with them.
+  QTimer::singleShot(0, this, [this, kept] {
+    if (compact_ || docksCovered()) return;
+    if (kept && roomySmall_ == laidOutFor_.small) {
+      restoreState(roomyState_, kStateVersion);
+      docks_->hideEmpty();
+    } else {
+      docks_->setSmall(laidOutFor_.small);
+    }
+  });
+}
+
+QByteArray MainWindow::layoutToStore() {
+  if (compact_) {
+    return roomyState_;
+  }
+  return pageShown_ ? dockState_ : saveState(kStateVersion);
+}
+
 void MainWindow::resetLayout() {
+  compact_ = false;
+  roomyState_.clear();
   restoreState(firstState_, kStateVersion);
   docks_->showAll();
-  QTimer::singleShot(0, this, [this] { layOut(small_); });
+  QTimer::singleShot(0, this, [this] { layOut(); });
 }
 
 void MainWindow::renderNow() {
   refreshPanes();
   docks_->refresh();
   updateState();
-  panes_->renderNow();
+  tuning_.refresh();
+  if (tuningShown_) {
+    tuningPage_->renderNow();
+  } else {
+    panes_->renderNow();
+  }
 }
 
 /// While the search is open, N and Shift+N step through its hits, and Esc closes it.
@@ -725,15 +833,25 @@ void MainWindow::showEvent(QShowEvent* event) {
   // Docks accept sizes only after the window has been laid out.
   if (!docksPlaced_) {
     docksPlaced_ = true;
-    QTimer::singleShot(0, this, [this] { layOut(small_); });
+    QTimer::singleShot(0, this, [this] { layOut(); });
   }
+}
+
+/// Keeps the layout of the docks before a compact window squeezes them: at its resizeEvent() they
+/// already are. Only a filter of the application comes before the window's layout.
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == this && event->type() == QEvent::Resize && docksLaidOut_ && !compact_ &&
+      windowSize().compact && !docksCovered()) {
+    roomyState_ = saveState(kStateVersion);
+    roomySmall_ = docks_->isSmall();
+  }
+  return QMainWindow::eventFilter(watched, event);
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  const bool small = isSmall(size());
-  if (small != small_) {
-    layOut(small);
+  if (windowSize() != laidOutFor_) {
+    layOut();
   }
 }
 
@@ -785,9 +903,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
     // Without sizes of their own, docks get them at the next start as at the first.
-    if (!layOutLater_) {
-      stored.setValue(QStringLiteral("window/state"),
-                      pageShown_ ? dockState_ : saveState(kStateVersion));
+    if (const QByteArray state = layoutToStore(); !layOutLater_ && !state.isEmpty()) {
+      stored.setValue(kStateKey, state);
+      stored.setValue(kStateSmallKey, compact_ ? roomySmall_ : docks_->isSmall());
     }
   }
   run_.abandon();

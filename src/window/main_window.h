@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "models/tuning_state.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "views/panes/event_focus.h"
@@ -30,6 +31,7 @@ class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
+class TuningPage;
 class WindowActions;
 class WindowDocks;
 
@@ -69,10 +71,13 @@ class MainWindow final : public QMainWindow {
   /// Shows the start page in place of the run, without the docks, or the run again. There is no
   /// page while a run is live.
   void showStartPage(bool shown);
+  /// Shows the view Tuning in the centre of the window, or the timeline.
+  void showTuning(bool shown);
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
   void chooseScenario(const QString& name);
 
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
+  [[nodiscard]] models::TuningState& tuning() { return tuning_; }
   [[nodiscard]] CurrentRun& currentRun() { return run_; }
   /// Applies a theme to the application and, with Settings::kOn, saves the choice.
   void setTheme(ThemeChoice choice);
@@ -88,6 +93,7 @@ class MainWindow final : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -95,6 +101,14 @@ class MainWindow final : public QMainWindow {
  private:
   void connectActions();
   void connectStartPage();
+  void connectTuning();
+  /// Makes the page of the view Tuning, when it is first shown.
+  void makeTuningPage();
+  /// What the centre shows of a run: the panes, or the page of the view Tuning.
+  [[nodiscard]] QWidget* runPage() const;
+  /// Asks the controls to train with a setting.
+  void applySetting(tuning::Setting setting);
+  void showTuningMarks();
   void runSample(const QString& scenario);
   /// Says a problem where the user looks: on the start page or in the banner.
   void explain(const Error& error);
@@ -115,6 +129,8 @@ class MainWindow final : public QMainWindow {
   void useSettingThatFits();
   void closeAfterRun();
   void showLevel();
+  /// Shows in the tool bar how long the run is by now.
+  void showRecordedTime();
   void askOpSteps();
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);
@@ -124,7 +140,25 @@ class MainWindow final : public QMainWindow {
   void openSource(const QString& file, int line);
   void chooseEditor();
   void chooseMemoryBudget();
-  void layOut(bool small);
+  /// The classes of window sizes, which are laid out differently.
+  struct WindowSize {
+    bool small = false;    ///< under 1400 pixels wide or 820 high
+    bool compact = false;  ///< too narrow for docks on both sides of the panes
+    bool tall = false;     ///< compact, with room for two docks above each other
+    bool operator==(const WindowSize&) const = default;
+  };
+  [[nodiscard]] WindowSize windowSize() const;
+  /// Lays everything out for the window's size.
+  void layOut();
+  void layOutAllButDocks();
+  void layOutDocks();
+  /// Whether the start page or the opening page hides the docks.
+  [[nodiscard]] bool docksCovered() const;
+  /// Lays the docks out as they were before a page covered them, or for a new size of the window.
+  void restoreDocks();
+  /// The layout of the docks that the user sees where there is room for it; empty if there was
+  /// none yet.
+  [[nodiscard]] QByteArray layoutToStore();
   void askForNote();
   void keepNote(std::int64_t timeNs, const QString& note);
   void resetLayout();
@@ -140,6 +174,7 @@ class MainWindow final : public QMainWindow {
   CurrentRun run_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
+  models::TuningState tuning_;
   WindowActions* actions_;
   RunToolBar* toolBar_;
   RunStatusBar* status_;
@@ -148,6 +183,7 @@ class MainWindow final : public QMainWindow {
   views::PaneStack* panes_;
   StartPage* startPage_;
   OpeningPage* openingPage_;
+  TuningPage* tuningPage_ = nullptr;  ///< made when it is first shown
   views::Banner* banner_;
   RunNotices* notices_;
   RunSearch* search_;
@@ -161,9 +197,16 @@ class MainWindow final : public QMainWindow {
   ThemeChoice theme_ = ThemeChoice::kSystem;
   QString editorCommand_;  ///< the user's own, else empty
   bool asksBeforeClosing_ = true;
-  bool small_ = false;
+  WindowSize laidOutFor_;
+  bool compact_ = false;  ///< the docks are arranged for a compact window
+  /// The layout of the docks before they were arranged for a compact window, and whether it was
+  /// that of a small window. Empty if there was none.
+  QByteArray roomyState_;
+  bool roomySmall_ = false;
   bool docksPlaced_ = false;
+  bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
+  bool tuningShown_ = false;     ///< in place of the panes
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
   QByteArray firstState_;        ///< the layout of the docks as they were made

@@ -81,11 +81,27 @@ void MainWindow::coverWithOpening(bool covered) {
     openingPage_->setFocus();
     return;
   }
-  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_)
-                                       : static_cast<QWidget*>(panes_));
+  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_) : runPage());
   if (opensOverPanes_) {
     docks_->setShown(true);
-    restoreState(dockState_, kStateVersion);
+    restoreDocks();
+  }
+}
+
+bool MainWindow::docksCovered() const {
+  return pageShown_ || centre_->currentWidget() == openingPage_;
+}
+
+void MainWindow::restoreDocks() {
+  if (layOutLater_ && !compact_ && docksLaidOut_ && laidOutFor_.compact) {
+    roomyState_ = dockState_;
+    roomySmall_ = docks_->isSmall();
+  }
+  restoreState(dockState_, kStateVersion);
+  if (layOutLater_) {
+    // Docks accept sizes only after the window has been laid out with them.
+    layOutLater_ = false;
+    QTimer::singleShot(0, this, [this] { layOut(); });
   }
 }
 

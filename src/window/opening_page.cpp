@@ -9,7 +9,9 @@
 
 #include "models/qt_text.h"
 #include "views/panels/link_button.h"
-#include "views/panes/pane_stack.h"
+#include "views/panes/memory_pane.h"
+#include "views/panes/overview_pane.h"
+#include "views/panes/ruler.h"
 
 namespace highwater::window {
 namespace {
@@ -112,6 +114,7 @@ void OpeningPage::forget() {
   opening_.reset();
   delete panes_;
   panes_ = nullptr;
+  shown_.clear();
   overview_.clear();
   focus_.clear();
   axis_.reset();
@@ -121,11 +124,21 @@ void OpeningPage::showOverview(analysis::LiveStore&& overview) {
   overview_ = std::move(overview);
   axis_.setExtent({0, overview_.completeUpToNs()});
   axis_.fit();
-  panes_ = new views::PaneStack(&overview_, &axis_, &focus_, this);
-  panes_->setSmall(small_);
+  // Only panes that a part of the run draws truthfully: the rest would show its steps and events as
+  // if they were all.
+  panes_ = new QWidget(this);
+  auto* stack = new QVBoxLayout(panes_);
+  stack->setContentsMargins(0, 0, 0, 0);
+  stack->setSpacing(0);
+  shown_ = {new views::Ruler(&overview_, &axis_, &focus_, panes_),
+            new views::MemoryPane(&overview_, &axis_, &focus_, panes_),
+            new views::OverviewPane(&overview_, &axis_, &focus_, panes_)};
+  for (views::TimePane* pane : shown_) stack->addWidget(pane);
+  stack->setStretchFactor(shown_[1], 1);
+  setSmall(small_);
   static_cast<QVBoxLayout*>(layout())->insertWidget(1, panes_, 1);
   panes_->show();
-  panes_->refresh();
+  for (views::TimePane* pane : shown_) pane->refresh();
   emit overviewShown();
 }
 
@@ -141,9 +154,7 @@ void OpeningPage::setPatience(int milliseconds) {
 
 void OpeningPage::setSmall(bool small) {
   small_ = small;
-  if (panes_) {
-    panes_->setSmall(small);
-  }
+  for (views::TimePane* pane : shown_) pane->setMeasures(views::measuresFor(small));
 }
 
 }  // namespace highwater::window

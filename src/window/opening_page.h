@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "views/panes/event_focus.h"
 #include "views/panes/time_axis.h"
@@ -14,14 +15,14 @@ class QTimer;
 class QToolButton;
 
 namespace highwater::views {
-class PaneStack;
+class TimePane;
 }
 
 namespace highwater::window {
 
 /// What the window shows while it reads a recording: how far it is, a way to cancel and, for a
-/// large recording, an overview of the run. The overview is a store of its own, so that no table or
-/// finding is made from a part of the run.
+/// large recording, an overview of the run: its memory over time, without what counts events. The
+/// overview is a store of its own, so that no table or finding is made from a part of the run.
 class OpeningPage final : public QWidget {
   Q_OBJECT
 
@@ -68,7 +69,8 @@ class OpeningPage final : public QWidget {
   QLabel* hint_;
   QProgressBar* progress_;
   QToolButton* cancel_;
-  views::PaneStack* panes_ = nullptr;  ///< only while there is an overview
+  QWidget* panes_ = nullptr;             ///< only while there is an overview
+  std::vector<views::TimePane*> shown_;  ///< in panes_: ruler, memory and whole run
   bool small_ = false;
   QTimer* patience_;
 };

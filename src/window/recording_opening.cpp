@@ -51,7 +51,7 @@ void RecordingOpening::read() {
   Loaded loaded;
   loaded.store.setMemoryBudget(memoryBudget_);
   loaded.soFar = control.soFar = std::make_shared<session::ReadSoFar>();
-  auto condition = session::loadRecording(path_, loaded.store, control);
+  auto condition = session::loadReadablePart(path_, loaded.store, control);
   if (cancelled_) {
     return;
   }

@@ -19,7 +19,7 @@ class RecordingOpening final : public QObject {
   Q_OBJECT
 
  public:
-  /// A recording that was read to its end.
+  /// A recording that was read to its end, or to where it is damaged.
   struct Loaded {
     analysis::LiveStore store;
     RecordingCondition condition;
@@ -41,7 +41,7 @@ class RecordingOpening final : public QObject {
   /// The share of the recording that has been read, from 0 to 1.
   void progressed(double share);
   /// All of it has been read, or it cannot be. `loaded` has the errors of
-  /// session::loadRecording(). Not emitted after the object was destroyed.
+  /// session::loadReadablePart(). Not emitted after the object was destroyed.
   void ended(const std::shared_ptr<highwater::Result<Loaded>>& loaded);
 
  private:

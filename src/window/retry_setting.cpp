@@ -6,14 +6,11 @@
 #include "core/exit_codes.h"
 
 namespace highwater::window {
-namespace {
 
 bool ranOutOfMemory(const analysis::LiveStore& store) {
   const auto& end = store.end();
   return end && end->reason == RunEnd::Reason::kFailed && end->exitCode == kExitEndedEarly;
 }
-
-}  // namespace
 
 std::optional<Knobs> settingAfterOutOfMemory(const analysis::LiveStore& store) {
   if (!store.run() || store.ownScript() || !ranOutOfMemory(store)) return {};

@@ -7,6 +7,9 @@
 
 namespace highwater::window {
 
+/// Whether a run ended because memory was used up.
+[[nodiscard]] bool ranOutOfMemory(const analysis::LiveStore& store);
+
 /// What to train with after a run that ran out of memory: batch size and sequence length of the
 /// last steps that fitted, or else half of what failed. Empty for any other end, for a script, and
 /// where nothing smaller is left.

@@ -89,6 +89,17 @@ void RunNotices::showEnd(const RunEnd& end) {
   if (!end.openOp.empty() && !message.contains(text(end.openOp))) {
     message += tr(" (in %1)").arg(text(end.openOp));
   }
+  if (const analysis::LiveStore& store = run_->store(); ranOutOfMemory(store)) {
+    // The advice to lift the limit, at the end of PyTorch's message, is left to the log.
+    log_->append(message, models::LogModel::Kind::kProblem);
+    const Knobs& knobs = store.knobs();
+    const QString said = message.left(message.indexOf(QStringLiteral(" Use PYTORCH_")));
+    message = store.ownScript() || knobs.batchSize == 0
+                  ? tr("Out of memory in step %1: %2").arg(store.runningStep()).arg(said)
+                  : tr("Out of memory in step %1, %2: %3")
+                        .arg(store.runningStep())
+                        .arg(settingText(knobs, {}), said);
+  }
   QStringList lines = run_->lastLines();
   if (run_->showsFile()) {
     // What a live run printed is in the log already.

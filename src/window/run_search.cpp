@@ -66,6 +66,15 @@ void RunSearch::step(int direction) {
   if (const auto hit = model_.step(direction, startNs())) go(*hit);
 }
 
+void RunSearch::stepOrOpen(int direction) {
+  if (!isOpen()) {
+    open();
+    return;
+  }
+  bar_->searchNow();
+  step(direction);
+}
+
 void RunSearch::go(const SearchModel::Hit& hit) {
   focus_->goTo(views::eventOf(hit));  // does nothing if the store has dropped the event since
 }

@@ -36,6 +36,9 @@ class RunSearch final : public QObject {
   void startOver();
   /// Goes to the next hit (1) or the previous one (-1), and picks its event.
   void step(int direction);
+  /// The same from anywhere, also while the field has text that was not searched for yet. Opens
+  /// the search if it is closed.
+  void stepOrOpen(int direction);
 
  signals:
   /// The search was closed.

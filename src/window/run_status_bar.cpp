@@ -15,6 +15,10 @@ using session::Session;
 
 namespace {
 
+/// The most pixels of a recording's name, in a small window and in a large one.
+constexpr int kSmallName = 140, kName = 400;
+constexpr int kBetween = 8, kInset = 44;  ///< beside each field, and of the bar
+
 /// Memory samples per second over the last five seconds; 0 if there are none yet.
 double samplesPerSecond(const analysis::LiveStore& store) {
   const auto& times = store.memory().timesNs;
@@ -109,6 +113,7 @@ QLabel* RunStatusBar::addField(const char* name) {
   label->setObjectName(QLatin1String(name));
   label->setTextFormat(Qt::PlainText);
   label->setContentsMargins(4, 0, 12, 0);
+  label->setMinimumWidth(1);  // no text may keep the window from shrinking
   addWidget(label);
   return label;
 }
@@ -143,7 +148,9 @@ void RunStatusBar::refresh(const CurrentRun& run) {
   put(file_,
       path.isEmpty()
           ? QString()
-          : tr("%1, %2").arg(QString::fromStdString(run.recordingPath().filename().string()),
+          : tr("%1, %2").arg(fontMetrics().elidedText(
+                                 QString::fromStdString(run.recordingPath().filename().string()),
+                                 Qt::ElideMiddle, small_ ? kSmallName : kName),
                              QString::fromStdString(formatBytes(run.recordingBytes()))),
       path);
   put(torch_, any && !small_
@@ -155,6 +162,26 @@ void RunStatusBar::refresh(const CurrentRun& run) {
   const QString sheet = QStringLiteral("color: %1").arg(views::Theme::of(this).orangeText.name());
   if (simulated_->styleSheet() != sheet) {
     simulated_->setStyleSheet(sheet);
+  }
+  fit();
+}
+
+void RunStatusBar::resizeEvent(QResizeEvent* event) {
+  QStatusBar::resizeEvent(event);
+  fit();
+}
+
+void RunStatusBar::fit() {
+  QLabel* const inOrder[] = {sampling_, torch_, drops_, events_, file_};
+  const auto widthOf = [](const QLabel* label) {
+    return label->text().isEmpty() ? 0 : label->sizeHint().width() + kBetween;
+  };
+  int needed = kInset + widthOf(state_) + widthOf(simulated_);
+  for (const QLabel* label : inOrder) needed += widthOf(label);
+  for (QLabel* label : inOrder) {
+    const bool fits = needed <= width();
+    label->setVisible(fits && !label->text().isEmpty());
+    needed -= fits ? 0 : widthOf(label);
   }
 }
 

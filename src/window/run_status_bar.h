@@ -20,7 +20,12 @@ class RunStatusBar final : public QStatusBar {
   /// Chooses the layout for small windows, from the next refresh() on.
   void setSmall(bool small);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  /// Hides the fields that there is no room for, the least important first.
+  void fit();
   QLabel* addField(const char* name);
   void put(QLabel* label, const QString& text, const QString& tip = {});
 

@@ -23,10 +23,10 @@ namespace {
 
 constexpr int kHeight = 44, kButton = 28;
 
-void addGap(QToolBar* bar, int width) {
+QAction* addGap(QToolBar* bar, int width) {
   auto* gap = new QWidget(bar);
   gap->setFixedWidth(width);
-  bar->addWidget(gap);
+  return bar->addWidget(gap);
 }
 
 /// Adds a vertical line. Returns the actions that it added.
@@ -114,7 +114,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   row->setContentsMargins(1, 1, 1, 1);
   row->setSpacing(0);
   for (QAction* action : {actions->run, actions->pause, actions->stop}) {
-    row->addWidget(addButton(action));
+    runButtons_ << addButton(action);
+    row->addWidget(runButtons_.back());
   }
   addWidget(group);
   addGap(this, 8);
@@ -142,8 +143,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   preset_->addItem(QStringLiteral("base"), QStringLiteral("base"));
   views::guardWheel(workload_);
   views::guardWheel(preset_);
-  workloadParts_ << addWidget(preset_);
-  addGap(this, 8);
+  presetParts_ << addWidget(preset_) << addGap(this, 8);
   addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
   level_->setAccessibleName(tr("Recording level"));
@@ -156,8 +156,21 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addLine(this);
   for (QAction* action : {actions->emptyCache, actions->mark}) {
     shrinking_ << addButton(action);
-    addWidget(shrinking_.back());
+    inMenus_ << addWidget(shrinking_.back());
+    firstToShrink_ << shrinking_.back();
   }
+  addGap(this, 8);
+  auto* shown = new QWidget(this);
+  shown->setObjectName(QStringLiteral("viewSwitch"));
+  auto* choices = new QHBoxLayout(shown);
+  choices->setContentsMargins(0, 0, 0, 0);
+  choices->setSpacing(0);
+  for (QAction* action : {actions->timelineView, actions->tuningView}) {
+    viewButtons_ << addButton(action);
+    viewButtons_.back()->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    choices->addWidget(viewButtons_.back());
+  }
+  addWidget(shown);
   auto* spacer = new QWidget(this);
   spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   addWidget(spacer);
@@ -237,13 +250,15 @@ void RunToolBar::showScript(const QString& program) {
   for (QAction* part : scriptParts_) {
     part->setVisible(isScript && !(small_ && captions_.contains(part)));
   }
+  for (QAction* part : presetParts_) {
+    part->setVisible(!isScript && !compact_);
+  }
 }
 
 void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
   recording_->show(kind, time);
-  for (QAction* part : recordingParts_) {
-    part->setVisible(kind != RecordingIndicator::Kind::kNone);
-  }
+  recordingKind_ = kind;
+  showRecordingParts();
 }
 
 void RunToolBar::setChoosable(bool choosable) {
@@ -275,6 +290,59 @@ void RunToolBar::setSmall(bool small) {
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }
+  for (QToolButton* button : viewButtons_) {
+    button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextOnly);
+  }
+  labels_.shown = !small;
+  menuParts_.shown = true;
+  for (QAction* part : inMenus_) part->setVisible(true);
+  fitParts();
+}
+
+void RunToolBar::setCompact(bool compact) {
+  compact_ = compact;
+  for (QToolButton* button : runButtons_) {
+    button->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  }
+  showScript(script_->text());
+  showRecordingParts();
+  fitSearch();
+}
+
+void RunToolBar::showRecordingParts() {
+  using Kind = RecordingIndicator::Kind;
+  const bool shown =
+      recordingKind_ == Kind::kRecording || (recordingKind_ == Kind::kFile && !compact_);
+  for (QAction* part : recordingParts_) {
+    part->setVisible(shown);
+  }
+}
+
+void RunToolBar::giveWay(Part& part, const std::function<void(bool)>& show) {
+  using Form = views::SearchButton::Form;
+  const int others = sizeHint().width() - views::SearchButton::widthOf(search_->form());
+  const int needed =
+      others + views::SearchButton::widthOf(Form::kGlass) + (part.shown ? 0 : part.width);
+  const bool fits = needed <= width();
+  if (fits == part.shown) return;
+  const int before = sizeHint().width();
+  part.shown = fits;
+  show(fits);
+  if (!fits) part.width = before - sizeHint().width();
+}
+
+void RunToolBar::fitParts() {
+  if (small_) {
+    giveWay(menuParts_, [this](bool shown) {
+      for (QAction* part : inMenus_) part->setVisible(shown);
+    });
+  } else {
+    giveWay(labels_, [this](bool shown) {
+      for (QToolButton* button : firstToShrink_) {
+        button->setToolButtonStyle(shown ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+      }
+    });
+  }
 }
 
 void RunToolBar::fitSearch() {
@@ -292,6 +360,7 @@ void RunToolBar::fitSearch() {
 bool RunToolBar::event(QEvent* event) {
   const bool done = QToolBar::event(event);
   if (event->type() == QEvent::LayoutRequest) {
+    fitParts();
     fitSearch();
   }
   return done;
@@ -299,6 +368,7 @@ bool RunToolBar::event(QEvent* event) {
 
 void RunToolBar::resizeEvent(QResizeEvent* event) {
   QToolBar::resizeEvent(event);
+  fitParts();
   fitSearch();
 }
 

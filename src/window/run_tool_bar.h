@@ -2,6 +2,7 @@
 
 #include <QList>
 #include <QToolBar>
+#include <functional>
 
 class QComboBox;
 class QLabel;
@@ -62,6 +63,9 @@ class RunToolBar final : public QToolBar {
   void showLevel(const QString& level, const QString& next);
   /// Chooses the layout for small windows: buttons show only icons, and captions are hidden.
   void setSmall(bool small);
+  /// Chooses the layout for still narrower windows: also Run, Pause and Stop show only icons, and
+  /// the preset and the time of a finished recording are hidden.
+  void setCompact(bool compact);
 
  signals:
   /// The user chose a workload for the next run.
@@ -76,8 +80,18 @@ class RunToolBar final : public QToolBar {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  /// Something that gives way where the tool bar has no room for all.
+  struct Part {
+    bool shown = true;
+    int width = 0;  ///< as of when it was hidden
+  };
+  void giveWay(Part& part, const std::function<void(bool)>& show);
+  /// Where there is no room, Empty cache and Mark are icons alone or, in a small window, only in
+  /// the menu.
+  void fitParts();
   /// Gives the search the room that the other items leave.
   void fitSearch();
+  void showRecordingParts();
   QToolButton* addButton(QAction* action);
   QList<QAction*> addCaption(const QString& text);
   void addScenarios();
@@ -88,11 +102,15 @@ class RunToolBar final : public QToolBar {
   QComboBox* preset_;
   QLabel* script_;
   views::SearchButton* search_;
-  bool small_ = false;
+  bool small_ = false, compact_ = false;
+  RecordingIndicator::Kind recordingKind_ = RecordingIndicator::Kind::kNone;
   QToolButton* level_;
   const QString levelTip_;
   QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
-  QList<QToolButton*> shrinking_;
+  QList<QAction*> presetParts_;
+  QList<QToolButton*> shrinking_, runButtons_, viewButtons_, firstToShrink_;
+  QList<QAction*> inMenus_;
+  Part labels_, menuParts_;
 };
 
 }  // namespace highwater::window

@@ -32,6 +32,16 @@ WindowActions::WindowActions(QMainWindow* window)
   startPage->setCheckable(true);
   quit = make(tr("Quit"), "quitAction", QKeySequence::Quit, {});
   quit->setMenuRole(QAction::QuitRole);
+  timelineView = make(tr("Timeline"), "timelineViewAction", QKeySequence(Qt::CTRL | Qt::Key_1),
+                      tr("Show the run over time"));
+  tuningView = make(tr("Tuning"), "tuningViewAction", QKeySequence(Qt::CTRL | Qt::Key_2),
+                    tr("Show what other batch sizes and lengths would take"));
+  auto* shownView = new QActionGroup(this);
+  for (QAction* each : {timelineView, tuningView}) {
+    each->setCheckable(true);
+    shownView->addAction(each);
+  }
+  timelineView->setChecked(true);
   follow = make(tr("Follow"), "followAction", {}, tr("Follow the newest data (Space)"));
   follow->setCheckable(true);
   follow->setChecked(true);
@@ -41,6 +51,20 @@ WindowActions::WindowActions(QMainWindow* window)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
+  nextHit = make(tr("Next hit"), "nextHitAction", QKeySequence(Qt::Key_F3),
+                 tr("Go to the next hit of the search"));
+  previousHit = make(tr("Previous hit"), "previousHitAction", QKeySequence(Qt::SHIFT | Qt::Key_F3),
+                     tr("Go to the previous hit of the search"));
+  // The platform's keys as well, such as Ctrl+G.
+  const auto addKeys = [](QAction* action, QKeySequence::StandardKey key) {
+    QList<QKeySequence> all = action->shortcuts();
+    for (const QKeySequence& each : QKeySequence::keyBindings(key)) {
+      if (!all.contains(each)) all << each;
+    }
+    action->setShortcuts(all);
+  };
+  addKeys(nextHit, QKeySequence::FindNext);
+  addKeys(previousHit, QKeySequence::FindPrevious);
   mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
               tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
@@ -108,7 +132,9 @@ void WindowActions::makeMenus() {
   connect(devices_, &QActionGroup::triggered, this,
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
-  viewMenu->addActions({commands, search});
+  viewMenu->addActions({commands, search, nextHit, previousHit});
+  viewMenu->addSeparator();
+  viewMenu->addActions({timelineView, tuningView});
   viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
@@ -193,7 +219,9 @@ void WindowActions::updateIcons() {
   emptyCache->setIcon(icon(Icon::kEmptyCache, color));
   follow->setIcon(icon(Icon::kFollow, color));
   mark->setIcon(icon(Icon::kMark, color));
-  for (QAction* action : {run, pause, stop, emptyCache, follow, mark}) {
+  timelineView->setIcon(icon(Icon::kTimeline, color));
+  tuningView->setIcon(icon(Icon::kMap, color));
+  for (QAction* action : {run, pause, stop, emptyCache, follow, mark, timelineView, tuningView}) {
     action->setIconVisibleInMenu(false);
   }
 }

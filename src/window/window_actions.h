@@ -21,8 +21,9 @@ class WindowActions final : public QObject {
 
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
+  QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;
-  QAction *search, *commands, *mark;
+  QAction *search, *nextHit, *previousHit, *commands, *mark;
   QAction *keys, *doctor, *about;
   QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
   QAction* memoryBudget;                        ///< asks for the window's memory budget

@@ -1,10 +1,13 @@
 #include "window/window_docks.h"
 
 #include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QTabBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -22,6 +25,7 @@
 #include "views/panels/link_button.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/selection_panel.h"
+#include "views/tuning/tuning_panel.h"
 #include "window/bottom_tables.h"
 #include "window/findings_dock.h"
 
@@ -35,6 +39,8 @@ constexpr int kSelectionMs = 60;
 constexpr int kDockTitle = 28;
 /// Height of the Selection's numbers, in a small window and in a large one.
 constexpr int kLeastNumbers = 368, kNumbers = 462;
+constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a compact window
+constexpr int kLeastTables = 104, kMostSmallTables = 150;
 
 /// `name` is for screen readers: the keyboard can scroll the area.
 QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
@@ -49,16 +55,20 @@ QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
 }  // namespace
 
 WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
-                         views::TimeAxis* axis, views::EventFocus* focus)
+                         views::TimeAxis* axis, views::EventFocus* focus,
+                         models::TuningState* tuning)
     : QObject(window),
       window_(window),
       store_(store),
       axis_(axis),
       focus_(focus),
       now_(store),
-      wholeRun_(store) {
+      wholeRun_(store),
+      tuning_(tuning) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
   window_->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  window_->installEventFilter(this);
+  window_->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   makeLeft();
   makeRight();
   makeBottom();
@@ -73,8 +83,13 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       selectionTimer_.start();
     }
     findings_->refreshLater();
+    // In a compact window the numbers of the new range would stay behind another tab.
+    if (compact_ && axis_->selection()) selectionDock_->raise();
   });
-  connect(axis_, &views::TimeAxis::pinsChanged, this, &WindowDocks::refresh);
+  connect(axis_, &views::TimeAxis::pinsChanged, this, [this] {
+    refresh();
+    if (compact_ && showsComparison()) selectionDock_->raise();
+  });
 }
 
 QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
@@ -89,6 +104,7 @@ QDockWidget* WindowDocks::makeDock(const QString& title, const char* name,
 void WindowDocks::makeLeft() {
   controlsDock_ = makeDock(tr("Controls"), "controlsDock", Qt::LeftDockWidgetArea);
   controls_ = new views::ControlsPanel;
+  controls_->setTuning(tuning_);
   scriptControls_ = new views::ScriptControls(store_);
   bothControls_ = new QStackedWidget(controlsDock_);
   bothControls_->addWidget(scrolled(controls_, tr("Controls"), bothControls_));
@@ -151,6 +167,11 @@ void WindowDocks::makeRight() {
     }
   });
 
+  tuningDock_ = makeDock(tr("Tuning"), "tuningDock", Qt::RightDockWidgetArea);
+  tuningDock_->setWidget(
+      scrolled(new views::TuningPanel(store_, tuning_), tr("Tuning"), tuningDock_));
+  tuningDock_->hide();
+
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
   findings_ = new FindingsDock(findingsDock_, DockTitle::of(findingsDock_), store_, axis_, focus_);
   connect(findings_, &FindingsDock::acceptRequested, this, &WindowDocks::acceptRequested);
@@ -167,9 +188,71 @@ void WindowDocks::makeBottom() {
   window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
 }
 
+void WindowDocks::setCompact(bool tall) {
+  compact_ = true;
+  QDockWidget* above = nullptr;
+  const QList<QDockWidget*> column =
+      tall ? QList{selectionDock_, nowDock_, controlsDock_, findingsDock_}
+           : QList{findingsDock_, selectionDock_, nowDock_, controlsDock_};
+  for (QDockWidget* dock : column) {
+    if (dock->isFloating()) continue;
+    // Takes it out of its place, which may be in a group of tabs.
+    window_->addDockWidget(Qt::RightDockWidgetArea, dock, Qt::Vertical);
+    if (above && !(tall && dock == findingsDock_)) {
+      window_->tabifyDockWidget(above, dock);
+    }
+    above = dock;
+  }
+  column.front()->raise();
+  window_->resizeDocks({findingsDock_, selectionDock_}, {kCompactColumn, kCompactColumn},
+                       Qt::Horizontal);
+  if (tall) {
+    const int numbers = kDockTitle * 2 + kLeastNumbers;
+    window_->resizeDocks({selectionDock_, findingsDock_},
+                         {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
+  }
+  window_->layout()->activate();  // makes the tab bars
+  nameTabBars();
+}
+
+void WindowDocks::nameTabBars() {
+  for (QTabBar* tabs : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    tabs->setAccessibleName(tr("Docks"));
+  }
+}
+
+/// QMainWindow makes tab bars where docks are tabs.
+bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::ChildAdded) {
+    childAdded_ = true;  // not yet known as what
+  } else if (childAdded_ || event->type() == QEvent::ChildPolished) {
+    childAdded_ = false;
+    nameTabBars();
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+void WindowDocks::showTuning(bool shown) {
+  tuningDock_->setVisible(shown);
+  if (!shown) return;
+  if (!tuningDock_->isFloating()) {
+    window_->tabifyDockWidget(selectionDock_, tuningDock_);
+    window_->layout()->activate();  // makes the tab bar
+    nameTabBars();
+  }
+  tuningDock_->raise();
+}
+
+void WindowDocks::hideEmpty() {
+  if (small_) syncDock_->hide();
+}
+
 void WindowDocks::setSmall(bool small) {
+  compact_ = false;
   const int left = small ? 236 : 256, right = small ? 288 : 328;
-  const int bottom = small ? 150 : std::clamp(window_->height() / 6, 174, 300);
+  const int sixth = window_->height() / 6;
+  const int bottom =
+      small ? std::clamp(sixth, kLeastTables, kMostSmallTables) : std::clamp(sixth, 174, 300);
   now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
@@ -229,6 +312,7 @@ void WindowDocks::refresh() {
   refreshComparison();
   tables_->refresh(summary);
   findings_->refresh();
+  tuning_->refresh();
   now_.refresh();
   const views::TimeRange extent = axis_->extent();
   selection_->showSummary(
@@ -307,7 +391,8 @@ void WindowDocks::refreshComparison() {
 }
 
 QList<QDockWidget*> WindowDocks::all() const {
-  return {controlsDock_, nowDock_, selectionDock_, findingsDock_, eventsDock_, syncDock_};
+  return {controlsDock_, nowDock_,    selectionDock_, tuningDock_,
+          findingsDock_, eventsDock_, syncDock_};
 }
 
 void WindowDocks::setShown(bool shown) {

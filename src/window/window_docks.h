@@ -7,6 +7,7 @@
 #include "analysis/comparison.h"
 #include "analysis/run_summary.h"
 #include "models/now_model.h"
+#include "models/tuning_state.h"
 #include "views/panes/event_focus.h"
 #include "window/bottom_tables.h"
 
@@ -36,7 +37,9 @@ class WindowDocks final : public QObject {
   /// Creates the docks in `window`, which owns them. The other objects are not owned and must
   /// outlive this one.
   WindowDocks(QMainWindow* window, const analysis::LiveStore* store, views::TimeAxis* axis,
-              views::EventFocus* focus);
+              views::EventFocus* focus, models::TuningState* tuning);
+  /// Shows the dock of tuning, before the selection, or hides it.
+  void showTuning(bool shown);
 
   [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
   [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }
@@ -51,6 +54,13 @@ class WindowDocks final : public QObject {
   void startOver();
   /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
   void setSmall(bool small);
+  [[nodiscard]] bool isSmall() const { return small_; }
+  /// Moves the docks of both sides into one column on the right, as tabs; `tall`: Findings stands
+  /// below the others. For windows that are too narrow for docks on both sides, after
+  /// setSmall(true).
+  void setCompact(bool tall);
+  /// Hides the dock that is empty in a small window, which QMainWindow::restoreState() may show.
+  void hideEmpty();
   /// Hides all docks, or shows those again that were hidden by this.
   void setShown(bool shown);
   /// Shows the docks that the layout has, also those that the user closed.
@@ -64,7 +74,12 @@ class WindowDocks final : public QObject {
   /// The user no longer accepts that an op (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
+  /// Names the tab bars of docks, for screen readers.
+  void nameTabBars();
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
   [[nodiscard]] QList<QDockWidget*> all() const;
   void makeLeft();
@@ -91,6 +106,8 @@ class WindowDocks final : public QObject {
   std::optional<views::TimeRange> summaryOf_;
   QTimer selectionTimer_;
 
+  models::TuningState* tuning_;
+  QDockWidget* tuningDock_ = nullptr;
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *findingsDock_, *eventsDock_, *syncDock_;
   QStackedWidget* bothControls_ = nullptr;
   views::ControlsPanel* controls_ = nullptr;
@@ -103,6 +120,8 @@ class WindowDocks final : public QObject {
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
   QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
+  bool compact_ = false;
+  bool childAdded_ = false;     ///< to the window, and may be a tab bar without a name
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
   bool shown_ = true, small_ = false;
 };

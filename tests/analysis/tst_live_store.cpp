@@ -55,6 +55,7 @@ class TestLiveStore : public QObject {
   void revisionGrowsWithChanges();
   void lateSamplesFindTheirPlace();
   void missingReadingsAreNaN();
+  void aLossReadAtEveryStepIsUnplanned();
   void lostTimeOfAStep();
   void deviceSpansJoinTheirSteps();
   void tokensPerSecond();
@@ -188,6 +189,43 @@ void TestLiveStore::missingReadingsAreNaN() {
   QCOMPARE(system.gpuPercent[1], 37.5);
   QVERIFY(system.pressure[0] == events::Pressure::Unknown);
   QVERIFY(system.pressure[1] == events::Pressure::Warning);
+}
+
+void TestLiveStore::aLossReadAtEveryStepIsUnplanned() {
+  const auto read = [](std::uint32_t number, events::Phase phase) {
+    return events::SyncPoint{(number * 100 - 20) * kMs,
+                             5 * kMs,
+                             4,
+                             number,
+                             kNonzero,
+                             kNoId,
+                             kNoId,
+                             1,
+                             events::SyncKind::ScalarRead,
+                             phase,
+                             1};
+  };
+  LiveStore store;
+  // Every step, every other step, and every step again; the move of a batch stays planned.
+  for (const std::uint32_t number : {1, 2, 3, 5, 7, 8}) {
+    OwnedBatch batch;
+    batch.steps = {step(number, (number - 1) * 100, 100)};
+    batch.syncPoints = {read(number, events::Phase::LossRead),
+                        read(number, events::Phase::DeviceMove)};
+    apply(store, batch);
+  }
+  std::vector<int> planned;
+  for (const auto& each : store.syncPoints()) planned.push_back(each.deliberate());
+  QCOMPARE(planned, (std::vector<int>{1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1}));
+  // Lane and steps say the same.
+  for (std::size_t i = 0; i < store.syncLane().size(); ++i) {
+    const analysis::Span& span = store.syncLane()[i];
+    QCOMPARE((span.category & analysis::kDeliberateBit) != 0,
+             store.syncPoints()[span.payload].deliberate() != 0);
+  }
+  const auto& lost = store.steps().unplannedSyncMs;
+  QCOMPARE(std::vector<double>({lost[0], lost[1], lost[2], lost[3], lost[4], lost[5]}),
+           std::vector<double>({0, 5, 5, 0, 0, 5}));
 }
 
 void TestLiveStore::lostTimeOfAStep() {

@@ -198,6 +198,8 @@ class TestOptions : public QObject {
     row("export a.hw --to b.png --steps 0-3", "--steps is \"0-3\"");
     row("export a.hw --to b.png --steps 1-2-3", "--steps is \"1-2-3\"");
     row("export a.hw --to b.png --steps 1-2 --from 3", "--from");
+    row("report --bogus", "unknown option --bogus");
+    row("export --stpes 3", "unknown option --stpes; did you mean --steps?");
     row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
     row("run python x.py --lr 3", "put -- before the program: highwater run -- python");

@@ -1,5 +1,6 @@
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 
 #include "model_test.h"
 #include "models/search_model.h"
@@ -61,6 +62,30 @@ class TestSearchModel : public QObject {
     QVERIFY(!bench.search.firstOf(line));
     QCOMPARE(bench.search.count(Place::kLog), 1U);
     QCOMPARE(bench.search.logRowOf(fallback), -1);
+  }
+
+  /// As the window's thread searches millions of events.
+  void aSearchInPartsFindsTheSame() {
+    Bench whole, parts;
+    parts.search.setMostAtOnce(7);
+    for (const char* text : {"a", "renorm", "linear"}) {
+      whole.search.setText(QString::fromLatin1(text));
+      parts.search.setText(QString::fromLatin1(text));
+      QVERIFY(!whole.search.hits().empty());
+      QTRY_COMPARE(parts.search.hits().size(), whole.search.hits().size());
+      QVERIFY(std::is_sorted(parts.search.hits().begin(), parts.search.hits().end(),
+                             [](const auto& a, const auto& b) { return a.timeNs < b.timeNs; }));
+      QTRY_COMPARE(parts.search.rowHits(), whole.search.rowHits());
+      QCOMPARE(parts.search.rowCount(), whole.search.rowCount());
+    }
+    // Another text before the first was found everywhere.
+    parts.search.setText(QStringLiteral("a"));
+    parts.search.setText(QStringLiteral("nonzero"));
+    whole.search.setText(QStringLiteral("nonzero"));
+    QTRY_COMPARE(parts.search.hits().size(), whole.search.hits().size());
+    parts.search.setText({});
+    QCoreApplication::processEvents();
+    QVERIFY(parts.search.hits().empty());
   }
 
   void aNamespaceIsShownWhereItWasFound() {

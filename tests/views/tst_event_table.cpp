@@ -2,11 +2,13 @@
 #include <QHeaderView>
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 
 #include "models/op_totals_model.h"
 #include "models/step_model.h"
 #include "support/sample_run.h"
 #include "views/panels/event_table.h"
+#include "views/theme.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -147,13 +149,41 @@ class TestEventTable : public QObject {
     table.setColumnWidths({150, 60, 80, 110, 80});
     table.show();
     table.resize(600, 200);
-    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 150);
+    // The longest name is whole where the columns beside it have room to spare.
+    int longest = 0;
+    for (int row = 0; row < table.model()->rowCount(); ++row) {
+      const QString name = table.model()->index(row, OpTotalsModel::kOp).data().toString();
+      longest = std::max(longest, QFontMetrics(textFont(kText)).horizontalAdvance(name));
+    }
+    QVERIFY(table.columnWidth(OpTotalsModel::kOp) >= std::max(longest + 16, 150));
     table.resize(1000, 200);
-    QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 300);
+    QVERIFY(table.columnWidth(OpTotalsModel::kOp) >= 300);
     table.resize(600, 200);
     table.setColumnWidth(OpTotalsModel::kOp, 170);  // as the user does
     table.resize(1000, 200);
     QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 170);
+  }
+
+  void numbersAreNotCutInANarrowTable() {
+    analysis::LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 12}), store);
+    StepModel model(&store);
+    model.setRange(std::nullopt);
+    EventTable table;
+    table.setModel(&model);
+    table.setEvenColumns();
+    table.show();
+    const auto* head = table.horizontalHeader();
+    for (const int width : {900, 420, 900}) {
+      table.resize(width, 200);
+      int sum = 0;
+      for (int i = 0; i < head->count(); ++i) {
+        QVERIFY2(head->sectionSize(i) >= head->sectionSizeHint(i), qPrintable(QString::number(i)));
+        sum += head->sectionSize(i);
+      }
+      // Narrow, it scrolls; wide, it fills its width.
+      QCOMPARE(sum > table.viewport()->width(), width == 420);
+    }
   }
 
   void aFilterLooksAtNamesAndPlaces() {

@@ -1,8 +1,10 @@
 // The table of lane kinds: what holds for every kind, and what only some have.
 #include <QTest>
+#include <algorithm>
 
 #include "support/sample_run.h"
 #include "views/lanes/lane_kind.h"
+#include "views/theme.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -31,6 +33,18 @@ class TestLaneKinds : public QObject {
 
   void eachKindIsItsOwn() {
     for (const Lane lane : kLanes) QCOMPARE(laneKind(lane).look().lane, lane);
+  }
+
+  void phasesDifferInGreyscale() {
+    for (const Theme& theme : {Theme::light(), Theme::dark()}) {
+      std::vector<int> greys;
+      for (int i = 0; i <= static_cast<int>(events::Phase::MAX); ++i) {
+        const auto phase = static_cast<events::Phase>(i);
+        if (phase != events::Phase::None) greys.push_back(qGray(theme.phase(phase).rgb()));
+      }
+      std::sort(greys.begin(), greys.end());
+      for (std::size_t i = 1; i < greys.size(); ++i) QVERIFY(greys[i] - greys[i - 1] >= 22);
+    }
   }
 
   void eachEventReadsTheSameEverywhere() {

@@ -184,8 +184,8 @@ void TestPanes::lanesDrawTheirKinds() {
     return count;
   };
   QVERIFY(inLane(Lane::kSteps, theme.stepBox) > 1000);
-  QVERIFY(inLane(Lane::kPhases, theme.blue) > 500);
-  QVERIFY(inLane(Lane::kPhases, theme.green) > 500);
+  QVERIFY(inLane(Lane::kPhases, theme.phase(events::Phase::Forward)) > 500);
+  QVERIFY(inLane(Lane::kPhases, theme.phase(events::Phase::Backward)) > 500);
   QVERIFY(inLane(Lane::kSyncPoints, theme.orange) > 20);  // step 7
   QVERIFY(inLane(Lane::kSyncPoints, theme.sky) > 20);     // the planned device moves
   QVERIFY(inLane(Lane::kFallbacks, theme.vermillion) > 20);

@@ -81,10 +81,27 @@ class TestBottomTables : public QObject {
   void anEmptyTableMakesWay() {
     Bench bench({.steps = 20, .fallbackEvery = 0});
     QCOMPARE(bench.tabs()->currentIndex(), 0);
-    bench.tables.showFilledPage();
+    bench.tables.showFilledPage({});
     QCOMPARE(bench.tabs()->currentIndex(), 2);  // no fallbacks, no ops, but steps
-    bench.tables.showFilledPage();
+    bench.tables.showFilledPage({});
     QCOMPARE(bench.tabs()->currentIndex(), 2);
+  }
+
+  void theWorstFindingsTableIsShown() {
+    Bench bench;
+    bench.tabs()->setCurrentIndex(2);
+    bench.tables.showFilledPage(views::Lane::kFallbacks);
+    QCOMPARE(bench.tabs()->currentIndex(), 0);
+    // Sync points have a dock of their own, until the window is small.
+    bench.tables.showFilledPage(views::Lane::kSyncPoints);
+    QCOMPARE(bench.tabs()->currentIndex(), 0);
+    bench.tables.setSmall(true);
+    QVERIFY(bench.table("syncTable")->isVisible());
+    // What the user has chosen since then stays.
+    bench.tables.setSmall(false);
+    QTest::mouseClick(bench.tabs(), Qt::LeftButton, {}, bench.tabs()->tabRect(2).center());
+    bench.tables.setSmall(true);
+    QVERIFY(bench.table("stepTable")->isVisible());
   }
 
   void aPickedEventMarksItsRow() {

@@ -120,6 +120,32 @@ class TestRunSearch : public QObject {
     QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());
   }
 
+  void f3StepsFromAnywhere() {
+    Opened opened;
+    QVERIFY(QTest::qWaitForWindowActive(&opened.window));
+    auto* position = opened.find<QWidget>("searchPosition");
+    const auto current = [position] { return position->property("text").toString(); };
+    // Closed, it opens the search; in the field it steps, though the text was not searched yet.
+    QTest::keyClick(&opened.window, Qt::Key_F3);
+    auto* field = opened.find<QLineEdit>("searchField");
+    QVERIFY(field->isVisible() && field->hasFocus());
+    QTest::keyClicks(field, "renorm");
+    QTest::keyClick(field, Qt::Key_F3);
+    QCOMPARE(field->text(), QString("renorm"));
+    QCOMPARE(current(), QString("1"));
+    QTest::keyClick(field, Qt::Key_F3);
+    QCOMPARE(current(), QString("2"));
+    opened.find<QTableView>("searchTable")->setFocus();
+    QTest::keyClick(opened.find<QTableView>("searchTable"), Qt::Key_F3);
+    QCOMPARE(current(), QString("3"));
+    opened.find<QWidget>("timelinePane")->setFocus();
+    QTest::keyClick(opened.find<QWidget>("timelinePane"), Qt::Key_F3, Qt::ShiftModifier);
+    QCOMPARE(current(), QString("2"));
+    // The letters still type in the field.
+    QTest::keyClicks(field, "n");
+    QCOMPARE(field->text(), QString("renormn"));
+  }
+
   void escWhileTypingLeavesNoSearch() {
     Opened opened;
     QTest::keyClick(&opened.window, Qt::Key_Slash);

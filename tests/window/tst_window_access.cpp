@@ -12,6 +12,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <set>
 
 #include "support/recording_file.h"
@@ -79,6 +80,12 @@ class TestWindowAccess : public QObject {
     window.show();
     QVERIFY(QTest::qWaitForWindowActive(&window));
     QApplication::processEvents();
+    // The tab bars that QMainWindow makes for docks get their names a moment later.
+    (void)QTest::qWaitFor([&window] {
+      const auto shown = controlsOf(window);
+      return std::none_of(shown.begin(), shown.end(),
+                          [](QWidget* each) { return nameOf(each).trimmed().isEmpty(); });
+    });
     const QList<QWidget*> controls = controlsOf(window);
     QVERIFY(controls.size() > 8);
     QStringList nameless, roleless;

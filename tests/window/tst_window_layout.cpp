@@ -2,14 +2,18 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
+#include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <algorithm>
 
+#include "core/exit_codes.h"
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/sorted_rows.h"
@@ -46,9 +50,10 @@ std::string record(const QTemporaryDir& folder, const test::SampleRunOptions& op
 }
 
 struct Opened {
-  explicit Opened(const std::string& path, QSize size = {1280, 800})
-      : window({}, nullptr, MainWindow::Settings::kOff) {
-    window.resize(size);
+  explicit Opened(const std::string& path, QSize size = {1280, 800},
+                  MainWindow::Settings settings = MainWindow::Settings::kOff)
+      : window({}, nullptr, settings) {
+    if (!size.isEmpty()) window.resize(size);
     opened = window.openRecording(path).ok();
     window.show();
     QApplication::processEvents();
@@ -127,6 +132,89 @@ class TestWindowLayout : public QObject {
     opened.find<QAction>("resetLayoutAction")->trigger();
     QVERIFY(!opened.find<QDockWidget>("syncDock")->isVisible());
     QTRY_COMPARE(now->width(), 236);
+  }
+
+  void fitsASmallWindow_data() {
+    QTest::addColumn<QSize>("size");
+    for (const QSize size : {QSize(800, 600), QSize(1024, 768), QSize(1090, 640)}) {
+      QTest::addRow("%dx%d", size.width(), size.height()) << size;
+    }
+  }
+  void fitsASmallWindow() {
+    QFETCH(QSize, size);
+    const QTemporaryDir folder;
+    Opened opened(record(folder, kWithOps), size);
+    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+    QTRY_VERIFY(opened.find<QDockWidget>("findingsDock")->width() >= 280);
+    QCOMPARE(opened.window.size(), size);
+    // What is shown lies inside the window, and findings are what is looked at.
+    for (const auto* dock : opened.window.findChildren<QDockWidget*>()) {
+      if (dock->visibleRegion().isEmpty()) continue;
+      QVERIFY2(opened.window.rect().contains(dock->geometry()), qPrintable(dock->objectName()));
+    }
+    QVERIFY(!opened.find<QDockWidget>("findingsDock")->visibleRegion().isEmpty());
+    QVERIFY(!opened.find<QDockWidget>("eventsDock")->visibleRegion().isEmpty());
+    // The panes stand below each other, each whole.
+    auto panes = opened.window.findChildren<views::TimePane*>();
+    panes.removeIf([](const views::TimePane* pane) { return !pane->isVisible(); });
+    QVERIFY(panes.size() >= 4);
+    std::sort(panes.begin(), panes.end(), [](const auto* a, const auto* b) {
+      return a->geometry().top() < b->geometry().top();
+    });
+    for (int i = 0; i < panes.size(); ++i) {
+      const auto* pane = panes[i];
+      QVERIFY2(pane->parentWidget()->rect().contains(pane->geometry()),
+               qPrintable(pane->objectName()));
+      QVERIFY(pane->height() >= pane->minimumHeight());
+      QVERIFY(i == 0 || panes[i - 1]->geometry().bottom() < pane->geometry().top());
+    }
+    const auto* timeline = opened.find<views::TimelinePane>("timelinePane");
+    QVERIFY(timeline->rows().bottom() <= timeline->height());
+    // A selected range brings its numbers to the front.
+    const auto& steps = opened.store().steps().records;
+    opened.window.timeAxis().select(steps[3].begin_ns(), steps[6].begin_ns());
+    QVERIFY(!opened.find<QDockWidget>("selectionDock")->visibleRegion().isEmpty());
+  }
+
+  void aSmallWindowKeepsTheUsersLayout() {
+    const QTemporaryDir folder, home;
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home.path());
+    QSettings().clear();
+    const std::string path = record(folder, kWithOps);
+    const auto isUsers = [](const Opened& opened) {
+      auto* controls = opened.find<QDockWidget>("controlsDock");
+      return opened.window.dockWidgetArea(controls) == Qt::LeftDockWidgetArea &&
+             controls->isVisible() && controls->width() > 290 &&
+             opened.find<QDockWidget>("nowDock")->isHidden() &&
+             opened.find<QDockWidget>("syncDock")->isVisible();
+    };
+    {
+      Opened opened(path, {1600, 1000}, MainWindow::Settings::kOn);
+      QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+      QTRY_COMPARE(opened.find<QDockWidget>("controlsDock")->width(), 256);
+      opened.find<QDockWidget>("nowDock")->close();
+      opened.window.resizeDocks({opened.find<QDockWidget>("controlsDock")}, {300}, Qt::Horizontal);
+      QTRY_VERIFY(isUsers(opened));
+      opened.window.resize(800, 600);
+      QTRY_COMPARE(opened.window.dockWidgetArea(opened.find<QDockWidget>("controlsDock")),
+                   Qt::RightDockWidgetArea);
+      QVERIFY(opened.find<QDockWidget>("nowDock")->isHidden());
+      opened.window.resize(1600, 1000);
+      QTRY_VERIFY(isUsers(opened));
+      opened.window.resize(800, 600);
+      QTRY_COMPARE(opened.window.size(), QSize(800, 600));
+      opened.window.close();
+    }
+    Opened again(path, {}, MainWindow::Settings::kOn);
+    QVERIFY(QTest::qWaitForWindowExposed(&again.window));
+    QTRY_COMPARE(again.window.size(), QSize(800, 600));
+    QTRY_COMPARE(again.window.dockWidgetArea(again.find<QDockWidget>("controlsDock")),
+                 Qt::RightDockWidgetArea);
+    again.window.resize(1600, 1000);
+    QTRY_VERIFY(isUsers(again));
+    again.find<QAction>("resetLayoutAction")->trigger();
+    QTRY_VERIFY(again.find<QDockWidget>("nowDock")->isVisible());
+    QTRY_COMPARE(again.find<QDockWidget>("controlsDock")->width(), 256);
   }
 
   void theLogOpensAtItsEnd() {
@@ -284,6 +372,30 @@ class TestWindowLayout : public QObject {
     analysis::LiveStore withdrawn;
     QVERIFY(!said(withdrawn));
     QVERIFY(!withdrawn.fallbacks().empty());
+  }
+
+  void aRunOutOfMemorySaysWhereAndHowMuch() {
+    const QTemporaryDir folder;
+    const RunEnd end{RunEnd::Reason::kFailed,
+                     kExitEndedEarly,
+                     0,
+                     "MPS backend out of memory (MPS allocated: 128.00 MiB). Tried to allocate "
+                     "32.00 MiB on shared pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0",
+                     "",
+                     ""};
+    Opened opened(record(folder, {.steps = 3}, end));
+    const auto& knobs = opened.store().knobs();
+    QCOMPARE(opened.find<views::Banner>("endBanner")->message(),
+             QString("Out of memory in step %1, batch %2, length %3: MPS backend out of memory "
+                     "(MPS allocated: 128.00 MiB). Tried to allocate 32.00 MiB on shared pool.")
+                 .arg(opened.store().runningStep())
+                 .arg(knobs.batchSize)
+                 .arg(knobs.sequenceLength));
+    // Nothing promises what cannot come any more.
+    QStringList texts;
+    for (const auto* label : opened.findings()->findChildren<QLabel*>()) texts << label->text();
+    QVERIFY2(texts.join('\n').contains("The run ended too early for findings"),
+             qPrintable(texts.join('\n')));
   }
 
   void aRunThatBrokeOffHasAMark() {

@@ -10,13 +10,16 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "core/units.h"
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
+#include "views/panes/time_pane.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
+#include "window/window_picture.h"
 
 using namespace highwater;
 using window::MainWindow;
@@ -66,6 +69,33 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(banner(), QString());
   }
 
+  void showsTheReadablePartOfATruncatedOne() {
+    const auto path = bench_->folder.filePath("cut.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(path, {.steps = 1000}));
+    const auto whole = std::filesystem::file_size(path);
+    std::filesystem::resize_file(path, whole / 10 * 8);
+    const auto opened = bench_->window.openRecording(path);
+    QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message.c_str());
+    const auto steps = bench_->window.currentRun().store().steps().records.size();
+    QVERIFY(steps > 10 && steps < 1000);
+    QVERIFY2(banner().contains("the file is truncated (") &&
+                 banner().contains(QString("%1 steps").arg(steps)),
+             qPrintable(banner()));
+    // The same behind the window and in a picture, which is a failure as in `report`.
+    QVERIFY(bench_->window.openRecording(record()).ok());
+    QCOMPARE(banner(), QString());
+    bench_->window.openInBackground(path);
+    QTRY_COMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
+    QTRY_VERIFY(banner().contains("the file is truncated ("));
+    const auto image = bench_->folder.filePath("cut.png").toStdString();
+    const auto drawn = window::exportWindowPicture(path, image, {});
+    QVERIFY(drawn.ok() && drawn->cutOff && std::filesystem::exists(image));
+    // Nothing is shown of one whose beginning is lost.
+    std::filesystem::resize_file(path, 300);
+    QVERIFY(!bench_->window.openRecording(path).ok());
+    QCOMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
+  }
+
   void keepsAReasonWithoutTheSpacesAroundIt() {
     QVERIFY(bench_->window.openRecording(record()).ok());
     window::CurrentRun& run = bench_->window.currentRun();
@@ -89,12 +119,12 @@ class TestWindowRecordings : public QObject {
 
   /// The ops that the budget has no room for are read from the file where one looks at them.
   void readsDroppedOpsBack() {
-    const auto path = folder_->filePath("ops.highwater").toStdString();
+    const auto path = bench_->folder.filePath("ops.highwater").toStdString();
     constexpr std::int64_t kStepNs = 100'000'000;
     QVERIFY(test::writeLargeRecording(path, {.steps = 900, .stepNs = kStepNs}));
-    window::CurrentRun& run = window_->currentRun();
+    window::CurrentRun& run = bench_->window.currentRun();
     run.setMemoryBudget(std::size_t{64} << 20);
-    QVERIFY(window_->openRecording(path).ok());
+    QVERIFY(bench_->window.openRecording(path).ok());
     const analysis::OpColumns& ops = run.store().ops();
     QVERIFY(ops.records.size() < 900'000 && ops.forgottenUpToNs > 300 * kStepNs);
     const auto opsOf = [&](std::int64_t fromStep, std::int64_t toStep) {
@@ -106,20 +136,20 @@ class TestWindowRecordings : public QObject {
     };
     QCOMPARE(opsOf(10, 12), std::size_t{0});
     QCOMPARE(opsOf(250, 251), std::size_t{0});
-    window_->timeAxis().setVisible({10 * kStepNs, 12 * kStepNs});
+    bench_->window.timeAxis().setVisible({10 * kStepNs, 12 * kStepNs});
     QTRY_COMPARE_WITH_TIMEOUT(opsOf(10, 12), std::size_t{2000}, 30'000);
     // With as much on either side, but not all of them.
     QVERIFY(!ops.isMissing(8 * kStepNs, 14 * kStepNs) && ops.isMissing(0, kStepNs));
-    window_->timeAxis().setVisible({250 * kStepNs, 251 * kStepNs});
+    bench_->window.timeAxis().setVisible({250 * kStepNs, 251 * kStepNs});
     QTRY_COMPARE_WITH_TIMEOUT(opsOf(250, 251), std::size_t{1000}, 30'000);
     // The whole run holds more than fit: nothing is read, and what is there stays.
-    window_->timeAxis().setVisible({0, 900 * kStepNs});
+    bench_->window.timeAxis().setVisible({0, 900 * kStepNs});
     QTest::qWait(0);
     QVERIFY(!ops.isMissing(250 * kStepNs, 251 * kStepNs));
     QCOMPARE(banner(), QString());
     // Of a file that is gone it says so, once.
     std::filesystem::remove(path);
-    window_->timeAxis().setVisible({100 * kStepNs, 101 * kStepNs});
+    bench_->window.timeAxis().setVisible({100 * kStepNs, 101 * kStepNs});
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("ops.highwater"), 30'000);
   }
 
@@ -131,13 +161,19 @@ class TestWindowRecordings : public QObject {
     page->setPatience(0);
     QSignalSpy overviews(page, &window::OpeningPage::overviewShown);
     bool tableBefore = true;
-    connect(page, &window::OpeningPage::overviewShown, this,
-            [&] { tableBefore = !bench_->window.currentRun().recordingPath().empty(); });
+    QStringList panes;
+    connect(page, &window::OpeningPage::overviewShown, this, [&] {
+      tableBefore = !bench_->window.currentRun().recordingPath().empty();
+      for (const auto* pane : page->findChildren<views::TimePane*>()) panes << pane->objectName();
+    });
     bench_->window.openInBackground(path);
     QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
     // The overview came first, and no table had been made from it.
     QCOMPARE(overviews.size(), 1);
     QVERIFY(!tableBefore);
+    // Nothing of it counts the steps or events of a part as if they were all.
+    panes.sort();
+    QCOMPARE(panes, QStringList({"memoryPane", "overviewPane", "ruler"}));
     QVERIFY(!page->isVisible());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(1500));
     QCOMPARE(bench_->window.currentRun().recordingPath().string(), path);
@@ -216,6 +252,11 @@ class TestWindowRecordings : public QObject {
     QTRY_VERIFY(steps() > before);
     QTRY_VERIFY(bench_->window.timeAxis().extent().endNs > beforeNs);
     QVERIFY(bench_->window.timeAxis().follows());
+    const auto* recorded = bench_->window.findChild<QWidget*>(QStringLiteral("recordingIndicator"));
+    const auto length = [&store] {
+      return QString::fromStdString(formatRunTime(store.completeUpToNs(), 0));
+    };
+    QTRY_COMPARE(recorded->accessibleName(), QStringLiteral("Recorded run, %1").arg(length()));
     QVERIFY(steps() < 60 && !store.end());
     writeUpTo(frames.size());
     QVERIFY((*writer)->close().ok());

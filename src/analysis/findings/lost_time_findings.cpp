@@ -39,13 +39,13 @@ struct LostTime {
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
   bool onlyReads = true;                           ///< all copy numbers to the host
-  bool planned = true;                             ///< of waits: the loop intends all of them
   std::map<std::string, std::int64_t> nsByOp;
   using Places = std::map<std::string, std::pair<std::int64_t, CallSiteId>>;
   Places nsByPlace;
   std::set<std::uint32_t> steps;
   std::uint32_t longest = 0;  ///< the index of the longest event
   std::int64_t longestNs = -1;
+  std::vector<TimeRange> ranges;  ///< of the events, in order of arrival
 
   /// Counts the event at `index` of its vector in the store.
   template <typename Event>
@@ -58,6 +58,7 @@ struct LostTime {
     }
     ++count;
     bytes += eventBytes;
+    ranges.push_back({event.begin_ns(), event.begin_ns() + event.duration_ns()});
     nsByOp[store.name(event.op())] += event.duration_ns();
     auto& [ns, site] = nsByPlace[placeOf(store, event)];
     ns += event.duration_ns();
@@ -86,6 +87,13 @@ struct LostTime {
   /// The call site of the costliest place.
   [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
     return store.callSiteParts(worstPlace()->second.second);
+  }
+
+  /// The training without these events.
+  [[nodiscard]] Fix fix() const {
+    Fix without;
+    without.removed = ranges;
+    return without;
   }
 
   /// Fills in the finding from the events. The advice names the costliest line.
@@ -142,33 +150,29 @@ const char* waitAdvice(events::SyncKind kind) {
   }
 }
 
-bool readsLossEachStep(const CheckedSteps& steps) {
-  const auto reads = std::count_if(steps.records.begin(), steps.records.end(),
-                                   [](const auto& record) { return record.loss_read() != 0; });
-  return static_cast<double>(reads) >= kEveryStepShare * static_cast<double>(steps.records.size());
-}
-
 void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
-  const double costMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::ChattyLogging, costMs);
+  const double waitsMs = steps.perStepMs(lost.totalNs);
+  Finding finding = steps.ofTime(FindingKind::ChattyLogging, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding, readAdvice(steps));
-  finding.title = "Chatty logging: the host waits " + costText(costMs) + " to read values";
-  // Otherwise the finding would contradict the wait's own "planned".
-  if (lost.planned) finding.evidence += "; planned, but at almost every step";
+  finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
+  Fix fix = lost.fix();
+  fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
+  steps.gains.price(finding, std::move(fix));
   findings.found.push_back(std::move(finding));
 }
 
 void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
-  const double costMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::SyncPoint, costMs);
+  const double waitsMs = steps.perStepMs(lost.totalNs);
+  Finding finding = steps.ofTime(FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding,
                 steps.store.ownScript()
                     ? waitAdvice(lost.kind)
                     : "move it out of the step, or keep the value on the device");
   finding.title = "Unplanned sync point: " + opLabel(finding.ops.front(), lost.kind) +
-                  " makes the host wait " + costText(costMs);
+                  " makes the host wait " + costText(waitsMs);
+  steps.gains.price(finding, lost.fix());
   findings.found.push_back(std::move(finding));
 }
 
@@ -242,27 +246,25 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
                         " of this is waiting for queued device work, copies included" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
+    steps.gains.price(finding, lost.fix());
     findings.found.push_back(std::move(finding));
   }
 }
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
-  const bool lossEachStep = readsLossEachStep(steps);
   LostTime logging;
   std::map<Caller, LostTime> others;
   for (const events::SyncPoint& each : store.syncPoints()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
     const bool inLossRead = each.phase() == events::Phase::LossRead;
-    const bool isLoss = inLossRead && each.kind() == events::SyncKind::ScalarRead;
-    if (isUnplanned(each) || (lossEachStep && isLoss)) {
+    if (isUnplanned(each)) {
       LostTime& lost =
           inLossRead
               ? logging
               : others[{each.op(), each.kind(), each.phase(), store.callSite(each.call_site())}];
       lost.add(store, each, static_cast<std::size_t>(&each - store.syncPoints().data()),
                each.bytes());
-      lost.planned = lost.planned && !isUnplanned(each);
       lost.kind = each.kind();
       lost.onlyReads = lost.onlyReads && readsNumbers(each);
     }

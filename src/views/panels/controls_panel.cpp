@@ -4,10 +4,12 @@
 #include <QSignalBlocker>
 #include <algorithm>
 
+#include "models/tuning_state.h"
 #include "ui_controls_panel.h"
 #include "views/panels/chosen_row.h"
 #include "views/panels/stop_slider.h"
 #include "views/panels/wheel_guard.h"
+#include "views/tuning/predicted_peak.h"
 
 namespace highwater::views {
 namespace {
@@ -281,6 +283,7 @@ void ControlsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ControlsPanel::showChosen() {
   const Knobs now = knobs();
+  tellTuning();
   const auto differs = [&](const Knob& knob) {
     return live_ && knob.value(effective_) > 0 && knob.value(now) != knob.value(effective_);
   };
@@ -310,6 +313,40 @@ void ControlsPanel::showChosen() {
   showEffectiveBatch(now);
 }
 
+void ControlsPanel::setTuning(models::TuningState* tuning) {
+  tuning_ = tuning;
+  auto* peak = new PredictedPeak(tuning_, this);
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  column->insertWidget(column->indexOf(ui_->controlsLine), peak);
+  connect(tuning_, &models::TuningState::changed, this, &ControlsPanel::showSafe);
+  connect(tuning_, &models::TuningState::chosenChanged, this, &ControlsPanel::showSafe);
+  connect(tuning_, &models::TuningState::reserveChanged, this, &ControlsPanel::showSafe);
+  tellTuning();
+}
+
+void ControlsPanel::tellTuning() {
+  if (tuning_ != nullptr) {
+    tuning_->setChosen({static_cast<std::uint32_t>(ui_->batchSpin->value()),
+                        static_cast<std::uint32_t>(ui_->sequenceSpin->value())});
+  }
+}
+
+void ControlsPanel::showSafe() {
+  const tuning::Setting chosen = tuning_->chosen();
+  const auto show = [this](StopSlider* slider, const std::vector<int>& stops,
+                           const std::optional<std::uint32_t>& safe) {
+    std::optional<int> stop;
+    if (tuning_->model() && tuning_->model()->limits().recommendedBytes > 0) {
+      const auto above =
+          std::upper_bound(stops.begin(), stops.end(), static_cast<int>(safe.value_or(0)));
+      stop = static_cast<int>(above - stops.begin()) - 1;
+    }
+    slider->setSafeUpTo(stop);
+  };
+  show(ui_->batchSlider, batchStops_, tuning_->largestSafeBatch(chosen.length));
+  show(ui_->sequenceSlider, sequenceStops_, tuning_->longestSafeLength(chosen.batch));
+}
+
 bool ControlsPanel::sliderHeld() const {
   return ui_->batchSlider->isSliderDown() || ui_->sequenceSlider->isSliderDown();
 }
@@ -329,6 +366,22 @@ void ControlsPanel::edited() {
     settle_.start();
   }
   showChosen();
+}
+
+void ControlsPanel::choose(std::uint32_t batchSize, std::uint32_t sequenceLength) {
+  const Knobs before = shown_;
+  Knobs chosen = knobs();
+  chosen.batchSize = batchSize;
+  chosen.sequenceLength = sequenceLength;
+  put(chosen);
+  shown_ = before;
+  if (live_) {
+    settle_.stop();
+    waitsForApply_ = this->knobs() != shown_;
+    showChosen();
+  } else {
+    commit();
+  }
 }
 
 void ControlsPanel::request(const Knobs& knobs) {

@@ -16,6 +16,10 @@ namespace Ui {
 class ControlsPanel;
 }
 
+namespace highwater::models {
+class TuningState;
+}
+
 namespace highwater::views {
 
 class ChosenRow;
@@ -42,6 +46,9 @@ class ControlsPanel final : public QWidget {
   void showRun(const RunDescription& run);
   /// Shows the values that the next step will use, unless the user is changing them.
   void showEffective(const Knobs& knobs);
+  /// Chooses a batch size and a sequence length. During a run they wait for Apply, as those that
+  /// the wheel chooses; before one they are what it starts with.
+  void choose(std::uint32_t batchSize, std::uint32_t sequenceLength);
   /// Chooses values as the user would, and emits changeRequested().
   void request(const Knobs& knobs);
   /// Emits changeRequested() now for edits that still wait for the end of their delay.
@@ -53,6 +60,9 @@ class ControlsPanel final : public QWidget {
   void setChangeable(bool changeable);
   /// Whether a run is going on, so that a value may be another than the one in use.
   void setLive(bool live);
+  /// Shows under the sliders what the values would take, and hatches what would not be safe.
+  /// `tuning` is not owned and must outlive the panel.
+  void setTuning(models::TuningState* tuning);
   /// Explains why the values are not those that the user chose; empty removes that.
   void sayProblem(const QString& text);
 
@@ -86,6 +96,9 @@ class ControlsPanel final : public QWidget {
   void setStops(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops,
                 std::vector<int> values);
   void edited();
+  /// Tells the state of tuning which setting the sliders show.
+  void tellTuning();
+  void showSafe();
   [[nodiscard]] bool sliderHeld() const;
   void put(const Knobs& knobs);
 
@@ -97,6 +110,7 @@ class ControlsPanel final : public QWidget {
   Knobs effective_;
   ChosenRow *batchChosen_, *sequenceChosen_;
   std::vector<Field> fields_;
+  models::TuningState* tuning_ = nullptr;
   bool putting_ = false;
   bool live_ = false;
   bool waitsForApply_ = false;  ///< the wheel has chosen a value

@@ -6,6 +6,7 @@
 #include <QStyledItemDelegate>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "models/compare_model.h"
 #include "models/op_totals_model.h"
@@ -21,6 +22,9 @@ constexpr int kBarWidth = 44;
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< room for the names of places
 constexpr int kCellInset = 4;
+constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
+constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
+constexpr int kMostText = 420;
 
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
@@ -232,57 +236,112 @@ void EventTable::setColumnWidths(const QList<int>& widths) {
     setColumnWidth(i, widths[i]);
   }
   widening_ = false;
+  widths_ = widths;
   leastNameWidth_ = nameColumn_ < 0 ? 0 : columnWidth(nameColumn_);
   widenNames();
 }
 
+void EventTable::setEvenColumns() {
+  evenColumns_ = true;
+  fitEvenColumns();
+}
+
+bool EventTable::isNumber(int column) const {
+  const QVariant alignment = model()->index(0, column).data(Qt::TextAlignmentRole);
+  return (alignment.toInt() & Qt::AlignRight) != 0;
+}
+
+void EventTable::fitEvenColumns() {
+  if (!evenColumns_ || !model()) {
+    return;
+  }
+  const int count = model()->columnCount();
+  std::vector<int> needed(static_cast<std::size_t>(count));
+  int sum = 0, widest = 0;
+  for (int i = 0; i < count; ++i) {
+    int& of = needed[static_cast<std::size_t>(i)];
+    of = std::max(sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i));
+    sum += of;
+    widest = std::max(widest, of);
+  }
+  const int each = viewport()->width() / count;
+  const int spare = std::max(viewport()->width() - sum, 0) / count;
+  widening_ = true;
+  for (int i = 0; i < count; ++i) {
+    const int width = widest <= each ? each : needed[static_cast<std::size_t>(i)] + spare;
+    if (columnWidth(i) != width) setColumnWidth(i, width);
+  }
+  widening_ = false;
+}
+
 void EventTable::fitNumbers() {
+  fitEvenColumns();
   if (leastNameWidth_ == 0 || !model() || model()->rowCount() == 0) {
     return;
   }
-  bool wider = false;
   for (int i = 0; i + 1 < model()->columnCount(); ++i) {
-    const QVariant alignment = model()->index(0, i).data(Qt::TextAlignmentRole);
-    const int wanted = i == nameColumn_ || !(alignment.toInt() & Qt::AlignRight)
-                           ? 0
-                           : sizeHintForColumn(i) + kNumberRoom;
+    const int wanted = i == nameColumn_ || !isNumber(i) ? 0 : sizeHintForColumn(i) + kNumberRoom;
     if (wanted > columnWidth(i)) {
       widening_ = true;
       setColumnWidth(i, wanted);
       widening_ = false;
-      wider = true;
     }
   }
-  if (wider) {
-    widenNames();
-  }
+  widenNames();
 }
 
+/// The columns of texts share what the numbers leave: each gets what its texts need, the names
+/// first, and the names get the rest.
 void EventTable::widenNames() {
-  if (leastNameWidth_ == 0 || !model()) {
+  if (leastNameWidth_ == 0 || !model() || model()->rowCount() == 0) {
     return;
   }
-  int others = 0;
   const int last = model()->columnCount() - 1;
+  const int ofLast = isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
+                                               sizeHintForColumn(last) + kNumberRoom)
+                                    : kLastColumn;
+  int free = viewport()->width() - ofLast;
+  QList<int> texts{nameColumn_};
   for (int i = 0; i < last; ++i) {
-    others += i == nameColumn_ ? 0 : columnWidth(i);
+    if (i == nameColumn_) continue;
+    isNumber(i) ? void(free -= columnWidth(i)) : texts.append(i);
   }
+  QList<int> widths, wanted;
+  for (const int column : texts) {
+    const int initial = widths_.value(column, leastNameWidth_);
+    wanted << std::min(sizeHintForColumn(column) + kTextRoom, kMostText);
+    widths << (column == nameColumn_ ? initial : std::min({initial, wanted.back(), kLeastText}));
+    free -= widths.back();
+  }
+  // Numbers are never cut: where there is no room, texts give way, the names last.
+  for (qsizetype i = texts.size() - 1; i >= 0 && free < 0; --i) {
+    const int less = std::clamp(widths[i] - kShortestText, 0, -free);
+    widths[i] -= less;
+    free += less;
+  }
+  for (int i = 0; i < texts.size(); ++i) {
+    const int more = std::clamp(wanted[i] - widths[i], 0, std::max(free, 0));
+    widths[i] += more;
+    free -= more;
+  }
+  widths[0] += std::clamp(2 * leastNameWidth_ - widths[0], 0, std::max(free, 0));
   widening_ = true;
-  setColumnWidth(nameColumn_, std::clamp(viewport()->width() - others - kLastColumn,
-                                         leastNameWidth_, 2 * leastNameWidth_));
+  for (int i = 0; i < texts.size(); ++i) setColumnWidth(texts[i], widths[i]);
+  setColumnWidth(last, ofLast);  // it is stretched, but does not shrink by itself
   widening_ = false;
 }
 
 void EventTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
+  fitEvenColumns();
   widenNames();
 }
 
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
   nameColumn_ = opColumn;
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
-    if (column == nameColumn_ && !widening_) {
-      leastNameWidth_ = 0;  // the user has chosen the width
+    if (!widening_ && model() && column + 1 < model()->columnCount()) {
+      leastNameWidth_ = 0;  // the user has chosen a width
     }
   });
   setItemDelegateForColumn(opColumn, new OpDelegate(kind, false, this));

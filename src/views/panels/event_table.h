@@ -41,6 +41,9 @@ class EventTable : public QTableView {
   void setLinks(int column, std::function<bool(const QModelIndex& cell)> isLink);
   /// Selects a row without emitting rowPicked(). -1 or a filtered row clears the selection.
   void markRow(int row);
+  /// Gives all columns the same width, for a table of numbers alone. Where that would cut one, each
+  /// gets what it needs and a share of the rest; where there is none, the table scrolls.
+  void setEvenColumns();
 
  signals:
   /// The user picked a row, by mouse or keyboard. `row` is a row of the model given to setModel().
@@ -60,10 +63,15 @@ class EventTable : public QTableView {
   /// Widens the columns whose numbers have become too long: a cut number reads as another one.
   void fitNumbers();
   void widenNames();
+  void fitEvenColumns();
+  /// Whether a column is aligned to the right. Precondition: the table has a row.
+  [[nodiscard]] bool isNumber(int column) const;
   /// The cell whose link is at a point of the viewport; invalid where there is none.
   [[nodiscard]] QModelIndex linkAt(const QPoint& position) const;
 
   models::SortedRows sorted_;
+  QList<int> widths_;  ///< set by setColumnWidths()
+  bool evenColumns_ = false;
   int nameColumn_ = -1, leastNameWidth_ = 0, linkColumn_ = -1;
   std::function<bool(const QModelIndex&)> isLink_;
   QString emptyText_, filter_;

@@ -34,10 +34,15 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
   return label;
 }
 
+/// What fixing the finding gains, by which the cards are ranked; what it costs where that is not
+/// known.
 QString costText(const Finding& finding) {
   QString cost;
-  if (finding.costMs) {
-    cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.costMs)));
+  if (finding.gainMs) {
+    return FindingCard::tr("gains %1 a step").arg(text(formatMs(finding.gainMs->estimate)));
+  }
+  if (finding.waitsMs) {
+    cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
   } else if (finding.costBytes) {
     cost = FindingCard::tr("%1 a step")
                .arg(text(formatBytes(static_cast<std::uint64_t>(*finding.costBytes))));
@@ -61,6 +66,7 @@ void setWrapped(QLabel* label, const QString& text) {
 }  // namespace
 
 Severity severityOf(const Finding& finding) {
+  if (finding.withinNoise) return Severity::kMinor;
   return finding.weight >= kMajorWeight      ? Severity::kMajor
          : finding.weight >= kModerateWeight ? Severity::kModerate
                                              : Severity::kMinor;
@@ -150,6 +156,7 @@ void FindingCard::showFinding(const Finding& finding) {
   const QString advice = text(finding.advice);
   setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
                                    : tr("To do: %1").arg(advice));
+  advice_->setToolTip(text(findingSource(finding.kind)));
   setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
@@ -220,7 +227,7 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   showFindings({}, false);
 }
 
-void FindingsPanel::showFindings(const Findings& findings, bool begun) {
+void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ended) {
   const std::size_t count = findings.found.size();
   while (cards_.size() > count) {
     delete cards_.back();
@@ -240,7 +247,10 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun) {
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
   emptyTitle_->setText(findings.unobserved ? tr("No findings about memory") : tr("No findings"));
-  if (!begun) {
+  if (ended && findings.steps == 0 && !findings.ofRange) {
+    empty_->setText(tr("The run ended too early for findings: they need %1 steps after the first")
+                        .arg(analysis::kLeastSteps));
+  } else if (!begun) {
     empty_->setText(
         tr("What costs time or memory appears here, worst first, once a run has a "
            "few steps"));

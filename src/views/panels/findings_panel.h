@@ -60,8 +60,9 @@ class FindingsPanel final : public QWidget {
   explicit FindingsPanel(QWidget* parent = nullptr);
 
   /// Shows the findings and the accepted fallbacks. `begun` tells whether a run has started or a
-  /// recording is open; otherwise an empty panel explains itself.
-  void showFindings(const analysis::Findings& findings, bool begun);
+  /// recording is open; otherwise an empty panel explains itself. `ended`: the run has ended, and
+  /// nothing more is to come.
+  void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
   [[nodiscard]] const std::vector<FindingCard*>& cards() const { return cards_; }
 
  signals:

@@ -13,7 +13,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kRow = 22, kInset = 12, kTop = 6;
+constexpr int kRow = 22, kTop = 6;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void KeyValueView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = Theme::of(this);
   for (int row = 0; row < model_->rowCount(); ++row) {
-    const QRect line(kInset, kTop + row * kRow, width() - 2 * kInset, kRow);
+    const QRect line(inset_, kTop + row * kRow, width() - 2 * inset_, kRow);
     const QString name = model_->index(row, 0).data().toString();
     const QString value = model_->index(row, 1).data().toString();
     painter.setFont(textFont(kText, true));

@@ -13,6 +13,8 @@ class KeyValueView final : public QWidget {
 
  public:
   explicit KeyValueView(QAbstractItemModel* model, QWidget* parent = nullptr);
+  /// Without the space at the sides, for a place that has it already.
+  void setFlush() { inset_ = 0; }
 
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
@@ -26,6 +28,7 @@ class KeyValueView final : public QWidget {
   void describe();
 
   QAbstractItemModel* model_;
+  int inset_ = 12;
 };
 
 }  // namespace highwater::views

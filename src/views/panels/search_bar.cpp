@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QKeySequence>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
@@ -99,6 +100,9 @@ void SearchBar::makeChips() {
 }
 
 void SearchBar::makeLinks() {
+  const auto keyText = [](QKeyCombination key) {
+    return QKeySequence(key).toString(QKeySequence::NativeText);
+  };
   struct Link {
     QString text;
     const char* name;
@@ -106,9 +110,12 @@ void SearchBar::makeLinks() {
     int direction;  ///< 0: close
   };
   const Link links[] = {
-      {tr("Previous"), "previousHitButton", QStringLiteral("N"), tr("Previous hit (Shift+N)"), -1},
-      {tr("Next"), "nextHitButton", QStringLiteral("n"), tr("Next hit (N, Return in the field)"),
-       1},
+      {tr("Previous"), "previousHitButton", keyText(Qt::SHIFT | Qt::Key_F3),
+       tr("Previous hit (%1; Shift+Return in the field, Shift+N elsewhere)")
+           .arg(keyText(Qt::SHIFT | Qt::Key_F3)),
+       -1},
+      {tr("Next"), "nextHitButton", keyText(Qt::Key_F3),
+       tr("Next hit (%1; Return in the field, N elsewhere)").arg(keyText(Qt::Key_F3)), 1},
       {tr("Close"), "closeSearchButton", tr("Esc"), tr("Close the search (Esc)"), 0}};
   for (const Link& each : links) {
     auto* pair = new QHBoxLayout;

@@ -24,6 +24,8 @@ class SearchBar final : public QWidget {
 
   /// Puts the keyboard focus into the field and selects its text.
   void startTyping();
+  /// Searches for the text in the field at once.
+  void searchNow();
   /// The text in the field. The search follows it after a short while.
   [[nodiscard]] QString text() const;
 
@@ -48,7 +50,6 @@ class SearchBar final : public QWidget {
   static constexpr int kHeight = 36;
   void makeChips();
   void makeLinks();
-  void searchNow();
   void refresh();
   /// Leaves out what has no room: first the width of the field, then the keys, the words behind the
   /// count, the chips without hits, and the links.

@@ -5,6 +5,7 @@
 #include <QWheelEvent>
 #include <cmath>
 
+#include "views/panes/paint.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -30,6 +31,12 @@ void StopSlider::setInUse(std::optional<int> stop) {
   update();
 }
 
+void StopSlider::setSafeUpTo(std::optional<int> stop) {
+  if (stop == safeUpTo_) return;
+  safeUpTo_ = stop;
+  update();
+}
+
 void StopSlider::paintEvent(QPaintEvent* event) {
   const Theme& theme = Theme::of(this);
   QPainter painter(this);
@@ -41,6 +48,17 @@ void StopSlider::paintEvent(QPaintEvent* event) {
   }
   painter.end();
   QSlider::paintEvent(event);
+  if (safeUpTo_ && *safeUpTo_ < maximum()) {
+    painter.begin(this);
+    const double from = pixelOf(*safeUpTo_) + (*safeUpTo_ < minimum() ? 0 : kInset);
+    // The handle stays in sight.
+    QRegion clip(rect());
+    const QRectF handle(pixelOf(value()) - kInset, 0, 2 * kInset + 1, height());
+    painter.setClipRegion(clip - handle.toAlignedRect());
+    painter.fillRect(QRectF(from, height() / 2.0 - 3, width() - kInset - from, 6),
+                     hatchBrush(theme.vermillion, theme.track, 4));
+    painter.end();
+  }
   if (!inUse_) return;
   painter.begin(this);
   painter.setRenderHint(QPainter::Antialiasing);

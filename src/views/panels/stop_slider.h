@@ -19,6 +19,9 @@ class StopSlider final : public QSlider {
   /// both are the same.
   void setInUse(std::optional<int> stop);
   [[nodiscard]] bool pending() const { return inUse_.has_value(); }
+  /// Hatches the stops above `stop`, which would take more memory than is safe; std::nullopt: none.
+  void setSafeUpTo(std::optional<int> stop);
+  [[nodiscard]] std::optional<int> safeUpTo() const { return safeUpTo_; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -27,7 +30,7 @@ class StopSlider final : public QSlider {
  private:
   [[nodiscard]] double pixelOf(int stop) const;
 
-  std::optional<int> inUse_;
+  std::optional<int> inUse_, safeUpTo_;
   int turned_ = 0;  ///< of the next notch, in eighths of a degree
 };
 

@@ -66,12 +66,18 @@ bool EventFocus::hasSource(CallSiteId site) const {
     return *known;
   }
   // Only a full path: another one would depend on the folder that Highwater was started in.
-  const QFileInfo file(QString::fromStdString(store_->callSiteParts(site).path));
-  const bool exists = file.isAbsolute() && file.isFile();
-  if (store_->callSiteParts(site).number != 0) {
-    hasSource_.insert(site, exists);
+  const CallSiteParts parts = store_->callSiteParts(site);
+  const QString path = QString::fromStdString(parts.path);
+  auto exists = isSource_.constFind(path);
+  if (exists == isSource_.constEnd()) {
+    // Once for a file: a folder of the network may take long to answer.
+    const QFileInfo file(path);
+    exists = isSource_.insert(path, file.isAbsolute() && file.isFile());
   }
-  return exists;
+  if (parts.number != 0) {
+    hasSource_.insert(site, *exists);
+  }
+  return *exists;
 }
 
 void EventFocus::openSource(CallSiteId site) {
@@ -84,6 +90,7 @@ void EventFocus::openSource(CallSiteId site) {
 void EventFocus::forgetRun() {
   clear();
   hasSource_.clear();
+  isSource_.clear();
 }
 
 void EventFocus::clear() {

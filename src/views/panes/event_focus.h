@@ -2,6 +2,7 @@
 
 #include <QHash>
 #include <QObject>
+#include <QString>
 #include <optional>
 
 #include "views/lanes/lane_kind.h"
@@ -70,6 +71,7 @@ class EventFocus final : public QObject {
   TimeAxis* axis_;
   std::optional<EventRef> picked_;
   std::optional<OpRef> op_;
+  mutable QHash<QString, bool> isSource_;      ///< by path: whether there is such a file
   mutable QHash<CallSiteId, bool> hasSource_;  ///< a table asks for each row at each redraw
 };
 

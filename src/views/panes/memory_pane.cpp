@@ -13,7 +13,10 @@ namespace highwater::views {
 namespace {
 
 constexpr double kShelfRow = 16;
-constexpr double kShelfBreak = 8;  ///< the wavy line under the shelf
+constexpr double kLeastBetween = 17;  ///< of two limit lines that each have a name
+constexpr double kShelfBreak = 8;     ///< the wavy line under the shelf
+/// The shelf leaves the data at least this height, except for its lowest line.
+constexpr double kLeastData = 60;
 /// A footprint of more than this many times the driver's memory would flatten the bands: it goes to
 /// the shelf.
 constexpr double kFootprintFlattens = 6;
@@ -56,7 +59,7 @@ MemoryPane::MemoryPane(const analysis::LiveStore* store, TimeAxis* axis, EventFo
     : TimePane(store, axis, focus, parent), bands_(new MemoryBands(this, store)) {
   setObjectName(QStringLiteral("memoryPane"));
   setAccessibleName(tr("Memory over time"));
-  setMinimumHeight(160);
+  setMinimumHeight(120);
 }
 
 std::vector<MemoryLimitLine> MemoryPane::limits() const {
@@ -100,6 +103,9 @@ void MemoryPane::updateScales() {
                                     [&](const auto& other) { return other.bytes < footprint; });
     scale_.shelf.insert(place, line);
   }
+  while (scale_.shelf.size() > 1 && plotRect().height() - shelfHeight() < kLeastData) {
+    scale_.shelf.erase(scale_.shelf.begin());
+  }
   bands_->setWithHidden(!flattens);
   bands_->setTopBytes(scale_.topBytes);
   const double height = std::max(plotRect().height(), 1);
@@ -135,14 +141,29 @@ void MemoryPane::paintMarks(QPainter& painter) {
   const QRect plot = plotRect();
   painter.fillRect(QRectF(plot.left(), yAt(0), plot.width(), 1), theme().strongLine);
   std::vector<double> taken;
-  for (const MemoryLimitLine& limit : scale_.inScale) {
-    const double y = yAt(limit.bytes);
+  std::vector<MemoryLimitLine> lines = scale_.inScale;
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  painter.setFont(textFont(kSmallText));
+  for (std::size_t i = 0; i < lines.size();) {
+    // Lines too close for a name each share the one above them.
+    const double y = yAt(lines[i].bytes);
     taken.push_back(y);
-    paintLimitLine(painter, limit, y, plot.left());
+    paintGutterLabel(painter, y, limitText(lines[i].bytes));
+    QStringList names, withSizes;
+    for (; i < lines.size() && yAt(lines[i].bytes) - y < kLeastBetween; ++i) {
+      paintLimitLine(painter, lines[i], yAt(lines[i].bytes), plot.left());
+      names << limitName(lines[i]);
+      withSizes << names.back() + QLatin1Char(' ') + limitText(lines[i].bytes);
+    }
+    const bool one = names.size() == 1;
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme().text2);
-    painter.drawText(QRectF(plot.left() + 8, y - 17, 300, 16), Qt::AlignVCenter, limitName(limit));
-    paintGutterLabel(painter, y, limitText(limit.bytes));
+    const QString comma = QStringLiteral(", ");
+    const double room = plot.width() - 16.0;
+    painter.drawText(
+        QRectF(plot.left() + 8, y - 17, room, 16), Qt::AlignVCenter,
+        fitText(painter, {one ? names.front() : withSizes.join(comma), names.join(comma)}, room));
   }
   bool unitSaid = std::any_of(
       scale_.inScale.begin(), scale_.inScale.end(),
@@ -337,6 +358,9 @@ QString MemoryPane::emptyText() const {
     return tr(
         "The CPU has no memory counters.\n"
         "Choose mps or sim in the menu Run, Device, to see live, cached and the limits");
+  }
+  if (store_->end()) {
+    return tr("The run ended before its first memory sample");
   }
   return store_->run() ? tr("Waiting for the first memory sample")
                        : tr("Memory of the device over time: live, cached, and the limits.\n"

@@ -149,7 +149,10 @@ void OverviewPane::paintMarks(QPainter& painter) {
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme().text2);
   const TimeRange run = axis_->extent();
-  const auto steps = store_->steps().records.size();
+  // By their numbers: while a large recording is read, only a part of its steps is here.
+  const auto& records = store_->steps().records;
+  const std::uint32_t steps =
+      records.empty() ? 0 : records.back().step() - records.front().step() + 1;
   if (run.endNs > run.beginNs) {
     const QString count = steps == 1 ? tr("1 step") : tr("%1 steps").arg(steps);
     const QString length = QString::fromStdString(formatRunTime(run.endNs - run.beginNs, 0));

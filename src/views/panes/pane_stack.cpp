@@ -19,7 +19,7 @@ namespace {
 /// The largest share of the common height of memory and ops that ops take. Memory keeps at least
 /// kLeastMemory.
 constexpr double kOpsShare = 0.45;
-constexpr int kLeastMemory = 160;
+constexpr int kLeastMemory = 120;
 /// Optional panes leave memory and ops at least this height, unless the user asks for them.
 constexpr int kRoomyMemory = 300;
 
@@ -55,11 +55,7 @@ PaneStack::PaneStack(const analysis::LiveStore* store, TimeAxis* axis, EventFocu
   makeOptional(system_, memory_, tr("System pane"), "systemPane",
                tr("Footprint, available memory, swap, pressure and GPU over time"));
   makeOptional(loss_, stepTime_, tr("Loss pane"), "lossPane", tr("The losses that were read"));
-  setMinimumWidth(560);
-  // The minimum of the small layout without ops: neither rows of ops nor the larger layout may keep
-  // the window from shrinking.
-  setSmall(true);
-  leastHeight_ = fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory;
+  setMinimumWidth(420);
   setSmall(false);
 }
 
@@ -86,17 +82,27 @@ void PaneStack::makeOptional(Optional& optional, TimePane* above, const QString&
   });
 }
 
-void PaneStack::updateLeastHeight() {
-  const auto wanted = [](const Optional& each) { return each.wanted.value_or(false); };
-  const bool more = wanted(system_) || wanted(loss_);
-  // What the user asks for makes the throughput pane give way first, then the window grow.
-  throughput_->setVisible(!timeline_->measures().small);
-  const int inAll = fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory;
-  if (more && inAll > height()) {
-    throughput_->hide();
+void PaneStack::giveWay() {
+  const std::pair<QWidget*, bool> inOrder[] = {{throughput_, !timeline_->measures().small},
+                                               {stepTime_, true},
+                                               {details_, true},
+                                               {overview_, true}};
+  int needed = fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory;
+  for (const auto& [pane, wanted] : inOrder) {
+    needed += pane->minimumHeight() * (int{wanted} - int{!pane->isHidden()});
   }
-  setMinimumHeight(more ? fixedHeight() + timeline_->heightWithoutOps() + kLeastMemory
-                        : leastHeight_);
+  // Shown and hidden once, so that nothing is laid out twice.
+  for (const auto& [pane, wanted] : inOrder) {
+    const bool shown = wanted && needed <= height();
+    needed -= wanted && !shown ? pane->minimumHeight() : 0;
+    pane->setVisible(shown);
+  }
+  // What the user asks for does not give way: then the window grows.
+  int least = ruler_->minimumHeight() + timeline_->heightWithoutOps() + kLeastMemory;
+  for (const Optional* each : {&system_, &loss_}) {
+    least += each->wanted.value_or(false) ? each->pane->minimumHeight() : 0;
+  }
+  setMinimumHeight(least);
 }
 
 void PaneStack::placeOptional() {
@@ -120,7 +126,7 @@ void PaneStack::placeOptional() {
     each->toggle->setAccessibleName(each->toggle->toolTip());
     each->toggle->move(timeline_->measures().gutter - 22, 5);
   }
-  updateLeastHeight();
+  giveWay();
 }
 
 void PaneStack::refresh() {
@@ -139,15 +145,12 @@ void PaneStack::refresh() {
 }
 
 void PaneStack::setSmall(bool small) {
-  PaneMeasures measures;
-  measures.small = small;
-  measures.gutter = small ? 100 : 112;
+  const PaneMeasures measures = measuresFor(small);
   for (TimePane* pane : panes_) {
     pane->setMeasures(measures);
   }
   stepTime_->setFixedHeight(measures.header + (small ? 44 : 70));
   throughput_->setFixedHeight(measures.header + 56);
-  throughput_->setVisible(!small);
   loss_.pane->setFixedHeight(measures.header + 44);
   placeOptional();
   shareHeight();

@@ -69,7 +69,9 @@ class PaneStack final : public QWidget {
                     const QString& tip);
   /// Shows and hides the optional panes by the room that there is.
   void placeOptional();
-  void updateLeastHeight();
+  /// Hides panes that the others leave no room for: first those that the run can be understood
+  /// without.
+  void giveWay();
   /// The height of the panes other than memory and timeline, which share the rest.
   [[nodiscard]] int fixedHeight() const;
   void shareHeight();
@@ -84,7 +86,6 @@ class PaneStack final : public QWidget {
   const analysis::LiveStore* store_;
   Ruler* ruler_;
   OverviewPane* overview_;
-  int leastHeight_ = 0;  ///< without optional panes
   /// What the panes that are shown depend on, as of the last refresh().
   std::tuple<int, int, bool> sharedFor_;
 };

@@ -19,6 +19,14 @@ struct PaneMeasures {
   bool small = false;  ///< the layout for small windows: see PaneStack::setSmall()
 };
 
+/// The measures of the panes in a small window, or in a larger one.
+[[nodiscard]] inline PaneMeasures measuresFor(bool small) {
+  PaneMeasures measures;
+  measures.small = small;
+  measures.gutter = small ? 100 : 112;
+  return measures;
+}
+
 /// One entry of a pane's header: a legend with the current value.
 struct Readout {
   Swatch swatch = Swatch::kNone;

@@ -106,19 +106,19 @@ class RecordingDelegate final : public QStyledItemDelegate {
     }
     QRect line(room.left(), room.center().y() - 17, room.width(), 18);
     if (second.isEmpty()) line.moveTop(room.center().y() - 9);
-    const auto draw = [&](const QString& text) {
+    const auto draw = [&](const QString& text, Qt::TextElideMode mode) {
       painter.drawText(line, Qt::AlignVCenter,
-                       painter.fontMetrics().elidedText(text, Qt::ElideRight, line.width()));
+                       painter.fontMetrics().elidedText(text, mode, line.width()));
     };
     painter.setFont(views::textFont(views::kText, !missing));
     painter.setPen(missing ? theme.text3 : theme.text1);
-    draw(name);
+    draw(name, Qt::ElideMiddle);  // the names of runs differ at their ends
     line.translate(0, 17);
     painter.setFont(views::textFont(views::kSmallText));
     const bool bad = preview.state == State::kDamaged ||
                      (preview.state == State::kRead && !preview.end.isEmpty());
     painter.setPen(bad ? theme.vermillionText : theme.text2);
-    draw(second);
+    draw(second, Qt::ElideRight);
   }
 
   const RecordingsModel* model_;

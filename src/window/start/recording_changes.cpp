@@ -10,6 +10,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -133,6 +134,9 @@ void askToRename(QWidget* parent, const QString& path,
   name->setAccessibleName(tr("Name of the recording"));
   name->setProperty("kind", "field");
   name->setMinimumHeight(26);
+  // All of a usual name in sight: its end is what tells runs apart.
+  const int wide = name->fontMetrics().horizontalAdvance(name->text()) + 32;
+  name->setMinimumWidth(std::min(wide, 560));
   name->selectAll();
   auto* note = new QLabel(dialog);
   note->setObjectName(QStringLiteral("recordingNameProblem"));

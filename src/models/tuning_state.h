@@ -1,0 +1,84 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/live_store.h"
+#include "tuning/memory_model.h"
+#include "tuning/observations.h"
+
+namespace highwater::models {
+
+/// A setting that the run was trained at, with what its steps showed.
+struct TriedSetting {
+  tuning::Setting setting;
+  std::uint64_t peakCurrent = 0, peakDriver = 0;  ///< bytes; 0 where unknown
+  std::size_t steps = 0;                          ///< without the first after a change of setting
+  /// Tokens per second of the steps, credited to the batch that the device executed: the median and
+  /// the quartiles; NaN without steps.
+  double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
+  bool outOfMemory = false;
+};
+
+/// The memory model of the run on screen, the settings that it was trained at, and the setting that
+/// the user is choosing: what the views of tuning show and the sliders warn by.
+class TuningState final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// `store` is not owned and must outlive this object.
+  explicit TuningState(const analysis::LiveStore* store, QObject* parent = nullptr);
+
+  /// Fits the model again if the run has steps at a new setting, or many more than at the last fit.
+  void refresh();
+
+  /// The model; std::nullopt as long as there is none: reason() says why.
+  [[nodiscard]] const std::optional<tuning::MemoryModel>& model() const { return model_; }
+  [[nodiscard]] QString reason() const { return reason_; }
+  [[nodiscard]] const std::vector<TriedSetting>& tried() const { return tried_; }
+  /// The setting that the last step used; batch 0 before the first.
+  [[nodiscard]] tuning::Setting current() const { return current_; }
+
+  /// The setting that the user is choosing, also while a slider is held.
+  [[nodiscard]] tuning::Setting chosen() const { return chosen_; }
+  void setChosen(tuning::Setting setting);
+  /// The largest batch and length that may be chosen.
+  [[nodiscard]] tuning::Setting limits() const { return limits_; }
+
+  /// The part of the recommended maximum to leave free, from 0 to 0.9.
+  [[nodiscard]] double reserve() const { return reserve_; }
+  void setReserve(double reserve);
+
+  /// The largest safe batch for a length and the longest safe length for a batch: see
+  /// tuning::MemoryModel. std::nullopt without a model, or where nothing is safe.
+  [[nodiscard]] std::optional<std::uint32_t> largestSafeBatch(std::uint32_t length) const;
+  [[nodiscard]] std::optional<std::uint32_t> longestSafeLength(std::uint32_t batch) const;
+
+ signals:
+  /// The model, the tried settings or the limits have changed.
+  void changed();
+  void chosenChanged();
+  void reserveChanged();
+
+ private:
+  void fit();
+  void take(Result<tuning::MemoryModel> model);
+  /// Fits a model with the requests of recorded steps on another thread, and takes it if no other
+  /// fit has begun meanwhile.
+  void fitBehind(tuning::ModelInput input);
+
+  const analysis::LiveStore* store_;
+  std::optional<tuning::MemoryModel> model_;
+  QString reason_;
+  std::vector<TriedSetting> tried_;
+  tuning::Setting chosen_, current_, limits_;
+  double reserve_ = tuning::kDefaultReserve;
+  std::uint64_t fit_ = 0;  ///< number of the last fit
+  std::size_t fittedSteps_ = 0, fittedOps_ = 0, fittedMarkers_ = 0;
+  std::optional<std::int64_t> fittedEpoch_;  ///< of the run: another one begins anew
+};
+
+}  // namespace highwater::models

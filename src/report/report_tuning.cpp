@@ -1,0 +1,153 @@
+#include "report/report_tuning.h"
+
+#include <QJsonArray>
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/run_limits.h"
+#include "core/units.h"
+#include "report/report_values.h"
+#include "tuning/observations.h"
+
+namespace highwater::report {
+namespace {
+
+using analysis::LiveStore;
+using tuning::MemoryModel;
+using tuning::Observation;
+using tuning::Prediction;
+using tuning::Setting;
+
+/// A script names no limit of its length.
+constexpr std::uint32_t kLongestLength = 1U << 20;
+
+/// A memory model with the setting from which its predictions start.
+struct Tuning {
+  MemoryModel model;
+  Setting setting;  ///< of the newest steps
+  std::uint32_t mostBatch = kMostBatchSize;
+  std::uint32_t mostLength = kLongestLength;
+
+  [[nodiscard]] std::optional<std::uint32_t> largestBatch() const {
+    return model.largestSafeBatch(setting.length, mostBatch);
+  }
+  [[nodiscard]] std::optional<std::uint32_t> longestLength() const {
+    return setting.length > 1 ? model.longestSafeLength(setting.batch, mostLength) : std::nullopt;
+  }
+};
+
+std::optional<Tuning> tuningOf(const LiveStore& store) {
+  auto model = tuning::memoryModelOf(store);
+  if (!model) return std::nullopt;
+  const auto& records = store.steps().records;
+  const auto last = std::find_if(records.rbegin(), records.rend(),
+                                 [](const auto& step) { return step.batch_size() > 0; });
+  if (last == records.rend()) return std::nullopt;
+  Tuning tuned{std::move(*model), {last->batch_size(), std::max(1U, last->sequence_length())}};
+  if (store.run() && store.run()->maxBatchSize > 0) tuned.mostBatch = store.run()->maxBatchSize;
+  if (store.run() && store.run()->maxSequenceLength > 0) {
+    tuned.mostLength = store.run()->maxSequenceLength;
+  }
+  return tuned;
+}
+
+QJsonObject predictionJson(const Prediction& prediction) {
+  return {{"bytes", integer(prediction.bytes)},
+          {"lower", integer(prediction.lower)},
+          {"upper", integer(prediction.upper)},
+          {"kind", text(tuning::basisKey(prediction.basis))}};
+}
+
+QJsonValue headroomJson(const MemoryModel& model, Setting setting) {
+  if (model.limits().recommendedBytes == 0) return QJsonValue();
+  switch (model.headroom(setting)) {
+    case tuning::Headroom::kSafe:
+      return QStringLiteral("safe");
+    case tuning::Headroom::kAboveRecommended:
+      return QStringLiteral("above_recommended");
+    case tuning::Headroom::kAboveLowWatermark:
+      return QStringLiteral("above_low_watermark");
+    case tuning::Headroom::kAboveHighWatermark:
+      break;
+  }
+  return QStringLiteral("above_high_watermark");
+}
+
+QJsonArray predictedJson(const Tuning& tuned) {
+  const Setting at = tuned.setting;
+  std::vector<Setting> settings{at, {at.batch * 2, at.length}};
+  if (at.batch > 1) settings.insert(settings.begin(), {at.batch / 2, at.length});
+  if (at.length > 1) settings.push_back({at.batch, at.length * 2});
+  QJsonArray all;
+  for (const Setting& setting : settings) {
+    all.append(QJsonObject{{"batch_size", integer(setting.batch)},
+                           {"sequence_length", integer(setting.length)},
+                           {"current", predictionJson(tuned.model.current(setting))},
+                           {"driver", predictionJson(tuned.model.driver(setting))},
+                           {"headroom", headroomJson(tuned.model, setting)}});
+  }
+  return all;
+}
+
+QJsonArray measuredJson(const MemoryModel& model) {
+  QJsonArray all;
+  for (const Observation& each : model.observations()) {
+    all.append(QJsonObject{{"batch_size", integer(each.setting.batch)},
+                           {"sequence_length", integer(each.setting.length)},
+                           {"steps", integer(each.steps)},
+                           {"current_peak", integer(each.peakCurrent)},
+                           {"driver_peak", orNull(each.peakDriver > 0, integer(each.peakDriver))},
+                           {"driver_includes_earlier", each.driverIncludesEarlier}});
+  }
+  return all;
+}
+
+QJsonValue orNull(const std::optional<std::uint32_t>& value) {
+  return value ? integer(*value) : QJsonValue();
+}
+
+}  // namespace
+
+void addTuningParts(const LiveStore& store, QJsonObject& report) {
+  report["memory_model"] = QJsonValue();
+  const auto tuned = tuningOf(store);
+  if (!tuned) return;
+  const MemoryModel& model = tuned->model;
+  const std::uint64_t limit = model.safeBytes();
+  report["memory_model"] = QJsonObject{{"batch_size", integer(tuned->setting.batch)},
+                                       {"sequence_length", integer(tuned->setting.length)},
+                                       {"predicted_peak", predictedJson(*tuned)},
+                                       {"error", real(model.confidence().error)},
+                                       {"largest_safe_batch", orNull(tuned->largestBatch())},
+                                       {"longest_safe_length", orNull(tuned->longestLength())},
+                                       {"limit", orNull(limit > 0, integer(limit))},
+                                       {"reserve", real(tuning::kDefaultReserve)},
+                                       {"fixed", predictionJson(model.fixedPart())},
+                                       {"bytes_per_token", real(model.formula().perToken())},
+                                       {"bytes_per_score", real(model.formula().perScore())},
+                                       {"confidence", text(model.confidence().text)},
+                                       {"measured", measuredJson(model)}};
+}
+
+void addTuningLine(const LiveStore& store, TextTable& head) {
+  const auto tuned = tuningOf(store);
+  if (!tuned) return;
+  const Setting at = tuned->setting;
+  std::string line = tuned->model.sentence({at.batch * 2, at.length});
+  const std::uint64_t limit = tuned->model.safeBytes();
+  if (limit > 0) {
+    const std::string length =
+        at.length > 1 ? " at length " + std::to_string(at.length) : std::string();
+    const auto largest = tuned->largestBatch();
+    line += ". " + (largest ? "Largest safe batch" + length + ": " + std::to_string(*largest)
+                            : "No batch is certain to be safe" + length);
+    if (largest == tuned->mostBatch) line += ", the most that the run allows";
+    line += " (limit " + formatBytes(limit) + ", " +
+            formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)";
+  }
+  head.add({"Tuning", line + ". " + tuned->model.confidence().text});
+}
+
+}  // namespace highwater::report

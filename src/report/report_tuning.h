@@ -1,0 +1,18 @@
+#pragma once
+
+#include <QJsonObject>
+
+#include "analysis/live_store.h"
+#include "report/text_table.h"
+
+namespace highwater::report {
+
+/// Adds memory_model to a JSON report (see docs/report-json.md), null for the CPU and without steps
+/// of known batch size.
+void addTuningParts(const analysis::LiveStore& store, QJsonObject& report);
+
+/// Adds what the next larger batch would take, and the largest safe one, as a line of the text
+/// report. Adds nothing where there is no memory model.
+void addTuningLine(const analysis::LiveStore& store, TextTable& head);
+
+}  // namespace highwater::report

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <QObject>
+#include <QThreadPool>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/live_store.h"
+#include "core/command_answer.h"
+#include "core/result.h"
+#include "session/session.h"
+#include "tuning/sweep_notes.h"
+#include "tuning/sweep_planner.h"
+
+namespace highwater::session {
+
+/// What a SweepRun measures. In `sweep`, largestBatch 0 stands for the run's own maximum, no
+/// lengths for the run's current length; memory, known sizes and start are taken from the run.
+struct SweepRunOptions {
+  tuning::SweepOptions sweep{.lengths = {}};
+  std::uint32_t measuredSteps = 8;  ///< at each setting, after the warm-up
+  /// What is recorded outside of the few steps whose ops are recorded.
+  events::ProbeLevel level = events::ProbeLevel::Monitor;
+  bool appliesBest = false;  ///< afterwards: the recommended setting, not the one from before
+};
+
+/// The largest batch that a sweep tries where no memory limit ends it and the user gave none.
+inline constexpr std::uint32_t kMostBatchWithoutLimit = 64;
+
+/// Drives one live session through a sweep: sets each setting that the planner asks for, lets it
+/// train, and reads what it took. While the next setting is computed, on a thread of its own, the
+/// training is paused. Each measured setting and the result become notes of the recording. Use it
+/// on the session's thread.
+class SweepRun final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// `session` and `store`, its sink, are not owned and must outlive this object.
+  SweepRun(Session* session, const analysis::LiveStore* store, SweepRunOptions options,
+           QObject* parent = nullptr);
+  ~SweepRun() override;
+
+  /// Begins. Call it once, when the session trains. Fails with kFailed if it does not, or if the
+  /// run's settings cannot be changed; and as tuning::SweepPlanner::make() does. Then finished()
+  /// does not follow.
+  [[nodiscard]] Result<void> start();
+  /// Ends the sweep with what it has. finished() follows, within the time of a plan: some 2 s.
+  void interrupt();
+
+  [[nodiscard]] bool isRunning() const { return phase_ != Phase::kIdle && !isFinished(); }
+  [[nodiscard]] bool isFinished() const { return phase_ == Phase::kFinished; }
+  /// Whether the device has memory to compare; false for the CPU.
+  [[nodiscard]] bool hasMemory() const { return options_.sweep.hasMemory; }
+  /// The limit that no setting may exceed, in bytes; 0: none is known.
+  [[nodiscard]] std::uint64_t limitBytes() const { return limitBytes_; }
+  /// What was measured so far.
+  [[nodiscard]] const std::vector<tuning::SweptSetting>& settings() const { return settings_; }
+  /// The setting that is being measured; std::nullopt while the next one is computed.
+  [[nodiscard]] std::optional<tuning::SweepStep> current() const;
+  /// The recommendation so far.
+  [[nodiscard]] const tuning::SweepResult& result() const { return result_; }
+  /// Why the sweep ended before it was complete; empty if it did not.
+  [[nodiscard]] const std::string& stopReason() const { return stopReason_; }
+  /// Notes that the session no longer took, because the run had ended: for appendNote().
+  [[nodiscard]] const std::vector<Note>& unsavedNotes() const { return unsaved_; }
+
+ signals:
+  /// Another setting is being measured, or has been.
+  void changed();
+  /// The sweep is over: see result().
+  void finished();
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kPlanning, kMeasuring, kFinished };
+
+  void readRun(const RunDescription& run);
+  void pause();
+  void plan(std::optional<tuning::SweepMeasurement> measurement);
+  void onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result);
+  void proceed();
+  void begin();
+  void apply(tuning::Setting setting, bool emptiesCache);
+  void onAnswer(const CommandAnswer& answer);
+  void onReceived();
+  void onEnded(const RunEnd& end);
+  [[nodiscard]] bool ranOutOfMemory() const;
+  void conclude(bool outOfMemory);
+  [[nodiscard]] tuning::SweepMeasurement measurementOf(std::size_t first, bool outOfMemory) const;
+  void stop(std::string reason);
+  void finish();
+  void addNote(std::int64_t timeNs, std::uint32_t step, const std::string& text);
+  [[nodiscard]] bool isLive() const;
+
+  Session* session_;
+  const analysis::LiveStore* store_;
+  SweepRunOptions options_;
+  std::shared_ptr<tuning::SweepPlanner> planner_;  ///< used by pool_ during Phase::kPlanning
+  Phase phase_ = Phase::kIdle;
+  std::uint64_t limitBytes_ = 0;
+  tuning::Setting original_;
+  bool wasPaused_ = false;       ///< the user had paused the run before the sweep
+  bool pauseRequested_ = false;  ///< and not answered
+  bool isPlanned_ = false;       ///< next_ is what to do now
+  std::optional<tuning::SweepStep> next_;
+  std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
+  std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
+  std::vector<tuning::SweptSetting> settings_;
+  tuning::SweepResult result_;
+  std::string stopReason_;
+  std::vector<Note> unsaved_;
+  QThreadPool pool_;  ///< last: it waits for its thread, which uses the members above
+};
+
+}  // namespace highwater::session

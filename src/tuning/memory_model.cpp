@@ -1,0 +1,444 @@
+#include "tuning/memory_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/units.h"
+
+namespace highwater::tuning {
+namespace {
+
+/// Repeated steps at one setting differ by the order in which blocks are reused.
+constexpr double kRepeatNoise = 0.02;
+// Heap sizes of PyTorch's MPS allocator (MPSAllocator.h): see heap_plan.h.
+constexpr double kSmallAndLargeHeaps = 40.0 * kMiB;
+constexpr double kExtraLargeHeap = 1.0 * kGiB;
+constexpr double kMinExtraLargeRequest = 10.0 * kMiB;
+constexpr double kSmallHeap = 8.0 * kMiB;
+// Played peaks on the simulated device were within 1 % for batches of a traced length, and within
+// 7 % for other lengths.
+constexpr double kPlayedMargin = 0.01;
+constexpr double kPlayedMarginOfLengths = 0.07;
+/// Requests that explain the measured peaks no better are not used.
+constexpr double kMostPlayedError = 0.1;
+
+std::uint64_t bytesOf(double bytes) {
+  constexpr double kMost = 9e18;
+  return wholeBytes(std::min(bytes, kMost));
+}
+
+Prediction predictionOf(const Range& range, Basis basis) {
+  return {bytesOf(range.likely), bytesOf(range.lower), bytesOf(range.upper), basis};
+}
+
+/// By how much the reuse of cached blocks may change a played peak of current: small steps depend
+/// on the order in which blocks were freed, most of all if another setting was trained before.
+double reuseSlack(double bytes, bool fromStart) {
+  return fromStart ? std::min({std::max(0.1 * bytes, kSmallHeap / 4), bytes / 2, kSmallHeap / 2})
+                   : std::min(0.25 * bytes, 3 * kSmallHeap);
+}
+
+std::uint64_t watermark(double ratio, std::uint64_t recommended) {
+  return bytesOf(ratio * static_cast<double>(recommended));
+}
+
+std::vector<PeakPoint> pointsOf(std::span<const Observation> observations) {
+  std::vector<PeakPoint> points;
+  for (const Observation& each : observations) {
+    points.push_back({each.setting, static_cast<double>(each.peakCurrent)});
+  }
+  return points;
+}
+
+/// One observation for each setting, by tokens: of repeated ones the larger peak.
+std::vector<Observation> merged(std::span<const Observation> observations) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Observation> bySetting;
+  for (const Observation& each : observations) {
+    if (each.peakCurrent == 0 || each.setting.batch == 0 || each.setting.length == 0) continue;
+    const auto [place, isNew] =
+        bySetting.try_emplace({each.setting.length, each.setting.batch}, each);
+    if (isNew) continue;
+    Observation& kept = place->second;
+    kept.peakCurrent = std::max(kept.peakCurrent, each.peakCurrent);
+    kept.exact = kept.exact && each.exact;
+    kept.steps += each.steps;
+    if (kept.leftAllocated == 0 ||
+        (each.leftAllocated > 0 && each.leftAllocated < kept.leftAllocated)) {
+      kept.leftAllocated = each.leftAllocated;
+    }
+    // A peak without the cache of earlier settings says more, even if it is smaller.
+    if (kept.driverIncludesEarlier != each.driverIncludesEarlier) {
+      if (kept.driverIncludesEarlier) kept.peakDriver = each.peakDriver;
+      kept.driverIncludesEarlier = false;
+    } else {
+      kept.peakDriver = kept.driverIncludesEarlier ? std::min(kept.peakDriver, each.peakDriver)
+                                                   : std::max(kept.peakDriver, each.peakDriver);
+    }
+  }
+  std::vector<Observation> all;
+  for (auto& [key, each] : bySetting) all.push_back(each);
+  std::stable_sort(all.begin(), all.end(), [](const Observation& a, const Observation& b) {
+    return a.setting.tokens() < b.setting.tokens();
+  });
+  return all;
+}
+
+}  // namespace
+
+std::string_view basisKey(Basis basis) {
+  switch (basis) {
+    case Basis::kMeasured:
+      return "measured";
+    case Basis::kRequests:
+      return "requests";
+    case Basis::kFit:
+      return "fit";
+    case Basis::kBound:
+      break;
+  }
+  return "bound";
+}
+
+std::string Prediction::text() const {
+  if (basis == Basis::kMeasured) return formatBytes(bytes) + " (measured)";
+  return "about " + formatBytes(bytes) + " (" + formatBytes(lower) + " to " + formatBytes(upper) +
+         ')';
+}
+
+std::string_view headroomName(Headroom headroom) {
+  switch (headroom) {
+    case Headroom::kSafe:
+      return "safe";
+    case Headroom::kAboveRecommended:
+      return "above the recommended maximum";
+    case Headroom::kAboveLowWatermark:
+      return "above the low watermark";
+    case Headroom::kAboveHighWatermark:
+      break;
+  }
+  return "above the high watermark";
+}
+
+Headroom headroomOf(std::uint64_t bytes, const MemoryLimits& limits) {
+  const std::uint64_t recommended = limits.recommendedBytes;
+  if (recommended == 0) return Headroom::kSafe;
+  const auto isAbove = [&](double ratio) {
+    return ratio > 0 && bytes > watermark(ratio, recommended);
+  };
+  if (isAbove(limits.highWatermarkRatio)) return Headroom::kAboveHighWatermark;
+  if (isAbove(limits.lowWatermarkRatio)) return Headroom::kAboveLowWatermark;
+  return bytes > recommended ? Headroom::kAboveRecommended : Headroom::kSafe;
+}
+
+Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
+                                     const MemoryLimits& limits, std::uint64_t knownFixed,
+                                     std::optional<RequestModel> requests) {
+  std::vector<Observation> all = merged(observations);
+  // Gradients may be freed before the forward pass, where the peak is: for plain SGD they are half
+  // of what a step leaves allocated.
+  double atLeastFixed = static_cast<double>(knownFixed);
+  std::uint64_t left = std::numeric_limits<std::uint64_t>::max();
+  for (const Observation& each : all) {
+    if (each.leftAllocated > 0) left = std::min(left, each.leftAllocated);
+  }
+  if (left != std::numeric_limits<std::uint64_t>::max()) {
+    atLeastFixed = std::max(atLeastFixed, 0.5 * static_cast<double>(left));
+  }
+  auto fitted = PeakFit::make(pointsOf(all), atLeastFixed);
+  if (!fitted) {
+    return failure(
+        "no step with known batch size and device memory was measured; the CPU has no memory "
+        "counters, so only its throughput can be compared");
+  }
+  MemoryModel model(std::move(*fitted));
+  model.observations_ = std::move(all);
+  model.limits_ = limits;
+  if (requests) model.useRequests(std::move(*requests));
+  model.judge(atLeastFixed);
+  return model;
+}
+
+/// Keeps the requests if they explain what was measured.
+void MemoryModel::useRequests(RequestModel requests) {
+  double error = 0, rawError = 0, driverOff = 0;
+  bool compared = false;
+  for (const Observation& each : observations_) {
+    if (!requests.canPlay(each.setting)) continue;
+    const PlayedPeak peak = requests.play(each.setting, limits_);
+    const auto measured = static_cast<double>(each.peakCurrent);
+    const auto played = static_cast<double>(peak.current);
+    rawError = std::max(rawError, std::abs(played / measured - 1));
+    if (each.peakDriver > 0 && !each.driverIncludesEarlier) {
+      driverOff = std::max(driverOff, std::abs(static_cast<double>(peak.driver) -
+                                               static_cast<double>(each.peakDriver)));
+    }
+    const double reused = reuseSlack(measured, requests.fromStart());
+    error = std::max(error, (std::abs(played - measured) - reused) / measured);
+    compared = true;
+  }
+  if (!compared || error > kMostPlayedError) return;
+  requests_ = std::move(requests);
+  playedError_ = std::max(0.0, error);
+  playedDriverOff_ = driverOff;
+  confidence_.error = rawError;
+  confidence_.fromRequests = true;
+}
+
+/// By how much a played peak may be off, as a share.
+double MemoryModel::playedMargin(Setting setting) const {
+  std::size_t sameLength = 0;
+  for (const Setting& each : requests_->settings()) sameLength += each.length == setting.length;
+  return std::max(sameLength > 1 ? kPlayedMargin : kPlayedMarginOfLengths, 1.5 * playedError_);
+}
+
+/// Driver memory jumps where a request needs another heap: what slightly smaller and larger
+/// settings would take is possible here too.
+Range MemoryModel::playedDriver(Setting setting) const {
+  const double margin = playedMargin(setting);
+  const auto batchAt = [&](double factor) {
+    const double batch = std::clamp(factor * setting.batch, 1.0, 4e9);
+    return Setting{static_cast<std::uint32_t>(factor < 1 ? std::floor(batch) : std::ceil(batch)),
+                   setting.length};
+  };
+  const auto played = [&](Setting each) {
+    const PlayedPeak peak = requests_->play(each, limits_);
+    const auto bytes = static_cast<double>(peak.driver);
+    const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
+    // Refused: it would take more than is allowed, by an unknown amount.
+    return peak.refused ? std::max(bytes, most + 1.0 * kMiB) : bytes;
+  };
+  Range range;
+  range.likely = played(setting);
+  const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
+  // Where the heaps of three measured settings were played exactly, no more are expected here.
+  const double least = requests_->settings().size() > 2 ? 0 : kSmallHeap;
+  const double heap = requests_->fromStart()
+                          ? std::clamp(playedDriverOff_, least, kSmallAndLargeHeaps)
+                          : kSmallAndLargeHeaps;
+  range.lower = std::min({range.likely, fewer, more}) - heap;
+  range.upper = std::max({range.likely, fewer, more}) + heap;
+  return range;
+}
+
+void MemoryModel::judge(double atLeastFixed) {
+  std::set<std::uint64_t> tokens;
+  std::set<std::uint32_t> lengths;
+  for (const Observation& each : observations_) {
+    tokens.insert(each.setting.tokens());
+    lengths.insert(each.setting.length);
+  }
+  const bool withLength = *lengths.rbegin() > 1;
+  confidence_.settings = observations_.size();
+  confidence_.extrapolatesBatch = tokens.size() > 1;
+  confidence_.extrapolatesLength =
+      observations_.size() > 2 && tokens.size() > 1 && lengths.size() > 1;
+  if (!confidence_.fromRequests) confidence_.error = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<PeakPoint> points = pointsOf(observations_);
+  if (!confidence_.fromRequests && points.size() > 2) {
+    confidence_.error = 0;
+    for (std::size_t out = 0; out < points.size(); ++out) {
+      std::vector<PeakPoint> others = points;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(out));
+      const auto fitted = PeakFit::make(others, atLeastFixed);
+      if (!fitted) continue;
+      const double off = fitted->at(points[out].setting).likely / points[out].bytes - 1;
+      confidence_.error = std::max(confidence_.error, std::abs(off));
+    }
+  }
+  const Setting& largest = observations_.back().setting;
+  const Setting twice{largest.batch * 2, largest.length};
+  const Setting longer{std::max(1U, largest.batch / 2), largest.length * 2};
+  if (observations_.size() == 1) {
+    confidence_.text = "Only " + settingText(largest) +
+                       " was measured, so other settings have wide bounds; measure " +
+                       settingText(twice) + " next";
+  } else if (!confidence_.extrapolatesBatch) {
+    confidence_.text =
+        "All settings have the same number of tokens, so their growth is unknown; "
+        "measure " +
+        settingText(twice) + " next";
+  } else if (withLength && lengths.size() == 1) {
+    confidence_.text = "Only length " + std::to_string(largest.length) +
+                       " was measured, so other lengths have wide bounds; measure " +
+                       settingText(longer) + " next";
+  } else if (!confidence_.extrapolatesLength && withLength) {
+    confidence_.text = "Two settings cannot tell growth by tokens from growth by length; measure " +
+                       settingText(twice) + " next";
+  } else {
+    confidence_.text = "Fitted to " + std::to_string(observations_.size()) + " settings";
+    if (!std::isnan(confidence_.error)) {
+      confidence_.text += "; each is predicted from the others within " +
+                          formatDecimals(100 * confidence_.error, 1) + " %";
+    }
+  }
+  if (confidence_.fromRequests) {
+    confidence_.text = "Heaps are known from the allocations of a step at " +
+                       std::to_string(requests_->settings().size()) +
+                       " settings, which give the measured peaks within " +
+                       formatDecimals(100 * confidence_.error, 1) + " %";
+    if (!requests_->canPlay(longer)) {
+      confidence_.text +=
+          "; for other lengths measure " + settingText(longer) + " with ops recorded";
+    }
+  }
+}
+
+const Observation* MemoryModel::observed(Setting setting) const {
+  const auto found =
+      std::find_if(observations_.begin(), observations_.end(),
+                   [setting](const Observation& each) { return each.setting == setting; });
+  return found == observations_.end() ? nullptr : &*found;
+}
+
+Prediction MemoryModel::current(Setting setting) const {
+  if (const Observation* seen = observed(setting)) {
+    const auto bytes = static_cast<double>(seen->peakCurrent);
+    return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
+                        Basis::kMeasured);
+  }
+  if (canPlay(setting)) {
+    const auto bytes = static_cast<double>(requests_->play(setting, limits_).current);
+    const double off = playedMargin(setting) * bytes + reuseSlack(bytes, requests_->fromStart());
+    return predictionOf({bytes - off, bytes, bytes + off}, Basis::kRequests);
+  }
+  return predictionOf(fit_.at(setting), Basis::kFit);
+}
+
+/// Driver memory from current's prediction: whatever is allocated lies in heaps, of which the last
+/// of each kind may be nearly empty; cached blocks between come on top, as a share that was seen.
+Range MemoryModel::driverBound(Setting setting) const {
+  const Prediction current = this->current(setting);
+  double beside = 0, share = 0;
+  std::uint64_t nearest = std::numeric_limits<std::uint64_t>::max();
+  for (const Observation& each : observations_) {
+    if (each.peakDriver <= each.peakCurrent || each.driverIncludesEarlier) continue;
+    const auto more = static_cast<double>(each.peakDriver - each.peakCurrent);
+    const double heaps = more > kExtraLargeHeap / 2 ? kExtraLargeHeap : kSmallAndLargeHeaps;
+    share = std::max(share, (more - heaps) / static_cast<double>(each.peakCurrent));
+    const std::uint64_t a = each.setting.tokens(), b = setting.tokens();
+    const std::uint64_t distance = a > b ? a - b : b - a;
+    if (distance < nearest) {
+      nearest = distance;
+      beside = more;
+    }
+  }
+  Range range;
+  range.lower = static_cast<double>(current.lower);
+  range.upper = static_cast<double>(current.upper) * (1 + share) + kSmallAndLargeHeaps;
+  const double growing = static_cast<double>(current.upper) - fit_.fixedRange().lower;
+  const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
+  const bool fits = limits_.highWatermarkRatio == 0 || kExtraLargeHeap <= most;
+  if (growing >= kMinExtraLargeRequest && fits) range.upper += kExtraLargeHeap;
+  // Most likely what lies beside current at the nearest setting, but no less than one heap's rest.
+  range.likely = std::clamp(static_cast<double>(current.bytes) + beside, range.lower, range.upper);
+  return range;
+}
+
+Prediction MemoryModel::driver(Setting setting) const {
+  const Observation* seen = observed(setting);
+  if (seen && seen->peakDriver > 0 && !seen->driverIncludesEarlier) {
+    const auto bytes = static_cast<double>(seen->peakDriver);
+    return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
+                        Basis::kMeasured);
+  }
+  const bool isPlayed = canPlay(setting);
+  Range range = isPlayed ? playedDriver(setting) : driverBound(setting);
+  if (seen && seen->peakDriver > 0) {
+    range.upper = std::min(range.upper, static_cast<double>(seen->peakDriver));
+    range.likely = std::min(range.likely, range.upper);
+    range.lower = std::min(range.lower, range.upper);
+  }
+  return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
+}
+
+Headroom MemoryModel::headroom(Setting setting) const {
+  return headroomOf(driver(setting).bytes, limits_);
+}
+
+std::string MemoryModel::sentence(Setting setting) const {
+  const Prediction driver = this->driver(setting);
+  const Headroom likely = headroomOf(driver.bytes, limits_);
+  const Headroom worst = headroomOf(driver.upper, limits_);
+  const std::string takes = settingText(setting) +
+                            (driver.basis == Basis::kMeasured ? " takes " : " would take ") +
+                            driver.text() + " of driver memory";
+  if (limits_.recommendedBytes == 0) return takes;
+  if (likely != Headroom::kSafe) return takes + ": " + std::string(headroomName(likely));
+  if (worst == Headroom::kSafe) return takes + ": safe";
+  return takes + ": probably safe, at worst " + std::string(headroomName(worst));
+}
+
+std::uint64_t MemoryModel::safeBytes(double reserve) const {
+  const auto recommended = static_cast<double>(limits_.recommendedBytes);
+  double safe = recommended * (1 - std::clamp(reserve, 0.0, 1.0));
+  if (limits_.highWatermarkRatio > 0) {
+    safe = std::min(safe, limits_.highWatermarkRatio * recommended);
+  }
+  return bytesOf(safe);
+}
+
+template <typename SettingOf>
+std::optional<std::uint32_t> MemoryModel::largestSafe(std::uint32_t most, double reserve,
+                                                      SettingOf&& settingOf) const {
+  const std::uint64_t limit = safeBytes(reserve);
+  if (limit == 0 || most == 0) return std::nullopt;
+  const auto isSafe = [&](std::uint32_t value) { return driver(settingOf(value)).upper <= limit; };
+  std::uint32_t low = 1, high = most;
+  // A setting that was measured may be safe where the bounds around it are not.
+  for (const Observation& each : observations_) {
+    const std::uint32_t batch = each.setting.batch, length = each.setting.length;
+    for (const std::uint32_t value : {batch, length}) {
+      if (value <= most && value > low && settingOf(value) == each.setting && isSafe(value)) {
+        low = value;
+      }
+    }
+  }
+  if (!isSafe(low)) return std::nullopt;
+  if (isSafe(high)) return high;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (isSafe(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+std::optional<std::uint32_t> MemoryModel::largestSafeBatch(std::uint32_t length, std::uint32_t most,
+                                                           double reserve) const {
+  return largestSafe(most, reserve, [length](std::uint32_t batch) {
+    return Setting{batch, length};
+  });
+}
+
+std::optional<std::uint32_t> MemoryModel::longestSafeLength(std::uint32_t batch, std::uint32_t most,
+                                                            double reserve) const {
+  return largestSafe(most, reserve, [batch](std::uint32_t length) {
+    return Setting{batch, length};
+  });
+}
+
+Prediction MemoryModel::fixedPart() const {
+  return predictionOf(fit_.fixedRange(), Basis::kFit);
+}
+
+std::optional<Setting> MemoryModel::mostInstructive(std::span<const Setting> candidates,
+                                                    std::uint64_t limit) const {
+  std::optional<Setting> best;
+  double widest = -1;
+  for (const Setting& each : candidates) {
+    if (observed(each)) continue;
+    if (limit > 0 && driver(each).upper > limit) continue;
+    const Range range = fit_.at(each);
+    const double width = range.upper - range.lower;
+    if (width > widest) {
+      widest = width;
+      best = each;
+    }
+  }
+  return best;
+}
+
+}  // namespace highwater::tuning

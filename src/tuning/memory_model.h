@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/messages.h"
+#include "core/result.h"
+#include "tuning/peak_fit.h"
+#include "tuning/request_model.h"
+#include "tuning/tensor_budget.h"
+
+namespace highwater::tuning {
+
+/// What the steps at one setting took. Sizes in bytes; 0 where unknown.
+struct Observation {
+  Setting setting;
+  std::uint64_t peakCurrent = 0;  ///< of current allocated: the largest of the steps
+  bool exact = false;             ///< peakCurrent is the allocator's own, not a sample
+  std::uint64_t peakDriver = 0;   ///< of driver allocated: the largest sample
+  /// Blocks that larger settings had left in the cache were part of peakDriver, so that it is only
+  /// an upper bound of what the setting needs.
+  bool driverIncludesEarlier = false;
+  std::uint64_t leftAllocated = 0;  ///< current allocated at the end of a step
+  std::uint64_t steps = 0;          ///< how many steps were measured
+};
+
+/// How a prediction was made.
+enum class Basis : std::uint8_t {
+  kMeasured,  ///< steps at this setting
+  kRequests,  ///< the allocation requests of a step, scaled and played through the heap rules
+  kFit,       ///< the formula fitted to the settings that were measured
+  kBound,     ///< driver without requests: current's prediction plus what heaps may add
+};
+/// The basis as a word of the JSON report: "measured", "requests", "fit", "bound".
+[[nodiscard]] std::string_view basisKey(Basis basis);
+
+/// The predicted peak of a step in bytes, with bounds that contain it with 95 % confidence.
+struct Prediction {
+  std::uint64_t bytes = 0, lower = 0, upper = 0;
+  Basis basis = Basis::kFit;
+
+  /// For people: "about 412 MiB (398 MiB to 431 MiB)".
+  [[nodiscard]] std::string text() const;
+};
+
+/// Where driver memory would lie. The order is by severity.
+enum class Headroom : std::uint8_t {
+  kSafe,                ///< at most the recommended maximum
+  kAboveRecommended,    ///< the system may swap
+  kAboveLowWatermark,   ///< PyTorch releases cached blocks, which costs time
+  kAboveHighWatermark,  ///< PyTorch refuses: out of memory
+};
+/// For people: "safe", "above the recommended maximum".
+[[nodiscard]] std::string_view headroomName(Headroom headroom);
+/// Where `bytes` of driver memory lie. A watermark ratio of 0 disables it.
+[[nodiscard]] Headroom headroomOf(std::uint64_t bytes, const MemoryLimits& limits);
+
+/// How far a model can be trusted, and what would improve it.
+struct Confidence {
+  std::size_t settings = 0;         ///< that were measured
+  bool extrapolatesBatch = false;   ///< two settings or more differ in their tokens
+  bool fromRequests = false;        ///< requests are known, so that heaps are played, not guessed
+  bool extrapolatesLength = false;  ///< of three settings or more, the lengths differ as well
+  /// The largest relative error of current's peak: of the played ones; else of the predictions for
+  /// each setting from all others, or NaN with fewer than three settings.
+  double error = 0;
+  std::string text;  ///< a sentence for people, with what to measure next
+};
+
+/// The part of the recommended maximum that a safe setting leaves free, unless the user sets it.
+inline constexpr double kDefaultReserve = 0.1;
+
+/// Predicts the peak memory of a training step at any setting from those that were measured.
+/// Predicting takes microseconds, or half a millisecond where requests are played: cheap enough for
+/// each move of a slider. Immutable; any thread may read it.
+class MemoryModel {
+ public:
+  /// Fits a model. `knownFixed` is what weights and optimizer are known to take, in bytes.
+  /// `requests` is used where it can tell, provided that it explains the observations. Fails with
+  /// kFailed if no observation has a peak, as on the CPU; the message says so.
+  [[nodiscard]] static Result<MemoryModel> fit(std::span<const Observation> observations,
+                                               const MemoryLimits& limits,
+                                               std::uint64_t knownFixed = 0,
+                                               std::optional<RequestModel> requests = std::nullopt);
+
+  /// The peak of current allocated.
+  [[nodiscard]] Prediction current(Setting setting) const;
+  /// The peak of driver allocated, in a process whose cache was empty before.
+  [[nodiscard]] Prediction driver(Setting setting) const;
+  /// Where the predicted driver memory lies.
+  [[nodiscard]] Headroom headroom(Setting setting) const;
+  /// A warning for the sliders: what the setting would take and where that lies, in one sentence.
+  [[nodiscard]] std::string sentence(Setting setting) const;
+
+  /// The largest batch for a length whose driver memory stays under recommended × (1 - reserve),
+  /// by the upper 95 % bound. std::nullopt if not even a batch of 1 does, or if the recommended
+  /// maximum is unknown.
+  [[nodiscard]] std::optional<std::uint32_t> largestSafeBatch(
+      std::uint32_t length, std::uint32_t most, double reserve = kDefaultReserve) const;
+  /// The longest length for a batch, likewise.
+  [[nodiscard]] std::optional<std::uint32_t> longestSafeLength(
+      std::uint32_t batch, std::uint32_t most, double reserve = kDefaultReserve) const;
+  /// Recommended × (1 - reserve) in bytes, but no more than the high watermark; 0 if unknown.
+  [[nodiscard]] std::uint64_t safeBytes(double reserve = kDefaultReserve) const;
+
+  [[nodiscard]] const Confidence& confidence() const { return confidence_; }
+  [[nodiscard]] const std::vector<Observation>& observations() const { return observations_; }
+  [[nodiscard]] const MemoryLimits& limits() const { return limits_; }
+  /// What does not depend on the setting, in bytes: weights, gradients, optimizer state.
+  [[nodiscard]] Prediction fixedPart() const;
+  /// The fitted formula of current's peak.
+  [[nodiscard]] const PeakFit& formula() const { return fit_; }
+
+  /// Which of `candidates` would teach most: the one whose peak is least certain, among those whose
+  /// upper bound of driver memory is at most `limit` bytes (0: no limit). Settings that were
+  /// measured are left out. std::nullopt if none is left.
+  [[nodiscard]] std::optional<Setting> mostInstructive(std::span<const Setting> candidates,
+                                                       std::uint64_t limit = 0) const;
+
+ private:
+  explicit MemoryModel(PeakFit fit) : fit_(std::move(fit)) {}
+  [[nodiscard]] const Observation* observed(Setting setting) const;
+  [[nodiscard]] Range driverBound(Setting setting) const;
+  void useRequests(RequestModel requests);
+  [[nodiscard]] bool canPlay(Setting setting) const {
+    return requests_ && requests_->canPlay(setting);
+  }
+  [[nodiscard]] double playedMargin(Setting setting) const;
+  [[nodiscard]] Range playedDriver(Setting setting) const;
+  void judge(double atLeastFixed);
+  template <typename SettingOf>
+  [[nodiscard]] std::optional<std::uint32_t> largestSafe(std::uint32_t most, double reserve,
+                                                         SettingOf&& settingOf) const;
+
+  std::vector<Observation> observations_;  ///< of different settings, by tokens
+  MemoryLimits limits_;
+  PeakFit fit_;
+  std::optional<RequestModel> requests_;
+  double playedError_ = 0;      ///< largest relative error of a played peak of current
+  double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes
+  Confidence confidence_;
+};
+
+}  // namespace highwater::tuning

@@ -1,0 +1,107 @@
+#include "tuning/observations.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "analysis/memory_growth.h"
+#include "core/events_generated.h"
+
+namespace highwater::tuning {
+namespace {
+
+using events::StepRecord;
+
+Setting settingOf(const StepRecord& step) {
+  return {step.batch_size(), std::max(1U, step.sequence_length())};
+}
+
+/// Whether a step of the run's records tells what its setting takes once training has settled.
+bool hasSettled(const std::vector<StepRecord>& records, std::size_t row) {
+  return row > 0 && settingOf(records[row]) == settingOf(records[row - 1]);
+}
+
+}  // namespace
+
+std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
+  const auto& records = store.steps().records;
+  std::vector<std::int64_t> emptied;
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() == events::MarkerKind::CacheEmptied) emptied.push_back(marker.time_ns());
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Observation> settled, unsettled;
+  std::uint64_t largestTokens = 0;  // since the cache was emptied
+  std::size_t nextEmptied = 0;
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    const StepRecord& step = records[row];
+    if (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) {
+      while (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) ++nextEmptied;
+      largestTokens = 0;
+    }
+    const Setting setting = settingOf(step);
+    if (setting.batch == 0 || step.peak_current_bytes() == 0) continue;
+    auto& group = hasSettled(records, row) ? settled : unsettled;
+    Observation& seen = group[{setting.batch, setting.length}];
+    const bool includesEarlier = largestTokens > setting.tokens();
+    largestTokens = std::max(largestTokens, setting.tokens());
+    seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
+    if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
+    ++seen.steps;
+    seen.setting = setting;
+    seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
+    if (seen.driverIncludesEarlier && !includesEarlier) {
+      seen.driverIncludesEarlier = false;
+      seen.peakDriver = step.peak_driver_bytes();
+    } else if (seen.driverIncludesEarlier == includesEarlier) {
+      seen.peakDriver = std::max(seen.peakDriver, step.peak_driver_bytes());
+    }
+  }
+  for (auto& [key, seen] : unsettled) settled.try_emplace(key, seen);
+  for (const analysis::StepEnd& end : analysis::currentAtStepEnds(store)) {
+    const auto found = settled.find({end.batchSize, std::max(1U, end.sequenceLength)});
+    if (found == settled.end() || end.bytes <= 0) continue;
+    std::uint64_t& left = found->second.leftAllocated;
+    const auto bytes = static_cast<std::uint64_t>(end.bytes);
+    left = left == 0 ? bytes : std::min(left, bytes);
+  }
+  std::vector<Observation> all;
+  for (auto& [key, seen] : settled) all.push_back(seen);
+  return all;
+}
+
+ModelSizes modelSizesOf(const RunDescription& run) {
+  return {.parameters = run.parameters,
+          .features = run.width,
+          .heads = run.heads,
+          .layers = run.layers,
+          .dtype = run.dtype,
+          // The built-in workload and model files that name none train with AdamW.
+          .optimizer = run.optimizer.empty() ? "AdamW" : run.optimizer};
+}
+
+Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
+  if (!store.hasMemoryCounters()) {
+    return failure("the CPU has no device memory, so there is no limit to predict");
+  }
+  ModelInput input;
+  input.observations = observationsOf(store);
+  input.traces = tracesOf(store);
+  if (store.hello()) input.limits = store.hello()->limits;
+  if (store.run()) input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
+  return input;
+}
+
+Result<MemoryModel> fitModel(const ModelInput& input) {
+  auto requests = RequestModel::make(input.traces);
+  return MemoryModel::fit(input.observations, input.limits, input.knownFixed,
+                          requests ? std::optional(std::move(*requests)) : std::nullopt);
+}
+
+Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store) {
+  const auto input = modelInputOf(store);
+  if (!input) return input.error();
+  return fitModel(*input);
+}
+
+}  // namespace highwater::tuning

@@ -1,0 +1,324 @@
+#include "tuning/sweep_planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/statistics.h"
+#include "core/units.h"
+
+namespace highwater::tuning {
+namespace {
+
+/// A batch counts as the largest if the next step would not be larger by more than this share.
+constexpr double kCloseEnough = 0.02;
+/// Throughput within this share of the best counts as equally good: less memory wins then.
+constexpr double kNearlyBest = 0.95;
+/// Neighbouring batches whose throughput differs by less need no batch between them.
+constexpr double kWorthAGap = 0.05;
+
+double shareOf(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+std::string percent(double share) {
+  return formatDecimals(100 * share, 0) + " %";
+}
+
+}  // namespace
+
+Result<SweepPlanner> SweepPlanner::make(SweepOptions options, const MemoryLimits& limits,
+                                        std::vector<Observation> known) {
+  std::erase(options.lengths, 0U);
+  std::sort(options.lengths.begin(), options.lengths.end());
+  options.lengths.erase(std::unique(options.lengths.begin(), options.lengths.end()),
+                        options.lengths.end());
+  options.batchMultiple = std::max(1U, options.batchMultiple);
+  options.smallestBatch = std::max(1U, options.smallestBatch);
+  if (options.lengths.empty()) return usageError("the sweep has no sequence length; name one");
+  if (options.mostSettings == 0) return usageError("a sweep of 0 settings measures nothing");
+  if (!(options.reserve >= 0 && options.reserve < 1)) {
+    return usageError("the reserve must be from 0 to below 1, a part of the recommended maximum");
+  }
+  SweepPlanner planner(std::move(options), limits);
+  const SweepOptions& chosen = planner.options_;
+  if (planner.smallest() > chosen.largestBatch) {
+    const std::string multiple =
+        chosen.batchMultiple > 1 ? " that is a multiple of " + std::to_string(chosen.batchMultiple)
+                                 : "";
+    return usageError("the bounds leave no batch size: there is none from " +
+                      std::to_string(chosen.smallestBatch) + " to " +
+                      std::to_string(chosen.largestBatch) + multiple);
+  }
+  if (planner.isLimited() && chosen.knownFixed > planner.limitBytes()) {
+    return failure("weights, gradients and optimizer state take " + formatBytes(chosen.knownFixed) +
+                   ", which is more than the limit of " + formatBytes(planner.limitBytes()) +
+                   ": no batch fits; use a smaller model or a smaller reserve");
+  }
+  planner.known_ = std::move(known);
+  planner.fit();
+  return planner;
+}
+
+std::uint64_t SweepPlanner::limitBytes() const {
+  const auto recommended = static_cast<double>(limits_.recommendedBytes);
+  double limit = recommended * (1 - options_.reserve);
+  if (limits_.highWatermarkRatio > 0) {
+    limit = std::min(limit, limits_.highWatermarkRatio * recommended);
+  }
+  return wholeBytes(limit);
+}
+
+void SweepPlanner::fit() {
+  std::vector<Observation> seen = known_;
+  for (const SweepMeasurement& each : measured_) {
+    if (!each.outOfMemory) seen.push_back(each.memory);
+  }
+  std::vector<StepTrace> traces;
+  for (const SweepMeasurement& each : measured_) {
+    if (each.trace && !each.outOfMemory) traces.push_back(*each.trace);
+  }
+  auto requests = RequestModel::make(traces);
+  auto fitted = MemoryModel::fit(seen, limits_, options_.knownFixed / 2,
+                                 requests ? std::optional(std::move(*requests)) : std::nullopt);
+  model_ = fitted ? std::optional(std::move(*fitted)) : std::nullopt;
+}
+
+void SweepPlanner::record(SweepMeasurement measurement) {
+  measured_.push_back(std::move(measurement));
+  fit();
+}
+
+bool SweepPlanner::wasMeasured(Setting setting) const {
+  return std::any_of(measured_.begin(), measured_.end(), [setting](const SweepMeasurement& each) {
+    return each.memory.setting == setting;
+  });
+}
+
+/// Whether a measured setting ran out of memory or exceeded the limit.
+bool SweepPlanner::isAbove(const SweepMeasurement& each) const {
+  return each.outOfMemory || (isLimited() && each.memory.peakDriver > limitBytes());
+}
+
+/// Whether a setting of this length ran out of memory.
+bool SweepPlanner::ranOutOfMemory(std::uint32_t length) const {
+  return std::any_of(measured_.begin(), measured_.end(), [length](const SweepMeasurement& each) {
+    return each.outOfMemory && each.memory.setting.length == length;
+  });
+}
+
+/// Whether this or a smaller setting did not stay under the limit.
+bool SweepPlanner::wasTooLarge(Setting setting) const {
+  return std::any_of(measured_.begin(), measured_.end(),
+                     [this, setting](const SweepMeasurement& each) {
+                       return isAbove(each) && each.memory.setting.batch <= setting.batch &&
+                              each.memory.setting.length <= setting.length;
+                     });
+}
+
+std::uint32_t SweepPlanner::rounded(std::uint32_t batch) const {
+  return batch / options_.batchMultiple * options_.batchMultiple;
+}
+
+std::uint32_t SweepPlanner::smallest() const {
+  const std::uint64_t multiple = options_.batchMultiple;
+  const std::uint64_t up = (options_.smallestBatch + multiple - 1) / multiple * multiple;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(up, ~std::uint32_t{0}));
+}
+
+/// The largest batch of the bounds that is safe for a length, as far as is known. 0: none.
+std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) const {
+  if (!isLimited()) return rounded(options_.largestBatch);
+  if (!model_) return std::nullopt;
+  const auto safe = model_->largestSafeBatch(length, options_.largestBatch, options_.reserve);
+  std::uint32_t largest = rounded(safe.value_or(0));
+  while (largest >= smallest() && wasTooLarge({largest, length})) {
+    largest = rounded(largest - 1);
+  }
+  if (largest >= smallest() && ranOutOfMemory(length)) {
+    // What ran out of memory is not in the model: keep away from it.
+    largest =
+        std::min(largest, rounded(largestMeasured(length) +
+                                  (largest - std::min(largest, largestMeasured(length))) / 2));
+  }
+  return largest >= smallest() ? largest : 0;
+}
+
+std::uint32_t SweepPlanner::largestMeasured(std::uint32_t length) const {
+  std::uint32_t largest = 0;
+  for (const SweepMeasurement& each : measured_) {
+    if (each.memory.setting.length == length && !isAbove(each)) {
+      largest = std::max(largest, each.memory.setting.batch);
+    }
+  }
+  return largest;
+}
+
+SweepStep SweepPlanner::stepTo(Setting setting, std::string reason) const {
+  return {setting, std::move(reason), model_ ? model_->driver(setting) : Prediction{}};
+}
+
+std::optional<SweepStep> SweepPlanner::next() const {
+  if (measured_.size() >= options_.mostSettings) return std::nullopt;
+  if (measured_.empty() && (!isLimited() || !model_)) {
+    const Setting first = options_.start.value_or(Setting{smallest(), options_.lengths.front()});
+    return stepTo(first, "the first: nothing is known yet");
+  }
+  if (auto step = towardsLargest()) return step;
+  if (auto step = secondTrace()) return step;
+  return options_.onlyLargest ? std::nullopt : betweenMeasured();
+}
+
+/// Towards the largest safe batch, at the length whose largest step is the least certain.
+std::optional<SweepStep> SweepPlanner::towardsLargest() const {
+  std::optional<Setting> best;
+  double widest = -1;
+  for (const std::uint32_t length : options_.lengths) {
+    const std::uint32_t target = largestFor(length).value_or(0);
+    const std::uint32_t reached = largestMeasured(length);
+    if (target == 0 || wasMeasured({target, length})) continue;
+    const double allowed = std::max<double>(options_.batchMultiple, kCloseEnough * reached);
+    if (reached > 0 && static_cast<double>(target) < reached + allowed) continue;
+    const Range range = model_ ? model_->formula().at({target, length}) : Range{};
+    const double width = range.upper - range.lower;
+    if (width <= widest) continue;
+    widest = width;
+    best = Setting{target, length};
+  }
+  if (!best) return std::nullopt;
+  return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
+                                   : "the largest of the bounds");
+}
+
+/// A heap of 1 GiB may be due at any larger setting as long as the requests of only one are known:
+/// then a smaller one tells how they grow.
+std::optional<SweepStep> SweepPlanner::secondTrace() const {
+  if (!isLimited() || measured_.size() != 1 || !measured_.front().trace) return std::nullopt;
+  const Setting only = measured_.front().memory.setting;
+  const Setting half{std::max(smallest(), rounded(only.batch / 2)), only.length};
+  if (half == only) return std::nullopt;
+  return stepTo(half, "a smaller one, to learn how the allocations grow");
+}
+
+/// Between two neighbouring batches of a length where the throughput differs most.
+std::optional<SweepStep> SweepPlanner::betweenMeasured() const {
+  std::optional<Setting> best;
+  double widest = kWorthAGap;
+  const std::vector<SweepPoint> all = points();
+  for (const std::uint32_t length : options_.lengths) {
+    std::vector<std::pair<std::uint32_t, double>> row;
+    for (const SweepPoint& point : all) {
+      if (point.memory.setting.length != length || point.outOfMemory) continue;
+      row.emplace_back(point.memory.setting.batch, point.tokensPerS);
+    }
+    std::sort(row.begin(), row.end());
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      // In the middle of their logarithms, where a curve that flattens bends.
+      const double middle = std::sqrt(static_cast<double>(row[i].first) * row[i + 1].first);
+      const std::uint32_t batch = rounded(static_cast<std::uint32_t>(std::lround(middle)));
+      if (batch <= row[i].first || batch >= row[i + 1].first) continue;
+      const double most = std::max(row[i].second, row[i + 1].second);
+      const double gap = shareOf(std::abs(row[i + 1].second - row[i].second), most);
+      if (gap <= widest) continue;
+      if (isLimited() && model_ && model_->driver({batch, length}).lower > limitBytes()) continue;
+      widest = gap;
+      best = Setting{batch, length};
+    }
+  }
+  if (!best) return std::nullopt;
+  return stepTo(*best, "throughput differs most between its neighbours");
+}
+
+std::vector<SweepPoint> SweepPlanner::points() const {
+  std::vector<SweepPoint> all;
+  for (const SweepMeasurement& each : measured_) {
+    SweepPoint point;
+    point.memory = each.memory;
+    point.outOfMemory = each.outOfMemory;
+    std::vector<double> rates = each.tokensPerS;
+    std::erase_if(rates, [](double rate) { return !(rate > 0); });
+    if (!rates.empty()) {
+      point.tokensPerS = analysis::medianOf(rates);
+      point.lowerQuartile = analysis::percentileOf(rates, 25);
+      point.upperQuartile = analysis::percentileOf(rates, 75);
+    }
+    point.safe = !each.outOfMemory && (!isLimited() || point.bytes() <= limitBytes());
+    all.push_back(point);
+  }
+  for (SweepPoint& point : all) {
+    point.onFront =
+        point.safe && std::none_of(all.begin(), all.end(), [&](const SweepPoint& other) {
+          const bool noWorse =
+              other.tokensPerS >= point.tokensPerS && other.bytes() <= point.bytes();
+          const bool better = other.tokensPerS > point.tokensPerS || other.bytes() < point.bytes();
+          return other.safe && noWorse && better;
+        });
+  }
+  return all;
+}
+
+SweepResult SweepPlanner::result() const {
+  SweepResult result;
+  result.points = points();
+  result.complete = !measured_.empty() && measured_.size() < options_.mostSettings && !next();
+  for (const std::uint32_t length : options_.lengths) {
+    result.largest.push_back(isLimited() ? largestFor(length).value_or(0)
+                                         : largestMeasured(length));
+  }
+  const SweepPoint* fastest = nullptr;
+  for (const SweepPoint& point : result.points) {
+    if (point.safe && (!fastest || point.tokensPerS > fastest->tokensPerS)) fastest = &point;
+  }
+  if (!fastest) {
+    if (result.points.empty()) {
+      result.reason = "nothing was measured";
+    } else {
+      const std::string fixed =
+          model_ ? "; weights and optimizer take about " + formatBytes(model_->fixedPart().bytes)
+                 : "";
+      result.reason = "no setting stayed under the limit of " + formatBytes(limitBytes()) + fixed;
+    }
+    return result;
+  }
+  // The knee: of all that are nearly as fast as the fastest, or not distinguishable from it, the
+  // one with the least memory.
+  const SweepPoint* knee = fastest;
+  for (const SweepPoint& point : result.points) {
+    if (!point.safe) continue;
+    const bool isFast = point.tokensPerS >= kNearlyBest * fastest->tokensPerS ||
+                        point.upperQuartile >= fastest->tokensPerS;
+    const auto rank = [](const SweepPoint& each) {
+      return std::pair(each.bytes(), each.memory.setting.tokens());
+    };
+    if (isFast && rank(point) < rank(*knee)) knee = &point;
+  }
+  result.best = *knee;
+  const std::string rate = formatRate(knee->tokensPerS) + " tokens/s";
+  if (knee == fastest) {
+    result.reason = settingText(knee->memory.setting) + " is the fastest, " + rate;
+    const bool isLargest =
+        std::none_of(result.points.begin(), result.points.end(), [&](const SweepPoint& other) {
+          return other.safe && other.memory.setting.tokens() > knee->memory.setting.tokens();
+        });
+    if (isLargest && result.points.size() > 1) result.reason += " and the largest that was safe";
+  } else {
+    result.reason = settingText(knee->memory.setting) + " has " +
+                    percent(shareOf(knee->tokensPerS, fastest->tokensPerS)) +
+                    " of the best throughput (" + formatRate(fastest->tokensPerS) +
+                    " tokens/s at " + settingText(fastest->memory.setting) + ")";
+    if (knee->bytes() > 0 && knee->bytes() < fastest->bytes()) {
+      result.reason += " with " +
+                       percent(1 - shareOf(static_cast<double>(knee->bytes()),
+                                           static_cast<double>(fastest->bytes()))) +
+                       " less memory";
+    }
+  }
+  if (!options_.hasMemory) {
+    result.reason += "; the CPU has no device memory, so only throughput was compared";
+  } else if (!isLimited()) {
+    result.reason += "; the recommended maximum is unknown, so no limit was kept";
+  }
+  return result;
+}
+
+}  // namespace highwater::tuning

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/messages.h"
+#include "core/result.h"
+#include "tuning/memory_model.h"
+
+namespace highwater::tuning {
+
+/// What a sweep may try.
+struct SweepOptions {
+  std::uint32_t smallestBatch = 1, largestBatch = 0;
+  std::uint32_t batchMultiple = 1;              ///< batches are multiples of it
+  std::vector<std::uint32_t> lengths = {1};     ///< {1}: inputs without a length
+  std::optional<Setting> start = std::nullopt;  ///< measured first; default: the smallest
+  double reserve = kDefaultReserve;             ///< part of the recommended maximum to leave free
+  std::size_t mostSettings = 8;                 ///< how many settings are measured at most
+  bool onlyLargest = false;      ///< find the largest batch only, not the best throughput
+  bool hasMemory = true;         ///< false for the CPU: only throughput is compared
+  std::uint64_t knownFixed = 0;  ///< bytes of weights, gradients and optimizer state
+};
+
+/// What the steps at one setting of a sweep took.
+struct SweepMeasurement {
+  Observation memory;
+  /// Tokens per second of each step after the warm-up, credited to the batch that the device
+  /// executed (analysis::StepColumns::tokensPerS).
+  std::vector<double> tokensPerS;
+  bool outOfMemory = false;
+  /// The steps' allocations, if their ops were recorded. With those of two settings the heaps of
+  /// all others are known.
+  std::optional<StepTrace> trace = std::nullopt;
+};
+
+/// A setting of a sweep, with the median and the quartiles of its throughput.
+struct SweepPoint {
+  Observation memory;
+  double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
+  bool outOfMemory = false;
+  bool safe = false;     ///< driver memory stayed under the limit
+  bool onFront = false;  ///< no safe point is at least as fast with at most as much memory
+
+  /// Bytes by which points are compared: of driver, else of current.
+  [[nodiscard]] std::uint64_t bytes() const {
+    return memory.peakDriver > 0 ? memory.peakDriver : memory.peakCurrent;
+  }
+};
+
+/// The setting to measure next, and why.
+struct SweepStep {
+  Setting setting;
+  std::string reason;
+  Prediction driver;  ///< what it is predicted to take; 0 bytes if nothing is known yet
+};
+
+/// What a sweep has found so far; also of one that was interrupted.
+struct SweepResult {
+  std::vector<SweepPoint> points;      ///< in the order of measuring
+  std::optional<SweepPoint> best;      ///< the recommended one; none if no point was safe
+  std::string reason;                  ///< why, or why there is none
+  bool complete = false;               ///< false: interrupted, or the settings were used up
+  std::vector<std::uint32_t> largest;  ///< largest safe batch for each length; 0: none
+};
+
+/// Decides which settings a sweep measures: pure logic, without clock or device. Each next setting
+/// is the one that teaches most among those whose upper 95 % bound of driver memory stays under the
+/// limit: first towards the largest batch of each length, then, unless only that is wanted, between
+/// the measured batches, where the throughput grows most. The caller empties the cache before each
+/// setting, drops the warm-up, and may stop at any time.
+class SweepPlanner {
+ public:
+  /// Fails with kUsage if the options leave no setting, and with kFailed if the limit is below what
+  /// the model takes at any setting; the message says how much weights and optimizer need.
+  [[nodiscard]] static Result<SweepPlanner> make(SweepOptions options, const MemoryLimits& limits,
+                                                 std::vector<Observation> known = {});
+
+  /// The next setting, or std::nullopt if nothing is left to measure.
+  [[nodiscard]] std::optional<SweepStep> next() const;
+  void record(SweepMeasurement measurement);
+  [[nodiscard]] SweepResult result() const;
+  /// The model of what was measured; std::nullopt before the first measurement.
+  [[nodiscard]] const std::optional<MemoryModel>& model() const { return model_; }
+  /// Recommended × (1 - reserve) in bytes; 0 if there is no limit.
+  [[nodiscard]] std::uint64_t limitBytes() const;
+
+ private:
+  SweepPlanner(SweepOptions options, const MemoryLimits& limits)
+      : options_(std::move(options)), limits_(limits) {}
+  void fit();
+  [[nodiscard]] bool isLimited() const { return options_.hasMemory && limitBytes() > 0; }
+  [[nodiscard]] bool wasMeasured(Setting setting) const;
+  [[nodiscard]] bool isAbove(const SweepMeasurement& each) const;
+  [[nodiscard]] bool wasTooLarge(Setting setting) const;
+  [[nodiscard]] bool ranOutOfMemory(std::uint32_t length) const;
+  [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
+  [[nodiscard]] std::uint32_t smallest() const;
+  [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
+  [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
+  [[nodiscard]] std::optional<SweepStep> towardsLargest() const;
+  [[nodiscard]] std::optional<SweepStep> secondTrace() const;
+  [[nodiscard]] std::optional<SweepStep> betweenMeasured() const;
+  [[nodiscard]] SweepStep stepTo(Setting setting, std::string reason) const;
+  [[nodiscard]] std::vector<SweepPoint> points() const;
+
+  SweepOptions options_;
+  MemoryLimits limits_;
+  std::vector<Observation> known_;  ///< from before the sweep
+  std::vector<SweepMeasurement> measured_;
+  std::optional<MemoryModel> model_;
+};
+
+}  // namespace highwater::tuning

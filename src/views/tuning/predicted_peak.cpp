@@ -1,0 +1,229 @@
+#include "views/tuning/predicted_peak.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QSpinBox>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "models/qt_text.h"
+#include "models/tuning_state.h"
+#include "views/panels/key_value_view.h"
+#include "views/panels/wheel_guard.h"
+#include "views/panes/paint.h"
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+using tuning::Headroom;
+
+constexpr int kBarHeight = 12, kTick = 3, kPeakText = 17;
+
+QColor colorOf(Headroom headroom, const Theme& theme) {
+  switch (headroom) {
+    case Headroom::kSafe:
+      return theme.blue;
+    case Headroom::kAboveRecommended:
+    case Headroom::kAboveLowWatermark:
+      return theme.orange;
+    case Headroom::kAboveHighWatermark:
+      return theme.vermillion;
+  }
+  return theme.blue;
+}
+
+}  // namespace
+
+/// From nothing to the high watermark: the predicted peak with its bounds, and the limits as ticks.
+class PredictedPeak::Bar final : public QWidget {
+ public:
+  explicit Bar(QWidget* parent) : QWidget(parent) { setFixedHeight(kBarHeight + 2 * kTick); }
+
+  void show(const tuning::Prediction& peak, const MemoryLimits& limits, std::uint64_t safe) {
+    peak_ = peak;
+    limits_ = limits;
+    safe_ = safe;
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    const QRectF track(0, kTick, width(), kBarHeight);
+    painter.fillRect(track, theme.track);
+    const auto recommended = static_cast<double>(limits_.recommendedBytes);
+    const double high = limits_.highWatermarkRatio * recommended;
+    const auto upper = static_cast<double>(peak_.upper);
+    const double most = std::max({high, recommended, std::min(upper, 2 * recommended), 1.0});
+    const auto x = [&](double bytes) {
+      return std::round(std::clamp(bytes / most, 0.0, 1.0) * width());
+    };
+    const QColor color = colorOf(tuning::headroomOf(peak_.bytes, limits_), theme);
+    const double likely = x(static_cast<double>(peak_.bytes));
+    painter.fillRect(QRectF(0, kTick, likely, kBarHeight), color);
+    // What it may take at worst.
+    painter.fillRect(QRectF(likely, kTick, x(upper) - likely, kBarHeight),
+                     hatchBrush(color, theme.track, 4));
+    for (const double limit :
+         {static_cast<double>(safe_), recommended, limits_.lowWatermarkRatio * recommended, high}) {
+      if (limit <= 0) continue;
+      const bool isRecommended = limit == recommended;
+      const double at = std::min(x(limit), width() - 1.0);
+      painter.fillRect(
+          QRectF(at, isRecommended ? 0 : kTick, 1, isRecommended ? height() : kBarHeight),
+          isRecommended ? theme.text1 : theme.text2);
+    }
+  }
+
+ private:
+  tuning::Prediction peak_;
+  MemoryLimits limits_;
+  std::uint64_t safe_ = 0;
+};
+
+PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
+    : QWidget(parent), state_(state) {
+  setObjectName(QStringLiteral("predictedPeak"));
+  const auto label = [this](const QString& text, const char* kind) {
+    auto* made = new QLabel(text, this);
+    made->setTextFormat(Qt::PlainText);
+    made->setProperty("kind", kind);
+    return made;
+  };
+  title_ = label(tr("Predicted peak"), "quiet");
+  error_ = label({}, "quiet");
+  peak_ = label({}, "value");
+  peak_->setObjectName(QStringLiteral("predictedBytes"));
+  peak_->setFont(textFont(kPeakText, true));
+  of_ = label({}, "quiet");
+  warning_ = label({}, "problem");
+  warning_->setObjectName(QStringLiteral("predictionWarning"));
+  warning_->setWordWrap(true);
+  bar_ = new Bar(this);
+  auto* table = new KeyValueView(&rows_, this);
+  table->setFlush();
+  table_ = table;
+  table_->setAccessibleName(tr("Safe settings"));
+  reserve_ = new QSpinBox(this);
+  reserve_->setObjectName(QStringLiteral("reserveSpin"));
+  reserve_->setRange(0, 90);
+  reserve_->setSuffix(tr(" %"));
+  reserve_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  reserve_->setMinimumSize(72, 26);
+  reserve_->setValue(static_cast<int>(std::lround(state_->reserve() * 100)));
+  reserve_->setAccessibleName(tr("Reserve"));
+  reserve_->setToolTip(tr("The part of the recommended maximum that a safe setting leaves free"));
+  guardWheel(reserve_);
+  connect(reserve_, &QSpinBox::valueChanged, this,
+          [this](int percent) { state_->setReserve(percent / 100.0); });
+
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 4, 0, 0);
+  column->setSpacing(4);
+  const auto line = [column](std::initializer_list<QWidget*> left, QWidget* right) {
+    auto* row = new QHBoxLayout;
+    row->setSpacing(6);
+    for (QWidget* each : left) row->addWidget(each, 0, Qt::AlignBaseline);
+    row->addStretch(1);
+    if (right != nullptr) row->addWidget(right, 0, Qt::AlignBaseline);
+    column->addLayout(row);
+  };
+  line({title_}, error_);
+  line({peak_, of_}, nullptr);
+  column->addWidget(bar_);
+  column->addWidget(warning_);
+  column->addWidget(table_);
+  reserveRow_ = new QWidget(this);
+  auto* reserveLine = new QHBoxLayout(reserveRow_);
+  reserveLine->setContentsMargins(0, 0, 0, 0);
+  auto* reserveLabel = label(tr("Reserve"), "quiet");
+  reserveLabel->setBuddy(reserve_);
+  reserveLine->addWidget(reserveLabel);
+  reserveLine->addStretch(1);
+  reserveLine->addWidget(reserve_);
+  column->addWidget(reserveRow_);
+
+  connect(state_, &models::TuningState::changed, this, &PredictedPeak::showPrediction);
+  connect(state_, &models::TuningState::chosenChanged, this, &PredictedPeak::showPrediction);
+  connect(state_, &models::TuningState::reserveChanged, this, &PredictedPeak::showPrediction);
+  showPrediction();
+}
+
+void PredictedPeak::showPrediction() {
+  const auto& model = state_->model();
+  const tuning::Setting chosen = state_->chosen();
+  const bool known = model && chosen.batch > 0;
+  for (QWidget* each :
+       {static_cast<QWidget*>(peak_), static_cast<QWidget*>(of_), static_cast<QWidget*>(bar_),
+        static_cast<QWidget*>(error_), table_, reserveRow_}) {
+    each->setVisible(known);
+  }
+  if (!known) {
+    title_->setToolTip(state_->reason());
+    warning_->setProperty("kind", "note");
+    warning_->setText(tr("Known after a few steps of a run"));
+    warning_->setVisible(true);
+    setAccessibleDescription(warning_->text());
+    return;
+  }
+  const tuning::Prediction peak = model->driver(chosen);
+  const MemoryLimits& limits = model->limits();
+  const QString sentence = text(model->sentence(chosen));
+  setAccessibleDescription(sentence);
+  setToolTip(sentence + QLatin1Char('\n') + text(model->confidence().text));
+  title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Measured peak")
+                                                         : tr("Predicted peak"));
+  const auto error =
+      static_cast<double>(std::max(peak.upper - peak.bytes, peak.bytes - peak.lower));
+  error_->setText(error > 0 ? tr("± %1").arg(bytesText(error)) : QString());
+  peak_->setText(bytesText(static_cast<double>(peak.bytes)));
+  of_->setText(limits.recommendedBytes > 0
+                   ? tr("of %1").arg(bytesText(static_cast<double>(limits.recommendedBytes)))
+                   : QString());
+  bar_->show(peak, limits, model->safeBytes(state_->reserve()));
+  const Headroom headroom = tuning::headroomOf(peak.bytes, limits);
+  const Headroom worst = tuning::headroomOf(peak.upper, limits);
+  QString warning;
+  if (limits.recommendedBytes > 0 && headroom != Headroom::kSafe) {
+    warning = text(tuning::headroomName(headroom));
+    warning[0] = warning[0].toUpper();
+    if (headroom == Headroom::kAboveHighWatermark) warning += tr(": it would run out of memory");
+  } else if (limits.recommendedBytes > 0 && worst != Headroom::kSafe) {
+    warning = tr("At worst %1").arg(text(tuning::headroomName(worst)));
+  }
+  warning_->setProperty("kind", "problem");
+  warning_->style()->unpolish(warning_);
+  warning_->style()->polish(warning_);
+  warning_->setText(warning);
+  warning_->setVisible(!warning.isEmpty());
+  showSafe();
+}
+
+void PredictedPeak::showSafe() {
+  const tuning::Setting chosen = state_->chosen();
+  const bool isSequence = chosen.length > 1;
+  const auto value = [isSequence](const std::optional<std::uint32_t>& safe, std::uint32_t most,
+                                  std::uint32_t at) {
+    if (!safe) return isSequence ? tr("none at %1").arg(at) : tr("none");
+    const QString number = *safe >= most ? tr("%1 (most)").arg(*safe) : QString::number(*safe);
+    return isSequence ? tr("%1 at %2").arg(number).arg(at) : number;
+  };
+  const tuning::Setting most = state_->limits();
+  const QString tip = tr(
+      "By the upper 95 % bound of driver memory, with the reserve under the recommended maximum");
+  std::vector<models::ValueRows::Row> rows;
+  rows.push_back({tr("Safe batch"),
+                  value(state_->largestSafeBatch(chosen.length), most.batch, chosen.length), tip});
+  if (isSequence) {
+    rows.push_back({tr("Safe length"),
+                    value(state_->longestSafeLength(chosen.batch), most.length, chosen.batch),
+                    tip});
+  }
+  rows_.setRows(std::move(rows));
+}
+
+}  // namespace highwater::views

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QWidget>
+
+#include "models/value_rows.h"
+
+class QLabel;
+class QSpinBox;
+
+namespace highwater::models {
+class TuningState;
+}
+
+namespace highwater::views {
+
+/// What the chosen setting would take, before it is applied: the predicted peak of driver memory
+/// with its bounds, on a bar up to the high watermark, and the largest settings that are safe.
+class PredictedPeak final : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// `state` is not owned and must outlive the widget.
+  explicit PredictedPeak(models::TuningState* state, QWidget* parent = nullptr);
+
+ private:
+  class Bar;
+
+  void showPrediction();
+  void showSafe();
+
+  models::TuningState* state_;
+  QLabel *title_, *error_, *peak_, *of_, *warning_;
+  Bar* bar_;
+  models::ValueRows rows_;
+  QWidget* table_;
+  QWidget* reserveRow_;
+  QSpinBox* reserve_;
+};
+
+}  // namespace highwater::views

@@ -1,0 +1,174 @@
+#include "views/tuning/tuning_panel.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <array>
+#include <cmath>
+
+#include "models/qt_text.h"
+#include "models/tuning_state.h"
+#include "tuning/observations.h"
+#include "views/panels/key_value_view.h"
+#include "views/theme.h"
+
+namespace highwater::views {
+namespace {
+
+using tuning::Setting;
+
+constexpr int kInset = 12, kBarHeight = 8;
+
+QString sizeText(std::uint64_t bytes) {
+  return bytes > 0 && bytes != tuning::kTooManyBytes ? bytesText(static_cast<double>(bytes))
+                                                     : QStringLiteral("–");
+}
+
+}  // namespace
+
+/// Weights, gradients and the optimizer's state as shares of what they are together.
+class TuningPanel::FixedBar final : public QWidget {
+ public:
+  explicit FixedBar(QWidget* parent) : QWidget(parent) {
+    setFixedHeight(kBarHeight + 4);
+    setAccessibleName(tr("Weights, gradients and optimizer"));
+  }
+  void show(const tuning::TensorBudget& budget) {
+    parts_ = {budget.weights, budget.gradients, budget.optimizer};
+    setVisible(budget.fixed() > 0);
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme& theme = Theme::of(this);
+    const std::array<QColor, 3> colors{theme.blue, theme.green, theme.purple};
+    QPainter painter(this);
+    double sum = 0;
+    for (const std::uint64_t part : parts_) sum += static_cast<double>(part);
+    double at = kInset;
+    const double width = this->width() - 2.0 * kInset;
+    for (std::size_t i = 0; i < parts_.size() && sum > 0; ++i) {
+      const double next = at + width * static_cast<double>(parts_[i]) / sum;
+      painter.fillRect(QRectF(std::round(at), 2, std::round(next) - std::round(at) - 1, kBarHeight),
+                       colors[i]);
+      at = next;
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, 3> parts_{};
+};
+
+TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* state,
+                         QWidget* parent)
+    : QWidget(parent), store_(store), state_(state) {
+  setObjectName(QStringLiteral("tuningPanel"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 6, 0, 6);
+  column->setSpacing(2);
+  const auto addRows = [this, column](models::ValueRows* rows, const QString& name) {
+    auto* view = new KeyValueView(rows, this);
+    view->setAccessibleName(name);
+    column->addWidget(view);
+  };
+  addTitle(tr("Memory model"));
+  addRows(&modelRows_, tr("Memory model"));
+  confidence_ = addNote();
+  confidence_->setObjectName(QStringLiteral("modelConfidence"));
+  budgetTitle_ = addTitle(tr("Tensor budget"));
+  addRows(&budgetRows_, tr("Tensor budget"));
+  arithmetic_ = addNote();
+  fixedTitle_ = addTitle(tr("Always there"));
+  fixedBar_ = new FixedBar(this);
+  column->addWidget(fixedBar_);
+  addRows(&fixedRows_, tr("Always there"));
+  column->addStretch(1);
+  connect(state_, &models::TuningState::changed, this, [this] {
+    showModel();
+    showBudget();
+  });
+  connect(state_, &models::TuningState::chosenChanged, this, &TuningPanel::showBudget);
+  showModel();
+  showBudget();
+}
+
+QLabel* TuningPanel::addTitle(const QString& text) {
+  auto* title = new QLabel(text, this);
+  title->setTextFormat(Qt::PlainText);
+  title->setProperty("kind", "title");
+  title->setContentsMargins(kInset, 6, kInset, 0);
+  layout()->addWidget(title);
+  return title;
+}
+
+QLabel* TuningPanel::addNote() {
+  auto* note = new QLabel(this);
+  note->setTextFormat(Qt::PlainText);
+  note->setProperty("kind", "note");
+  note->setWordWrap(true);
+  note->setContentsMargins(kInset, 0, kInset, 4);
+  layout()->addWidget(note);
+  return note;
+}
+
+void TuningPanel::showModel() {
+  const auto& model = state_->model();
+  std::vector<models::ValueRows::Row> rows;
+  if (!model) {
+    modelRows_.setRows({});
+    confidence_->setText(state_->reason());
+    return;
+  }
+  const tuning::PeakFit& formula = model->formula();
+  const tuning::Confidence& confidence = model->confidence();
+  const QString tip = tr("Fitted to the peaks of current allocated");
+  rows.push_back({tr("Fixed part"), bytesText(formula.fixed()), tip});
+  rows.push_back({tr("A token"), bytesText(formula.perToken()), tip});
+  rows.push_back({tr("A token × length"), bytesText(formula.perScore()), tip});
+  if (std::isfinite(confidence.error)) {
+    rows.push_back({tr("Error, worst"), tr("%1 %").arg(confidence.error * 100, 0, 'f', 1),
+                    tr("Of the prediction for each measured setting from all the others")});
+  }
+  rows.push_back(
+      {tr("Driver memory by"), confidence.fromRequests ? tr("requests") : tr("bounds"),
+       confidence.fromRequests
+           ? tr("The allocations of recorded steps, played through the allocator's heaps")
+           : tr("Record every op for some steps at two settings, and heaps are known")});
+  modelRows_.setRows(std::move(rows));
+  confidence_->setText(text(confidence.text));
+}
+
+void TuningPanel::showBudget() {
+  const auto& run = store_->run();
+  const tuning::ModelSizes sizes = run ? tuning::modelSizesOf(*run) : tuning::ModelSizes{};
+  const Setting chosen = state_->chosen();
+  const tuning::TensorBudget budget = tuning::tensorBudget(chosen, sizes);
+  const bool isKnown = run && chosen.batch > 0;
+  budgetTitle_->setText(isKnown ? tr("Tensor budget of %1").arg(text(tuning::settingText(chosen)))
+                                : tr("Tensor budget"));
+  std::vector<models::ValueRows::Row> rows, fixed;
+  QStringList lines;
+  if (isKnown) {
+    rows.push_back({tr("Token positions"), QLocale().toString(qulonglong(budget.tokens)), {}});
+    rows.push_back({tr("A hidden state"), sizeText(budget.hidden), {}});
+    if (chosen.length > 1) {
+      rows.push_back({tr("Scores of a layer"), sizeText(budget.attention), {}});
+    }
+    for (const std::string& line : tuning::budgetLines(chosen, sizes)) lines << text(line);
+  }
+  budgetRows_.setRows(std::move(rows));
+  arithmetic_->setText(lines.join(QLatin1Char('\n')));
+  arithmetic_->setVisible(!lines.isEmpty());
+  const bool hasFixed = isKnown && budget.fixed() > 0;
+  fixedTitle_->setVisible(hasFixed);
+  fixedBar_->show(hasFixed ? budget : tuning::TensorBudget{});
+  if (hasFixed) {
+    fixed = {{tr("Weights"), sizeText(budget.weights), {}},
+             {tr("Gradients"), sizeText(budget.gradients), {}},
+             {text(sizes.optimizer), sizeText(budget.optimizer), tr("The optimizer's state")}};
+  }
+  fixedRows_.setRows(std::move(fixed));
+}
+
+}  // namespace highwater::views

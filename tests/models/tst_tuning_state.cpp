@@ -1,0 +1,98 @@
+// The memory model of the run on screen, and what the sliders ask of it.
+#include <QSignalSpy>
+#include <QTest>
+#include <cmath>
+
+#include "models/tuning_state.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using models::TuningState;
+
+class TestTuningState : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void saysWhyThereIsNone() {
+    analysis::LiveStore store;
+    TuningState state(&store);
+    state.refresh();
+    QVERIFY(!state.model() && !state.reason().isEmpty());
+    QVERIFY(!state.largestSafeBatch(64) && !state.longestSafeLength(16));
+    QVERIFY(state.tried().empty());
+  }
+
+  void fitsTheSettingsOfARun() {
+    analysis::LiveStore store;
+    TuningState state(&store);
+    QSignalSpy changes(&state, &TuningState::changed);
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });
+    state.refresh();
+    QCOMPARE(changes.size(), 1);
+    QVERIFY(state.model());
+    QCOMPARE(state.tried().size(), std::size_t{2});  // the batch doubles at step 30
+    for (const models::TriedSetting& each : state.tried()) {
+      QCOMPARE(each.setting.length, 64U);
+      QVERIFY(each.setting.batch == 16 || each.setting.batch == 32);
+      QVERIFY(each.steps > 20 && !each.outOfMemory);
+      QVERIFY(each.peakCurrent > 0);
+      QVERIFY(std::isfinite(each.tokensPerS) && each.lowerQuartile <= each.tokensPerS &&
+              each.tokensPerS <= each.upperQuartile);
+    }
+    QCOMPARE(state.current().batch, 32U);
+    // Nothing new: no new fit.
+    state.refresh();
+    QCOMPARE(changes.size(), 1);
+    // Another run begins anew.
+    store.clear();
+    state.refresh();
+    QVERIFY(!state.model() && state.tried().empty());
+  }
+
+  void aLargerReserveLeavesSmallerSettings() {
+    analysis::LiveStore store;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });
+    TuningState state(&store);
+    state.refresh();
+    QSignalSpy reserves(&state, &TuningState::reserveChanged);
+    std::uint32_t before = state.limits().batch + 1;
+    for (const double reserve : {0.0, 0.5, 0.8, 5.0}) {
+      state.setReserve(reserve);
+      const std::uint32_t batch = state.largestSafeBatch(64).value_or(0);
+      QVERIFY(batch <= before && batch <= state.limits().batch);
+      before = batch;
+    }
+    QCOMPARE(state.reserve(), 0.9);
+    QCOMPARE(reserves.size(), 4);
+  }
+
+  void marksTheSettingThatRanOut() {
+    analysis::LiveStore store;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });
+    test::OwnedBatch batch;
+    const std::int64_t ns = store.completeUpToNs();
+    batch.markers.emplace_back(ns + 1, 32.0, 200.0, 61U, kNoId, events::MarkerKind::BatchSize);
+    batch.markers.emplace_back(ns + 2, 0.0, 0.0, 61U, kNoId, events::MarkerKind::OutOfMemory);
+    batch.completeUpToNs = ns + 3;
+    store.apply(batch.view());
+    TuningState state(&store);
+    state.refresh();
+    QCOMPARE(state.tried().size(), std::size_t{3});
+    QCOMPARE(state.tried().back().setting.batch, 200U);
+    QVERIFY(state.tried().back().outOfMemory && state.tried().back().steps == 0);
+    QVERIFY(std::isnan(state.tried().back().tokensPerS));
+  }
+
+  void theChosenSettingIsToldOnce() {
+    analysis::LiveStore store;
+    TuningState state(&store);
+    QSignalSpy chosen(&state, &TuningState::chosenChanged);
+    state.setChosen({32, 0});
+    state.setChosen({32, 1});
+    QCOMPARE(chosen.size(), 1);
+    QCOMPARE(state.chosen().length, 1U);
+  }
+};
+
+QTEST_APPLESS_MAIN(TestTuningState)
+#include "tst_tuning_state.moc"

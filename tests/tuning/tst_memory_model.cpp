@@ -1,0 +1,175 @@
+#include <QTest>
+#include <random>
+
+#include "core/units.h"
+#include "tuning/measured_peaks.h"
+#include "tuning/memory_model.h"
+
+using namespace highwater;
+using namespace highwater::tuning;
+using test::kMeasuredPeaks;
+using test::observationOf;
+
+namespace {
+
+constexpr MemoryLimits kLimits{.recommendedBytes = 4 * kGiB,
+                               .lowWatermarkRatio = 1.4,
+                               .highWatermarkRatio = 1.7,
+                               .systemBytes = 6 * kGiB};
+
+Observation measured(std::uint32_t batch, std::uint32_t length) {
+  for (const auto& each : kMeasuredPeaks) {
+    if (each.batch == batch && each.length == length) return observationOf(each);
+  }
+  qFatal("not measured");
+}
+
+MemoryModel fitted(const std::vector<Observation>& observations,
+                   const MemoryLimits& limits = kLimits) {
+  auto model = MemoryModel::fit(observations, limits);
+  if (!model) qFatal("%s", model.error().message.c_str());
+  return *model;
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+class TestMemoryModel : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void withoutMemoryThereIsNoModel() {
+    const auto none = MemoryModel::fit({}, kLimits);
+    QVERIFY(!none);
+    QVERIFY(contains(none.error().message, "no step"));
+    const std::vector<Observation> empty{{.setting = {16, 64}}};
+    QVERIFY(!MemoryModel::fit(empty, kLimits));
+  }
+
+  void saysWhatItKnows() {
+    QVERIFY(contains(fitted({measured(16, 64)}).confidence().text,
+                     "Only batch 16, length 64 was measured"));
+    QVERIFY(
+        contains(fitted({measured(16, 64)}).confidence().text, "measure batch 32, length 64 next"));
+    const MemoryModel sameTokens = fitted({measured(16, 64), measured(32, 32)});
+    QVERIFY(!sameTokens.confidence().extrapolatesBatch);
+    QVERIFY(contains(sameTokens.confidence().text, "same number of tokens"));
+    const MemoryModel oneLength = fitted({measured(16, 64), measured(64, 64), measured(128, 64)});
+    QVERIFY(oneLength.confidence().extrapolatesBatch);
+    QVERIFY(!oneLength.confidence().extrapolatesLength);
+    QVERIFY(contains(oneLength.confidence().text, "Only length 64"));
+    const MemoryModel both = fitted({measured(64, 64), measured(128, 64), measured(16, 256)});
+    QVERIFY(both.confidence().extrapolatesLength);
+    QVERIFY(both.confidence().error > 0);
+    QVERIFY(contains(both.confidence().text, "3 settings"));
+  }
+
+  void whatWasMeasuredIsNotPredicted() {
+    const MemoryModel model = fitted({measured(64, 64), measured(16, 256)});
+    QCOMPARE(model.current({64, 64}).bytes, measured(64, 64).peakCurrent);
+    QCOMPARE(model.driver({64, 64}).bytes, measured(64, 64).peakDriver);
+    QCOMPARE(model.driver({64, 64}).basis, Basis::kMeasured);
+    QCOMPARE(model.driver({65, 64}).basis, Basis::kBound);
+    QVERIFY(contains(model.sentence({64, 64}), "takes"));
+    QVERIFY(contains(model.sentence({96, 64}), "would take about"));
+  }
+
+  /// Whichever settings were measured, the bounds of driver hold the heaps that the others took.
+  void driverBoundsHold() {
+    std::mt19937_64 random(3);
+    std::size_t held = 0, asked = 0;
+    for (int run = 0; run < 200; ++run) {
+      std::vector<Observation> seen;
+      const auto count = 1 + random() % 5;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        seen.push_back(observationOf(kMeasuredPeaks[random() % kMeasuredPeaks.size()]));
+      }
+      const MemoryModel model = fitted(seen);
+      for (const auto& each : kMeasuredPeaks) {
+        const Prediction driver = model.driver({each.batch, each.length});
+        QVERIFY(driver.lower <= driver.bytes && driver.bytes <= driver.upper);
+        ++asked;
+        held += driver.lower <= each.driver && each.driver <= driver.upper ? 1 : 0;
+      }
+    }
+    QVERIFY2(held >= asked * 95 / 100, qPrintable(QString("%1 of %2").arg(held).arg(asked)));
+  }
+
+  void headroomHasFourLevels() {
+    QCOMPARE(headroomOf(4 * kGiB, kLimits), Headroom::kSafe);
+    QCOMPARE(headroomOf(4 * kGiB + 1, kLimits), Headroom::kAboveRecommended);
+    QCOMPARE(headroomOf(6 * kGiB, kLimits), Headroom::kAboveLowWatermark);
+    QCOMPARE(headroomOf(7 * kGiB, kLimits), Headroom::kAboveHighWatermark);
+    QCOMPARE(headroomOf(7 * kGiB, {}), Headroom::kSafe);
+    MemoryLimits unlimited = kLimits;
+    unlimited.highWatermarkRatio = unlimited.lowWatermarkRatio = 0;
+    QCOMPARE(headroomOf(70 * kGiB, unlimited), Headroom::kAboveRecommended);
+  }
+
+  void headroomGrowsWithTheSetting() {
+    const MemoryModel model = fitted({measured(64, 64), measured(128, 64), measured(16, 256)});
+    QCOMPARE(model.headroom({8, 64}), Headroom::kSafe);
+    QCOMPARE(model.headroom({4096, 512}), Headroom::kAboveHighWatermark);
+    QVERIFY(contains(model.sentence({4096, 512}), "above the high watermark"));
+    Headroom before = Headroom::kSafe;
+    for (std::uint32_t batch = 256; batch <= 4096; batch += 64) {
+      const Headroom here = model.headroom({batch, 256});
+      QVERIFY(here >= before);
+      before = here;
+    }
+  }
+
+  /// By their own definition, against a walk over all values.
+  void largestSafeIsTheLargest() {
+    const MemoryModel model = fitted({measured(64, 64), measured(128, 64), measured(16, 256)});
+    for (const double reserve : {0.0, 0.1, 0.3, 0.6}) {
+      const auto found = model.largestSafeBatch(256, 2000, reserve);
+      QVERIFY(found);
+      for (std::uint32_t batch = 1; batch <= 2000; ++batch) {
+        if (model.driver({batch, 256}).upper <= model.safeBytes(reserve)) {
+          QVERIFY(batch <= *found);
+        }
+      }
+      QVERIFY(model.driver({*found, 256}).upper <= model.safeBytes(reserve));
+      const auto length = model.longestSafeLength(64, 4096, reserve);
+      QVERIFY(length);
+      QVERIFY(model.driver({64, *length}).upper <= model.safeBytes(reserve));
+      QVERIFY(model.driver({64, *length + 1}).upper > model.safeBytes(reserve));
+    }
+    QCOMPARE(model.largestSafeBatch(8, 16).value_or(0), 16u);
+    QVERIFY(!model.largestSafeBatch(64, 100, 1.0));
+  }
+
+  void withoutALimitNothingIsSafe() {
+    const MemoryModel model = fitted({measured(64, 64)}, {});
+    QCOMPARE(model.safeBytes(), 0u);
+    QVERIFY(!model.largestSafeBatch(64, 1000));
+    QVERIFY(!contains(model.sentence({128, 64}), "safe"));
+  }
+
+  void theCacheOfLargerSettingsIsNoEvidence() {
+    Observation inflated = measured(8, 64);
+    inflated.driverIncludesEarlier = true;
+    inflated.peakDriver = 2 * kGiB;
+    const MemoryModel model = fitted({inflated, measured(64, 64)});
+    QVERIFY(model.driver({8, 64}).basis == Basis::kBound);
+    QVERIFY(model.driver({8, 64}).upper <= 2 * kGiB);
+    QVERIFY(model.driver({8, 64}).bytes < 200 * kMiB);
+  }
+
+  void choosesWhatTeachesMost() {
+    const MemoryModel model = fitted({measured(64, 64)});
+    const std::vector<Setting> candidates{{32, 64}, {64, 64}, {128, 64}, {256, 64}, {4096, 512}};
+    QCOMPARE(model.mostInstructive(candidates)->batch, 4096u);
+    const auto limited = model.mostInstructive(candidates, 2 * kGiB);
+    QVERIFY(limited);
+    QCOMPARE(limited->batch, 256u);
+    QVERIFY(!model.mostInstructive(std::vector<Setting>{{64, 64}}));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestMemoryModel)
+#include "tst_memory_model.moc"

@@ -1,0 +1,223 @@
+#include <QTest>
+#include <random>
+
+#include "core/units.h"
+#include "tuning/heap_plan.h"
+#include "tuning/memory_model.h"
+#include "tuning/request_model.h"
+
+using namespace highwater;
+using namespace highwater::tuning;
+
+namespace {
+
+constexpr MemoryLimits kLimits{
+    .recommendedBytes = 16 * kGiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+
+/// A made-up training step: layers whose activations live until their backward, scratch memory,
+/// gradients, optimizer state. What it requests is known at each setting, and so are its peaks.
+struct Model {
+  std::vector<double> perToken, perScore, perRow, weights;
+
+  static Model random(std::mt19937_64& random) {
+    Model model;
+    const auto layers = 2 + random() % 5;
+    for (std::uint64_t i = 0; i < layers; ++i) {
+      model.perToken.push_back(static_cast<double>(random() % 900 + 100));
+      model.perScore.push_back(random() % 2 == 0 ? 0 : static_cast<double>(random() % 20 + 3));
+      model.perRow.push_back(static_cast<double>(random() % 3000 + 8));
+      model.weights.push_back(static_cast<double>(random() % 3'000'000 + 1000));
+    }
+    return model;
+  }
+};
+
+class Training {
+ public:
+  Training(const Model& model, Setting setting, std::size_t steps)
+      : model_(model), setting_(setting), plan_(kLimits) {
+    for (const double bytes : model.weights) plan_.allocate(whole(bytes));
+    trace.setting = setting;
+    trace.fromStart = true;
+    trace.baseBytes = plan_.current();
+    for (std::size_t i = 0; i < steps; ++i) {
+      if (i == 1) plan_.resetPeaks();
+      step();
+    }
+    peak = {plan_.peakCurrent(), plan_.peakDriver(), false};
+  }
+  StepTrace trace;
+  PlayedPeak peak;
+
+ private:
+  static std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+  HeapPlan::Block allocate(double bytes, events::Phase phase) {
+    const std::uint64_t before = plan_.current();
+    const HeapPlan::Block block = plan_.allocate(whole(bytes));
+    const std::uint64_t asked = (whole(bytes) + 255) / 256 * 256;
+    trace.steps.back().push_back({1, plan_.current() - before, asked, freed_, phase, {}});
+    freed_ = 0;
+    return block;
+  }
+  void free(HeapPlan::Block block) {
+    const std::uint64_t before = plan_.current();
+    plan_.free(block);
+    freed_ += before - plan_.current();
+  }
+
+  void step() {
+    using enum events::Phase;
+    trace.steps.emplace_back();
+    const auto tokens = static_cast<double>(setting_.tokens());
+    std::vector<std::vector<HeapPlan::Block>> saved;
+    for (std::size_t i = 0; i < model_.perToken.size(); ++i) {
+      auto& layer = saved.emplace_back();
+      layer.push_back(allocate(model_.perToken[i] * tokens, Forward));
+      const auto scratch = allocate(model_.perToken[i] * tokens / 2, Forward);
+      if (model_.perScore[i] > 0) {
+        layer.push_back(allocate(model_.perScore[i] * tokens * setting_.length, Forward));
+      }
+      free(scratch);
+      layer.push_back(allocate(model_.perRow[i] * setting_.batch, Forward));
+    }
+    for (const auto block : gradients_) free(block);
+    gradients_.clear();
+    for (std::size_t i = model_.perToken.size(); i-- > 0;) {
+      const auto scratch = allocate(model_.perToken[i] * tokens, Backward);
+      gradients_.push_back(allocate(model_.weights[i], Backward));
+      free(scratch);
+      for (const auto block : saved[i]) free(block);
+    }
+    for (std::size_t i = 0; i < model_.weights.size() && trace.steps.size() == 1; ++i) {
+      allocate(model_.weights[i], OptimizerStep);
+      allocate(model_.weights[i], OptimizerStep);
+    }
+    for (const double bytes : model_.weights) free(allocate(bytes, OptimizerStep));
+  }
+
+  const Model& model_;
+  Setting setting_;
+  HeapPlan plan_;
+  std::uint64_t freed_ = 0;
+  std::vector<HeapPlan::Block> gradients_;
+};
+
+StepTrace traced(const Model& model, Setting setting, std::size_t steps = 4) {
+  return Training(model, setting, steps).trace;
+}
+
+}  // namespace
+
+class TestRequestModel : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void needsTwoSettings() {
+    std::mt19937_64 random(1);
+    const Model model = Model::random(random);
+    QVERIFY(!RequestModel::make({}));
+    const std::vector<StepTrace> one{traced(model, {16, 64})};
+    QVERIFY(RequestModel::make(one).error().message.find("fewer than two settings") !=
+            std::string::npos);
+    const std::vector<StepTrace> brief{traced(model, {16, 64}, 1), traced(model, {32, 64}, 1)};
+    QVERIFY(!RequestModel::make(brief));
+  }
+
+  void refusesDifferentOps() {
+    std::mt19937_64 random(1);
+    const Model model = Model::random(random);
+    std::vector<StepTrace> two{traced(model, {16, 64}), traced(model, {32, 64})};
+    QVERIFY(RequestModel::make(two));
+    two[1].steps[2][1].op = 77;
+    QVERIFY(RequestModel::make(two).error().message.find("ops that allocate differ") !=
+            std::string::npos);
+  }
+
+  void knowsWhatItCannotTell() {
+    std::mt19937_64 random(1);
+    const Model model = Model::random(random);
+    const std::vector<StepTrace> batches{traced(model, {16, 64}), traced(model, {32, 64})};
+    const auto byBatch = RequestModel::make(batches);
+    QVERIFY(byBatch->canPlay({100, 64}));
+    QVERIFY(!byBatch->canPlay({16, 128}));
+    const std::vector<StepTrace> lengths{traced(model, {16, 64}), traced(model, {16, 128})};
+    QVERIFY(!RequestModel::make(lengths)->canPlay({32, 64}));
+    QVERIFY(RequestModel::make(lengths)->canPlay({16, 96}));
+    const std::vector<StepTrace> both{traced(model, {16, 64}), traced(model, {32, 96})};
+    QVERIFY(RequestModel::make(both)->canPlay({100, 512}));
+  }
+
+  /// Two settings tell the peaks of all others, current and driver: for made-up models the same
+  /// requests are played, so most predictions are exact.
+  void predictsOtherSettings() {
+    std::mt19937_64 random(23);
+    std::size_t asked = 0, current = 0, driver = 0;
+    for (int run = 0; run < 30; ++run) {
+      const Model model = Model::random(random);
+      const std::vector<StepTrace> two{traced(model, {24, 64}), traced(model, {64, 96})};
+      const auto requests = RequestModel::make(two);
+      QVERIFY2(requests, requests ? "" : requests.error().message.c_str());
+      QVERIFY(requests->unmatchedShare() < 0.02);
+      for (const Setting setting : {Setting{16, 128}, {100, 64}, {128, 96}, {48, 256}, {300, 64}}) {
+        const PlayedPeak truth = Training(model, setting, 4).peak;
+        const PlayedPeak played = requests->play(setting, kLimits);
+        ++asked;
+        const auto bytes = static_cast<double>(truth.current);
+        current += std::abs(static_cast<double>(played.current) - bytes) <= 0.03 * bytes ? 1 : 0;
+        const std::uint64_t more = std::max(truth.driver, played.driver);
+        driver += more - std::min(truth.driver, played.driver) <= 32 * kMiB ? 1 : 0;
+      }
+    }
+    const QString text = QString("%1 and %2 of %3").arg(current).arg(driver).arg(asked);
+    QVERIFY2(current >= asked * 90 / 100 && driver >= asked * 90 / 100, qPrintable(text));
+  }
+
+  void refusalsArePlayed() {
+    std::mt19937_64 random(5);
+    const Model model = Model::random(random);
+    const std::vector<StepTrace> two{traced(model, {24, 64}), traced(model, {64, 96})};
+    const auto requests = RequestModel::make(two);
+    QVERIFY(requests);
+    const MemoryLimits small{
+        .recommendedBytes = 64 * kMiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+    QVERIFY(requests->play({4000, 64}, small).refused);
+    QVERIFY(!requests->play({4000, 64}, {}).refused);
+  }
+
+  /// The memory model uses the requests, with their heaps, where they explain what was measured.
+  void theMemoryModelUsesThem() {
+    std::mt19937_64 random(23);
+    const Model model = Model::random(random);
+    std::vector<StepTrace> traces;
+    std::vector<Observation> seen;
+    for (const Setting setting : {Setting{24, 64}, Setting{64, 64}}) {
+      const Training training(model, setting, 4);
+      traces.push_back(training.trace);
+      seen.push_back({.setting = setting,
+                      .peakCurrent = training.peak.current,
+                      .exact = true,
+                      .peakDriver = training.peak.driver,
+                      .steps = 3});
+    }
+    const auto fitted = MemoryModel::fit(seen, kLimits, 0, *RequestModel::make(traces));
+    QVERIFY(fitted);
+    QVERIFY(fitted->confidence().fromRequests);
+    QCOMPARE(fitted->driver({100, 64}).basis, Basis::kRequests);
+    QCOMPARE(fitted->driver({64, 64}).basis, Basis::kMeasured);
+    QCOMPARE(fitted->driver({100, 128}).basis, Basis::kBound);
+    for (std::uint32_t batch = 8; batch <= 512; batch += 24) {
+      const PlayedPeak truth = Training(model, {batch, 64}, 4).peak;
+      const Prediction driver = fitted->driver({batch, 64});
+      QVERIFY(driver.lower <= truth.driver && truth.driver <= driver.upper);
+    }
+    // Requests of another model explain nothing.
+    for (Observation& each : seen) each.peakCurrent *= 3;
+    QVERIFY(!MemoryModel::fit(seen, kLimits, 0, *RequestModel::make(traces))
+                 ->confidence()
+                 .fromRequests);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRequestModel)
+#include "tst_request_model.moc"
