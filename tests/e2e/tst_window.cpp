@@ -316,6 +316,7 @@ class TestWindow : public QObject {
   void offersWhatFittedAfterOutOfMemory() {
     LaunchOptions options = smallRun();
     options.environment << QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=64MiB");
+    options.outOfMemory = OutOfMemoryPolicy::kStop;
     Hands hands(options);
     hands.trigger("runAction");
     QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
