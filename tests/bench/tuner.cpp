@@ -59,7 +59,8 @@ struct Trial {
 Trial train(const Choices& choices, const Model& model, std::uint64_t recommended,
             std::uint32_t batch, std::uint32_t steps, bool ops) {
   std::string command = "HIGHWATER_SIM_RECOMMENDED_MAX=" + std::to_string(recommended) + ' ' +
-                        choices.worker.string() + " --stdio --autostart --device sim --steps " +
+                        choices.worker.string() +
+                        " --stdio --autostart --device sim --on-out-of-memory stop --steps " +
                         std::to_string(steps) + " --sampling-hz 200 --batch " +
                         std::to_string(batch) + " --level " + (ops ? "ops " : "monitor ") +
                         model.options;

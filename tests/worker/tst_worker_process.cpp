@@ -419,8 +419,10 @@ void TestWorkerProcess::reportsOutOfMemory() {
   if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
   QFETCH(QStringList, arguments);
   QFETCH(QString, recommended);
-  WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3"} + arguments,
-                       {{kSimRecommendedVariable, recommended}});
+  WorkerProcess worker(
+      QStringList{"--autostart", "--device", "sim", "--steps", "3", "--on-out-of-memory", "stop"} +
+          arguments,
+      {{kSimRecommendedVariable, recommended}});
   QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
   const Stream& s = worker.stream();
   QCOMPARE(s.complaint, QString());

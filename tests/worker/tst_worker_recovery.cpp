@@ -123,7 +123,7 @@ void TestWorkerRecovery::goesOnAHundredTimes() {
   // autograd may let go of the dropped step's texts only while the next labels are already there.
   auto least = leastAfterRefusals(ledger);
   QCOMPARE(least.size(), refusals.size());
-  least.pop_back();  // after the last one the process ends, and everything is freed
+  least.pop_back();  // with the end of the process in it
   const auto [base, most] = std::minmax_element(least.begin(), least.end());
   constexpr qint64 kLabels = 4096 * sizeof(std::int64_t);
   QVERIFY2(*most - *base <= kLabels, qPrintable(QString("%1 to %2").arg(*base).arg(*most)));
