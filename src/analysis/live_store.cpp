@@ -44,11 +44,11 @@ std::uint8_t lookOf(const events::SyncPoint& sync) {
   return isUnplanned(sync) ? OpLook::kUnplannedWait : OpLook::kPlannedWait;
 }
 
-/// Sets a knob from a marker's value, unless the value is out of range.
-void setKnob(std::uint32_t& knob, double value) {
-  if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
-    knob = static_cast<std::uint32_t>(value);
-  }
+/// Sets the knob that a marker is about, unless the value is out of range.
+void setKnob(Knobs& knobs, const events::Marker& marker) {
+  const double value = marker.value_after();
+  if (value < 0 || value > std::numeric_limits<std::uint32_t>::max()) return;
+  if (const Knob* knob = knobOf(marker.kind())) knob->put(knobs, value);
 }
 
 bool isWithin(const events::StepRecord& step, std::int64_t ns) {
@@ -351,16 +351,8 @@ std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {
 
 void LiveStore::addMarker(const events::Marker& marker) {
   markers_.push_back(marker);
+  setKnob(knobs_, marker);
   switch (marker.kind()) {
-    case events::MarkerKind::BatchSize:
-      setKnob(knobs_.batchSize, marker.value_after());
-      break;
-    case events::MarkerKind::SequenceLength:
-      setKnob(knobs_.sequenceLength, marker.value_after());
-      break;
-    case events::MarkerKind::LossInterval:
-      setKnob(knobs_.lossEvery, marker.value_after());
-      break;
     case events::MarkerKind::Paused:
       setPaused(true, marker.time_ns());
       break;

@@ -11,6 +11,9 @@ bool isSetting(const LiveStore& store, const events::Marker& marker) {
     case events::MarkerKind::SequenceLength:
       return !store.ownScript();
     case events::MarkerKind::LossInterval:
+    case events::MarkerKind::Accumulation:
+    case events::MarkerKind::Precision:
+    case events::MarkerKind::MemoryFraction:
     case events::MarkerKind::ProbeLevel:
       return true;
     default:

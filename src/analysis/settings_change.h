@@ -11,7 +11,8 @@
 namespace highwater::analysis {
 
 /// A change after which steps cannot be compared with those before: of batch size, sequence length,
-/// loss interval, the probe's level, or a knob of the user's script.
+/// loss interval, gradient accumulation, precision, memory fraction, the probe's level, or a knob
+/// of the user's script.
 struct SettingsChange {
   std::int64_t timeNs = 0;
   std::string text;  ///< "batch 16 → 32"

@@ -26,6 +26,7 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
                                   {.size = options.size,
                                    .dark = options.dark,
                                    .greyscale = options.greyscale,
+                                   .tuning = options.tuning,
                                    .range = {options.fromNs, options.untilNs, options.steps}});
   if (!drawn) {
     printError(drawn.error().message);

@@ -232,6 +232,7 @@ class CommandLine {
         ->excludes("--until");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
     add("--theme", themeText_, "dark or light", "NAME");
+    add("--view", viewText_, "timeline or tuning", "NAME");
     export_->add_flag("--greyscale", exportOptions_.greyscale,
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer("Without --from, --until and --steps the whole run is shown.");
@@ -244,6 +245,9 @@ class CommandLine {
     if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
     exportOptions_.size = *size;
     exportOptions_.dark = themeText_ == "dark";
+    constexpr std::string_view kViews[] = {"timeline", "tuning"};
+    if (auto known = checkChoice("--view", viewText_, kViews); !known) return known.error();
+    exportOptions_.tuning = viewText_ == "tuning";
     if (parseRunTime("--to", exportOptions_.image)) {
       return usageError("--to is \"" + exportOptions_.image +
                         "\"; give a picture's name there, and the end of the range as --until");
@@ -436,6 +440,7 @@ class CommandLine {
   ExportOptions exportOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
+  std::string viewText_ = "timeline";
   std::string fromText_, untilText_, stepsText_;
 };
 

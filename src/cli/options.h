@@ -70,7 +70,8 @@ struct ExportOptions {
   QSize size{1600, 1000};
   bool dark = true;
   bool greyscale = false;
-  std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
+  bool tuning = false;                          ///< the view Tuning instead of the timeline
+  std::optional<std::int64_t> fromNs, untilNs;  ///< since the start of the run
   std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last
 };
 

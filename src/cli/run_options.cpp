@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kDevices[] = {"auto", "mps", "sim", "cpu"};
 constexpr std::string_view kPresets[] = {"small", "base"};
+constexpr std::string_view kPrecisionNames[] = {"float32", "bfloat16", "float16"};
+constexpr std::string_view kPolicyNames[] = {"stop", "retry", "halve"};
 constexpr std::string_view kLevels[] = {"off", "monitor", "ops"};
 
 template <typename T>
@@ -23,6 +25,15 @@ Result<void> readNumber(const std::string& name, const std::string& text, T leas
                         T& target) {
   if (text.empty()) return {};
   auto value = parseWhole<T>(name, text, least, most);
+  if (!value) return value.error();
+  target = *value;
+  return {};
+}
+
+Result<void> readRealNumber(const std::string& name, const std::string& text, double least,
+                            double most, double& target) {
+  if (text.empty()) return {};
+  auto value = parseReal(name, text, least, most);
   if (!value) return value.error();
   target = *value;
   return {};
@@ -36,6 +47,14 @@ Result<void> checkNames(const RunTexts& texts) {
   if (!texts.level.empty()) {
     if (auto known = checkLevel(texts.level); !known) return known;
   }
+  if (!texts.precision.empty()) {
+    const auto known = checkChoice("--precision", texts.precision, kPrecisionNames);
+    if (!known) return known;
+  }
+  if (!texts.outOfMemory.empty()) {
+    const auto known = checkChoice("--on-out-of-memory", texts.outOfMemory, kPolicyNames);
+    if (!known) return known;
+  }
   if (texts.scenario.empty()) return {};
   const auto scenario = findScenario(texts.scenario);
   return scenario ? Result<void>() : scenario.error();
@@ -47,7 +66,7 @@ std::uint32_t longestOf(const RunTexts& texts) {
 }
 
 Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options) {
-  std::set<std::pair<std::uint32_t, int>> named;
+  std::set<std::pair<std::uint32_t, events::MarkerKind>> named;
   for (const std::string& text : texts.set) {
     auto knobs = parseKnobChange(text, {.sequenceLength = longestOf(texts)});
     if (!knobs) return knobs.error();
@@ -55,12 +74,10 @@ Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options
       return usageError("--set " + text + " names step " + std::to_string(knobs->atStep) +
                         ", but the run ends with step " + std::to_string(options.steps));
     }
-    int knob = 0;
-    for (const auto& value : {knobs->batchSize, knobs->sequenceLength, knobs->lossEvery}) {
-      if (value && !named.emplace(knobs->atStep, knob).second) {
+    for (const Knob& knob : allKnobs()) {
+      if (knob.requested(*knobs) && !named.emplace(knobs->atStep, knob.kind).second) {
         return usageError("--set " + text + " changes the same knob at the same step again");
       }
-      ++knob;
     }
     options.scheduledKnobs.push_back(*knobs);
   }
@@ -104,6 +121,19 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
   add("--dtype", texts.dtype, "Type of the weights, for example float32", "TYPE");
   add("--loss-every", texts.lossEvery, "Read the loss every N steps" + upTo(kMostLossInterval),
       "N");
+  add("--lr", texts.learningRate, "Learning rate of the optimizer", "RATE");
+  add("--accumulate", texts.accumulation,
+      "Batches of a step, whose gradients are added up" + upTo(kMostAccumulation), "N");
+  auto* keep = app.add_flag("--keep-effective-batch", texts.keepEffectiveBatch,
+                            "Keep batch size times accumulation when either changes");
+  if (group != nullptr) keep->group(group);
+  add("--precision", texts.precision,
+      "Type of the forward pass: float32, or bfloat16 or float16 by autocast", "TYPE");
+  add("--memory-fraction", texts.memoryFraction,
+      "Allocations fail beyond this multiple of recommended max, 0.01 to 2", "RATIO");
+  add("--on-out-of-memory", texts.outOfMemory,
+      "After a step that ran out of memory: halve (the batch; the default), retry, or stop",
+      "NAME");
   add("--seed", texts.seed, "Seed of the random numbers", "N");
   add("--sampling-hz", texts.samplingHz, "Memory samples a second" + upTo(kMostSamplingHz), "N");
   add("--level", texts.level, "What is recorded: off, monitor or ops (every op)", "NAME");
@@ -119,6 +149,9 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   options.dataFile = QString::fromStdString(texts.data);
   options.dtype = QString::fromStdString(texts.dtype);
   options.probeLevel = QString::fromStdString(texts.level);
+  options.keepEffectiveBatch = texts.keepEffectiveBatch;
+  options.precision = precisionFromName(texts.precision);
+  options.outOfMemory = policyFromName(texts.outOfMemory);
   options.scenario = QString::fromStdString(texts.scenario);
   auto environment = texts.sim.environment(texts.device);
   if (!environment) return environment.error();
@@ -136,6 +169,18 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
            [&] {
              return readNumber("--loss-every", texts.lossEvery, 1u, kMostLossInterval,
                                options.lossEvery);
+           },
+           [&] {
+             return readRealNumber("--lr", texts.learningRate, kLeastLearningRate,
+                                   kMostLearningRate, options.learningRate);
+           },
+           [&] {
+             return readNumber("--accumulate", texts.accumulation, 1u, kMostAccumulation,
+                               options.accumulation);
+           },
+           [&] {
+             return readRealNumber("--memory-fraction", texts.memoryFraction, kLeastMemoryFraction,
+                                   kMostMemoryFraction, options.memoryFraction);
            },
            [&] {
              return readNumber("--sampling-hz", texts.samplingHz, 1, int{kMostSamplingHz},

@@ -19,6 +19,8 @@ namespace highwater::cli {
 struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
   std::string steps, batch, seq, lossEvery, seed, samplingHz, level, scenario;
+  std::string learningRate, accumulation, precision, memoryFraction, outOfMemory;
+  bool keepEffectiveBatch = false;
   std::vector<std::string> set;
   SimOptions sim;
 };

@@ -1,9 +1,8 @@
 #include "core/definition_table.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/paths.h"
 
@@ -15,16 +14,9 @@ constexpr int kMaxModuleDepth = 64;
 // Nobody reads a longer chain.
 constexpr int kMaxCallers = 8;
 
-/// Whole numbers without decimals, others with three digits; "?" from 1e15 on.
-std::string numberText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, std::floor(value) == value ? "%.0f" : "%.3g", value);
-  return std::fabs(value) < 1e15 ? text : "?";
-}
-
-std::string changeText(const std::string& what, const events::Marker& marker) {
-  return what + ' ' + numberText(marker.value_before()) + " \u2192 " +
-         numberText(marker.value_after());
+std::string changeText(const events::Marker& marker) {
+  const Knob* knob = knobOf(marker.kind());
+  return knob ? knobChangeText(*knob, marker.value_before(), marker.value_after()) : std::string();
 }
 
 /// "train.py:41"; the file alone where the line is unknown.
@@ -139,11 +131,15 @@ std::string DefinitionTable::markerText(const events::Marker& marker) const {
     case events::MarkerKind::None:
       break;
     case events::MarkerKind::BatchSize:
-      return changeText("batch", marker);
     case events::MarkerKind::SequenceLength:
-      return changeText("sequence", marker);
     case events::MarkerKind::LossInterval:
-      return changeText("loss every", marker);
+    case events::MarkerKind::LearningRate:
+    case events::MarkerKind::Accumulation:
+    case events::MarkerKind::Precision:
+    case events::MarkerKind::MemoryFraction:
+    case events::MarkerKind::KeepEffectiveBatch:
+    case events::MarkerKind::OutOfMemoryPolicy:
+      return changeText(marker);
     case events::MarkerKind::CacheEmptied:
       return withDetail("cache emptied", detail);
     case events::MarkerKind::OutOfMemory:

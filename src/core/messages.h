@@ -58,11 +58,29 @@ struct Hello {
   std::vector<EnvironmentEntry> environment;
 };
 
-/// The training settings that the user may change during a run.
+/// The type in which autocast computes the forward pass. The parameters stay float32. The numbers
+/// are part of the recording's format.
+enum class Precision : std::uint8_t { kUnknown = 0, kFloat32 = 1, kBFloat16 = 2, kFloat16 = 3 };
+
+/// What the worker does when a step runs out of memory, after dropping the step and emptying the
+/// cache: kRetry trains it again with the same batch, kHalve with half of it. The numbers are part
+/// of the recording's format.
+enum class OutOfMemoryPolicy : std::uint8_t { kUnknown = 0, kStop = 1, kRetry = 2, kHalve = 3 };
+
+/// The training settings that the user may change during a run. core/knobs.h lists them. 0: not
+/// known, as of a script; in a request to a worker: its default.
 struct Knobs {
   std::uint32_t batchSize = 0;
   std::uint32_t sequenceLength = 0;  ///< 0: a script whose inputs have none
-  std::uint32_t lossEvery = 0;       ///< reads the loss at every so many steps; 0: a script
+  std::uint32_t lossEvery = 0;       ///< reads the loss at every so many steps
+  double learningRate = 0;
+  std::uint32_t accumulation = 0;  ///< batches whose gradients are added up in each step
+  Precision precision = Precision::kUnknown;
+  double memoryFraction = 0;  ///< of recommended max, beyond which allocations fail; 0: no limit
+  /// A change of the batch size or of the accumulation changes the other one, so that their product
+  /// stays.
+  bool keepEffectiveBatch = false;
+  OutOfMemoryPolicy outOfMemory = OutOfMemoryPolicy::kUnknown;
 
   bool operator==(const Knobs&) const = default;
 };
@@ -193,6 +211,12 @@ struct SetKnobs {
   std::optional<std::uint32_t> sequenceLength;
   std::optional<std::uint32_t> lossEvery;
   std::uint32_t atStep = 0;
+  std::optional<double> learningRate{};
+  std::optional<std::uint32_t> accumulation{};
+  std::optional<Precision> precision{};
+  std::optional<double> memoryFraction{};
+  std::optional<bool> keepEffectiveBatch{};
+  std::optional<OutOfMemoryPolicy> outOfMemory{};
 };
 /// Command: asks the script for a new value of a ScriptKnob, which it takes at its next use of it.
 /// Refused where the script has no such knob or the value is none of its values.

@@ -34,9 +34,23 @@ constexpr std::array<Words, 11> kSyncWords = {{
     {"value read", "value_read"},
 }};
 constexpr std::array<std::string_view, 4> kProbeLevelKeys = {"none", "off", "monitor", "ops"};
-constexpr std::array<std::string_view, 11> kMarkerKeys = {
-    "none",      "batch_size", "sequence_length", "loss_every", "cache_emptied", "out_of_memory",
-    "recovered", "paused",     "resumed",         "note",       "probe_level"};
+constexpr std::array<std::string_view, 17> kMarkerKeys = {"none",
+                                                          "batch_size",
+                                                          "sequence_length",
+                                                          "loss_every",
+                                                          "cache_emptied",
+                                                          "out_of_memory",
+                                                          "recovered",
+                                                          "paused",
+                                                          "resumed",
+                                                          "note",
+                                                          "probe_level",
+                                                          "learning_rate",
+                                                          "accumulation",
+                                                          "precision",
+                                                          "memory_fraction",
+                                                          "keep_effective_batch",
+                                                          "out_of_memory_policy"};
 constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
                                                             "critical"};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {

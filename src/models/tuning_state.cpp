@@ -1,9 +1,13 @@
 #include "models/tuning_state.h"
 
+#include <QCoreApplication>
+#include <QPointer>
+#include <QThreadPool>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 
 #include "models/qt_text.h"
 #include "tuning/observations.h"
@@ -115,13 +119,20 @@ void TuningState::fit() {
   fittedOps_ = store_->ops().endRow();
   fittedMarkers_ = store_->markers().size();
   tried_ = triedIn(*store_);
-  model_.reset();
-  reason_.clear();
-  auto model = tuning::memoryModelOf(*store_);
-  if (model) {
-    model_ = std::move(*model);
+  ++fit_;
+  auto input = tuning::modelInputOf(*store_);
+  if (input) {
+    std::vector<tuning::StepTrace> traces = std::move(input->traces);
+    input->traces.clear();
+    // A model that knows the requests stays until the next one is there.
+    const bool keeps = model_ && model_->confidence().fromRequests && traces.size() > 1;
+    if (!keeps) take(tuning::fitModel(*input));
+    if (traces.size() > 1) {
+      input->traces = std::move(traces);
+      fitBehind(std::move(*input));
+    }
   } else {
-    reason_ = text(model.error().message);
+    take(input.error());
   }
   limits_ = {kMostBatch, kMostLength};
   if (const auto& run = store_->run()) {
@@ -131,6 +142,29 @@ void TuningState::fit() {
   const auto& records = store_->steps().records;
   current_ = records.empty() ? Setting{} : settingOf(records.back());
   emit changed();
+}
+
+void TuningState::take(Result<tuning::MemoryModel> model) {
+  model_.reset();
+  reason_.clear();
+  if (model) {
+    model_ = std::move(*model);
+  } else {
+    reason_ = text(model.error().message);
+  }
+}
+
+void TuningState::fitBehind(tuning::ModelInput input) {
+  auto job = [self = QPointer<TuningState>(this), fit = fit_, input = std::move(input)] {
+    auto model = std::make_shared<Result<tuning::MemoryModel>>(tuning::fitModel(input));
+    // By the application's thread, where `self` lives and dies.
+    QMetaObject::invokeMethod(QCoreApplication::instance(), [self, fit, model] {
+      if (!self || self->fit_ != fit) return;
+      self->take(std::move(*model));
+      emit self->changed();
+    });
+  };
+  QThreadPool::globalInstance()->start(std::move(job));
 }
 
 void TuningState::setChosen(Setting setting) {

@@ -8,6 +8,7 @@
 
 #include "analysis/live_store.h"
 #include "tuning/memory_model.h"
+#include "tuning/observations.h"
 
 namespace highwater::models {
 
@@ -64,6 +65,10 @@ class TuningState final : public QObject {
 
  private:
   void fit();
+  void take(Result<tuning::MemoryModel> model);
+  /// Fits a model with the requests of recorded steps on another thread, and takes it if no other
+  /// fit has begun meanwhile.
+  void fitBehind(tuning::ModelInput input);
 
   const analysis::LiveStore* store_;
   std::optional<tuning::MemoryModel> model_;
@@ -71,6 +76,7 @@ class TuningState final : public QObject {
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;
   double reserve_ = tuning::kDefaultReserve;
+  std::uint64_t fit_ = 0;  ///< number of the last fit
   std::size_t fittedSteps_ = 0, fittedOps_ = 0, fittedMarkers_ = 0;
   std::optional<std::int64_t> fittedEpoch_;  ///< of the run: another one begins anew
 };

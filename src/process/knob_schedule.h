@@ -9,12 +9,11 @@
 
 namespace highwater::process {
 
-/// A knob (a training setting that can change during a run) whose value changed at the beginning of
-/// a step.
+/// A knob (core/knobs.h) whose value changed at the beginning of a step.
 struct KnobChange {
   events::MarkerKind kind = events::MarkerKind::None;
-  std::uint32_t before = 0;
-  std::uint32_t after = 0;
+  double before = 0;
+  double after = 0;
 };
 
 /// Holds changes of knobs, the training settings that can change during a run, until the step at
@@ -25,11 +24,16 @@ class KnobSchedule {
   /// step and knob replaces the earlier one.
   void add(const SetKnobs& change);
   /// Applies every change due at or before `step` to `knobs`. Returns the knobs whose values
-  /// changed.
+  /// changed. With keepEffectiveBatch a change of either the batch size or the accumulation sets
+  /// the other to the value that comes nearest to the effective batch; a change of both sets a new
+  /// one.
   std::vector<KnobChange> apply(std::uint32_t step, Knobs& knobs);
 
  private:
+  void keepEffective(const SetKnobs& requested, const Knobs& before, Knobs& knobs);
+
   std::map<std::uint32_t, SetKnobs> changes_;
+  double effective_ = 0;  ///< the effective batch that is kept; 0: none
 };
 
 }  // namespace highwater::process

@@ -68,7 +68,8 @@ void RunControl::setProbeLevel(const SetProbeLevel& change) {
 }
 
 events::ProbeLevel RunControl::levelOfNextStep() {
-  if (briefSteps_ == 0) return level_;
+  wasBrief_ = briefSteps_ > 0;
+  if (!wasBrief_) return level_;
   --briefSteps_;
   return briefLevel_;
 }
@@ -121,6 +122,15 @@ NextAction RunControl::next() {
     action.probeLevel = levelOfNextStep();
   }
   return action;
+}
+
+void RunControl::repeatStep(SetKnobs change) {
+  const std::lock_guard lock(mutex_);
+  change.atStep = currentStep_;
+  schedule_.add(change);
+  --currentStep_;
+  if (wasBrief_) ++briefSteps_;
+  wasBrief_ = false;
 }
 
 bool RunControl::stopRequested() const {

@@ -55,6 +55,9 @@ class RunControl final : public CommandTarget {
   /// Returns what the training loop has to do next. Blocks while the run is paused. Training thread
   /// only.
   [[nodiscard]] NextAction next();
+  /// Takes back the step that has begun last: next() returns it again, after `change` (`atStep` is
+  /// ignored), which may set nothing. Call it before the next next(). Training thread only.
+  void repeatStep(SetKnobs change);
   /// Returns true once the host has stopped the run or is gone. Any thread.
   [[nodiscard]] bool stopRequested() const;
 
@@ -87,6 +90,7 @@ class RunControl final : public CommandTarget {
   events::ProbeLevel level_;
   events::ProbeLevel briefLevel_ = events::ProbeLevel::None;
   std::uint32_t briefSteps_ = 0;  // steps left with briefLevel_; then level_ applies again
+  bool wasBrief_ = false;         // of the step that has begun last
 };
 
 }  // namespace highwater::process

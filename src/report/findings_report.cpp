@@ -1,6 +1,7 @@
 #include "report/findings_report.h"
 
 #include <QJsonArray>
+#include <algorithm>
 
 #include "core/plain_text.h"
 #include "core/units.h"
@@ -20,6 +21,10 @@ std::string adviceText(const Finding& finding) {
   return finding.advice + (acceptable ? " (highwater accept)" : "");
 }
 
+QJsonObject gainJson(const analysis::Gain& gain) {
+  return {{"estimate", gain.estimate}, {"low", gain.low}, {"high", gain.high}};
+}
+
 QJsonObject findingJson(const Finding& finding) {
   QJsonArray ops;
   for (const std::string& op : finding.ops) ops.append(text(op));
@@ -29,7 +34,10 @@ QJsonObject findingJson(const Finding& finding) {
           {"evidence", text(finding.evidence)},
           {"advice", text(adviceText(finding))},
           {"weight", finding.weight},
-          {"cost_ms_per_step", orNull(finding.costMs)},
+          {"waits_ms", orNull(finding.waitsMs)},
+          {"gain_ms", finding.gainMs ? QJsonValue(gainJson(*finding.gainMs)) : QJsonValue()},
+          {"gain_within_noise", finding.withinNoise},
+          {"cost_ms_per_step", orNull(finding.waitsMs)},
           {"cost_bytes_per_step",
            finding.costBytes ? QJsonValue(static_cast<qint64>(*finding.costBytes)) : QJsonValue()},
           {"estimate", finding.estimate},
@@ -38,7 +46,8 @@ QJsonObject findingJson(const Finding& finding) {
           {"count", static_cast<qint64>(finding.count)},
           {"ops", ops},
           {"where", text(finding.where)},
-          {"line", textOrNull(finding.line)}};
+          {"line", textOrNull(finding.line)},
+          {"source", textOrNull(std::string(findingSource(finding.kind)))}};
 }
 
 std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
@@ -57,7 +66,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   const auto none = [&](const std::string& why) {
     return hangingText(head, "none" + why, head.size(), width);
   };
-  if (findings.steps == 0) {
+  if (findings.steps == 0 && findings.found.empty()) {
     return none(" yet: the first step is not counted (warm-up), and " +
                 std::to_string(analysis::kLeastSteps) + " more are needed");
   }
@@ -76,6 +85,16 @@ std::string findingsText(const Findings& findings, std::size_t width) {
         hangingText(begin, plainText(finding.title), space.size(), width) +
         hangingText(space, plainText(finding.evidence), space.size(), width) +
         hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
+    if (const std::string_view source = findingSource(finding.kind); !source.empty()) {
+      lines += hangingText(space, "See: " + std::string(source), space.size() + 2, width);
+    }
+  }
+  const auto priced = std::count_if(findings.found.begin(), findings.found.end(),
+                                    [](const Finding& each) { return each.gainMs.has_value(); });
+  if (priced > 1 && findings.gainOfAllMs) {
+    lines += hangingText(
+        "  ", "Fixing all that costs time gains " + gainText(*findings.gainOfAllMs) + " together",
+        4, width);
   }
   for (const AcceptedFallback& accepted : findings.accepted) {
     lines += acceptedLine(accepted, width);
@@ -94,6 +113,9 @@ void addFindings(const Findings& findings, QJsonObject& report) {
   }
   report["observed"] = !findings.unobserved;
   report["judged_steps"] = static_cast<qint64>(findings.steps);
+  report["step_noise_ms"] = findings.noiseMs;
+  report["gain_of_all_ms"] =
+      findings.gainOfAllMs ? QJsonValue(gainJson(*findings.gainOfAllMs)) : QJsonValue();
   report["findings"] = found;
   report["accepted_fallbacks"] = accepted;
 }

@@ -204,6 +204,18 @@ QJsonArray knobsJson(const LiveStore& store) {
   return knobs;
 }
 
+/// The knobs of the built-in workload that came after the first three.
+void addKnobs(const Knobs& knobs, QJsonObject& run) {
+  const bool isKnown = knobs.accumulation > 0;
+  const auto name = [&](std::string_view word) { return isKnown ? text(word) : QJsonValue(); };
+  run["learning_rate"] = orNull(isKnown, real(knobs.learningRate));
+  run["accumulation"] = orNull(isKnown, integer(knobs.accumulation));
+  run["precision"] = name(precisionName(knobs.precision));
+  run["memory_fraction"] = orNull(knobs.memoryFraction > 0, real(knobs.memoryFraction));
+  run["keep_effective_batch"] = orNull(isKnown, knobs.keepEffectiveBatch);
+  run["out_of_memory_policy"] = name(policyName(knobs.outOfMemory));
+}
+
 /// Of a script: what is known. The knobs of the built-in workload are guesses here.
 QJsonObject scriptJson(const LiveStore& store) {
   const RunDescription& run = *store.run();
@@ -226,20 +238,22 @@ QJsonValue runJson(const LiveStore& store) {
   if (run.ownScript) return scriptJson(store);
   QJsonArray labels;
   for (const std::string& label : run.labels) labels.append(text(label));
-  return QJsonObject{{"own_script", false},
-                     {"workload", text(run.workload)},
-                     {"preset", text(run.preset)},
-                     {"dtype", text(run.dtype)},
-                     {"dataset", text(run.dataset)},
-                     {"labels", labels},
-                     {"train_rows", integer(run.trainRows)},
-                     {"held_out_rows", integer(run.heldOutRows)},
-                     {"parameters", integer(run.parameters)},
-                     {"batch_size", integer(run.knobs.batchSize)},
-                     {"sequence_length", integer(run.knobs.sequenceLength)},
-                     {"loss_every", integer(run.knobs.lossEvery)},
-                     {"scenario", run.scenario.empty() ? QJsonValue() : text(run.scenario)},
-                     {"planned_steps", integer(run.plannedSteps)}};
+  QJsonObject json{{"own_script", false},
+                   {"workload", text(run.workload)},
+                   {"preset", text(run.preset)},
+                   {"dtype", text(run.dtype)},
+                   {"dataset", text(run.dataset)},
+                   {"labels", labels},
+                   {"train_rows", integer(run.trainRows)},
+                   {"held_out_rows", integer(run.heldOutRows)},
+                   {"parameters", integer(run.parameters)},
+                   {"batch_size", integer(run.knobs.batchSize)},
+                   {"sequence_length", integer(run.knobs.sequenceLength)},
+                   {"loss_every", integer(run.knobs.lossEvery)},
+                   {"scenario", run.scenario.empty() ? QJsonValue() : text(run.scenario)},
+                   {"planned_steps", integer(run.plannedSteps)}};
+  addKnobs(run.knobs, json);
+  return json;
 }
 
 void addHello(const Hello& hello, QJsonObject& report) {

@@ -3,6 +3,7 @@
 #include <QStringList>
 #include <string_view>
 
+#include "core/knobs.h"
 #include "core/names.h"
 
 namespace highwater::session {
@@ -26,11 +27,13 @@ QString text(const StopTraining&) {
 
 QString text(const SetKnobs& knobs) {
   QStringList parts;
-  if (knobs.batchSize) parts << QStringLiteral("batch size %1").arg(*knobs.batchSize);
-  if (knobs.sequenceLength) {
-    parts << QStringLiteral("sequence length %1").arg(*knobs.sequenceLength);
+  for (const Knob& knob : allKnobs()) {
+    const auto value = knob.requested(knobs);
+    if (!value) continue;
+    const bool isLoss = knob.kind == events::MarkerKind::LossInterval;
+    const std::string name = isLoss ? "loss every" : std::string(knob.name);
+    parts << QString::fromStdString(name + ' ' + knobText(knob, *value));
   }
-  if (knobs.lossEvery) parts << QStringLiteral("loss every %1").arg(*knobs.lossEvery);
   const QString changes = parts.isEmpty() ? QStringLiteral("no change") : parts.join(u", ");
   if (knobs.atStep == 0) return changes;
   return changes + QStringLiteral(" from step %1").arg(knobs.atStep);

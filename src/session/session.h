@@ -28,6 +28,12 @@ struct LaunchOptions {
   std::uint32_t batchSize = 0;
   std::uint32_t sequenceLength = 0;
   std::uint32_t lossEvery = 0;
+  double learningRate = 0;
+  std::uint32_t accumulation = 0;
+  bool keepEffectiveBatch = false;
+  Precision precision = Precision::kUnknown;
+  double memoryFraction = 0;
+  OutOfMemoryPolicy outOfMemory = OutOfMemoryPolicy::kUnknown;
   int samplingHz = 0;
   QString probeLevel;  ///< off, monitor or ops
   QString scenario;    ///< a name in core/scenarios.h

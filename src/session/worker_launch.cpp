@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 
+#include "core/knobs.h"
+
 namespace highwater::session {
 namespace {
 
@@ -55,6 +57,9 @@ QStringList workerArguments(const LaunchOptions& options) {
   const auto addNumber = [&arguments](const char* name, auto value) {
     if (value != 0) arguments << QLatin1String(name) << QString::number(value);
   };
+  const auto addReal = [&arguments](const char* name, double value) {
+    if (value != 0) arguments << QLatin1String(name) << QString::number(value, 'g', 12);
+  };
   addText("--device", options.device);
   addText("--workload", options.workload);
   addText("--preset", options.preset);
@@ -64,6 +69,18 @@ QStringList workerArguments(const LaunchOptions& options) {
   addNumber("--batch", options.batchSize);
   addNumber("--seq", options.sequenceLength);
   addNumber("--loss-every", options.lossEvery);
+  addReal("--lr", options.learningRate);
+  addNumber("--accumulate", options.accumulation);
+  if (options.keepEffectiveBatch) arguments << QStringLiteral("--keep-effective-batch");
+  if (options.precision != Precision::kUnknown) {
+    const std::string_view name = precisionName(options.precision);
+    arguments << QStringLiteral("--precision") << QString::fromStdString(std::string(name));
+  }
+  addReal("--memory-fraction", options.memoryFraction);
+  if (options.outOfMemory != OutOfMemoryPolicy::kUnknown) {
+    const std::string_view name = policyName(options.outOfMemory);
+    arguments << QStringLiteral("--on-out-of-memory") << QString::fromStdString(std::string(name));
+  }
   addNumber("--sampling-hz", options.samplingHz);
   addText("--level", options.probeLevel);
   addText("--scenario", options.scenario);

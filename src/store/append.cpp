@@ -82,7 +82,8 @@ Result<void> raiseFormat(Database& database) {
     return Error{ErrorCode::kVersionMismatch,
                  "it has format " + *version + ", and notes need format 3 or later"};
   }
-  return database.execute(("PRAGMA user_version = " + std::to_string(kFormatVersion)).c_str());
+  if (*version != "3" && *version != "4") return {};
+  return database.execute(("PRAGMA user_version = " + std::to_string(kFormatOfNotes)).c_str());
 }
 
 Result<void> insertForPeople(Database& database, const Note& note) {

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "core/knobs.h"
 #include "core/names.h"
 
 namespace highwater::store {
@@ -138,6 +139,12 @@ void PendingBatch::addDescription(const RunDescription& run) {
   put("batch_size", std::to_string(run.knobs.batchSize));
   put("sequence_length", std::to_string(run.knobs.sequenceLength));
   put("loss_every", std::to_string(run.knobs.lossEvery));
+  for (const Knob& knob : allKnobs()) {
+    const bool isNew = knob.kind > events::MarkerKind::LossInterval;
+    if (isNew && !run.ownScript) {
+      put(std::string(markerKindKey(knob.kind)), knobText(knob, knob.value(run.knobs)));
+    }
+  }
   put("planned_steps", std::to_string(run.plannedSteps));
   if (!run.scenario.empty()) put("scenario", run.scenario);
   put("probe_level", std::string(probeLevelKey(run.probeLevel)));

@@ -80,16 +80,28 @@ ModelSizes modelSizesOf(const RunDescription& run) {
           .optimizer = run.optimizer.empty() ? "AdamW" : run.optimizer};
 }
 
-Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store) {
+Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
   if (!store.hasMemoryCounters()) {
     return failure("the CPU has no device memory, so there is no limit to predict");
   }
-  const MemoryLimits limits = store.hello() ? store.hello()->limits : MemoryLimits{};
-  std::uint64_t fixed = 0;
-  if (store.run()) fixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
-  auto requests = RequestModel::make(tracesOf(store));
-  return MemoryModel::fit(observationsOf(store), limits, fixed,
+  ModelInput input;
+  input.observations = observationsOf(store);
+  input.traces = tracesOf(store);
+  if (store.hello()) input.limits = store.hello()->limits;
+  if (store.run()) input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
+  return input;
+}
+
+Result<MemoryModel> fitModel(const ModelInput& input) {
+  auto requests = RequestModel::make(input.traces);
+  return MemoryModel::fit(input.observations, input.limits, input.knownFixed,
                           requests ? std::optional(std::move(*requests)) : std::nullopt);
+}
+
+Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store) {
+  const auto input = modelInputOf(store);
+  if (!input) return input.error();
+  return fitModel(*input);
 }
 
 }  // namespace highwater::tuning

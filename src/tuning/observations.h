@@ -5,6 +5,7 @@
 #include "analysis/live_store.h"
 #include "core/result.h"
 #include "tuning/memory_model.h"
+#include "tuning/request_trace.h"
 
 namespace highwater::tuning {
 
@@ -19,6 +20,19 @@ namespace highwater::tuning {
 
 /// What a run's description says of its model: the factors of the tensor budget.
 [[nodiscard]] ModelSizes modelSizesOf(const RunDescription& run);
+
+/// What a memory model is fitted to: all that it needs of a run.
+struct ModelInput {
+  std::vector<Observation> observations;
+  std::vector<StepTrace> traces;  ///< of steps whose ops were recorded
+  MemoryLimits limits;
+  std::uint64_t knownFixed = 0;  ///< bytes of the weights
+};
+/// Fails with kFailed on the CPU, which has no device memory.
+[[nodiscard]] Result<ModelInput> modelInputOf(const analysis::LiveStore& store);
+/// Fits a model. With traces it takes seconds, so that a window does it on a thread; without them
+/// it takes milliseconds. Fails as MemoryModel::fit() does.
+[[nodiscard]] Result<MemoryModel> fitModel(const ModelInput& input);
 
 /// The model of a run's steps so far. Fails as MemoryModel::fit() does.
 [[nodiscard]] Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store);

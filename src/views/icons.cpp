@@ -79,6 +79,19 @@ void draw(QPainter& p, Icon which, const QColor& color) {
       p.drawLine(QPointF(4, 2.5), QPointF(4, 14));
       p.drawPolyline(QPolygonF{{4, 3}, {12.5, 3}, {10.5, 6}, {12.5, 9}, {4, 9}});
       break;
+    case Icon::kTimeline:
+      stroke();
+      p.drawLine(QPointF(2.5, 4), QPointF(9, 4));
+      p.drawLine(QPointF(5.5, 8), QPointF(13.5, 8));
+      p.drawLine(QPointF(3.5, 12), QPointF(10.5, 12));
+      break;
+    case Icon::kMap:
+      stroke();
+      p.drawPolyline(QPolygonF{{3, 2.5}, {3, 13}, {13.5, 13}});
+      p.drawLine(QPointF(5.5, 3.5), QPointF(12.5, 10.5));
+      fill();
+      p.drawEllipse(QPointF(6.5, 9.5), 1.4, 1.4);
+      break;
     case Icon::kDropDown:
       stroke();
       p.drawPolyline(QPolygonF{{4.5, 6.5}, {8, 10}, {11.5, 6.5}});

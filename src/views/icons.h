@@ -18,6 +18,8 @@ enum class Icon {
   kDropDown,
   kSearch,
   kMark,
+  kTimeline,
+  kMap,  ///< of settings
 };
 
 /// The icon of the program: memory as a wave under its high-water line.

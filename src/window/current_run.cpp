@@ -257,6 +257,12 @@ void CurrentRun::setKnobs(const SetKnobs& change) {
   options_.batchSize = change.batchSize.value_or(options_.batchSize);
   options_.sequenceLength = change.sequenceLength.value_or(options_.sequenceLength);
   options_.lossEvery = change.lossEvery.value_or(options_.lossEvery);
+  options_.learningRate = change.learningRate.value_or(options_.learningRate);
+  options_.accumulation = change.accumulation.value_or(options_.accumulation);
+  options_.keepEffectiveBatch = change.keepEffectiveBatch.value_or(options_.keepEffectiveBatch);
+  options_.precision = change.precision.value_or(options_.precision);
+  options_.memoryFraction = change.memoryFraction.value_or(options_.memoryFraction);
+  options_.outOfMemory = change.outOfMemory.value_or(options_.outOfMemory);
 }
 
 void CurrentRun::turn(const SetScriptKnob& change) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/scenarios.h"
 #include "core/units.h"
@@ -42,6 +43,7 @@
 #include "window/run_tool_bar.h"
 #include "window/source_editor.h"
 #include "window/start_page.h"
+#include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -69,6 +71,17 @@ constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
 
 bool isSmall(const QSize& size) {
   return size.width() < kSmallBelow || size.height() < kLowBelow;
+}
+
+/// Asks for all knobs that are known.
+SetKnobs requestOf(const Knobs& knobs) {
+  SetKnobs change;
+  for (const Knob& knob : allKnobs()) {
+    const bool isSwitch = knob.kind == events::MarkerKind::KeepEffectiveBatch;
+    const bool isKnown = isSwitch ? knobs.accumulation > 0 : knob.value(knobs) > 0;
+    if (isKnown) knob.request(change, knob.value(knobs));
+  }
+  return change;
 }
 
 QString levelText(events::ProbeLevel level) {
@@ -148,7 +161,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   opReadBack_ = new OpReadBack(&run_, &axis_, this);
   connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
-    if (!pageShown_) panes_->setFocus();
+    if (!pageShown_) runPage()->setFocus();
   });
 
   palette_ = new views::CommandPalette(this);
@@ -157,10 +170,14 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
 
   const auto& options = run_.options();
   toolBar_->choose(options.workload, options.scenario, options.preset);
-  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery});
+  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery,
+                                options.learningRate, options.accumulation, options.precision,
+                                options.memoryFraction, options.keepEffectiveBatch,
+                                options.outOfMemory});
   actions_->checkDevice(options.device);
   connectActions();
   connectComparison();
+  connectTuning();
   connectStartPage();
   connectOpeningPage();
   connectRun();
@@ -317,6 +334,8 @@ void MainWindow::connectRun() {
     }
   });
   connect(&tableTimer_, &QTimer::timeout, this, [this] {
+    tuning_.refresh();
+    showTuningMarks();
     docks_->refresh();
     search_->refresh();
     status_->refresh(run_);
@@ -419,9 +438,12 @@ void MainWindow::chooseScenario(const QString& name) {
   run_.options().scenario = name;
   const auto scenario = findScenario(name.toStdString());
   if (!scenario) return;
-  const Knobs knobs{(*scenario)->batchSize, (*scenario)->sequenceLength, (*scenario)->lossEvery};
+  Knobs knobs;
+  knobs.batchSize = (*scenario)->batchSize;
+  knobs.sequenceLength = (*scenario)->sequenceLength;
+  knobs.lossEvery = (*scenario)->lossEvery;
   docks_->controls()->setKnobs(knobs);
-  run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+  run_.setKnobs(requestOf(knobs));
 }
 
 Result<void> MainWindow::runScript(const session::ScriptOptions& script,
@@ -463,8 +485,10 @@ void MainWindow::runWorkload() {
   // that the user did not change, since it knows the preset.
   docks_->controls()->commit();
   if (run_.store().run()) {
-    const Knobs knobs = docks_->controls()->knobs();
-    run_.setKnobs({knobs.batchSize, knobs.sequenceLength, knobs.lossEvery, 0});
+    Knobs knobs = docks_->controls()->knobs();
+    // The device's own fraction is no wish, and the next device may have none.
+    if (knobs.memoryFraction == run_.store().run()->knobs.memoryFraction) knobs.memoryFraction = 0;
+    run_.setKnobs(requestOf(knobs));
   }
   if (auto started = run_.run(); !started) {
     notices_->showProblem(text(started.error().message));
@@ -484,6 +508,7 @@ void MainWindow::showOpened() {
   banner_->hide();
   startPage_->noteOpened(text(path.string()));
   refreshPanes();
+  tuning_.refresh();
   docks_->refresh();
   docks_->tables()->showFilledPage(docks_->findings()->worstLane());
   axis_.fit();
@@ -517,6 +542,7 @@ void MainWindow::replaceRun() {
   axis_.reset();
   docks_->log().clear();
   runShown_ = false;
+  tuning_.refresh();
   refreshPanes();
   docks_->startOver();
   search_->startOver();
@@ -546,6 +572,7 @@ void MainWindow::refreshPanes() {
     axis_.bringIn(store.markers().back().time_ns());
   }
   panes_->refresh();
+  if (tuningShown_) tuningPage_->refresh();
 }
 
 void MainWindow::showWorkload(const RunDescription& run) {
@@ -658,7 +685,8 @@ void MainWindow::askForNote() {
     at = timeRangeOf(store, *picked).beginNs;
   }
   at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
-  noteField_->ask(at, panes_->placeOf(at), kMostNoteLetters);
+  const QPoint place = tuningShown_ ? tuningPage_->placeOf(at) : panes_->placeOf(at);
+  noteField_->ask(at, place, kMostNoteLetters);
 }
 
 void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
@@ -697,6 +725,7 @@ void MainWindow::layOutAllButDocks() {
   toolBar_->setCompact(laidOutFor_.compact);
   status_->setSmall(small);
   panes_->setSmall(small);
+  if (tuningPage_) tuningPage_->setSmall(small);
   openingPage_->setSmall(small);
   status_->refresh(run_);
 }
@@ -760,7 +789,12 @@ void MainWindow::renderNow() {
   refreshPanes();
   docks_->refresh();
   updateState();
-  panes_->renderNow();
+  tuning_.refresh();
+  if (tuningShown_) {
+    tuningPage_->renderNow();
+  } else {
+    panes_->renderNow();
+  }
 }
 
 /// While the search is open, N and Shift+N step through its hits, and Esc closes it.

@@ -31,6 +31,7 @@ class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
+class TuningPage;
 class WindowActions;
 class WindowDocks;
 
@@ -70,10 +71,13 @@ class MainWindow final : public QMainWindow {
   /// Shows the start page in place of the run, without the docks, or the run again. There is no
   /// page while a run is live.
   void showStartPage(bool shown);
+  /// Shows the view Tuning in the centre of the window, or the timeline.
+  void showTuning(bool shown);
   /// Chooses a scenario and its knobs for the next run. An empty name means no scenario.
   void chooseScenario(const QString& name);
 
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
+  [[nodiscard]] models::TuningState& tuning() { return tuning_; }
   [[nodiscard]] CurrentRun& currentRun() { return run_; }
   /// Applies a theme to the application and, with Settings::kOn, saves the choice.
   void setTheme(ThemeChoice choice);
@@ -97,6 +101,14 @@ class MainWindow final : public QMainWindow {
  private:
   void connectActions();
   void connectStartPage();
+  void connectTuning();
+  /// Makes the page of the view Tuning, when it is first shown.
+  void makeTuningPage();
+  /// What the centre shows of a run: the panes, or the page of the view Tuning.
+  [[nodiscard]] QWidget* runPage() const;
+  /// Asks the controls to train with a setting.
+  void applySetting(tuning::Setting setting);
+  void showTuningMarks();
   void runSample(const QString& scenario);
   /// Says a problem where the user looks: on the start page or in the banner.
   void explain(const Error& error);
@@ -171,6 +183,7 @@ class MainWindow final : public QMainWindow {
   views::PaneStack* panes_;
   StartPage* startPage_;
   OpeningPage* openingPage_;
+  TuningPage* tuningPage_ = nullptr;  ///< made when it is first shown
   views::Banner* banner_;
   RunNotices* notices_;
   RunSearch* search_;
@@ -193,6 +206,7 @@ class MainWindow final : public QMainWindow {
   bool docksPlaced_ = false;
   bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
+  bool tuningShown_ = false;     ///< in place of the panes
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
   QByteArray firstState_;        ///< the layout of the docks as they were made

@@ -81,8 +81,7 @@ void MainWindow::coverWithOpening(bool covered) {
     openingPage_->setFocus();
     return;
   }
-  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_)
-                                       : static_cast<QWidget*>(panes_));
+  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_) : runPage());
   if (opensOverPanes_) {
     docks_->setShown(true);
     restoreDocks();

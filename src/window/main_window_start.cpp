@@ -52,7 +52,8 @@ void MainWindow::showStartPage(bool shown) {
   if (shown == pageShown_) return;
   pageShown_ = shown;
   for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
-                           actions_->nextHit, actions_->previousHit, actions_->resetLayout}) {
+                           actions_->nextHit, actions_->previousHit, actions_->resetLayout,
+                           actions_->timelineView, actions_->tuningView}) {
     ofPanes->setEnabled(!shown);
   }
   updateState();
@@ -62,13 +63,13 @@ void MainWindow::showStartPage(bool shown) {
     startPage_->showProblem({});
   }
   docks_->setShown(!shown);
-  centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : panes_);
+  centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : runPage());
   if (shown) {
     banner_->hide();
     startPage_->setFocus();
     return;
   }
-  panes_->setFocus();
+  runPage()->setFocus();
   restoreDocks();
 }
 

@@ -158,7 +158,20 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   for (QAction* action : {actions->emptyCache, actions->mark}) {
     shrinking_ << addButton(action);
     addWidget(shrinking_.back());
+    firstToShrink_ << shrinking_.back();
   }
+  addGap(this, 8);
+  auto* shown = new QWidget(this);
+  shown->setObjectName(QStringLiteral("viewSwitch"));
+  auto* choices = new QHBoxLayout(shown);
+  choices->setContentsMargins(0, 0, 0, 0);
+  choices->setSpacing(0);
+  for (QAction* action : {actions->timelineView, actions->tuningView}) {
+    viewButtons_ << addButton(action);
+    viewButtons_.back()->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    choices->addWidget(viewButtons_.back());
+  }
+  addWidget(shown);
   auto* spacer = new QWidget(this);
   spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   addWidget(spacer);
@@ -278,6 +291,11 @@ void RunToolBar::setSmall(bool small) {
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }
+  for (QToolButton* button : viewButtons_) {
+    button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextOnly);
+  }
+  labelsShown_ = !small;
+  fitLabels();
 }
 
 void RunToolBar::setCompact(bool compact) {
@@ -299,6 +317,22 @@ void RunToolBar::showRecordingParts() {
   }
 }
 
+void RunToolBar::fitLabels() {
+  using Form = views::SearchButton::Form;
+  if (small_) return;
+  const int others = sizeHint().width() - views::SearchButton::widthOf(search_->form());
+  const int needed =
+      others + views::SearchButton::widthOf(Form::kGlass) + (labelsShown_ ? 0 : labelsWidth_);
+  const bool fit = needed <= width();
+  if (fit == labelsShown_) return;
+  const int before = sizeHint().width();
+  labelsShown_ = fit;
+  for (QToolButton* button : firstToShrink_) {
+    button->setToolButtonStyle(fit ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+  }
+  if (!fit) labelsWidth_ = before - sizeHint().width();
+}
+
 void RunToolBar::fitSearch() {
   using Form = views::SearchButton::Form;
   const int others = sizeHint().width() - views::SearchButton::widthOf(search_->form());
@@ -314,6 +348,7 @@ void RunToolBar::fitSearch() {
 bool RunToolBar::event(QEvent* event) {
   const bool done = QToolBar::event(event);
   if (event->type() == QEvent::LayoutRequest) {
+    fitLabels();
     fitSearch();
   }
   return done;
@@ -321,6 +356,7 @@ bool RunToolBar::event(QEvent* event) {
 
 void RunToolBar::resizeEvent(QResizeEvent* event) {
   QToolBar::resizeEvent(event);
+  fitLabels();
   fitSearch();
 }
 

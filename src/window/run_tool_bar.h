@@ -79,6 +79,8 @@ class RunToolBar final : public QToolBar {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  /// Shows Empty cache and Mark as icons alone where their labels leave no room for the search.
+  void fitLabels();
   /// Gives the search the room that the other items leave.
   void fitSearch();
   void showRecordingParts();
@@ -98,7 +100,9 @@ class RunToolBar final : public QToolBar {
   const QString levelTip_;
   QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
   QList<QAction*> presetParts_;
-  QList<QToolButton*> shrinking_, runButtons_;
+  QList<QToolButton*> shrinking_, runButtons_, viewButtons_, firstToShrink_;
+  bool labelsShown_ = true;
+  int labelsWidth_ = 0;  ///< of the labels that fitLabels() has hidden
 };
 
 }  // namespace highwater::window

@@ -32,6 +32,16 @@ WindowActions::WindowActions(QMainWindow* window)
   startPage->setCheckable(true);
   quit = make(tr("Quit"), "quitAction", QKeySequence::Quit, {});
   quit->setMenuRole(QAction::QuitRole);
+  timelineView = make(tr("Timeline"), "timelineViewAction", QKeySequence(Qt::CTRL | Qt::Key_1),
+                      tr("Show the run over time"));
+  tuningView = make(tr("Tuning"), "tuningViewAction", QKeySequence(Qt::CTRL | Qt::Key_2),
+                    tr("Show what other batch sizes and lengths would take"));
+  auto* shownView = new QActionGroup(this);
+  for (QAction* each : {timelineView, tuningView}) {
+    each->setCheckable(true);
+    shownView->addAction(each);
+  }
+  timelineView->setChecked(true);
   follow = make(tr("Follow"), "followAction", {}, tr("Follow the newest data (Space)"));
   follow->setCheckable(true);
   follow->setChecked(true);
@@ -124,6 +134,8 @@ void WindowActions::makeMenus() {
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
   viewMenu->addActions({commands, search, nextHit, previousHit});
   viewMenu->addSeparator();
+  viewMenu->addActions({timelineView, tuningView});
+  viewMenu->addSeparator();
   viewMenu->addActions({follow, fit, filterOps});
   viewMenu->addMenu(tr("Compare"))->addActions({pinA, pinB, swapPins, clearPins});
   viewMenu->addActions({editorCommand, memoryBudget});
@@ -207,7 +219,9 @@ void WindowActions::updateIcons() {
   emptyCache->setIcon(icon(Icon::kEmptyCache, color));
   follow->setIcon(icon(Icon::kFollow, color));
   mark->setIcon(icon(Icon::kMark, color));
-  for (QAction* action : {run, pause, stop, emptyCache, follow, mark}) {
+  timelineView->setIcon(icon(Icon::kTimeline, color));
+  tuningView->setIcon(icon(Icon::kMap, color));
+  for (QAction* action : {run, pause, stop, emptyCache, follow, mark, timelineView, tuningView}) {
     action->setIconVisibleInMenu(false);
   }
 }

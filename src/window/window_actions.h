@@ -21,6 +21,7 @@ class WindowActions final : public QObject {
 
   QAction *run, *pause, *stop, *emptyCache;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
+  QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;
   QAction *search, *nextHit, *previousHit, *commands, *mark;
   QAction *keys, *doctor, *about;

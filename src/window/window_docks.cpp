@@ -170,7 +170,6 @@ void WindowDocks::makeRight() {
   tuningDock_ = makeDock(tr("Tuning"), "tuningDock", Qt::RightDockWidgetArea);
   tuningDock_->setWidget(
       scrolled(new views::TuningPanel(store_, tuning_), tr("Tuning"), tuningDock_));
-  window_->tabifyDockWidget(selectionDock_, tuningDock_);
   tuningDock_->hide();
 
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);
@@ -235,7 +234,13 @@ bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
 
 void WindowDocks::showTuning(bool shown) {
   tuningDock_->setVisible(shown);
-  if (shown) tuningDock_->raise();
+  if (!shown) return;
+  if (!tuningDock_->isFloating()) {
+    window_->tabifyDockWidget(selectionDock_, tuningDock_);
+    window_->layout()->activate();  // makes the tab bar
+    nameTabBars();
+  }
+  tuningDock_->raise();
 }
 
 void WindowDocks::hideEmpty() {

@@ -110,6 +110,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   if (auto opened = window.openRecording(recording); !opened) {
     return opened.error();
   }
+  window.showTuning(options.tuning);
   window.show();
   QApplication::processEvents();
   if (auto shown = showRange(window, options.range); !shown) return shown.error();

@@ -25,6 +25,7 @@ struct PictureOptions {
   QSize size{1600, 1000};  ///< 800 × 600 to 8192 × 8192 pixels
   bool dark = true;
   bool greyscale = false;
+  bool tuning = false;  ///< the view Tuning instead of the timeline
   PictureRange range = {};
 };
 

@@ -81,7 +81,15 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.heads = t.heads();
   m.parameters = t.parameters();
   if (const fb::Knobs* k = t.knobs()) {
-    m.knobs = {k->batch_size(), k->sequence_length(), k->loss_every()};
+    m.knobs = {k->batch_size(),
+               k->sequence_length(),
+               k->loss_every(),
+               k->learning_rate(),
+               k->accumulation(),
+               static_cast<Precision>(k->precision()),
+               k->memory_fraction(),
+               k->keep_effective_batch(),
+               static_cast<OutOfMemoryPolicy>(k->out_of_memory())};
   }
   m.maxBatchSize = t.max_batch_size();
   m.maxSequenceLength = t.max_sequence_length();
@@ -165,6 +173,14 @@ Result<Message> decodeBody(const fb::Command& t) {
       if (k->batch_size()) knobs.batchSize = *k->batch_size();
       if (k->sequence_length()) knobs.sequenceLength = *k->sequence_length();
       if (k->loss_every()) knobs.lossEvery = *k->loss_every();
+      if (k->learning_rate()) knobs.learningRate = *k->learning_rate();
+      if (k->accumulation()) knobs.accumulation = *k->accumulation();
+      if (k->precision()) knobs.precision = static_cast<Precision>(*k->precision());
+      if (k->memory_fraction()) knobs.memoryFraction = *k->memory_fraction();
+      if (k->keep_effective_batch()) knobs.keepEffectiveBatch = *k->keep_effective_batch();
+      if (k->out_of_memory()) {
+        knobs.outOfMemory = static_cast<OutOfMemoryPolicy>(*k->out_of_memory());
+      }
       knobs.atStep = k->at_step();
       m.action = knobs;
       break;

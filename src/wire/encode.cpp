@@ -61,8 +61,10 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   std::vector<Text> labels;
   for (const std::string& label : m.labels) labels.push_back(text(b, label));
   const auto labelVector = b.CreateVector(labels);
-  const auto knobs =
-      fb::CreateKnobs(b, m.knobs.batchSize, m.knobs.sequenceLength, m.knobs.lossEvery);
+  const auto knobs = fb::CreateKnobs(
+      b, m.knobs.batchSize, m.knobs.sequenceLength, m.knobs.lossEvery, m.knobs.learningRate,
+      m.knobs.accumulation, static_cast<std::uint8_t>(m.knobs.precision), m.knobs.memoryFraction,
+      m.knobs.keepEffectiveBatch, static_cast<std::uint8_t>(m.knobs.outOfMemory));
   const auto workload = text(b, m.workload);
   const auto preset = text(b, m.preset);
   const auto dtype = text(b, m.dtype);
@@ -174,6 +176,12 @@ EncodedAction encodeAction(Builder& b, const SetKnobs& m) {
   if (m.batchSize) knobs.add_batch_size(*m.batchSize);
   if (m.sequenceLength) knobs.add_sequence_length(*m.sequenceLength);
   if (m.lossEvery) knobs.add_loss_every(*m.lossEvery);
+  if (m.learningRate) knobs.add_learning_rate(*m.learningRate);
+  if (m.accumulation) knobs.add_accumulation(*m.accumulation);
+  if (m.precision) knobs.add_precision(static_cast<std::uint8_t>(*m.precision));
+  if (m.memoryFraction) knobs.add_memory_fraction(*m.memoryFraction);
+  if (m.keepEffectiveBatch) knobs.add_keep_effective_batch(*m.keepEffectiveBatch);
+  if (m.outOfMemory) knobs.add_out_of_memory(static_cast<std::uint8_t>(*m.outOfMemory));
   knobs.add_at_step(m.atStep);
   return {fb::Action::SetKnobs, knobs.Finish().Union()};
 }

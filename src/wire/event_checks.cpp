@@ -79,6 +79,26 @@ class EventCheck {
   BrokenRule broken_;
 };
 
+/// Whether a marker's value is one that the kind can have; any other kind has any.
+bool isValueOf(events::MarkerKind kind, double value) {
+  const bool isWhole = value == std::floor(value);
+  switch (kind) {
+    case events::MarkerKind::Precision:
+    case events::MarkerKind::OutOfMemoryPolicy:
+      return isWhole && value >= 0 && value <= 3;
+    case events::MarkerKind::KeepEffectiveBatch:
+      return value == 0 || value == 1;
+    case events::MarkerKind::LearningRate:
+    case events::MarkerKind::MemoryFraction:
+    case events::MarkerKind::Accumulation:
+    case events::MarkerKind::OutOfMemory:
+    case events::MarkerKind::Recovered:
+      return value >= 0;
+    default:
+      return true;
+  }
+}
+
 bool isLevel(double value) {
   return value == std::floor(value) && value >= 1 &&
          value <= static_cast<double>(events::ProbeLevel::MAX);
@@ -178,6 +198,8 @@ BrokenRule checkEvent(const events::Marker& e, const EventContext& context) {
       .number(e.kind() != events::MarkerKind::ProbeLevel ||
                   (isLevel(e.value_before()) && isLevel(e.value_after())),
               "probe level")
+      .number(isValueOf(e.kind(), e.value_before()) && isValueOf(e.kind(), e.value_after()),
+              "value")
       .name(e.text())
       .value(e.kind(), false, "kind")
       .result();

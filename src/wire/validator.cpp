@@ -164,6 +164,15 @@ Result<void> Validator::checkDescription(const RunDescription& run) {
       run.maxSequenceLength > kMaxSequenceLength) {
     return refuse(Violation::kNumberOutOfRange, "the sequence length of the description");
   }
+  // The numbers are those of the enums in core/messages.h; 0 is a script or an older recording.
+  if (run.knobs.precision > Precision::kFloat16 ||
+      run.knobs.outOfMemory > OutOfMemoryPolicy::kHalve) {
+    return refuse(Violation::kUnknownEnum, "a setting of the description");
+  }
+  const auto isPositive = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (!isPositive(run.knobs.learningRate) || !isPositive(run.knobs.memoryFraction)) {
+    return refuse(Violation::kNumberOutOfRange, "a setting of the description");
+  }
   return {};
 }
 

@@ -132,6 +132,7 @@ int runWorker(int argc, char** argv, int outFd) {
 
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
                             std::move(model), std::move(*connection), clock);
+  if (auto fine = worker->checkSettings(); !fine) return complain(fine.error());
   if (auto fine = worker->scheduleChanges(); !fine) return complain(fine.error());
   return worker->run();
 }

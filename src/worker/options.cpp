@@ -55,7 +55,10 @@ Result<void> resolveConnection(const RawConnection& raw, Options& options) {
 Result<void> checkDtype(const std::string& dtype) {
   if (dtype == "float32") return {};
   if (dtype == "float16" || dtype == "bfloat16") {
-    return usageError("--dtype " + dtype + " is not supported by this workload; use float32");
+    return usageError("--dtype " + dtype +
+                      " is not supported by this workload: its parameters are float32; give "
+                      "--precision " +
+                      dtype + " for autocast");
   }
   if (dtype == "float64") return usageError("--dtype float64 does not exist on MPS; use float32");
   return usageError("--dtype " + dtype + " is unknown; use float32");
@@ -81,6 +84,16 @@ CLI::Validator wholeNumber(const char* name, T least, T most) {
         return {};
       },
       std::to_string(least) + " to " + std::to_string(most));
+}
+
+/// Refuses like the options of `highwater`.
+CLI::Validator realNumber(const char* name, double least, double most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        const auto number = parseReal(name, text, least, most);
+        return number ? std::string() : number.error().message;
+      },
+      "NUMBER");
 }
 
 CLI::Validator oneOf(const char* name, std::vector<std::string_view> choices) {
@@ -141,8 +154,15 @@ void addModelOptions(CLI::App& app, Options& o, std::string& dtype) {
       ->needs("--data");
 }
 
-void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& changes,
-                        std::string& level) {
+/// Option values that name something, before they are converted.
+struct RawTraining {
+  std::vector<std::string> changes;
+  std::string level;
+  std::string precision = "float32";
+  std::string outOfMemory;
+};
+
+void addTrainingOptions(CLI::App& app, Options& o, RawTraining& texts) {
   app.add_option("--device", o.device,
                  "auto, mps, sim (simulated MPS), cpu, or cuda (only for tests of the probe)")
       ->check(oneOf("--device", {"auto", "mps", "sim", "cpu", "cuda"}))
@@ -160,17 +180,35 @@ void addTrainingOptions(CLI::App& app, Options& o, std::vector<std::string>& cha
   app.add_option("--eval-every", o.evalEvery, "Evaluate every N steps; 0: at the end only")
       ->transform(wholeNumber("--eval-every", 0u, kMostRunSteps))
       ->capture_default_str();
-  app.add_option("--lr", o.learningRate, "Learning rate of AdamW")->check(CLI::Range(1e-9, 10.0));
+  app.add_option("--lr", o.learningRate, "Learning rate of the optimizer")
+      ->transform(realNumber("--lr", kLeastLearningRate, kMostLearningRate));
+  app.add_option("--accumulate", o.accumulation, "Batches of a step, whose gradients are added up")
+      ->transform(wholeNumber("--accumulate", 1u, kMostAccumulation))
+      ->capture_default_str();
+  app.add_flag("--keep-effective-batch", o.keepEffectiveBatch,
+               "Keep batch size times accumulation when either changes");
+  app.add_option("--precision", texts.precision,
+                 "Type of the forward pass: float32, or bfloat16 or float16 by autocast")
+      ->check(oneOf("--precision", {"float32", "bfloat16", "float16"}))
+      ->capture_default_str();
+  app.add_option("--memory-fraction", o.memoryFraction,
+                 "Allocations fail beyond this multiple of recommended max")
+      ->transform(realNumber("--memory-fraction", kLeastMemoryFraction, kMostMemoryFraction));
+  app.add_option("--on-out-of-memory", texts.outOfMemory,
+                 "After a step that ran out of memory: stop, retry (it, with an empty cache) or "
+                 "halve (the batch) (default: halve; stop with a TorchScript file)")
+      ->check(oneOf("--on-out-of-memory", {"stop", "retry", "halve"}));
   app.add_option("--seed", o.seed, "Seed of the weights and of the order of rows")
       ->capture_default_str();
   app.add_option("--sampling-hz", o.samplingHz, "Memory samples a second")
       ->transform(wholeNumber("--sampling-hz", 1u, kMostSamplingHz))
       ->capture_default_str();
-  app.add_option("--level", level, "Detail of the measurement: off, monitor, or ops (every op)")
+  app.add_option("--level", texts.level,
+                 "Detail of the measurement: off, monitor, or ops (every op)")
       ->check(oneOf("--level", {"off", "monitor", "ops"}))
       ->capture_default_str();
-  app.add_option("--set", changes,
-                 "Change knobs (batch, seq, loss-every) at a step, for example 20:batch=32,seq=128")
+  app.add_option("--set", texts.changes,
+                 "Change knobs at a step, for example 20:batch=32,seq=128 or 30:lr=1e-4")
       ->take_all()
       ->expected(1);
   app.add_option("--accepted-op", o.acceptedOps,
@@ -191,6 +229,23 @@ Result<void> applyScenario(const CLI::App& app, Options& options) {
   if (!options.batchSize) options.batchSize = scenario.batchSize;
   if (!options.sequenceLength) options.sequenceLength = scenario.sequenceLength;
   return {};
+}
+
+/// The knobs of the options, with the values that depend on what is trained.
+Knobs knobsOf(const Options& options, std::uint32_t batchSize, std::uint32_t sequenceLength,
+              double learningRate, OutOfMemoryPolicy policy) {
+  Knobs knobs;
+  knobs.batchSize = batchSize;
+  knobs.sequenceLength = sequenceLength;
+  knobs.lossEvery = options.lossEvery;
+  knobs.learningRate = learningRate;
+  knobs.accumulation = options.accumulation;
+  knobs.precision = options.precision;
+  knobs.memoryFraction = options.memoryFraction;
+  knobs.keepEffectiveBatch = options.keepEffectiveBatch;
+  const bool isOpen = options.outOfMemory == OutOfMemoryPolicy::kUnknown;
+  knobs.outOfMemory = isOpen ? policy : options.outOfMemory;
+  return knobs;
 }
 
 void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
@@ -218,9 +273,9 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   Options options;
   RawConnection connection;
   std::string dtype = "float32";
-  std::string level(probeLevelKey(options.probeLevel));
-  std::vector<std::string> changes;
-  addTrainingOptions(app, options, changes, level);
+  RawTraining texts;
+  texts.level = probeLevelKey(options.probeLevel);
+  addTrainingOptions(app, options, texts);
   addModelOptions(app, options, dtype);
   addConnectionOptions(app, options, connection);
   try {
@@ -231,7 +286,9 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   } catch (const CLI::ParseError& error) {
     return usageError(messageOf(error));
   }
-  options.probeLevel = probeLevelFromKey(level);
+  options.probeLevel = probeLevelFromKey(texts.level);
+  options.precision = precisionFromName(texts.precision);
+  options.outOfMemory = policyFromName(texts.outOfMemory);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
   if (auto fine = applyScenario(app, options); !fine) return fine.error();
@@ -240,7 +297,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   const KnobLimits limits{.sequenceLength = isModelFile(options.workload)
                                                 ? kLongestModelLength
                                                 : options.maxSequenceLength};
-  for (const std::string& text : changes) {
+  for (const std::string& text : texts.changes) {
     auto change = parseKnobChange(text, limits);
     if (!change) return std::move(change).error();
     options.changes.push_back(*change);
@@ -251,9 +308,10 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
 Result<Sizes> resolveSizes(const Options& options, const ModelFile& model) {
   Sizes sizes;
   sizes.model.maxSequenceLength = model.maxLength;
-  sizes.knobs = {options.batchSize.value_or(model.batchSize),
-                 options.sequenceLength.value_or(model.length), options.lossEvery};
-  sizes.learningRate = options.learningRate.value_or(model.learningRate);
+  sizes.knobs =
+      knobsOf(options, options.batchSize.value_or(model.batchSize),
+              options.sequenceLength.value_or(model.length),
+              options.learningRate.value_or(model.learningRate), OutOfMemoryPolicy::kStop);
   if (sizes.knobs.sequenceLength > model.maxLength) {
     return usageError("--seq " + std::to_string(sizes.knobs.sequenceLength) +
                       (model.maxLength == 1
@@ -271,11 +329,10 @@ Result<Sizes> resolveSizes(const Options& options, bool realMps) {
   sizes.model = {preset.name, options.width.value_or(preset.width),
                  options.layers.value_or(preset.layers), options.heads.value_or(preset.heads),
                  options.maxSequenceLength};
-  sizes.knobs = {
-      options.batchSize.value_or(preset.batchSize),
+  sizes.knobs = knobsOf(
+      options, options.batchSize.value_or(preset.batchSize),
       options.sequenceLength.value_or(std::min(preset.sequenceLength, options.maxSequenceLength)),
-      options.lossEvery};
-  sizes.learningRate = options.learningRate.value_or(preset.learningRate);
+      options.learningRate.value_or(preset.learningRate), OutOfMemoryPolicy::kHalve);
   if (sizes.model.width % sizes.model.heads != 0) {
     return usageError("--width " + std::to_string(sizes.model.width) +
                       " is not a multiple of --heads " + std::to_string(sizes.model.heads));

@@ -39,6 +39,12 @@ struct Options {
   std::uint32_t lossEvery = 10;
   std::uint32_t evalEvery = 0;  ///< in steps; 0: only at the end
   std::optional<double> learningRate;
+  std::uint32_t accumulation = 1;
+  Precision precision = Precision::kFloat32;
+  double memoryFraction = 0;  ///< 0: as the environment sets it
+  bool keepEffectiveBatch = false;
+  /// kUnknown: halve the batch of the built-in workload, stop with a TorchScript file.
+  OutOfMemoryPolicy outOfMemory = OutOfMemoryPolicy::kUnknown;
   std::uint64_t seed = 1;
   std::uint32_t samplingHz = 50;
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
@@ -62,12 +68,11 @@ struct Answered {};
 [[nodiscard]] Result<std::variant<Options, Answered>> parseOptions(int argc,
                                                                    const char* const* argv);
 
-/// The model size, the knobs (settings that can change during a run, such as the batch size) and
-/// the learning rate that a run starts with, defaults filled in.
+/// The model size and the knobs (settings that can change during a run, such as the batch size)
+/// that a run starts with, defaults filled in.
 struct Sizes {
   ModelSize model;
-  Knobs knobs;
-  double learningRate = 0;
+  Knobs knobs;  ///< memoryFraction 0: as the environment sets it
 };
 /// Fills in the sizes that the options leave open; the defaults depend on whether the device is
 /// real MPS. Returns kUsage where the width is not a multiple of the heads, or the sequence length

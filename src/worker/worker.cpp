@@ -15,6 +15,7 @@
 #include "process/device.h"
 #include "process/hello.h"
 #include "process/platform.h"
+#include "worker/training/autocast_scope.h"
 #include "worker/training/training.h"
 
 namespace highwater::worker {
@@ -22,6 +23,26 @@ namespace {
 
 // A worker must end within 2 s of its host, and a step or an evaluation may take longer than that.
 constexpr auto kGraceAfterHost = std::chrono::milliseconds(1500);
+
+/// Fills in the memory fraction that applies without an option: the environment's, or PyTorch's
+/// own.
+Sizes withMemoryFraction(Sizes sizes, const DeviceReport& device) {
+  if (sizes.knobs.memoryFraction == 0) {
+    sizes.knobs.memoryFraction = process::readMemoryLimits(device).highWatermarkRatio;
+  }
+  return sizes;
+}
+
+KnobLimits limitsOf(const Sizes& sizes, const DeviceReport& device) {
+  KnobLimits limits;
+  limits.sequenceLength = sizes.model.maxSequenceLength;
+  limits.noBFloat16 = whyNoPrecision(device, Precision::kBFloat16);
+  limits.noFloat16 = whyNoPrecision(device, Precision::kFloat16);
+  if (device.selected != "mps") {
+    limits.noMemoryFraction = "only MPS has one, and the device is " + device.selected;
+  }
+  return limits;
+}
 
 void endAfterGrace() {
   std::thread([] {
@@ -42,12 +63,12 @@ Result<DataSet> loadData(const Options& options) {
 Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
                process::Connection connection, RunClock clock)
     : options_(std::move(options)),
-      sizes_(std::move(sizes)),
+      sizes_(withMemoryFraction(std::move(sizes), device)),
       device_(std::move(device)),
       model_(std::move(model)),
       connection_(std::move(connection)),
-      control_(sizes_.knobs, {.sequenceLength = sizes_.model.maxSequenceLength}, options_.steps,
-               options_.probeLevel),
+      limits_(limitsOf(sizes_, device_)),
+      control_(sizes_.knobs, limits_, options_.steps, options_.probeLevel),
       recorder_(clock),
       writer_(connection_.writeFd, [this] { onHostGone(); }) {
   if (device_.selected == "mps") {
@@ -59,6 +80,19 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<
   }
   // Stack frames inside the simulated device are hidden, as Metal's would be.
   recorder_.callSites().ignoreLibrary("libhighwater_simmps");
+}
+
+Result<void> Worker::checkSettings() const {
+  const Knob& precision = *knobOf(events::MarkerKind::Precision);
+  if (auto fine = checkKnobValue(precision, precision.value(sizes_.knobs), limits_); !fine) {
+    return usageError("--precision: " + fine.error().message);
+  }
+  if (options_.memoryFraction == 0) return {};
+  const Knob& fraction = *knobOf(events::MarkerKind::MemoryFraction);
+  if (auto fine = checkKnobValue(fraction, options_.memoryFraction, limits_); !fine) {
+    return usageError("--memory-fraction: " + fine.error().message);
+  }
+  return {};
 }
 
 Result<void> Worker::scheduleChanges() {

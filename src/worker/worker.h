@@ -32,6 +32,9 @@ class Worker {
   Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
          process::Connection connection, RunClock clock);
 
+  /// Checks that the device has the precision and the memory fraction of the options. Returns
+  /// kUsage where it has not.
+  [[nodiscard]] Result<void> checkSettings() const;
   /// Schedules the knob changes that --set asks for. Returns kUsage where one is out of range or
   /// past the last step.
   [[nodiscard]] Result<void> scheduleChanges();
@@ -53,6 +56,7 @@ class Worker {
   DeviceReport device_;
   std::optional<ModelFile> model_;
   process::Connection connection_;
+  KnobLimits limits_;
   process::RunControl control_;
   probe::Recorder recorder_;
   probe::FrameWriter writer_;

@@ -41,6 +41,71 @@ class TestKnobs : public QObject {
     QCOMPARE(both->lossEvery, std::optional<std::uint32_t>(2));
   }
 
+  void parsesSettingsOfTheTraining() {
+    const auto change = parseKnobChange(
+        "3:lr=3e-4,accumulate=4,keep-effective=on,precision=bfloat16,memory-fraction=0.9,"
+        "on-out-of-memory=retry");
+    QVERIFY2(change, change ? "" : change.error().message.c_str());
+    QCOMPARE(change->learningRate, std::optional(3e-4));
+    QCOMPARE(change->accumulation, std::optional<std::uint32_t>(4));
+    QCOMPARE(change->keepEffectiveBatch, std::optional(true));
+    QCOMPARE(change->precision, std::optional(Precision::kBFloat16));
+    QCOMPARE(change->memoryFraction, std::optional(0.9));
+    QCOMPARE(change->outOfMemory, std::optional(OutOfMemoryPolicy::kRetry));
+    QVERIFY(!change->batchSize);
+  }
+
+  void refusesWhatTheDeviceLacks() {
+    KnobLimits limits;
+    limits.noBFloat16 = "bfloat16 on MPS needs macOS 14 or later";
+    limits.noMemoryFraction = "only MPS has one, and the device is cpu";
+    const auto messageOf = [&](const char* text) {
+      const auto change = parseKnobChange(text, limits);
+      return change ? std::string("accepted") : change.error().message;
+    };
+    QCOMPARE(messageOf("2:precision=bfloat16"),
+             std::string("--set 2:precision=bfloat16: precision bfloat16 is not possible: bfloat16 "
+                         "on MPS needs macOS 14 or later"));
+    QCOMPARE(messageOf("2:precision=float16"), std::string("accepted"));
+    QVERIFY(messageOf("2:memory-fraction=1").find("only MPS has one") != std::string::npos);
+    SetKnobs unlimited;
+    unlimited.memoryFraction = 0;
+    const auto refused = checkKnobs(unlimited, {});
+    QVERIFY(!refused && refused.error().message.find("--high-watermark 0") != std::string::npos);
+    SetKnobs hostile;
+    hostile.precision = static_cast<Precision>(77);
+    QVERIFY(!checkKnobs(hostile, {}));
+    hostile.precision.reset();
+    hostile.learningRate = std::numeric_limits<double>::quiet_NaN();
+    QVERIFY(!checkKnobs(hostile, {}));
+  }
+
+  void writesChanges() {
+    const auto textOf = [](events::MarkerKind kind, double before, double after) {
+      return knobChangeText(*knobOf(kind), before, after);
+    };
+    using Kind = events::MarkerKind;
+    QCOMPARE(textOf(Kind::BatchSize, 16, 32), std::string("batch 16 \u2192 32"));
+    QCOMPARE(textOf(Kind::LossInterval, 10, 1000000), std::string("loss every 10 \u2192 1000000"));
+    QCOMPARE(textOf(Kind::LearningRate, 0.001, 3e-5),
+             std::string("learning rate 0.001 \u2192 3e-05"));
+    QCOMPARE(textOf(Kind::Precision, 1, 2), std::string("precision float32 \u2192 bfloat16"));
+    QCOMPARE(textOf(Kind::Precision, 1, 99), std::string("precision float32 \u2192 99"));
+    QCOMPARE(textOf(Kind::OutOfMemoryPolicy, 3, 1),
+             std::string("on out of memory halve \u2192 stop"));
+    QCOMPARE(textOf(Kind::KeepEffectiveBatch, 0, 1),
+             std::string("keep effective batch off \u2192 on"));
+  }
+
+  void readsRealNumbers() {
+    QCOMPARE(*parseReal("--lr", "3e-4", 1e-9, 10), 3e-4);
+    QCOMPARE(*parseReal("--lr", ".5", 1e-9, 10), 0.5);
+    for (const char* text : {"", " 1", "1 ", "+1", "-1", "1e", "1e-", "0x1", "nan", "inf", "1,5",
+                             "0", "11", "1e-10", "1.2.3", "1e999", "one"}) {
+      QVERIFY2(!parseReal("--lr", text, 1e-9, 10), text);
+    }
+  }
+
   void refusesOtherTexts_data() {
     QTest::addColumn<QString>("text");
     for (const char* text : {"",
@@ -62,7 +127,20 @@ class TestKnobs : public QObject {
                              "20:batch=3,batch=4",
                              "20:seq=513",
                              "20: batch=3",
-                             "20:batch=3:seq=4"}) {
+                             "20:batch=3:seq=4",
+                             "20:lr=0",
+                             "20:lr=11",
+                             "20:lr=fast",
+                             "20:accumulate=0",
+                             "20:accumulate=1025",
+                             "20:accumulate=1.5",
+                             "20:precision=unknown",
+                             "20:precision=float64",
+                             "20:memory-fraction=0",
+                             "20:memory-fraction=2.1",
+                             "20:keep-effective=1",
+                             "20:on-out-of-memory=unknown",
+                             "20:lr=0.1,lr=0.2"}) {
       QTest::newRow(text) << text;
     }
   }

@@ -9,8 +9,11 @@
 #include <QTest>
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
@@ -56,6 +59,9 @@ class TestScenarioFindings : public QObject {
     }
   }
   void namesItsProblemFirst();
+  void rulesAndScenarios_data();
+  void rulesAndScenarios();
+  void everyRuleFiresOnItsScenarioAndOnNoOther();
   void levelsFindTheSame_data();
   void levelsFindTheSame();
   void waitsAreTheLedgers();
@@ -71,6 +77,7 @@ class TestScenarioFindings : public QObject {
   // Over the scenarios that have run.
   test::WaitComparison waits_;
   std::vector<double> outsideOfPhases_;
+  std::map<std::string, std::set<std::string>> foundBy_;  ///< kinds of findings by training
 };
 
 QString TestScenarioFindings::record(const QString& scenario, const QStringList& more) {
@@ -95,10 +102,15 @@ void TestScenarioFindings::namesItsProblemFirst() {
   QCOMPARE(report["run"]["scenario"].toString(), scenario);
   QVERIFY(report["judged_steps"].toInt() >= 20);
   const QJsonArray findings = report["findings"].toArray();
+  std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
   for (const QJsonValue& each : findings) {
+    found.insert(each["kind"].toString().toStdString());
     qInfo("%s: %s", qPrintable(each["title"].toString()), qPrintable(each["evidence"].toString()));
   }
   QCOMPARE(findings.isEmpty() ? QString() : findings[0]["kind"].toString(), problem);
+  for (const std::string& each : found) {
+    QVERIFY2(each == problem.toStdString(), ("also found: " + each).c_str());
+  }
 
   analysis::LiveStore store;
   QVERIFY(session::loadRecording(file.toStdString(), store));
@@ -111,6 +123,46 @@ void TestScenarioFindings::namesItsProblemFirst() {
   QVERIFY2(difference.isEmpty(), (difference + both).constData());
   const std::vector<double> outside = sharesOutsideOfPhases(store);
   outsideOfPhases_.insert(outsideOfPhases_.end(), outside.begin(), outside.end());
+}
+
+void TestScenarioFindings::rulesAndScenarios_data() {
+  QTest::addColumn<QStringList>("options");
+  QTest::addColumn<QString>("problem");
+  const QStringList hidden{"--sim-hidden-growth", "2MiB"};
+  QTest::newRow("clean, hidden growth") << hidden << "hidden_growth";
+  const QStringList others{"--sim-system-memory", "4GiB", "--sim-other-memory", "6500MiB"};
+  QTest::newRow("clean, other programs") << others << "system_pressure";
+}
+
+/// Problems that the machine has and not the program: of the clean scenario.
+void TestScenarioFindings::rulesAndScenarios() {
+  QFETCH(QStringList, options);
+  QFETCH(QString, problem);
+  const QString file = record("clean", options);
+  QVERIFY(!file.isEmpty());
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(file.toStdString(), store));
+  std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
+  for (const analysis::Finding& each : analysis::findProblems(store).found) {
+    qInfo("%s: %s", each.title.c_str(), each.evidence.c_str());
+    found.insert(std::string(findingKey(each.kind)));
+  }
+  QCOMPARE(found, std::set<std::string>{problem.toStdString()});
+}
+
+/// The matrix of what was found above. The rules that no scenario shows have made-up runs
+/// (tests/analysis/tst_finding_rules).
+void TestScenarioFindings::everyRuleFiresOnItsScenarioAndOnNoOther() {
+  if (foundBy_.empty()) QSKIP("no scenario has run");
+  for (std::size_t kind = 0; kind < analysis::kFindingKinds; ++kind) {
+    const std::string key(findingKey(static_cast<analysis::FindingKind>(kind)));
+    QStringList scenarios;
+    for (const auto& [scenario, kinds] : foundBy_) {
+      if (kinds.contains(key)) scenarios << QString::fromStdString(scenario);
+    }
+    qInfo("%-18s %s", key.c_str(), qPrintable(scenarios.join(u", ")));
+    QVERIFY2(scenarios.size() <= 1, key.c_str());
+  }
 }
 
 void TestScenarioFindings::levelsFindTheSame_data() {

@@ -91,7 +91,16 @@ class TestReport : public QObject {
       const bool isFallback = each["kind"] == "fallback";
       namesTheFallback |= isFallback && each["ops"][0] == "aten::embedding_renorm_";
       QCOMPARE(each["cost_ms_per_step"].isDouble(), each["cost_bytes_per_step"].isNull());
+      QCOMPARE(each["waits_ms"], each["cost_ms_per_step"]);
+      if (!each["waits_ms"].isDouble()) continue;
+      const QJsonObject gain = each["gain_ms"].toObject();
+      QVERIFY(gain["low"].toDouble(-1) >= 0);
+      QVERIFY(gain["low"].toDouble() <= gain["estimate"].toDouble());
+      QVERIFY(gain["estimate"].toDouble() <= gain["high"].toDouble());
+      QVERIFY(each["title"].toString().contains("; fixing it gains "));
     }
+    QVERIFY(report["step_noise_ms"].toDouble() > 0);
+    QVERIFY(report["gain_of_all_ms"]["high"].toDouble() > 0);
     QVERIFY(namesTheFallback);
     const QString text = test::reportText(path);
     QVERIFY(text.contains("Fallback: aten::embedding_renorm_ runs on the CPU"));

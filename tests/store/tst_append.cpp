@@ -68,7 +68,7 @@ class TestAppend : public QObject {
     const Note note{1'500'000'000, 12, "here the loss jumps", 7};
     const auto added = store::appendNote(path, wire::encode(note), note);
     QVERIFY2(added.ok(), added ? "" : added.error().message.c_str());
-    QCOMPARE(version(), QString::number(store::kFormatVersion));
+    QCOMPARE(version(), QString::number(store::kFormatOfNotes));
     const ReadBack after = readFrames(path);
     QCOMPARE(after.frames.size(), before.frames.size() + 1);
     const auto last = wire::decode(after.frames.back());

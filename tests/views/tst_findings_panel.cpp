@@ -23,7 +23,7 @@ Finding fallback(double weight) {
   finding.evidence = "10 times in 10 steps";
   finding.advice = "use another op";
   finding.weight = weight;
-  finding.costMs = 12.5;
+  finding.waitsMs = 12.5;
   finding.firstStep = 2;
   finding.lastStep = 60;
   finding.count = 10;
@@ -157,6 +157,30 @@ class TestFindingsPanel : public QObject {
     QCOMPARE(trend->range.beginNs, store.steps().records[1].begin_ns());
     growth.firstStep = growth.lastStep = 1000;
     QVERIFY(!exampleOf(store, growth));
+
+    Finding swings;
+    swings.kind = FindingKind::StepTimeSwings;
+    swings.firstStep = 2;
+    swings.lastStep = 60;
+    const auto slowest = exampleOf(store, swings);
+    QVERIFY(slowest && slowest->event);
+    QCOMPARE(slowest->event->lane, Lane::kSteps);
+    const auto& steps = store.steps().records;
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      QVERIFY(steps[i].duration_ns() <= steps[slowest->event->index].duration_ns());
+    }
+  }
+
+  /// The gain stands beside the severity; a gain within the noise is minor, whatever the wait.
+  void aCardShowsWhatAFixGains() {
+    Finding finding = fallback(0.5);
+    finding.gainMs = analysis::Gain{0, 7.02, 8};
+    FindingCard card;
+    card.showFinding(finding);
+    QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    QCOMPARE(severityOf(finding), Severity::kMajor);
+    finding.withinNoise = true;
+    QCOMPARE(severityOf(finding), Severity::kMinor);
   }
 
   void aLongBannerIsCut() {

@@ -1,4 +1,7 @@
 #include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
@@ -76,6 +79,15 @@ QString chosenText(const QWidget& panel) {
   return {};
 }
 
+/// What the panel's controls give for a run of which only these are known.
+Knobs shownFor(std::uint32_t batchSize, std::uint32_t sequenceLength, std::uint32_t lossEvery) {
+  Knobs knobs{batchSize, sequenceLength, lossEvery};
+  knobs.accumulation = 1;
+  knobs.precision = Precision::kFloat32;
+  knobs.outOfMemory = OutOfMemoryPolicy::kHalve;
+  return knobs;
+}
+
 }  // namespace
 
 class TestPanels : public QObject {
@@ -86,6 +98,9 @@ class TestPanels : public QObject {
   void heldSliderAsksWhenLetGo();
   void refusalPutsTheControlBack();
   void effectiveKnobsComeThrough();
+  void everyFieldAsks();
+  void aFieldSaysWhatIsOnItsWay();
+  void theRateGoesInSteps();
   void limitsOfTheRunHold();
   void theWheelNeedsTheFocus();
   void whatTheWheelTurnsIsOnlyChosen();
@@ -152,9 +167,97 @@ void TestPanels::effectiveKnobsComeThrough() {
   panel.showRun(runWith({16, 64, 5}, 256, 256));
   QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
   panel.showEffective({32, 128, 10});  // as by a scheduled change
-  QCOMPARE(panel.knobs(), (Knobs{32, 128, 10}));
+  QCOMPARE(panel.knobs().batchSize, 32u);
+  QCOMPARE(panel.knobs().sequenceLength, 128u);
+  QCOMPARE(panel.knobs().lossEvery, 10u);
   panel.commit();  // would request a pending change
   QCOMPARE(asked.count(), 0);
+}
+
+void TestPanels::everyFieldAsks() {
+  ControlsPanel panel;
+  Knobs inUse = shownFor(16, 64, 5);
+  inUse.learningRate = 1e-3;
+  inUse.memoryFraction = 1.7;
+  panel.showRun(runWith(inUse, 256, 256));
+  QCOMPARE(panel.knobs(), inUse);
+  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+  const auto last = [&asked] { return asked.takeLast().first().value<SetKnobs>(); };
+  auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
+  rate->selectAll();
+  QTest::keyClicks(rate, QStringLiteral("3e-5"));
+  QTest::keyClick(rate, Qt::Key_Return);
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  QCOMPARE(last().learningRate, std::optional(3e-5));
+  QCOMPARE(rate->text(), QStringLiteral("3e-05"));
+  panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  const SetKnobs accumulate = last();
+  QCOMPARE(accumulate.accumulation, std::optional<std::uint32_t>(4));
+  QVERIFY(!accumulate.learningRate && !accumulate.keepEffectiveBatch && !accumulate.batchSize);
+  auto* keep = panel.findChild<QCheckBox*>(QStringLiteral("keepEffectiveCheck"));
+  QCOMPARE(keep->text(), QStringLiteral("Keep the effective batch, 64"));
+  keep->click();
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  QCOMPARE(last().keepEffectiveBatch, std::optional(true));
+  auto* precision = panel.findChild<QComboBox*>(QStringLiteral("precisionList"));
+  precision->setCurrentIndex(precision->findText(QStringLiteral("bfloat16")));
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  QCOMPARE(last().precision, std::optional(Precision::kBFloat16));
+  panel.findChild<QDoubleSpinBox*>(QStringLiteral("fractionSpin"))->setValue(0.5);
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  QCOMPARE(last().memoryFraction, std::optional(0.5));
+  auto* policy = panel.findChild<QComboBox*>(QStringLiteral("policyList"));
+  policy->setCurrentIndex(policy->findText(QStringLiteral("stop")));
+  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+  QCOMPARE(last().outOfMemory, std::optional(OutOfMemoryPolicy::kStop));
+  // Refused: all return to what is in use.
+  panel.showAnswer(false, QStringLiteral("not here"));
+  QCOMPARE(panel.knobs(), inUse);
+}
+
+void TestPanels::aFieldSaysWhatIsOnItsWay() {
+  ControlsPanel panel;
+  Knobs inUse = shownFor(16, 64, 5);
+  inUse.learningRate = 1e-3;
+  panel.showRun(runWith(inUse, 256, 256));
+  panel.setLive(true);
+  panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
+  const auto said = [&panel] {
+    QStringList texts;
+    for (const QLabel* label : panel.findChildren<QLabel*>()) {
+      if (label->isVisibleTo(&panel)) texts << label->text();
+    }
+    return texts.join(u'|');
+  };
+  QTRY_VERIFY_WITH_TIMEOUT(said().contains(QStringLiteral("4 from the next step")), 5000);
+  inUse.accumulation = 4;
+  panel.showEffective(inUse);
+  QVERIFY2(!said().contains(QStringLiteral("from the next step")), qPrintable(said()));
+}
+
+void TestPanels::theRateGoesInSteps() {
+  ControlsPanel panel;
+  auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
+  QCOMPARE(rate->text(), QStringLiteral("default"));
+  QCOMPARE(panel.knobs().learningRate, 0.0);
+  rate->setValue(1e-3);
+  QStringList down;
+  for (int i = 0; i < 4; ++i) {
+    rate->stepBy(-1);
+    down << rate->text();
+  }
+  QCOMPARE(down, (QStringList{"0.0005", "0.0002", "0.0001", "5e-05"}));
+  rate->setValue(3e-4);
+  rate->stepBy(-1);
+  QCOMPARE(rate->text(), QStringLiteral("0.0002"));
+  rate->setValue(3e-4);
+  rate->stepBy(1);
+  QCOMPARE(rate->text(), QStringLiteral("0.0005"));
+  for (int i = 0; i < 40; ++i) rate->stepBy(1);
+  QCOMPARE(rate->value(), 10.0);
+  for (int i = 0; i < 80; ++i) rate->stepBy(-1);
+  QCOMPARE(rate->value(), 1e-9);
 }
 
 void TestPanels::limitsOfTheRunHold() {
@@ -183,7 +286,7 @@ void TestPanels::theWheelNeedsTheFocus() {
     const int before = bar->value();
     QVERIFY(!control->hasFocus());
     turnWheel(control, before > 0 ? 1 : -1);
-    QCOMPARE(controls.panel->knobs(), (Knobs{16, 64, 5}));
+    QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
     QVERIFY2(bar->value() != before, name);  // the panel scrolls instead
     QVERIFY2(!control->hasFocus(), name);    // and scrolling does not take the focus
   }
@@ -238,7 +341,7 @@ void TestPanels::aChosenValueCanBeTakenBack() {
   turnWheel(slider, 2);
   QVERIFY(slider->pending());
   QTest::keyClick(slider, Qt::Key_Escape);
-  QCOMPARE(controls.panel->knobs(), (Knobs{16, 64, 5}));
+  QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
   QVERIFY(!slider->pending());
   turnWheel(slider, 1);
   turnWheel(slider, -1);  // back by itself

@@ -31,7 +31,7 @@ inline RunDescription description() {
   m.dtype = "float32";
   m.dataset = "issue-texts.train.csv";
   m.labels = {"needs_docs", "needs_test", "needs_review"};
-  m.knobs = {16, 64, 10};
+  m.knobs = {16, 64, 10, 3e-4, 4, Precision::kFloat16, 1.7, true, OutOfMemoryPolicy::kHalve};
   m.maxBatchSize = 4096;
   m.maxSequenceLength = 512;
   m.plannedSteps = 200;

@@ -38,6 +38,16 @@ class TestCodec : public QObject {
     roundTrips(Command{4, EmptyCache{}});
     roundTrips(Command{5, StopTraining{}});
     roundTrips(Command{6, SetKnobs{32, std::nullopt, 5, 30}});
+    roundTrips(Command{6, SetKnobs{.batchSize = {},
+                                   .sequenceLength = {},
+                                   .lossEvery = {},
+                                   .atStep = 2,
+                                   .learningRate = 3e-4,
+                                   .accumulation = 4,
+                                   .precision = Precision::kBFloat16,
+                                   .memoryFraction = 0.9,
+                                   .keepEffectiveBatch = false,
+                                   .outOfMemory = OutOfMemoryPolicy::kRetry}});
     roundTrips(Command{7, SetProbeLevel{events::ProbeLevel::Ops, 20}});
     roundTrips(Command{8, SetScriptKnob{"lr", 3e-4}});
     roundTrips(test::scriptDescription());

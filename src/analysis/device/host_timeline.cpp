@@ -6,6 +6,7 @@
 
 #include "analysis/named_phases.h"
 #include "analysis/run_summary.h"
+#include "analysis/statistics.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -180,6 +181,15 @@ HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first, std::si
     if (each.drains) timeline.drains.push_back({each.beginNs, each.endNs, each.readsValues});
   }
   return timeline;
+}
+
+std::int64_t medianSpanNs(const LiveStore& store) {
+  std::vector<double> known;
+  for (std::size_t row = 0; row < store.steps().records.size(); ++row) {
+    const double ms = store.steps().deviceMs[row];
+    if (!std::isnan(ms)) known.push_back(ms);
+  }
+  return static_cast<std::int64_t>(medianOf(std::move(known)) * kNsPerMs);
 }
 
 DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)

@@ -21,6 +21,8 @@ enum class HostWork : std::uint8_t {
   Evaluation,
   BetweenSteps
 };
+/// The number of values of HostWork.
+inline constexpr std::size_t kHostWorks = 8;
 
 /// A span of time in which the host did one kind of work without waiting for the device. Times are
 /// in ns since the start of the run.
@@ -84,6 +86,9 @@ inline constexpr std::int64_t kNearZeroWaitNs = 500'000;
 /// before the first step are part of it only if `first` is 0.
 [[nodiscard]] HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first,
                                             std::size_t last);
+
+/// The median of the device spans of the run, in ns; 0 if none is known.
+[[nodiscard]] std::int64_t medianSpanNs(const LiveStore& store);
 
 /// Tells when the device finished the work that was queued in a stretch.
 class DeviceEnds {

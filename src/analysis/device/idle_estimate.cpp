@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/device/idle_parts.h"
+#include "analysis/device/range_timeline.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
 
@@ -31,41 +32,12 @@ IdleCause causeOf(HostWork work) {
   return IdleCause::Queueing;
 }
 
-/// The timeline of some steps with as many before and after them as it takes to contain the whole
-/// stretches, from drain to drain, that these steps are part of.
-struct RangeTimeline {
-  std::size_t first = 0, last = 0;  ///< the rows of the steps in it
-  HostTimeline host;
-
-  /// For the steps [from, to), of which `to` is not the end of the run.
-  RangeTimeline(const LiveStore& store, std::size_t from, std::size_t to) {
-    const auto& records = store.steps().records;
-    constexpr std::size_t kMargin = 8, kWiden = 4;
-    for (std::size_t margin = kMargin;; margin *= kWiden) {
-      first = from - std::min(from, margin);
-      last = std::min(to + margin, records.size());
-      host = makeHostTimeline(store, first, last);
-      // What begins in the first step may be cut by a wait from before it, which is not known here.
-      const bool opens =
-          first == 0 || std::any_of(host.drains.begin(), host.drains.end(), [&](const Drain& each) {
-            return each.beginNs >= records[first + 1].begin_ns() &&
-                   each.beginNs < records[from].begin_ns();
-          });
-      const bool closes =
-          last == records.size() ||
-          (!host.drains.empty() && host.drains.back().beginNs >= records[to].begin_ns());
-      if (opens && closes) return;
-    }
-  }
-};
-
 class Estimator {
  public:
   Estimator(const LiveStore& store, const RangeTimeline& timeline)
       : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
     const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-    const auto medianSpanNs = static_cast<std::int64_t>(medianOf(knownSpans(store)) * kNsPerMs);
-    const IdleRules rules(ends, !store.phases().empty(), medianSpanNs);
+    const IdleRules rules(ends, !store.phases().empty(), medianSpanNs(store));
     timeline.host.forEachStretch([&](const Stretch& stretch) {
       rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
     });
@@ -75,15 +47,6 @@ class Estimator {
   [[nodiscard]] const StepIdle& ofRow(std::size_t row) const { return steps_[row - firstRow_]; }
 
  private:
-  static std::vector<double> knownSpans(const LiveStore& store) {
-    std::vector<double> known;
-    for (std::size_t row = 0; row < store.steps().records.size(); ++row) {
-      const double ms = store.steps().deviceMs[row];
-      if (!std::isnan(ms)) known.push_back(ms);
-    }
-    return known;
-  }
-
   void note(const HostSpan& span, const IdleTime& idle) {
     StepIdle& step = steps_[span.row - firstRow_];
     step.total += idle;

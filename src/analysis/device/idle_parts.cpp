@@ -13,8 +13,9 @@ bool queuesNothing(HostWork work) {
          work == HostWork::Fallback;
 }
 
-/// The range [first, last) of the spans in which the host certainly queued something.
-std::pair<std::size_t, std::size_t> queueing(const Stretch& stretch) {
+}  // namespace
+
+std::pair<std::size_t, std::size_t> queueingSpans(const Stretch& stretch) {
   const auto range = [&stretch](auto&& queues) {
     const auto& work = stretch.work;
     const auto first = std::find_if(work.begin(), work.end(), queues);
@@ -35,8 +36,6 @@ std::pair<std::size_t, std::size_t> queueing(const Stretch& stretch) {
   return range([](const HostSpan& span) { return !queuesNothing(span.work); });
 }
 
-}  // namespace
-
 /// In a run with phases, a step queues ops only in them.
 bool IdleRules::surelyQueuesNothing(HostWork work) const {
   const bool outside = work == HostWork::InStep || work == HostWork::BetweenSteps;
@@ -44,7 +43,7 @@ bool IdleRules::surelyQueuesNothing(HostWork work) const {
 }
 
 void IdleRules::apply(const Stretch& stretch, const Note& note) const {
-  const auto [first, last] = queueing(stretch);
+  const auto [first, last] = queueingSpans(stretch);
   const bool none = first >= last;
   const std::size_t head = none ? stretch.work.size() : first;
   addHead(stretch.work.first(head), none && stretch.closing.ns() > kNearZeroWaitNs, note);

@@ -20,6 +20,10 @@ struct IdlePart {
   double share = 0;
 };
 
+/// The range [first, last) of the spans of a stretch in which the host certainly queued something;
+/// empty (first >= last) if there are none.
+[[nodiscard]] std::pair<std::size_t, std::size_t> queueingSpans(const Stretch& stretch);
+
 /// Applies the rules of estimateIdle() to one stretch of host work after the other.
 class IdleRules {
  public:

@@ -7,6 +7,30 @@
 /// The rules behind findProblems(): only for the sources of this folder.
 namespace highwater::analysis {
 
+/// Tells what fixing a finding gains, and what fixing all of them gains together. The replay that
+/// this takes is prepared when it is first needed.
+class GainAccount {
+ public:
+  /// For the steps of the rows [firstRow, lastRow), with their median and its noise: see Findings.
+  GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow, double medianMs,
+              double noiseMs);
+
+  /// Sets the gain of a finding about time from its fix, ranks it by that, and appends the gain to
+  /// its title. Without a queue the finding stays as it is.
+  void price(Finding& finding, Fix fix);
+  /// The same with a gain that was found otherwise, which does not count in ofAll().
+  void price(Finding& finding, const Gain& gain) const;
+  /// What all fixes together gain; empty if there was none.
+  [[nodiscard]] std::optional<Gain> ofAll() const;
+
+ private:
+  const LiveStore& store_;
+  std::size_t firstRow_, lastRow_;
+  double medianMs_, noiseMs_;
+  std::optional<GainEstimator> estimator_;
+  std::optional<Fix> all_;
+};
+
 /// The steps that the rules for findings look at: all but the run's first, or those of them that
 /// lie in a range. Every rule requires at least kLeastSteps of them.
 struct CheckedSteps {
@@ -14,6 +38,7 @@ struct CheckedSteps {
   std::size_t firstRow = 0;
   std::span<const events::StepRecord> records;
   double medianMs = 0;
+  GainAccount& gains;
   bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
   /// The time from the begin of the first step to the end of the last; everything if !ofRange.
@@ -28,9 +53,10 @@ struct CheckedSteps {
   [[nodiscard]] const events::StepRecord* holding(std::uint32_t step, std::int64_t beginNs) const;
   /// Divides a total in ns by the number of checked steps; the result is in ms.
   [[nodiscard]] double perStepMs(std::int64_t totalNs) const;
-  /// Makes a finding about all checked steps that costs `costMs` milliseconds per step. Its weight
-  /// is the share of the median step. Texts stay empty.
-  [[nodiscard]] Finding ofTime(FindingKind kind, double costMs) const;
+  /// Makes a finding about all checked steps, which wait for `waitsMs` milliseconds per step. Its
+  /// weight is the share of the median step until GainAccount::price() ranks it by its gain. Texts
+  /// stay empty.
+  [[nodiscard]] Finding ofTime(FindingKind kind, double waitsMs) const;
   /// Makes a finding about all checked steps that costs `costBytes` bytes of memory per step. Its
   /// weight is the growth after kGrowthHorizonSteps as a share of the memory limit, 0 if the limit
   /// is unknown. Texts stay empty.
@@ -51,6 +77,34 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory reached kNearLimitShare of its limit: the recommended maximum,
 /// or the high watermark if that is lower. Adds none if the limit is unknown.
 void findNearLimit(const CheckedSteps& steps, Findings& findings);
+
+/// By how much the driver's peak grew in steps of a new shape of the batch, and in steps of a shape
+/// that had been trained before.
+struct DriverGrowth {
+  std::size_t shapes = 0;
+  double newShapeBytes = 0, knownShapeBytes = 0;
+};
+[[nodiscard]] DriverGrowth driverGrowthOf(const CheckedSteps& steps);
+
+/// Adds a finding if some steps take far longer than others of the same shape, and it is known
+/// where.
+void findStepSwings(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
+void findSmallBatch(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if a loss that was read is NaN or infinite.
+void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
+/// and current does not grow.
+void findFragmentation(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the process's footprint grows and driver memory does not.
+void findHiddenGrowth(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the driver holds far more than is ever in use.
+void findCacheAboveLive(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the system is short of memory or swaps.
+void findSystemPressure(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the run ended out of memory or hung, and one if it ran out of memory and went
+/// on. About the whole run; needs no steps.
+void findEnd(const LiveStore& store, Findings& findings);
 
 /// Writes a cost in milliseconds as text: "52.1 ms a step".
 [[nodiscard]] std::string costText(double ms);

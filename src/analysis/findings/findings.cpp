@@ -1,7 +1,10 @@
 #include "analysis/findings/findings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
@@ -16,6 +19,27 @@ std::uint64_t recommendedBytes(const LiveStore& store) {
   const std::size_t rows = store.memory().timesNs.size();
   if (rows > 0) return static_cast<std::uint64_t>(sampled[rows - 1]);
   return store.hello() ? store.hello()->limits.recommendedBytes : 0;
+}
+
+/// See Findings::noiseMs.
+double noiseOf(std::span<const events::StepRecord> records, double medianMs) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> byShape;
+  for (const events::StepRecord& record : records) {
+    byShape[{record.batch_size(), record.sequence_length()}].push_back(toMs(record.duration_ns()));
+  }
+  std::vector<double> differences;
+  for (const auto& [shape, ms] : byShape) {
+    if (ms.size() < 2) continue;
+    const double median = medianOf(ms);
+    for (const double each : ms) differences.push_back(each - median);
+  }
+  double noise = 0;
+  if (differences.size() >= kLeastSteps) {
+    const double quartile1 = percentileOf(differences, 25);
+    const double quartile3 = percentileOf(differences, 75);
+    noise = 1.57 * (quartile3 - quartile1) / std::sqrt(static_cast<double>(records.size()));
+  }
+  return std::max(noise, kLeastLostShare * medianMs);
 }
 
 }  // namespace
@@ -36,12 +60,107 @@ std::string_view findingKey(FindingKind kind) {
       return "memory_growth";
     case FindingKind::ShapeGrowth:
       return "shape_growth";
+    case FindingKind::StepTimeSwings:
+      return "step_time_swings";
+    case FindingKind::BatchTooSmall:
+      return "batch_too_small";
+    case FindingKind::Fragmentation:
+      return "fragmentation";
+    case FindingKind::HiddenGrowth:
+      return "hidden_growth";
+    case FindingKind::CacheAboveLive:
+      return "cache_above_live";
+    case FindingKind::SystemPressure:
+      return "system_pressure";
+    case FindingKind::NonFiniteLoss:
+      return "non_finite_loss";
+    case FindingKind::OutOfMemory:
+      return "out_of_memory";
+    case FindingKind::Hung:
+      return "hung";
+    case FindingKind::Recovered:
+      return "recovered";
   }
   return "";
 }
 
+std::string_view findingSource(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::StepTimeSwings:
+      return "PyTorch, Performance Tuning Guide (asynchronous data loading): "
+             "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
+    case FindingKind::BatchTooSmall:
+      return "Hugging Face, Efficient training on a single GPU (batch size): "
+             "https://huggingface.co/docs/transformers/perf_train_gpu_one";
+    case FindingKind::Fragmentation:
+      return "PyTorch, Performance Tuning Guide (preallocate memory in case of variable input "
+             "length): https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
+    case FindingKind::HiddenGrowth:
+      return "pytorch/pytorch, memory usage increases indefinitely on MPS: "
+             "https://github.com/pytorch/pytorch/issues/77753";
+    case FindingKind::CacheAboveLive:
+      return "PyTorch, torch.mps.empty_cache: "
+             "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html";
+    case FindingKind::SystemPressure:
+      return "Apple, Check if your Mac needs more RAM in Activity Monitor: "
+             "https://support.apple.com/guide/activity-monitor/actmntr34865/mac";
+    case FindingKind::NonFiniteLoss:
+      return "PyTorch, Automatic Mixed Precision (gradient scaling): "
+             "https://docs.pytorch.org/docs/stable/amp.html";
+    default:
+      return "";
+  }
+}
+
 std::string costText(double ms) {
   return formatMs(ms) + " a step";
+}
+
+std::string gainText(const Gain& gain) {
+  const auto text = [](double ms) {
+    const std::string written = formatMs(ms);
+    return written == formatMs(0) ? std::string("0") : written;
+  };
+  const std::string low = text(gain.low), high = text(gain.high), estimate = text(gain.estimate);
+  if (low == high) return high == "0" ? "nothing" : high + " a step";
+  const std::string bounds = low + " to " + high;
+  if (estimate == low || estimate == high) return bounds + " a step";
+  return "about " + estimate + " a step (" + bounds + ')';
+}
+
+GainAccount::GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow,
+                         double medianMs, double noiseMs)
+    : store_(store),
+      firstRow_(firstRow),
+      lastRow_(lastRow),
+      medianMs_(medianMs),
+      noiseMs_(noiseMs) {}
+
+void GainAccount::price(Finding& finding, Fix fix) {
+  if (!estimator_) estimator_.emplace(store_, firstRow_, lastRow_);
+  if (!estimator_->known()) return;
+  std::sort(fix.removed.begin(), fix.removed.end(),
+            [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
+  price(finding, estimator_->of(fix));
+  if (all_) {
+    all_->add(fix);
+  } else {
+    all_ = std::move(fix);
+  }
+}
+
+void GainAccount::price(Finding& finding, const Gain& gain) const {
+  finding.gainMs = gain;
+  finding.weight = medianMs_ > 0 ? std::min(gain.estimate / medianMs_, 1.0) : 0;
+  finding.withinNoise = gain.estimate < noiseMs_;
+  finding.title += "; fixing it gains " + gainText(gain);
+  if (!finding.withinNoise) return;
+  finding.evidence +=
+      "; the gain is less than what step times vary by chance, " + formatMs(noiseMs_);
+}
+
+std::optional<Gain> GainAccount::ofAll() const {
+  return all_ ? std::optional(estimator_->of(*all_)) : std::nullopt;
 }
 
 const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t beginNs) const {
@@ -65,11 +184,11 @@ double CheckedSteps::perStepMs(std::int64_t totalNs) const {
   return static_cast<double>(totalNs) / kNsPerMs / static_cast<double>(records.size());
 }
 
-Finding CheckedSteps::ofTime(FindingKind kind, double costMs) const {
+Finding CheckedSteps::ofTime(FindingKind kind, double waitsMs) const {
   Finding finding;
   finding.kind = kind;
-  finding.costMs = costMs;
-  finding.weight = medianMs > 0 ? std::min(costMs / medianMs, 1.0) : 0;
+  finding.waitsMs = waitsMs;
+  finding.weight = medianMs > 0 ? std::min(waitsMs / medianMs, 1.0) : 0;
   finding.firstStep = records.front().step();
   finding.lastStep = records.back().step();
   return finding;
@@ -77,7 +196,7 @@ Finding CheckedSteps::ofTime(FindingKind kind, double costMs) const {
 
 Finding CheckedSteps::ofGrowth(FindingKind kind, double costBytes) const {
   Finding finding = ofTime(kind, 0);
-  finding.costMs.reset();
+  finding.waitsMs.reset();
   finding.costBytes = costBytes;
   const auto limit = static_cast<double>(recommendedBytes(store));
   // Without a known limit the finding ranks last.
@@ -93,6 +212,7 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   Findings findings;
   findings.ofRange = range.has_value();
   findings.unobserved = isUnobserved(store);
+  if (!range) findEnd(store, findings);
   const std::span<const events::StepRecord> all = store.steps().records;
   if (all.size() <= kLeastSteps) return findings;
   std::size_t first = 1, last = all.size();
@@ -102,20 +222,25 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
     last = whole.last;
   }
   if (last < first + kLeastSteps) return findings;
-  CheckedSteps steps{store, first, all.subspan(first, last - first), 0,
-                     first > 1 || last < all.size()};
+  const std::span<const events::StepRecord> records = all.subspan(first, last - first);
   std::vector<double> durations;
-  for (const events::StepRecord& record : steps.records) {
-    durations.push_back(toMs(record.duration_ns()));
-  }
-  steps.medianMs = medianOf(std::move(durations));
-  findings.steps = steps.records.size();
-  for (const auto rule : {&findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
-                          &findMemoryGrowth, &findShapeGrowth}) {
+  for (const events::StepRecord& record : records) durations.push_back(toMs(record.duration_ns()));
+  const double medianMs = medianOf(std::move(durations));
+  findings.steps = records.size();
+  findings.noiseMs = noiseOf(records, medianMs);
+  GainAccount gains(store, first, last, medianMs, findings.noiseMs);
+  const CheckedSteps steps{store, first, records, medianMs, gains, first > 1 || last < all.size()};
+  for (const auto rule :
+       {&findNonFiniteLoss, &findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
+        &findMemoryGrowth, &findShapeGrowth, &findStepSwings, &findSmallBatch, &findFragmentation,
+        &findHiddenGrowth, &findCacheAboveLive, &findSystemPressure}) {
     rule(steps, findings);
   }
+  findings.gainOfAllMs = gains.ofAll();
   std::stable_sort(findings.found.begin(), findings.found.end(),
-                   [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
+                   [](const Finding& a, const Finding& b) {
+                     return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
+                   });
   return findings;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/device/gain_estimate.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 
@@ -13,16 +14,31 @@ namespace highwater::analysis {
 
 /// The kinds of problems that findProblems() can report.
 enum class FindingKind : std::uint8_t {
-  NearLimit,      ///< driver memory is close to the limit of the system or of the allocator
-  Fallback,       ///< an op runs on the CPU, and the user has not accepted that
-  ChattyLogging,  ///< values are read for logging in every step
-  SyncPoint,      ///< any other unplanned wait for the device
-  HostBound,      ///< the device is idle because of the host: batch assembly, queueing, logging
-  MemoryGrowth,   ///< current memory grows from step to step
-  ShapeGrowth,    ///< driver memory grows with each new shape
+  NearLimit,       ///< driver memory is close to the limit of the system or of the allocator
+  Fallback,        ///< an op runs on the CPU, and the user has not accepted that
+  ChattyLogging,   ///< values are read for logging in every step
+  SyncPoint,       ///< any other unplanned wait for the device
+  HostBound,       ///< the device is idle because of the host: batch assembly, queueing, logging
+  MemoryGrowth,    ///< current memory grows from step to step
+  ShapeGrowth,     ///< driver memory grows with each new shape
+  StepTimeSwings,  ///< some steps take far longer than others of the same shape
+  BatchTooSmall,   ///< a larger batch takes much less time a sample
+  Fragmentation,   ///< driver memory grows at known shapes, and current memory does not
+  HiddenGrowth,    ///< the process grows by memory that the driver does not count
+  CacheAboveLive,  ///< the driver holds far more memory than is ever in use
+  SystemPressure,  ///< the system is short of memory, or swaps
+  NonFiniteLoss,   ///< the loss is NaN or infinite
+  OutOfMemory,     ///< the run ended because memory was used up
+  Hung,            ///< the run stood still until it was ended
+  Recovered,       ///< memory ran out, and the training went on: a note
 };
+/// The number of kinds of findings.
+inline constexpr std::size_t kFindingKinds = 14;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
+/// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
+/// Highwater's own.
+[[nodiscard]] std::string_view findingSource(FindingKind kind);
 
 /// A problem of a run: what it costs, and what to do about it.
 struct Finding {
@@ -30,11 +46,17 @@ struct Finding {
   std::string title;     ///< what is wrong, in one line
   std::string evidence;  ///< where and how often
   std::string advice;    ///< what to do. For a fallback it ends in "accept it"; a caller adds how
-  /// The rank of the finding, 0 to 1: for time its share of a step; for memory the share of the
-  /// limit that is in use or, for growth, would be in use after kGrowthHorizonSteps.
+  /// The rank of the finding, 0 to 1: for time the share of a step that fixing it gains, or that is
+  /// waited for if the gain is unknown; for memory the share of the limit that is in use or, for
+  /// growth, would be in use after kGrowthHorizonSteps.
   double weight = 0;
-  std::optional<double> costMs, costBytes;  ///< per step
-  bool estimate = false;                    ///< not measured directly
+  /// How long the host waits, or the device where the host is too slow: in ms a step. A wait is not
+  /// what fixing it gains.
+  std::optional<double> waitsMs;
+  std::optional<Gain> gainMs;       ///< in ms a step: see GainEstimator. Empty where it is unknown
+  bool withinNoise = false;         ///< step times vary by chance by more than the gain
+  std::optional<double> costBytes;  ///< per step
+  bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
   std::uint64_t count = 0;       ///< events; 0 if the finding is not about events
   std::vector<std::string> ops;  ///< most expensive first
@@ -61,8 +83,16 @@ struct Findings {
   std::uint64_t steps = 0;
   /// The probe recorded only steps and memory (ProbeLevel Off): waits and fallbacks are unknown.
   bool unobserved = false;
-  bool ofRange = false;        ///< of the steps of a range, not of the whole run
-  std::vector<Finding> found;  ///< largest weight first
+  bool ofRange = false;  ///< of the steps of a range, not of the whole run
+  /// By how much the median step time of as many steps varies by chance, in ms: half the width of
+  /// its 95 % interval, 1.57 IQR / sqrt(n) (McGill, Tukey and Larsen, Variations of Box Plots,
+  /// 1978), and at least kLeastLostShare of it. Only steps of the same batch shape are compared.
+  double noiseMs = 0;
+  /// What fixing all findings about time together gains, in ms a step. Less than the sum of their
+  /// gains, if each would only move the wait to the next. Empty where it is unknown.
+  std::optional<Gain> gainOfAllMs;
+  /// First those whose gain is within the noise last, then the largest weight first.
+  std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
 };
 
@@ -93,16 +123,48 @@ inline constexpr std::size_t kLeastShapes = 8;
 /// The share of the memory limit, 0 to 1, from which on driver memory counts as close to it: one
 /// more shape or another application may then exceed it.
 inline constexpr double kNearLimitShare = 0.9;
+/// How many times as long as the median of its shape a step takes that counts as slow.
+inline constexpr double kSlowStepFactor = 2;
+/// The fewest slow steps, and their least share of all, that are a finding: single ones are chance.
+inline constexpr std::size_t kLeastSlowSteps = 3;
+inline constexpr double kLeastSlowShare = 0.05;
+/// The share of the time lost in slow steps, 0 to 1, that one cause must explain to be named.
+inline constexpr double kLeastExplainedShare = 0.5;
+/// How many times as many samples a second a larger batch must train to be a finding: a device that
+/// is full gains little more than the noise.
+inline constexpr double kLeastBatchSpeedup = 1.25;
+/// The fewest shapes of the batch that count as varying, for fragmentation.
+inline constexpr std::size_t kLeastVaryingShapes = 3;
+/// The least growth of driver memory, in bytes per step, that counts as fragmentation.
+inline constexpr double kLeastFragmentationBytes = 256.0 * 1024;
+/// The least growth of the process beside the driver, in bytes per step, that is a finding: a
+/// footprint is sampled, and the host's own allocator keeps what it has had.
+inline constexpr double kLeastHiddenGrowthBytes = 256.0 * 1024;
+/// How many times the live memory the driver must hold, and the least share of recommended max that
+/// emptying the cache must free, to be a finding: some cache is what makes allocations fast.
+inline constexpr double kLeastCacheFactor = 2;
+inline constexpr double kLeastCacheShare = 0.1;
+/// The share of the samples, 0 to 1, with memory pressure that is a finding.
+inline constexpr double kLeastPressureShare = 0.1;
+/// The share of the machine's memory, 0 to 1, that must go to swap during the steps to be a
+/// finding.
+inline constexpr double kLeastSwapShare = 0.05;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding.
 inline constexpr double kGrowthHorizonSteps = 1000;
+
+/// Writes a gain as text: "about 7.02 ms a step (6.40 to 7.50)"; only the bounds if it may be
+/// nothing: "0 to 1.02 ms a step".
+[[nodiscard]] std::string gainText(const Gain& gain);
 
 /// True if the probe is off, by the stream's last report, and no phase was recorded. Then the store
 /// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
 [[nodiscard]] bool isUnobserved(const LiveStore& store);
 
-/// Applies all rules to the run so far and returns what they find. Finds nothing until the run has
-/// kLeastSteps steps after its first. With a range only the steps that lie wholly in it count, and
-/// there must be kLeastSteps of them. The cost grows with the length of the run.
+/// Applies all rules to the run so far and returns what they find. That the run ended out of memory
+/// or hung comes first, and is found without any step, as are recoveries. The other rules find
+/// nothing until the run has kLeastSteps steps after its first. With a range only the steps that
+/// lie wholly in it count, and there must be kLeastSteps of them. The cost grows with the length of
+/// the run.
 [[nodiscard]] Findings findProblems(const LiveStore& store,
                                     std::optional<TimeRange> range = std::nullopt);
 

@@ -40,43 +40,49 @@ constexpr const char* kLoaderAdvice =
 /// Batch assembly and idle time of the steps that have a device span.
 struct Assembly {
   std::size_t steps = 0;
-  double assemblyMs = 0, idleMs = 0, gainMs = 0;  ///< medians; the gain is the smaller of both
+  double assemblyMs = 0, idleMs = 0;  ///< medians
+  double waitsMs = 0;                 ///< the median of the smaller of both
 };
 
 Assembly assemblyOf(const CheckedSteps& steps) {
   const LiveStore& store = steps.store;
   std::map<std::uint32_t, double> assemblyMs;
   for (const events::PhaseSpan& phase : store.phases()) {
-    if (phase.phase() == events::Phase::BatchAssembly) {
+    // A step that ran out of memory was trained again: its first try is no part of it.
+    if (phase.phase() == events::Phase::BatchAssembly &&
+        steps.holding(phase.step(), phase.begin_ns())) {
       assemblyMs[phase.step()] += toMs(phase.duration_ns());
     }
   }
-  std::vector<double> assembly, idle, gain;
+  std::vector<double> assembly, idle, waits;
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
     const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
     if (std::isnan(deviceMs)) continue;
     const double stepMs = toMs(steps.records[i].duration_ns());
     assembly.push_back(assemblyMs[steps.records[i].step()]);
     idle.push_back(std::max(stepMs - deviceMs, 0.0));
-    gain.push_back(std::min(assembly.back(), idle.back()));
+    waits.push_back(std::min(assembly.back(), idle.back()));
   }
-  return {gain.size(), medianOf(assembly), medianOf(idle), medianOf(gain)};
+  return {waits.size(), medianOf(assembly), medianOf(idle), medianOf(waits)};
 }
 
 void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const IdleSummary& idle,
                      Findings& findings) {
   const double least = kLeastIdleShare * steps.medianMs;
   if (assembly.assemblyMs < least || assembly.idleMs < least) return;
-  Finding finding = steps.ofTime(FindingKind::HostBound, assembly.gainMs);
+  Finding finding = steps.ofTime(FindingKind::HostBound, assembly.waitsMs);
   finding.estimate = true;
   finding.where = phaseName(events::Phase::BatchAssembly);
   finding.title =
-      "Host-bound: the device waits for batch assembly, about " + costText(assembly.gainMs);
+      "Host-bound: the device waits for batch assembly, about " + costText(assembly.waitsMs);
   finding.evidence = "batch assembly takes " + costText(assembly.assemblyMs) +
                      ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
                      std::to_string(assembly.steps) +
                      " steps; an estimate: step time minus device span" + idleText(idle) + ')';
   finding.advice = steps.store.ownScript() ? kLoaderAdvice : kBatchAdvice;
+  Fix fix;
+  fix.remove(HostWork::BatchAssembly);
+  steps.gains.price(finding, std::move(fix));
   findings.found.push_back(std::move(finding));
 }
 
@@ -108,6 +114,32 @@ struct Words {
   IdleCause cause;
   const char *title, *advice, *scriptAdvice;
 };
+/// The host's work that the fix of an idle cause takes off the training thread.
+Fix fixOf(IdleCause cause) {
+  Fix fix;
+  switch (cause) {
+    case IdleCause::BatchAssembly:
+      fix.remove(HostWork::BatchAssembly);
+      break;
+    case IdleCause::DeviceMove:
+      fix.remove(HostWork::DeviceMove);
+      break;
+    case IdleCause::Reading:
+      fix.remove(HostWork::Reading);
+      break;
+    case IdleCause::Queueing:  // the best that it can become: the host is never too slow
+      fix.remove(HostWork::Queueing);
+      fix.remove(HostWork::InStep);
+      break;
+    case IdleCause::BetweenSteps:
+      fix.remove(HostWork::BetweenSteps);
+      break;
+    default:
+      break;
+  }
+  return fix;
+}
+
 constexpr std::array<Words, 5> kWords = {{
     {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice, kLoaderAdvice},
     {IdleCause::DeviceMove, "the device waits until the batch is moved",
@@ -169,18 +201,19 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
                                   [&](const Words& each) { return each.cause == idle.cause; });
   // Fallbacks have findings of their own, and evaluations are no part of a step.
   if (words == kWords.end()) return;
-  const double costMs = idle.p50.probable;
-  if (costMs < kLeastIdleShare * steps.medianMs) return;
+  const double waitsMs = idle.p50.probable;
+  if (waitsMs < kLeastIdleShare * steps.medianMs) return;
   const bool queueing = idle.cause == IdleCause::Queueing;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
-  Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
+  Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
   finding.where = whereOf(idle.cause, queued);
-  finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(costMs);
+  finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(waitsMs);
   finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
                               : "by the waits the device is idle for about " +
                                     boundsText(idle.p50) + " a step" + basisText(counted);
   finding.advice = steps.store.ownScript() ? words->scriptAdvice : words->advice;
+  steps.gains.price(finding, fixOf(idle.cause));
   findings.found.push_back(std::move(finding));
 }
 

@@ -45,6 +45,7 @@ struct LostTime {
   std::set<std::uint32_t> steps;
   std::uint32_t longest = 0;  ///< the index of the longest event
   std::int64_t longestNs = -1;
+  std::vector<TimeRange> ranges;  ///< of the events, in order of arrival
 
   /// Counts the event at `index` of its vector in the store.
   template <typename Event>
@@ -57,6 +58,7 @@ struct LostTime {
     }
     ++count;
     bytes += eventBytes;
+    ranges.push_back({event.begin_ns(), event.begin_ns() + event.duration_ns()});
     nsByOp[store.name(event.op())] += event.duration_ns();
     auto& [ns, site] = nsByPlace[placeOf(store, event)];
     ns += event.duration_ns();
@@ -85,6 +87,13 @@ struct LostTime {
   /// The call site of the costliest place.
   [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
     return store.callSiteParts(worstPlace()->second.second);
+  }
+
+  /// The training without these events.
+  [[nodiscard]] Fix fix() const {
+    Fix without;
+    without.removed = ranges;
+    return without;
   }
 
   /// Fills in the finding from the events. The advice names the costliest line.
@@ -142,24 +151,28 @@ const char* waitAdvice(events::SyncKind kind) {
 }
 
 void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
-  const double costMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::ChattyLogging, costMs);
+  const double waitsMs = steps.perStepMs(lost.totalNs);
+  Finding finding = steps.ofTime(FindingKind::ChattyLogging, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding, readAdvice(steps));
-  finding.title = "Chatty logging: the host waits " + costText(costMs) + " to read values";
+  finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
+  Fix fix = lost.fix();
+  fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
+  steps.gains.price(finding, std::move(fix));
   findings.found.push_back(std::move(finding));
 }
 
 void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
-  const double costMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::SyncPoint, costMs);
+  const double waitsMs = steps.perStepMs(lost.totalNs);
+  Finding finding = steps.ofTime(FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps.store, finding,
                 steps.store.ownScript()
                     ? waitAdvice(lost.kind)
                     : "move it out of the step, or keep the value on the device");
   finding.title = "Unplanned sync point: " + opLabel(finding.ops.front(), lost.kind) +
-                  " makes the host wait " + costText(costMs);
+                  " makes the host wait " + costText(waitsMs);
+  steps.gains.price(finding, lost.fix());
   findings.found.push_back(std::move(finding));
 }
 
@@ -233,6 +246,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
                         " of this is waiting for queued device work, copies included" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
+    steps.gains.price(finding, lost.fix());
     findings.found.push_back(std::move(finding));
   }
 }

@@ -96,6 +96,8 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
   const std::vector<Point> points = driverByShapes(steps);
   if (points.empty() || points.back().x < static_cast<double>(kLeastShapes)) return;
   if (steadySlope(points) < kLeastShapeGrowthBytes) return;
+  const DriverGrowth growth = driverGrowthOf(steps);
+  if (growth.knownShapeBytes > growth.newShapeBytes) return;  // fragmentation
   const double bytesAShape = robustSlope(points);
   const double shapes = points.back().x;
   const double bytes = bytesAShape * shapes / static_cast<double>(steps.records.size());

@@ -112,4 +112,8 @@ void emptyDeviceCache() {
   at::detail::getMPSHooks().emptyCache();
 }
 
+void setMemoryFraction(double fraction) {
+  at::detail::getMPSHooks().setMemoryFraction(fraction);
+}
+
 }  // namespace highwater::probe

@@ -33,5 +33,9 @@ void synchronizeDevice(Recorder& recorder);
 /// Releases the cached blocks of PyTorch's MPS allocator to the system. Throws std::exception where
 /// PyTorch does. Precondition: mpsAvailable().
 void emptyDeviceCache();
+/// Sets the multiple of recommended max beyond which the MPS allocator refuses a request, as
+/// torch.mps.set_per_process_memory_fraction() does. Throws std::exception where PyTorch does.
+/// Precondition: mpsAvailable().
+void setMemoryFraction(double fraction);
 
 }  // namespace highwater::probe

@@ -67,20 +67,79 @@ ControlsPanel::ControlsPanel(QWidget* parent)
            sequenceStops(kDefaultMaxSequence));
   bind(ui_->batchSlider, ui_->batchSpin, &batchStops_);
   bind(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_);
-  connect(ui_->lossEverySpin, &QSpinBox::valueChanged, this, &ControlsPanel::edited);
   batchChosen_ = addChosenRow(ui_->batchSlider);
   sequenceChosen_ = addChosenRow(ui_->sequenceSlider);
-  lossChosen_ = addChosenRow(ui_->lossEverySpin);
-  for (QWidget* each :
-       {static_cast<QWidget*>(ui_->batchSlider), static_cast<QWidget*>(ui_->batchSpin),
-        static_cast<QWidget*>(ui_->sequenceSlider), static_cast<QWidget*>(ui_->sequenceSpin),
-        static_cast<QWidget*>(ui_->lossEverySpin)}) {
-    guardWheel(each);
-  }
-  put({16, 64, 10});
+  addFields();
+  for (QWidget* each : controls()) guardWheel(each);
+  Knobs first;
+  first.batchSize = 16;
+  first.sequenceLength = 64;
+  first.lossEvery = 10;
+  first.precision = Precision::kFloat32;
+  first.outOfMemory = OutOfMemoryPolicy::kHalve;
+  put(first);
 }
 
 ControlsPanel::~ControlsPanel() = default;
+
+template <typename Control, typename Signal, typename Read, typename Write>
+void ControlsPanel::addField(events::MarkerKind kind, Control* control, Signal changed,
+                             bool saysChosen, Read read, Write write) {
+  connect(control, changed, this, &ControlsPanel::edited);
+  fields_.push_back({knobOf(kind), control, saysChosen ? addChosenRow(control) : nullptr,
+                     [control, read] { return read(control); },
+                     [control, write](double value) { write(control, value); }});
+}
+
+void ControlsPanel::addFields() {
+  using Kind = events::MarkerKind;
+  const auto readSpin = [](auto* spin) { return static_cast<double>(spin->value()); };
+  const auto writeSpin = [](QSpinBox* spin, double value) {
+    if (value > 0) spin->setValue(static_cast<int>(value));
+  };
+  const auto writeReal = [](QDoubleSpinBox* spin, double value) {
+    if (value > 0) spin->setValue(value);
+  };
+  const auto readList = [](QComboBox* list) { return list->currentData().toDouble(); };
+  const auto writeList = [](QComboBox* list, double value) {
+    if (const int row = list->findData(static_cast<int>(value)); row >= 0) {
+      list->setCurrentIndex(row);
+    }
+  };
+  const auto addItem = [](QComboBox* list, const QString& words, auto value) {
+    list->addItem(words, static_cast<int>(value));
+  };
+  for (const Precision each : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16}) {
+    addItem(ui_->precisionList, QString::fromStdString(std::string(precisionName(each))), each);
+  }
+  addItem(ui_->policyList, tr("halve batch"), OutOfMemoryPolicy::kHalve);
+  addItem(ui_->policyList, tr("retry"), OutOfMemoryPolicy::kRetry);
+  addItem(ui_->policyList, tr("stop"), OutOfMemoryPolicy::kStop);
+
+  addField(Kind::LossInterval, ui_->lossEverySpin, &QSpinBox::valueChanged, true, readSpin,
+           writeSpin);
+  addField(Kind::LearningRate, ui_->rateSpin, &QDoubleSpinBox::valueChanged, true, readSpin,
+           writeReal);
+  addField(Kind::Accumulation, ui_->accumulationSpin, &QSpinBox::valueChanged, true, readSpin,
+           writeSpin);
+  addField(
+      Kind::KeepEffectiveBatch, ui_->keepEffectiveCheck, &QCheckBox::toggled, false,
+      [](QCheckBox* box) { return box->isChecked() ? 1.0 : 0.0; },
+      [](QCheckBox* box, double value) { box->setChecked(value != 0); });
+  addField(Kind::Precision, ui_->precisionList, &QComboBox::currentIndexChanged, true, readList,
+           writeList);
+  addField(Kind::MemoryFraction, ui_->fractionSpin, &QDoubleSpinBox::valueChanged, true, readSpin,
+           writeReal);
+  addField(Kind::OutOfMemoryPolicy, ui_->policyList, &QComboBox::currentIndexChanged, true,
+           readList, writeList);
+}
+
+std::vector<QWidget*> ControlsPanel::controls() const {
+  std::vector<QWidget*> all = {ui_->batchSlider, ui_->batchSpin, ui_->sequenceSlider,
+                               ui_->sequenceSpin};
+  for (const Field& field : fields_) all.push_back(field.control);
+  return all;
+}
 
 ChosenRow* ControlsPanel::addChosenRow(QWidget* control) {
   auto* row = new ChosenRow(this);
@@ -126,9 +185,11 @@ void ControlsPanel::setKnobs(const Knobs& knobs) {
 }
 
 Knobs ControlsPanel::knobs() const {
-  return {static_cast<std::uint32_t>(ui_->batchSpin->value()),
-          static_cast<std::uint32_t>(ui_->sequenceSpin->value()),
-          static_cast<std::uint32_t>(ui_->lossEverySpin->value())};
+  Knobs knobs;
+  knobs.batchSize = static_cast<std::uint32_t>(ui_->batchSpin->value());
+  knobs.sequenceLength = static_cast<std::uint32_t>(ui_->sequenceSpin->value());
+  for (const Field& field : fields_) field.knob->put(knobs, field.read());
+  return knobs;
 }
 
 void ControlsPanel::showRun(const RunDescription& run) {
@@ -182,12 +243,7 @@ void ControlsPanel::showAnswer(bool accepted, const QString& message) {
 }
 
 void ControlsPanel::setChangeable(bool changeable) {
-  for (QWidget* widget :
-       {static_cast<QWidget*>(ui_->batchSlider), static_cast<QWidget*>(ui_->batchSpin),
-        static_cast<QWidget*>(ui_->sequenceSlider), static_cast<QWidget*>(ui_->sequenceSpin),
-        static_cast<QWidget*>(ui_->lossEverySpin)}) {
-    widget->setEnabled(changeable);
-  }
+  for (QWidget* each : controls()) each->setEnabled(changeable);
   if (!changeable) {
     for (QSlider* slider :
          {static_cast<QSlider*>(ui_->batchSlider), static_cast<QSlider*>(ui_->sequenceSlider)}) {
@@ -228,23 +284,33 @@ void ControlsPanel::keyPressEvent(QKeyEvent* event) {
 void ControlsPanel::showChosen() {
   const Knobs now = knobs();
   tellTuning();
-  const auto show = [this](ChosenRow* row, StopSlider* slider, const std::vector<int>* stops,
-                           std::uint32_t value, std::uint32_t inUse, const QString& words) {
-    const bool differs = live_ && inUse > 0 && value != inUse;
-    if (slider != nullptr) {
-      slider->setInUse(differs ? std::optional(nearest(*stops, static_cast<int>(inUse)))
-                               : std::nullopt);
-    }
+  const auto differs = [&](const Knob& knob) {
+    return live_ && knob.value(effective_) > 0 && knob.value(now) != knob.value(effective_);
+  };
+  const auto show = [&](ChosenRow* row, const Knob& knob, const QString& words) {
     const bool requested = waitsAt_ && !waitsForApply_;
     // A value on its way for less than a step would only flicker.
-    const bool said = differs && (waitsForApply_ || requested || sliderHeld());
-    said ? row->showValue(words.arg(value), requested) : row->clear();
+    const bool said = differs(knob) && (waitsForApply_ || requested || sliderHeld());
+    said ? row->showValue(words.arg(QString::fromStdString(knobText(knob, knob.value(now)))),
+                          requested)
+         : row->clear();
   };
-  const QString number = QStringLiteral("%1");
-  show(batchChosen_, ui_->batchSlider, &batchStops_, now.batchSize, effective_.batchSize, number);
-  show(sequenceChosen_, ui_->sequenceSlider, &sequenceStops_, now.sequenceLength,
-       effective_.sequenceLength, number);
-  show(lossChosen_, nullptr, nullptr, now.lossEvery, effective_.lossEvery, tr("every %1 steps"));
+  const auto showSlider = [&](ChosenRow* row, StopSlider* slider, const std::vector<int>& stops,
+                              events::MarkerKind kind) {
+    const Knob& knob = *knobOf(kind);
+    const int inUse = nearest(stops, static_cast<int>(knob.value(effective_)));
+    slider->setInUse(differs(knob) ? std::optional(inUse) : std::nullopt);
+    show(row, knob, QStringLiteral("%1"));
+  };
+  showSlider(batchChosen_, ui_->batchSlider, batchStops_, events::MarkerKind::BatchSize);
+  showSlider(sequenceChosen_, ui_->sequenceSlider, sequenceStops_,
+             events::MarkerKind::SequenceLength);
+  for (const Field& field : fields_) {
+    if (field.chosen == nullptr) continue;
+    const bool isLoss = field.knob->kind == events::MarkerKind::LossInterval;
+    show(field.chosen, *field.knob, isLoss ? tr("every %1 steps") : QStringLiteral("%1"));
+  }
+  showEffectiveBatch(now);
 }
 
 void ControlsPanel::setTuning(models::TuningState* tuning) {
@@ -287,6 +353,8 @@ bool ControlsPanel::sliderHeld() const {
 
 void ControlsPanel::edited() {
   ui_->lossEverySpin->setSuffix(ui_->lossEverySpin->value() == 1 ? tr(" step") : tr(" steps"));
+  ui_->accumulationSpin->setSuffix(ui_->accumulationSpin->value() == 1 ? tr(" batch")
+                                                                       : tr(" batches"));
   if (putting_) {
     return;
   }
@@ -298,6 +366,22 @@ void ControlsPanel::edited() {
     settle_.start();
   }
   showChosen();
+}
+
+void ControlsPanel::choose(std::uint32_t batchSize, std::uint32_t sequenceLength) {
+  const Knobs before = shown_;
+  Knobs chosen = knobs();
+  chosen.batchSize = batchSize;
+  chosen.sequenceLength = sequenceLength;
+  put(chosen);
+  shown_ = before;
+  if (live_) {
+    settle_.stop();
+    waitsForApply_ = this->knobs() != shown_;
+    showChosen();
+  } else {
+    commit();
+  }
 }
 
 void ControlsPanel::request(const Knobs& knobs) {
@@ -312,14 +396,8 @@ void ControlsPanel::commit() {
   waitsForApply_ = false;
   const Knobs now = knobs();
   SetKnobs change;
-  if (now.batchSize != shown_.batchSize) {
-    change.batchSize = now.batchSize;
-  }
-  if (now.sequenceLength != shown_.sequenceLength) {
-    change.sequenceLength = now.sequenceLength;
-  }
-  if (now.lossEvery != shown_.lossEvery) {
-    change.lossEvery = now.lossEvery;
+  for (const Knob& knob : allKnobs()) {
+    if (knob.value(now) != knob.value(shown_)) knob.request(change, knob.value(now));
   }
   if (now == shown_) {
     showChosen();
@@ -340,10 +418,20 @@ void ControlsPanel::put(const Knobs& knobs) {
   };
   set(ui_->batchSpin, knobs.batchSize);
   set(ui_->sequenceSpin, knobs.sequenceLength);
-  set(ui_->lossEverySpin, knobs.lossEvery);
+  for (const Field& field : fields_) {
+    const bool isKeep = field.knob->kind == events::MarkerKind::KeepEffectiveBatch;
+    if (!isKeep || knobs.accumulation > 0) field.write(field.knob->value(knobs));
+  }
   putting_ = false;
   shown_ = this->knobs();
   showChosen();
+}
+
+void ControlsPanel::showEffectiveBatch(const Knobs& now) {
+  const std::uint32_t effective = now.batchSize * now.accumulation;
+  ui_->keepEffectiveCheck->setText(now.accumulation > 1
+                                       ? tr("Keep the effective batch, %1").arg(effective)
+                                       : tr("Keep the effective batch"));
 }
 
 void ControlsPanel::sayProblem(const QString& text) {

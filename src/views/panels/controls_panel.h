@@ -2,10 +2,12 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/knobs.h"
 #include "core/messages.h"
 
 class QSpinBox;
@@ -23,9 +25,10 @@ namespace highwater::views {
 class ChosenRow;
 class StopSlider;
 
-/// Batch size, sequence length and loss interval. During a run a change is requested when a slider
-/// is released, or 150 ms after the last edit, and takes effect at the next step; what the wheel
-/// turns is only chosen, until Enter or Apply. Before a run the values are what it starts with.
+/// The knobs of a run (core/knobs.h): batch size and sequence length as sliders, the others as
+/// fields and lists. During a run a change is requested when a slider is released, or 150 ms after
+/// the last edit, and takes effect at the next step; what the wheel turns is only chosen, until
+/// Enter or Apply. Before a run the values are what it starts with.
 class ControlsPanel final : public QWidget {
   Q_OBJECT
 
@@ -33,15 +36,19 @@ class ControlsPanel final : public QWidget {
   explicit ControlsPanel(QWidget* parent = nullptr);
   ~ControlsPanel() override;
 
-  /// Sets the values that the next run starts with. A value of 0 leaves its control unchanged.
+  /// Sets the values that the next run starts with. A value of 0 leaves its control unchanged, and
+  /// keepEffectiveBatch counts only together with an accumulation.
   void setKnobs(const Knobs& knobs);
-  /// The values that the controls show.
+  /// The values that the controls show; 0 for a learning rate or a memory fraction that is left to
+  /// the worker.
   [[nodiscard]] Knobs knobs() const;
-  /// Shows a run's batch size, sequence length, loss interval and their limits, and its dtype,
-  /// model and data.
+  /// Shows a run's knobs and their limits, and its dtype, model and data.
   void showRun(const RunDescription& run);
   /// Shows the values that the next step will use, unless the user is changing them.
   void showEffective(const Knobs& knobs);
+  /// Chooses a batch size and a sequence length. During a run they wait for Apply, as those that
+  /// the wheel chooses; before one they are what it starts with.
+  void choose(std::uint32_t batchSize, std::uint32_t sequenceLength);
   /// Chooses values as the user would, and emits changeRequested().
   void request(const Knobs& knobs);
   /// Emits changeRequested() now for edits that still wait for the end of their delay.
@@ -68,10 +75,24 @@ class ControlsPanel final : public QWidget {
 
  private:
   void bind(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops);
+  /// A control that is no slider.
+  struct Field {
+    const Knob* knob;
+    QWidget* control;
+    ChosenRow* chosen;  ///< nullptr: none
+    std::function<double()> read;
+    std::function<void(double)> write;
+  };
+  void addFields();
+  template <typename Control, typename Signal, typename Read, typename Write>
+  void addField(events::MarkerKind kind, Control* control, Signal changed, bool saysChosen,
+                Read read, Write write);
+  [[nodiscard]] std::vector<QWidget*> controls() const;
   /// Makes the line under `control` that tells a chosen value from the one in use.
   ChosenRow* addChosenRow(QWidget* control);
   /// Shows which values are not in use yet.
   void showChosen();
+  void showEffectiveBatch(const Knobs& now);
   void setStops(StopSlider* slider, QSpinBox* spin, std::vector<int>* stops,
                 std::vector<int> values);
   void edited();
@@ -87,7 +108,8 @@ class ControlsPanel final : public QWidget {
   Knobs shown_;                   ///< last set by the program or requested
   std::optional<Knobs> waitsAt_;  ///< the knobs in effect when a change was requested
   Knobs effective_;
-  ChosenRow *batchChosen_, *sequenceChosen_, *lossChosen_;
+  ChosenRow *batchChosen_, *sequenceChosen_;
+  std::vector<Field> fields_;
   models::TuningState* tuning_ = nullptr;
   bool putting_ = false;
   bool live_ = false;

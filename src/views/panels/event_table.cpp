@@ -22,8 +22,8 @@ constexpr int kBarWidth = 44;
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< room for the names of places
 constexpr int kCellInset = 4;
-constexpr int kTextRoom = 34;    ///< beside a text: inset and glyph
-constexpr int kLeastText = 110;  ///< of a column of texts other than the names
+constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
+constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
 
 /// Paints the op and share cells.
@@ -297,10 +297,10 @@ void EventTable::widenNames() {
     return;
   }
   const int last = model()->columnCount() - 1;
-  int free =
-      viewport()->width() - (isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
-                                                       sizeHintForColumn(last) + kNumberRoom)
-                                            : kLastColumn);
+  const int ofLast = isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
+                                               sizeHintForColumn(last) + kNumberRoom)
+                                    : kLastColumn;
+  int free = viewport()->width() - ofLast;
   QList<int> texts{nameColumn_};
   for (int i = 0; i < last; ++i) {
     if (i == nameColumn_) continue;
@@ -313,6 +313,12 @@ void EventTable::widenNames() {
     widths << (column == nameColumn_ ? initial : std::min({initial, wanted.back(), kLeastText}));
     free -= widths.back();
   }
+  // Numbers are never cut: where there is no room, texts give way, the names last.
+  for (qsizetype i = texts.size() - 1; i >= 0 && free < 0; --i) {
+    const int less = std::clamp(widths[i] - kShortestText, 0, -free);
+    widths[i] -= less;
+    free += less;
+  }
   for (int i = 0; i < texts.size(); ++i) {
     const int more = std::clamp(wanted[i] - widths[i], 0, std::max(free, 0));
     widths[i] += more;
@@ -321,6 +327,7 @@ void EventTable::widenNames() {
   widths[0] += std::clamp(2 * leastNameWidth_ - widths[0], 0, std::max(free, 0));
   widening_ = true;
   for (int i = 0; i < texts.size(); ++i) setColumnWidth(texts[i], widths[i]);
+  setColumnWidth(last, ofLast);  // it is stretched, but does not shrink by itself
   widening_ = false;
 }
 

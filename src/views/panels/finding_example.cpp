@@ -1,6 +1,7 @@
 #include "views/panels/finding_example.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/names.h"
 
@@ -29,6 +30,19 @@ std::optional<std::uint32_t> longest(const std::vector<Event>& events, const Fin
   return best;
 }
 
+/// The step of the finding for which of(step) is largest; the first of several.
+template <typename Of>
+std::optional<EventRef> mostOf(const LiveStore& store, const Finding& finding, Of&& of) {
+  const auto& steps = store.steps().records;
+  auto most = steps.end();
+  for (auto step = steps.begin(); step != steps.end(); ++step) {
+    if (step->step() < finding.firstStep || step->step() > finding.lastStep) continue;
+    if (most == steps.end() || of(*step) > of(*most)) most = step;
+  }
+  if (most == steps.end()) return std::nullopt;
+  return EventRef{Lane::kSteps, static_cast<std::uint32_t>(most - steps.begin())};
+}
+
 std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) {
   const auto refer = [](Lane lane, std::optional<std::uint32_t> index) {
     return index ? std::optional(EventRef{lane, *index}) : std::nullopt;
@@ -44,20 +58,25 @@ std::optional<EventRef> eventOf(const LiveStore& store, const Finding& finding) 
                    longest(store.phases(), finding, [&](const events::PhaseSpan& phase) {
                      return phaseName(phase.phase()) == finding.where;
                    }));
-    case FindingKind::NearLimit: {
-      const auto& steps = store.steps().records;
-      auto peak = steps.end();
-      for (auto step = steps.begin(); step != steps.end(); ++step) {
-        const bool counts = step->step() >= finding.firstStep && step->step() <= finding.lastStep;
-        if (counts &&
-            (peak == steps.end() || step->peak_driver_bytes() > peak->peak_driver_bytes())) {
-          peak = step;
-        }
-      }
-      if (peak == steps.end()) {
-        return std::nullopt;
-      }
-      return EventRef{Lane::kSteps, static_cast<std::uint32_t>(peak - steps.begin())};
+    case FindingKind::NearLimit:
+      return mostOf(store, finding,
+                    [](const events::StepRecord& step) { return step.peak_driver_bytes(); });
+    case FindingKind::StepTimeSwings:
+      return mostOf(store, finding,
+                    [](const events::StepRecord& step) { return step.duration_ns(); });
+    case FindingKind::NonFiniteLoss:  // the first one
+      return mostOf(store, finding, [](const events::StepRecord& step) {
+        return step.loss_read() != 0 && !std::isfinite(step.loss()) ? 1 : 0;
+      });
+    case FindingKind::OutOfMemory:
+    case FindingKind::Recovered: {
+      const auto& markers = store.markers();
+      const auto last = std::find_if(markers.rbegin(), markers.rend(), [&](const auto& marker) {
+        return marker.kind() == events::MarkerKind::OutOfMemory &&
+               marker.step() <= finding.lastStep;
+      });
+      if (last == markers.rend()) return std::nullopt;
+      return EventRef{Lane::kMarkers, static_cast<std::uint32_t>(markers.rend() - last - 1)};
     }
     default:
       return std::nullopt;

@@ -34,10 +34,15 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
   return label;
 }
 
+/// What fixing the finding gains, by which the cards are ranked; what it costs where that is not
+/// known.
 QString costText(const Finding& finding) {
   QString cost;
-  if (finding.costMs) {
-    cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.costMs)));
+  if (finding.gainMs) {
+    return FindingCard::tr("gains %1 a step").arg(text(formatMs(finding.gainMs->estimate)));
+  }
+  if (finding.waitsMs) {
+    cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
   } else if (finding.costBytes) {
     cost = FindingCard::tr("%1 a step")
                .arg(text(formatBytes(static_cast<std::uint64_t>(*finding.costBytes))));
@@ -61,6 +66,7 @@ void setWrapped(QLabel* label, const QString& text) {
 }  // namespace
 
 Severity severityOf(const Finding& finding) {
+  if (finding.withinNoise) return Severity::kMinor;
   return finding.weight >= kMajorWeight      ? Severity::kMajor
          : finding.weight >= kModerateWeight ? Severity::kModerate
                                              : Severity::kMinor;
@@ -150,6 +156,7 @@ void FindingCard::showFinding(const Finding& finding) {
   const QString advice = text(finding.advice);
   setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
                                    : tr("To do: %1").arg(advice));
+  advice_->setToolTip(text(findingSource(finding.kind)));
   setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));

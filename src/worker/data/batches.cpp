@@ -39,6 +39,10 @@ RowOrder::RowOrder(std::size_t rows, std::uint64_t seed) : random_(seed), order_
 std::vector<std::size_t> RowOrder::next(std::size_t count) {
   std::vector<std::size_t> rows;
   rows.reserve(count);
+  while (rows.size() < count && !returned_.empty()) {
+    rows.push_back(returned_.front());
+    returned_.pop_front();
+  }
   while (rows.size() < count && !order_.empty()) {
     if (at_ == order_.size()) {
       shuffle(order_, random_);
@@ -47,6 +51,10 @@ std::vector<std::size_t> RowOrder::next(std::size_t count) {
     rows.push_back(order_[at_++]);
   }
   return rows;
+}
+
+void RowOrder::putBack(const std::vector<std::size_t>& rows) {
+  returned_.insert(returned_.begin(), rows.begin(), rows.end());
 }
 
 }  // namespace highwater::worker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <random>
 #include <vector>
 
@@ -42,11 +43,14 @@ class RowOrder {
   RowOrder(std::size_t rows, std::uint64_t seed);
   /// Returns the next `count` rows; empty where there are no rows.
   [[nodiscard]] std::vector<std::size_t> next(std::size_t count);
+  /// Takes rows back: next() returns them first, in their order.
+  void putBack(const std::vector<std::size_t>& rows);
 
  private:
   std::mt19937_64 random_;
   std::vector<std::size_t> order_;
   std::size_t at_ = 0;
+  std::deque<std::size_t> returned_;
 };
 
 }  // namespace highwater::worker

@@ -7,6 +7,7 @@
 #include "core/scenarios.h"
 #include "worker/data/batches.h"
 #include "worker/data/tokenizer.h"
+#include "worker/training/atomic_adamw.h"
 #include "worker/training/model.h"
 #include "worker/training/scenario.h"
 
@@ -14,7 +15,6 @@ namespace highwater::worker {
 namespace {
 
 constexpr double kWeightDecay = 0.01;
-constexpr std::uint32_t kEvaluationBatch = 32;
 
 /// A batch as tensors, on the host or on the device.
 struct BatchTensors {
@@ -43,7 +43,9 @@ class Classifier final : public Workload {
     return program_->sequenceLength(planned);
   }
   void assemble(const Knobs& knobs) override {
-    host_ = program_->assemble(order_.next(knobs.batchSize), knobs.sequenceLength);
+    const std::vector<std::size_t> rows = order_.next(knobs.batchSize);
+    rowsOfStep_.insert(rowsOfStep_.end(), rows.begin(), rows.end());
+    host_ = program_->assemble(rows, knobs.sequenceLength);
   }
   void moveToDevice() override;
   std::vector<torch::Tensor> batch() const override { return {batch_.ids, batch_.labels}; }
@@ -54,14 +56,20 @@ class Classifier final : public Workload {
   void backward(torch::Tensor& loss) override { program_->backward(loss); }
   bool logs() const override { return program_->logs(); }
   void log(std::uint32_t step) override { program_->log(step, logits_); }
+  void dropStep() override {
+    order_.putBack(rowsOfStep_);
+    endStep();
+  }
   void endStep() override {
+    rowsOfStep_.clear();
     host_ = {};
     batch_ = {};
     logits_ = torch::Tensor();
   }
 
   bool canEvaluate() const override { return true; }
-  Score evaluate(std::uint32_t sequenceLength, probe::DeviceSpanMeter* spans) override;
+  Score evaluate(std::uint32_t sequenceLength, std::uint32_t batchSize,
+                 probe::DeviceSpanMeter* spans) override;
 
  private:
   [[nodiscard]] std::unique_ptr<ScenarioProgram> makeProgram() const;
@@ -73,8 +81,9 @@ class Classifier final : public Workload {
   EncodedTexts heldOut_;
   RowOrder order_;
   IssueClassifier model_{nullptr};
-  std::unique_ptr<torch::optim::AdamW> optimizer_;
+  std::unique_ptr<AtomicAdamW> optimizer_;
   std::unique_ptr<ScenarioProgram> program_;
+  std::vector<std::size_t> rowsOfStep_;
   HostBatch host_;
   BatchTensors batch_;
   torch::Tensor logits_;  ///< of the step's batch
@@ -91,9 +100,9 @@ Classifier::Classifier(const TrainingSetup& setup, const torch::Device& device)
   model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
                            static_cast<std::int64_t>(setup_.data.labelNames.size()));
   model_->to(device_);
-  optimizer_ = std::make_unique<torch::optim::AdamW>(
+  optimizer_ = std::make_unique<AtomicAdamW>(
       model_->parameters(),
-      torch::optim::AdamWOptions(setup_.sizes.learningRate).weight_decay(kWeightDecay));
+      torch::optim::AdamWOptions(setup_.sizes.knobs.learningRate).weight_decay(kWeightDecay));
   program_ = makeProgram();
   program_->prepare(*model_);
 }
@@ -124,14 +133,15 @@ void Classifier::moveToDevice() {
   batch_ = {batch_.ids.to(device_), batch_.labels.to(device_)};
 }
 
-Workload::Score Classifier::evaluate(std::uint32_t sequenceLength, probe::DeviceSpanMeter* spans) {
+Workload::Score Classifier::evaluate(std::uint32_t sequenceLength, std::uint32_t batchSize,
+                                     probe::DeviceSpanMeter* spans) {
   model_->eval();
   std::vector<std::size_t> rows;
   std::int64_t right = 0;
   double lossSum = 0;
-  for (std::size_t first = 0; first < heldOut_.size(); first += kEvaluationBatch) {
+  for (std::size_t first = 0; first < heldOut_.size(); first += batchSize) {
     rows.clear();
-    for (std::size_t i = first; i < std::min(first + kEvaluationBatch, heldOut_.size()); ++i) {
+    for (std::size_t i = first; i < std::min(first + batchSize, heldOut_.size()); ++i) {
       rows.push_back(i);
     }
     const BatchTensors host = onHost(assembleBatch(heldOut_, rows, sequenceLength));

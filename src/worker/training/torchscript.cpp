@@ -10,6 +10,7 @@
 
 #include "core/plain_text.h"
 #include "probe/observer/module_scope.h"
+#include "worker/training/atomic_adamw.h"
 #include "worker/training/training_errors.h"
 
 namespace highwater::worker {
@@ -138,9 +139,9 @@ bool needsEqualShapes(FileLoss loss) {
 std::unique_ptr<torch::optim::Optimizer> makeOptimizer(
     const ModelFile& file, double rate, const std::vector<torch::Tensor>& parameters) {
   if (file.optimizer == "sgd") return std::make_unique<torch::optim::SGD>(parameters, rate);
-  if (file.optimizer == "adam") return std::make_unique<torch::optim::Adam>(parameters, rate);
-  return std::make_unique<torch::optim::AdamW>(
-      parameters, torch::optim::AdamWOptions(rate).weight_decay(kWeightDecay));
+  const double decay = file.optimizer == "adam" ? 0 : kWeightDecay;
+  return std::make_unique<AtomicAdamW>(parameters,
+                                       torch::optim::AdamWOptions(rate).weight_decay(decay));
 }
 
 class TorchScript final : public Workload {
@@ -151,7 +152,7 @@ class TorchScript final : public Workload {
     load();
     tryOnce();
     model_.to(device_);
-    optimizer_ = makeOptimizer(file_, setup_.sizes.learningRate, parameters());
+    optimizer_ = makeOptimizer(file_, setup_.sizes.knobs.learningRate, parameters());
   }
 
   void describe(RunDescription& run) const override {

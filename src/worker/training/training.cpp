@@ -2,11 +2,13 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/names.h"
+#include "core/out_of_memory.h"
 #include "probe/observer/deliberate_scope.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/device_span_meter.h"
@@ -14,13 +16,24 @@
 #include "probe/readings/peak_meter.h"
 #include "probe/readings/phase_scope.h"
 #include "worker/checks/dry_check.h"
+#include "worker/training/atomic_adamw.h"
+#include "worker/training/autocast_scope.h"
 #include "worker/training/classifier.h"
+#include "worker/training/recovery.h"
 #include "worker/training/torchscript.h"
 #include "worker/training/training_errors.h"
 #include "worker/training/workload.h"
 
 namespace highwater::worker {
 namespace {
+
+constexpr std::uint32_t kEvaluationBatch = 32;
+constexpr char kRecoverySpan[] = "recovery from out of memory";
+
+/// The exception thrown where the run ends because memory is used up.
+struct OutOfMemoryEnd {
+  std::string message;
+};
 
 /// The error's message, with advice for an op without an MPS kernel.
 std::string textWithAdvice(const std::exception& error, const Options& options) {
@@ -38,12 +51,25 @@ class TrainingLoop final : public Training {
 
  private:
   void boundary(const process::NextAction& action);
+  /// Trains a step, or drops it where memory runs out: `control` then gives it again. Throws any
+  /// other error, and OutOfMemoryEnd where the run cannot go on.
+  void trainOrDrop(const process::NextAction& action, process::RunControl& control);
   void trainStep(const process::NextAction& action);
+  /// Trains on one of the step's batches, up to its backward pass. Returns the step's loss so far,
+  /// a tensor without a graph.
+  torch::Tensor trainBatch(const process::NextAction& action, const Knobs& knobs,
+                           std::uint32_t round, const torch::Tensor& before);
+  void useKnobs(const process::NextAction& action);
+  void useMemoryFraction(double fraction, std::uint32_t step);
+  void emptyCache(std::uint32_t step);
+  /// Marks that memory ran out at `step`, and releases what the dropped work holds.
+  void releaseAfter(const std::string& refusal, std::uint32_t step);
+  [[nodiscard]] bool isHalfStepped();
   void checkContract();
   [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
-  void recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
-                  std::optional<float> loss);
-  void evaluate(std::uint32_t step, std::uint32_t sequenceLength);
+  void recordStep(std::uint32_t step, const Knobs& knobs);
+  void evaluate(std::uint32_t step, const Knobs& knobs);
+  void evaluateWith(std::uint32_t step, std::uint32_t sequenceLength, std::uint32_t batchSize);
   [[nodiscard]] Failure failureOf(const std::exception& error);
   [[nodiscard]] probe::PhaseScope phase(events::Phase which) {
     return probe::PhaseScope(recorder_, counters_, which, peaks_ ? &*peaks_ : nullptr);
@@ -58,6 +84,13 @@ class TrainingLoop final : public Training {
   std::function<void()> onStepEnd_;
   torch::Device device_;
   std::unique_ptr<Workload> workload_;
+  Recovery recovery_;
+  bool optimizing_ = false;    ///< in the optimizer's step, or it was left by an exception
+  double learningRate_ = 0;    ///< of the optimizer
+  double memoryFraction_ = 0;  ///< of the allocator
+  std::int64_t beginNs_ = 0;   ///< of the step
+  std::optional<float> lossValue_;
+  std::uint32_t evaluationBatch_ = kEvaluationBatch;
   bool contractChecked_ = false;
   std::uint32_t stepsDone_ = 0;
   std::uint32_t lastEvaluated_ = 0;
@@ -75,6 +108,12 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
   }
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
   recorder_.setLevel(setup_.options->probeLevel);
+  const Knobs& knobs = setup_.sizes.knobs;
+  learningRate_ = knobs.learningRate;
+  memoryFraction_ = knobs.memoryFraction;
+  if (setup_.options->memoryFraction > 0 && device_.is_mps()) {
+    probe::setMemoryFraction(memoryFraction_);
+  }
   workload_ = setup_.model ? makeTorchScript(setup_, device_) : makeClassifier(setup_, device_);
 }
 
@@ -108,13 +147,15 @@ Training::Outcome TrainingLoop::run(process::RunControl& control) {
         continue;
       }
       knobs = action.knobs;
-      trainStep(action);
-      stepsDone_ = action.step;
+      trainOrDrop(action, control);
       const std::uint32_t every = setup_.options->evalEvery;
-      if (every > 0 && stepsDone_ % every == 0) evaluate(stepsDone_, knobs.sequenceLength);
+      const bool isDue = stepsDone_ == action.step && every > 0 && stepsDone_ % every == 0;
+      if (isDue) evaluate(stepsDone_, knobs);
     }
     const bool wanted = stepsDone_ > 0 && lastEvaluated_ != stepsDone_ && !control.isHostGone();
-    if (wanted) evaluate(stepsDone_, knobs.sequenceLength);
+    if (wanted) evaluate(stepsDone_, knobs);
+  } catch (const OutOfMemoryEnd& end) {
+    outcome.failure = Failure{Failure::Kind::kOutOfMemory, end.message};
   } catch (const ContractViolation& violation) {
     outcome.failure = Failure{Failure::Kind::kDeviceContract, violation.message};
   } catch (const std::exception& error) {
@@ -145,27 +186,107 @@ void TrainingLoop::boundary(const process::NextAction& action) {
       recorder_.setPaused(false);
       recorder_.mark(events::MarkerKind::Resumed, action.step);
       break;
-    case process::NextAction::Kind::kEmptyCache: {
-      const auto cached = [this] {
-        const auto counters = counters_ ? counters_->read() : std::nullopt;
-        return counters ? static_cast<double>(counters->driverBytes) : 0.0;
-      };
-      const double before = cached();
-      if (device_.is_cuda()) probe::emptyCudaCache();
-      if (device_.is_mps()) probe::emptyDeviceCache();
-      recorder_.mark(events::MarkerKind::CacheEmptied, action.step, before, cached());
+    case process::NextAction::Kind::kEmptyCache:
+      emptyCache(action.step);
       break;
-    }
     default:
       break;
   }
 }
 
-void TrainingLoop::trainStep(const process::NextAction& action) {
-  recorder_.setStep(action.step);
+void TrainingLoop::emptyCache(std::uint32_t step) {
+  const auto driver = [this] {
+    const auto counters = counters_ ? counters_->read() : std::nullopt;
+    return counters ? static_cast<double>(counters->driverBytes) : 0.0;
+  };
+  const double before = driver();
+  if (device_.is_cuda()) probe::emptyCudaCache();
+  if (device_.is_mps()) probe::emptyDeviceCache();
+  recorder_.mark(events::MarkerKind::CacheEmptied, step, before, driver());
+}
+
+void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunControl& control) {
+  std::string refusal;
+  optimizing_ = false;
+  try {
+    trainStep(action);
+  } catch (const std::exception& error) {
+    const auto refused = refusedAllocation(error);
+    if (!refused) throw;
+    refusal = *refused;
+  }
+  // The exception is gone here, and with it the step's tensors.
+  if (refusal.empty()) {
+    stepsDone_ = action.step;
+    if (const auto failed = recovery_.trained()) {
+      const std::uint32_t batch = action.knobs.batchSize;
+      const std::string how = *failed == batch ? "trained with the same batch"
+                                               : "batch " + std::to_string(*failed) + " \u2192 " +
+                                                     std::to_string(batch);
+      recorder_.mark(events::MarkerKind::Recovered, action.step, *failed, batch, how);
+    }
+    return;
+  }
+  const bool isHalf = isHalfStepped();
+  releaseAfter(refusal, action.step);
+  if (isHalf) {
+    throw OutOfMemoryEnd{"step " + std::to_string(action.step) +
+                         " ran out of memory while the optimizer changed the parameters, so the "
+                         "training cannot go on from there: " +
+                         refusal};
+  }
+  const auto change = recovery_.afterOutOfMemory(action.step, action.knobs, refusal);
+  if (!change) throw OutOfMemoryEnd{change.error().message};
+  control.repeatStep(*change);
+}
+
+bool TrainingLoop::isHalfStepped() {
+  if (!optimizing_) return false;
+  const auto* adam = dynamic_cast<const AtomicAdamW*>(&workload_->optimizer());
+  return !adam || adam->isMidway();
+}
+
+void TrainingLoop::releaseAfter(const std::string& refusal, std::uint32_t step) {
+  const OutOfMemoryNumbers numbers = outOfMemoryNumbers(refusal);
+  recorder_.mark(events::MarkerKind::OutOfMemory, step,
+                 static_cast<double>(numbers.requested.value_or(0)),
+                 static_cast<double>(numbers.maxAllowed.value_or(0)), refusal);
+  const probe::DeliberateScope scope(recorder_, kRecoverySpan);
+  workload_->dropStep();
+  workload_->optimizer().zero_grad();
+  // What queued work still uses cannot be released.
+  if (device_.is_mps()) probe::synchronizeDevice(recorder_);
+  emptyCache(step);
+}
+
+void TrainingLoop::useKnobs(const process::NextAction& action) {
   for (const process::KnobChange& change : action.changes) {
     recorder_.mark(change.kind, action.step, change.before, change.after);
   }
+  if (action.knobs.learningRate != learningRate_) {
+    learningRate_ = action.knobs.learningRate;
+    for (auto& group : workload_->optimizer().param_groups()) {
+      group.options().set_lr(learningRate_);
+    }
+  }
+  if (action.knobs.memoryFraction != memoryFraction_) {
+    useMemoryFraction(action.knobs.memoryFraction, action.step);
+  }
+}
+
+void TrainingLoop::useMemoryFraction(double fraction, std::uint32_t step) {
+  memoryFraction_ = fraction;
+  try {
+    probe::setMemoryFraction(fraction);
+  } catch (const std::exception& error) {
+    recorder_.mark(events::MarkerKind::Note, step, 0, 0,
+                   "the memory fraction was refused: " + firstLine(error));
+  }
+}
+
+void TrainingLoop::trainStep(const process::NextAction& action) {
+  recorder_.setStep(action.step);
+  useKnobs(action);
   if (action.probeLevel != recorder_.level()) {
     recorder_.mark(events::MarkerKind::ProbeLevel, action.step,
                    static_cast<double>(recorder_.level()), static_cast<double>(action.probeLevel));
@@ -173,9 +294,28 @@ void TrainingLoop::trainStep(const process::NextAction& action) {
   }
   recorder_.resetSeenPeaks();
   if (peaks_) peaks_->beginStep();
-  const std::int64_t beginNs = recorder_.now();
+  beginNs_ = recorder_.now();
+  lossValue_.reset();
   Knobs knobs = action.knobs;
   knobs.sequenceLength = workload_->beginStep(knobs.sequenceLength);
+  torch::Tensor loss;
+  for (std::uint32_t round = 0; round < knobs.accumulation; ++round) {
+    loss = trainBatch(action, knobs, round, loss);
+  }
+  {
+    const auto scope = phase(events::Phase::OptimizerStep);
+    optimizing_ = true;
+    workload_->optimizer().step();
+    optimizing_ = false;
+  }
+  if (deviceSpans_) deviceSpans_->endStep();
+  recordStep(action.step, knobs);
+  if (onStepEnd_) onStepEnd_();
+  workload_->endStep();
+}
+
+torch::Tensor TrainingLoop::trainBatch(const process::NextAction& action, const Knobs& knobs,
+                                       std::uint32_t round, const torch::Tensor& before) {
   {
     const auto scope = phase(events::Phase::BatchAssembly);
     workload_->assemble(knobs);
@@ -185,35 +325,38 @@ void TrainingLoop::trainStep(const process::NextAction& action) {
     workload_->moveToDevice();
   }
   checkContract();
-  if (deviceSpans_) {
+  if (deviceSpans_ && round == 0) {
     // The move to the device has waited for it: the previous step is over on the device too.
     deviceSpans_->readWhereIdle();
     deviceSpans_->beginStep(action.step);
   }
-  torch::Tensor loss;
+  torch::Tensor loss, sum;
   {
     const auto scope = phase(events::Phase::Forward);
-    loss = workload_->loss();
+    {
+      const AutocastScope autocast(device_, knobs.precision);
+      loss = workload_->loss();
+    }
+    if (knobs.accumulation > 1) {
+      // The gradients of the step are those of the mean over its batches.
+      loss = loss / static_cast<double>(knobs.accumulation);
+      sum = before.defined() ? before + loss.detach() : loss.detach();
+    } else {
+      sum = loss;
+    }
   }
-  std::optional<float> lossValue;
-  if (readsLoss(action) || workload_->logs()) {
+  const bool isLast = round + 1 == knobs.accumulation;
+  if (isLast && (readsLoss(action) || workload_->logs())) {
     const auto scope = phase(events::Phase::LossRead);
-    if (readsLoss(action)) lossValue = loss.item<float>();
+    if (readsLoss(action)) lossValue_ = sum.item<float>();
     if (workload_->logs()) workload_->log(action.step);
   }
   {
     const auto scope = phase(events::Phase::Backward);
-    workload_->optimizer().zero_grad();
+    if (round == 0) workload_->optimizer().zero_grad();
     workload_->backward(loss);
   }
-  {
-    const auto scope = phase(events::Phase::OptimizerStep);
-    workload_->optimizer().step();
-  }
-  if (deviceSpans_) deviceSpans_->endStep();
-  recordStep(action.step, knobs, beginNs, lossValue);
-  if (onStepEnd_) onStepEnd_();
-  workload_->endStep();
+  return sum;
 }
 
 void TrainingLoop::checkContract() {
@@ -232,25 +375,48 @@ bool TrainingLoop::readsLoss(const process::NextAction& action) const {
          action.step % action.knobs.lossEvery == 0;
 }
 
-void TrainingLoop::recordStep(std::uint32_t step, const Knobs& knobs, std::int64_t beginNs,
-                              std::optional<float> loss) {
+void TrainingLoop::recordStep(std::uint32_t step, const Knobs& knobs) {
+  const std::uint64_t tokens =
+      std::uint64_t{knobs.batchSize} * knobs.sequenceLength * knobs.accumulation;
+  constexpr std::uint64_t kMostTokens = std::numeric_limits<std::uint32_t>::max();
   const auto exact = peaks_ ? peaks_->endStep() : std::nullopt;
   const std::uint64_t current = exact.value_or(recorder_.seenPeakCurrent());
   recorder_.record([&](std::int64_t nowNs) {
-    return events::StepRecord(
-        beginNs, nowNs - beginNs, current, recorder_.seenPeakDriver(), -1, step, knobs.batchSize,
-        knobs.sequenceLength, knobs.batchSize * knobs.sequenceLength,
-        loss.value_or(std::numeric_limits<float>::quiet_NaN()),
-        static_cast<std::uint8_t>(loss.has_value()), static_cast<std::uint8_t>(exact.has_value()));
+    return events::StepRecord(beginNs_, nowNs - beginNs_, current, recorder_.seenPeakDriver(), -1,
+                              step, knobs.batchSize, knobs.sequenceLength,
+                              static_cast<std::uint32_t>(std::min(tokens, kMostTokens)),
+                              lossValue_.value_or(std::numeric_limits<float>::quiet_NaN()),
+                              static_cast<std::uint8_t>(lossValue_.has_value()),
+                              static_cast<std::uint8_t>(exact.has_value()));
   });
 }
 
-void TrainingLoop::evaluate(std::uint32_t step, std::uint32_t sequenceLength) {
-  if (!workload_->canEvaluate()) return;
+/// Evaluates; where memory runs out, with ever smaller batches, unless the run is to stop then. An
+/// evaluation that even a batch of 1 does not fit is left out.
+void TrainingLoop::evaluate(std::uint32_t step, const Knobs& knobs) {
+  while (workload_->canEvaluate()) {
+    std::string refusal;
+    try {
+      evaluateWith(step, knobs.sequenceLength, evaluationBatch_);
+      return;
+    } catch (const std::exception& error) {
+      const auto refused = refusedAllocation(error);
+      if (!refused) throw;
+      refusal = *refused;
+    }
+    releaseAfter("in the evaluation: " + refusal, step);
+    if (knobs.outOfMemory == OutOfMemoryPolicy::kStop) throw OutOfMemoryEnd{refusal};
+    if (evaluationBatch_ == 1) return;
+    evaluationBatch_ /= 2;
+  }
+}
+
+void TrainingLoop::evaluateWith(std::uint32_t step, std::uint32_t sequenceLength,
+                                std::uint32_t batchSize) {
   const torch::NoGradGuard noGrad;
   const probe::DeliberateScope scope(recorder_, kEvaluationSpan);
   const Workload::Score score =
-      workload_->evaluate(sequenceLength, deviceSpans_ ? &*deviceSpans_ : nullptr);
+      workload_->evaluate(sequenceLength, batchSize, deviceSpans_ ? &*deviceSpans_ : nullptr);
   recorder_.record([&](std::int64_t nowNs) {
     return events::Evaluation(nowNs, step, score.samples, static_cast<float>(score.accuracy),
                               static_cast<float>(score.loss));

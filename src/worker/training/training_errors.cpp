@@ -2,8 +2,10 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <string_view>
 
+#include "core/out_of_memory.h"
 #include "core/sim_knobs.h"
 
 namespace highwater::worker {
@@ -15,6 +17,23 @@ std::string deviceName(const c10::Device& device) {
 bool isOutOfMemory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return true;
   return std::string_view(error.what()).find("MPS backend out of memory") != std::string_view::npos;
+}
+
+std::optional<std::string> refusedAllocation(const std::exception& error) {
+  const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
+  std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
+  // TorchScript puts the lines of the model's code before the message.
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (isRefusedAllocation(line)) {
+      constexpr std::string_view kMark = "RuntimeError: ";
+      if (line.starts_with(kMark)) line.erase(0, kMark.size());
+      return line;
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
 }
 
 bool isMissingOp(const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <exception>
+#include <optional>
 #include <string>
 
 namespace highwater::worker {
@@ -17,6 +18,10 @@ struct ContractViolation {
 
 /// Returns true where the device has run out of memory.
 [[nodiscard]] bool isOutOfMemory(const std::exception& error);
+
+/// Returns the message where the allocator has refused a request, after which training can go on
+/// with less (core/out_of_memory.h); nullopt for any other error.
+[[nodiscard]] std::optional<std::string> refusedAllocation(const std::exception& error);
 
 /// Returns true where an op has no MPS kernel and was not allowed to fall back to the CPU.
 [[nodiscard]] bool isMissingOp(const std::exception& error);

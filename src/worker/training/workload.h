@@ -22,6 +22,7 @@ class Workload {
   virtual void describe(RunDescription& run) const = 0;
   /// The parameters that are trained.
   [[nodiscard]] virtual std::vector<torch::Tensor> parameters() const = 0;
+  /// An AtomicAdamW, or SGD without momentum, whose step allocates nothing.
   [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
 
   /// Puts the model into training mode. Returns the sequence length of the step, 1 to `planned`.
@@ -39,8 +40,11 @@ class Workload {
   /// Whether to call log() at every step, in the phase "loss read".
   [[nodiscard]] virtual bool logs() const { return false; }
   virtual void log(std::uint32_t /*step*/) {}
-  /// Releases the step's tensors.
+  /// Releases the step's tensors. Also after any of the functions above has thrown.
   virtual void endStep() = 0;
+  /// Takes back the batches of a step that was not trained: the next steps get them. Releases the
+  /// step's tensors.
+  virtual void dropStep() { endStep(); }
 
   /// The result of an evaluation on data that is held out of the training.
   struct Score {
@@ -50,9 +54,10 @@ class Workload {
   };
   /// Whether there is data to evaluate on.
   [[nodiscard]] virtual bool canEvaluate() const { return false; }
-  /// Evaluates the model. `spans` may be nullptr; its readings may be taken where the host waits
-  /// anyway.
+  /// Evaluates the model, `batchSize` samples at a time. `spans` may be nullptr; its readings may
+  /// be taken where the host waits anyway.
   [[nodiscard]] virtual Score evaluate(std::uint32_t /*sequenceLength*/,
+                                       std::uint32_t /*batchSize*/,
                                        probe::DeviceSpanMeter* /*spans*/) {
     return {};
   }

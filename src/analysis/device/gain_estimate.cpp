@@ -1,0 +1,232 @@
+#include "analysis/device/gain_estimate.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/device/idle_parts.h"
+#include "analysis/device/range_timeline.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+
+void Fix::add(const Fix& other) {
+  std::vector<TimeRange> all;
+  std::merge(removed.begin(), removed.end(), other.removed.begin(), other.removed.end(),
+             std::back_inserter(all),
+             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
+  removed = std::move(all);
+  for (std::size_t i = 0; i < kHostWorks; ++i) {
+    longestNs[i] = std::min(longestNs[i], other.longestNs[i]);
+  }
+}
+
+GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
+  lastRow = std::min(lastRow, store.steps().records.size());
+  if (!store.hasQueue() || firstRow >= lastRow) return;
+  const std::size_t rows = lastRow - firstRow;
+  medianSpanNs_ = medianSpanNs(store);
+  if (rows <= kMostSteps) {
+    addRows(store, firstRow, lastRow);
+  } else {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      const std::size_t first = firstRow + (rows - kMostSteps / kBlocks) * i / (kBlocks - 1);
+      addRows(store, first, first + kMostSteps / kBlocks);
+    }
+  }
+  if (known()) replayRecorded();
+}
+
+void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
+  const auto& records = store.steps().records;
+  beginNs_ = records[firstRow].begin_ns();
+  endNs_ = lastRow < records.size() ? records[lastRow].begin_ns()
+                                    : records.back().begin_ns() + records.back().duration_ns();
+  const RangeTimeline timeline(store, firstRow, lastRow);
+  const auto& drains = timeline.host.drains;
+  if (drains.size() < 2) return;
+  Part start;  // of this block: the device has nothing to do
+  start.kind = Part::Kind::Drain;
+  start.beginNs = drains.front().endNs;
+  parts_.push_back(start);
+  const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
+  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs_);
+  timeline.host.forEachStretch([&](const Stretch& stretch) {
+    IdleTime idle;
+    rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
+    const double ms =
+        toMs(std::max<std::int64_t>(stretch.closing.endNs - stretch.opening.endNs, 0));
+    const auto busyNs = [ms](double idleMs) { return std::max(ms - idleMs, 0.0) * kNsPerMs; };
+    addStretch(stretch, {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low)});
+  });
+  // Before the first drain and after the last one nothing is known.
+  const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs_, endNs_);
+  const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs_, endNs_);
+  if (toNs <= fromNs) return;
+  steps_ += static_cast<double>(lastRow - firstRow) * static_cast<double>(toNs - fromNs) /
+            static_cast<double>(endNs_ - beginNs_);
+}
+
+void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) {
+  const auto counts = [this](std::int64_t ns) { return ns >= beginNs_ && ns < endNs_; };
+  const auto [first, last] = queueingSpans(stretch);
+  double queueingNs = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    queueingNs += static_cast<double>(stretch.work[i].ns());
+  }
+  std::int64_t upToNs = stretch.opening.endNs;
+  const auto addWait = [&](std::int64_t toNs) {
+    if (toNs <= upToNs) return;
+    Part wait;
+    wait.beginNs = upToNs;
+    wait.ns = static_cast<double>(toNs - upToNs);
+    wait.kind = Part::Kind::Wait;
+    wait.counts = counts(upToNs);
+    parts_.push_back(wait);
+  };
+  for (std::size_t i = 0; i < stretch.work.size(); ++i) {
+    const HostSpan& span = stretch.work[i];
+    addWait(span.beginNs);  // only a wait that does not empty the queue leaves a gap
+    upToNs = std::max(upToNs, span.endNs);
+    Part part;
+    part.beginNs = span.beginNs;
+    part.ns = static_cast<double>(span.ns());
+    part.work = span.work;
+    part.counts = counts(span.beginNs);
+    if (i >= first && i < last && queueingNs > 0) {
+      const double share = part.ns / queueingNs;
+      for (std::size_t work = 0; work < kWorks; ++work)
+        part.queuedNs[work] = share * deviceNs[work];
+    }
+    parts_.push_back(part);
+  }
+  addWait(stretch.closing.beginNs);
+  Part drain;
+  drain.beginNs = stretch.closing.beginNs;
+  drain.ns = static_cast<double>(stretch.closing.ns());
+  drain.kind = Part::Kind::Drain;
+  drain.counts = counts(stretch.closing.beginNs);
+  if (queueingNs <= 0) drain.queuedNs = deviceNs;  // queued where it was not seen
+  parts_.push_back(drain);
+}
+
+void GainEstimator::State::begin(const Part& part) {
+  if (part.counts == counting) return;
+  // What is left over at the end has to be done as well, and what was there before does not count.
+  timeNs += counting ? backlogNs : -backlogNs;
+  counting = part.counts;
+}
+
+void GainEstimator::State::end() {
+  if (counting) timeNs += backlogNs;
+  counting = false;
+}
+
+void GainEstimator::State::work(double hostNs, double queuedNs) {
+  if (counting) timeNs += hostNs;
+  backlogNs = std::max(backlogNs + queuedNs - hostNs, 0.0);
+}
+
+void GainEstimator::State::drain(double beyondNs) {
+  if (counting) timeNs += backlogNs + beyondNs;
+  backlogNs = 0;
+}
+
+void GainEstimator::replayRecorded() {
+  for (std::size_t work = 0; work < kWorks; ++work) {
+    State state;
+    for (Part& part : parts_) {
+      state.begin(part);
+      if (part.kind != Part::Kind::Drain) {
+        state.work(part.ns, part.queuedNs[work]);
+        continue;
+      }
+      state.backlogNs += part.queuedNs[work];
+      part.beyondNs[work] = std::max(part.ns - state.backlogNs, 0.0);
+      state.drain(part.beyondNs[work]);
+    }
+    state.end();
+    recordedNs_[work] = state.timeNs;
+  }
+}
+
+/// Tells which parts of the time line lie in the waits and fallbacks that a fix removes. The parts
+/// must be asked for in order of time.
+class GainEstimator::Removal {
+ public:
+  explicit Removal(const std::vector<TimeRange>& ranges) : ranges_(ranges) {}
+
+  bool contains(const Part& part) {
+    if (part.beginNs < atNs_) rewind();  // blocks of steps may share their margins
+    atNs_ = part.beginNs;
+    for (; next_ < ranges_.size() && ranges_[next_].beginNs <= part.beginNs; ++next_) {
+      upToNs_ = std::max(upToNs_, ranges_[next_].endNs);
+    }
+    // A wait of no length can be removed as well.
+    return part.beginNs < upToNs_ ||
+           (part.kind == Part::Kind::Drain && part.ns <= 0 && part.beginNs == upToNs_);
+  }
+
+ private:
+  void rewind() {
+    next_ = 0;
+    upToNs_ = std::numeric_limits<std::int64_t>::min();
+  }
+
+  const std::vector<TimeRange>& ranges_;
+  std::size_t next_ = 0;
+  std::int64_t atNs_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t upToNs_ = std::numeric_limits<std::int64_t>::min();
+};
+
+double GainEstimator::fixedNs(const Fix& fix, Work work, bool cautious) const {
+  State state;
+  Removal removal(fix.removed);
+  for (const Part& part : parts_) {
+    state.begin(part);
+    const bool removed = removal.contains(part);
+    const double queuedNs = part.queuedNs[work];
+    switch (part.kind) {
+      case Part::Kind::Drain:
+        if (removed) {
+          state.work(cautious ? part.beyondNs[work] : 0, queuedNs);
+        } else {
+          state.backlogNs += queuedNs;
+          state.drain(part.beyondNs[work]);
+        }
+        break;
+      case Part::Kind::Wait:
+        state.work(removed ? 0 : part.ns, queuedNs);
+        break;
+      case Part::Kind::Work:
+        if (removed && part.work == HostWork::Fallback) {
+          state.work(0, queuedNs + (cautious ? part.ns : 0));
+        } else {
+          const auto longest =
+              static_cast<double>(fix.longestNs[static_cast<std::size_t>(part.work)]);
+          state.work(std::min(part.ns, longest), queuedNs);
+        }
+        break;
+    }
+  }
+  state.end();
+  return state.timeNs;
+}
+
+Gain GainEstimator::of(const Fix& fix) const {
+  if (!known()) return {};
+  const auto gainMs = [&](Work work, bool cautious) {
+    return std::max((recordedNs_[work] - fixedNs(fix, work, cautious)) / kNsPerMs / steps_, 0.0);
+  };
+  Gain gain;
+  gain.estimate = gain.low = gain.high = gainMs(kProbable, false);
+  for (const Work work : {kLeast, kProbable, kMost}) {
+    for (const bool cautious : {false, true}) {
+      const double ms = gainMs(work, cautious);
+      gain.low = std::min(gain.low, ms);
+      gain.high = std::max(gain.high, ms);
+    }
+  }
+  return gain;
+}
+
+}  // namespace highwater::analysis

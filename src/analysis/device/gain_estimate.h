@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "analysis/device/host_timeline.h"
+#include "analysis/run_summary.h"
+
+namespace highwater::analysis {
+
+/// What a fix would save, in ms a step: an estimate with a lower and an upper bound.
+struct Gain {
+  double low = 0, estimate = 0, high = 0;
+};
+
+/// What a fix would change about the host's time line. Everything else stays as it was recorded.
+struct Fix {
+  /// The waits and fallbacks that the fixed training does not have, whole, in order of time.
+  std::vector<TimeRange> removed;
+  /// The longest that a span of host work may last, in ns, by HostWork: 0 if it is no longer done
+  /// on the training thread.
+  std::array<std::int64_t, kHostWorks> longestNs = unlimited();
+
+  /// Leaves out all work of one kind.
+  void remove(HostWork work) { longestNs[static_cast<std::size_t>(work)] = 0; }
+  /// Makes this fix the two together.
+  void add(const Fix& other);
+
+  [[nodiscard]] static constexpr std::array<std::int64_t, kHostWorks> unlimited() {
+    std::array<std::int64_t, kHostWorks> all{};
+    all.fill(std::numeric_limits<std::int64_t>::max());
+    return all;
+  }
+};
+
+/// Estimates what a fix would gain, by replaying the recorded time line with and without it.
+///
+/// A wait is not a loss by itself: while the host waits, the device works off what is queued, and
+/// without the wait the host would wait for the same work a little later. Only time in which the
+/// device had nothing to do can be saved. The replay is a queue with one server:
+///
+///     host work of h ms that queues w ms of device work:  T += h;  b = max(b + w - h, 0)
+///     a drain:                                            T += b + l;  b = 0
+///     another wait of d ms, such as for an event:         T += d;  b = max(b - d, 0)
+///
+/// where T is the time, b the backlog of the device (at the end it is added to T), and l what the
+/// drain took in the recording beyond the backlog: the time to commit and to notify. The gain of a
+/// fix is T of the recording less T without the waits and the host work that the fix removes. As T
+/// of the recording is the time that the device was busy and the time that it was idle, and the
+/// fixed training still has to do the device's work, a gain is at most the idle time that its cause
+/// explains.
+///
+/// The device's work between two drains is their distance less the idle time that IdleRules gives;
+/// it is queued evenly over the spans in which the host queues. Assumptions:
+///   - The device works at the same speed with and without the fix, and so does the host. On the
+///     simulated device both share the machine's cores.
+///   - An op that no longer falls back takes no device time (estimate), or as much as it took on
+///   the
+///     CPU (lower bound).
+///   - Host work that is removed runs on another thread or not at all.
+///   - The bounds are those of the idle time: the gains with the least, the probable and the most
+///     work of the device; the lower one without what a removed wait took beyond the backlog. How
+///     much step times vary by chance is not in the bounds.
+class GainEstimator {
+ public:
+  /// Looks at the steps of the rows [firstRow, lastRow); of more than kMostSteps at as many, in
+  /// blocks that are spread evenly.
+  GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
+
+  /// False if the rows contain no two waits that emptied the queue: then every gain is 0.
+  [[nodiscard]] bool known() const { return steps_ > 0; }
+  /// The gain of a fix, in ms a step: the mean of the steps. Not negative.
+  [[nodiscard]] Gain of(const Fix& fix) const;
+
+  static constexpr std::size_t kMostSteps = 4096, kBlocks = 16;
+
+ private:
+  /// How much device work is assumed.
+  enum Work : std::size_t { kLeast, kProbable, kMost, kWorks };
+  using PerWork = std::array<double, kWorks>;
+
+  /// A part of the host's time line.
+  struct Part {
+    enum class Kind : std::uint8_t { Work, Wait, Drain };
+    std::int64_t beginNs = 0;
+    double ns = 0;
+    Kind kind = Kind::Work;
+    HostWork work = HostWork::InStep;
+    bool counts = false;  ///< lies in the steps
+    PerWork queuedNs{};   ///< the device work that is queued in it
+    PerWork beyondNs{};   ///< of a drain: what it took beyond the backlog
+  };
+  /// The state of a replay: see above.
+  struct State {
+    double timeNs = 0, backlogNs = 0;
+    bool counting = false;
+
+    void begin(const Part& part);
+    void end();
+    void work(double hostNs, double queuedNs);
+    void drain(double beyondNs);
+  };
+  class Removal;
+
+  void addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
+  void addStretch(const Stretch& stretch, const PerWork& deviceNs);
+  /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
+  void replayRecorded();
+  /// The time with the fix. `cautious`: as for the lower bound.
+  [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
+
+  std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the block of steps that is added
+  std::int64_t medianSpanNs_ = 0;         ///< of the run
+  double steps_ = 0;                      ///< of all blocks, as far as they lie between two drains
+  std::vector<Part> parts_;
+  PerWork recordedNs_{};
+};
+
+}  // namespace highwater::analysis

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "analysis/findings/finding_rules.h"
+#include "analysis/statistics.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+/// A series over the step number: the driver's peak, and the footprint, of each step that has it.
+struct StepSeries {
+  std::vector<Point> driver, current, footprint;
+};
+
+StepSeries seriesOf(const CheckedSteps& steps) {
+  StepSeries series;
+  const SystemColumns& system = steps.store.system();
+  for (const events::StepRecord& record : steps.records) {
+    const auto step = static_cast<double>(record.step());
+    if (record.peak_driver_bytes() > 0) {
+      series.driver.push_back({step, static_cast<double>(record.peak_driver_bytes())});
+      series.current.push_back({step, static_cast<double>(record.peak_current_bytes())});
+    }
+    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+    const auto after = std::upper_bound(system.timesNs.begin(), system.timesNs.end(), endNs);
+    if (after == system.timesNs.begin() || *std::prev(after) < beginNs) continue;
+    const double bytes =
+        system.footprint[static_cast<std::size_t>(std::prev(after) - system.timesNs.begin())];
+    if (bytes > 0) series.footprint.push_back({step, bytes});
+  }
+  return series;
+}
+
+std::string rangeText(const std::vector<Point>& points) {
+  return formatBytes(wholeBytes(points.front().y)) + " to " +
+         formatBytes(wholeBytes(points.back().y));
+}
+
+double recommendedOf(const LiveStore& store) {
+  const MemoryColumns& memory = store.memory();
+  if (!memory.timesNs.empty()) return memory.recommended[memory.timesNs.size() - 1];
+  return store.hello() ? static_cast<double>(store.hello()->limits.recommendedBytes) : 0;
+}
+
+}  // namespace
+
+DriverGrowth driverGrowthOf(const CheckedSteps& steps) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  DriverGrowth growth;
+  std::uint64_t highest = 0;
+  for (const events::StepRecord& record : steps.records) {
+    const bool isNew = seen.emplace(record.batch_size(), record.sequence_length()).second;
+    const std::uint64_t driver = record.peak_driver_bytes();
+    if (driver > highest) {
+      const auto grown = static_cast<double>(highest > 0 ? driver - highest : 0);
+      (isNew ? growth.newShapeBytes : growth.knownShapeBytes) += grown;
+      highest = driver;
+    }
+  }
+  growth.shapes = seen.size();
+  return growth;
+}
+
+void findFragmentation(const CheckedSteps& steps, Findings& findings) {
+  const DriverGrowth growth = driverGrowthOf(steps);
+  if (growth.shapes < kLeastVaryingShapes || growth.knownShapeBytes <= growth.newShapeBytes) return;
+  const StepSeries series = seriesOf(steps);
+  if (series.driver.size() < 2 * kLeastSteps) return;
+  const double slope = steadySlope(series.driver);
+  if (slope < kLeastFragmentationBytes) return;
+  if (robustSlope(series.current) > slope / 2) return;
+  Finding finding = steps.ofGrowth(FindingKind::Fragmentation, robustSlope(series.driver));
+  finding.count = growth.shapes;
+  finding.title = "Fragmentation: driver memory grows by " +
+                  formatBytes(wholeBytes(*finding.costBytes)) + " a step, and current does not";
+  finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
+                     std::to_string(finding.lastStep) + ": driver " + rangeText(series.driver) +
+                     " (sampled), current at its peak " + rangeText(series.current) + "; of " +
+                     std::to_string(growth.shapes) + " shapes of a batch, and " +
+                     formatBytes(wholeBytes(growth.knownShapeBytes)) +
+                     " of the growth came at shapes that had been trained before: free blocks do "
+                     "not fit what is asked for";
+  finding.advice =
+      "group samples of similar length into buckets and pad to the bucket's length; "
+      "train one batch of the longest length first, so that its blocks serve the "
+      "others";
+  if (steps.store.ownScript()) {
+    finding.advice += " (group_by_length in Hugging Face's TrainingArguments)";
+  }
+  findings.found.push_back(std::move(finding));
+}
+
+void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
+  if (!steps.store.hasMemoryCounters()) return;
+  const StepSeries series = seriesOf(steps);
+  if (series.footprint.size() < 2 * kLeastSteps || series.driver.size() < 2 * kLeastSteps) return;
+  const double slope = steadySlope(series.footprint);
+  if (slope < kLeastHiddenGrowthBytes) return;
+  // Growth that the driver counts is another finding.
+  if (robustSlope(series.driver) > slope / 4) return;
+  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth, robustSlope(series.footprint));
+  finding.title = "Hidden growth: each step adds " + formatBytes(wholeBytes(*finding.costBytes)) +
+                  " that the device's driver does not count";
+  finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
+                     std::to_string(finding.lastStep) + ": footprint of the process " +
+                     rangeText(series.footprint) + ", driver " + rangeText(series.driver) +
+                     " (both sampled)";
+  finding.advice =
+      "look for what the host keeps: results and tensors on the CPU in a list, a data "
+      "set that caches, workers of a DataLoader; `footprint` or `heap` of macOS say "
+      "what kind of memory it is";
+  findings.found.push_back(std::move(finding));
+}
+
+void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
+  const double recommended = recommendedOf(steps.store);
+  if (recommended <= 0) return;
+  // The newer half: what was needed before may never be needed again.
+  const auto half = steps.records.subspan(steps.records.size() / 2);
+  if (half.size() < kLeastSteps) return;
+  double driver = std::numeric_limits<double>::max(), live = 0;
+  for (const events::StepRecord& record : half) {
+    if (record.peak_driver_bytes() == 0 || record.peak_current_bytes() == 0) return;
+    driver = std::min(driver, static_cast<double>(record.peak_driver_bytes()));
+    live = std::max(live, static_cast<double>(record.peak_current_bytes()));
+  }
+  // A driver that still grows is another finding, and its graphs are no cache that can be emptied.
+  std::vector<Point> held;
+  for (const events::StepRecord& record : half) {
+    held.push_back(
+        {static_cast<double>(record.step()), static_cast<double>(record.peak_driver_bytes())});
+  }
+  if (robustSlope(held) >= kLeastGrowthBytes) return;
+  const double cached = driver - live;
+  if (driver < kLeastCacheFactor * live || cached < kLeastCacheShare * recommended) return;
+  Finding finding = steps.ofGrowth(FindingKind::CacheAboveLive, 0);
+  finding.costBytes = cached;
+  finding.weight = std::min(cached / recommended, 1.0);
+  finding.firstStep = half.front().step();
+  finding.lastStep = half.back().step();
+  finding.title =
+      "Cache far above live: emptying it would free up to " + formatBytes(wholeBytes(cached));
+  finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
+                     std::to_string(finding.lastStep) + ": at most " +
+                     formatBytes(wholeBytes(live)) + " were in use, and the driver held at least " +
+                     formatBytes(wholeBytes(driver)) + " (sampled)";
+  const auto most = std::max_element(
+      steps.records.begin(), steps.records.end(),
+      [](const auto& a, const auto& b) { return a.peak_current_bytes() < b.peak_current_bytes(); });
+  if (static_cast<double>(most->peak_current_bytes()) > live) {
+    finding.evidence += "; the most in use was " + formatBytes(most->peak_current_bytes()) +
+                        ", at step " + std::to_string(most->step());
+  }
+  finding.advice =
+      "empty the cache once after a large step (torch.mps.empty_cache()), not at each "
+      "step: blocks that are needed again must then be allocated anew. A heap that "
+      "still has a block in use is not released";
+  findings.found.push_back(std::move(finding));
+}
+
+void findSystemPressure(const CheckedSteps& steps, Findings& findings) {
+  const SystemColumns& system = steps.store.system();
+  const TimeRange range{steps.records.front().begin_ns(),
+                        steps.records.back().begin_ns() + steps.records.back().duration_ns()};
+  const auto rowFrom = [&](std::int64_t ns) {
+    return static_cast<std::size_t>(
+        std::lower_bound(system.timesNs.begin(), system.timesNs.end(), ns) -
+        system.timesNs.begin());
+  };
+  const std::size_t first = rowFrom(range.beginNs), last = rowFrom(range.endNs);
+  std::size_t known = 0, warning = 0, critical = 0;
+  for (std::size_t row = first; row < last; ++row) {
+    known += system.pressure[row] != events::Pressure::Unknown ? 1 : 0;
+    warning += system.pressure[row] == events::Pressure::Warning ? 1 : 0;
+    critical += system.pressure[row] == events::Pressure::Critical ? 1 : 0;
+  }
+  if (known == 0) return;
+  const double share = static_cast<double>(warning + critical) / static_cast<double>(known);
+  const MinMax swap = system.swapUsed.minMax(first, last);
+  const double swapBefore = system.swapUsed[first];
+  const double swapped = swap.max - swapBefore;  // NaN where unknown
+  const auto machine =
+      steps.store.hello() ? static_cast<double>(steps.store.hello()->limits.systemBytes) : 0;
+  const bool swaps = machine > 0 && swapped >= kLeastSwapShare * machine;
+  if (share < kLeastPressureShare && !swaps) return;
+  Finding finding = steps.ofGrowth(FindingKind::SystemPressure, 0);
+  finding.costBytes.reset();
+  finding.weight = std::min(std::max(share, swaps ? swapped / machine : 0), 1.0);
+  finding.title = share >= kLeastPressureShare
+                      ? "System pressure: memory is short in " +
+                            std::to_string(std::lround(100 * share)) + " % of the samples"
+                      : "System pressure: " + formatBytes(wholeBytes(swapped)) +
+                            " went to swap during these steps";
+  finding.evidence = "of " + std::to_string(known) + " samples pressure was warning in " +
+                     std::to_string(warning) + " and critical in " + std::to_string(critical);
+  if (swapped > 0) {
+    finding.evidence += "; swap used grew from " + formatBytes(wholeBytes(swapBefore)) + " to " +
+                        formatBytes(wholeBytes(swap.max));
+  }
+  const MinMax footprint = system.footprint.minMax(first, last);
+  const MinMax available = system.available.minMax(first, last);
+  if (footprint.max > 0) {
+    finding.evidence +=
+        "; the training's footprint was at most " + formatBytes(wholeBytes(footprint.max));
+    if (machine > 0) finding.evidence += " of " + formatBytes(wholeBytes(machine));
+  }
+  if (available.min >= 0) {
+    finding.evidence += ", " + formatBytes(wholeBytes(available.min)) + " were available at least";
+  }
+  finding.advice =
+      "close other programs, or train with a smaller batch or sequence: what is swapped "
+      "out has to be read again, and the system may end programs";
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace highwater::analysis

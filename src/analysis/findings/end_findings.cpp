@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <string>
+
+#include "analysis/findings/finding_rules.h"
+#include "core/exit_codes.h"
+#include "core/out_of_memory.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+using Reason = RunEnd::Reason;
+
+// An op that was open for as long at the end stood still: the longest of a healthy run, a compile
+// of a graph or a large copy, takes less.
+constexpr std::int64_t kHungNs = 2'000'000'000;
+
+/// What the run said at its end in which PyTorch's message about memory may be.
+std::string lastWords(const LiveStore& store) {
+  return store.end()->message + '\n' + store.end()->lastLines;
+}
+
+bool endedOutOfMemory(const LiveStore& store) {
+  const RunEnd& end = *store.end();
+  const bool saidSo = end.reason == Reason::kFailed && end.exitCode == kExitEndedEarly;
+  if (!store.ownScript()) return saidSo;
+  // A script's exception is only known from what it printed.
+  const bool failed = end.reason == Reason::kExited || end.reason == Reason::kFailed ||
+                      (end.reason == Reason::kFinished && end.exitCode != 0);
+  return saidSo || (failed && isRefusedAllocation(lastWords(store)));
+}
+
+bool hung(const LiveStore& store) {
+  const Reason reason = store.end()->reason;
+  if (reason == Reason::kHung) return true;
+  const bool wasEnded = reason == Reason::kAborted || reason == Reason::kStopped;
+  const auto open = store.openSpan();
+  return wasEnded && open && open->stalledFor.count() >= kHungNs;
+}
+
+/// "batch size 64, sequence length 128"; of a script the sizes of its last step, where they are
+/// known.
+std::string settingText(const LiveStore& store) {
+  const auto& steps = store.steps().records;
+  std::uint32_t batch = store.knobs().batchSize, length = store.knobs().sequenceLength;
+  if (store.ownScript() && !steps.empty()) {
+    batch = steps.back().batch_size();
+    length = steps.back().sequence_length();
+  }
+  std::string text;
+  if (batch > 0) text = "batch size " + std::to_string(batch);
+  if (length > 0) {
+    text += (text.empty() ? "" : ", ") + ("sequence length " + std::to_string(length));
+  }
+  return text;
+}
+
+Finding ofRun(const LiveStore& store, FindingKind kind) {
+  Finding finding;
+  finding.kind = kind;
+  finding.weight = 1;
+  const auto& steps = store.steps().records;
+  finding.lastStep = std::max(store.runningStep(), steps.empty() ? 0u : steps.back().step());
+  for (const events::Marker& marker : store.markers()) {
+    const bool isRefusal = marker.kind() == events::MarkerKind::OutOfMemory;
+    if (isRefusal) finding.lastStep = std::max(finding.lastStep, marker.step());
+  }
+  finding.firstStep = finding.lastStep;
+  return finding;
+}
+
+std::string atStep(const Finding& finding) {
+  if (finding.lastStep == 0) return "before the first step";
+  return "in step " + std::to_string(finding.lastStep);
+}
+
+/// "27.0 MiB were asked for; MPS had allocated 1.1 GiB; allowed are 1.1 GiB"
+std::string numbersText(const OutOfMemoryNumbers& numbers) {
+  std::string text;
+  const auto add = [&text](const char* what, const std::optional<std::uint64_t>& bytes) {
+    if (bytes) text += (text.empty() ? "" : ", ") + std::string(what) + formatBytes(*bytes);
+  };
+  add("requested ", numbers.requested);
+  add("allocated ", numbers.allocated);
+  add("other allocations ", numbers.other);
+  add("max allowed ", numbers.maxAllowed);
+  return text;
+}
+
+/// The newest step with less in its batch than the last setting, which fitted.
+std::string fittedText(const LiveStore& store) {
+  const Knobs last = store.knobs();
+  const auto& steps = store.steps().records;
+  const auto fitted = std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) {
+    return step.batch_size() < last.batchSize || step.sequence_length() < last.sequenceLength;
+  });
+  if (store.ownScript() || fitted == steps.rend()) return {};
+  return "; step " + std::to_string(fitted->step()) + " fitted with batch size " +
+         std::to_string(fitted->batch_size()) + ", sequence length " +
+         std::to_string(fitted->sequence_length());
+}
+
+std::string outOfMemoryAdvice(const LiveStore& store) {
+  if (store.ownScript()) {
+    return "use a smaller batch with accumulated gradients, which trains the same, or a shorter "
+           "sequence; torch.mps.empty_cache() after a single large step";
+  }
+  const Knobs knobs = store.knobs();
+  if (knobs.outOfMemory == OutOfMemoryPolicy::kHalve) {
+    return "use a shorter sequence or a smaller model: no smaller batch was left to try";
+  }
+  return "use a smaller batch or a shorter sequence; --on-out-of-memory halve drops such a step "
+         "and "
+         "goes on with half of the batch, --accumulate keeps the effective batch";
+}
+
+void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
+  Finding finding = ofRun(store, FindingKind::OutOfMemory);
+  finding.title = "Out of memory: the run ended " + atStep(finding);
+  if (const std::string setting = settingText(store); !setting.empty()) {
+    finding.title += " with " + setting;
+  }
+  finding.evidence = numbersText(outOfMemoryNumbers(lastWords(store)));
+  if (finding.evidence.empty()) finding.evidence = store.end()->message;
+  finding.evidence += fittedText(store);
+  finding.advice = outOfMemoryAdvice(store);
+  findings.found.push_back(std::move(finding));
+}
+
+void findHang(const LiveStore& store, Findings& findings) {
+  Finding finding = ofRun(store, FindingKind::Hung);
+  const std::string& op = store.end()->openOp;
+  if (!op.empty()) finding.ops.push_back(op);
+  finding.title = "Hung: the run stood still " + atStep(finding) + (op.empty() ? "" : " in " + op);
+  finding.evidence = store.end()->message;
+  if (const std::string setting = settingText(store); !setting.empty()) {
+    finding.evidence += "; " + setting;
+  }
+  finding.advice =
+      "end the process, since a hung queue does not recover; if it happens again at the same "
+      "place, "
+      "look for that op in PyTorch's issues, and try a smaller batch";
+  findings.found.push_back(std::move(finding));
+}
+
+/// Of the times that memory ran out and training went on.
+void findRecoveries(const LiveStore& store, Findings& findings) {
+  Finding finding;
+  finding.kind = FindingKind::Recovered;
+  std::uint64_t refusals = 0;
+  double largest = 0, smallest = 0;
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() == events::MarkerKind::OutOfMemory) ++refusals;
+    if (marker.kind() != events::MarkerKind::Recovered) continue;
+    if (finding.count == 0) {
+      finding.firstStep = marker.step();
+      smallest = marker.value_after();
+    }
+    ++finding.count;
+    finding.lastStep = marker.step();
+    largest = std::max(largest, marker.value_before());
+    smallest = std::min(smallest, marker.value_after());
+  }
+  if (finding.count == 0) return;
+  const auto times = [](std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; };
+  const auto size = [](double batch) { return std::to_string(static_cast<std::uint64_t>(batch)); };
+  finding.title = "Recovered from out of memory " + times(finding.count);
+  finding.evidence = (finding.count == 1 ? "step " + std::to_string(finding.firstStep)
+                                         : "steps " + std::to_string(finding.firstStep) + " to " +
+                                               std::to_string(finding.lastStep)) +
+                     ": memory ran out " + times(refusals) +
+                     " and the step was trained again, batch size " + size(largest) +
+                     (largest == smallest ? "" : " \u2192 " + size(smallest));
+  finding.advice =
+      "start with the batch size that fits: each dropped step costs its time, and a halved batch "
+      "trains on fewer samples a step unless the effective batch is kept";
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void findEnd(const LiveStore& store, Findings& findings) {
+  if (store.end()) {
+    if (endedOutOfMemory(store)) {
+      findOutOfMemoryEnd(store, findings);
+    } else if (hung(store)) {
+      findHang(store, findings);
+    }
+  }
+  findRecoveries(store, findings);
+}
+
+}  // namespace highwater::analysis

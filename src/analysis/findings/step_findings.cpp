@@ -1,0 +1,293 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "analysis/device/range_timeline.h"
+#include "analysis/findings/finding_rules.h"
+#include "analysis/statistics.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+using Shape = std::pair<std::uint32_t, std::uint32_t>;
+
+Shape shapeOf(const events::StepRecord& record) {
+  return {record.batch_size(), record.sequence_length()};
+}
+
+/// The step times of each batch shape in ms, in order of the steps.
+std::map<Shape, std::vector<double>> timesByShape(const CheckedSteps& steps) {
+  std::map<Shape, std::vector<double>> times;
+  for (const events::StepRecord& record : steps.records) {
+    times[shapeOf(record)].push_back(toMs(record.duration_ns()));
+  }
+  return times;
+}
+
+std::string percentText(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+/// The steps that take far longer than others of the same shape, as indices of
+/// CheckedSteps::records.
+struct SlowSteps {
+  std::vector<std::size_t> slow, others;
+  std::vector<double> timesLonger;  ///< of the slow ones: time over the median
+  double lostMs = 0;                ///< over the median, of all slow steps
+};
+
+SlowSteps slowStepsOf(const CheckedSteps& steps) {
+  SlowSteps found;
+  std::map<Shape, double> medians;
+  for (auto& [shape, times] : timesByShape(steps)) {
+    if (times.size() >= kLeastSteps) medians[shape] = medianOf(times);
+  }
+  for (std::size_t i = 0; i < steps.records.size(); ++i) {
+    const auto median = medians.find(shapeOf(steps.records[i]));
+    if (median == medians.end() || median->second <= 0) continue;
+    const double ms = toMs(steps.records[i].duration_ns());
+    if (ms < kSlowStepFactor * median->second) {
+      found.others.push_back(i);
+      continue;
+    }
+    found.slow.push_back(i);
+    found.timesLonger.push_back(ms / median->second);
+    found.lostMs += ms - median->second;
+  }
+  return found;
+}
+
+/// What the host did in each checked step, in ms by HostWork, without waiting for the device.
+using WorkOfStep = std::array<double, kHostWorks>;
+
+std::vector<WorkOfStep> hostWorkOf(const CheckedSteps& steps) {
+  std::vector<WorkOfStep> works(steps.records.size());
+  const RangeTimeline timeline(steps.store, steps.firstRow, steps.firstRow + steps.records.size());
+  for (const HostSpan& span : timeline.host.work) {
+    if (span.row < steps.firstRow || span.row - steps.firstRow >= works.size()) continue;
+    works[span.row - steps.firstRow][static_cast<std::size_t>(span.work)] += toMs(span.ns());
+  }
+  return works;
+}
+
+/// What makes the slow steps slow.
+struct SwingCause {
+  HostWork work = HostWork::InStep;
+  double excessMs = 0;  ///< over the median of the other steps, of all slow steps
+  double medianMs = 0;  ///< of the other steps
+};
+
+template <typename Of>
+SwingCause excess(const SlowSteps& steps, Of&& ms) {
+  std::vector<double> usual;
+  for (const std::size_t i : steps.others) usual.push_back(ms(i));
+  SwingCause cause;
+  cause.medianMs = medianOf(std::move(usual));
+  for (const std::size_t i : steps.slow) {
+    cause.excessMs += std::max(ms(i) - cause.medianMs, 0.0);
+  }
+  return cause;
+}
+
+std::optional<SwingCause> hostCauseOf(const CheckedSteps& steps, const SlowSteps& slow) {
+  const std::vector<WorkOfStep> works = hostWorkOf(steps);
+  SwingCause worst;
+  for (const HostWork work : {HostWork::BatchAssembly, HostWork::DeviceMove, HostWork::Queueing,
+                              HostWork::Reading, HostWork::Fallback, HostWork::InStep}) {
+    SwingCause cause =
+        excess(slow, [&](std::size_t i) { return works[i][static_cast<std::size_t>(work)]; });
+    cause.work = work;
+    if (cause.excessMs > worst.excessMs) worst = cause;
+  }
+  return worst.excessMs >= kLeastExplainedShare * slow.lostMs ? std::optional(worst) : std::nullopt;
+}
+
+/// Whether the device itself took longer. Not asked of the simulated device, which shares the
+/// machine's cores with every other program.
+bool isDeviceSlower(const CheckedSteps& steps, const SlowSteps& slow) {
+  if (steps.store.simulated()) return false;
+  const auto& deviceMs = steps.store.steps().deviceMs;
+  const SwingCause cause = excess(slow, [&](std::size_t i) {
+    const double ms = deviceMs[steps.firstRow + i];
+    return std::isnan(ms) ? 0 : ms;
+  });
+  return cause.medianMs > 0 && cause.excessMs >= kLeastExplainedShare * slow.lostMs;
+}
+
+const char* workName(HostWork work) {
+  switch (work) {
+    case HostWork::BatchAssembly:
+      return "batch assembly";
+    case HostWork::DeviceMove:
+      return "the device move";
+    case HostWork::Queueing:
+      return "queueing ops";
+    case HostWork::Reading:
+      return "reading and logging values";
+    case HostWork::Fallback:
+      return "ops that fall back to the CPU";
+    default:
+      return "host work outside of the step's phases";
+  }
+}
+
+const char* swingAdvice(HostWork work) {
+  switch (work) {
+    case HostWork::BatchAssembly:
+      return "have batches ready before they are needed: load ahead on another thread or in "
+             "DataLoader workers (prefetch_factor), and read the data once";
+    case HostWork::Reading:
+      return "log and save on another thread, or less often";
+    default:
+      return "look at one of the slow steps in the timeline: the host stands still there, as for "
+             "Python's garbage collection, saving a file, or another program on the same cores";
+  }
+}
+
+/// A setting of batch and length that the run has trained at.
+struct Setting {
+  Shape shape;
+  double lowMs = 0, medianMs = 0, highMs = 0;  ///< quartiles of the step time
+  [[nodiscard]] double samples() const { return shape.first; }
+};
+
+Setting settingOf(const Shape& shape, std::vector<double> times) {
+  Setting setting{shape, percentileOf(times, 25), 0, percentileOf(times, 75)};
+  setting.medianMs = medianOf(std::move(times));
+  return setting;
+}
+
+}  // namespace
+
+void findStepSwings(const CheckedSteps& steps, Findings& findings) {
+  if (steps.store.phases().empty()) return;  // the cause would be unknown
+  const SlowSteps slow = slowStepsOf(steps);
+  const auto counted = static_cast<double>(slow.slow.size() + slow.others.size());
+  if (slow.slow.size() < kLeastSlowSteps || slow.others.size() < kLeastSteps ||
+      static_cast<double>(slow.slow.size()) < kLeastSlowShare * counted) {
+    return;
+  }
+  const std::optional<SwingCause> host = hostCauseOf(steps, slow);
+  if (!host && !isDeviceSlower(steps, slow)) return;
+  Finding finding = steps.ofTime(FindingKind::StepTimeSwings,
+                                 slow.lostMs / static_cast<double>(steps.records.size()));
+  finding.firstStep = steps.records[slow.slow.front()].step();
+  finding.lastStep = steps.records[slow.slow.back()].step();
+  finding.count = slow.slow.size();
+  finding.where = host ? workName(host->work) : "the device";
+  finding.title =
+      "Step times swing: " + percentText(static_cast<double>(slow.slow.size()) / counted) +
+      " of the steps take " + formatDecimals(medianOf(slow.timesLonger), 1) +
+      " times as long as others of the same shape, " + costText(*finding.waitsMs);
+  finding.evidence = std::to_string(slow.slow.size()) + " of " +
+                     std::to_string(slow.slow.size() + slow.others.size()) + " steps, the first " +
+                     std::to_string(finding.firstStep) + "; most of the time is lost in " +
+                     finding.where;
+  if (host) {
+    const double perSlow = host->excessMs / static_cast<double>(slow.slow.size());
+    finding.evidence +=
+        ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
+    finding.advice = swingAdvice(host->work);
+    Fix fix;
+    fix.longestNs[static_cast<std::size_t>(host->work)] =
+        static_cast<std::int64_t>(host->medianMs * kNsPerMs);
+    steps.gains.price(finding, std::move(fix));
+  } else {
+    finding.advice =
+        "look for other programs that use the GPU, and for heat: a Mac that is warm "
+        "slows down";
+    steps.gains.price(finding, Gain{0, *finding.waitsMs, *finding.waitsMs});
+  }
+  findings.found.push_back(std::move(finding));
+}
+
+void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
+  const auto times = timesByShape(steps);
+  const Shape now = shapeOf(steps.records.back());
+  const auto current = times.find(now);
+  if (now.first == 0 || current->second.size() < kLeastSteps) return;
+  const Setting small = settingOf(now, current->second);
+  std::optional<Setting> best;
+  for (const auto& [shape, ms] : times) {
+    // Only the batch differs, so that the samples are the same work.
+    if (shape.second != now.second || shape.first < 2 * now.first || ms.size() < kLeastSteps) {
+      continue;
+    }
+    const Setting large = settingOf(shape, ms);
+    const auto perSample = [](const Setting& each) { return each.medianMs / each.samples(); };
+    if (!best || perSample(large) < perSample(*best)) best = large;
+  }
+  if (!best || best->medianMs <= 0) return;
+  const double share = small.samples() / best->samples();
+  const double faster = small.medianMs / (best->medianMs * share);
+  if (faster < kLeastBatchSpeedup) return;
+  const Gain gain{std::max(small.lowMs - best->highMs * share, 0.0),
+                  small.medianMs - best->medianMs * share, small.highMs - best->lowMs * share};
+  Finding finding = steps.ofTime(FindingKind::BatchTooSmall, gain.estimate);
+  finding.estimate = true;
+  finding.title = "Batch too small to fill the device: batch size " +
+                  std::to_string(best->shape.first) + " trained " + formatDecimals(faster, 1) +
+                  " times as many samples a second as " + std::to_string(now.first);
+  finding.evidence = "median step time " + formatMs(small.medianMs) + " at batch size " +
+                     std::to_string(now.first) + " (" + std::to_string(current->second.size()) +
+                     " steps), " + formatMs(best->medianMs) + " at " +
+                     std::to_string(best->shape.first) + " (" +
+                     std::to_string(times.at(best->shape).size()) +
+                     " steps), the same sequence length; the gain is for " +
+                     std::to_string(now.first) + " samples";
+  finding.advice = "use a larger batch, as memory allows, and adapt the learning rate to it";
+  steps.gains.price(finding, gain);
+  findings.found.push_back(std::move(finding));
+}
+
+void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
+  std::uint64_t reads = 0, nonFinite = 0;
+  const events::StepRecord *first = nullptr, *last = nullptr, *finite = nullptr;
+  for (const events::StepRecord& record : steps.records) {
+    if (record.loss_read() == 0) continue;
+    ++reads;
+    if (std::isfinite(record.loss())) {
+      if (!first) finite = &record;
+      continue;
+    }
+    ++nonFinite;
+    if (!first) first = &record;
+    last = &record;
+  }
+  if (!first) return;
+  Finding finding = steps.ofGrowth(FindingKind::NonFiniteLoss, 0);
+  finding.costBytes.reset();
+  finding.weight = 1;
+  finding.firstStep = first->step();
+  finding.lastStep = last->step();
+  const std::string dtype = steps.store.run() ? steps.store.run()->dtype : std::string();
+  const std::string value = std::isnan(first->loss()) ? "NaN" : "infinite";
+  finding.title = "Non-finite loss: " + value + " at step " + std::to_string(first->step());
+  finding.evidence = std::to_string(nonFinite) + " of " + std::to_string(reads) +
+                     " losses that were read, steps " + std::to_string(first->step()) + " to " +
+                     std::to_string(last->step());
+  if (finite) {
+    finding.evidence += "; at step " + std::to_string(finite->step()) + " it was " +
+                        formatDecimals(static_cast<double>(finite->loss()), 4);
+  }
+  if (!dtype.empty()) finding.evidence += "; the model is " + dtype;
+  if (dtype == "float16") {
+    finding.advice =
+        "float16 ends at 65504: use bfloat16, or scale the loss (torch.amp.GradScaler)";
+  } else if (dtype == "bfloat16") {
+    finding.advice =
+        "train a few steps in float32: if the loss stays finite, keep the softmax, the "
+        "norms and the loss in float32 (torch.autocast)";
+  } else {
+    finding.advice =
+        "lower the learning rate, clip the gradients, look for log(0) and division by "
+        "0; torch.autograd.detect_anomaly() names the op";
+  }
+  findings.found.push_back(std::move(finding));
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,79 @@
+// The window and its view Tuning: the switch, and the settings that are chosen there.
+#include <QStackedWidget>
+
+#include "models/qt_text.h"
+#include "views/panels/controls_panel.h"
+#include "views/panes/pane_stack.h"
+#include "views/tuning/tuning_view.h"
+#include "window/main_window.h"
+#include "window/run_search.h"
+#include "window/run_status_bar.h"
+#include "window/tuning_page.h"
+#include "window/window_actions.h"
+#include "window/window_docks.h"
+
+namespace highwater::window {
+
+void MainWindow::connectTuning() {
+  connect(actions_->timelineView, &QAction::triggered, this, [this] { showTuning(false); });
+  connect(actions_->tuningView, &QAction::triggered, this, [this] { showTuning(true); });
+}
+
+QWidget* MainWindow::runPage() const {
+  return tuningShown_ ? static_cast<QWidget*>(tuningPage_) : panes_;
+}
+
+void MainWindow::makeTuningPage() {
+  if (tuningPage_) return;
+  tuningPage_ = new TuningPage(&run_.store(), &axis_, &focus_, &tuning_, centre_);
+  tuningPage_->setSmall(laidOutFor_.small);
+  tuningPage_->showSearch(&search_->model());
+  centre_->addWidget(tuningPage_);
+  connect(tuningPage_->view(), &views::TuningView::settingChosen, this,
+          [this](tuning::Setting setting) {
+            // The sliders follow, and tell the state of tuning.
+            run_.store().ownScript() ? tuning_.setChosen(setting)
+                                     : docks_->controls()->choose(setting.batch, setting.length);
+          });
+  connect(tuningPage_->view(), &views::TuningView::applyRequested, this, &MainWindow::applySetting);
+  showTuningMarks();
+}
+
+void MainWindow::showTuning(bool shown) {
+  (shown ? actions_->tuningView : actions_->timelineView)->setChecked(true);
+  if (shown == tuningShown_) return;
+  if (shown) makeTuningPage();
+  const bool replaces = centre_->currentWidget() == runPage();
+  tuningShown_ = shown;
+  docks_->showTuning(shown);
+  if (!replaces) return;  // a page covers the run
+  refreshPanes();
+  centre_->setCurrentWidget(runPage());
+  runPage()->setFocus();
+}
+
+void MainWindow::showTuningMarks() {
+  if (!tuningPage_) return;
+  const auto state = run_.state();
+  const bool training =
+      state == session::Session::State::kRunning || state == session::Session::State::kPaused;
+  views::SettingMarks marks;
+  if (training && tuning_.current().batch > 0) marks.measuring = tuning_.current();
+  tuningPage_->view()->setMarks(marks);
+}
+
+void MainWindow::applySetting(tuning::Setting setting) {
+  tuning_.setChosen(setting);
+  if (run_.store().ownScript()) {
+    status_->showMessage(tr("Set %1 in the script's own controls, or in the script")
+                             .arg(text(tuning::settingText(setting))),
+                         6000);
+    return;
+  }
+  Knobs knobs = docks_->controls()->knobs();
+  knobs.batchSize = setting.batch;
+  knobs.sequenceLength = setting.length;
+  docks_->controls()->request(knobs);
+}
+
+}  // namespace highwater::window

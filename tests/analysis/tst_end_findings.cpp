@@ -1,0 +1,148 @@
+#include <QTest>
+
+#include "analysis/findings/findings.h"
+#include "core/exit_codes.h"
+#include "support/sample_run.h"
+
+using namespace highwater;
+using analysis::Finding;
+using analysis::FindingKind;
+using analysis::Findings;
+using analysis::LiveStore;
+using events::MarkerKind;
+
+namespace {
+
+constexpr char kRefusal[] =
+    "MPS backend out of memory (MPS allocated: 96.00 MiB, other allocations: 4.00 MiB, max "
+    "allowed: 108.80 MiB). Tried to allocate 27.00 MiB on private pool.";
+
+/// A run whose batch doubles from 16 to 32 at step 30.
+LiveStore runOf(std::uint32_t steps) {
+  LiveStore store;
+  test::feed(test::makeSampleRun({.steps = steps, .ended = false}), store);
+  return store;
+}
+
+void mark(LiveStore& store, MarkerKind kind, std::uint32_t step, double before, double after) {
+  const std::vector<events::Marker> markers = {
+      {store.completeUpToNs(), before, after, step, kNoId, kind}};
+  EventBatch batch;
+  batch.completeUpToNs = store.completeUpToNs();
+  batch.markers = markers;
+  store.apply(batch);
+}
+
+void end(LiveStore& store, RunEnd::Reason reason, int exitCode, const std::string& message,
+         const std::string& openOp = {}) {
+  RunEnd end;
+  end.reason = reason;
+  end.exitCode = exitCode;
+  end.message = message;
+  end.openOp = openOp;
+  store.apply(end);
+}
+
+std::vector<FindingKind> kindsOf(const Findings& findings) {
+  std::vector<FindingKind> kinds;
+  for (const Finding& each : findings.found) kinds.push_back(each.kind);
+  return kinds;
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+class TestEndFindings : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void outOfMemoryComesFirst() {
+    LiveStore store = runOf(60);
+    end(store, RunEnd::Reason::kFailed, kExitEndedEarly, kRefusal);
+    const Findings findings = analysis::findProblems(store);
+    QVERIFY(findings.found.size() > 1);
+    const Finding& first = findings.found.front();
+    QCOMPARE(first.kind, FindingKind::OutOfMemory);
+    QCOMPARE(findingKey(first.kind), std::string_view("out_of_memory"));
+    QCOMPARE(first.title,
+             std::string("Out of memory: the run ended in step 60 with batch size 32, sequence "
+                         "length 64"));
+    QCOMPARE(first.evidence,
+             std::string("requested 27.0 MiB, allocated 96.0 MiB, other allocations 4.0 MiB, max "
+                         "allowed 108.8 MiB; step 29 fitted with batch size 16, sequence length "
+                         "64"));
+    QCOMPARE(first.weight, 1.0);
+    QVERIFY(contains(first.advice, "--on-out-of-memory halve"));
+  }
+
+  void needsNoStep() {
+    LiveStore store = runOf(1);
+    end(store, RunEnd::Reason::kFailed, kExitEndedEarly, kRefusal);
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(findings.steps, std::uint64_t{0});
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::OutOfMemory});
+    QVERIFY(!contains(findings.found.front().evidence, "fitted"));
+  }
+
+  void aHangNamesItsOp() {
+    LiveStore store = runOf(3);
+    end(store, RunEnd::Reason::kHung, 0, "highwater-worker stopped responding", "aten::copy_");
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::Hung});
+    QCOMPARE(findings.found[0].title, std::string("Hung: the run stood still in step 3 in "
+                                                  "aten::copy_"));
+    QVERIFY(contains(findings.found[0].evidence, "stopped responding; batch size 16"));
+  }
+
+  void otherEndsAreNoFinding_data() {
+    QTest::addColumn<int>("reason");
+    QTest::addColumn<int>("exitCode");
+    using Reason = RunEnd::Reason;
+    QTest::newRow("finished") << int(Reason::kFinished) << 0;
+    QTest::newRow("stopped") << int(Reason::kStopped) << 0;
+    QTest::newRow("failed") << int(Reason::kFailed) << int(kExitFailed);
+    QTest::newRow("crashed") << int(Reason::kCrashed) << 0;
+    QTest::newRow("window closed") << int(Reason::kAborted) << 0;
+  }
+  void otherEndsAreNoFinding() {
+    QFETCH(int, reason);
+    QFETCH(int, exitCode);
+    LiveStore store = runOf(3);
+    end(store, static_cast<RunEnd::Reason>(reason), exitCode, "as it was");
+    QVERIFY(analysis::findProblems(store).found.empty());
+  }
+
+  void countsRecoveries() {
+    LiveStore store = runOf(3);
+    QVERIFY(analysis::findProblems(store).found.empty());
+    for (int i = 0; i < 3; ++i) mark(store, MarkerKind::OutOfMemory, 2, 28311552, 114085068);
+    mark(store, MarkerKind::Recovered, 2, 64, 8);
+    mark(store, MarkerKind::OutOfMemory, 3, 28311552, 114085068);
+    mark(store, MarkerKind::Recovered, 3, 32, 16);
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::Recovered});
+    const Finding& note = findings.found.front();
+    QCOMPARE(note.title, std::string("Recovered from out of memory 2 times"));
+    QCOMPARE(note.count, std::uint64_t{2});
+    QCOMPARE(note.weight, 0.0);
+    QVERIFY2(contains(note.evidence, "memory ran out 4 times") &&
+                 contains(note.evidence, "batch size 64 \u2192 8"),
+             note.evidence.c_str());
+  }
+
+  void aRecoveryThatFailedIsOutOfMemory() {
+    LiveStore store = runOf(3);
+    mark(store, MarkerKind::OutOfMemory, 4, 28311552, 0);
+    end(store, RunEnd::Reason::kFailed, kExitEndedEarly,
+        std::string("step 4 ran out of memory with batch size 1, sequence length 64: ") + kRefusal);
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::OutOfMemory});
+    QVERIFY(contains(findings.found[0].title, "in step 4"));
+  }
+};
+
+QTEST_APPLESS_MAIN(TestEndFindings)
+#include "tst_end_findings.moc"

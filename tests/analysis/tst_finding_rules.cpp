@@ -1,0 +1,300 @@
+// Every rule fires on the run that was made for it, and on no other: the matrix, printed. Then what
+// is near a finding and none. tests/e2e/tst_scenario_findings prints the same of real trainings.
+#include <QtTest>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "judged_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+using Kinds = std::set<FindingKind>;
+
+struct MadeRun {
+  std::string name;
+  Kinds finds;
+  JudgedRun run;
+};
+
+Kinds kindsOf(const JudgedRun& run) {
+  Kinds kinds;
+  for (const Finding& each : run.judge().found) kinds.insert(each.kind);
+  return kinds;
+}
+
+JudgedRun withFallback() {
+  JudgedRun run;
+  for (std::uint32_t step = 1; step <= 40; ++step) {
+    JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 5);
+  }
+  return run;
+}
+
+JudgedRun withUnplannedWait() {
+  JudgedRun run;
+  for (std::uint32_t step = 2; step <= 40; ++step) {
+    JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 20,
+                       events::Phase::Backward, false);
+  }
+  return run;
+}
+
+JudgedRun withSlowAssembly() {
+  JudgedRun run;
+  run.assemblyMs = 30;
+  run.deviceMs = 18;
+  return run;
+}
+
+JudgedRun changed(const std::function<void(JudgedRun&)>& change) {
+  JudgedRun run;
+  change(run);
+  return run;
+}
+
+/// Every eighth step takes 25 ms longer, in batch assembly.
+void swing(JudgedRun& run) {
+  run.stepMs = 20;
+  run.deviceMs = 18;
+  run.moreAssemblyMs = [](std::uint32_t step) { return step % 8 == 5 ? 25 : 0; };
+}
+
+/// As long with 8 samples as with 32.
+void shrinkBatch(JudgedRun& run) {
+  run.batchSize = [](std::uint32_t step) { return step <= 20 ? 32 : 8; };
+}
+
+/// Three lengths in turn; the driver grows at all of them.
+void fragment(JudgedRun& run) {
+  run.length = [](std::uint32_t step) { return 32 + 16 * (step % 3); };
+  run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+}
+
+void growHidden(JudgedRun& run) {
+  run.footprint = [](std::uint32_t step) { return (500 + step) * kMiB; };
+}
+
+/// Step 10 needs 700 MiB, the others 100.
+void leaveCache(JudgedRun& run) {
+  run.current = [](std::uint32_t step) { return (step == 10 ? 700 : 100) * kMiB; };
+  run.driver = [](std::uint32_t step) { return (step < 10 ? 200 : 750) * kMiB; };
+}
+
+void pressSystem(JudgedRun& run) {
+  run.footprint = [](std::uint32_t) { return 500 * kMiB; };
+  run.pressure = [](std::uint32_t step) {
+    return step % 3 == 0 ? events::Pressure::Warning : events::Pressure::Normal;
+  };
+}
+
+void loseLoss(JudgedRun& run) {
+  run.dtype = "float16";
+  run.loss = [](std::uint32_t step) {
+    return step < 25 ? 1.0F : std::numeric_limits<float>::quiet_NaN();
+  };
+}
+
+std::vector<MadeRun> madeRuns() {
+  using Kind = FindingKind;
+  return {
+      {"clean", {}, {}},
+      {"near the limit", {Kind::NearLimit}, changed([](JudgedRun& run) {
+         run.driver = [](std::uint32_t) { return 950 * kMiB; };
+         run.current = [](std::uint32_t) { return 900 * kMiB; };
+       })},
+      {"fallback", {Kind::Fallback}, withFallback()},
+      {"loss read each step", {Kind::ChattyLogging}, changed([](JudgedRun& run) {
+         run.lossEvery = 1;
+       })},
+      {"unplanned wait", {Kind::SyncPoint}, withUnplannedWait()},
+      {"slow batch assembly", {Kind::HostBound}, withSlowAssembly()},
+      {"current grows", {Kind::MemoryGrowth}, changed([](JudgedRun& run) {
+         run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
+       })},
+      {"driver grows by shape", {Kind::ShapeGrowth}, changed([](JudgedRun& run) {
+         run.length = [](std::uint32_t step) { return 8 + step; };
+         run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
+       })},
+      {"some steps are slow", {Kind::StepTimeSwings}, changed(swing)},
+      {"small batch", {Kind::BatchTooSmall}, changed(shrinkBatch)},
+      {"driver grows at old shapes", {Kind::Fragmentation}, changed(fragment)},
+      {"footprint grows", {Kind::HiddenGrowth}, changed(growHidden)},
+      {"large step, long ago", {Kind::CacheAboveLive}, changed(leaveCache)},
+      {"memory pressure", {Kind::SystemPressure}, changed(pressSystem)},
+      {"loss is NaN", {Kind::NonFiniteLoss}, changed(loseLoss)},
+  };
+}
+
+const Finding& only(const Findings& findings, FindingKind kind) {
+  static const Finding none;
+  for (const Finding& each : findings.found) {
+    if (each.kind == kind) return each;
+  }
+  return none;
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+class TestFindingRules : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void everyRuleFiresOnItsRunAndOnNoOther() {
+    Kinds covered;
+    QString head = QStringLiteral("%1").arg(QString(), -28);
+    for (std::size_t kind = 0; kind < kFindingKinds; ++kind) {
+      head += QString::number(kind).rightJustified(3);
+    }
+    qInfo("%s", qPrintable(head));
+    std::vector<std::string> wrong;
+    for (const MadeRun& each : madeRuns()) {
+      const Kinds found = kindsOf(each.run);
+      QString row = QString::fromStdString(each.name).leftJustified(28);
+      for (std::size_t kind = 0; kind < kFindingKinds; ++kind) {
+        row += found.contains(static_cast<FindingKind>(kind)) ? "  x" : "  .";
+      }
+      qInfo("%s", qPrintable(row));
+      if (found != each.finds) wrong.push_back(each.name);
+      covered.insert(each.finds.begin(), each.finds.end());
+    }
+    for (std::size_t kind = 0; kind < kFindingKinds; ++kind) {
+      qInfo("%3zu %s", kind, findingKey(static_cast<FindingKind>(kind)).data());
+    }
+    QVERIFY2(wrong.empty(), wrong.empty() ? "" : wrong.front().c_str());
+    QCOMPARE(covered.size(), kFindingKinds);
+  }
+
+  void adviceNamesItsSource() {
+    for (const FindingKind kind :
+         {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,
+          FindingKind::HiddenGrowth, FindingKind::CacheAboveLive, FindingKind::SystemPressure,
+          FindingKind::NonFiniteLoss}) {
+      QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
+    }
+  }
+
+  void swingsNameWhereTheTimeIsLost() {
+    JudgedRun run = changed(swing);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::StepTimeSwings);
+    QCOMPARE(found.where, std::string("batch assembly"));
+    QCOMPARE(found.count, std::uint64_t{5});
+    QVERIFY2(contains(found.evidence, "26.0 ms in place of 1.00 ms"), found.evidence.c_str());
+    QVERIFY2(contains(found.title, "2.2 times as long"), found.title.c_str());
+    QVERIFY(found.gainMs && found.gainMs->high <= *found.waitsMs + 0.1);
+    // Two slow steps are chance; steps of other shapes take as long as they take.
+    run.moreAssemblyMs = [](std::uint32_t step) { return step % 20 == 5 ? 25 : 0; };
+    QVERIFY(kindsOf(run).empty());
+    swing(run);
+    run.length = [](std::uint32_t step) { return step % 8 == 5 ? 128 : 64; };
+    QVERIFY(kindsOf(run).empty());
+  }
+
+  void aSmallBatchIsComparedWithALargerOne() {
+    JudgedRun run = changed(shrinkBatch);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::BatchTooSmall);
+    QVERIFY2(contains(found.title, "batch size 32 trained 4.0 times as many samples"),
+             found.title.c_str());
+    QCOMPARE(found.gainMs->estimate, 37.5);
+    QCOMPARE(found.gainMs->low, 37.5);
+    // The newest batch is the larger one; the other length is other work; hardly faster.
+    run.batchSize = [](std::uint32_t step) { return step <= 20 ? 8 : 32; };
+    QVERIFY(kindsOf(run).empty());
+    shrinkBatch(run);
+    run.length = [](std::uint32_t step) { return step <= 20 ? 32 : 64; };
+    QVERIFY(kindsOf(run).empty());
+    run.length = [](std::uint32_t) { return 64; };
+    run.moreAssemblyMs = [](std::uint32_t step) { return step <= 20 ? 28 : 0; };
+    run.stepMs = 20;
+    run.deviceMs = 19;
+    run.batchSize = [](std::uint32_t step) { return step <= 20 ? 16 : 8; };
+    QVERIFY(!kindsOf(run).contains(FindingKind::BatchTooSmall));
+  }
+
+  void fragmentationIsNotTheGrowthOfNewShapes() {
+    JudgedRun run = changed(fragment);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::Fragmentation);
+    QCOMPARE(*found.costBytes, static_cast<double>(kMiB));
+    QVERIFY2(contains(found.advice, "buckets"), found.advice.c_str());
+    QVERIFY2(contains(found.evidence, "of 3 shapes"), found.evidence.c_str());
+    run.length = [](std::uint32_t) { return 64; };  // no shape varies
+    QVERIFY(kindsOf(run).empty());
+    fragment(run);
+    run.current = [](std::uint32_t step) { return (100 + step) * kMiB; };  // it is in use
+    QCOMPARE(kindsOf(run), Kinds{FindingKind::MemoryGrowth});
+  }
+
+  void hiddenGrowthIsWhatTheDriverDoesNotCount() {
+    JudgedRun run = changed(growHidden);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::HiddenGrowth);
+    QCOMPARE(*found.costBytes, static_cast<double>(kMiB));
+    QVERIFY2(contains(found.evidence, "driver 200.0 MiB to 200.0 MiB"), found.evidence.c_str());
+    // Grows once, and then stays; or grows as the driver does.
+    run.footprint = [](std::uint32_t step) { return (step < 15 ? 500 : 800) * kMiB; };
+    QVERIFY(kindsOf(run).empty());
+    growHidden(run);
+    run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+    QVERIFY(kindsOf(run).empty());
+  }
+
+  void aCacheThatIsUsedIsNone() {
+    JudgedRun run = changed(leaveCache);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::CacheAboveLive);
+    QCOMPARE(*found.costBytes, 650.0 * static_cast<double>(kMiB));
+    QVERIFY2(contains(found.evidence, "the most in use was 700.0 MiB, at step 10"),
+             found.evidence.c_str());
+    run.current = [](std::uint32_t step) { return (step % 10 == 0 ? 700 : 100) * kMiB; };
+    QVERIFY(kindsOf(run).empty());
+    run = {};  // 200 MiB for 90 is much, but little of 1 GiB
+    run.driver = [](std::uint32_t) { return 190 * kMiB; };
+    run.current = [](std::uint32_t) { return 92 * kMiB; };
+    QVERIFY(kindsOf(run).empty());
+  }
+
+  void swapIsPressureToo() {
+    JudgedRun run;
+    run.footprint = [](std::uint32_t) { return 500 * kMiB; };
+    run.swap = [](std::uint32_t step) { return step * 5 * kMiB; };
+    const Findings findings = run.judge();
+    QCOMPARE(findings.found.size(), std::size_t{1});
+    QCOMPARE(findings.found[0].kind, FindingKind::SystemPressure);
+    QVERIFY2(contains(findings.found[0].title, "went to swap"), findings.found[0].title.c_str());
+    // That something was in swap before the training is no finding, nor is a single sample.
+    run.swap = [](std::uint32_t) { return 900 * kMiB; };
+    run.pressure = [](std::uint32_t step) {
+      return step == 9 ? events::Pressure::Critical : events::Pressure::Normal;
+    };
+    QVERIFY(kindsOf(run).empty());
+  }
+
+  void aNonFiniteLossComesFirst() {
+    JudgedRun run = changed(loseLoss);
+    run.lossEvery = 5;
+    run.current = [](std::uint32_t step) { return 100 * kMiB + step * 20 * kMiB; };
+    const Findings findings = run.judge();
+    const Finding& found = findings.found.front();
+    QCOMPARE(found.kind, FindingKind::NonFiniteLoss);
+    QCOMPARE(found.firstStep, 25u);
+    QVERIFY2(contains(found.evidence, "4 of 8 losses") && contains(found.evidence, "float16"),
+             found.evidence.c_str());
+    QVERIFY2(contains(found.advice, "bfloat16"), found.advice.c_str());
+    run.dtype = "float32";
+    QVERIFY2(contains(run.judge().found.front().advice, "learning rate"), "float32");
+  }
+};
+
+QTEST_APPLESS_MAIN(TestFindingRules)
+#include "tst_finding_rules.moc"

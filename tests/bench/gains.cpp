@@ -1,0 +1,197 @@
+// What fixing a finding gains, predicted and measured: each scenario with its problem (A) and
+// without it (B: the clean scenario with otherwise the same settings), in blocks A B B A. A block
+// is a training of its own process on the simulated device, recorded by `highwater record`. The
+// prediction is made from the recording with the problem alone: Findings::gainOfAllMs, 0 if no
+// finding is about time. Measured is the time from the begin of a step to the begin of the next,
+// the mean of the steps after the first; evaluations come after the last step.
+
+#include <CLI/CLI.hpp>
+#include <QCoreApplication>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "analysis/findings/findings.h"
+#include "analysis/live_store.h"
+#include "bench/findings.h"
+#include "bench/program.h"
+#include "core/exit_codes.h"
+#include "core/scenarios.h"
+#include "session/recording_loader.h"
+
+namespace {
+
+using namespace highwater;
+
+struct Choices {
+  std::vector<std::string> scenarios;
+  int quads = 6;
+  int steps = 40;
+  std::string launchDelay;
+  std::string programs = HIGHWATER_BIN_DIR;
+  std::string json = "gains.json";
+};
+
+/// One training.
+struct Block {
+  double stepMs = 0;
+  double waitsMs = 0;  ///< of all findings about time
+  analysis::Gain gain;
+};
+struct Quad {
+  Block a1, b1, b2, a2;
+};
+
+/// "The clean workload with otherwise the same settings" of shape-churn, whose lengths are drawn
+/// from 8 to 64, has their mean.
+constexpr std::uint32_t kMeanChurnLength = 36;
+
+Block train(const Choices& choices, const Scenario& with, bool clean, const QTemporaryDir& folder) {
+  const bool churns = std::string(with.name) == "shape-churn";
+  const QString file = folder.filePath(QStringLiteral("run.highwater"));
+  QStringList arguments{
+      "record",     "--force",
+      "--device",   "sim",
+      "--scenario", clean ? "clean" : with.name,
+      "--batch",    QString::number(with.batchSize),
+      "--seq",      QString::number(clean && churns ? kMeanChurnLength : with.sequenceLength),
+      "--steps",    QString::number(choices.steps),
+      "-o",         file};
+  if (!choices.launchDelay.empty()) {
+    arguments << "--sim-launch-delay" << QString::fromStdString(choices.launchDelay);
+  }
+  QProcess process;
+  process.setStandardInputFile(QProcess::nullDevice());
+  process.start(QString::fromStdString(choices.programs + "/highwater"), arguments);
+  constexpr int kLongestMs = 300'000;
+  if (!process.waitForFinished(kLongestMs) || process.exitCode() != kExitDone) {
+    throw std::runtime_error("highwater record failed: " +
+                             process.readAllStandardError().toStdString());
+  }
+  analysis::LiveStore store;
+  const auto loaded = session::loadRecording(file.toStdString(), store);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  const auto& records = store.steps().records;
+  if (records.size() < 3) throw std::runtime_error("the run has too few steps");
+  Block block;
+  block.stepMs = static_cast<double>(records.back().begin_ns() - records[1].begin_ns()) / 1e6 /
+                 static_cast<double>(records.size() - 2);
+  const analysis::Findings findings = analysis::findProblems(store);
+  for (const analysis::Finding& each : findings.found) block.waitsMs += each.waitsMs.value_or(0);
+  block.gain = findings.gainOfAllMs.value_or(analysis::Gain{});
+  return block;
+}
+
+/// The size of an estimate that may be negative.
+bench::Estimate magnitude(const bench::Estimate& of) {
+  bench::Estimate size = of;
+  size.median = std::abs(of.median);
+  size.low = of.low <= 0 && of.high >= 0 ? 0 : std::min(std::abs(of.low), std::abs(of.high));
+  size.high = std::max(std::abs(of.low), std::abs(of.high));
+  return size;
+}
+
+template <typename F>
+bench::Estimate over(const std::vector<Quad>& quads, F&& value) {
+  std::vector<double> values;
+  for (const Quad& quad : quads) values.push_back(value(quad));
+  return bench::estimate(std::move(values));
+}
+
+std::vector<bench::Finding> rowsOf(const std::string& scenario, const std::vector<Quad>& quads) {
+  const auto mean = [](double a, double b) { return (a + b) / 2; };
+  const auto with = [mean](const Quad& quad) { return mean(quad.a1.stepMs, quad.a2.stepMs); };
+  const auto without = [mean](const Quad& quad) { return mean(quad.b1.stepMs, quad.b2.stepMs); };
+  const auto measured = [=](const Quad& quad) { return with(quad) - without(quad); };
+  const auto predicted = [mean](const Quad& quad) {
+    return mean(quad.a1.gain.estimate, quad.a2.gain.estimate);
+  };
+  const bench::Estimate gain = over(quads, measured);
+  // Within 20 % or 1 ms, and never more than twice what is true.
+  const double tolerance = std::max(0.2 * std::abs(gain.median), 1.0);
+  const auto row = [&](const char* name, const bench::Estimate& value,
+                       std::optional<double> goal = {}) {
+    return bench::Finding{name, scenario, "ms", value, goal};
+  };
+  return {
+      row("step_with_problem", over(quads, with)),
+      row("step_without", over(quads, without)),
+      row("control_without_less_without",
+          over(quads, [](const Quad& quad) { return quad.b1.stepMs - quad.b2.stepMs; })),
+      row("waits",
+          over(quads, [mean](const Quad& quad) { return mean(quad.a1.waitsMs, quad.a2.waitsMs); })),
+      row("measured_gain", gain),
+      row("predicted_gain", over(quads, predicted)),
+      row("predicted_low",
+          over(quads,
+               [mean](const Quad& quad) { return mean(quad.a1.gain.low, quad.a2.gain.low); })),
+      row("predicted_high",
+          over(quads,
+               [mean](const Quad& quad) { return mean(quad.a1.gain.high, quad.a2.gain.high); })),
+      row("prediction_off_by",
+          magnitude(
+              over(quads, [=](const Quad& quad) { return predicted(quad) - measured(quad); })),
+          tolerance),
+      row("predicted_over_twice_measured",
+          over(quads,
+               [=](const Quad& quad) {
+                 return predicted(quad) - 2 * std::max(measured(quad), 0.0);
+               }),
+          1.0),
+  };
+}
+
+std::vector<Quad> measure(const Choices& choices, const Scenario& scenario) {
+  const QTemporaryDir folder;
+  if (!folder.isValid()) throw std::runtime_error("there is no folder for recordings");
+  std::vector<Quad> quads;
+  for (int i = 0; i < choices.quads; ++i) {
+    Quad quad;
+    quad.a1 = train(choices, scenario, false, folder);
+    quad.b1 = train(choices, scenario, true, folder);
+    quad.b2 = train(choices, scenario, true, folder);
+    quad.a2 = train(choices, scenario, false, folder);
+    quads.push_back(quad);
+  }
+  return quads;
+}
+
+int run(const Choices& choices) {
+  bench::Findings findings;
+  findings.bench = "gains";
+  findings.command = "tests/bench/run gains";
+  findings.peer = "the clean scenario with the same settings; " +
+                  std::to_string(2 * choices.quads) + " trainings of " +
+                  std::to_string(choices.steps) + " steps a side" +
+                  (choices.launchDelay.empty() ? "" : ", launch delay " + choices.launchDelay);
+  for (const Scenario& each : scenarios()) {
+    const bool wanted = choices.scenarios.empty() ||
+                        std::find(choices.scenarios.begin(), choices.scenarios.end(), each.name) !=
+                            choices.scenarios.end();
+    if (!wanted) continue;
+    const std::vector<bench::Finding> rows = rowsOf(each.name, measure(choices, each));
+    findings.rows.insert(findings.rows.end(), rows.begin(), rows.end());
+  }
+  return bench::publish(findings, choices.json) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  Choices choices;
+  CLI::App app("What fixing a scenario's problem gains, predicted and measured");
+  app.add_option("--scenario", choices.scenarios, "Only these; may be repeated");
+  app.add_option("--quads", choices.quads, "Blocks of four trainings")->check(CLI::Range(1, 1000));
+  app.add_option("--steps", choices.steps, "Steps of a training")->check(CLI::Range(10, 10'000));
+  app.add_option("--launch-delay", choices.launchDelay,
+                 "Delay before each kernel of the device: a device that takes no CPU time");
+  app.add_option("--programs", choices.programs, "Folder of highwater and its worker");
+  app.add_option("--json", choices.json, "File for the figures");
+  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
+}

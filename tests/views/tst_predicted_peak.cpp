@@ -1,0 +1,95 @@
+// What the sliders say of a setting before it is applied.
+#include <QLabel>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTest>
+
+#include "models/tuning_state.h"
+#include "support/sample_run.h"
+#include "views/panels/controls_panel.h"
+#include "views/panels/stop_slider.h"
+
+using namespace highwater;
+using models::TuningState;
+using views::ControlsPanel;
+using views::StopSlider;
+
+class TestPredictedPeak : public QObject {
+  Q_OBJECT
+
+ private:
+  analysis::LiveStore store_;
+  std::unique_ptr<TuningState> state_;
+  std::unique_ptr<ControlsPanel> panel_;
+
+  [[nodiscard]] QString label(const char* name) const {
+    const auto* found = panel_->findChild<QLabel*>(QLatin1String(name));
+    return found->isVisibleTo(panel_.get()) ? found->text() : QString();
+  }
+  [[nodiscard]] StopSlider* batch() const {
+    return panel_->findChild<StopSlider*>(QStringLiteral("batchSlider"));
+  }
+
+ private slots:
+  void init() {
+    store_.clear();
+    state_ = std::make_unique<TuningState>(&store_);
+    panel_ = std::make_unique<ControlsPanel>();
+    panel_->setTuning(state_.get());
+    panel_->resize(256, 700);
+    panel_->show();
+  }
+  void cleanup() { panel_.reset(); }
+
+  void promisesAPredictionBeforeTheRun() {
+    QVERIFY(label("predictionWarning").contains("after a few steps"));
+    QCOMPARE(label("predictedBytes"), QString());
+    QVERIFY(!batch()->safeUpTo());
+  }
+
+  /// The warning stands there while the slider is held, before the value is applied.
+  void warnsWhileTheSliderIsHeld() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    QVERIFY(state_->model());
+    panel_->setKnobs({16, 64, 10});
+    QVERIFY(!label("predictedBytes").isEmpty());
+    QVERIFY(batch()->safeUpTo());
+    bool applied = false;
+    connect(panel_.get(), &ControlsPanel::changeRequested, this, [&applied] { applied = true; });
+    batch()->setSliderDown(true);
+    for (int stop = batch()->value(); stop <= batch()->maximum(); ++stop) {
+      batch()->setValue(stop);
+      const auto chosen = state_->chosen();
+      QCOMPARE(chosen.batch,
+               quint32(panel_->findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value()));
+      const auto peak = state_->model()->driver(chosen);
+      const auto worst = tuning::headroomOf(peak.upper, state_->model()->limits());
+      QCOMPARE(label("predictionWarning").isEmpty(), worst == tuning::Headroom::kSafe);
+      // What is hatched is what may not be safe.
+      const bool safe = peak.upper <= state_->model()->safeBytes(state_->reserve());
+      if (stop == *batch()->safeUpTo()) QVERIFY(safe);
+      if (stop > *batch()->safeUpTo()) QVERIFY(!safe);
+    }
+    QVERIFY(!applied);
+    batch()->setSliderDown(false);
+    QVERIFY(applied);
+  }
+
+  void theReserveMovesTheEdge() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    auto* reserve = panel_->findChild<QSpinBox*>(QStringLiteral("reserveSpin"));
+    reserve->setValue(0);
+    const int most = *batch()->safeUpTo();
+    QTest::keyClick(reserve, Qt::Key_Up);
+    QCOMPARE(state_->reserve(), 0.01);
+    reserve->setValue(90);
+    QVERIFY(*batch()->safeUpTo() < most);
+  }
+};
+
+QTEST_MAIN(TestPredictedPeak)
+#include "tst_predicted_peak.moc"
