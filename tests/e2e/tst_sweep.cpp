@@ -121,7 +121,7 @@ class TestSweep : public QObject {
     QTest::newRow("first") << QStringList{"--batch", "64", "--max-batch", "8"}
                            << "--batch 64, the first to measure";
     QTest::newRow("fixed part") << QStringList{"--device", "sim",      "--sim-recommended-max",
-                                               "16MiB",    "--preset", "base"}
+                                               "512MiB",    "--preset", "base"}
                                 << "weights, gradients and optimizer state take";
   }
 
