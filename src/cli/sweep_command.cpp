@@ -211,11 +211,11 @@ class SweepCommand final : public QObject {
   }
 
   int conclude() {
+    const bool measured = sweep_ && !sweep_->settings().empty();
+    if (!measured && !failure_.empty()) output_.discard();
     const auto closed = output_.close();
     if (!closed && failure_.empty()) fail(failure(output_.errorText()));
-    const bool measured = sweep_ && !sweep_->settings().empty();
     if (output_.begun() && sweep_) keepNotes();
-    if (!measured && output_.begun() && closed && !failure_.empty()) output_.discard();
     if (sweep_ && options_.json) printJson();
     if (sweep_ && !options_.json) {
       const auto& result = sweep_->result();

@@ -119,6 +119,7 @@ void TuningState::fit() {
   fittedOps_ = store_->ops().endRow();
   fittedMarkers_ = store_->markers().size();
   tried_ = triedIn(*store_);
+  sweep_ = tuning::sweepOf(*store_);
   ++fit_;
   auto input = tuning::modelInputOf(*store_);
   if (input) {
@@ -174,6 +175,13 @@ void TuningState::setChosen(Setting setting) {
   if (setting == chosen_) return;
   chosen_ = setting;
   emit chosenChanged();
+}
+
+void TuningState::setSweeping(bool sweeps, std::optional<Setting> measuring) {
+  if (sweeps == sweeps_ && measuring == measuring_) return;
+  sweeps_ = sweeps;
+  measuring_ = measuring;
+  emit sweepingChanged();
 }
 
 void TuningState::setReserve(double reserve) {

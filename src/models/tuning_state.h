@@ -9,6 +9,7 @@
 #include "analysis/live_store.h"
 #include "tuning/memory_model.h"
 #include "tuning/observations.h"
+#include "tuning/sweep_notes.h"
 
 namespace highwater::models {
 
@@ -45,6 +46,14 @@ class TuningState final : public QObject {
   /// The setting that the last step used; batch 0 before the first.
   [[nodiscard]] tuning::Setting current() const { return current_; }
 
+  /// The sweep that the recording holds, also one that goes on; std::nullopt: none.
+  [[nodiscard]] const std::optional<tuning::RecordedSweep>& sweep() const { return sweep_; }
+  /// Whether a sweep is going on, and the setting that it measures; none while it computes the
+  /// next.
+  [[nodiscard]] bool sweeps() const { return sweeps_; }
+  [[nodiscard]] std::optional<tuning::Setting> measuring() const { return measuring_; }
+  void setSweeping(bool sweeps, std::optional<tuning::Setting> measuring);
+
   /// The setting that the user is choosing, also while a slider is held.
   [[nodiscard]] tuning::Setting chosen() const { return chosen_; }
   void setChosen(tuning::Setting setting);
@@ -64,6 +73,8 @@ class TuningState final : public QObject {
   /// The model, the tried settings or the limits have changed.
   void changed();
   void chosenChanged();
+  /// sweeps() or measuring() has changed.
+  void sweepingChanged();
   void reserveChanged();
 
  private:
@@ -78,6 +89,9 @@ class TuningState final : public QObject {
   QString reason_;
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;
+  std::optional<tuning::RecordedSweep> sweep_;
+  bool sweeps_ = false;
+  std::optional<tuning::Setting> measuring_;
   double reserve_ = tuning::kDefaultReserve;
   std::uint64_t fit_ = 0;     ///< number of the last fit
   std::uint64_t behind_ = 0;  ///< of the fit that another thread makes; 0 for none

@@ -55,6 +55,7 @@ Result<void> SweepRun::start() {
   wasPaused_ = session_->state() == Session::State::kPaused;
   const Knobs knobs = store_->knobs();
   original_ = {knobs.batchSize, std::max(1U, knobs.sequenceLength)};
+  originalKnobs_ = knobs;
   readRun(*run);
   const tuning::SweepOptions& sweep = options_.sweep;
   if (run->maxBatchSize > 0 && sweep.largestBatch > run->maxBatchSize) {
@@ -188,10 +189,16 @@ void SweepRun::apply(Setting setting, bool emptiesCache) {
   if (setting.length > 1 || store_->knobs().sequenceLength > 1) {
     knobs.sequenceLength = setting.length;
   }
+  // A batch is measured alone, and one that does not fit must not end the run.
+  const bool isMeasuring = phase_ == Phase::kMeasuring;
+  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = !isMeasuring;
+  if (originalKnobs_.outOfMemory == OutOfMemoryPolicy::kStop ||
+      originalKnobs_.outOfMemory == OutOfMemoryPolicy::kRetry) {
+    knobs.outOfMemory = isMeasuring ? OutOfMemoryPolicy::kHalve : originalKnobs_.outOfMemory;
+  }
   session_->request(knobs);
   session_->request(SetProbeLevel{options_.level, 0});
   if (!hasMemory()) return;
-  const bool isMeasuring = phase_ == Phase::kMeasuring;
   if (isMeasuring) session_->request(SetProbeLevel{events::ProbeLevel::Ops, kWarmUpSteps});
   if (emptiesCache) session_->request(EmptyCache{});
 }

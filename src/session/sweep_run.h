@@ -99,7 +99,8 @@ class SweepRun final : public QObject {
   std::shared_ptr<tuning::SweepPlanner> planner_;  ///< used by pool_ during Phase::kPlanning
   Phase phase_ = Phase::kIdle;
   std::uint64_t limitBytes_ = 0;
-  tuning::Setting original_;
+  tuning::Setting original_;  ///< and the knobs, from before the sweep
+  Knobs originalKnobs_;
   bool wasPaused_ = false;       ///< the user had paused the run before the sweep
   bool pauseRequested_ = false;  ///< and not answered
   bool isPlanned_ = false;       ///< next_ is what to do now

@@ -103,6 +103,7 @@ Result<void> CurrentRun::begin(const QString& program, const QString& name,
     return writer.error();
   }
   followTimer_.stop();
+  sweep_.reset();
   session_.reset();
   store_.clear();
   writer_ = std::move(*writer);
@@ -152,6 +153,7 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
     return failure("a run is going on: stop it before opening a recording");
   }
   followTimer_.stop();
+  sweep_.reset();
   session_.reset();
   script_.reset();
   const std::uint64_t revision = store_.revision();
@@ -263,6 +265,44 @@ void CurrentRun::setKnobs(const SetKnobs& change) {
   options_.precision = change.precision.value_or(options_.precision);
   options_.memoryFraction = change.memoryFraction.value_or(options_.memoryFraction);
   options_.outOfMemory = change.outOfMemory.value_or(options_.outOfMemory);
+}
+
+Result<void> CurrentRun::startSweep(session::SweepRunOptions options) {
+  if (!live()) {
+    return failure("a sweep needs a run that trains");
+  }
+  if (sweeps()) {
+    return failure("a sweep is going on");
+  }
+  auto sweep = std::make_unique<session::SweepRun>(session_.get(), &store_, std::move(options));
+  if (auto started = sweep->start(); !started) {
+    return started;
+  }
+  sweep_ = std::move(sweep);
+  connect(sweep_.get(), &session::SweepRun::changed, this, &CurrentRun::sweepChanged);
+  connect(sweep_.get(), &session::SweepRun::finished, this, &CurrentRun::keepSweep);
+  emit sweepChanged();
+  return {};
+}
+
+void CurrentRun::stopSweep() {
+  if (sweep_) {
+    sweep_->interrupt();
+  }
+}
+
+void CurrentRun::keepSweep() {
+  for (const Note& note : sweep_->unsavedNotes()) {
+    if (auto kept = session::appendNote(recordingPath_, note); !kept) {
+      emit problem(tr("The recording does not have the result of the sweep: %1")
+                       .arg(QString::fromStdString(kept.error().message)));
+      break;
+    }
+    store_.apply(note);
+  }
+  closedBytes_ = bytesOf(recordingPath_);
+  emit sweepChanged();
+  emit dataChanged();
 }
 
 void CurrentRun::turn(const SetScriptKnob& change) {

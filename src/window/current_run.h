@@ -11,6 +11,7 @@
 #include "session/recording_loader.h"
 #include "session/script_process.h"
 #include "session/session.h"
+#include "session/sweep_run.h"
 #include "store/recording_writer.h"
 
 namespace highwater::window {
@@ -74,6 +75,15 @@ class CurrentRun final : public QObject {
   /// Changes batch size, sequence length or loss interval of the live run or, without one, of the
   /// next run. Fields that are not set stay. A live run answers with commandAnswered().
   void setKnobs(const SetKnobs& change);
+  /// Starts a sweep of the live run: see session::SweepRun. Errors: kFailed without a live run and
+  /// during another sweep, and those of session::SweepRun::start().
+  [[nodiscard]] Result<void> startSweep(session::SweepRunOptions options);
+  /// Ends the sweep, which keeps its results. Does nothing without one.
+  void stopSweep();
+  /// The last sweep of the run on screen, if it was started here; else nullptr.
+  [[nodiscard]] const session::SweepRun* sweep() const { return sweep_.get(); }
+  /// Whether a sweep sets the knobs of the live run.
+  [[nodiscard]] bool sweeps() const { return sweep_ && sweep_->isRunning(); }
   /// Asks the user's script for a new value of one of its knobs. The answer comes as
   /// commandAnswered(). Does nothing without a session.
   void turn(const SetScriptKnob& change);
@@ -119,6 +129,8 @@ class CurrentRun final : public QObject {
   void runReplaced();
   /// The store has new data.
   void dataChanged();
+  /// The sweep has begun, measures another setting, or is over.
+  void sweepChanged();
   /// The worker accepted or refused a command.
   void commandAnswered(const highwater::CommandAnswer& answer);
   /// The worker or the user's program printed a line.
@@ -145,6 +157,8 @@ class CurrentRun final : public QObject {
   /// Reads what another process has written into the recording on screen.
   void readOn();
   void closeWriter();
+  /// Appends the notes of a sweep that the run had ended before.
+  void keepSweep();
   /// Emits problem() if the writer has one that has not been told in these words.
   void tellWriterProblem();
 
@@ -153,6 +167,7 @@ class CurrentRun final : public QObject {
   std::unique_ptr<store::RecordingWriter> writer_;
   std::unique_ptr<session::Session>
       session_;  ///< declared after its sinks, because it must be destroyed first
+  std::unique_ptr<session::SweepRun> sweep_;  ///< uses session_
   std::optional<session::ScriptOptions> script_;
   std::filesystem::path recordingPath_;
   RecordingCondition condition_;

@@ -43,6 +43,7 @@
 #include "window/run_tool_bar.h"
 #include "window/source_editor.h"
 #include "window/start_page.h"
+#include "window/sweep_control.h"
 #include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -564,7 +565,7 @@ void MainWindow::refreshPanes() {
   } else if (store.run()) {
     docks_->controls()->showEffective(store.knobs());
   }
-  const bool held = run_.live() && store.paused();
+  const bool held = run_.live() && store.paused() && !run_.sweeps();
   axis_.setHeld(held);
   axis_.setExtent({0, store.completeUpToNs()});
   // What the user does while the training is paused must come into view.
@@ -595,10 +596,13 @@ void MainWindow::updateState() {
   // How a script was started is not in its recording.
   actions_->run->setEnabled(
       !live && (run_.script() || !store.ownScript() || (pageShown_ && startPage_->namesScript())));
-  actions_->pause->setEnabled(training);
-  actions_->pause->setText(state == Session::State::kPaused ? tr("Resume") : tr("Pause"));
+  // A sweep pauses the run itself, and sets its knobs.
+  const bool isTheUsers = !run_.sweeps();
+  actions_->pause->setEnabled(training && isTheUsers);
+  actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
+                                                                          : tr("Pause"));
   actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
-  actions_->emptyCache->setEnabled(training);
+  actions_->emptyCache->setEnabled(training && isTheUsers);
   actions_->open->setEnabled(!live);
   actions_->recentMenu->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
@@ -610,12 +614,13 @@ void MainWindow::updateState() {
   toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
                        : store.ownScript() ? text(store.run()->workload)
                                            : QString());
-  docks_->controls()->setChangeable(!live || training);
+  docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
   showRecordedTime();
+  if (sweep_) sweep_->update();
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();

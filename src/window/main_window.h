@@ -31,6 +31,7 @@ class RunSearch;
 class RunStatusBar;
 class RunToolBar;
 class StartPage;
+class SweepControl;
 class TuningPage;
 class WindowActions;
 class WindowDocks;
@@ -183,6 +184,7 @@ class MainWindow final : public QMainWindow {
   views::PaneStack* panes_;
   StartPage* startPage_;
   OpeningPage* openingPage_;
+  SweepControl* sweep_ = nullptr;
   TuningPage* tuningPage_ = nullptr;  ///< made when it is first shown
   views::Banner* banner_;
   RunNotices* notices_;

@@ -4,10 +4,13 @@
 #include "models/qt_text.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/pane_stack.h"
+#include "views/tuning/tuning_panel.h"
 #include "views/tuning/tuning_view.h"
 #include "window/main_window.h"
+#include "window/run_notices.h"
 #include "window/run_search.h"
 #include "window/run_status_bar.h"
+#include "window/sweep_control.h"
 #include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -17,6 +20,13 @@ namespace highwater::window {
 void MainWindow::connectTuning() {
   connect(actions_->timelineView, &QAction::triggered, this, [this] { showTuning(false); });
   connect(actions_->tuningView, &QAction::triggered, this, [this] { showTuning(true); });
+  sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
+  connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRun);
+  connect(sweep_, &SweepControl::problem, notices_, &RunNotices::showProblem);
+  connect(sweep_, &SweepControl::sweepingChanged, this, &MainWindow::updateState);
+  connect(docks_->tuningPanel(), &views::TuningPanel::applyRequested, this,
+          &MainWindow::applySetting);
+  connect(&tuning_, &models::TuningState::sweepingChanged, this, &MainWindow::showTuningMarks);
 }
 
 QWidget* MainWindow::runPage() const {
@@ -59,6 +69,8 @@ void MainWindow::showTuningMarks() {
       state == session::Session::State::kRunning || state == session::Session::State::kPaused;
   views::SettingMarks marks;
   if (training && tuning_.current().batch > 0) marks.measuring = tuning_.current();
+  if (tuning_.sweeps()) marks.measuring = tuning_.measuring();
+  if (tuning_.sweep()) marks.recommended = tuning_.sweep()->best;
   tuningPage_->view()->setMarks(marks);
 }
 

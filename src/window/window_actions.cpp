@@ -25,6 +25,7 @@ WindowActions::WindowActions(QMainWindow* window)
               tr("Stop after the current step"));
   emptyCache = make(tr("Empty cache"), "emptyCacheAction", QKeySequence(Qt::CTRL | Qt::Key_E),
                     tr("Free the driver's cached memory"));
+  sweep = make(tr("Sweep"), "sweepAction", {}, tr("Measure safe settings, and recommend one"));
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
@@ -116,7 +117,7 @@ void WindowActions::makeMenus() {
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
-  runMenu->addActions({emptyCache, mark});
+  runMenu->addActions({sweep, emptyCache, mark});
   makeLevelMenu(runMenu);
   QMenu* device = runMenu->addMenu(tr("Device"));
   const std::pair<QString, QString> devices[] = {

@@ -19,7 +19,7 @@ class WindowActions final : public QObject {
  public:
   explicit WindowActions(QMainWindow* window);
 
-  QAction *run, *pause, *stop, *emptyCache;
+  QAction *run, *pause, *stop, *emptyCache, *sweep;
   QAction *open, *saveAs, *exportPicture, *startPage, *quit;
   QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;

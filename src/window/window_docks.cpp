@@ -169,8 +169,8 @@ void WindowDocks::makeRight() {
   });
 
   tuningDock_ = makeDock(tr("Tuning"), "tuningDock", Qt::RightDockWidgetArea);
-  tuningDock_->setWidget(
-      scrolled(new views::TuningPanel(store_, tuning_), tr("Tuning"), tuningDock_));
+  tuningPanel_ = new views::TuningPanel(store_, tuning_);
+  tuningDock_->setWidget(scrolled(tuningPanel_, tr("Tuning"), tuningDock_));
   tuningDock_->hide();
 
   findingsDock_ = makeDock(tr("Findings"), "findingsDock", Qt::RightDockWidgetArea);

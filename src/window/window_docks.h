@@ -21,6 +21,7 @@ namespace highwater::views {
 class ComparePanel;
 class ControlsPanel;
 class ScriptControls;
+class TuningPanel;
 class SelectionPanel;
 }  // namespace highwater::views
 
@@ -45,6 +46,7 @@ class WindowDocks final : public QObject {
   [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }
   /// Shows the controls of the user's own script, or those of the built-in workload.
   void showControlsOf(bool script);
+  [[nodiscard]] views::TuningPanel* tuningPanel() const { return tuningPanel_; }
   [[nodiscard]] FindingsDock* findings() const { return findings_; }
   [[nodiscard]] BottomTables* tables() const { return tables_; }
   [[nodiscard]] models::LogModel& log() const { return tables_->log(); }
@@ -108,6 +110,7 @@ class WindowDocks final : public QObject {
 
   models::TuningState* tuning_;
   QDockWidget* tuningDock_ = nullptr;
+  views::TuningPanel* tuningPanel_ = nullptr;
   QDockWidget *controlsDock_, *nowDock_, *selectionDock_, *findingsDock_, *eventsDock_, *syncDock_;
   QStackedWidget* bothControls_ = nullptr;
   views::ControlsPanel* controls_ = nullptr;

@@ -1,7 +1,9 @@
 #include "views/tuning/tuning_panel.h"
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QPushButton>
 #include <QVBoxLayout>
 #include <array>
 #include <cmath>
@@ -72,6 +74,7 @@ TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* 
     view->setAccessibleName(name);
     column->addWidget(view);
   };
+  addSweep();
   addTitle(tr("Memory model"));
   addRows(&modelRows_, tr("Memory model"));
   confidence_ = addNote();
@@ -84,13 +87,74 @@ TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* 
   column->addWidget(fixedBar_);
   addRows(&fixedRows_, tr("Always there"));
   column->addStretch(1);
+  connect(state_, &models::TuningState::sweepingChanged, this, &TuningPanel::showSweep);
   connect(state_, &models::TuningState::changed, this, [this] {
+    showSweep();
     showModel();
     showBudget();
   });
   connect(state_, &models::TuningState::chosenChanged, this, &TuningPanel::showBudget);
+  showSweep();
   showModel();
   showBudget();
+}
+
+void TuningPanel::addSweep() {
+  sweepTitle_ = addTitle(tr("Recommended"));
+  sweepText_ = addNote();
+  sweepText_->setObjectName(QStringLiteral("sweepText"));
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(kInset, 2, kInset, 6);
+  row->setSpacing(6);
+  const auto make = [this, row](const QString& text, const char* name, const QString& tip) {
+    auto* button = new QPushButton(text, this);
+    button->setObjectName(QLatin1String(name));
+    button->setToolTip(tip);
+    row->addWidget(button);
+    return button;
+  };
+  apply_ = make({}, "applyRecommendedButton", tr("Train with the recommended setting"));
+  startSweep_ = make(tr("Sweep"), "startSweepButton",
+                     tr("Measure settings that are safe, and recommend one"));
+  stopSweep_ = make(tr("Stop and keep results"), "stopSweepButton",
+                    tr("End the sweep with what it has measured"));
+  row->addStretch(1);
+  static_cast<QVBoxLayout*>(layout())->addLayout(row);
+  connect(apply_, &QPushButton::clicked, this, [this] {
+    const auto& sweep = state_->sweep();
+    if (sweep && sweep->best) emit applyRequested(*sweep->best);
+  });
+  connect(startSweep_, &QPushButton::clicked, this, &TuningPanel::sweepRequested);
+  connect(stopSweep_, &QPushButton::clicked, this, &TuningPanel::stopSweepRequested);
+}
+
+void TuningPanel::showSweep() {
+  const auto& sweep = state_->sweep();
+  const bool runs = state_->sweeps();
+  const bool hasEnded = sweep && sweep->ended && !runs;
+  const bool hasBest = hasEnded && sweep->best.has_value();
+  sweepTitle_->setText(runs ? tr("Sweep") : tr("Recommended"));
+  QStringList lines;
+  if (runs) {
+    const int measured = sweep && !sweep->ended ? static_cast<int>(sweep->settings.size()) : 0;
+    lines << (state_->measuring()
+                  ? tr("Measuring %1").arg(text(tuning::shortSettingText(*state_->measuring())))
+                  : tr("Computing what to measure next"))
+          << tr("%n setting(s) measured", nullptr, measured);
+  } else if (hasEnded) {
+    lines << text(sweep->reason);
+  } else if (sweep) {
+    lines << tr("The sweep was cut off after %n setting(s): there is no recommendation", nullptr,
+                static_cast<int>(sweep->settings.size()));
+  } else {
+    lines << tr("A sweep measures settings that are safe and recommends one");
+  }
+  sweepText_->setText(lines.join(QLatin1Char('\n')));
+  apply_->setVisible(hasBest);
+  if (hasBest) apply_->setText(tr("Apply %1").arg(text(tuning::shortSettingText(*sweep->best))));
+  stopSweep_->setVisible(runs);
+  startSweep_->setVisible(!runs);
+  startSweep_->setText(sweep ? tr("Sweep again") : tr("Sweep"));
 }
 
 QLabel* TuningPanel::addTitle(const QString& text) {

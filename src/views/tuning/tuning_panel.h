@@ -4,8 +4,10 @@
 
 #include "analysis/live_store.h"
 #include "models/value_rows.h"
+#include "tuning/tensor_budget.h"
 
 class QLabel;
+class QPushButton;
 
 namespace highwater::models {
 class TuningState;
@@ -13,8 +15,8 @@ class TuningState;
 
 namespace highwater::views {
 
-/// The numbers of tuning: the memory model with its error, and the tensors of the chosen setting by
-/// arithmetic alone, beside those of half the batch and half the length.
+/// The numbers of tuning: what a sweep recommends, the memory model with its error, and the tensors
+/// of the chosen setting by arithmetic alone, beside those of half the batch and half the length.
 class TuningPanel final : public QWidget {
   Q_OBJECT
 
@@ -23,9 +25,19 @@ class TuningPanel final : public QWidget {
   TuningPanel(const analysis::LiveStore* store, models::TuningState* state,
               QWidget* parent = nullptr);
 
+ signals:
+  /// The user starts a sweep.
+  void sweepRequested();
+  /// The user ends the sweep, which keeps what it has.
+  void stopSweepRequested();
+  /// The user wants to train with the recommended setting.
+  void applyRequested(highwater::tuning::Setting setting);
+
  private:
   class FixedBar;
 
+  void addSweep();
+  void showSweep();
   void showModel();
   void showBudget();
   QLabel* addTitle(const QString& text);
@@ -35,6 +47,8 @@ class TuningPanel final : public QWidget {
   models::TuningState* state_;
   models::ValueRows modelRows_, budgetRows_, fixedRows_;
   QLabel *confidence_, *budgetTitle_, *arithmetic_, *fixedTitle_;
+  QLabel *sweepTitle_, *sweepText_;
+  QPushButton *startSweep_, *stopSweep_, *apply_;
   FixedBar* fixedBar_;
 };
 

@@ -1,0 +1,73 @@
+#include "window/sweep_control.h"
+
+#include <QAction>
+
+#include "models/qt_text.h"
+#include "models/tuning_state.h"
+#include "views/tuning/tuning_panel.h"
+#include "window/current_run.h"
+#include "window/window_actions.h"
+#include "window/window_docks.h"
+
+namespace highwater::window {
+
+using session::Session;
+
+SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks* docks,
+                           models::TuningState* tuning, QObject* parent)
+    : QObject(parent), run_(run), actions_(actions), docks_(docks), tuning_(tuning) {
+  connect(actions_->sweep, &QAction::triggered, this, &SweepControl::startOrStop);
+  const auto* panel = docks_->tuningPanel();
+  connect(panel, &views::TuningPanel::sweepRequested, this, &SweepControl::startOrStop);
+  connect(panel, &views::TuningPanel::stopSweepRequested, run_, &CurrentRun::stopSweep);
+  connect(run_, &CurrentRun::sweepChanged, this, &SweepControl::showProgress);
+  connect(run_, &CurrentRun::runReplaced, this, &SweepControl::showProgress);
+  connect(run_, &CurrentRun::stateChanged, this, [this] {
+    if (wanted_ && run_->state() == Session::State::kRunning) start();
+  });
+  connect(run_, &CurrentRun::ended, this, [this] { wanted_ = false; });
+  update();
+}
+
+void SweepControl::startOrStop() {
+  if (run_->sweeps()) {
+    run_->stopSweep();
+  } else if (run_->live()) {
+    start();
+  } else {
+    emit runRequested();
+    wanted_ = run_->live();
+  }
+}
+
+void SweepControl::start() {
+  wanted_ = false;
+  session::SweepRunOptions options;
+  options.sweep.reserve = tuning_->reserve();
+  options.level = run_->store().probeLevel();
+  if (auto started = run_->startSweep(std::move(options)); !started) {
+    emit problem(tr("No sweep: %1").arg(text(started.error().message)));
+  }
+}
+
+void SweepControl::showProgress() {
+  const bool sweeps = run_->sweeps();
+  std::optional<tuning::Setting> measuring;
+  if (sweeps && run_->sweep()->current()) measuring = run_->sweep()->current()->setting;
+  tuning_->refresh();
+  tuning_->setSweeping(sweeps, measuring);
+  update();
+  if (sweeps == swept_) return;
+  swept_ = sweeps;
+  emit sweepingChanged();
+}
+
+void SweepControl::update() {
+  const Session::State state = run_->state();
+  const bool trains = state == Session::State::kRunning || state == Session::State::kPaused;
+  const bool canBegin = trains || (!run_->live() && actions_->run->isEnabled());
+  actions_->sweep->setText(run_->sweeps() ? tr("Stop sweep and keep results") : tr("Sweep"));
+  actions_->sweep->setEnabled(run_->sweeps() || canBegin);
+}
+
+}  // namespace highwater::window

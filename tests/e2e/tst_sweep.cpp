@@ -1,0 +1,226 @@
+// `highwater sweep`, and a sweep in the real window, with the real worker on the simulated device.
+#include <signal.h>
+
+#include <QAction>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QProcess>
+#include <QPushButton>
+#include <QSlider>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/exit_codes.h"
+#include "models/tuning_state.h"
+#include "session/recording_loader.h"
+#include "support/run_program.h"
+#include "tuning/sweep_notes.h"
+#include "window/main_window.h"
+
+using namespace highwater;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+using window::MainWindow;
+using State = session::Session::State;
+
+namespace {
+
+constexpr int kSweepMs = 240'000;
+const QStringList kOneThread{QStringLiteral("OMP_NUM_THREADS=1")};
+
+QJsonObject jsonOf(const Outcome& outcome) {
+  return QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+}
+
+}  // namespace
+
+class TestSweep : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+
+  [[nodiscard]] QString path(const char* name) const {
+    return folder_.filePath(QLatin1String(name));
+  }
+
+ private slots:
+  void initTestCase() {
+    QVERIFY(folder_.isValid());
+    qputenv("HOME", folder_.path().toLocal8Bit());
+    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) {
+      qunsetenv(name);
+    }
+    QStandardPaths::setTestModeEnabled(true);
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "60000");
+    qputenv("OMP_NUM_THREADS", "1");
+  }
+
+  void keepsEverySettingUnderTheLimit() {
+    const QString file = path("a.highwater");
+    const Outcome run = runHighwater(
+        {"sweep", "--device", "sim", "--sim-recommended-max", "128MiB", "--max-batch", "64",
+         "--seq", "32", "--settings", "4", "--steps-per-setting", "3", "--json", "-o", file},
+        kOneThread, kSweepMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    const QJsonObject sweep = jsonOf(run);
+    const QJsonArray settings = sweep["settings"].toArray();
+    QVERIFY2(settings.size() >= 2 && settings.size() <= 4, qPrintable(run.out));
+    const double limit = sweep["limit"].toDouble();
+    QCOMPARE(limit, double(static_cast<std::uint64_t>(128.0 * 1024 * 1024 * 0.9)));
+    for (const QJsonValue& value : settings) {
+      const QJsonObject each = value.toObject();
+      QVERIFY2(each["safe"].toBool() && !each["out_of_memory"].toBool(), qPrintable(run.out));
+      QVERIFY(each["driver_peak"].toDouble() > 0 && each["driver_peak"].toDouble() <= limit);
+      QVERIFY(each["tokens_per_s"].toObject()["p50"].toDouble() > 0);
+      QVERIFY(each["step_ms"].toDouble() > 0 && !each["why"].toString().isEmpty());
+      QCOMPARE(each["length"].toInt(), 32);
+    }
+    QVERIFY(sweep["recommended"].isObject() && !sweep["reason"].toString().isEmpty());
+
+    // The recording tells the same.
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const auto kept = tuning::sweepOf(store);
+    QVERIFY(kept && kept->ended && kept->best);
+    QCOMPARE(int(kept->best->batch), sweep["recommended"].toObject()["batch"].toInt());
+    QCOMPARE(QString::fromStdString(kept->reason), sweep["reason"].toString());
+    QCOMPARE(qsizetype(kept->settings.size()), settings.size());
+    for (qsizetype i = 0; i < settings.size(); ++i) {
+      const auto& each = kept->settings[static_cast<std::size_t>(i)];
+      QCOMPARE(int(each.setting.batch), settings[i].toObject()["batch"].toInt());
+      // Each setting has its steps in the run.
+      const auto& records = store.steps().records;
+      QVERIFY(std::count_if(records.begin(), records.end(), [&](const events::StepRecord& step) {
+                return step.batch_size() == each.setting.batch;
+              }) >= 4 + 3);
+    }
+  }
+
+  void comparesOnlyThroughputOnTheCpu() {
+    const Outcome run =
+        runHighwater({"sweep", "--device", "cpu", "--max-batch", "8", "--batch", "4", "--seq", "16",
+                      "--settings", "2", "--steps-per-setting", "3", "-o", path("cpu.highwater")},
+                     kOneThread, kSweepMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    QVERIFY2(run.out.contains("the CPU has no device memory"), qPrintable(run.out));
+    QVERIFY2(run.out.contains("4 × 16") && run.out.contains("8 × 16"), qPrintable(run.out));
+    QVERIFY(run.out.contains("tokens/s"));
+  }
+
+  void saysWhatIsWrong_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("message");
+    QTest::newRow("no batch") << QStringList{"--min-batch", "9", "--max-batch", "4"}
+                              << "leave no batch size";
+    QTest::newRow("length") << QStringList{"--lengths", "64,none"} << "a length of --lengths";
+    QTest::newRow("reserve") << QStringList{"--reserve", "100"} << "--reserve is \"100\"";
+    QTest::newRow("first") << QStringList{"--batch", "64", "--max-batch", "8"}
+                           << "--batch 64, the first to measure";
+    QTest::newRow("fixed part") << QStringList{"--device", "sim",      "--sim-recommended-max",
+                                               "512MiB",    "--preset", "base"}
+                                << "weights, gradients and optimizer state take";
+  }
+
+  void saysWhatIsWrong() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, message);
+    const Outcome run = runHighwater(
+        QStringList{"sweep", "-o", path("wrong.highwater")} + arguments, kOneThread, kSweepMs);
+    QVERIFY(run.exitCode == kExitUsage || run.exitCode == kExitFailed);
+    QVERIFY2(run.err.contains(message), qPrintable(run.err));
+    QVERIFY(!QFile::exists(path("wrong.highwater")));
+  }
+
+  void keepsWhatItHasWhenInterrupted() {
+    const QString file = path("cut.highwater");
+    QProcess process;
+    process.start(HIGHWATER_BIN_DIR "/highwater",
+                  {"sweep", "--device", "sim", "--seq", "16", "--max-batch", "64", "--settings",
+                   "60", "--steps-per-setting", "100", "-o", file});
+    QString out;
+    QVERIFY(QTest::qWaitFor(
+        [&] {
+          out += QString::fromUtf8(process.readAllStandardOutput());
+          return out.contains("\n 1  8 × 16");
+        },
+        kSweepMs));
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    QVERIFY(process.waitForFinished(kSweepMs));
+    out += QString::fromUtf8(process.readAllStandardOutput());
+    QCOMPARE(process.exitCode(), int{kExitEndedEarly});
+    QVERIFY2(out.contains("Recommended  8 × 16") && out.contains("stopped by the user"),
+             qPrintable(out));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const auto kept = tuning::sweepOf(store);
+    QVERIFY(kept && kept->ended && !kept->complete && kept->best);
+  }
+
+  /// Drags the batch slider into the red, sees the warning before releasing it, then sweeps and
+  /// applies what is recommended.
+  void sweepsInTheWindow() {
+    session::LaunchOptions options;
+    options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
+    options.device = QStringLiteral("sim");
+    options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB")};
+    options.batchSize = 8;
+    options.sequenceLength = 32;
+    MainWindow window(options, nullptr, MainWindow::Settings::kOff);
+    window.resize(1600, 1000);
+    window.show();
+    const auto& store = window.currentRun().store();
+    window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(window.tuning().model().has_value(), kSweepMs);
+
+    auto* slider = window.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    const auto warning = [&window] {
+      const tuning::Setting chosen = window.tuning().chosen();
+      const auto& model = window.tuning().model();
+      return model ? model->headroom(chosen) : tuning::Headroom::kSafe;
+    };
+    QVERIFY(warning() == tuning::Headroom::kSafe);
+    slider->setSliderDown(true);
+    slider->setSliderPosition(slider->maximum());
+    QVERIFY(window.tuning().chosen().batch > 8);
+    QVERIFY(warning() != tuning::Headroom::kSafe);
+    QCOMPARE(store.knobs().batchSize, 8U);  // nothing was sent yet
+    slider->setSliderPosition(slider->minimum());
+    slider->setSliderDown(false);
+
+    auto* sweep = window.findChild<QAction*>(QStringLiteral("sweepAction"));
+    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kSweepMs);
+    sweep->trigger();
+    QVERIFY(window.currentRun().sweeps());
+    QVERIFY(!slider->isEnabled());
+    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().sweeps(), kSweepMs);
+    QTRY_VERIFY(slider->isEnabled());
+    QVERIFY(window.tuning().sweep() && window.tuning().sweep()->best);
+    const tuning::Setting best = *window.tuning().sweep()->best;
+    for (const tuning::SweptSetting& each : window.tuning().sweep()->settings) {
+      QVERIFY(!each.outOfMemory);
+    }
+    auto* apply = window.findChild<QPushButton*>(QStringLiteral("applyRecommendedButton"));
+    QCOMPARE(apply->text(), "Apply " + QString::fromStdString(tuning::shortSettingText(best)));
+    apply->click();
+    QTRY_COMPARE_WITH_TIMEOUT(store.knobs().batchSize, best.batch, kSweepMs);
+    const std::size_t before = store.steps().records.size();
+    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() > before + 2 &&
+                                 store.steps().records.back().batch_size() == best.batch,
+                             kSweepMs);
+    window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
+    QTRY_COMPARE_WITH_TIMEOUT(window.currentRun().state(), State::kEnded, kSweepMs);
+
+    // And again after reopening.
+    const auto file = window.currentRun().recordingPath();
+    QVERIFY(window.currentRun().open(file));
+    QTRY_VERIFY(window.tuning().sweep() && window.tuning().sweep()->best == best);
+    QVERIFY(!window.tuning().sweeps());
+  }
+};
+
+QTEST_MAIN(TestSweep)
+#include "tst_sweep.moc"
