@@ -140,7 +140,7 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
   add("--on-out-of-memory", texts.outOfMemory,
       "After a step that ran out of memory: halve (the batch; the default), retry, or stop", "NAME")
       ->group(more);
-  add("--seed", texts.seed, "Seed of the random numbers", "N");
+  add("--seed", texts.seed, "Seed of the random numbers", "N")->group(more);
   add("--sampling-hz", texts.samplingHz, "Memory samples a second" + upTo(kMostSamplingHz), "N");
   add("--level", texts.level, "What is recorded: off, monitor or ops (every op)", "NAME");
   texts.sim.addTo(app);

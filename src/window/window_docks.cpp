@@ -213,24 +213,28 @@ void WindowDocks::setCompact(bool tall) {
                          {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
   }
   window_->layout()->activate();  // makes the tab bars
-  nameTabBars();
+  tidyTabBars();
 }
 
-void WindowDocks::nameTabBars() {
+void WindowDocks::tidyTabBars() {
   for (QTabBar* tabs : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
     tabs->setAccessibleName(tr("Docks"));
+    // After docks were moved QMainWindow may leave an empty one in sight.
+    if (tabs->count() < 2 || tabs->isHidden()) tabs->setVisible(tabs->count() > 1);
   }
 }
 
 /// QMainWindow makes tab bars where docks are tabs.
 bool WindowDocks::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::ChildAdded && !std::exchange(childAdded_, true)) {
+  const bool isOfTabs =
+      event->type() == QEvent::ChildAdded || event->type() == QEvent::LayoutRequest;
+  if (isOfTabs && !std::exchange(tidyLater_, true)) {
     // What it is shows only once it has been constructed.
     QMetaObject::invokeMethod(
         this,
         [this] {
-          childAdded_ = false;
-          nameTabBars();
+          tidyLater_ = false;
+          tidyTabBars();
         },
         Qt::QueuedConnection);
   }
@@ -243,7 +247,7 @@ void WindowDocks::showTuning(bool shown) {
   if (!tuningDock_->isFloating()) {
     window_->tabifyDockWidget(selectionDock_, tuningDock_);
     window_->layout()->activate();  // makes the tab bar
-    nameTabBars();
+    tidyTabBars();
   }
   tuningDock_->raise();
 }

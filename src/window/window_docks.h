@@ -81,7 +81,7 @@ class WindowDocks final : public QObject {
 
  private:
   /// Names the tab bars of docks, for screen readers.
-  void nameTabBars();
+  void tidyTabBars();
   QDockWidget* makeDock(const QString& title, const char* name, Qt::DockWidgetArea area);
   [[nodiscard]] QList<QDockWidget*> all() const;
   void makeLeft();
@@ -124,7 +124,7 @@ class WindowDocks final : public QObject {
   BottomTables* tables_ = nullptr;
   QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
   bool compact_ = false;
-  bool childAdded_ = false;     ///< to the window, and may be a tab bar without a name
+  bool tidyLater_ = false;      ///< tidyTabBars() is on its way
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again
   bool shown_ = true, small_ = false;
 };

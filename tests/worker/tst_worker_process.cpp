@@ -408,9 +408,7 @@ void TestWorkerProcess::checksTheDeviceContract() {
 void TestWorkerProcess::reportsOutOfMemory_data() {
   QTest::addColumn<QStringList>("arguments");
   QTest::addColumn<QString>("recommended");
-  QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128", "--on-out-of-memory",
-                                            "stop"}
-                             << "64MiB";
+  QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128"} << "64MiB";
   QTest::newRow("before the first")
       << QStringList{"--width", "512", "--layers", "4"} << "16777216B";
 }
