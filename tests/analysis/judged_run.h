@@ -41,6 +41,7 @@ struct JudgedRun {
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
   std::vector<FallbackAcceptance> accepted;
+  std::optional<RunEnd> runEnd = std::nullopt;
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
 
@@ -68,6 +69,7 @@ struct JudgedRun {
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
     store.apply(batch.view());
+    if (runEnd) store.apply(*runEnd);
     return findProblems(store, range);
   }
   /// The range of whole steps.
