@@ -63,7 +63,10 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   const bool none = first >= last;
   const std::size_t head = none ? stretch.work.size() : first;
   addHead(stretch.work.first(head), none && stretch.closing.ns() > kNearZeroWaitNs, note);
-  if (none) return;
+  if (none) {
+    addCommit(stretch, note);
+    return;
+  }
   const HostSpan& lastQueued = stretch.work[last - 1];
   const End end = deviceEnd(stretch, lastQueued);
   const bool starved = end.ns - lastQueued.endNs <= kNearZeroWaitNs;
@@ -80,7 +83,18 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   const bool idleInWait = end.ns < closing.beginNs && end.ns > lastQueued.endNs;
   if (idleInWait) {
     note({stretch.work.back(), {0, 0, toMs(closing.ns())}, closing.beginNs, closing.endNs, 0});
+  } else {
+    addCommit(stretch, note);
   }
+}
+
+/// Where work may be deferred, it is committed only in the wait: until the host gets there and the
+/// command buffer has been scheduled, the device may be idle.
+void IdleRules::addCommit(const Stretch& stretch, const Note& note) const {
+  if (workStart_ == WorkStart::kEager || stretch.work.empty()) return;
+  const Drain& closing = stretch.closing;
+  const std::int64_t longestNs = std::min(closing.ns(), kNearZeroWaitNs);
+  note({stretch.work.back(), {0, 0, toMs(longestNs)}, closing.beginNs, closing.beginNs, 0});
 }
 
 /// The part before the first queued op. `queuedUnseen`: a wait shows that something was queued.
