@@ -120,6 +120,8 @@ IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::u
     StepIdle step = estimator.ofRow(row);
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());
+    // A wait counts for the step before it, though it may lie in the next one.
+    step.total.high = std::min(step.total.high, step.ms);
     windows.push_back(step.ms);
     summary.steps.push_back(step);
   }
