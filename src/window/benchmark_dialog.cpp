@@ -65,24 +65,24 @@ BenchmarkDialog::BenchmarkDialog(CurrentRun* run, QWidget* parent) : QDialog(par
   makeForm();
   makeResults();
   makeButtons();
-  connect(run_, &CurrentRun::stateChanged, this, &BenchmarkDialog::update);
-  connect(run_, &CurrentRun::ended, this, &BenchmarkDialog::update);
+  connect(run_, &CurrentRun::stateChanged, this, &BenchmarkDialog::updateState);
+  connect(run_, &CurrentRun::ended, this, &BenchmarkDialog::updateState);
   for (QCheckBox* box : {products_, step_, drift_}) {
-    connect(box, &QCheckBox::toggled, this, &BenchmarkDialog::update);
+    connect(box, &QCheckBox::toggled, this, &BenchmarkDialog::updateState);
   }
-  connect(shapes_, &QLineEdit::textChanged, this, &BenchmarkDialog::update);
+  connect(shapes_, &QLineEdit::textChanged, this, &BenchmarkDialog::updateState);
   setMinimumSize(620, 540);
   resize(760, 680);
   showResult();
-  update();
+  updateState();
 }
 
 BenchmarkDialog::~BenchmarkDialog() = default;
 
-void BenchmarkDialog::show(CurrentRun* run, QWidget* parent) {
+void BenchmarkDialog::showFor(CurrentRun* run, QWidget* parent) {
   auto* dialog = parent->findChild<BenchmarkDialog*>(QStringLiteral("benchmarkDialog"));
   if (!dialog) dialog = new BenchmarkDialog(run, parent);
-  dialog->update();
+  dialog->updateState();
   dialog->setVisible(true);
   dialog->raise();
   dialog->activateWindow();
@@ -237,7 +237,7 @@ void BenchmarkDialog::startOrCancel() {
 
 void BenchmarkDialog::start() {
   auto options = asked();
-  if (!options) return update();
+  if (!options) return updateState();
   measuring_ = std::make_unique<session::BenchmarkRun>(std::move(*options));
   connect(measuring_.get(), &session::BenchmarkRun::progressed, this,
           [this](const session::BenchmarkProgress& progress) {
@@ -252,7 +252,7 @@ void BenchmarkDialog::start() {
           Qt::QueuedConnection);
   if (auto started = measuring_->start(); !started) {
     measuring_.reset();
-    update();
+    updateState();
     say(text(started.error().message), true);
     return;
   }
@@ -260,7 +260,7 @@ void BenchmarkDialog::start() {
   stopped_.clear();
   showResult();
   progress_->setValue(0);
-  update();
+  updateState();
   say(tr("Starting the worker…"), false);
 }
 
@@ -272,7 +272,7 @@ void BenchmarkDialog::finish() {
   measuring_.release()->deleteLater();
   stopped_ = outcome ? std::string() : outcome.error().message;
   showResult();
-  update();
+  updateState();
   if (!outcome) return say(text(stopped_), outcome.error().code != ErrorCode::kEnded);
   if (benchmark_.refused.empty()) return say(tr("Done."), false);
   QStringList refused;
@@ -282,7 +282,7 @@ void BenchmarkDialog::finish() {
   say(refused.join(u'\n'), true);
 }
 
-void BenchmarkDialog::update() {
+void BenchmarkDialog::updateState() {
   const bool measures = isMeasuring();
   startButton_->setText(measures ? tr("Cancel") : tr("Start"));
   const auto options = asked();
@@ -303,7 +303,7 @@ void BenchmarkDialog::update() {
 void BenchmarkDialog::setBenchmark(const tuning::Benchmark& benchmark) {
   benchmark_ = benchmark;
   showResult();
-  update();
+  updateState();
 }
 
 void BenchmarkDialog::showResult() {

@@ -35,7 +35,7 @@ class BenchmarkDialog final : public QDialog {
   ~BenchmarkDialog() override;  ///< ends the worker
 
   /// Shows the one dialog of `parent`; makes it if there is none.
-  static void show(CurrentRun* run, QWidget* parent);
+  static void showFor(CurrentRun* run, QWidget* parent);
 
   /// What has been measured; empty before.
   [[nodiscard]] const tuning::Benchmark& benchmark() const { return benchmark_; }
@@ -54,7 +54,7 @@ class BenchmarkDialog final : public QDialog {
   void startOrCancel();
   void start();
   void finish();
-  void update();
+  void updateState();
   void showResult();
   void say(const QString& message, bool isProblem);
   void save();
