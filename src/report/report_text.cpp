@@ -16,6 +16,7 @@
 #include "report/findings_report.h"
 #include "report/report_device.h"
 #include "report/report_ops.h"
+#include "report/report_sweep.h"
 #include "report/report_tuning.h"
 #include "report/report_values.h"
 #include "report/text_table.h"
@@ -340,7 +341,8 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   }
   std::string all = hangingText("", plainText(title), 2, width) + '\n' +
                     findingsText(analysis::findProblems(store), width) + '\n' +
-                    head.text(2, width) + lineSection("Sync points", lines.waits, width) +
+                    head.text(2, width) + sweepSection(store, width) +
+                    lineSection("Sync points", lines.waits, width) +
                     lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
                     section("Markers", markerTable(store), width);
   if (options.full) {
