@@ -264,6 +264,9 @@ TextTable markerTable(const LiveStore& store) {
   std::stable_sort(markers.begin(), markers.end(),
                    [](const auto& a, const auto& b) { return a.time_ns() < b.time_ns(); });
   for (const events::Marker& marker : markers) {
+    // They are the rows of the table of the sweep.
+    const bool isNote = marker.kind() == events::MarkerKind::Note;
+    if (isNote && tuning::isSweepNote(store.name(marker.text()))) continue;
     table.add({"step " + std::to_string(marker.step()), formatRunTime(marker.time_ns()),
                plainText(store.markerText(marker))});
   }
