@@ -12,7 +12,7 @@ SweepTable::SweepTable(const models::TuningState* state, BottomTables* tables, Q
   view_->setObjectName(QStringLiteral("sweepTable"));
   view_->setAccessibleName(tr("Settings of the sweep"));
   view_->setModel(&model_);
-  view_->setColumnWidths({34, 92, 86, 86, 96, 66, 74, 78});
+  view_->setColumnWidths({36, 92, 88, 88, 96, 84, 74, 78});
   view_->setNaturalOrder(SweepModel::kNumber, Qt::AscendingOrder);
   view_->setEmptyText(tr("The first setting is being measured"));
   view_->hide();
