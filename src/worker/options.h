@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "core/run_limits.h"
 #include "process/connection.h"
+#include "worker/checks/benchmark/benchmark_options.h"
 #include "worker/data/model_file.h"
 
 namespace highwater::worker {
@@ -53,10 +54,12 @@ struct Options {
   std::vector<std::string> acceptedOps;
   std::string scenario;  ///< see core/scenarios.h; empty: none
   process::HostAddress host;
-  bool autostart = false;      ///< train without waiting for a host
-  bool describe = false;       ///< send Hello, then end
-  bool dryCheck = false;       ///< see dry_check.h: print one JSON object instead of frames
-  std::string selfTest;        ///< see self_test.h: the id of a check, or "list"; prints JSON
+  bool autostart = false;  ///< train without waiting for a host
+  bool describe = false;   ///< send Hello, then end
+  bool dryCheck = false;   ///< see dry_check.h: print one JSON object instead of frames
+  std::string selfTest;    ///< see self_test.h: the id of a check, or "list"; prints JSON
+  /// See checks/benchmark/: measure the CPU against the device, and print JSON lines.
+  std::optional<BenchmarkOptions> benchmark;
   bool breakContract = false;  ///< for tests: leave batches on the CPU
 };
 

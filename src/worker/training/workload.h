@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/messages.h"
@@ -22,6 +24,15 @@ class Workload {
   virtual void describe(RunDescription& run) const = 0;
   /// The parameters that are trained.
   [[nodiscard]] virtual std::vector<torch::Tensor> parameters() const = 0;
+  /// The same parameters with the paths that they have in the model: "layers.0.widen.weight".
+  [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> namedParameters()
+      const = 0;
+  /// Switches the model to evaluation, without dropout, until the next beginStep(). A loss is then
+  /// the same on every device, but for rounding.
+  virtual void useEvaluationMode() = 0;
+  /// Converts the model, and the floating-point tensors of later batches, to float64. Not on MPS,
+  /// which has none. The optimizer must not be used afterwards.
+  virtual void useFloat64() = 0;
   /// An AtomicAdamW, or SGD without momentum, whose step allocates nothing.
   [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
 
