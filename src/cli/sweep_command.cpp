@@ -11,6 +11,7 @@
 
 #include "analysis/live_store.h"
 #include "cli/recording_output.h"
+#include "cli/sim_options.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -233,6 +234,7 @@ int runSweep(const SweepCommandOptions& asked) {
   const bool isNamed = !options.output.empty();
   if (!isNamed) options.output = newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
+  warnOfLiftedLimit(options.launch.environment);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
