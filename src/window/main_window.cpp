@@ -346,6 +346,7 @@ void MainWindow::connectRun() {
   connect(&secondTimer_, &QTimer::timeout, this, [this] {
     updateState();
     notices_->updateStall();
+    notices_->tellRecoveries();
   });
   connect(&run_, &CurrentRun::dataChanged, this, [this] {
     dataChanged_ = true;
@@ -414,6 +415,7 @@ void MainWindow::restoreSettings() {
     roomyState_ = state;
     roomySmall_ = stateSmall;
   }
+  docks_->showTuning(tuningShown_);
   const WindowSize now = windowSize();
   docksPlaced_ = !roomyState_.isEmpty() && !now.compact && now.small == stateSmall;
   if (docksPlaced_) {

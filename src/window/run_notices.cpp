@@ -52,6 +52,25 @@ void RunNotices::updateStall() {
                        stopping ? QString() : tr("Stop"));
 }
 
+void RunNotices::tellRecoveries() {
+  const auto& markers = run_->store().markers();
+  if (markers.size() < seenMarkers_) seenMarkers_ = 0;  // another run
+  for (; seenMarkers_ < markers.size(); ++seenMarkers_) {
+    const events::Marker& marker = markers[seenMarkers_];
+    if (marker.kind() != events::MarkerKind::Recovered || !run_->live()) continue;
+    const QString batch = QString::number(marker.value_after(), 'f', 0);
+    banner_->showMessage(
+        marker.value_after() < marker.value_before()
+            ? tr("Step %1 ran out of memory. It was dropped, and the training goes on with batch "
+                 "size %2 instead of %3")
+                  .arg(QString::number(marker.step()), batch,
+                       QString::number(marker.value_before(), 'f', 0))
+            : tr("Step %1 ran out of memory. It was dropped and trained again with batch size %2")
+                  .arg(QString::number(marker.step()), batch),
+        false, Banner::Kind::kNote, {});
+  }
+}
+
 void RunNotices::hideStall() {
   if (!stallShown_.isEmpty() && banner_->message() == stallShown_) {
     banner_->hide();

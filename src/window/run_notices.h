@@ -28,6 +28,8 @@ class RunNotices final : public QObject {
   /// Updates the duration of a stall in the banner; the session reports a stall only once. Does
   /// nothing without a stall, or if the user closed the banner.
   void updateStall();
+  /// Says it in the banner when a step has run out of memory and the training goes on.
+  void tellRecoveries();
   /// Shows in the banner how a run ended, if that was not planned. Does nothing for a run that
   /// finished or was stopped on request.
   void showEnd(const RunEnd& end);
@@ -55,7 +57,8 @@ class RunNotices final : public QObject {
   models::LogModel* log_;
   CurrentRun* run_;
   bool closing_ = false;
-  QString stallShown_;  ///< the banner's text during a stall, else empty
+  QString stallShown_;           ///< the banner's text during a stall, else empty
+  std::size_t seenMarkers_ = 0;  ///< those that tellRecoveries() has looked at
 };
 
 }  // namespace highwater::window
