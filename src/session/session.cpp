@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "core/plain_text.h"
+#include "session/checkpoint_files.h"
 #include "session/command_text.h"
 #include "session/frame_channel.h"
 #include "session/local_endpoint.h"
@@ -127,7 +128,13 @@ void Session::Private::launch() {
     awaitExit();
     concludeIfOver();
   });
-  auto socket = program ? process->start(*program, workerArguments(options), options.environment)
+  std::vector<int> passed;
+  if (options.checkpoint) {
+    const auto both = options.checkpoint->descriptors();
+    passed.assign(both.begin(), both.end());
+  }
+  auto socket = program ? process->start(*program, workerArguments(options), options.environment,
+                                         std::move(passed))
                         : Result<UniqueFd>(program.error());
   if (!socket) {
     facts.notStarted = socket.error();
