@@ -1,4 +1,5 @@
 #include "window/main_window.h"
+#include "window/benchmark_dialog.h"
 
 #include <QCloseEvent>
 #include <QFileInfo>
@@ -216,6 +217,7 @@ void MainWindow::connectActions() {
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->resetLayout, [this] { resetLayout(); });
   on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  on(actions_->benchmark, [this] { BenchmarkDialog::show(&run_, this); });
   connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
