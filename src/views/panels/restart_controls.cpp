@@ -6,6 +6,8 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QScrollArea>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -71,7 +73,7 @@ RestartControls::RestartControls(QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(8);
-  auto* caption = new QLabel(tr("With a restart, which keeps the training"), this);
+  auto* caption = new QLabel(tr("With a restart"), this);
   caption->setProperty("kind", "quiet");
   caption->setWordWrap(true);
   column->addWidget(caption);
@@ -182,7 +184,15 @@ void RestartControls::showChosen() {
                         static_cast<QWidget*>(low_)}) {
     each->setEnabled(changeable_ && isMps);
   }
+  const bool wasHidden = notice_->isHidden();
   notice_->setVisible(live_ && changeable_ && settings() != inUse_);
+  if (notice_->isHidden() || !wasHidden) return;
+  // It may lie below what the dock shows; it has its place once the layout is done.
+  QTimer::singleShot(0, this, [this] {
+    for (QWidget* each = parentWidget(); each != nullptr; each = each->parentWidget()) {
+      if (auto* area = qobject_cast<QScrollArea*>(each)) area->ensureWidgetVisible(notice_, 0, 8);
+    }
+  });
 }
 
 /// Esc returns to the values in use. Enter restarts nothing: it ends the typing of a value.
