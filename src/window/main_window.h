@@ -107,6 +107,8 @@ class MainWindow final : public QMainWindow {
   void makeTuningPage();
   /// What the centre shows of a run: the panes, or the page of the view Tuning.
   [[nodiscard]] QWidget* runPage() const;
+  /// Sets the sliders to a setting, as the user does before applying it.
+  void chooseSetting(tuning::Setting setting);
   /// Asks the controls to train with a setting.
   void applySetting(tuning::Setting setting);
   void showTuningMarks();

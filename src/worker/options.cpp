@@ -36,7 +36,7 @@ struct RawConnection {
 
 Result<void> resolveConnection(const RawConnection& raw, Options& options) {
   // These answer on stdout and have no host.
-  if (options.dryCheck || !options.selfTest.empty()) return {};
+  if (options.dryCheck || options.benchmark || !options.selfTest.empty()) return {};
   const int ways = int{raw.stdio} + int{raw.fd >= 0} + int{!raw.socket.empty()};
   if (ways != 1) {
     return usageError(
@@ -303,9 +303,11 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   std::string dtype = "float32";
   RawTraining texts;
   texts.level = probeLevelKey(options.probeLevel);
+  BenchmarkTexts benchmark;
   addTrainingOptions(app, options, texts);
   addModelOptions(app, options, dtype);
   addConnectionOptions(app, options, connection);
+  addBenchmarkOptions(app, benchmark);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& question) {
@@ -318,6 +320,11 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   options.precision = precisionFromName(texts.precision);
   options.outOfMemory = policyFromName(texts.outOfMemory);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
+  if (!benchmark.parts.empty()) {
+    auto read = readBenchmarkOptions(benchmark);
+    if (!read) return read.error();
+    options.benchmark = std::move(*read);
+  }
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
   if (auto fine = resolveCheckpoint(connection.checkpoint, options); !fine) return fine.error();
   if (auto fine = applyScenario(app, options); !fine) return fine.error();

@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "core/run_limits.h"
 #include "process/connection.h"
+#include "worker/checks/benchmark/benchmark_options.h"
 #include "worker/data/model_file.h"
 
 namespace highwater::worker {
@@ -54,6 +55,8 @@ struct Options {
   std::vector<std::string> acceptedOps;
   std::string scenario;  ///< see core/scenarios.h; empty: none
   process::HostAddress host;
+  /// See checks/benchmark/: measure the CPU against the device, and print JSON lines.
+  std::optional<BenchmarkOptions> benchmark;
   /// The descriptors of CheckpointSlots; absent: no checkpoints are written.
   std::optional<std::array<int, 2>> checkpoint;
   /// The shortest time between checkpoints; 0: one at each step that the costs allow.

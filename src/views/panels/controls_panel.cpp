@@ -203,6 +203,7 @@ void ControlsPanel::showRun(const RunDescription& run) {
            batchStops(static_cast<int>(std::clamp(run.maxBatchSize, 1u, 1u << 20))));
   setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
            sequenceStops(static_cast<int>(std::clamp(run.maxSequenceLength, 1u, 1u << 20))));
+  if (tuning_ != nullptr) showSafe();  // its marks are of the stops before
   ui_->dtypeValue->setText(QString::fromStdString(run.dtype));
   ui_->modelValue->setText(
       tr("%1, %2 × %3").arg(QString::fromStdString(run.preset)).arg(run.layers).arg(run.width));

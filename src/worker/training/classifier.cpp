@@ -36,6 +36,11 @@ class Classifier final : public Workload {
 
   void describe(RunDescription& run) const override;
   std::vector<torch::Tensor> parameters() const override { return model_->parameters(); }
+  std::vector<std::pair<std::string, torch::Tensor>> namedParameters() const override {
+    return model_->named_parameters().pairs();
+  }
+  void useEvaluationMode() override { model_->eval(); }
+  void useFloat64() override { model_->to(torch::kFloat64); }
   std::vector<std::pair<std::string, torch::Tensor>> modelState() const override;
   void savePosition(std::ostream& out) const override {
     order_.save(out);
