@@ -37,6 +37,8 @@ class RunNotices final : public QObject {
   void showProblem(const QString& message);
   /// Says that another process is still writing the recording on screen.
   void showBeingWritten(const QString& message);
+  /// Says how the run on screen continues another one.
+  void showContinued(const QString& what);
   /// Says that the run is being stopped and that the window closes then, and offers to close it at
   /// once.
   void showClosing();
@@ -46,6 +48,8 @@ class RunNotices final : public QObject {
   void closeNowRequested();
   /// The user pressed the banner's button to start the run again.
   void runAgainRequested();
+  /// The user pressed the banner's button to continue the training of the run that has ended.
+  void continueRequested();
 
  private:
   void showStall(const QString& message);
