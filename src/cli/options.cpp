@@ -54,6 +54,7 @@ class CommandLine {
     app_.set_version_flag("--version", std::string("highwater ") + kVersion,
                           "Print the version and exit");
     addRunOptions(app_, runTexts_, kElsewhereGroup);
+    addAbortOptions(app_, runTexts_, kElsewhereGroup);
     app_.require_subcommand(0, 1);
     addRun();
     addRecord();
@@ -112,6 +113,7 @@ class CommandLine {
         ->type_name("N")
         ->capture_default_str();
     addRunOptions(*record_, recordTexts_);
+    addAbortOptions(*record_, recordTexts_);
     record_
         ->add_option("--set", recordTexts_.set, "Change knobs at a step, as in 20:batch=32,seq=128")
         ->type_name("STEP:KNOB=VALUE")

@@ -41,11 +41,17 @@ struct JudgedRun {
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
   std::vector<FallbackAcceptance> accepted;
+  std::optional<RunEnd> runEnd = std::nullopt;
 
   [[nodiscard]] static std::int64_t beginMs(std::uint32_t step) { return step * kStepMs; }
 
   [[nodiscard]] Findings judge(std::optional<TimeRange> range = {}) const {
     LiveStore store;
+    fill(store);
+    return findProblems(store, range);
+  }
+  /// The run in a store.
+  void fill(LiveStore& store) const {
     Hello hello;
     hello.device.selected = "mps";
     hello.limits = {kRecommended, 1.4, 1.7, kSystemMemory};
@@ -68,7 +74,7 @@ struct JudgedRun {
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
     store.apply(batch.view());
-    return findProblems(store, range);
+    if (runEnd) store.apply(*runEnd);
   }
   /// The range of whole steps.
   [[nodiscard]] static TimeRange stepsFrom(std::uint32_t first, std::uint32_t last) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "core/exit_codes.h"
 #include "judged_run.h"
 
 using namespace highwater;
@@ -99,6 +100,22 @@ void loseLoss(JudgedRun& run) {
   };
 }
 
+RunEnd endOf(RunEnd::Reason reason, int exitCode) {
+  RunEnd end;
+  end.reason = reason;
+  end.exitCode = exitCode;
+  end.message = "MPS backend out of memory";
+  return end;
+}
+
+/// Step 20 ran out of memory once, and was trained with half of the batch.
+void recover(JudgedRun& run) {
+  const std::int64_t ns = JudgedRun::beginMs(20) * kMs;
+  run.more.markers.emplace_back(ns, 27.0 * kMiB, 1088.0 * kMiB, 20U, kNoId,
+                                events::MarkerKind::OutOfMemory);
+  run.more.markers.emplace_back(ns + 1, 32.0, 16.0, 20U, kNoId, events::MarkerKind::Recovered);
+}
+
 std::vector<MadeRun> madeRuns() {
   using Kind = FindingKind;
   return {
@@ -127,6 +144,13 @@ std::vector<MadeRun> madeRuns() {
       {"large step, long ago", {Kind::CacheAboveLive}, changed(leaveCache)},
       {"memory pressure", {Kind::SystemPressure}, changed(pressSystem)},
       {"loss is NaN", {Kind::NonFiniteLoss}, changed(loseLoss)},
+      {"ended out of memory", {Kind::OutOfMemory}, changed([](JudgedRun& run) {
+         run.runEnd = endOf(RunEnd::Reason::kFailed, kExitEndedEarly);
+       })},
+      {"stopped responding", {Kind::Hung}, changed([](JudgedRun& run) {
+         run.runEnd = endOf(RunEnd::Reason::kHung, 0);
+       })},
+      {"went on after out of memory", {Kind::Recovered}, changed(recover)},
   };
 }
 

@@ -19,6 +19,7 @@
 #include "qcustomplot.h"
 #include "support/sample_run.h"
 
+#include "models/tuning_state.h"
 #include "views/panes/event_focus.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_axis.h"
@@ -48,6 +49,7 @@ struct Choices {
   std::size_t stockSpans = 200'000;
   int rounds = 15;
   bool onlyDrag = false;
+  std::string zoom;  ///< only this one, to profile; empty: all, and a drag
 };
 
 enum class Curve { kSmooth, kSawtooth, kRandom };
@@ -229,7 +231,9 @@ class Panes {
 class Docks {
  public:
   explicit Docks(const analysis::LiveStore& store)
-      : focus_(&store, &axis_), docks_(&window_, &store, &axis_, &focus_) {
+      : focus_(&store, &axis_),
+        tuning_(&store),
+        docks_(&window_, &store, &axis_, &focus_, &tuning_) {
     axis_.setExtent({0, store.completeUpToNs()});
     window_.resize(kWindow);
     window_.show();
@@ -257,6 +261,7 @@ class Docks {
   QMainWindow window_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
+  models::TuningState tuning_;
   window::WindowDocks docks_;
 };
 
@@ -373,7 +378,8 @@ void measure(const Choices& choices, bench::Findings& findings) {
       findings.rows.push_back(bench::exact("bytes_a_span", "a lane of 6 categories, most", "B",
                                            mostBytesASpan(), kSpanGoalBytes));
     }
-    if (curve == kCurves.front().first) measureDrag(store, choices.rounds, findings);
+    const bool drag = curve == kCurves.front().first && choices.zoom.empty();
+    if (drag) measureDrag(store, choices.rounds, findings);
     if (choices.onlyDrag) return;
     Panes panes(store);
     std::optional<Stock> stock;
@@ -381,6 +387,7 @@ void measure(const Choices& choices, bench::Findings& findings) {
       stock.emplace(store);
     }
     for (const Zoom& zoom : zooms()) {
+      if (!choices.zoom.empty() && choices.zoom != zoom.name) continue;
       const std::string setting = std::string(curveName) + ", " + zoom.name;
       panes.show(zoom.range);
       Milliseconds all, hover;
@@ -460,6 +467,7 @@ int main(int argc, char** argv) {
   app.add_option("--stock-spans", choices.stockSpans,
                  "those that QCustomPlot draws as items; 0: without QCustomPlot");
   app.add_flag("--only-drag", choices.onlyDrag, "only the numbers of a dragged range");
+  app.add_option("--zoom", choices.zoom, "only this zoom, to profile it: \"1 h\", \"36 s\"");
   app.add_option("--rounds", choices.rounds, "redraws at each zoom");
   return bench::runProgram(app, argc, argv,
                            {"frame", "tests/bench/run frame", "QCustomPlot 2.1", {}},

@@ -33,7 +33,7 @@ enum class FindingKind : std::uint8_t {
   Recovered,       ///< memory ran out, and the training went on: a note
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 14;
+inline constexpr std::size_t kFindingKinds = 17;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is

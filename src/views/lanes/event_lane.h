@@ -136,7 +136,7 @@ class LostTimeLane : public EventLane<Event> {
 
   /// Events of a pixel and more are bars; the columns of shorter ones are stacks of shares, in
   /// which nothing that matters more vanishes behind the rest.
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
+  std::function<void()> prepare(const LaneFrame& f, const LaneRow& row) const override {
     const QRectF place(f.left, row.top + 11, f.right - f.left, row.height - 14);
     const analysis::SpanIndex& spans = this->lane(f.store);
     ShareColumns columns(f, place);
@@ -158,19 +158,22 @@ class LostTimeLane : public EventLane<Event> {
     columns.eachMerged(spans, [&](int column, const analysis::ColumnShares& shares) {
       fillColumn(columns, column, shares, f.theme, glyphs);
     });
-    columns.draw();
-    drawTexture(f, columns, place);
     // What matters more is drawn later, over the rest.
     std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
       return markOf(a.span.category, f.theme).rank < markOf(b.span.category, f.theme).rank;
     });
-    for (const Bar& bar : bars) {
-      drawBar(f, bar.span, bar.box, markOf(bar.span.category, f.theme).color);
-    }
-    for (const PlacedGlyph& placed : thinnedGlyphs(std::move(glyphs))) {
-      const Mark mark = markOf(placed.category, f.theme);
-      drawGlyph(f.painter, mark.glyph, {placed.x, row.top + mark.y}, mark.color, f.theme.plot);
-    }
+    return [this, &f, &row, place, columns = std::move(columns), bars = std::move(bars),
+            glyphs = thinnedGlyphs(std::move(glyphs))] {
+      columns.draw();
+      drawTexture(f, columns, place);
+      for (const Bar& bar : bars) {
+        drawBar(f, bar.span, bar.box, markOf(bar.span.category, f.theme).color);
+      }
+      for (const PlacedGlyph& placed : glyphs) {
+        const Mark mark = markOf(placed.category, f.theme);
+        drawGlyph(f.painter, mark.glyph, {placed.x, row.top + mark.y}, mark.color, f.theme.plot);
+      }
+    };
   }
 
  protected:

@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "analysis/live_store.h"
@@ -99,7 +100,14 @@ class LaneKind {
   /// The tooltip for the name of a row.
   [[nodiscard]] virtual QString labelTip(const Store&, const LaneRow&) const { return look_.tip; }
   /// Draws the visible events of a row.
-  virtual void draw(const LaneFrame& frame, const LaneRow& row) const = 0;
+  virtual void draw(const LaneFrame& frame, const LaneRow& row) const { prepare(frame, row)(); }
+  /// Finds what there is to draw, and returns what draws it; a lane has one of the two functions.
+  /// This one runs on any thread, one row a thread: it reads spans and makes images, and leaves
+  /// `frame.painter` and texts to what it returns.
+  [[nodiscard]] virtual std::function<void()> prepare(const LaneFrame& frame,
+                                                      const LaneRow& row) const {
+    return [this, &frame, &row] { draw(frame, row); };
+  }
 
   /// Whether the store has an event of this kind at `index`.
   [[nodiscard]] virtual bool exists(const Store& store, Index index) const = 0;

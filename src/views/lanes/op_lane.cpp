@@ -13,10 +13,11 @@ using analysis::OpLook;
 using analysis::SpanIndex;
 using analysis::VisibleSpan;
 
-QColor mixed(const QColor& a, const QColor& b, double shareOfB) {
-  const int part = static_cast<int>(shareOfB * 256 + 0.5);  // in 1/256, because runs are many
+/// Of opaque colours, in 1/256: runs are many.
+QRgb mixed(QRgb a, QRgb b, double shareOfB) {
+  const int part = static_cast<int>(shareOfB * 256 + 0.5);
   const auto mix = [part](int x, int y) { return (x * (256 - part) + y * part + 128) / 256; };
-  return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
+  return qRgb(mix(qRed(a), qRed(b)), mix(qGreen(a), qGreen(b)), mix(qBlue(a), qBlue(b)));
 }
 
 /// How much of the ground shows through an op in its phase's colour: waits and fallbacks stand out.
@@ -34,27 +35,27 @@ QColor opColor(std::uint8_t look, const Theme& theme) {
     return theme.sky;
   }
   const auto phase = static_cast<events::Phase>(look & OpLook::kPhaseMask);
-  return mixed(theme.phase(phase), theme.plot, kOpDimming);
+  return QColor(mixed(theme.phase(phase).rgb(), theme.plot.rgb(), kOpDimming));
 }
 
 /// The colours of a row of ops: each look's is mixed only once.
 class OpColors {
  public:
-  explicit OpColors(const Theme& theme) : theme_(theme) {}
+  explicit OpColors(const Theme& theme) : theme_(theme), plot_(theme.plot.rgb()) {}
 
   /// The colour of `span`: of a run of short ops the fainter, the less of the time they cover.
   QRgb of(const VisibleSpan& span) {
-    std::optional<QColor>& full = full_[span.category];
+    std::optional<QRgb>& full = full_[span.category];
     if (!full) {
-      full = opColor(span.category, theme_);
+      full = opColor(span.category, theme_).rgb();
     }
-    return span.count == 1 ? full->rgb()
-                           : mixed(theme_.plot, *full, 0.25 + 0.75 * span.busyShare).rgb();
+    return span.count == 1 ? *full : mixed(plot_, *full, 0.25 + 0.75 * span.busyShare);
   }
 
  private:
   const Theme& theme_;
-  std::array<std::optional<QColor>, 256> full_;  ///< by look
+  QRgb plot_;
+  std::array<std::optional<QRgb>, 256> full_;  ///< by look
 };
 
 /// A span wide enough for a texture or a text.
@@ -119,20 +120,21 @@ class OpLaneKind final : public LaneKind {
     return tip;
   }
 
-  /// Fills one line of pixels and stretches it over the row, so that a thousand narrow spans cost a
+  /// Fills one line of pixels and repeats it over the row, so that a thousand narrow spans cost a
   /// thousand writes and one drawImage.
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
+  std::function<void()> prepare(const LaneFrame& f, const LaneRow& row) const override {
     const SpanIndex* lane = spans(f.store, row);
     const int width = static_cast<int>(f.right - f.left);
     if (!lane || width <= 0) {
-      return;
+      return [] {};
     }
     std::vector<WideSpan> wide;
     OpColors colors(f.theme);
-    QImage line(width, 1, QImage::Format_ARGB32_Premultiplied);
-    line.fill(Qt::transparent);
-    auto* pixels = reinterpret_cast<QRgb*>(line.scanLine(0));
-    const double top = row.top + 1, height = row.height - 2;
+    const QRectF box(f.left, row.top + 1, width, row.height - 2);
+    QImage image(width, std::max(static_cast<int>(box.height()), 1),
+                 QImage::Format_ARGB32_Premultiplied);
+    auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(0));
+    std::fill(pixels, pixels + width, QRgb{0});
     f.eachVisible(*lane, [&](const VisibleSpan& span, double x, double spanWidth) {
       const QRgb rgb = colors.of(span);
       const double drawn = spanWidth >= 4 ? spanWidth - 1 : spanWidth;  // a gap between neighbours
@@ -140,14 +142,20 @@ class OpLaneKind final : public LaneKind {
       const int last = std::clamp(static_cast<int>(x - f.left + drawn), first, width);
       std::fill(pixels + first, pixels + last, rgb);
       if (span.count == 1 && drawn >= 5) {
-        wide.push_back({QRectF(x, top, drawn, height), span.firstPayload, span.category});
+        wide.push_back(
+            {QRectF(x, box.top(), drawn, box.height()), span.firstPayload, span.category});
       }
     });
-    f.painter.drawImage(QRectF(f.left, top, width, height), line, QRectF(0, 0, width, 1));
-    f.painter.setFont(textFont(kSmallText));
-    for (const WideSpan& span : wide) {
-      drawWide(f, span);
+    for (int y = 1; y < image.height(); ++y) {
+      std::copy(pixels, pixels + width, reinterpret_cast<QRgb*>(image.scanLine(y)));
     }
+    return [&f, box, image, wide = std::move(wide)] {
+      f.painter.drawImage(box.topLeft(), image);
+      f.painter.setFont(textFont(kSmallText));
+      for (const WideSpan& span : wide) {
+        drawWide(f, span);
+      }
+    };
   }
 
   bool exists(const Store& store, std::uint32_t index) const override {

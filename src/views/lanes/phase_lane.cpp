@@ -33,7 +33,7 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
                    tr("The phases of a step, in host time")}) {}
 
   /// Phases of three pixels and more are boxes; the columns of shorter ones are stacks of shares.
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
+  std::function<void()> prepare(const LaneFrame& f, const LaneRow& row) const override {
     const double top = row.top + 3, height = row.height - 7;
     ShareColumns columns(f, QRectF(f.left, top, f.right - f.left, height));
     std::vector<std::pair<QRectF, events::Phase>> boxes;
@@ -51,11 +51,13 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
     columns.eachMerged(lane(f.store), [&](int column, const analysis::ColumnShares& shares) {
       drawShares(columns, column, shares, f.theme);
     });
-    columns.draw();
-    f.painter.setFont(textFont(kSmallText));
-    for (const auto& [box, phase] : boxes) {
-      drawBox(f, box, phase);
-    }
+    return [&f, columns = std::move(columns), boxes = std::move(boxes)] {
+      columns.draw();
+      f.painter.setFont(textFont(kSmallText));
+      for (const auto& [box, phase] : boxes) {
+        drawBox(f, box, phase);
+      }
+    };
   }
 
   QString partName(std::uint8_t category) const override {

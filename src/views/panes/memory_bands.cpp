@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "views/panes/in_parallel.h"
+
 namespace highwater::views {
 namespace {
 
@@ -139,35 +141,56 @@ void repeatRow(const Tile& tile, int y, int left, std::vector<QRgb>& row) {
   }
 }
 
-}  // namespace
+/// The columns that one thread samples at a time.
+constexpr int kPartColumns = 128;
 
-std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store, const TimeScale& scale,
-                                       double pixelRatio) {
+/// The pixel columns [from, to), of those in which there is memory to draw.
+std::vector<MemoryColumn> samplePart(const analysis::LiveStore& store, const TimeScale& scale,
+                                     double pixelRatio, int from, int to) {
   std::vector<MemoryColumn> columns;
   const auto& memory = store.memory();
   const auto& system = store.system();
   const auto& times = memory.timesNs;
-  if (times.empty() || scale.width < 1) {
-    return columns;
-  }
-  const auto count = static_cast<int>(std::floor(scale.width * pixelRatio));
-  columns.reserve(static_cast<std::size_t>(count));
   ColumnRows memoryRows(times), systemRows(system.timesNs);
-  std::size_t first = memoryRows.from(scale.timeAt(scale.left));
-  for (int i = 0; i < count; ++i) {
-    const double x = scale.left + i / pixelRatio;
-    const std::int64_t begin = scale.timeAt(x);
-    const std::size_t last = memoryRows.from(scale.timeAt(scale.left + (i + 1) / pixelRatio));
+  const auto timeOf = [&](int column) { return scale.timeAt(scale.left + column / pixelRatio); };
+  std::size_t first = memoryRows.from(timeOf(from));
+  for (int i = from; i < to; ++i) {
+    const std::int64_t begin = timeOf(i);
+    const std::size_t last = memoryRows.from(timeOf(i + 1));
     // A reading of the system is valid until the next one; there are at most ten per second.
     const std::size_t next = systemRows.from(begin + 1);
     const double footprint =
         next > 0 ? system.footprint[next - 1] : std::numeric_limits<double>::quiet_NaN();
     const bool between = first > 0 && first < times.size();
     if (last > first || between) {
-      columns.push_back({x, columnOf(times, memory.current, first, last, begin),
+      columns.push_back({scale.left + i / pixelRatio,
+                         columnOf(times, memory.current, first, last, begin),
                          columnOf(times, memory.driver, first, last, begin), footprint});
     }
     first = last;
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::vector<MemoryColumn> sampleMemory(const analysis::LiveStore& store, const TimeScale& scale,
+                                       double pixelRatio) {
+  if (store.memory().timesNs.empty() || scale.width < 1) {
+    return {};
+  }
+  const auto count = static_cast<int>(std::floor(scale.width * pixelRatio));
+  const int parts = (count + kPartColumns - 1) / kPartColumns;
+  std::vector<std::vector<MemoryColumn>> sampled(static_cast<std::size_t>(parts));
+  inParallel(parts, [&](int part) {
+    const int first = part * kPartColumns;
+    sampled[static_cast<std::size_t>(part)] =
+        samplePart(store, scale, pixelRatio, first, std::min(first + kPartColumns, count));
+  });
+  std::vector<MemoryColumn> columns;
+  columns.reserve(static_cast<std::size_t>(count));
+  for (const std::vector<MemoryColumn>& part : sampled) {
+    columns.insert(columns.end(), part.begin(), part.end());
   }
   return columns;
 }

@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "views/panes/in_parallel.h"
+
 namespace highwater::views {
 
 std::vector<OpLane> opLanes(const analysis::OpColumns& ops, int most) {
@@ -81,13 +83,21 @@ void TimelineLanes::draw(QCPPainter* painter) {
                         double(rect.left()),
                         double(rect.right() + 1)};
   drawForgotten(frame);
-  for (const LaneRow& row : rows_.rows) {
+  // To search a million spans takes longer than to draw what is found.
+  const std::vector<LaneRow>& rows = rows_.rows;
+  std::vector<std::function<void()>> drawRow(rows.size());
+  inParallel(static_cast<int>(rows.size()), [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    drawRow[at] = laneKind(rows[at].lane).prepare(frame, rows[at]);
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const LaneRow& row = rows[i];
     const LaneKind& kind = laneKind(row.lane);
     if (!kind.label(*store_, row).nested) {
       painter->fillRect(QRectF(frame.left, row.top - 1, frame.right - frame.left, 1),
                         frame.theme.grid);
     }
-    kind.draw(frame, row);
+    drawRow[i]();
     drawPickedOp(frame, row);
     drawPicked(frame, row);
   }

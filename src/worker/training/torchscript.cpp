@@ -179,6 +179,12 @@ class TorchScript final : public Workload {
     model_.to(torch::kFloat64);
     isFloat64_ = true;
   }
+  std::vector<std::pair<std::string, torch::Tensor>> modelState() const override {
+    std::vector<std::pair<std::string, torch::Tensor>> all;
+    for (const auto& each : model_.named_parameters()) all.emplace_back(each.name, each.value);
+    for (const auto& each : model_.named_buffers()) all.emplace_back(each.name, each.value);
+    return all;
+  }
   torch::optim::Optimizer& optimizer() override { return *optimizer_; }
 
   std::uint32_t beginStep(std::uint32_t planned) override {

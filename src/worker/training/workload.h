@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,14 @@ class Workload {
   /// Converts the model, and the floating-point tensors of later batches, to float64. Not on MPS,
   /// which has none. The optimizer must not be used afterwards.
   virtual void useFloat64() = 0;
+  /// All tensors of the model that a checkpoint keeps, with their names: parameters and buffers.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> modelState() const = 0;
+  /// Writes, as text, the place in the data and what else the next batches depend on, except for
+  /// PyTorch's generators.
+  virtual void savePosition(std::ostream& /*out*/) const {}
+  /// Goes on where savePosition() was. Sets failbit where the text is another one, or of other
+  /// data.
+  virtual void loadPosition(std::istream& /*in*/) {}
   /// An AtomicAdamW, or SGD without momentum, whose step allocates nothing.
   [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
 
