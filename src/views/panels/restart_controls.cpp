@@ -17,7 +17,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kFieldWidth = 116, kHeight = 26;
+constexpr int kFieldWidth = 80, kHeight = 26;
 constexpr double kMostRatio = 2;  // PyTorch refuses larger ones
 #ifdef __APPLE__
 constexpr bool kHasMetal = true;
@@ -45,7 +45,7 @@ QDoubleSpinBox* ratioSpin(const char* name, const QString& zero, const QString& 
 RestartControls::RestartControls(QWidget* parent)
     : QWidget(parent),
       device_(new QComboBox(this)),
-      fallback_(new QCheckBox(tr("CPU fallback of missing ops"), this)),
+      fallback_(new QCheckBox(tr("CPU fallback"), this)),
       high_(ratioSpin("highWatermarkSpin", tr("no limit"),
                       tr("Allocations past this multiple of recommended max fail "
                          "(PYTORCH_MPS_HIGH_WATERMARK_RATIO)"),
@@ -61,6 +61,8 @@ RestartControls::RestartControls(QWidget* parent)
       undo_(linkButton(tr("Undo"), "undoRestartButton", notice_)) {
   setObjectName(QStringLiteral("restartControls"));
   device_->setObjectName(QStringLiteral("restartDeviceList"));
+  device_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  device_->setMinimumContentsLength(6);
   device_->setMinimumSize(kFieldWidth, kHeight);
   device_->setToolTip(tr("auto: mps if available, else simulated, else cpu"));
   device_->addItem(QStringLiteral("auto"));
