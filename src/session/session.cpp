@@ -99,6 +99,7 @@ class Session::Private final : public QObject {
   bool connectionOver = false;
   bool isStalled = false;
   milliseconds silence{0}, stoppingFor{0};
+  std::uint32_t stepsAtStop = 0;  ///< that had ended when the stop was asked for
   QTimer watchTimer, stopTimer, exitTimer;
 };
 
@@ -269,6 +270,7 @@ void Session::Private::requestStop() {
     send(StopTraining{}, true);
     // A script may save its model before it ends.
     stoppingFor = milliseconds{0};
+    stepsAtStop = facts.position.stepsDone();
     if (!script) stopTimer.start();
   } else if (script) {
     script->interruptAll();
@@ -284,12 +286,14 @@ void Session::Private::onStopTimeout() {
   forceEnd();
 }
 
-/// Whether heartbeats come, and the training is not known to stand still. A step of a large batch
-/// may take many seconds.
+/// Whether heartbeats come, and the training neither stands still nor goes on with further steps. A
+/// step of a large batch may take many seconds.
 bool Session::Private::mayFinishStep() const {
   const auto stall = facts.position.stall();
   const bool stands = stall && stall->duration >= limits.silence * kStoodStill;
-  return silence < kStopGrace && !stands;
+  // The command may have crossed the end of a step.
+  const bool goesOn = facts.position.stepsDone() > stepsAtStop + 2;
+  return silence < kStopGrace && !stands && !goesOn;
 }
 
 void Session::Private::send(const CommandAction& action, bool isRequested) {
