@@ -25,6 +25,15 @@ struct DeviceReport {
   std::string reason;         ///< why this device, in one sentence without a full stop
 };
 
+/// When the device starts the work that a program queues. It decides what a wait of the host says
+/// about the time before it. The numbers are part of the recording's format.
+enum class WorkStart : std::uint8_t {
+  kUnknown = 0,
+  kEager = 1,     ///< at once
+  kDeferred = 2,  ///< when the command buffer is committed: at a wait, a copy, an event, or when
+                  ///< MPSGraph commits by itself
+};
+
 /// The limits of the device's memory. A watermark is given as a multiple of recommendedBytes, the
 /// device's recommended maximum; 0 means no limit. Beyond the low one PyTorch releases cached
 /// memory, beyond the high one allocations fail.
@@ -56,6 +65,7 @@ struct Hello {
   DeviceReport device;
   MemoryLimits limits;
   std::vector<EnvironmentEntry> environment;
+  WorkStart workStart = WorkStart::kUnknown;
 };
 
 /// The type in which autocast computes the forward pass. The parameters stay float32. The numbers

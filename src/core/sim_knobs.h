@@ -40,6 +40,9 @@ inline constexpr char kSimCrashAtVariable[] = "HIGHWATER_SIM_CRASH_AT";
 /// Environment variable that sets whether the simulated device runs ops asynchronously ("async") or
 /// each op waits until it is done ("sync").
 inline constexpr char kSimQueueVariable[] = "HIGHWATER_SIM_QUEUE";
+/// Environment variable that sets when the simulated device starts queued work: at once ("eager"),
+/// or when it is committed ("deferred", or "deferred:N" to commit after every N ops as well).
+inline constexpr char kSimCommitVariable[] = "HIGHWATER_SIM_COMMIT";
 /// Environment variable that sets the file into which the simulated device writes a log of what it
 /// really did (its ledger), as JSON Lines.
 inline constexpr char kSimLedgerVariable[] = "HIGHWATER_SIM_LEDGER";
@@ -102,6 +105,9 @@ inline constexpr std::array kSimKnobs = {
             "Abort the process before its N-th kernel"},
     SimKnob{kSimQueueVariable, "--sim-queue", "MODE", "async",
             "async, or sync: each op waits until the device has finished it"},
+    SimKnob{kSimCommitVariable, "--sim-commit", "MODE", "eager",
+            "eager: queued ops start at once; deferred[:N]: they start at a wait, a copy between "
+            "host and device or an event, or after N ops (500)"},
     SimKnob{kSimLedgerVariable, "--sim-ledger", "FILE", "none",
             "Write the device's ledger as JSON Lines; %p in the name becomes the process id"},
     SimKnob{kMpsFallbackVariable, "--fallback", "", "off",

@@ -11,7 +11,8 @@
 
 namespace highwater::process {
 
-Hello helloOf(const DeviceReport& device, const RunClock& clock, const std::string& token) {
+Hello helloOf(const DeviceReport& device, const RunClock& clock, const std::string& token,
+              WorkStart workStart) {
   Hello hello;
   hello.protocolVersion = wire::kProtocolVersion;
   hello.token = token;
@@ -24,6 +25,7 @@ Hello helloOf(const DeviceReport& device, const RunClock& clock, const std::stri
   hello.device = device;
   hello.limits = readMemoryLimits(device);
   hello.environment = relevantEnvironment();
+  hello.workStart = workStart;
   return hello;
 }
 

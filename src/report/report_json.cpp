@@ -11,6 +11,7 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "core/version.h"
+#include "core/work_start.h"
 #include "report/findings_report.h"
 #include "report/report_device.h"
 #include "report/report_ops.h"
@@ -265,6 +266,7 @@ void addHello(const Hello& hello, QJsonObject& report) {
   report["mps_built"] = hello.device.mpsBuilt;
   report["mps_available"] = hello.device.mpsAvailable;
   report["simulated"] = hello.device.simulated;
+  report["work_start"] = text(workStartKey(hello.workStart));
   report["platform"] = text(hello.platform);
   report["started_unix_ms"] = static_cast<qint64>(hello.clock.unixEpochNs / 1'000'000);
 }

@@ -1,7 +1,9 @@
 #include "session/ask_worker.h"
 
+#include <QElapsedTimer>
 #include <QProcess>
 #include <QProcessEnvironment>
+#include <algorithm>
 
 #include "session/line_log.h"
 
@@ -24,7 +26,8 @@ QProcessEnvironment changedEnvironment(const QStringList& changes) {
 }  // namespace
 
 Result<WorkerAnswer> askWorker(const QString& program, const QStringList& arguments,
-                               const QStringList& environment, std::chrono::milliseconds limit) {
+                               const QStringList& environment, std::chrono::milliseconds limit,
+                               const std::function<void(const QByteArray&)>& onLine) {
   QProcess process;
   process.setProcessEnvironment(changedEnvironment(environment));
   process.setStandardInputFile(QProcess::nullDevice());
@@ -34,12 +37,27 @@ Result<WorkerAnswer> askWorker(const QString& program, const QStringList& argume
                    " cannot be started: " + process.errorString().toStdString());
   }
   WorkerAnswer answer;
-  if (!process.waitForFinished(static_cast<int>(limit.count()))) {
+  QElapsedTimer clock;
+  clock.start();
+  const auto leftMs = [&] {
+    return static_cast<int>(std::max<qint64>(limit.count() - clock.elapsed(), 0));
+  };
+  qsizetype told = 0;
+  const auto takeOutput = [&] {
+    answer.out += process.readAllStandardOutput();
+    for (qsizetype end = answer.out.indexOf('\n', told); onLine && end >= 0;
+         end = answer.out.indexOf('\n', told)) {
+      onLine(answer.out.mid(told, end - told));
+      told = end + 1;
+    }
+  };
+  while (process.waitForReadyRead(leftMs())) takeOutput();
+  if (process.state() != QProcess::NotRunning && !process.waitForFinished(leftMs())) {
     answer.isTimedOut = true;
     process.kill();
     process.waitForFinished();
   }
-  answer.out = process.readAllStandardOutput();
+  takeOutput();
   LineLog lines;
   const auto ignore = [](const QString&) {};
   lines.append(process.readAllStandardError(), ignore);

@@ -3,6 +3,7 @@
 #include <QByteArray>
 #include <QStringList>
 #include <chrono>
+#include <functional>
 #include <optional>
 
 #include "core/result.h"
@@ -20,10 +21,10 @@ struct WorkerAnswer {
 
 /// Runs `program arguments…` until it ends or `limit` has passed, and blocks meanwhile.
 /// An entry of `environment` adds a variable (NAME=VALUE) or removes one (NAME). Kills the program
-/// at the limit; that is no error, but sets isTimedOut. Fails with kFailed if the program cannot be
-/// started.
-[[nodiscard]] Result<WorkerAnswer> askWorker(const QString& program, const QStringList& arguments,
-                                             const QStringList& environment,
-                                             std::chrono::milliseconds limit);
+/// at the limit; that is no error, but sets isTimedOut. Calls onLine(line) for each line of stdout
+/// as soon as it has come. Fails with kFailed if the program cannot be started.
+[[nodiscard]] Result<WorkerAnswer> askWorker(
+    const QString& program, const QStringList& arguments, const QStringList& environment,
+    std::chrono::milliseconds limit, const std::function<void(const QByteArray&)>& onLine = {});
 
 }  // namespace highwater::session

@@ -63,6 +63,7 @@ Result<Message> decodeBody(const fb::Hello& t) {
     if (entry.value()) e.value = entry.value()->str();
     m.environment.push_back(std::move(e));
   });
+  m.workStart = static_cast<WorkStart>(t.work_start());
   return Message(std::move(m));
 }
 

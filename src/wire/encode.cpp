@@ -54,7 +54,8 @@ Encoded<fb::Hello> encodeBody(Builder& b, const Hello& m) {
   const auto platform = text(b, m.platform);
   const auto blas = text(b, m.blas);
   return {fb::Body::Hello, fb::CreateHello(b, m.protocolVersion, token, worker, torch, platform,
-                                           m.processId, clock, device, limits, environment, blas)};
+                                           m.processId, clock, device, limits, environment, blas,
+                                           static_cast<std::uint8_t>(m.workStart))};
 }
 
 Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {

@@ -127,6 +127,9 @@ Result<void> Validator::checkHello(const Hello& hello) {
   if (device != "mps" && device != "cpu" && device != "cuda") {
     return refuse(Violation::kUnknownEnum, "the device is neither mps nor cpu nor cuda");
   }
+  if (hello.workStart > WorkStart::kDeferred) {
+    return refuse(Violation::kUnknownEnum, "when the device starts its work");
+  }
   if (!isRatio(hello.limits.lowWatermarkRatio) || !isRatio(hello.limits.highWatermarkRatio)) {
     return refuse(Violation::kNumberOutOfRange, "a watermark ratio");
   }

@@ -1,12 +1,17 @@
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/exit_codes.h"
@@ -29,10 +34,10 @@ namespace {
 using namespace highwater;
 using namespace highwater::worker;
 
-// Seconds after which SIGALRM ends a check that hangs. `highwater` ends it earlier, unless it is
-// gone itself.
-constexpr unsigned kLongestCheck = 180;
-constexpr unsigned kLongestDryCheck = 660;
+// Time after which SIGALRM ends a check that hangs: `highwater` may be gone itself. It usually asks
+// for a shorter limit.
+constexpr std::uint32_t kLongestCheckMs = 180'000;
+constexpr unsigned kLongestDryCheck = 660;  // seconds
 
 /// Prints the error and returns its exit code.
 int complain(const Error& error) {
@@ -106,24 +111,59 @@ int runBenchmark(const Options& options, Sizes sizes, DeviceReport device,
   return done ? kExitDone : complain(done.error());
 }
 
+/// Has SIGALRM end the process in `ms` milliseconds.
+void endProcessIn(std::uint32_t ms) {
+  itimerval timer{};
+  timer.it_value.tv_sec = ms / 1000;
+  timer.it_value.tv_usec = static_cast<decltype(timer.it_value.tv_usec)>(ms % 1000) * 1000;
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+Result<std::vector<SelfCheck>> namedChecks(const std::string& names) {
+  const std::vector<SelfCheck> all = selfChecks();
+  std::vector<SelfCheck> named;
+  std::istringstream words(names);
+  for (std::string id; std::getline(words, id, ',');) {
+    const auto check =
+        std::find_if(all.begin(), all.end(), [&](const SelfCheck& each) { return each.id == id; });
+    if (check == all.end()) {
+      return usageError("--self-test " + id +
+                        ": no check has that id; --self-test list prints all ids");
+    }
+    named.push_back(*check);
+  }
+  return named;
+}
+
 int runSelfTest(const Options& options, int fd) {
   if (options.selfTest == "list") return answer(fd, selfCheckListJson(), kExitDone);
-  const auto checks = selfChecks();
-  const auto check = std::find_if(checks.begin(), checks.end(), [&](const SelfCheck& each) {
-    return each.id == options.selfTest;
-  });
-  if (check == checks.end()) {
-    return complain(usageError("--self-test " + options.selfTest +
-                               ": no check has that id; --self-test list prints all ids"));
-  }
-  ::alarm(kLongestCheck);
+  const auto checks = namedChecks(options.selfTest);
+  if (!checks) return complain(checks.error());
+  std::FILE* out = ::fdopen(fd, "w");
+  if (!out) return complain(failure("the answers cannot be written"));
+  const std::uint32_t limitMs =
+      options.selfTestLimitMs > 0 ? options.selfTestLimitMs : kLongestCheckMs;
+  endProcessIn(limitMs);
   const auto device = process::chooseDevice(options.device);
   const bool isMps = device && device->selected == "mps";
-  const CheckResult result =
-      isMps ? runSelfCheck(*check, device->simulated)
-            : resultWithoutDevice(
-                  *check, device ? device->reason : std::string_view(device.error().message));
-  return answer(fd, checkResultJson(result), kExitDone);
+  for (const SelfCheck& check : *checks) {
+    endProcessIn(limitMs);
+    const auto begin = std::chrono::steady_clock::now();
+    const CheckResult result =
+        isMps ? runSelfCheck(check, device->simulated)
+              : resultWithoutDevice(
+                    check, device ? device->reason : std::string_view(device.error().message));
+    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begin;
+    nlohmann::ordered_json json = checkResultJson(result);
+    json["id"] = check.id;
+    json["time_ms"] = std::llround(ms.count());
+    // The next check may end the process, so each answer leaves it at once.
+    const std::string line = jsonLine(json) + '\n';
+    if (std::fwrite(line.data(), 1, line.size(), out) != line.size() || std::fflush(out) != 0) {
+      return complain(failure("the answer could not be written"));
+    }
+  }
+  return kExitDone;
 }
 
 int runWorker(int argc, char** argv, int outFd) {

@@ -289,7 +289,10 @@ void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
   app.add_flag("--dry-check", o.dryCheck,
                "Run two steps on the CPU and print as JSON which of their ops MPS lacks");
   app.add_option("--self-test", o.selfTest,
-                 "Run one check of the self-test and print JSON; list: print all checks");
+                 "Run checks of the self-test, with commas between, and print a line of JSON for "
+                 "each; list: print all checks");
+  app.add_option("--self-test-limit", o.selfTestLimitMs,
+                 "Milliseconds after which a check of the self-test ends the process");
   app.add_flag("--break-contract", o.breakContract)->group("");
 }
 

@@ -63,11 +63,13 @@ struct Options {
   double checkpointSeconds = 10;
   /// Continue from the checkpoint; the text says of which run, may be empty.
   std::optional<std::string> continues;
-  bool autostart = false;      ///< train without waiting for a host
-  bool describe = false;       ///< send Hello, then end
-  bool dryCheck = false;       ///< see dry_check.h: print one JSON object instead of frames
-  std::string selfTest;        ///< see self_test.h: the id of a check, or "list"; prints JSON
-  bool breakContract = false;  ///< for tests: leave batches on the CPU
+  bool autostart = false;  ///< train without waiting for a host
+  bool describe = false;   ///< send Hello, then end
+  bool dryCheck = false;   ///< see dry_check.h: print one JSON object instead of frames
+  /// See self_test.h: ids of checks with commas between, or "list"; prints JSON lines.
+  std::string selfTest;
+  std::uint32_t selfTestLimitMs = 0;  ///< after which a check ends the process; 0: three minutes
+  bool breakContract = false;         ///< for tests: leave batches on the CPU
 };
 
 /// Says that the command line was --help or --version, which has been answered on stdout.

@@ -17,6 +17,7 @@
 #include "process/device.h"
 #include "process/hello.h"
 #include "process/platform.h"
+#include "process/work_start.h"
 #include "worker/training/autocast_scope.h"
 #include "worker/training/training.h"
 
@@ -135,7 +136,11 @@ ExitCode Worker::run() {
 }
 
 bool Worker::sendHello() {
-  return writer_.send(process::helloOf(device_, recorder_.clock(), connection_.token)).ok();
+  // Only asked what it is, it need not use the device.
+  const WorkStart workStart =
+      options_.describe ? process::knownWorkStart(device_) : process::findWorkStart(device_);
+  return writer_.send(process::helloOf(device_, recorder_.clock(), connection_.token, workStart))
+      .ok();
 }
 
 void Worker::startReading() {

@@ -36,6 +36,10 @@ class QueueModel {
     std::uint32_t step = 0;
   };
 
+  /// `commitAfter`: the device begins queued ops at a wait, at the event that ends a step with a
+  /// device span, or after so many ops; 0: at once.
+  explicit QueueModel(int commitAfter = 0) : commitAfter_(commitAfter) {}
+
   void run(const ModelStep& step) {
     ++step_;
     const std::int64_t beginNs = nowNs_;
@@ -59,6 +63,7 @@ class QueueModel {
     }
     batch_.steps.emplace_back(beginNs, nowNs_ - beginNs, 1, 1, -1, step_, 16, 64, 1024, 0, 0, 0);
     if (step.deviceSpan) {
+      commit();
       const std::int64_t endNs = std::max(nowNs_, deviceFreeNs_);
       batch_.deviceSpans.emplace_back(endNs, endNs - movedNs, step_);
     }
@@ -97,13 +102,23 @@ class QueueModel {
   void queue(const ModelPhase& phase) {
     for (int i = 0; i < phase.ops; ++i) {
       nowNs_ += phase.hostNs;
-      const std::int64_t beginNs = std::max(nowNs_, deviceFreeNs_);
-      deviceFreeNs_ = beginNs + phase.deviceNs;
-      busy_.push_back({beginNs, deviceFreeNs_, phase.phase, step_});
+      encoded_.push_back({0, phase.deviceNs, phase.phase, step_});
+      if (commitAfter_ == 0 || static_cast<int>(encoded_.size()) >= commitAfter_) commit();
     }
   }
 
+  /// Lets the device begin what is queued.
+  void commit() {
+    for (Busy op : encoded_) {
+      op.beginNs = std::max(nowNs_, deviceFreeNs_);
+      deviceFreeNs_ = op.endNs += op.beginNs;
+      busy_.push_back(op);
+    }
+    encoded_.clear();
+  }
+
   void wait(events::SyncKind kind, events::Phase phase) {
+    commit();
     const std::int64_t beginNs = nowNs_;
     nowNs_ = std::max(nowNs_, deviceFreeNs_);
     batch_.syncPoints.emplace_back(beginNs, nowNs_ - beginNs, 4, step_, kCopy, kNoId, kNoId,
@@ -111,6 +126,7 @@ class QueueModel {
   }
 
   void fallback(std::int64_t computeNs) {
+    commit();
     const std::int64_t beginNs = nowNs_;
     const std::int64_t waitNs = std::max<std::int64_t>(deviceFreeNs_ - nowNs_, 0);
     nowNs_ += waitNs + computeNs;
@@ -118,6 +134,8 @@ class QueueModel {
                                   kNoId, kTrainingThread, events::Phase::Forward);
   }
 
+  int commitAfter_;
+  std::vector<Busy> encoded_;  ///< begin 0, end: how long it takes
   std::uint32_t step_ = 0;
   std::int64_t nowNs_ = 0;
   std::int64_t deviceFreeNs_ = 0;
@@ -125,8 +143,16 @@ class QueueModel {
   OwnedBatch batch_;
 };
 
-inline QueueModel runOf(const ModelStep& step, int steps = 12) {
-  QueueModel model;
+/// Hello of a run on mps, whose device begins its work so.
+inline Hello helloOf(WorkStart start) {
+  Hello hello;
+  hello.device.selected = "mps";
+  hello.workStart = start;
+  return hello;
+}
+
+inline QueueModel runOf(const ModelStep& step, int steps = 12, int commitAfter = 0) {
+  QueueModel model(commitAfter);
   for (int i = 0; i < steps; ++i) model.run(step);
   return model;
 }
@@ -143,11 +169,11 @@ inline ModelStep evenStep(std::int64_t deviceUsPerOp) {
 
 /// A run of random steps, device-bound or host-bound, with and without reads, fallbacks and, unless
 /// all steps shall have them, device spans.
-inline QueueModel randomRun(std::mt19937& random, int steps, bool spans) {
+inline QueueModel randomRun(std::mt19937& random, int steps, bool spans, int commitAfter = 0) {
   const auto upTo = [&random](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
   };
-  QueueModel model;
+  QueueModel model(commitAfter);
   for (int i = 0; i < steps; ++i) {
     ModelStep step = evenStep(upTo(400));
     for (ModelPhase& phase : step.phases) phase.hostNs = upTo(300) * kUs;

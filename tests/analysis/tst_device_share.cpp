@@ -14,6 +14,7 @@ namespace {
 
 LiveStore storeOf(OwnedBatch batch) {
   LiveStore store;
+  store.apply(helloOf(WorkStart::kEager));
   batch.completeUpToNs = batch.steps.back().begin_ns() + batch.steps.back().duration_ns();
   store.apply(batch.view());
   return store;

@@ -20,6 +20,7 @@ std::int64_t endOf(const OwnedBatch& batch) {
 
 LiveStore storeOf(OwnedBatch batch) {
   LiveStore store;
+  store.apply(helloOf(WorkStart::kEager));
   batch.completeUpToNs = endOf(batch);
   store.apply(batch.view());
   return store;

@@ -30,6 +30,7 @@ double stepMs(const QueueModel& model) {
 
 Gain gainOf(const OwnedBatch& batch, const Fix& fix) {
   LiveStore store;
+  store.apply(helloOf(WorkStart::kEager));
   store.apply(batch.view());
   // Without the last step, whose device work ends after the last wait.
   return GainEstimator(store, 1, store.steps().records.size() - 1).of(fix);

@@ -13,8 +13,9 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 
-IdleSummary idleOf(const OwnedBatch& batch) {
+IdleSummary idleOf(const OwnedBatch& batch, WorkStart start = WorkStart::kEager) {
   LiveStore store;
+  store.apply(helloOf(start));
   store.apply(batch.view());
   return estimateIdle(store);
 }
@@ -153,12 +154,48 @@ class TestIdleEstimate : public QObject {
     }
   }
 
+  void deferredWorkLeavesItIdleWhileOpsAreQueued() {
+    const OwnedBatch batch = runOf(evenStep(1000), 12, 1000).batch();
+    const IdleSummary idle = idleOf(batch, WorkStart::kDeferred);
+    // The host queues for 3 ms, and the event at the step's end commits: not idle in what follows.
+    QCOMPARE(idle.causes.at(0).cause, IdleCause::Queueing);
+    QCOMPARE(idle.causes.at(0).p50.probable, 3.0);
+    QCOMPARE(idle.p50.low, 0.0);
+    QVERIFY(idle.p50.probable < 3.1);
+  }
+
+  void deferredWorkWaitsForTheNextWaitWithoutASpan() {
+    ModelStep step = evenStep(1000);
+    step.deviceSpan = false;
+    step.assemblyNs = 8 * kMs;
+    const QueueModel model = runOf(step, 12, 1000);
+    QCOMPARE(trueIdleMs(model, 5), 11.0);
+    const IdleSummary deferred = idleOf(model.batch(), WorkStart::kDeferred);
+    QCOMPARE(deferred.p50.probable, 11.0);
+    // Where it is not known, the bounds still hold the truth.
+    const IdleSummary unknown = idleOf(model.batch(), WorkStart::kUnknown);
+    QVERIFY(unknown.p50.high >= 11.0);
+    QVERIFY(unknown.p50.probable < 1);
+  }
+
   /// The true idle time lies between the bounds.
+  void theBoundsHoldTheTruth_data() {
+    QTest::addColumn<int>("commitAfter");
+    QTest::addColumn<WorkStart>("known");
+    QTest::newRow("at once") << 0 << WorkStart::kEager;
+    QTest::newRow("at once, not known") << 0 << WorkStart::kUnknown;
+    for (const int after : {1000, 17, 1}) {
+      QTest::addRow("after %d", after) << after << WorkStart::kDeferred;
+      QTest::addRow("after %d, not known", after) << after << WorkStart::kUnknown;
+    }
+  }
   void theBoundsHoldTheTruth() {
+    QFETCH(int, commitAfter);
+    QFETCH(WorkStart, known);
     std::mt19937 random(11);
     for (int round = 0; round < 500; ++round) {
-      const QueueModel model = randomRun(random, 8, /*spans=*/false);
-      const IdleSummary idle = idleOf(model.batch());
+      const QueueModel model = randomRun(random, 8, /*spans=*/false, commitAfter);
+      const IdleSummary idle = idleOf(model.batch(), known);
       for (std::size_t i = 0; i < idle.steps.size(); ++i) {
         const StepIdle& step = idle.steps[i];
         const double truth = trueIdleMs(model, i + 1);

@@ -23,6 +23,7 @@ ModelStep stepOf(std::int64_t deviceUsPerOp) {
 
 ExecutionSummary executionOf(const OwnedBatch& batch) {
   LiveStore store;
+  store.apply(helloOf(WorkStart::kEager));
   store.apply(batch.view());
   return summarizeExecution(store);
 }

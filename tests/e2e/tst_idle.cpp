@@ -50,6 +50,45 @@ std::vector<Interval> gapsOf(const QString& path, std::int64_t epochNs) {
   return gaps;
 }
 
+/// The parts of the gaps in which the device had nothing that it could begin: until the next kernel
+/// was queued or, on a device that defers, committed. What follows is the time that the device's
+/// thread needs to get a core, which on a busy machine is longer than a GPU's. Sorted.
+std::vector<Interval> idleTimesOf(const QString& path, std::int64_t epochNs, bool deferred) {
+  struct Kernel {
+    Interval ran;
+    std::int64_t queuedNs = 0;
+  };
+  std::vector<Kernel> kernels;
+  std::vector<std::int64_t> commits;
+  std::vector<Interval> idle;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return idle;
+  while (!file.atEnd()) {
+    const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
+    const auto at = [&](const char* member) {
+      return entry[QLatin1String(member)].toInteger() - epochNs;
+    };
+    if (entry["event"] == "drain") commits.push_back(at("begin_ns"));
+    if (entry["event"] == "event_passed") commits.push_back(at("recorded_ns"));
+    if (entry["event"] == "kernel" && entry["end_ns"].toInteger() != 0) {
+      kernels.push_back({{at("start_ns"), at("end_ns")}, at("enqueued_ns")});
+    }
+  }
+  std::sort(commits.begin(), commits.end());
+  for (std::size_t i = 1; i < kernels.size(); ++i) {
+    std::int64_t couldBeginNs = kernels[i].queuedNs;
+    if (deferred) {
+      const auto commit = std::lower_bound(commits.begin(), commits.end(), couldBeginNs);
+      if (commit != commits.end()) couldBeginNs = *commit;
+    }
+    // It may have been committed earlier, after so many ops.
+    const std::int64_t endNs = std::min(couldBeginNs, kernels[i].ran.beginNs);
+    const std::int64_t beginNs = kernels[i - 1].ran.endNs;
+    if (endNs > beginNs) idle.push_back({beginNs, endNs});
+  }
+  return idle;
+}
+
 double overlapMs(const std::vector<Interval>& gaps, std::int64_t beginNs, std::int64_t endNs) {
   std::int64_t ns = 0;
   auto gap = std::lower_bound(gaps.begin(), gaps.end(), beginNs,
@@ -148,6 +187,81 @@ QByteArray inWords(const IdleSummary& idle, const Truth& truth) {
   return words.toUtf8();
 }
 
+/// A run whose idle times are compared step by step.
+struct Workload {
+  const char* name;
+  QStringList options;
+};
+
+const std::vector<Workload> kWorkloads = {
+    {"clean", {"--scenario", "clean", "--steps", "60"}},
+    {"host-bound", {"--scenario", "host-bound", "--steps", "60"}},
+    {"hidden fallback", {"--scenario", "hidden-fallback", "--steps", "60"}},
+    {"chatty logging", {"--scenario", "chatty-logging", "--steps", "60"}},
+    {"small batches", {"--batch", "4", "--seq", "16", "--steps", "80"}},
+    {"two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "40"}},
+};
+
+/// Of the steps.
+constexpr double kLeastCoverage = 0.95;
+/// The clocks of probe and ledger agree to some 10 us: of a step, and at least.
+constexpr double kSlack = 0.01, kLeastSlackMs = 0.05;
+
+/// How often the true idle time of a step lies within its bounds.
+struct Coverage {
+  int steps = 0, within = 0, below = 0;
+  double lowMs = 0, probableMs = 0, truthMs = 0, highMs = 0;  ///< sums
+
+  void add(const Coverage& other) {
+    steps += other.steps;
+    within += other.within;
+    below += other.below;
+    lowMs += other.lowMs;
+    probableMs += other.probableMs;
+    truthMs += other.truthMs;
+    highMs += other.highMs;
+  }
+  [[nodiscard]] double share() const { return double(within) / double(std::max(steps, 1)); }
+  [[nodiscard]] QByteArray text() const {
+    const double n = std::max(steps, 1);
+    return QString(
+               "%1 of %2 steps within the bounds (%3 %), %4 below, %5 above; ms a step: low "
+               "%6, probable %7, ledger %8, high %9")
+        .arg(within)
+        .arg(steps)
+        .arg(share() * 100, 0, 'f', 1)
+        .arg(below)
+        .arg(steps - within - below)
+        .arg(lowMs / n, 0, 'f', 2)
+        .arg(probableMs / n, 0, 'f', 2)
+        .arg(truthMs / n, 0, 'f', 2)
+        .arg(highMs / n, 0, 'f', 2)
+        .toUtf8();
+  }
+};
+
+Coverage coverageOf(const LiveStore& store, const std::vector<Interval>& gaps) {
+  Coverage coverage;
+  const auto& records = store.steps().records;
+  const IdleSummary idle = estimateIdle(store);
+  for (std::size_t i = 0; i < idle.steps.size(); ++i) {
+    const StepIdle& step = idle.steps[i];
+    const double truth = overlapMs(gaps, records[i + 1].begin_ns(), records[i + 2].begin_ns());
+    const double slack = std::max(kSlack * step.ms, kLeastSlackMs);
+    ++coverage.steps;
+    if (truth < step.total.low - slack) {
+      ++coverage.below;
+    } else if (truth <= step.total.high + slack) {
+      ++coverage.within;
+    }
+    coverage.lowMs += step.total.low;
+    coverage.probableMs += step.total.probable;
+    coverage.truthMs += truth;
+    coverage.highMs += step.total.high;
+  }
+  return coverage;
+}
+
 }  // namespace
 
 class TestIdle : public QObject {
@@ -156,6 +270,8 @@ class TestIdle : public QObject {
  private slots:
   void namesTheCause_data();
   void namesTheCause();
+  void theBoundsHoldTheTruth_data();
+  void theBoundsHoldTheTruth();
 };
 
 void TestIdle::namesTheCause_data() {
@@ -195,6 +311,55 @@ void TestIdle::namesTheCause() {
   const CauseOfIdle& first = idle.causes.at(0);
   QVERIFY2(first.cause == *expected.cause, words.constData());
   QVERIFY2(isClose(first.p50.probable, truth.byWork.at(expected.work)), words.constData());
+}
+
+void TestIdle::theBoundsHoldTheTruth_data() {
+  QTest::addColumn<QString>("mode");
+  QTest::addColumn<WorkStart>("start");
+  QTest::addColumn<bool>("known");
+  const QString eager = "eager", deferred = "deferred";
+  QTest::newRow("eager") << eager << WorkStart::kEager << true;
+  QTest::newRow("eager, not known") << eager << WorkStart::kEager << false;
+  QTest::newRow("deferred") << deferred << WorkStart::kDeferred << true;
+  QTest::newRow("deferred, not known") << deferred << WorkStart::kDeferred << false;
+  QTest::newRow("deferred, committed every 100 ops")
+      << QString("deferred:100") << WorkStart::kDeferred << true;
+}
+
+/// The true idle time of a step lies within the bounds of its estimate, over all runs.
+void TestIdle::theBoundsHoldTheTruth() {
+  QFETCH(QString, mode);
+  QFETCH(WorkStart, start);
+  QFETCH(bool, known);
+  Coverage all;
+  for (const Workload& workload : kWorkloads) {
+    const QTemporaryDir folder;
+    const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
+    const auto run =
+        runHighwater(QStringList{"record", "--device", "sim", "--sim-ledger", ledger, "-o", file} +
+                         workload.options,
+                     {"HIGHWATER_SIM_COMMIT=" + mode}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone,
+             qPrintable(QString::number(run.exitCode) + run.err + run.out));
+    LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(store.hello()->workStart == start);
+    if (!known) {
+      Hello hello = *store.hello();
+      hello.workStart = WorkStart::kUnknown;
+      store.apply(hello);
+    }
+    const std::int64_t epochNs = store.hello()->clock.monotonicEpochNs;
+    const Coverage one =
+        coverageOf(store, idleTimesOf(ledger, epochNs, start == WorkStart::kDeferred));
+    qInfo("%s: %s", workload.name, one.text().constData());
+    qInfo("  with the time until the thread of the device had a core: %.1f %%",
+          coverageOf(store, gapsOf(ledger, epochNs)).share() * 100);
+    all.add(one);
+  }
+  qInfo("all: %s", all.text().constData());
+  QVERIFY(all.steps >= 200);
+  QVERIFY2(all.share() >= kLeastCoverage, all.text().constData());
 }
 
 QTEST_GUILESS_MAIN(TestIdle)

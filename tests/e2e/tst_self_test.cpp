@@ -44,6 +44,11 @@ class TestSelfTest : public QObject {
   void holdsOnTheSimulatedDevice();
   void saysWhichCheckDeviates_data();
   void saysWhichCheckDeviates();
+  void measuresWhenWorkStarts_data();
+  void measuresWhenWorkStarts();
+  void oneProcessRunsTheChecks();
+  void savesWhyNothingCanBeChecked_data();
+  void savesWhyNothingCanBeChecked();
   void refusesAnUnknownCheck();
   void saysWhereItCannotWrite();
 
@@ -125,6 +130,80 @@ void TestSelfTest::saysWhichCheckDeviates() {
   // The other checks ran nevertheless.
   QCOMPARE(checkOf(report, "buffer-size")["outcome"].toString(), QString("pass"));
   QVERIFY(report["counts"]["pass"].toInt() >= 2);
+}
+
+void TestSelfTest::measuresWhenWorkStarts_data() {
+  QTest::addColumn<QStringList>("knobs");
+  QTest::addColumn<QString>("says");
+  const QString eager = "eager: queued work starts at once";
+  const QString deferred = "deferred: queued work starts when it is committed";
+  QTest::newRow("eager") << QStringList() << eager;
+  QTest::newRow("each op waits") << QStringList{"--sim-queue", "sync"} << eager;
+  QTest::newRow("deferred") << QStringList{"--sim-commit", "deferred"} << deferred;
+}
+
+void TestSelfTest::measuresWhenWorkStarts() {
+  QFETCH(QStringList, knobs);
+  QFETCH(QString, says);
+  const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
+  QCOMPARE(run.exitCode, int{kExitDone});
+  const QJsonObject check = checkOf(jsonOf(run.out.toUtf8()), "work-start");
+  // A busy machine may hide that the device is eager, but nothing makes it look deferred for sure.
+  if (says.startsWith("eager") && check["outcome"] == "unknown") QSKIP("the machine is too busy");
+  QCOMPARE(check["detail"].toString(), says);
+}
+
+/// But for one that ends it, whose successors run in another one.
+void TestSelfTest::oneProcessRunsTheChecks() {
+  const QString path = folder_.filePath("one.json");
+  const auto run = selfTest({"counters,system,module,call,autograd,op-inputs", "--json", path});
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QJsonObject report = jsonOf(file.readAll());
+  QVERIFY(report["complete"].toBool());
+  QCOMPARE(report["counts"]["pass"].toInt(), 6);
+  QCOMPARE(checkOf(report, "module-names")["detail"].toString(),
+           QString("a read belongs to \"encoder.layer\""));
+  QVERIFY(checkOf(report, "call-sites")["detail"].toString().contains("self_test_host.cpp:"));
+}
+
+void TestSelfTest::savesWhyNothingCanBeChecked_data() {
+  QTest::addColumn<QString>("worker");
+  QTest::addColumn<QString>("problem");
+  QTest::addColumn<QString>("says");
+  QTest::newRow("no worker") << folder_.filePath("none") << "which does not exist" << QString();
+  // Ends as one does whose libraries are missing.
+  const QString broken = folder_.filePath("broken-worker");
+  QFile file(broken);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write("#!/bin/sh\necho 'dyld: Library not loaded: @rpath/libtorch.dylib' >&2\nexit 127\n");
+  file.close();
+  QVERIFY(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+  QTest::newRow("a worker that does not load") << broken << "libtorch.dylib"
+                                               << "dyld: Library not loaded";
+}
+
+void TestSelfTest::savesWhyNothingCanBeChecked() {
+  QFETCH(QString, worker);
+  QFETCH(QString, problem);
+  QFETCH(QString, says);
+  const QString path = folder_.filePath("problem.json");
+  QFile::remove(path);
+  const auto run = selfTest({"--json", path}, {"HIGHWATER_WORKER=" + worker});
+  QVERIFY(run.exitCode != kExitDone);
+  QFile file(path);
+  QVERIFY2(file.open(QIODevice::ReadOnly), qPrintable(run.err));
+  const QJsonObject report = jsonOf(file.readAll());
+  QVERIFY2(report["problem"].toString().contains(problem),
+           qPrintable(report["problem"].toString()));
+  QVERIFY(!report["complete"].toBool(true));
+  QVERIFY(!report["system"].toObject().isEmpty());
+  if (says.isEmpty()) return;
+  const QJsonObject loader = report["loader"].toObject();
+  QVERIFY2(loader["says"].toArray().first().toString().contains(says), qPrintable(run.err));
+  QVERIFY(!loader["linked_libraries"].toArray().isEmpty());
+  QCOMPARE(loader["exit_code"].toInt(), 127);
 }
 
 void TestSelfTest::refusesAnUnknownCheck() {

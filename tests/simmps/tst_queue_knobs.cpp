@@ -210,6 +210,51 @@ class QueueKnobsTest : public QObject {
     QVERIFY2(*std::min_element(factors.begin(), factors.end()) < 6, "stretched too far");
   }
 
+  void deferredJobsWaitForACommit() {
+    constexpr std::uint64_t kAfter = 10;
+    std::atomic<int> ran{0};
+    DeviceQueue queue({.commitAfter = kAfter});
+    const auto add = [&](std::uint64_t jobs) {
+      for (std::uint64_t i = 0; i < jobs; ++i) queue.submit("aten::add", [&] { ++ran; });
+    };
+    const auto become = [&](int jobs) { return QTest::qWaitFor([&] { return ran == jobs; }); };
+    add(kAfter - 1);
+    // Upkeep is no work, so it does not count.
+    queue.submit(
+        "seed", [&] { ++ran; }, DeviceQueue::JobKind::Upkeep);
+    QVERIFY(!QTest::qWaitFor([&] { return ran > 0; }, 100));
+    QCOMPARE(queue.pending(), kAfter);
+    add(1);
+    QVERIFY(become(11));
+    add(3);
+    queue.commit();
+    QVERIFY(become(14));
+    add(3);
+    const auto event = std::make_shared<DeviceEvent>();
+    queue.record(event);
+    QVERIFY(become(17));
+    QVERIFY(QTest::qWaitFor([&] { return event->done(); }));
+    add(3);
+    queue.wait();
+    QCOMPARE(ran.load(), 20);
+    add(3);
+    QVERIFY(!queue.drainUntil(*event));  // waits for what is committed, and commits nothing
+    QCOMPARE(ran.load(), 20);
+    QVERIFY(!queue.drain());
+    QCOMPARE(ran.load(), 23);
+    add(3);
+    queue.stop();
+    QCOMPARE(ran.load(), 26);
+  }
+
+  void aFullQueueCommits() {
+    std::atomic<int> ran{0};
+    DeviceQueue queue({.maxPending = 4, .commitAfter = 100});
+    for (int i = 0; i < 40; ++i) queue.submit("aten::add", [&] { ++ran; });
+    queue.wait();
+    QCOMPARE(ran.load(), 40);
+  }
+
   void hangStopsTheQueueForEver() { QCOMPARE(child("wait").signal, SIGALRM); }
 
   void aProcessWithAHungQueueCanEnd() { QCOMPARE(child("stop").exitCode, 0); }

@@ -42,7 +42,8 @@ class SimmpsDevice : public QObject {
     const auto add = [](const char* name, const QStringList& environment = {}) {
       QTest::addRow("%s %s", name, qPrintable(environment.join(' '))) << name << environment;
     };
-    for (const char* mode : {"HIGHWATER_SIM_QUEUE=async", "HIGHWATER_SIM_QUEUE=sync"}) {
+    for (const char* mode : {"HIGHWATER_SIM_QUEUE=async", "HIGHWATER_SIM_QUEUE=sync",
+                             "HIGHWATER_SIM_COMMIT=deferred", "HIGHWATER_SIM_COMMIT=deferred:7"}) {
       add("workloadOpsMatchTheCpu", {mode});
       add("attentionMatchesTheCpu", {mode});
       add("randomNumbersMatchTheCpu", {mode});
@@ -136,6 +137,8 @@ class SimmpsDevice : public QObject {
                          << "0.0 (off) to 1.7";
     QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
                            << "sync or async";
+    QTest::newRow("commit") << "HIGHWATER_SIM_COMMIT=deferred:0"
+                            << "eager, deferred, or deferred:N with N from 1 to 4096";
     QTest::newRow("ledger") << "HIGHWATER_SIM_LEDGER=/no/such/folder/ledger"
                             << "give a file in a folder that exists";
     QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"

@@ -21,6 +21,7 @@ inline Hello hello() {
   m.device = {"auto", "mps", true, false, false, "no Metal on Linux"};
   m.limits = {8ull << 30, 1.4, 1.7, 16ull << 30};
   m.environment = {{"PYTORCH_ENABLE_MPS_FALLBACK", "1"}, {"OMP_NUM_THREADS", std::nullopt}};
+  m.workStart = WorkStart::kDeferred;
   return m;
 }
 

@@ -118,6 +118,9 @@ class TestValidator : public QObject {
     Hello xpu = test::hello();
     xpu.device.selected = "xpu";
     refuses(Validator(StreamSource::kWorker), xpu, Violation::kUnknownEnum);
+    Hello start = test::hello();
+    start.workStart = static_cast<WorkStart>(3);
+    refuses(Validator(StreamSource::kWorker), start, Violation::kUnknownEnum);
     Hello ratio = test::hello();
     ratio.limits.lowWatermarkRatio = std::numeric_limits<double>::quiet_NaN();
     refuses(Validator(StreamSource::kWorker), ratio, Violation::kNumberOutOfRange);

@@ -45,8 +45,7 @@ class DeviceTimeline::Builder {
   void addActivity() {
     to_.activity_.truncate(to_.settledActivity_);
     to_.medianSpanMs_ = medianSpanMs(store_, to_.resumeStep_, last_, to_.medianSpanMs_);
-    const IdleRules rules(ends_, !store_.phases().empty(),
-                          static_cast<std::int64_t>(to_.medianSpanMs_ * kNsPerMs));
+    const IdleRules rules(store_, ends_, static_cast<std::int64_t>(to_.medianSpanMs_ * kNsPerMs));
     const SpanIndex& steps = store_.steps().lane;
     const std::int64_t settledNs = steps[settled_].beginNs;
     const Drain* resume = nullptr;

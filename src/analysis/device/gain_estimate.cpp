@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "analysis/device/idle_parts.h"
 #include "analysis/device/range_timeline.h"
@@ -49,14 +50,16 @@ void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::s
   start.beginNs = drains.front().endNs;
   parts_.push_back(start);
   const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-  const IdleRules rules(ends, !store.phases().empty(), medianSpanNs_);
+  const IdleRules rules(store, ends, medianSpanNs_);
+  workStart_ = workStartOf(store);
   timeline.host.forEachStretch([&](const Stretch& stretch) {
     IdleTime idle;
     rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
     const double ms =
         toMs(std::max<std::int64_t>(stretch.closing.endNs - stretch.opening.endNs, 0));
     const auto busyNs = [ms](double idleMs) { return std::max(ms - idleMs, 0.0) * kNsPerMs; };
-    addStretch(stretch, {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low)});
+    addStretch(stretch, ends,
+               {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low), busyNs(idle.probable)});
   });
   // Before the first drain and after the last one nothing is known.
   const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs_, endNs_);
@@ -66,13 +69,21 @@ void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::s
             static_cast<double>(endNs_ - beginNs_);
 }
 
-void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) {
+void GainEstimator::addStretch(const Stretch& stretch, const DeviceEnds& ends,
+                               const PerWork& deviceNs) {
   const auto counts = [this](std::int64_t ns) { return ns >= beginNs_ && ns < endNs_; };
   const auto [first, last] = queueingSpans(stretch);
   double queueingNs = 0;
   for (std::size_t i = first; i < last; ++i) {
     queueingNs += static_cast<double>(stretch.work[i].ns());
   }
+  // Where the device begins late, nothing of the work is done before the next commit.
+  PerWork uncommittedNs{};
+  std::int64_t uncommittedSinceNs = stretch.opening.endNs;
+  const auto beginsLate = [this](std::size_t work) {
+    return workStart_ == WorkStart::kDeferred ||
+           (work == kLate && workStart_ == WorkStart::kUnknown);
+  };
   std::int64_t upToNs = stretch.opening.endNs;
   const auto addWait = [&](std::int64_t toNs) {
     if (toNs <= upToNs) return;
@@ -93,17 +104,25 @@ void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) 
     part.beginNs = span.beginNs;
     part.work = span.work;
     part.counts = counts(span.beginNs);
+    if (ends.commits(stretch.work.front().row, span.row, uncommittedSinceNs, span.beginNs)) {
+      part.queuedNs = std::exchange(uncommittedNs, {});
+      uncommittedSinceNs = span.beginNs + 1;
+    }
     const auto add = [&](double ns, bool restarting) {
       part.ns = ns;
       if (i >= first && i < last && queueingNs > 0) {
         for (std::size_t work = 0; work < kWorks; ++work) {
-          part.queuedNs[work] = ns / queueingNs * deviceNs[work];
+          (beginsLate(work) ? uncommittedNs : part.queuedNs)[work] +=
+              ns / queueingNs * deviceNs[work];
         }
         const double afterNs = queueingNs - restartNs;
-        part.queuedNs[kProbable] =
-            restarting ? 0 : ns / afterNs * (deviceNs[kProbable] - restartNs);
+        const double probableNs = restarting ? 0 : ns / afterNs * (deviceNs[kProbable] - restartNs);
+        for (const Work work : {kProbable, kLate}) {
+          if (!beginsLate(work)) part.queuedNs[work] = probableNs;
+        }
       }
       parts_.push_back(part);
+      part.queuedNs = {};
     };
     const auto wholeNs = static_cast<double>(span.ns());
     const double restartingNs = i >= first && i < last ? std::min(restartLeftNs, wholeNs) : 0;
@@ -117,7 +136,10 @@ void GainEstimator::addStretch(const Stretch& stretch, const PerWork& deviceNs) 
   drain.ns = static_cast<double>(stretch.closing.ns());
   drain.kind = Part::Kind::Drain;
   drain.counts = counts(stretch.closing.beginNs);
-  if (queueingNs <= 0) drain.queuedNs = deviceNs;  // queued where it was not seen
+  for (std::size_t work = 0; work < kWorks; ++work) {
+    // Queued where it was not seen, or begun only now.
+    drain.queuedNs[work] = queueingNs <= 0 ? deviceNs[work] : uncommittedNs[work];
+  }
   parts_.push_back(drain);
 }
 
@@ -231,7 +253,7 @@ Gain GainEstimator::of(const Fix& fix) const {
   };
   Gain gain;
   gain.estimate = gain.low = gain.high = gainMs(kProbable, false);
-  for (const Work work : {kLeast, kProbable, kMost}) {
+  for (const Work work : {kLeast, kProbable, kMost, kLate}) {
     for (const bool cautious : {false, true}) {
       const double ms = gainMs(work, cautious);
       gain.low = std::min(gain.low, ms);

@@ -54,14 +54,17 @@ struct Fix {
 /// explains.
 ///
 /// The device's work between two drains is their distance less the idle time that IdleRules gives;
-/// it is queued evenly over the spans in which the host queues, after the first kRestartNs of them,
-/// in which the device that had nothing to do gets its first work. Assumptions:
+/// on a device that begins at once it is queued evenly over the spans in which the host queues,
+/// after the first kRestartNs of them, in which the device that had nothing to do gets its first
+/// work. Assumptions:
 ///   - The device works at the same speed with and without the fix, and so does the host. On the
 ///     simulated device both share the machine's cores.
 ///   - An op that no longer falls back takes no device time (estimate), or as much as it took on
 ///   the
 ///     CPU (lower bound).
 ///   - Host work that is removed runs on another thread or not at all.
+///   - Where the device begins its work only when it is committed, it begins at the drain, and does
+///     nothing while work is queued. Where that is not known, the bounds contain this case.
 ///   - The bounds are those of the idle time: the gains with the least, the probable and the most
 ///     work of the device; the lower one without what a removed wait took beyond the backlog. How
 ///     much step times vary by chance is not in the bounds.
@@ -84,7 +87,9 @@ class GainEstimator {
 
  private:
   /// How much device work is assumed.
-  enum Work : std::size_t { kLeast, kProbable, kMost, kWorks };
+  /// Late: the probable work, but begun only at the drain; the same as kProbable where the device
+  /// is known to begin at once.
+  enum Work : std::size_t { kLeast, kProbable, kMost, kLate, kWorks };
   using PerWork = std::array<double, kWorks>;
 
   /// A part of the host's time line.
@@ -111,7 +116,7 @@ class GainEstimator {
   class Removal;
 
   void addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
-  void addStretch(const Stretch& stretch, const PerWork& deviceNs);
+  void addStretch(const Stretch& stretch, const DeviceEnds& ends, const PerWork& deviceNs);
   /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
@@ -119,7 +124,8 @@ class GainEstimator {
 
   std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the block of steps that is added
   std::int64_t medianSpanNs_ = 0;         ///< of the run
-  double steps_ = 0;                      ///< of all blocks, as far as they lie between two drains
+  WorkStart workStart_ = WorkStart::kUnknown;
+  double steps_ = 0;  ///< of all blocks, as far as they lie between two drains
   std::vector<Part> parts_;
   PerWork recordedNs_{};
 };

@@ -204,6 +204,7 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std
     Step& step = steps_[row - firstRow];
     step.endNs = record.begin_ns() + record.duration_ns();
     if (std::isnan(steps.deviceMs[row])) continue;
+    step.commits = true;
     const SpanIndex& lane = store.phaseLane();
     const bool isLast = row + 1 == steps.records.size();
     const std::size_t last = lane.firstFrom(
@@ -224,6 +225,15 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std
 std::optional<std::int64_t> DeviceEnds::ofStep(std::size_t row) const {
   const Step* found = step(row);
   return found && found->deviceNs >= 0 ? std::optional(found->deviceNs) : std::nullopt;
+}
+
+bool DeviceEnds::commits(std::size_t firstRow, std::size_t lastRow, std::int64_t fromNs,
+                         std::int64_t toNs) const {
+  for (std::size_t row = firstRow; row <= lastRow; ++row) {
+    const Step* each = step(row);
+    if (each && each->commits && each->endNs >= fromNs && each->endNs <= toNs) return true;
+  }
+  return false;
 }
 
 std::optional<std::int64_t> DeviceEnds::of(const Stretch& stretch, const HostSpan& last) const {

@@ -110,10 +110,16 @@ class DeviceEnds {
   /// Returns when the device finished the step of a row, in ns since the start of the run. Known if
   /// the step has a device span and its batch's move waited.
   [[nodiscard]] std::optional<std::int64_t> ofStep(std::size_t row) const;
+  /// Whether queued work is known to have been committed in [fromNs, toNs], at the end of one of
+  /// the steps [firstRow, lastRow]: a step with a device span ends with an event, whose recording
+  /// commits (MPSEvent::recordLocked() in PyTorch).
+  [[nodiscard]] bool commits(std::size_t firstRow, std::size_t lastRow, std::int64_t fromNs,
+                             std::int64_t toNs) const;
 
  private:
   struct Step {
     std::int64_t endNs = 0;      ///< of the step on the host
+    bool commits = false;        ///< at its end
     std::int64_t deviceNs = -1;  ///< when the device finished the step; -1: unknown
   };
   [[nodiscard]] const Step* step(std::size_t row) const {

@@ -37,7 +37,7 @@ class Estimator {
   Estimator(const LiveStore& store, const RangeTimeline& timeline)
       : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
     const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-    const IdleRules rules(ends, !store.phases().empty(), medianSpanNs(store));
+    const IdleRules rules(store, ends, medianSpanNs(store));
     timeline.host.forEachStretch([&](const Stretch& stretch) {
       rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
     });

@@ -74,6 +74,14 @@ struct IdleSummary {
 ///   - After the last op of a step the device works until the end of the step's device span, which
 ///     is exact, or until the end of a wait that is not near zero. If there is neither, the run's
 ///     median span is assumed.
+/// These are the rules for a device that begins queued work at once (WorkStart::kEager). Where
+/// it is deferred, the device is probably idle from a drain to the next commit, while the host
+/// queues ops and after the last one: until the wait, or until the end of a step with a device
+/// span, whose event commits. It may still begin earlier, since MPSGraph commits by itself, so
+/// the lower bound stays; and up to kNearZeroWaitNs of a wait may pass before its commit has
+/// begun. Where it is not known, the estimate is that of a device that begins at once, with an
+/// upper bound that holds for both.
+///
 /// Empty for a run on the CPU and for fewer than three steps. Only steps from `firstStep` to
 /// `lastStep` count.
 [[nodiscard]] IdleSummary estimateIdle(

@@ -36,6 +36,22 @@ std::pair<std::size_t, std::size_t> queueingSpans(const Stretch& stretch) {
   return range([](const HostSpan& span) { return !queuesNothing(span.work); });
 }
 
+WorkStart workStartOf(const LiveStore& store) {
+  return store.hello() ? store.hello()->workStart : WorkStart::kUnknown;
+}
+
+IdleRules::IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs)
+    : ends_(ends),
+      hasPhases_(!store.phases().empty()),
+      workStart_(workStartOf(store)),
+      medianSpanNs_(medianSpanNs) {}
+
+bool IdleRules::mayBeDeferred(const Stretch& stretch, std::int64_t sinceNs,
+                              const HostSpan& span) const {
+  return workStart_ != WorkStart::kEager &&
+         !ends_.commits(stretch.work.front().row, span.row, sinceNs, span.beginNs);
+}
+
 /// In a run with phases, a step queues ops only in them.
 bool IdleRules::surelyQueuesNothing(HostWork work) const {
   const bool outside = work == HostWork::InStep || work == HostWork::BetweenSteps;
@@ -47,21 +63,38 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   const bool none = first >= last;
   const std::size_t head = none ? stretch.work.size() : first;
   addHead(stretch.work.first(head), none && stretch.closing.ns() > kNearZeroWaitNs, note);
-  if (none) return;
+  if (none) {
+    addCommit(stretch, note);
+    return;
+  }
   const HostSpan& lastQueued = stretch.work[last - 1];
   const End end = deviceEnd(stretch, lastQueued);
   const bool starved = end.ns - lastQueued.endNs <= kNearZeroWaitNs;
   for (const HostSpan& span : stretch.work.subspan(first, last - first)) {
     const double ms = toMs(span.ns());
-    note({span, {0, starved ? ms / 2 : 0, ms}, span.beginNs, span.endNs, starved ? 0.5 : 0});
+    const bool waits =
+        workStart_ == WorkStart::kDeferred && mayBeDeferred(stretch, stretch.opening.endNs, span);
+    const double share = waits ? 1 : starved ? 0.5 : 0;
+    note({span, {0, ms * share, ms}, span.beginNs, span.endNs, share});
   }
-  addTail(stretch.work.subspan(last), end, note);
+  addTail(stretch, last, end, note);
   // The device finished long before the wait, so the reason of the wait is unknown.
   const Drain& closing = stretch.closing;
   const bool idleInWait = end.ns < closing.beginNs && end.ns > lastQueued.endNs;
   if (idleInWait) {
     note({stretch.work.back(), {0, 0, toMs(closing.ns())}, closing.beginNs, closing.endNs, 0});
+  } else {
+    addCommit(stretch, note);
   }
+}
+
+/// Where work may be deferred, it is committed only in the wait: until the host gets there and the
+/// command buffer has been scheduled, the device may be idle.
+void IdleRules::addCommit(const Stretch& stretch, const Note& note) const {
+  if (workStart_ == WorkStart::kEager || stretch.work.empty()) return;
+  const Drain& closing = stretch.closing;
+  const std::int64_t longestNs = std::min(closing.ns(), kNearZeroWaitNs);
+  note({stretch.work.back(), {0, 0, toMs(longestNs)}, closing.beginNs, closing.beginNs, 0});
 }
 
 /// The part before the first queued op. `queuedUnseen`: a wait shows that something was queued.
@@ -70,7 +103,7 @@ void IdleRules::addHead(std::span<const HostSpan> work, bool queuedUnseen, const
   for (const HostSpan& span : work) {
     sure = sure && surelyQueuesNothing(span.work);
     const double ms = toMs(span.ns());
-    const bool busy = !sure && queuedUnseen;
+    const bool busy = !sure && queuedUnseen && workStart_ != WorkStart::kDeferred;
     note({span, {sure ? ms : 0, busy ? 0 : ms, ms}, span.beginNs, span.endNs, busy ? 0.0 : 1.0});
   }
 }
@@ -81,14 +114,22 @@ IdleRules::End IdleRules::deviceEnd(const Stretch& stretch, const HostSpan& last
   return {std::clamp(thoughtNs, last.endNs, std::max(last.endNs, stretch.closing.endNs)), false};
 }
 
-/// The part after the last queued op, while the device works.
-void IdleRules::addTail(std::span<const HostSpan> work, const End& end, const Note& note) const {
+/// The part after the last queued op, while the device works. Where work may be deferred, it begins
+/// only with the next commit.
+void IdleRules::addTail(const Stretch& stretch, std::size_t from, const End& end,
+                        const Note& note) const {
   bool sure = end.sure;
-  for (const HostSpan& span : work) {
+  const std::int64_t queuedNs = stretch.work[from - 1].endNs;
+  for (const HostSpan& span : stretch.work.subspan(from)) {
     sure = sure && surelyQueuesNothing(span.work);
-    const std::int64_t fromNs = std::min(std::max(end.ns, span.beginNs), span.endNs);
+    const bool open = mayBeDeferred(stretch, queuedNs, span);
+    const bool waits = open && workStart_ == WorkStart::kDeferred;
+    const std::int64_t busyUntilNs = waits ? span.beginNs : end.ns;
+    const std::int64_t fromNs = std::min(std::max(busyUntilNs, span.beginNs), span.endNs);
     const double idle = toMs(span.endNs - fromNs);
-    note({span, {sure ? idle : 0, idle, end.sure ? idle : toMs(span.ns())}, fromNs, span.endNs, 1});
+    const double certain = toMs(span.endNs - std::clamp(end.ns, span.beginNs, span.endNs));
+    const double most = end.sure && !open ? idle : toMs(span.ns());
+    note({span, {sure ? certain : 0, idle, most}, fromNs, span.endNs, 1});
   }
 }
 

@@ -20,6 +20,9 @@ struct IdlePart {
   double share = 0;
 };
 
+/// When the device of this run starts its work: Hello's answer, or unknown.
+[[nodiscard]] WorkStart workStartOf(const LiveStore& store);
+
 /// The range [first, last) of the spans of a stretch in which the host certainly queued something;
 /// empty (first >= last) if there are none.
 [[nodiscard]] std::pair<std::size_t, std::size_t> queueingSpans(const Stretch& stretch);
@@ -27,10 +30,10 @@ struct IdlePart {
 /// Applies the rules of estimateIdle() to one stretch of host work after the other.
 class IdleRules {
  public:
-  /// `ends` must outlive it. `hasPhases`: the run has phases, so a step queues ops only in them.
-  /// `medianSpanNs` is the device span that is assumed where the device's end is unknown.
-  IdleRules(const DeviceEnds& ends, bool hasPhases, std::int64_t medianSpanNs)
-      : ends_(ends), hasPhases_(hasPhases), medianSpanNs_(medianSpanNs) {}
+  /// For steps of `store`, of which only Hello and whether it has phases are used. `ends` must
+  /// outlive it. `medianSpanNs` is the device span that is assumed where the device's end is
+  /// unknown.
+  IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs);
 
   /// Calls note(part) for the spans of a stretch in which the device may have been idle, in order
   /// of time; a wait at its end may follow as a second part of the last span.
@@ -48,10 +51,16 @@ class IdleRules {
   [[nodiscard]] bool surelyQueuesNothing(HostWork work) const;
   [[nodiscard]] End deviceEnd(const Stretch& stretch, const HostSpan& last) const;
   void addHead(std::span<const HostSpan> work, bool queuedUnseen, const Note& note) const;
-  void addTail(std::span<const HostSpan> work, const End& end, const Note& note) const;
+  void addTail(const Stretch& stretch, std::size_t from, const End& end, const Note& note) const;
+  void addCommit(const Stretch& stretch, const Note& note) const;
+  /// Whether what was queued at `sinceNs` in the stretch may wait for a commit when the span
+  /// begins.
+  [[nodiscard]] bool mayBeDeferred(const Stretch& stretch, std::int64_t sinceNs,
+                                   const HostSpan& span) const;
 
   const DeviceEnds& ends_;
   bool hasPhases_;
+  WorkStart workStart_;
   std::int64_t medianSpanNs_;
 };
 

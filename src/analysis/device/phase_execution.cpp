@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/device/idle_parts.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
 
@@ -45,7 +46,10 @@ class Collector {
 
   Collector(const LiveStore& store, std::size_t first, std::size_t last,
             const HostTimeline& timeline)
-      : first_(first), ends_(store, timeline, first, last), steps_(last - first) {
+      : first_(first),
+        beginsAtOnce_(workStartOf(store) == WorkStart::kEager),
+        ends_(store, timeline, first, last),
+        steps_(last - first) {
     for (const HostSpan& span : timeline.work) addHostTime(span);
     timeline.forEachStretch([this](const Stretch& stretch) { add(stretch); });
   }
@@ -72,12 +76,25 @@ class Collector {
     }
     if (!first) return;
     const std::optional<std::int64_t> endNs = ends_.of(stretch, *last);
-    if (endNs) noteLead(last->row, *endNs - last->endNs);
+    const std::int64_t workedFromNs = workedFrom(stretch, *last);
+    if (endNs) noteLead(last->row, std::max<std::int64_t>(*endNs - workedFromNs, 0));
     // Several steps without a wait between them cannot be told apart.
-    const std::int64_t lowNs = endNs && phases.size() == 1 ? *endNs - last->endNs : 0;
+    const std::int64_t lowNs =
+        endNs && phases.size() == 1 ? std::max<std::int64_t>(*endNs - workedFromNs, 0) : 0;
     const bool keptUp = !endNs || *endNs == last->endNs;
     const std::int64_t highNs = (keptUp ? stretch.closing.endNs : *endNs) - first->beginNs;
     for (const auto& [row, mask] : phases) at(row).parts.push_back({mask, lowNs, highNs});
+  }
+
+  /// From when on the device surely works at what was queued last, up to its end: from its queueing
+  /// on, or where it may begin later, from the commit at the end of the step or at the wait.
+  [[nodiscard]] std::int64_t workedFrom(const Stretch& stretch, const HostSpan& last) const {
+    if (beginsAtOnce_) return last.endNs;
+    for (const HostSpan& span : stretch.work) {
+      if (span.beginNs >= last.endNs && ends_.commits(last.row, span.row, last.endNs, span.beginNs))
+        return span.beginNs;
+    }
+    return stretch.closing.beginNs;
   }
 
   void noteLead(std::size_t row, std::int64_t ns) {
@@ -87,6 +104,7 @@ class Collector {
   StepParts& at(std::size_t row) { return steps_[std::min(row - first_, steps_.size() - 1)]; }
 
   std::size_t first_;
+  bool beginsAtOnce_;
   DeviceEnds ends_;
   std::vector<StepParts> steps_;
 };

@@ -43,7 +43,8 @@ struct ExecutionSummary {
 /// During a drain (a wait that ends with an empty device queue) the device works all the time,
 /// unless the drain is near zero, and it cannot begin before something is queued. So for the
 /// stretch between two drains
-///   - low is the time from the last queued op to the end of the closing wait,
+///   - low is the time from the last queued op to the end of the closing wait; where the device may
+///     begin only when work is committed, from the commit: at the end of the step, or the wait,
 ///   - high is the time from the first queued op to the same end.
 /// A phase's low is the sum over the stretches of a step in which only that phase queued ops, its
 /// high the sum over all in which it did. Empty for a run on the CPU and for fewer than two steps.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/device/idle_estimate.h"
+#include "analysis/device/idle_parts.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
 #include "core/names.h"
@@ -182,11 +183,16 @@ std::string basisText(std::size_t steps) {
 /// For queueing only bounds are known.
 std::string queueingText(const CheckedSteps& steps, const IdleTime& idle, std::size_t counted,
                          const Queued& queued) {
-  std::string text =
-      "when the host began to wait, the device had finished everything: it may have been idle "
-      "for " +
-      formatMs(idle.low) + " to " + formatMs(idle.high) + " a step, of which half is assumed" +
-      basisText(counted);
+  const std::string bounds = formatMs(idle.low) + " to " + formatMs(idle.high) + " a step";
+  // Where queued work is deferred, it is idle by the rule even if the host then waits for long.
+  std::string text = workStartOf(steps.store) == WorkStart::kDeferred
+                         ? "this device begins queued work only when it is committed, at a wait or "
+                           "the end of the step: until then it may have been idle for " +
+                               bounds + ", of which all is assumed"
+                         : "when the host began to wait, the device had finished everything: it "
+                           "may have been idle for " +
+                               bounds + ", of which half is assumed";
+  text += basisText(counted);
   if (queued.ms > 0) {
     text +=
         "; most is queued in " + std::string(phaseName(queued.phase)) + ", " + costText(queued.ms);

@@ -93,15 +93,13 @@ int runDoctor(const DoctorOptions& options) {
   return kExitFailed;
 }
 
-Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,
-                         const std::string& text) {
-  const QByteArray bytes = QJsonDocument(json).toJson(QJsonDocument::Indented);
-  if (options.json == "-") {
-    print(bytes.toStdString());
-    return {};
-  }
-  print(text);
-  if (!options.json) return {};
+std::string jsonText(const QJsonObject& json) {
+  return QJsonDocument(json).toJson(QJsonDocument::Indented).toStdString();
+}
+
+Result<void> saveAnswer(const DoctorOptions& options, const QJsonObject& json) {
+  if (!options.json || options.json == "-") return {};
+  const QByteArray bytes = QByteArray::fromStdString(jsonText(json));
   QSaveFile file(QString::fromStdString(*options.json));
   // commit() alone may not notice that the disk is full.
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
@@ -109,6 +107,16 @@ Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,
     return {};
   }
   return notWritten(file);
+}
+
+Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,
+                         const std::string& text) {
+  if (options.json == "-") {
+    print(jsonText(json));
+    return {};
+  }
+  print(text);
+  return saveAnswer(options, json);
 }
 
 }  // namespace highwater::cli

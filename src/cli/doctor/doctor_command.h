@@ -17,6 +17,12 @@ namespace highwater::cli {
 /// but its errors name command-line options instead of the environment variables that they set.
 [[nodiscard]] Result<Hello> describedWorker(const session::LaunchOptions& launch);
 
+/// Returns an answer as the text that --json writes.
+[[nodiscard]] std::string jsonText(const QJsonObject& json);
+/// Writes the answer to the file that --json names; does nothing without one. Fails with kFailed if
+/// the file cannot be written.
+[[nodiscard]] Result<void> saveAnswer(const DoctorOptions& options, const QJsonObject& json);
+
 /// Prints an answer as the options ask: as text, as JSON on stdout, or as text with the JSON in a
 /// file. Fails with kFailed if the file cannot be written.
 [[nodiscard]] Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,

@@ -19,6 +19,7 @@
 #include "process/device.h"
 #include "process/hello.h"
 #include "process/platform.h"
+#include "process/work_start.h"
 #include "python/native/interpreter.h"
 #include "wire/event_checks.h"
 #include "wire/limits.h"
@@ -94,7 +95,8 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   if (!connection) return connection.error();
   connection_ = std::move(*connection);
   writer_.emplace(connection_->writeFd, [this] { control_.hostGone(); });
-  const auto hello = process::helloOf(device_, recorder_.clock(), connection_->token);
+  const auto hello = process::helloOf(device_, recorder_.clock(), connection_->token,
+                                      process::knownWorkStart(device_));
   if (!writer_->send(hello)) {
     return Error{ErrorCode::kEnded, "Highwater has closed the connection"};
   }

@@ -72,6 +72,7 @@ struct Device {
         ledger(std::move(account)),
         queue({.scope = onDeviceThread,
                .knobs = {from.launchDelayNs, from.slowdown, from.hangAt, from.crashAt},
+               .commitAfter = from.commitAfter,
                .ledger = ledger.get()}),
         memory(from.limits, memoryOptions()) {}
 

@@ -26,7 +26,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Stream getDefaultStream(c10::Device) const override { return getStream(kDevice); }
   c10::Stream getNewStream(c10::Device, int) const override { return getStream(kDevice); }
   c10::Stream exchangeStream(c10::Stream) const noexcept override { return getStream(kDevice); }
-  bool queryStream(const c10::Stream&) const override { return deviceQueue().pending() == 0; }
+  bool queryStream(const c10::Stream&) const override {
+    deviceQueue().commit();  // or a loop that asks would never end
+    return deviceQueue().pending() == 0;
+  }
   void synchronizeStream(const c10::Stream&) const override {
     drainDevice(DrainCause::Synchronize);
   }

@@ -113,7 +113,9 @@ struct Hooks final : at::MPSHooksInterface {
   void deviceSynchronize() const override {
     drainDevice(DrainCause::Synchronize);
   }
-  void commitStream() const override {}  // jobs reach the device when they are submitted
+  void commitStream() const override {
+    deviceQueue().commit();
+  }
 
   void emptyCache() const override {
     deviceMemory().emptyCache();
@@ -150,8 +152,8 @@ struct Hooks final : at::MPSHooksInterface {
     events().record(id);
   }
   void waitForEvent(std::uint32_t id) const override {
-    events().at(id);
-  }  // one serial stream
+    if (!events().at(id).event->done()) deviceQueue().commit();
+  }  // one serial stream: only the commit remains
   void synchronizeEvent(std::uint32_t id) const override {
     const auto event = events().at(id).event;
     if (!event->done()) drainDeviceUntil(*event);

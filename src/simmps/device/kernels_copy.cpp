@@ -8,6 +8,7 @@
 
 // Copies, and reads of device memory by the host. Where the host blocks is part of the simulation:
 // copies between host and device block unless they are non_blocking, and scalar reads always block.
+// A non_blocking copy commits (MPSStream::copy_and_sync), one on the device does not.
 namespace highwater::simmps {
 namespace {
 
@@ -21,6 +22,7 @@ void copyToDevice(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking
     // The caller may change or free its tensor at once.
     submitJob("aten::copy_",
               [to = cpuAlias(dst), from = src.clone()]() mutable { to.copy_(from); });
+    deviceQueue().commit();
     return;
   }
   submitJob("aten::copy_",
@@ -31,7 +33,11 @@ void copyToDevice(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking
 void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {
   submitJob("aten::copy_",
             [to = deferRelease(jobOwned(dst)), from = cpuAlias(src)] { to->copy_(from); });
-  if (!nonBlocking) drainDevice(DrainCause::CopyToHost, "aten::copy_");
+  if (nonBlocking) {
+    deviceQueue().commit();
+  } else {
+    drainDevice(DrainCause::CopyToHost, "aten::copy_");
+  }
 }
 
 at::Tensor& copy(at::Tensor& dst, const at::Tensor& src, bool nonBlocking) {

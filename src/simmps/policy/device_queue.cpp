@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace highwater::simmps {
@@ -74,15 +75,50 @@ bool DeviceQueue::enqueue(Item& item) {
     if (state_ == ThreadState::Ended) return false;
     const std::uint64_t position = submitted_.fetch_add(1) + 1;
     if (item.event) item.event->position_.store(position);
-    items_.push_back(std::move(item));
-    wakeUp = std::exchange(sleeps_, false);
+    if (options_.commitAfter > 0) {
+      wakeUp = encode(std::move(item));
+    } else {
+      items_.push_back(std::move(item));
+      wakeUp = std::exchange(sleeps_, false);
+    }
   }
   if (wakeUp) signals_->work.notify_one();
   return true;
 }
 
+/// Keeps the item until it is committed. Returns what commitEncoded() does. Call with the lock
+/// held.
+bool DeviceQueue::encode(Item item) {
+  // An event is committed as MPSEvent::recordLocked() does; what a job submits must not wait for
+  // the host.
+  const bool commits = item.event || isDeviceThread();
+  if (item.kind == JobKind::Kernel) ++encodedKernels_;
+  encoded_.push_back(std::move(item));
+  return (commits || encodedKernels_ >= options_.commitAfter) && commitEncoded();
+}
+
+/// Returns whether the queue's thread must be woken up. Call with the lock held.
+bool DeviceQueue::commitEncoded() {
+  encodedKernels_ = 0;
+  if (encoded_.empty()) return false;
+  std::move(encoded_.begin(), encoded_.end(), std::back_inserter(items_));
+  encoded_.clear();
+  return std::exchange(sleeps_, false);
+}
+
+void DeviceQueue::commit() {
+  if (options_.commitAfter == 0 || runsInline()) return;
+  bool wakeUp = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wakeUp = commitEncoded();
+  }
+  if (wakeUp) signals_->work.notify_one();
+}
+
 void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op) {
   const std::uint64_t begin = deviceClockNs();
+  if (commitEncoded()) signals_->work.notify_one();
   waitUntilFinished(lock, submitted_ - options_.maxPending + 1);
   if (options_.ledger) {
     const std::uint64_t end = deviceClockNs();
@@ -241,6 +277,7 @@ void DeviceQueue::account(const Item& item, std::uint64_t startNs, std::uint64_t
 }
 
 void DeviceQueue::wait() {
+  commit();
   waitFor(submitted_.load());
 }
 
@@ -279,6 +316,7 @@ void DeviceQueue::stop() {
   if (runsInline()) return;
   {
     std::unique_lock lock(mutex_);
+    commitEncoded();
     stopping_ = true;
     signals_->work.notify_all();
     if (thread_.joinable()) {
@@ -301,10 +339,12 @@ void DeviceQueue::stopInChild() {
   if (thread_.joinable()) {
     lostJobs_ = pending() > 0;
     (void)new std::vector<Item>(std::move(items_));
+    (void)new std::vector<Item>(std::move(encoded_));
     (void)new std::thread(std::move(thread_));
     (void)signals_.release();
     signals_ = std::make_unique<Signals>();
     items_.clear();
+    encoded_.clear();
     finished_.store(submitted_.load());
     nextTarget_.store(kNobodyWaits);
     threadId_.store({});

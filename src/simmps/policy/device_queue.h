@@ -65,6 +65,9 @@ struct QueueKnobs {
 /// A queue that hangs (QueueKnobs::hangAt) accepts jobs until it is full; waiting for it never
 /// returns. stop() then abandons its thread, so that the process can end; pending and later jobs
 /// are lost.
+///
+/// A queue that defers (Options::commitAfter) keeps jobs encoded until they are committed: by
+/// commit(), record(), a wait for all jobs, a full queue, stop(), or the commitAfter-th kernel.
 class DeviceQueue {
  public:
   /// Work for the queue. A job may throw, which makes it the failure that drain() returns.
@@ -85,6 +88,7 @@ class DeviceQueue {
     ThreadScope scope = {};
     std::uint64_t maxPending = kMaxPending;
     QueueKnobs knobs = {};
+    std::uint64_t commitAfter = 0;  ///< commits after so many kernels; 0: each job at once
     Ledger* ledger = nullptr;  ///< records kernels, events and waits for a full queue; may be null
   };
 
@@ -103,11 +107,14 @@ class DeviceQueue {
   /// while it skips jobs after a failure. Blocks like submit() while the queue is full.
   void record(std::shared_ptr<DeviceEvent> event);
 
-  /// Blocks until all jobs submitted so far have ended; keeps a failure for drain(). Returns at
-  /// once on the queue's own thread.
+  /// Lets the jobs start that were submitted so far. Does not block. Does nothing unless the queue
+  /// defers.
+  void commit();
+  /// Commits, then blocks until all jobs submitted so far have ended; keeps a failure for drain().
+  /// Returns at once on the queue's own thread.
   void wait();
-  /// Blocks until all jobs submitted so far have ended. Then returns and clears the failure, if
-  /// any, so that later jobs run again. Does not wait on the queue's own thread.
+  /// Commits, then blocks until all jobs submitted so far have ended. Then returns and clears the
+  /// failure, if any, so that later jobs run again. Does not wait on the queue's own thread.
   std::optional<JobFailure> drain();
   /// Blocks until the event's newest recording has passed; does not wait for later jobs. Returns
   /// the failure, as drain() does, if it was before that recording.
@@ -142,6 +149,8 @@ class DeviceQueue {
 
   void append(Item item);
   bool enqueue(Item& item);
+  bool encode(Item item);
+  bool commitEncoded();
   void waitFor(std::uint64_t target);
   void waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op);
   void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
@@ -169,8 +178,10 @@ class DeviceQueue {
     std::condition_variable targetReached;
   };
   std::unique_ptr<Signals> signals_ = std::make_unique<Signals>();
-  std::vector<Item> items_;  ///< not yet taken by the thread
-  bool sleeps_ = false;      ///< the thread waits for items
+  std::vector<Item> items_;    ///< committed, but not yet taken by the thread
+  std::vector<Item> encoded_;  ///< submitted, but not yet committed
+  std::uint64_t encodedKernels_ = 0;
+  bool sleeps_ = false;  ///< the thread waits for items
   bool stopping_ = false;
   ThreadState state_ = ThreadState::Runs;
   std::optional<JobFailure> failure_;

@@ -75,6 +75,7 @@ void writeSettings(JsonLine& line, const Settings& settings) {
       .number("hidden_growth", settings.hiddenGrowthBytes)
       .number("graph_cache", settings.graphCacheBytes)
       .number("launch_delay_ns", settings.launchDelayNs)
+      .number("commit_after", settings.commitAfter)
       .real("slowdown", settings.slowdown)
       .text("missing_ops", missing)
       .number("oom_at", settings.outOfMemoryAt)

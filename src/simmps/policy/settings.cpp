@@ -13,6 +13,7 @@
 
 #include "core/option_values.h"
 #include "core/units.h"
+#include "simmps/policy/device_queue.h"
 #include "simmps/policy/setting_values.h"
 
 extern char** environ;
@@ -28,6 +29,9 @@ constexpr std::uint64_t kMostMemory = 1024 * kGiB;
 constexpr std::uint64_t kMostDelayNs = 1'000'000'000;
 constexpr double kMostSlowdown = 1000;
 constexpr long kMostVerbosity = 31;
+/// After how much work MPSGraph commits by itself is not documented. More than a step of the small
+/// preset has, so that what PyTorch commits decides.
+constexpr std::uint64_t kDefaultCommitAfter = 500;
 
 /// Reads the variables in turn; stops at the first invalid one.
 class Reader {
@@ -176,6 +180,7 @@ class Reader {
       if (value != "sync" && value != "async") refuse(kSimQueueVariable, value, "sync or async");
       settings_.asynchronous = value == "async";
     }
+    if (const char* given = text(kSimCommitVariable)) readCommit(given);
     if (const char* given = text(kMpsFallbackVariable)) {
       // PyTorch takes any number but 0 as on.
       const auto number = wholeNumber(given, 10);
@@ -193,6 +198,26 @@ class Reader {
         settings_.missingOps = std::move(*names);
       }
     }
+  }
+
+  void readCommit(std::string_view given) {
+    constexpr std::string_view kDeferred = "deferred";
+    if (given == "eager") return;
+    if (given == kDeferred) {
+      settings_.commitAfter = kDefaultCommitAfter;
+      return;
+    }
+    if (given.starts_with("deferred:")) {
+      const auto kernels = parseWhole<std::uint64_t>(
+          kSimCommitVariable, given.substr(kDeferred.size() + 1), 1, DeviceQueue::kMaxPending);
+      if (kernels) {
+        settings_.commitAfter = *kernels;
+        return;
+      }
+    }
+    refuse(kSimCommitVariable, given,
+           "eager, deferred, or deferred:N with N from 1 to " +
+               std::to_string(DeviceQueue::kMaxPending));
   }
 
   /// nullopt if the text is not exactly one number that fits an int.

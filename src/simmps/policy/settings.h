@@ -19,6 +19,9 @@ struct Settings {
   std::uint64_t maxBufferBytes = 0;
   /// False: every op waits until the device has run it (HIGHWATER_SIM_QUEUE=sync).
   bool asynchronous = true;
+  /// Kernels after which encoded work is committed without a wait, a copy or an event; 0: each
+  /// starts at once (HIGHWATER_SIM_COMMIT).
+  std::uint64_t commitAfter = 0;
   /// True: ops without an MPS kernel run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK).
   bool cpuFallback = false;
 

@@ -30,8 +30,8 @@ const char* outcomeKey(CheckResult::Outcome outcome) {
 
 std::vector<SelfCheck> selfChecks() {
   std::vector<SelfCheck> all;
-  for (auto part :
-       {memoryChecks, limitChecks, fallbackChecks, observerChecks, eventChecks, waitChecks}) {
+  for (auto part : {memoryChecks, limitChecks, fallbackChecks, observerChecks, hostChecks,
+                    eventChecks, waitChecks}) {
     auto checks = part();
     std::move(checks.begin(), checks.end(), std::back_inserter(all));
   }

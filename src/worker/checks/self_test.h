@@ -29,13 +29,14 @@ struct CheckResult {
   std::vector<Measure> measures;
 };
 
-/// A check of the self-test, which tests one assumption that the probe makes about the device. Each
-/// check runs in its own process, so that it may hang or abort.
+/// A check of the self-test, which tests one assumption that the probe makes about the device. It
+/// may hang or abort: its process then ends, and the checks after it get another one.
 struct SelfCheck {
   std::string id;
   std::string assumption;  ///< one sentence
   std::string reliedOnBy;  ///< the source files that rely on it
-  /// Environment of its process: NAME=VALUE, or NAME for a variable that must be unset.
+  /// Environment of its process: NAME=VALUE, or NAME for a variable that must be unset. Checks with
+  /// the same environment may share a process.
   std::vector<std::string> environment;
   /// The check, on the loaded device. An exception is a failure.
   std::function<CheckResult()> run;
@@ -75,6 +76,9 @@ struct SelfCheck {
 [[nodiscard]] std::vector<SelfCheck> eventChecks();
 /// Checks of ops that fall back to the CPU; part of selfChecks().
 [[nodiscard]] std::vector<SelfCheck> fallbackChecks();
+/// Checks of the machine's readings, of names, and of when the device starts its work; part of
+/// selfChecks().
+[[nodiscard]] std::vector<SelfCheck> hostChecks();
 /// Checks of what RecordFunction callbacks see; part of selfChecks().
 [[nodiscard]] std::vector<SelfCheck> observerChecks();
 /// Checks of ops that make the host wait for the device; part of selfChecks().

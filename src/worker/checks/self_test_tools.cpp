@@ -3,17 +3,11 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace highwater::worker {
 namespace {
 
-constexpr std::int64_t kSide = 512;  // about 0.1 ms a product on a GPU, some ms on a CPU core
-constexpr int kTrials = 3;
-constexpr int kProductsATrial = 4;
 constexpr int kMostAttempts = 5;
-constexpr int kMostProducts = 3000;
 
 /// One traceOps() at a time.
 struct Trace {
@@ -52,26 +46,6 @@ void onEnd(const at::RecordFunction& /*function*/, at::ObserverContext* /*contex
 }
 
 }  // namespace
-
-QueueLoad::QueueLoad(double targetMs)
-    : a_(at::rand({kSide, kSide}, onMps())), b_(a_.clone()), c_(at::empty_like(a_)) {
-  submit();
-  synchronizeMps();
-  count_ = kProductsATrial;
-  double shortest = std::numeric_limits<double>::max();
-  for (int i = 0; i < kTrials; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    submit();
-    synchronizeMps();
-    shortest = std::min(shortest, msSince(begin));
-  }
-  const double each = std::max(shortest / kProductsATrial, 0.001);
-  count_ = std::clamp(static_cast<int>(std::ceil(targetMs / each)), 1, kMostProducts);
-}
-
-void QueueLoad::submit() {
-  for (int i = 0; i < count_; ++i) at::mm_out(c_, a_, b_);
-}
 
 CheckResult bestOf(const std::function<CheckResult()>& check) {
   CheckResult best = check();

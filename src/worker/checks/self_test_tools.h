@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "process/queue_load.h"
 #include "worker/checks/self_test.h"
 
 /// Tools shared by the checks of the self-test. They use only interfaces that real MPS has.
 namespace highwater::worker {
+
+using process::QueueLoad;
 
 /// Returns the options that create a tensor of `type` on the MPS device.
 [[nodiscard]] inline at::TensorOptions onMps(at::ScalarType type = at::kFloat) {
@@ -37,22 +40,6 @@ inline void synchronizeMps() {
 /// Repeats a check until it passes, at most five times, and returns the best result. For checks
 /// that a busy machine can make fail but cannot make pass.
 [[nodiscard]] CheckResult bestOf(const std::function<CheckResult()>& check);
-
-/// Work that keeps the MPS device's queue busy for about a given time: matrix products, at
-/// most 3000.
-class QueueLoad {
- public:
-  /// Measures how many matrix products take `targetMs` milliseconds. Leaves the queue empty.
-  explicit QueueLoad(double targetMs);
-  /// Queues the work; does not wait.
-  void submit();
-  /// The number of matrix products that submit() queues.
-  [[nodiscard]] int count() const { return count_; }
-
- private:
-  at::Tensor a_, b_, c_;
-  int count_ = 1;
-};
 
 /// An op, or a node of the backward pass, as a RecordFunction callback sees it.
 struct SeenOp {
