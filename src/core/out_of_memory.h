@@ -6,6 +6,9 @@
 
 namespace highwater {
 
+/// How the text of a marker OutOfMemory begins where an evaluation ran out of memory, not a step.
+inline constexpr std::string_view kInTheEvaluation = "in the evaluation: ";
+
 /// The numbers in PyTorch's message about memory that is used up, in bytes. A number that the
 /// message lacks is absent; sizes are rounded as in the message, to two decimals.
 struct OutOfMemoryNumbers {
