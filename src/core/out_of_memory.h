@@ -6,9 +6,6 @@
 
 namespace highwater {
 
-/// How the text of a marker OutOfMemory begins where an evaluation ran out of memory, not a step.
-inline constexpr std::string_view kInTheEvaluation = "in the evaluation: ";
-
 /// The numbers in PyTorch's message about memory that is used up, in bytes. A number that the
 /// message lacks is absent; sizes are rounded as in the message, to two decimals.
 struct OutOfMemoryNumbers {
@@ -22,6 +19,10 @@ struct OutOfMemoryNumbers {
 /// request. Nothing is lost then but the request. It is not the message of a command buffer that
 /// failed on the device, after which the values of its tensors are unknown.
 [[nodiscard]] bool isRefusedAllocation(std::string_view text);
+
+/// What the text of an OutOfMemory marker begins with where an evaluation was refused: the batch of
+/// the training fits.
+inline constexpr std::string_view kInEvaluation = "in the evaluation: ";
 
 /// Reads the numbers of "MPS backend out of memory (MPS allocated: 1.10 GiB, other allocations:
 /// 768.00 KiB, max allowed: 1.13 GiB). Tried to allocate 27.00 MiB on private pool." anywhere in

@@ -307,8 +307,11 @@ std::string speedSentence(const Benchmark& benchmark, const BenchmarkTiming& tim
   const std::string range = rangeText(ratio.low, ratio.high, ratio.coverage);
   const tuning::Faster faster = tuning::fasterOf(ratio);
   if (faster == tuning::Faster::kUnclear) {
-    return "The measurements show no difference: the CPU takes " + ratioText(ratio.low) + " to " +
-           ratioText(ratio.high) + " times as long as " + benchmark.deviceName() + " (" +
+    const std::string which = ratio.coverage < tuning::kLeastCoverage
+                                  ? "Too few rounds to tell which is faster"
+                                  : "The measurements show no difference";
+    return which + ": the CPU takes " + ratioText(ratio.low) + " to " + ratioText(ratio.high) +
+           " times as long as " + benchmark.deviceName() + " (" +
            formatDecimals(ratio.coverage * 100, 0) + " % confidence).";
   }
   if (benchmark.simulated) {

@@ -244,7 +244,8 @@ void BenchmarkRun::finish() {
 
 Result<void> BenchmarkRun::outcomeOf(QProcess::ProcessError error) const {
   if (cancelled_) {
-    return Error{ErrorCode::kEnded, "the benchmark was interrupted; what it had measured is kept"};
+    const std::string kept = benchmark_.empty() ? "" : "; what it had measured is kept";
+    return Error{ErrorCode::kEnded, "the benchmark was interrupted" + kept};
   }
   if (!malformed_.isEmpty()) return failure(malformed_.toStdString());
   if (error == QProcess::FailedToStart) {

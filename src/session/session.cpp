@@ -24,8 +24,12 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds kWatchInterval{250};
-/// From StopTraining to the kill.
+/// From StopTraining to the kill of a worker that is silent. One that is alive may finish its step:
+/// see mayFinishStep().
 constexpr milliseconds kStopGrace{5000};
+constexpr milliseconds kLongestStop{60'000};
+/// A worker that has stood for so many times LaunchLimits::silence is not finishing its step.
+constexpr int kStoodStill = 3;
 /// From the worker's last message to the end of its process and connection.
 constexpr milliseconds kExitGrace{5000};
 constexpr std::size_t kMaxUnanswered = 256;
@@ -41,7 +45,7 @@ class Session::Private final : public QObject {
     for (QTimer* timer : {&stopTimer, &exitTimer}) timer->setSingleShot(true);
     stopTimer.setInterval(kStopGrace);
     exitTimer.setInterval(kExitGrace);
-    connect(&stopTimer, &QTimer::timeout, this, [this] { forceEnd(); });
+    connect(&stopTimer, &QTimer::timeout, this, [this] { onStopTimeout(); });
     connect(&exitTimer, &QTimer::timeout, this, [this] { onExitTimeout(); });
   }
 
@@ -55,6 +59,8 @@ class Session::Private final : public QObject {
   void onResult(const CommandResult& result);
   void request(const CommandAction& action);
   void requestStop();
+  void onStopTimeout();
+  [[nodiscard]] bool mayFinishStep() const;
   void send(const CommandAction& action, bool isRequested);
   void refuse(const CommandAction& action, const std::string& reason);
   void startTrainingIfReady();
@@ -93,7 +99,7 @@ class Session::Private final : public QObject {
   bool startAccepted = false;
   bool connectionOver = false;
   bool isStalled = false;
-  milliseconds silence{0};
+  milliseconds silence{0}, stoppingFor{0};
   QTimer watchTimer, stopTimer, exitTimer;
 };
 
@@ -265,12 +271,28 @@ void Session::Private::requestStop() {
   if (facts.greeted) {
     send(StopTraining{}, true);
     // A script may save its model before it ends.
+    stoppingFor = milliseconds{0};
     if (!script) stopTimer.start();
   } else if (script) {
     script->interruptAll();
   } else {
     forceEnd();
   }
+}
+
+void Session::Private::onStopTimeout() {
+  stoppingFor += kStopGrace;
+  if (stoppingFor < kLongestStop && mayFinishStep()) return stopTimer.start();
+  facts.notStoppedFor = stoppingFor;
+  forceEnd();
+}
+
+/// Whether heartbeats come, and the training is not known to stand still. A step of a large batch
+/// may take many seconds.
+bool Session::Private::mayFinishStep() const {
+  const auto stall = facts.position.stall();
+  const bool stands = stall && stall->duration >= limits.silence * kStoodStill;
+  return silence < kStopGrace && !stands;
 }
 
 void Session::Private::send(const CommandAction& action, bool isRequested) {

@@ -6,7 +6,6 @@
 
 #include "analysis/memory_growth.h"
 #include "analysis/statistics.h"
-#include "core/out_of_memory.h"
 #include "core/run_limits.h"
 #include "session/note.h"
 #include "tuning/observations.h"
@@ -311,9 +310,7 @@ void SweepRun::onAnswer(const CommandAnswer& answer) {
 bool SweepRun::ranOutOfMemory() const {
   const auto& markers = store_->markers();
   for (std::size_t i = std::min(markersBefore_, markers.size()); i < markers.size(); ++i) {
-    if (markers[i].kind() != events::MarkerKind::OutOfMemory) continue;
-    if (markers[i].step() < firstStep_) continue;
-    if (!store_->name(markers[i].text()).starts_with(kInTheEvaluation)) return true;
+    if (markers[i].step() >= firstStep_ && store_->isStepOutOfMemory(markers[i])) return true;
   }
   return false;
 }

@@ -83,6 +83,7 @@ Interval cpuOverMps(const BenchmarkTiming& timing) {
 }
 
 Faster fasterOf(const Interval& cpuOverMps) {
+  if (cpuOverMps.coverage < kLeastCoverage) return Faster::kUnclear;
   if (cpuOverMps.low > 1) return Faster::kMps;
   if (cpuOverMps.high < 1 && cpuOverMps.median > 0) return Faster::kCpu;
   return Faster::kUnclear;

@@ -83,6 +83,8 @@ struct Interval {
 /// ratio of sums. `median` is 0 without a complete round.
 [[nodiscard]] Interval cpuOverMps(const BenchmarkTiming& timing);
 
+/// The least coverage of an interval that tells which device is faster: that of three rounds.
+inline constexpr double kLeastCoverage = 0.75;
 /// What the ratio says: which device is faster, if that can be told.
 enum class Faster { kUnclear, kCpu, kMps };
 [[nodiscard]] Faster fasterOf(const Interval& cpuOverMps);

@@ -7,7 +7,6 @@
 
 #include "analysis/memory_growth.h"
 #include "core/events_generated.h"
-#include "core/out_of_memory.h"
 
 namespace highwater::tuning {
 namespace {
@@ -32,8 +31,7 @@ std::vector<Setting> outOfMemoryOf(const analysis::LiveStore& store) {
     const auto value = static_cast<std::uint32_t>(std::clamp(marker.value_after(), 0.0, 4e9));
     if (marker.kind() == events::MarkerKind::BatchSize) knobs.batchSize = value;
     if (marker.kind() == events::MarkerKind::SequenceLength) knobs.sequenceLength = value;
-    if (marker.kind() != events::MarkerKind::OutOfMemory || knobs.batchSize == 0) continue;
-    if (store.name(marker.text()).starts_with(kInTheEvaluation)) continue;
+    if (!store.isStepOutOfMemory(marker) || knobs.batchSize == 0) continue;
     const Setting setting{knobs.batchSize, std::max(knobs.sequenceLength, 1U)};
     if (std::find(all.begin(), all.end(), setting) == all.end()) all.push_back(setting);
   }

@@ -72,6 +72,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
       syncTitle_(DockTitle::of(syncDock)) {
   tabs_ = tabsTitle_->useTabs();
   tabs_->setObjectName(QStringLiteral("eventTabs"));
+  connect(tabs_, &QTabBar::tabBarClicked, this, [this] { userChose_ = true; });
   pages_ = new QStackedWidget(tabsDock_);
   tabsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
@@ -484,6 +485,7 @@ bool BottomTables::currentIsEmpty() const {
 
 void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
   worst_ = worst;
+  if (userChose_) return;
   QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
   if (small_) {
     tables.insert(1, syncTable_);
@@ -504,6 +506,7 @@ void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
 }
 
 void BottomTables::startOver() {
+  userChose_ = false;
   worst_.reset();
   wholeRunOps_.reset();
   opsOf_.reset();

@@ -143,6 +143,7 @@ class BottomTables final : public QObject {
   QToolButton* opGrouping_;
   QLineEdit* opFilter_;
   std::optional<views::Lane> worst_;  ///< whose table was asked for; empty once the user chose
+  bool userChose_ = false;            ///< a tab, in this run: none is chosen for them then
   bool small_ = false;
 };
 

@@ -125,6 +125,10 @@ class MainWindow final : public QMainWindow {
   /// Shows a run of the built-in workload in controls and tool bar.
   void showWorkload(const RunDescription& run);
   void updateState();
+  /// Restarts the worker of the live run, or sets how the next one starts. Asks first where that
+  /// lifts the memory limit.
+  void useRestartSettings(const views::RestartSettings& settings);
+  void showRestartSettings();
   void updateTitle();
   void followSystemTheme();
   void refreshPanes();

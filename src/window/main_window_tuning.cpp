@@ -77,6 +77,10 @@ void MainWindow::showTuningMarks() {
 }
 
 void MainWindow::applySetting(tuning::Setting setting) {
+  if (run_.sweeps()) {  // its steps would be credited to another setting
+    status_->showMessage(tr("A sweep is running: stop it before applying a setting"), 6000);
+    return;
+  }
   tuning_.setChosen(setting);
   if (run_.store().ownScript()) {
     status_->showMessage(tr("Set %1 in the script's own controls, or in the script")

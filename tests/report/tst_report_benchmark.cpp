@@ -38,6 +38,12 @@ class TestReportBenchmark : public QObject {
     QVERIFY2(slow.contains("The CPU is 2.0 times as fast as MPS"), qPrintable(slow));
     const QString same = textOf(sampleBenchmark(false, 1)).simplified();
     QVERIFY2(same.contains("show no difference"), qPrintable(same));
+    tuning::Benchmark brief = sampleBenchmark(false, 4);
+    for (tuning::BenchmarkTiming& each : brief.timings) {
+      each.cpu.doneMs.resize(2);
+      each.mps.doneMs.resize(2);
+    }
+    QVERIFY(textOf(brief).simplified().contains("Too few rounds to tell which is faster"));
   }
 
   /// No sentence about the simulated device can be quoted as one about MPS.

@@ -219,7 +219,7 @@ class FakeWorker {
             NameId text = kNoId) {
     if (text == kEvaluationText && !isTextDefined_) {
       Definitions texts;
-      texts.names.push_back({kEvaluationText, std::string(kInTheEvaluation) + "no memory"});
+      texts.names.push_back({kEvaluationText, std::string(kInEvaluation) + "no memory"});
       send(texts);
       isTextDefined_ = true;
     }

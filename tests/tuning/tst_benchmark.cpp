@@ -67,6 +67,12 @@ class TestBenchmark : public QObject {
     timing.mps.doneMs.pop_back();  // the last round is not complete
     timing.cpu.doneMs[0] = 100;
     QCOMPARE(fasterOf(cpuOverMps(timing)), Faster::kUnclear);
+    // Of one round nothing is known but its ratio.
+    timing.cpu = side({}, {20, 20});
+    timing.mps = side({}, {1, 1});
+    QCOMPARE(cpuOverMps(timing).median, 20.0);
+    QCOMPARE(cpuOverMps(timing).coverage, 0.0);
+    QCOMPARE(fasterOf(cpuOverMps(timing)), Faster::kUnclear);
     QCOMPARE(cpuOverMps(BenchmarkTiming()).median, 0.0);
     QCOMPARE(fasterOf(cpuOverMps(BenchmarkTiming())), Faster::kUnclear);
   }

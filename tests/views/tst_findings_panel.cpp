@@ -207,10 +207,13 @@ class TestFindingsPanel : public QObject {
   /// The gain stands beside the severity; a gain within the noise is minor, whatever the wait.
   void aCardShowsWhatAFixGains() {
     Finding finding = fallback(0.5);
-    finding.gainMs = analysis::Gain{0, 7.02, 8};
+    finding.gainMs = analysis::Gain{5, 7.02, 8};
     FindingCard card;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    finding.gainMs->low = 0;  // it may be nothing
+    card.showFinding(finding);
+    QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
     QCOMPARE(severityOf(finding), Severity::kMajor);
     finding.withinNoise = true;
     QCOMPARE(severityOf(finding), Severity::kMinor);

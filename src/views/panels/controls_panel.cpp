@@ -7,6 +7,7 @@
 #include "models/tuning_state.h"
 #include "ui_controls_panel.h"
 #include "views/panels/chosen_row.h"
+#include "views/panels/restart_controls.h"
 #include "views/panels/stop_slider.h"
 #include "views/panels/wheel_guard.h"
 #include "views/tuning/predicted_peak.h"
@@ -70,6 +71,11 @@ ControlsPanel::ControlsPanel(QWidget* parent)
   batchChosen_ = addChosenRow(ui_->batchSlider);
   sequenceChosen_ = addChosenRow(ui_->sequenceSlider);
   addFields();
+  restart_ = new RestartControls(this);
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  for (int i = 0; i < column->count(); ++i) {
+    if (column->itemAt(i)->layout() == ui_->dtypeRow) column->insertWidget(i++, restart_);
+  }
   for (QWidget* each : controls()) guardWheel(each);
   Knobs first;
   first.batchSize = 16;

@@ -39,7 +39,10 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
 QString costText(const Finding& finding) {
   QString cost;
   if (finding.gainMs) {
-    return FindingCard::tr("gains %1 a step").arg(text(formatMs(finding.gainMs->estimate)));
+    const analysis::Gain& gain = *finding.gainMs;
+    // One that may be nothing has no middle worth a headline.
+    return gain.low > 0 ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
+                        : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
     cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));

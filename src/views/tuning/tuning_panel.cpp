@@ -129,6 +129,11 @@ void TuningPanel::addSweep() {
   connect(stopSweep_, &QPushButton::clicked, this, &TuningPanel::stopSweepRequested);
 }
 
+void TuningPanel::setSweepable(bool can, const QString& whyNot) {
+  startSweep_->setEnabled(can);
+  startSweep_->setToolTip(can ? tr("Measure settings that are safe, and recommend one") : whyNot);
+}
+
 void TuningPanel::showSweep() {
   const auto& sweep = state_->sweep();
   const bool runs = state_->sweeps();

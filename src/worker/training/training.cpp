@@ -451,7 +451,7 @@ void TrainingLoop::evaluate(std::uint32_t step, const Knobs& knobs) {
       if (!refused) throw;
       refusal = *refused;
     }
-    releaseAfter(std::string(kInTheEvaluation) + refusal, step);
+    releaseAfter(std::string(kInEvaluation) + refusal, step);
     if (knobs.outOfMemory == OutOfMemoryPolicy::kStop) throw OutOfMemoryEnd{refusal};
     if (evaluationBatch_ == 1) return;
     evaluationBatch_ /= 2;
