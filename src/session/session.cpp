@@ -92,6 +92,7 @@ class Session::Private final : public QObject {
   std::unique_ptr<WorkerProcess> process;
   std::unique_ptr<ScriptProcess> script;
   std::unique_ptr<FrameChannel> channel;
+  std::optional<events::ProbeLevel> lastingLevel;
   std::vector<Unanswered> unanswered;
   std::uint32_t nextCommandId = 1;
   bool described = false;
@@ -235,6 +236,8 @@ void Session::Private::onResult(const CommandResult& result) {
   const CommandAnswer answer{std::move(asked->action), result.accepted,
                              highwater::plainText(result.message), result.effectiveStep};
   unanswered.erase(asked);
+  const auto* level = std::get_if<SetProbeLevel>(&answer.command);
+  if (answer.accepted && level && level->steps == 0) lastingLevel = level->level;
   if (isRequested) emit q->commandAnswered(answer);
   if (answer.accepted) {
     if (std::holds_alternative<StartTraining>(answer.command)) startAccepted = true;
@@ -466,6 +469,9 @@ const std::optional<RunEnd>& Session::end() const {
 }
 const std::optional<Hello>& Session::hello() const {
   return d_->hello;
+}
+std::optional<events::ProbeLevel> Session::lastingProbeLevel() const {
+  return d_->lastingLevel;
 }
 
 QStringList Session::lastLines() const {

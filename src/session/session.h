@@ -128,6 +128,9 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<RunEnd>& end() const;
   /// The worker's first message; nullopt until it has arrived.
   [[nodiscard]] const std::optional<Hello>& hello() const;
+  /// The newest probe level that was requested until changed, not for some steps, and accepted;
+  /// nullopt: none.
+  [[nodiscard]] std::optional<events::ProbeLevel> lastingProbeLevel() const;
   /// The last lines that the worker or the user's program printed, newest last, at most
   /// LineLog::kMaxLines. Empty for an attached worker.
   [[nodiscard]] QStringList lastLines() const;

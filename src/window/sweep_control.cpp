@@ -44,7 +44,6 @@ void SweepControl::start() {
   wanted_ = false;
   session::SweepRunOptions options;
   options.sweep.reserve = tuning_->reserve();
-  options.level = run_->store().probeLevel();
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
   }
