@@ -42,9 +42,14 @@ function(highwater_pch_source variable name)
   set(${variable} "${source}" PARENT_SCOPE)
 endfunction()
 
-# ccache only caches precompiled headers if it may ignore their time stamps.
+# ccache only caches precompiled headers if it may ignore their time stamps. Clang writes the time stamps of
+# the headers into a precompiled one, and refuses it after the build folder was deleted and ccache gave back
+# the old one.
 function(highwater_pch_ccache target)
   if(CCACHE)
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${CCACHE}")
   endif()

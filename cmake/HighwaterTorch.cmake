@@ -2,6 +2,8 @@
 # that takes 6 s a file without one. A precompiled <torch/torch.h> does not pay: a file that includes little
 # of libtorch compiles in 4 s, and in 13 s with that header (GCC 12).
 find_package(Torch 2.6 REQUIRED)
+set(HIGHWATER_TORCH_BUILD "" CACHE STRING
+    "Version of the libtorch of Torch_DIR, from packaging/setup; when it changes, packaging/run configures afresh")
 
 # highwater_torch(<target> [PCH]) links a target to libtorch.
 # It defines NDEBUG even in a debug build: RecordFunction::inputs() would otherwise assert against a

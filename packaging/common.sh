@@ -7,6 +7,7 @@ build=$checkout/build
 torch_minimum=2.6
 torch_reference=2.13.0
 libtorch_record=$build/libtorch # holds the folder of the TorchConfig.cmake that the builds use
+libtorch_version_record=$libtorch_record.version # holds its version: pip upgrades in place
 
 say() { printf '%s: %s\n' "${me:-highwater}" "$*" >&2; }
 
@@ -48,8 +49,9 @@ cached() { [ ! -e "$1/CMakeCache.txt" ] || sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCa
 
 # configure PRESET: only if something changed that ninja would not notice by itself
 configure() {
-  local preset=$1 folder=$build/$1 torch_dir werror
+  local preset=$1 folder=$build/$1 torch_dir torch_build werror
   torch_dir=$(cat "$libtorch_record") || fail "no libtorch is recorded; run packaging/setup"
+  torch_build=$(cat "$libtorch_version_record" 2>/dev/null) || true
   case ${HIGHWATER_WERROR:-} in
     '') werror=$(cached "$folder" HIGHWATER_WERROR) ;;
     0 | OFF | off) werror=OFF ;;
@@ -57,19 +59,21 @@ configure() {
   esac
   werror=${werror:-OFF}
   if [ -e "$folder/build.ninja" ] && [ "$(cached "$folder" Torch_DIR)" = "$torch_dir" ] &&
+    [ "$(cached "$folder" HIGHWATER_TORCH_BUILD)" = "$torch_build" ] &&
     [ "$(cached "$folder" HIGHWATER_WERROR)" = "$werror" ] &&
     [ ! "$checkout/CMakePresets.json" -nt "$folder/CMakeCache.txt" ]; then
     return 0
   fi
   local fresh=
   # libtorch's CMake package caches the libraries of the first libtorch that it saw.
-  if [ -e "$folder/CMakeCache.txt" ] && [ "$(cached "$folder" Torch_DIR)" != "$torch_dir" ]; then
+  if [ -e "$folder/CMakeCache.txt" ] && { [ "$(cached "$folder" Torch_DIR)" != "$torch_dir" ] ||
+    [ "$(cached "$folder" HIGHWATER_TORCH_BUILD)" != "$torch_build" ]; }; then
     fresh=--fresh
   fi
   say "configuring build/$preset"
   mkdir -p "$folder"
   (cd "$checkout" && cmake --preset "$preset" $fresh "-DTorch_DIR=$torch_dir" \
-    "-DHIGHWATER_WERROR=$werror") \
+    "-DHIGHWATER_TORCH_BUILD=$torch_build" "-DHIGHWATER_WERROR=$werror") \
     >"$folder/configure.log" 2>&1 || {
     tail -25 "$folder/configure.log" >&2
     fail "configuring build/$preset failed; the whole log is build/$preset/configure.log"

@@ -14,7 +14,7 @@ readonly from_debian="Debian's libtorch-dev"
 
 # torch_usable DIR: sets torch_version, or fails and says why in torch_refused.
 torch_usable() {
-  local dir=$1 version_file=$1/TorchConfigVersion.cmake python_version
+  local dir=$1 version_file=$1/TorchConfigVersion.cmake
   torch_refused=
   if [ ! -e "$dir/TorchConfig.cmake" ]; then
     torch_refused="holds no TorchConfig.cmake"
@@ -26,12 +26,55 @@ torch_usable() {
     torch_refused="is version ${torch_version:-unknown}, and Highwater needs $torch_minimum or newer"
     return 1
   fi
-  # The CMake package of a CUDA build stops the configuration if the CUDA toolkit is not installed.
-  python_version=$(cd "$dir/../../.." 2>/dev/null && pwd)/version.py
-  if grep -Eq "^cuda.*= *'" "$python_version" 2>/dev/null && ! command -v nvcc >/dev/null; then
-    torch_refused="is built for CUDA, and the CUDA toolkit (nvcc) is not installed"
+  if [ -n "$macos_version" ] && at_least "$torch_version" 2.15 && [ "${macos_version%%.*}" -lt 15 ]; then
+    torch_refused="is version $torch_version, which needs macOS 15, and this is macOS $macos_version"
     return 1
   fi
+  # The CMake package of a CUDA build stops the configuration if the CUDA toolkit is not installed.
+  if grep -Eq "^cuda.*= *'" "$(python_version_file "$dir")" 2>/dev/null; then
+    if ! command -v nvcc >/dev/null; then
+      torch_refused="is built for CUDA, and the CUDA toolkit (nvcc) is not installed"
+      return 1
+    fi
+    torch_configures "$dir" || return 1
+  fi
+}
+
+# The file of a PyTorch wheel that holds its version and what it was built for
+python_version_file() { echo "$(cd "$1/../../.." 2>/dev/null && pwd)/version.py"; }
+
+# torch_build DIR: prints the version with what version numbers of CMake leave out: 2.13.0+cpu
+torch_build() {
+  local version
+  version=$(sed -n "s/^__version__ *= *'\([^']*\)'.*/\1/p" "$(python_version_file "$1")" 2>/dev/null)
+  echo "${version:-$torch_version}"
+}
+
+# True if the libtorch of DIR is the one that is recorded, in the same version.
+is_recorded() {
+  [ "$(cat "$libtorch_record" 2>/dev/null)" = "$1" ] &&
+    [ "$(cat "$libtorch_version_record" 2>/dev/null)" = "$(torch_build "$1")" ]
+}
+
+# torch_configures DIR: tries the CMake package, for a toolkit may lack what it asks for; fails with CMake's
+# words in torch_refused. This takes seconds: not for the libtorch that is recorded.
+torch_configures() {
+  local probe said
+  ! is_recorded "$1" && command -v cmake >/dev/null || return 0
+  probe=$(mktemp -d)
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(Probe CXX)' 'find_package(Torch REQUIRED)' \
+    >"$probe/CMakeLists.txt"
+  if said=$(cmake -S "$probe" -B "$probe/build" "-DTorch_DIR=$1" 2>&1); then
+    rm -rf "$probe"
+    return 0
+  fi
+  rm -rf "$probe"
+  # The error is what is indented under this heading.
+  said=$(printf '%s\n' "$said" | awk 'at == 1 && /^[^ ]/ { at = 2 }
+    at == 1 && NF > 0 { $1 = $1; printf " %s", $0 }
+    /^CMake Error/ && !at { at = 1 }')
+  torch_refused="is built for CUDA, and its CMake package does not take this CUDA toolkit:${said:- no reason given}"
+  return 1
 }
 
 # take DIR WHERE: chooses that libtorch if it is usable, otherwise fails and says why
@@ -72,7 +115,7 @@ spec = util.find_spec("torch")
 if spec and spec.origin: print(os.path.join(os.path.dirname(spec.origin), "share/cmake/Torch"))
 ' 2>/dev/null) || return 1
   [ -n "$dir" ] || return 1
-  if [ "$(cat "$libtorch_record" 2>/dev/null)" != "$dir" ] && ! python3 -c 'import torch' 2>/dev/null; then
+  if ! is_recorded "$dir" && ! python3 -c 'import torch' 2>/dev/null; then
     say "passing over the torch of your python3: importing it fails"
     return 1
   fi
@@ -99,13 +142,17 @@ find_libtorch() {
   torch_from_environment || torch_from_python || torch_from_distribution || torch_from_venv || true
 }
 
+# Prints the minor number of the oldest Python 3 that PyTorch's reference version has wheels for.
+oldest_python() { if at_least "$torch_reference" 2.15; then echo 11; else echo 10; fi; }
+
 # Prints a Python that PyTorch's reference version has wheels for and that can make virtual environments.
 python_for_venv() {
-  local python
+  local python oldest
+  oldest=$(oldest_python)
   for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10 python3.14; do
     if "$python" -c '
 import sys, venv, ensurepip
-sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+sys.exit(not (3, int(sys.argv[1])) <= sys.version_info[:2] <= (3, 14))' "$oldest" 2>/dev/null; then
       echo "$python"
       return 0
     fi
@@ -151,7 +198,7 @@ install_libtorch() {
   [ "$(uname -sm)" != "Darwin x86_64" ] ||
     fail "PyTorch has no builds for Intel Macs any more" "$way_out"
   python=$(python_for_venv) ||
-    fail "no python3 between 3.10 and 3.14 that can make virtual environments was found" \
+    fail "no python3 between 3.$(oldest_python) and 3.14 that can make virtual environments was found" \
       "Debian and Ubuntu: apt-get install python3-venv; macOS: brew install python" "$way_out"
   say "installing PyTorch $torch_reference into .venv (about 200 MB to fetch, 1 GB on disk)"
   "$python" -m venv "$venv" >&2 || fail "$python could not make the virtual environment $venv" \

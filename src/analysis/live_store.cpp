@@ -8,6 +8,7 @@
 #include "analysis/growing.h"
 #include "core/knobs.h"
 #include "core/names.h"
+#include "core/out_of_memory.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -371,6 +372,11 @@ void LiveStore::addOp(const events::OpSpan& op) {
   constexpr std::size_t kOpsBetween = OpColumns::kFewestOps / 4;
   if (ops_.endRow() % kOpsBetween == 0) limitOps();
   ops_.add(op, lostTimeLook(op));
+}
+
+bool LiveStore::isStepOutOfMemory(const events::Marker& marker) const {
+  return marker.kind() == events::MarkerKind::OutOfMemory &&
+         !name(marker.text()).starts_with(kInEvaluation);
 }
 
 void LiveStore::setMemoryBudget(std::size_t bytes) {

@@ -197,6 +197,8 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] std::size_t noteCount() const;
   /// The thread's name, or "thread 3" if it has none.
   [[nodiscard]] std::string threadName(ThreadId id) const;
+  /// Whether a step of the training ran out of memory at this marker, and not an evaluation.
+  [[nodiscard]] bool isStepOutOfMemory(const events::Marker& marker) const;
   /// The text of a marker for people.
   [[nodiscard]] std::string markerText(const events::Marker& marker) const {
     return definitions_.markerText(marker);

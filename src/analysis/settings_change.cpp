@@ -35,11 +35,13 @@ std::size_t rowFrom(const LiveStore& store, std::int64_t ns) {
 std::vector<SettingsChange> settingsChanges(const LiveStore& store) {
   std::vector<SettingsChange> changes;
   for (const events::Marker& marker : store.markers()) {
-    if (isSetting(store, marker)) changes.push_back({marker.time_ns(), store.markerText(marker)});
+    if (!isSetting(store, marker)) continue;
+    changes.push_back({marker.time_ns(), store.markerText(marker),
+                       marker.kind() == events::MarkerKind::ProbeLevel});
   }
   for (const ScriptKnobChange& change : store.scriptKnobChanges()) {
     changes.push_back(
-        {change.timeNs, change.name + ' ' + change.before + " \u2192 " + change.after});
+        {change.timeNs, change.name + ' ' + change.before + " \u2192 " + change.after, false});
   }
   std::stable_sort(
       changes.begin(), changes.end(),

@@ -15,7 +15,8 @@ namespace highwater::analysis {
 /// of the user's script.
 struct SettingsChange {
   std::int64_t timeNs = 0;
-  std::string text;  ///< "batch 16 → 32"
+  std::string text;      ///< "batch 16 → 32"
+  bool isLevel = false;  ///< of the probe's level: of what is recorded, not of the training
 };
 
 /// The changes of a run in order of time. The batch size of a script counts only where it is a

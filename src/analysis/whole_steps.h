@@ -12,6 +12,7 @@ struct StepRows {
   std::size_t first = 0;
   std::size_t last = 0;
 
+  bool operator==(const StepRows&) const = default;
   [[nodiscard]] std::size_t size() const { return last - first; }
   [[nodiscard]] bool empty() const { return first == last; }
   /// The records of these rows. Precondition: the store has them.

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/accept_command.h"
+#include "cli/benchmark_command.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/options.h"
@@ -33,6 +34,11 @@ int run(const ScriptCommandOptions& options, int argc, char** argv) {
 int run(const SweepCommandOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runSweep(options);
+}
+
+int run(const BenchmarkCommandOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runBenchmark(options);
 }
 
 int run(const ReportOptions& options, int argc, char** argv) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/benchmark_options.h"
 #include "cli/command_line_checks.h"
 #include "cli/help_text.h"
 #include "cli/picture_range.h"
@@ -53,10 +54,12 @@ class CommandLine {
     app_.set_version_flag("--version", std::string("highwater ") + kVersion,
                           "Print the version and exit");
     addRunOptions(app_, runTexts_, kElsewhereGroup);
+    addAbortOptions(app_, runTexts_, kElsewhereGroup);
     app_.require_subcommand(0, 1);
     addRun();
     addRecord();
     addSweep();
+    addBenchmark();
     addReport();
     addExport();
     addAccept();
@@ -110,6 +113,7 @@ class CommandLine {
         ->type_name("N")
         ->capture_default_str();
     addRunOptions(*record_, recordTexts_);
+    addAbortOptions(*record_, recordTexts_);
     record_
         ->add_option("--set", recordTexts_.set, "Change knobs at a step, as in 20:batch=32,seq=128")
         ->type_name("STEP:KNOB=VALUE")
@@ -140,6 +144,15 @@ class CommandLine {
     sweep_->footer(
         "--batch and --seq are measured first. No other setting is tried whose predicted memory "
         "may exceed the limit. For your own program see the sliders of highwater run.");
+  }
+
+  void addBenchmark() {
+    benchmark_ = app_.add_subcommand("benchmark", "Compare the CPU with mps: speed and rounding");
+    benchmark_->add_flag("--json", benchmarkOptions_.json, "Print one JSON object instead of text");
+    benchmark_
+        ->add_option("-o,--output", benchmarkOptions_.output, "Write the JSON to this file too")
+        ->type_name("FILE");
+    addBenchmarkOptions(*benchmark_, benchmarkTexts_);
   }
 
   void addRun() {
@@ -362,6 +375,12 @@ class CommandLine {
                             : doctor_->parsed() ? doctorTexts_
                             : sweep_->parsed()  ? sweepRunTexts_
                                                 : runTexts_;
+    if (benchmark_->parsed()) {
+      if (auto read = readBenchmarkOptions(benchmarkTexts_, benchmarkOptions_); !read) {
+        return read.error();
+      }
+      return Invocation(benchmarkOptions_);
+    }
     useStepsOfScenario();
     auto launch = readRunOptions(texts);
     if (!launch) return launch.error();
@@ -422,7 +441,10 @@ class CommandLine {
   CLI::App* export_ = nullptr;
   CLI::App* doctor_ = nullptr;
   CLI::App* sweep_ = nullptr;
+  CLI::App* benchmark_ = nullptr;
   RunTexts runTexts_, recordTexts_, doctorTexts_, sweepRunTexts_;
+  BenchmarkTexts benchmarkTexts_;
+  BenchmarkCommandOptions benchmarkOptions_;
   SweepTexts sweepTexts_;
   SweepCommandOptions sweepOptions_;
   WindowOptions window_;

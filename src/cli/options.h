@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "session/benchmark_run.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "session/sweep_run.h"
@@ -48,6 +49,13 @@ struct SweepCommandOptions {
   std::string output;  ///< empty: a name is made
   bool force = false;
   bool json = false;
+};
+
+/// Options of `highwater benchmark`.
+struct BenchmarkCommandOptions {
+  session::BenchmarkRunOptions run;
+  std::string output;  ///< a file for the JSON; empty: none
+  bool json = false;   ///< JSON instead of text
 };
 
 /// Options of `highwater report`.
@@ -92,8 +100,9 @@ struct DoctorOptions {
 };
 
 /// Result of a valid command line: its command, as the type of its options.
-using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, DoctorOptions, AcceptOptions, SweepCommandOptions>;
+using Invocation =
+    std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions, ExportOptions,
+                 DoctorOptions, AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

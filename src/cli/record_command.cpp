@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
@@ -17,11 +18,15 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "core/knobs.h"
 #include "core/units.h"
 #include "report/report_text.h"
+#include "session/abort_recovery.h"
+#include "session/checkpoint_files.h"
 #include "session/option_names.h"
 #include "session/session.h"
 #include "session/worker_launch.h"
+#include "session/worker_process.h"
 
 namespace highwater::cli {
 namespace {
@@ -63,6 +68,38 @@ class RecordRun final : public QObject {
     session_.start();
     QCoreApplication::exec();
     return conclude();
+  }
+
+  /// The options of the run that continues this one, which has ended; nullopt where nothing is to
+  /// be continued. Prints why, or with what. `firstOutput` is the recording of the first run.
+  [[nodiscard]] std::optional<RecordOptions> next(session::AbortRecovery& recovery,
+                                                  const std::string& firstOutput) const {
+    const RunEnd& end = *session_.end();
+    const bool wanted = options_.launch.afterAbort == session::AfterAbort::kRestart &&
+                        options_.launch.checkpoint && store_.run() && failure_.empty();
+    if (!wanted || !session::AbortRecovery::isAbort(end)) return std::nullopt;
+    const auto& steps = store_.steps().records;
+    const auto step = options_.launch.checkpoint->step();
+    const auto after =
+        recovery.after({end, step, steps.empty() ? 0 : steps.back().step(), store_.knobs()});
+    if (!after) {
+      printError("not continued: " + after.error().message);
+      return std::nullopt;
+    }
+    RecordOptions next = options_;
+    next.output = continuationName(firstOutput);
+    const std::string batch = knobChangeText(*knobOf(events::MarkerKind::BatchSize),
+                                             store_.knobs().batchSize, after->knobs.batchSize);
+    const std::string of = std::filesystem::path(options_.output).filename().string() +
+                           ", whose worker was killed by " +
+                           session::signalText(end.signal).toStdString() + "; " + batch;
+    next.launch = session::continuedOptions(
+        options_.launch, *store_.run(), after->knobs, store_.runningStep(),
+        after->fromStep > 0 ? QString::fromStdString(of) : QString());
+    printError((after->fromStep > 0 ? "continuing from step " + std::to_string(after->fromStep)
+                                    : std::string("starting anew")) +
+               ", " + batch + ", recording to " + next.output);
+    return next;
   }
 
  private:
@@ -211,13 +248,32 @@ int runRecord(const RecordOptions& asked) {
     options.output = newOutputName(
         (launch.scenario.isEmpty() ? launch.workload : launch.scenario).toStdString());
   }
+  warnOfLiftedLimit(launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  return RecordRun(options, !named).run();
+  if (launch.afterAbort == session::AfterAbort::kRestart) {
+    auto files = session::CheckpointFiles::create();
+    if (!files) {
+      printError(files.error().message);
+      return kExitFailed;
+    }
+    options.launch.checkpoint = *files;
+  }
+  session::AbortRecovery recovery;
+  const std::string firstOutput = options.output;
+  bool tellName = !named;
+  while (true) {
+    RecordRun run(options, tellName);
+    const int code = run.run();
+    auto next = run.next(recovery, firstOutput);
+    if (!next) return code;
+    options = std::move(*next);
+    tellName = false;
+  }
 }
 
 }  // namespace highwater::cli

@@ -92,6 +92,18 @@ std::string newOutputName(const std::string& what) {
   return name;
 }
 
+std::string continuationName(const fs::path& output) {
+  fs::path name;
+  std::error_code ignored;
+  int i = 2;
+  do {
+    name = output;
+    name.replace_filename(output.stem().string() + '-' + std::to_string(i++) +
+                          output.extension().string());
+  } while (fs::exists(fs::symlink_status(name, ignored)));
+  return name.string();
+}
+
 RecordingOutput::RecordingOutput(fs::path path, bool force)
     : path_(std::move(path)), force_(force) {}
 

@@ -20,6 +20,10 @@ namespace highwater::cli {
 /// "clean-20260314-150926.highwater". No file has it.
 [[nodiscard]] std::string newOutputName(const std::string& what);
 
+/// A name for the recording of the run that continues the one of `output`: "run-2.highwater" beside
+/// "run.highwater", or the next number whose name no file has.
+[[nodiscard]] std::string continuationName(const std::filesystem::path& output);
+
 /// Writes a run's messages to a recording that is created only when training has started. Messages
 /// that come before are kept in memory, so that a run which never starts (a bad data file, no such
 /// device) neither leaves nor overwrites a file.

@@ -19,6 +19,8 @@ constexpr std::string_view kDevices[] = {"auto", "mps", "sim", "cpu"};
 constexpr std::string_view kPresets[] = {"small", "base"};
 constexpr std::string_view kPrecisionNames[] = {"float32", "bfloat16", "float16"};
 constexpr std::string_view kPolicyNames[] = {"stop", "retry", "halve"};
+constexpr std::string_view kAbortNames[] = {"stop", "restart"};
+constexpr double kMostCheckpointSeconds = 86'400;
 constexpr std::string_view kLevels[] = {"off", "monitor", "ops"};
 
 template <typename T>
@@ -54,6 +56,10 @@ Result<void> checkNames(const RunTexts& texts) {
   }
   if (!texts.outOfMemory.empty()) {
     const auto known = checkChoice("--on-out-of-memory", texts.outOfMemory, kPolicyNames);
+    if (!known) return known;
+  }
+  if (!texts.onAbort.empty()) {
+    const auto known = checkChoice("--on-abort", texts.onAbort, kAbortNames);
     if (!known) return known;
   }
   if (texts.scenario.empty()) return {};
@@ -146,6 +152,20 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const char* group) {
   texts.sim.addTo(app);
 }
 
+void addAbortOptions(CLI::App& app, RunTexts& texts, const char* group) {
+  const char* const more = group != nullptr ? group : kKnobsGroup;
+  app.add_option("--on-abort", texts.onAbort,
+                 "After the worker was killed by a signal: stop, or restart (continue from the "
+                 "last checkpoint with half the batch)")
+      ->type_name("NAME")
+      ->group(more);
+  app.add_option("--checkpoint-every", texts.checkpointEvery,
+                 "Seconds between these checkpoints, 0 to 86400; never more than 2 % of the time "
+                 "(default 10)")
+      ->type_name("S")
+      ->group(more);
+}
+
 Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   if (auto known = checkNames(texts); !known) return known.error();
   session::LaunchOptions options;
@@ -198,6 +218,14 @@ Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
     if (auto done = read(); !done) return done.error();
   }
   if (!texts.seed.empty()) options.seed = seed;
+  if (texts.onAbort == "restart") options.afterAbort = session::AfterAbort::kRestart;
+  if (texts.onAbort == "stop") options.afterAbort = session::AfterAbort::kStop;
+  if (!texts.checkpointEvery.empty()) {
+    options.checkpointSeconds = 0;
+    auto read = readRealNumber("--checkpoint-every", texts.checkpointEvery, 0,
+                               kMostCheckpointSeconds, *options.checkpointSeconds);
+    if (!read) return read.error();
+  }
   return options;
 }
 

@@ -20,6 +20,7 @@ struct RunTexts {
   std::string device = "auto", workload = "issue-classifier", preset, data, dtype;
   std::string steps, batch, seq, lossEvery, seed, samplingHz, level, scenario;
   std::string learningRate, accumulation, precision, memoryFraction, outOfMemory;
+  std::string onAbort, checkpointEvery;
   bool keepEffectiveBatch = false;
   std::vector<std::string> set;
   SimOptions sim;
@@ -36,6 +37,9 @@ struct RunTexts {
 /// Adds the options of a run to `app`; parsing fills `texts`. Their group in the help is `group`,
 /// if it is given.
 void addRunOptions(CLI::App& app, RunTexts& texts, const char* group = nullptr);
+
+/// Adds what happens after a worker was killed, for commands that can continue a run.
+void addAbortOptions(CLI::App& app, RunTexts& texts, const char* group = nullptr);
 
 /// Converts the options and checks them, except workload, data and dtype, which the worker checks.
 /// Fails with kUsage; the message names the option and what it allows.

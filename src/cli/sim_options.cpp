@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cli/help_text.h"
+#include "cli/terminal.h"
+#include "core/units.h"
 
 namespace highwater::cli {
 namespace {
@@ -65,6 +67,18 @@ Result<QStringList> SimOptions::environment(const std::string& device) const {
     variables << QString::fromUtf8(knob.variable) + u'=' + QString::fromStdString(entry.text);
   }
   return variables;
+}
+
+void warnOfLiftedLimit(const QStringList& environment) {
+  const QString prefix = QString::fromUtf8(kMpsHighWatermarkVariable) + u'=';
+  for (const QString& entry : environment) {
+    if (!entry.startsWith(prefix)) continue;
+    const auto ratio = parseNumber(entry.mid(prefix.size()).toStdString());
+    if (!ratio || ratio->value != 0) continue;
+    printError(
+        "--high-watermark 0 lifts the memory limit: the training may take all memory of the "
+        "machine and bring the system down");
+  }
 }
 
 }  // namespace highwater::cli

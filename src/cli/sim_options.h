@@ -39,4 +39,7 @@ class SimOptions {
   std::array<Entry, kSimKnobs.size()> entries_;
 };
 
+/// Warns on stderr where `environment`, NAME=VALUE, lifts the memory limit of MPS.
+void warnOfLiftedLimit(const QStringList& environment);
+
 }  // namespace highwater::cli

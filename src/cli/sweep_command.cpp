@@ -11,10 +11,12 @@
 
 #include "analysis/live_store.h"
 #include "cli/recording_output.h"
+#include "cli/sim_options.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
+#include "report/report_sweep.h"
 #include "report/report_text.h"
 #include "report/text_wrap.h"
 #include "session/note.h"
@@ -29,16 +31,10 @@ using session::Session;
 using session::SweepRun;
 using tuning::SweptSetting;
 
-const std::string kDash = "–";
-
 std::string padded(const std::string& text, std::size_t width, bool isLeft = false) {
   const std::size_t has = report::widthOf(text);
   const std::string space(width > has ? width - has : 0, ' ');
   return isLeft ? text + space : space + text;
-}
-
-std::string sizeOf(std::uint64_t bytes) {
-  return bytes > 0 ? formatBytes(bytes) : kDash;
 }
 
 /// A line of the table up to the reason. The widths are fixed, because rows are printed as they
@@ -50,61 +46,6 @@ std::string lineOf(const std::vector<std::string>& cells) {
     line += (i == 0 ? "" : "  ") + padded(cells[i], kWidths[i], i == 1);
   }
   return line;
-}
-
-std::vector<std::string> headings() {
-  return {"#", "setting", "predicted", "at most", "measured", "error", "step", "tokens/s"};
-}
-
-std::vector<std::string> cellsOf(std::size_t number, const SweptSetting& each) {
-  const auto error = each.error();
-  const std::string errorText =
-      error ? (*error >= 0 ? "+" : "") + formatDecimals(*error * 100, 1) + " %" : kDash;
-  return {std::to_string(number),
-          tuning::shortSettingText(each.setting),
-          sizeOf(each.predicted.bytes),
-          sizeOf(each.predicted.upper),
-          each.outOfMemory ? "out of memory" : sizeOf(each.peakDriver),
-          errorText,
-          each.stepMs > 0 ? formatMs(each.stepMs) : kDash,
-          each.tokensPerS > 0 ? formatRate(each.tokensPerS) : kDash};
-}
-
-QJsonValue knownSize(std::uint64_t bytes) {
-  return bytes > 0 ? QJsonValue(static_cast<qint64>(bytes)) : QJsonValue();
-}
-QJsonValue knownReal(double value) {
-  return value > 0 ? QJsonValue(value) : QJsonValue();
-}
-QString qText(const std::string& text) {
-  return QString::fromStdString(text);
-}
-
-QJsonObject jsonOf(tuning::Setting setting) {
-  return {{"batch", static_cast<qint64>(setting.batch)},
-          {"length", static_cast<qint64>(setting.length)}};
-}
-
-QJsonObject jsonOf(const SweptSetting& each) {
-  QJsonObject object = jsonOf(each.setting);
-  object["why"] = qText(each.reason);
-  const tuning::Prediction& predicted = each.predicted;
-  object["predicted_driver"] = predicted.bytes == 0
-                                   ? QJsonValue()
-                                   : QJsonObject{{"bytes", knownSize(predicted.bytes)},
-                                                 {"lower", static_cast<qint64>(predicted.lower)},
-                                                 {"upper", knownSize(predicted.upper)}};
-  object["driver_peak"] = knownSize(each.peakDriver);
-  object["current_peak"] = knownSize(each.peakCurrent);
-  object["error"] = each.error() ? QJsonValue(*each.error()) : QJsonValue();
-  object["safe"] = each.safe;
-  object["out_of_memory"] = each.outOfMemory;
-  object["step_ms"] = knownReal(each.stepMs);
-  object["tokens_per_s"] = each.tokensPerS > 0 ? QJsonObject{{"p50", each.tokensPerS},
-                                                             {"p25", each.lowerQuartile},
-                                                             {"p75", each.upperQuartile}}
-                                               : QJsonValue();
-  return object;
 }
 
 /// One sweep: a session, its recording, and what is printed about it.
@@ -156,7 +97,7 @@ class SweepCommand final : public QObject {
     } else {
       say("the recommended maximum of this device is unknown: no limit is kept\n");
     }
-    say('\n' + lineOf(headings()) + "  why\n");
+    say('\n' + lineOf(report::sweepHeadings()) + "  why\n");
   }
 
   void onReceived() {
@@ -175,9 +116,8 @@ class SweepCommand final : public QObject {
         std::min(sweep_->settings().size(), sweep_->result().points.size());
     for (; printed_ < complete; ++printed_) {
       const SweptSetting& each = sweep_->settings()[printed_];
-      const std::string line = lineOf(cellsOf(printed_ + 1, each)) + "  ";
-      const std::string unsafe = each.safe || each.outOfMemory ? "" : "above the limit; ";
-      say(report::hangingText(line, unsafe + each.reason, kReasonHang, textWidth(stdout)));
+      const std::string line = lineOf(report::sweepCells(printed_ + 1, each)) + "  ";
+      say(report::hangingText(line, report::sweepReason(each), kReasonHang, textWidth(stdout)));
     }
   }
 
@@ -254,18 +194,21 @@ class SweepCommand final : public QObject {
 
   void printJson() const {
     QJsonArray settings;
-    for (const SweptSetting& each : sweep_->settings()) settings.append(jsonOf(each));
+    for (const SweptSetting& each : sweep_->settings()) settings.append(report::sweptJson(each));
     const tuning::SweepResult& result = sweep_->result();
     QJsonObject object{
         {"schema", 1},
         {"device_memory", sweep_->hasMemory()},
-        {"limit", knownSize(sweep_->limitBytes())},
+        {"limit", sweep_->limitBytes() > 0 ? QJsonValue(static_cast<qint64>(sweep_->limitBytes()))
+                                           : QJsonValue()},
         {"settings", settings},
         {"complete", result.complete},
-        {"recommended", result.best ? jsonOf(result.best->memory.setting) : QJsonValue()},
-        {"reason", qText(result.reason)},
-        {"stopped", sweep_->stopReason().empty() ? QJsonValue() : qText(sweep_->stopReason())},
-        {"recording", qText(options_.output)}};
+        {"recommended",
+         result.best ? report::settingJson(result.best->memory.setting) : QJsonValue()},
+        {"reason", QString::fromStdString(result.reason)},
+        {"stopped", sweep_->stopReason().empty() ? QJsonValue()
+                                                 : QString::fromStdString(sweep_->stopReason())},
+        {"recording", QString::fromStdString(options_.output)}};
     print(QJsonDocument(object).toJson().toStdString());
   }
 
@@ -291,6 +234,7 @@ int runSweep(const SweepCommandOptions& asked) {
   const bool isNamed = !options.output.empty();
   if (!isNamed) options.output = newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
+  warnOfLiftedLimit(options.launch.environment);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;

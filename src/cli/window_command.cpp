@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/script_exit.h"
+#include "cli/sim_options.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -100,6 +101,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                                             : kWithoutDisplay));
     return kExitFailed;
   }
+  warnOfLiftedLimit(options.launch.environment);
   const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {

@@ -20,6 +20,10 @@ struct OutOfMemoryNumbers {
 /// failed on the device, after which the values of its tensors are unknown.
 [[nodiscard]] bool isRefusedAllocation(std::string_view text);
 
+/// What the text of an OutOfMemory marker begins with where an evaluation was refused: the batch of
+/// the training fits.
+inline constexpr std::string_view kInEvaluation = "in the evaluation: ";
+
 /// Reads the numbers of "MPS backend out of memory (MPS allocated: 1.10 GiB, other allocations:
 /// 768.00 KiB, max allowed: 1.13 GiB). Tried to allocate 27.00 MiB on private pool." anywhere in
 /// `text`. PyTorch writes the units bytes, KB, MB and GB in some versions and KiB, MiB and GiB in

@@ -125,10 +125,16 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
           *store_, analysis::TimeRange{first.begin_ns(), last.begin_ns() + last.duration_ns()});
       scope.value = steps.count == 1 ? tr("step %1").arg(last.step())
                                      : tr("%1–%2").arg(first.step()).arg(last.step());
-      time.value = tr("%1 / %2 ms")
-                       .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
-                       .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
-      rate.value = QString::fromStdString(store_->rateText(recent.tokensPerS));
+      // The host runs ahead of a queue: its first steps are short, and say nothing of the device.
+      if (steps.count < kLeastSteps && store_->hasQueue()) {
+        time.tip = rate.tip =
+            tr("Not before %1 steps: the first ones only fill the queue").arg(kLeastSteps);
+      } else {
+        time.value = tr("%1 / %2 ms")
+                         .arg(recent.stepMsP50, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0)
+                         .arg(recent.stepMsP95, 0, 'f', recent.stepMsP50 < 100 ? 1 : 0);
+        rate.value = QString::fromStdString(store_->rateText(recent.tokensPerS));
+      }
     }
     if (const auto row = store_->steps().lastLossRow) {
       loss.name = tr("Loss at step %1").arg(records[*row].step());

@@ -14,6 +14,8 @@ class NowModel final : public ValueRows {
  public:
   /// The number of newest steps that step time and throughput are computed from.
   static constexpr std::size_t kRecentSteps = 50;
+  /// On a device with a queue, step time and throughput need as many steps since the last change.
+  static constexpr std::size_t kLeastSteps = 3;
 
   /// Shows the values of `store`, which is not owned and must outlive the model.
   explicit NowModel(const analysis::LiveStore* store, QObject* parent = nullptr);

@@ -138,6 +138,14 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
+  if (role == Qt::ToolTipRole && section == kTokensPerS) {
+    return tr(
+        "Tokens of the step over the time that the device took for it; over the host's time "
+        "where that is not known");
+  }
+  if (role == Qt::ToolTipRole && section == kTimeMs) {
+    return tr("The host's time: while the device works on a step, the host is at later ones");
+  }
   if (const QVariant look = columnHeader(/*isText=*/false, role); look.isValid()) {
     return look;
   }

@@ -4,11 +4,15 @@
 #include <QPointer>
 #include <QThreadPool>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 
+#include "analysis/run_summary.h"
+#include "analysis/statistics.h"
 #include "models/qt_text.h"
 #include "tuning/observations.h"
 
@@ -25,19 +29,36 @@ Setting settingOf(const events::StepRecord& step) {
   return {step.batch_size(), std::max(step.sequence_length(), 1U)};
 }
 
-/// The value that `share` of the sorted values are below.
-double quantile(const std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+std::pair<std::uint32_t, std::uint32_t> keyOf(Setting setting) {
+  return {setting.batch, setting.length};
+}
+
+std::uint32_t powerOfTwoFrom(std::uint32_t least) {
+  return std::bit_ceil(std::min(least, 1U << 31));
+}
+
+/// The times in which ops are recorded, which makes steps slower.
+std::vector<analysis::TimeRange> timesOfOps(const analysis::LiveStore& store) {
+  std::vector<analysis::TimeRange> times;
+  bool isOn = false;
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() != events::MarkerKind::ProbeLevel) continue;
+    const bool begins = marker.value_after() == static_cast<double>(events::ProbeLevel::Ops);
+    if (begins && !isOn) times.push_back({marker.time_ns(), store.completeUpToNs()});
+    if (!begins && isOn) times.back().endNs = marker.time_ns();
+    isOn = begins;
+  }
+  return times;
 }
 
 std::vector<TriedSetting> triedIn(const analysis::LiveStore& store) {
+  struct Rates {
+    std::vector<double> plain, withOps;
+  };
   using Key = std::pair<std::uint32_t, std::uint32_t>;
   std::map<Key, TriedSetting> tried;
-  std::map<Key, std::vector<double>> rates;
+  std::map<Key, Rates> rates;
+  const std::vector<analysis::TimeRange> ops = timesOfOps(store);
   const auto& steps = store.steps();
   const auto at = [&tried](Setting setting) -> TriedSetting& {
     TriedSetting& each = tried[{setting.batch, setting.length}];
@@ -54,17 +75,22 @@ std::vector<TriedSetting> triedIn(const analysis::LiveStore& store) {
     const Setting setting = settingOf(steps.records[row]);
     // The first step after a change shares the device with the last one before it.
     if (setting.batch == 0 || setting != settingOf(steps.records[row - 1])) continue;
-    if (std::isfinite(steps.tokensPerS[row])) {
-      rates[{setting.batch, setting.length}].push_back(steps.tokensPerS[row]);
-    }
+    if (!std::isfinite(steps.tokensPerS[row])) continue;
+    const std::int64_t ns = steps.records[row].begin_ns();
+    const bool withOps = std::any_of(ops.begin(), ops.end(), [ns](const analysis::TimeRange& each) {
+      return ns >= each.beginNs && ns < each.endNs;
+    });
+    Rates& of = rates[keyOf(setting)];
+    (withOps ? of.withOps : of.plain).push_back(steps.tokensPerS[row]);
   }
   for (const events::Marker& marker : store.markers()) {
-    if (marker.kind() != events::MarkerKind::OutOfMemory) continue;
+    if (!store.isStepOutOfMemory(marker)) continue;
     // The setting of the step that failed: that of the markers before it, or of the run's begin.
     Knobs knobs = store.run() ? store.run()->knobs : Knobs{};
     for (const events::Marker& change : store.markers()) {
       if (change.time_ns() >= marker.time_ns()) continue;
-      const auto value = static_cast<std::uint32_t>(std::max(change.value_after(), 0.0));
+      const auto value = static_cast<std::uint32_t>(
+          std::clamp(change.value_after(), 0.0, double{std::numeric_limits<std::uint32_t>::max()}));
       if (change.kind() == events::MarkerKind::BatchSize) knobs.batchSize = value;
       if (change.kind() == events::MarkerKind::SequenceLength) knobs.sequenceLength = value;
     }
@@ -73,11 +99,15 @@ std::vector<TriedSetting> triedIn(const analysis::LiveStore& store) {
   }
   std::vector<TriedSetting> all;
   for (auto& [key, each] : tried) {
-    std::vector<double>& values = rates[key];
-    std::sort(values.begin(), values.end());
-    each.tokensPerS = quantile(values, 0.5);
-    each.lowerQuartile = quantile(values, 0.25);
-    each.upperQuartile = quantile(values, 0.75);
+    Rates& of = rates[key];
+    std::vector<double>& values = of.plain.empty() ? of.withOps : of.plain;
+    const auto percentile = [&values](std::size_t percent) {
+      return values.empty() ? std::numeric_limits<double>::quiet_NaN()
+                            : analysis::percentileOf(values, percent);
+    };
+    each.tokensPerS = percentile(50);
+    each.lowerQuartile = percentile(25);
+    each.upperQuartile = percentile(75);
     all.push_back(each);
   }
   return all;
@@ -90,6 +120,14 @@ TuningState::TuningState(const analysis::LiveStore* store, QObject* parent)
   fit();
 }
 
+void TuningState::startOver() {
+  ++run_;
+  fittedSteps_ = fittedOps_ = seenMarkers_ = 0;
+  fittedSettings_.clear();
+  next_.reset();
+  model_.reset();
+}
+
 void TuningState::refresh() {
   const auto& records = store_->steps().records;
   const std::optional<std::int64_t> epoch =
@@ -97,30 +135,47 @@ void TuningState::refresh() {
   const bool other = epoch != fittedEpoch_ || records.size() < fittedSteps_;
   if (other) {
     fittedEpoch_ = epoch;
-    fittedSteps_ = fittedOps_ = fittedMarkers_ = 0;
+    startOver();
   }
   std::size_t atNew = 0;
   for (std::size_t row = fittedSteps_; row < records.size(); ++row) {
-    const Setting setting = settingOf(records[row]);
-    const bool known = std::any_of(tried_.begin(), tried_.end(), [&](const TriedSetting& each) {
-      return each.setting == setting && each.steps > 0;
-    });
-    atNew += known ? 0 : 1;
+    atNew += fittedSettings_.contains(keyOf(settingOf(records[row]))) ? 0 : 1;
   }
+  // Where each batch has another length, new settings are nothing new.
+  const std::size_t newSteps = std::max(kFewSteps, fittedSettings_.size() / 4);
   const bool grew = records.size() >= fittedSteps_ + std::max(fittedSteps_ / 4, kFewSteps * 2);
   const bool ended = store_->end().has_value() && records.size() > fittedSteps_;
-  const bool marked = store_->markers().size() != fittedMarkers_;
   const bool hasOps = store_->ops().endRow() > fittedOps_ + fittedOps_ / 2;
-  if (other || atNew >= kFewSteps || grew || ended || marked || hasOps) fit();
+  if (other || atNew >= newSteps || grew || ended || hasOps) {
+    fit();
+  } else if (hasNewMarks()) {
+    readMarks();
+    emit changed();
+  }
+}
+
+bool TuningState::hasNewMarks() const {
+  const auto& markers = store_->markers();
+  return std::any_of(markers.begin() + static_cast<std::ptrdiff_t>(seenMarkers_), markers.end(),
+                     [](const events::Marker& marker) {
+                       return marker.kind() == events::MarkerKind::Note ||
+                              marker.kind() == events::MarkerKind::OutOfMemory;
+                     });
+}
+
+void TuningState::readMarks() {
+  seenMarkers_ = store_->markers().size();
+  tried_ = triedIn(*store_);
+  sweep_ = tuning::sweepOf(*store_);
 }
 
 void TuningState::fit() {
-  fittedSteps_ = store_->steps().records.size();
+  const auto& records = store_->steps().records;
+  fittedSteps_ = records.size();
   fittedOps_ = store_->ops().endRow();
-  fittedMarkers_ = store_->markers().size();
-  tried_ = triedIn(*store_);
-  sweep_ = tuning::sweepOf(*store_);
-  ++fit_;
+  fittedSettings_.clear();
+  for (const events::StepRecord& step : records) fittedSettings_.insert(keyOf(settingOf(step)));
+  readMarks();
   auto input = tuning::modelInputOf(*store_);
   if (input) {
     std::vector<tuning::StepTrace> traces = std::move(input->traces);
@@ -135,12 +190,16 @@ void TuningState::fit() {
   } else {
     take(input.error());
   }
+  // Where the run names no limits, what it was trained at is on the map.
   limits_ = {kMostBatch, kMostLength};
+  for (const TriedSetting& each : tried_) {
+    limits_.batch = std::max(limits_.batch, powerOfTwoFrom(each.setting.batch));
+    limits_.length = std::max(limits_.length, powerOfTwoFrom(each.setting.length));
+  }
   if (const auto& run = store_->run()) {
     if (run->maxBatchSize > 0) limits_.batch = run->maxBatchSize;
     if (run->maxSequenceLength > 0) limits_.length = run->maxSequenceLength;
   }
-  const auto& records = store_->steps().records;
   current_ = records.empty() ? Setting{} : settingOf(records.back());
   emit changed();
 }
@@ -150,19 +209,26 @@ void TuningState::take(Result<tuning::MemoryModel> model) {
   reason_.clear();
   if (model) {
     model_ = std::move(*model);
+  } else if (store_->hasMemoryCounters() && store_->steps().records.empty()) {
+    reason_ = tr("No step was measured yet");
   } else {
     reason_ = text(model.error().message);
   }
 }
 
 void TuningState::fitBehind(tuning::ModelInput input) {
-  behind_ = fit_;
-  auto job = [self = QPointer<TuningState>(this), fit = fit_, input = std::move(input)] {
+  if (std::exchange(behind_, true)) {
+    next_ = std::move(input);  // one fit at a time: it takes a core from the training
+    return;
+  }
+  auto job = [self = QPointer<TuningState>(this), run = run_, input = std::move(input)] {
     auto model = std::make_shared<Result<tuning::MemoryModel>>(tuning::fitModel(input));
     // By the application's thread, where `self` lives and dies.
-    QMetaObject::invokeMethod(QCoreApplication::instance(), [self, fit, model] {
-      if (!self || self->fit_ != fit) return;
-      self->behind_ = 0;
+    QMetaObject::invokeMethod(QCoreApplication::instance(), [self, run, model] {
+      if (!self) return;
+      self->behind_ = false;
+      if (auto next = std::exchange(self->next_, std::nullopt)) self->fitBehind(std::move(*next));
+      if (self->run_ != run) return;
       self->take(std::move(*model));
       emit self->changed();
     });

@@ -4,6 +4,8 @@
 #include <QString>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -41,7 +43,7 @@ class TuningState final : public QObject {
   [[nodiscard]] QString reason() const { return reason_; }
   /// Whether another thread is still fitting a model with the requests of recorded steps, which
   /// will take the place of model().
-  [[nodiscard]] bool isFitting() const { return behind_ > 0 && behind_ == fit_; }
+  [[nodiscard]] bool isFitting() const { return behind_; }
   [[nodiscard]] const std::vector<TriedSetting>& tried() const { return tried_; }
   /// The setting that the last step used; batch 0 before the first.
   [[nodiscard]] tuning::Setting current() const { return current_; }
@@ -52,6 +54,7 @@ class TuningState final : public QObject {
   /// next.
   [[nodiscard]] bool sweeps() const { return sweeps_; }
   [[nodiscard]] std::optional<tuning::Setting> measuring() const { return measuring_; }
+  /// Tells what a sweep does: see sweeps() and measuring().
   void setSweeping(bool sweeps, std::optional<tuning::Setting> measuring);
 
   /// The setting that the user is choosing, also while a slider is held.
@@ -83,6 +86,11 @@ class TuningState final : public QObject {
   /// Fits a model with the requests of recorded steps on another thread, and takes it if no other
   /// fit has begun meanwhile.
   void fitBehind(tuning::ModelInput input);
+  /// Forgets everything of a run that another one has replaced.
+  void startOver();
+  /// Whether there are markers that tell of settings, since readMarks().
+  [[nodiscard]] bool hasNewMarks() const;
+  void readMarks();
 
   const analysis::LiveStore* store_;
   std::optional<tuning::MemoryModel> model_;
@@ -93,9 +101,11 @@ class TuningState final : public QObject {
   bool sweeps_ = false;
   std::optional<tuning::Setting> measuring_;
   double reserve_ = tuning::kDefaultReserve;
-  std::uint64_t fit_ = 0;     ///< number of the last fit
-  std::uint64_t behind_ = 0;  ///< of the fit that another thread makes; 0 for none
-  std::size_t fittedSteps_ = 0, fittedOps_ = 0, fittedMarkers_ = 0;
+  std::uint64_t run_ = 0;                   ///< counts the runs: the fit of another is not taken
+  bool behind_ = false;                     ///< another thread fits
+  std::optional<tuning::ModelInput> next_;  ///< what it fits when that is done
+  std::size_t fittedSteps_ = 0, fittedOps_ = 0, seenMarkers_ = 0;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> fittedSettings_;  ///< batch, length
   std::optional<std::int64_t> fittedEpoch_;  ///< of the run: another one begins anew
 };
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "wire/socket_buffers.h"
+
 namespace highwater::process {
 namespace {
 
@@ -51,6 +53,7 @@ Result<Connection> connectTo(const SocketConnection& to) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd < 0) return failure("a socket cannot be created: " + why());
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  wire::growSocketBuffers(fd);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     const std::string reason = why();
     ::close(fd);

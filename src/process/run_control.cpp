@@ -32,7 +32,7 @@ CommandResult RunControl::obey(const Command& command) {
     result.accepted = !started_;
     if (started_) result.message = "the run has started already";
     started_ = true;
-    result.effectiveStep = 1;
+    result.effectiveStep = currentStep_ + 1;
   } else if (std::holds_alternative<PauseTraining>(command.action)) {
     pauseRequested_ = true;
     result.effectiveStep = currentStep_ + 1;
@@ -122,6 +122,17 @@ NextAction RunControl::next() {
     action.probeLevel = levelOfNextStep();
   }
   return action;
+}
+
+Result<void> RunControl::continueFrom(std::uint32_t step) {
+  const std::lock_guard lock(mutex_);
+  if (plannedSteps_ > 0 && step >= plannedSteps_) {
+    return usageError("nothing is left to train: the run goes on after step " +
+                      std::to_string(step) + ", and its last step is " +
+                      std::to_string(plannedSteps_));
+  }
+  currentStep_ = step;
+  return {};
 }
 
 void RunControl::repeatStep(SetKnobs change) {

@@ -55,6 +55,9 @@ class RunControl final : public CommandTarget {
   /// Returns what the training loop has to do next. Blocks while the run is paused. Training thread
   /// only.
   [[nodiscard]] NextAction next();
+  /// Makes the step after `step` the first one: the run continues another one. Call it before the
+  /// first next(). Error: kUsage where no step is left of the planned ones. Training thread only.
+  [[nodiscard]] Result<void> continueFrom(std::uint32_t step);
   /// Takes back the step that has begun last: next() returns it again, after `change` (`atStep` is
   /// ignored), which may set nothing. Call it before the next next(). Training thread only.
   void repeatStep(SetKnobs change);

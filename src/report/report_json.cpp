@@ -15,6 +15,7 @@
 #include "report/findings_report.h"
 #include "report/report_device.h"
 #include "report/report_ops.h"
+#include "report/report_sweep.h"
 #include "report/report_tuning.h"
 #include "report/report_values.h"
 
@@ -316,6 +317,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
   addDeviceParts(store, report);
   addOpParts(store, report);
   addTuningParts(store, report);
+  addSweepPart(store, report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {
     addHello(*store.hello(), report);

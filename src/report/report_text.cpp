@@ -16,6 +16,7 @@
 #include "report/findings_report.h"
 #include "report/report_device.h"
 #include "report/report_ops.h"
+#include "report/report_sweep.h"
 #include "report/report_tuning.h"
 #include "report/report_values.h"
 #include "report/text_table.h"
@@ -263,6 +264,9 @@ TextTable markerTable(const LiveStore& store) {
   std::stable_sort(markers.begin(), markers.end(),
                    [](const auto& a, const auto& b) { return a.time_ns() < b.time_ns(); });
   for (const events::Marker& marker : markers) {
+    // They are the rows of the table of the sweep.
+    const bool isNote = marker.kind() == events::MarkerKind::Note;
+    if (isNote && tuning::isSweepNote(store.name(marker.text()))) continue;
     table.add({"step " + std::to_string(marker.step()), formatRunTime(marker.time_ns()),
                plainText(store.markerText(marker))});
   }
@@ -340,7 +344,8 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   }
   std::string all = hangingText("", plainText(title), 2, width) + '\n' +
                     findingsText(analysis::findProblems(store), width) + '\n' +
-                    head.text(2, width) + lineSection("Sync points", lines.waits, width) +
+                    head.text(2, width) + sweepSection(store, width) +
+                    lineSection("Sync points", lines.waits, width) +
                     lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
                     section("Markers", markerTable(store), width);
   if (options.full) {

@@ -47,6 +47,29 @@ std::size_t breakOf(std::string_view word, std::size_t room) {
   return slash != std::string_view::npos && slash >= most / 2 ? slash + 1 : most;
 }
 
+/// As wrapText(), with less room in the first line, which may stay empty.
+std::vector<std::string> wrapped(std::string_view text, std::size_t firstWidth, std::size_t width) {
+  if (width == kUnlimited || text.empty()) return {std::string(text)};
+  std::vector<std::string> lines(1);
+  for (std::string_view word : wordsOf(text)) {
+    const bool isShort = lines.size() == 1 && firstWidth < width;
+    const std::size_t used = widthOf(lines.back()), room = isShort ? firstWidth : width;
+    const bool fits =
+        used == 0 ? !isShort || widthOf(word) <= room : used + 1 + widthOf(word) <= room;
+    if (!fits) lines.emplace_back();
+    if (fits && used > 0) lines.back() += ' ';
+    while (widthOf(word) > width) {
+      const std::size_t part = breakOf(word, width);
+      lines.back() += word.substr(0, part);
+      lines.emplace_back();
+      word.remove_prefix(part);
+    }
+    lines.back() += word;
+  }
+  if (lines.size() > 1 && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 }  // namespace
 
 std::size_t placeOf(std::string_view text, std::size_t rank) {
@@ -62,32 +85,20 @@ std::size_t widthOf(std::string_view text) {
 }
 
 std::vector<std::string> wrapText(std::string_view text, std::size_t width) {
-  if (width == kUnlimited || text.empty()) return {std::string(text)};
-  std::vector<std::string> lines(1);
-  for (std::string_view word : wordsOf(text)) {
-    const std::size_t used = widthOf(lines.back());
-    const bool fits = used == 0 || used + 1 + widthOf(word) <= width;
-    if (!fits) lines.emplace_back();
-    if (fits && used > 0) lines.back() += ' ';
-    while (widthOf(word) > width) {
-      const std::size_t part = breakOf(word, width);
-      lines.back() += word.substr(0, part);
-      lines.emplace_back();
-      word.remove_prefix(part);
-    }
-    lines.back() += word;
-  }
-  if (lines.size() > 1 && lines.back().empty()) lines.pop_back();
-  return lines;
+  return wrapped(text, width, width);
 }
 
 std::string hangingText(const std::string& first, std::string_view text, std::size_t hang,
                         std::size_t width) {
-  const std::size_t room =
-      width == kUnlimited ? kUnlimited : std::max(width, hang + kLeastRoom) - hang;
+  std::size_t room = kUnlimited, firstRoom = kUnlimited;
+  if (width != kUnlimited) {
+    room = std::max(width, hang + kLeastRoom) - hang;
+    const std::size_t used = widthOf(first);
+    firstRoom = used <= hang ? room : hang + room - std::min(used, hang + room);
+  }
   std::string all = first;
   bool further = false;
-  for (const std::string& line : wrapText(text, room)) {
+  for (const std::string& line : wrapped(text, firstRoom, room)) {
     all += (further ? std::string(hang, ' ') : std::string()) + line + '\n';
     further = true;
   }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wire/socket_buffers.h"
+
 namespace highwater::session {
 namespace {
 
@@ -149,6 +151,7 @@ Result<std::pair<UniqueFd, UniqueFd>> socketPair() {
 #ifndef SOCK_CLOEXEC
   for (const int fd : fds) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 #endif
+  for (const int fd : fds) wire::growSocketBuffers(fd);
   return std::pair{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 

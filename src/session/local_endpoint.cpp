@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wire/socket_buffers.h"
+
 namespace highwater::session {
 namespace {
 
@@ -101,6 +103,7 @@ Result<UniqueFd> listenAt(const QString& path) {
   if (!listener.valid()) return failure("no socket: " + systemText());
   ::fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
   ::fcntl(listener.get(), F_SETFL, O_NONBLOCK);
+  wire::growSocketBuffers(listener.get());  // a peer may write before it is accepted
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::chmod(name.constData(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), 1) != 0) {
     return failure("no socket at " + path.toStdString() + ": " + systemText());
@@ -182,6 +185,7 @@ void LocalEndpoint::acceptOne() {
   UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
   if (!peer.valid()) return;
   ::fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
+  wire::growSocketBuffers(peer.get());
   if (peerUser(peer.get()) != ::geteuid()) {
     emit refused(QStringLiteral("a process of another user tried to connect"));
     return;

@@ -18,12 +18,17 @@ QString librariesFolder() {
 }
 
 QString pythonPackageFolder() {
-  const QString installed = besidePrograms(QStringLiteral("../share/highwater/python"));
-  return QFileInfo(installed).isDir() ? installed : QStringLiteral(HIGHWATER_PYTHON_FOLDER);
+  // Installed, or in a macOS bundle.
+  for (const char* relative : {"../share/highwater/python", "../Resources/python"}) {
+    const QString folder = besidePrograms(QLatin1String(relative));
+    if (QFileInfo(folder).isDir()) return folder;
+  }
+  return QStringLiteral(HIGHWATER_PYTHON_FOLDER);
 }
 
 QString scriptLibraryFolder() {
-  return librariesFolder() + QStringLiteral("/script");
+  const QString inBundle = besidePrograms(QStringLiteral("../Resources/script"));
+  return QFileInfo(inBundle).isDir() ? inBundle : librariesFolder() + QStringLiteral("/script");
 }
 
 QString simulatedDeviceLibrary() {

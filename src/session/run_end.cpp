@@ -101,6 +101,12 @@ void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
   } else if (facts.stopRequested && !facts.greeted) {
     end.reason = Reason::kStopped;
     end.message = "stopped on request before the training began";
+  } else if (facts.notStoppedFor) {
+    end.reason = Reason::kStopped;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*facts.notStoppedFor);
+    end.message = withPosition("Highwater ended " + program + ", which did not stop within " +
+                                   std::to_string(seconds.count()) + " s",
+                               facts);
   } else if (facts.stopRequested) {
     end.reason = Reason::kStopped;
     end.message =

@@ -24,8 +24,9 @@ struct RunFacts {
   std::optional<Goodbye> goodbye;
   bool aborted = false;
   bool stopRequested = false;
-  std::optional<std::chrono::milliseconds> silentFor;  ///< hung: no message for this long
-  std::optional<ProcessExit> exit;                     ///< absent if attached
+  std::optional<std::chrono::milliseconds> silentFor;      ///< hung: no message for this long
+  std::optional<std::chrono::milliseconds> notStoppedFor;  ///< ended by Highwater after a stop
+  std::optional<ProcessExit> exit;                         ///< absent if attached
   TrainingPosition position;
   QStringList lastLines;
 };

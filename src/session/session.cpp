@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "core/plain_text.h"
+#include "session/checkpoint_files.h"
 #include "session/command_text.h"
 #include "session/frame_channel.h"
 #include "session/local_endpoint.h"
@@ -23,8 +24,12 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds kWatchInterval{250};
-/// From StopTraining to the kill.
+/// From StopTraining to the kill of a worker that is silent. One that is alive may finish its step:
+/// see mayFinishStep().
 constexpr milliseconds kStopGrace{5000};
+constexpr milliseconds kLongestStop{60'000};
+/// A worker that has stood for so many times LaunchLimits::silence is not finishing its step.
+constexpr int kStoodStill = 3;
 /// From the worker's last message to the end of its process and connection.
 constexpr milliseconds kExitGrace{5000};
 constexpr std::size_t kMaxUnanswered = 256;
@@ -40,7 +45,7 @@ class Session::Private final : public QObject {
     for (QTimer* timer : {&stopTimer, &exitTimer}) timer->setSingleShot(true);
     stopTimer.setInterval(kStopGrace);
     exitTimer.setInterval(kExitGrace);
-    connect(&stopTimer, &QTimer::timeout, this, [this] { forceEnd(); });
+    connect(&stopTimer, &QTimer::timeout, this, [this] { onStopTimeout(); });
     connect(&exitTimer, &QTimer::timeout, this, [this] { onExitTimeout(); });
   }
 
@@ -54,6 +59,8 @@ class Session::Private final : public QObject {
   void onResult(const CommandResult& result);
   void request(const CommandAction& action);
   void requestStop();
+  void onStopTimeout();
+  [[nodiscard]] bool mayFinishStep() const;
   void send(const CommandAction& action, bool isRequested);
   void refuse(const CommandAction& action, const std::string& reason);
   void startTrainingIfReady();
@@ -85,13 +92,15 @@ class Session::Private final : public QObject {
   std::unique_ptr<WorkerProcess> process;
   std::unique_ptr<ScriptProcess> script;
   std::unique_ptr<FrameChannel> channel;
+  std::optional<events::ProbeLevel> lastingLevel;
   std::vector<Unanswered> unanswered;
   std::uint32_t nextCommandId = 1;
   bool described = false;
   bool startAccepted = false;
   bool connectionOver = false;
   bool isStalled = false;
-  milliseconds silence{0};
+  milliseconds silence{0}, stoppingFor{0};
+  std::uint32_t stepsAtStop = 0;  ///< that had ended when the stop was asked for
   QTimer watchTimer, stopTimer, exitTimer;
 };
 
@@ -127,7 +136,13 @@ void Session::Private::launch() {
     awaitExit();
     concludeIfOver();
   });
-  auto socket = program ? process->start(*program, workerArguments(options), options.environment)
+  std::vector<int> passed;
+  if (options.checkpoint) {
+    const auto both = options.checkpoint->descriptors();
+    passed.assign(both.begin(), both.end());
+  }
+  auto socket = program ? process->start(*program, workerArguments(options), options.environment,
+                                         std::move(passed))
                         : Result<UniqueFd>(program.error());
   if (!socket) {
     facts.notStarted = socket.error();
@@ -221,6 +236,8 @@ void Session::Private::onResult(const CommandResult& result) {
   const CommandAnswer answer{std::move(asked->action), result.accepted,
                              highwater::plainText(result.message), result.effectiveStep};
   unanswered.erase(asked);
+  const auto* level = std::get_if<SetProbeLevel>(&answer.command);
+  if (answer.accepted && level && level->steps == 0) lastingLevel = level->level;
   if (isRequested) emit q->commandAnswered(answer);
   if (answer.accepted) {
     if (std::holds_alternative<StartTraining>(answer.command)) startAccepted = true;
@@ -255,12 +272,31 @@ void Session::Private::requestStop() {
   if (facts.greeted) {
     send(StopTraining{}, true);
     // A script may save its model before it ends.
+    stoppingFor = milliseconds{0};
+    stepsAtStop = facts.position.stepsDone();
     if (!script) stopTimer.start();
   } else if (script) {
     script->interruptAll();
   } else {
     forceEnd();
   }
+}
+
+void Session::Private::onStopTimeout() {
+  stoppingFor += kStopGrace;
+  if (stoppingFor < kLongestStop && mayFinishStep()) return stopTimer.start();
+  facts.notStoppedFor = stoppingFor;
+  forceEnd();
+}
+
+/// Whether heartbeats come, and the training neither stands still nor goes on with further steps. A
+/// step of a large batch may take many seconds.
+bool Session::Private::mayFinishStep() const {
+  const auto stall = facts.position.stall();
+  const bool stands = stall && stall->duration >= limits.silence * kStoodStill;
+  // The command may have crossed the end of a step.
+  const bool goesOn = facts.position.stepsDone() > stepsAtStop + 2;
+  return silence < kStopGrace && !stands && !goesOn;
 }
 
 void Session::Private::send(const CommandAction& action, bool isRequested) {
@@ -433,6 +469,9 @@ const std::optional<RunEnd>& Session::end() const {
 }
 const std::optional<Hello>& Session::hello() const {
   return d_->hello;
+}
+std::optional<events::ProbeLevel> Session::lastingProbeLevel() const {
+  return d_->lastingLevel;
 }
 
 QStringList Session::lastLines() const {

@@ -16,6 +16,15 @@
 
 namespace highwater::session {
 
+class CheckpointFiles;
+
+/// What happens after a worker was killed by a signal.
+enum class AfterAbort {
+  kAsk,     ///< the window offers to continue; a command ends
+  kStop,    ///< the run is over
+  kRestart  ///< a new worker continues with half of the batch: see AbortRecovery
+};
+
 /// The options of a worker and its run. For an empty string or 0 the worker takes its own default.
 struct LaunchOptions {
   QString workerProgram;  ///< empty: highwater-worker beside this program, or $HIGHWATER_WORKER
@@ -41,6 +50,13 @@ struct LaunchOptions {
   std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step; a refusal ends the run
   QStringList acceptedOps;               ///< op names that the worker checks before it trains
   QStringList environment;               ///< NAME=VALUE, added to this process's environment
+  AfterAbort afterAbort = AfterAbort::kAsk;
+  /// Where the worker keeps checkpoints: regularly, and when it is stopped. nullptr: it keeps none.
+  std::shared_ptr<const CheckpointFiles> checkpoint;
+  std::optional<double> checkpointSeconds;  ///< the shortest time between two; nullopt: its default
+  /// The worker continues from the newest of these checkpoints; the text says of which run. Empty:
+  /// it begins anew.
+  QString continues;
 };
 
 struct AttachedConnection;
@@ -112,6 +128,9 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<RunEnd>& end() const;
   /// The worker's first message; nullopt until it has arrived.
   [[nodiscard]] const std::optional<Hello>& hello() const;
+  /// The newest probe level that was requested until changed, not for some steps, and accepted;
+  /// nullopt: none.
+  [[nodiscard]] std::optional<events::ProbeLevel> lastingProbeLevel() const;
   /// The last lines that the worker or the user's program printed, newest last, at most
   /// LineLog::kMaxLines. Empty for an attached worker.
   [[nodiscard]] QStringList lastLines() const;

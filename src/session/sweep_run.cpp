@@ -25,6 +25,18 @@ constexpr std::uint32_t kWarmUpSteps = 4;
 /// device is idle.
 constexpr std::uint32_t kLateSpans = 3;
 
+std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t step) {
+  const auto row = std::lower_bound(
+      records.begin(), records.end(), step,
+      [](const events::StepRecord& each, std::uint32_t number) { return each.step() < number; });
+  return static_cast<std::size_t>(row - records.begin());
+}
+
+bool isAt(const events::StepRecord& step, Setting setting) {
+  return step.batch_size() == setting.batch &&
+         std::max(1U, step.sequence_length()) == setting.length;
+}
+
 }  // namespace
 
 SweepRun::SweepRun(Session* session, const analysis::LiveStore* store, SweepRunOptions options,
@@ -52,7 +64,9 @@ Result<void> SweepRun::start() {
         "the sweep sets batch size and sequence length, and the script offers Highwater no knobs "
         "for both: turn its own knobs, and the memory model learns from each setting");
   }
-  wasPaused_ = session_->state() == Session::State::kPaused;
+  wantsPause_ = session_->state() == Session::State::kPaused;
+  level_ = options_.level.value_or(session_->lastingProbeLevel().value_or(run->probeLevel));
+  if (level_ == events::ProbeLevel::None) level_ = events::ProbeLevel::Monitor;
   const Knobs knobs = store_->knobs();
   original_ = {knobs.batchSize, std::max(1U, knobs.sequenceLength)};
   originalKnobs_ = knobs;
@@ -121,9 +135,22 @@ std::optional<tuning::SweepStep> SweepRun::current() const {
 }
 
 void SweepRun::pause() {
-  if (pauseRequested_ || session_->state() != Session::State::kRunning) return;
-  pauseRequested_ = true;
+  if (pausesOpen_ > 0 || session_->state() != Session::State::kRunning) return;
+  ++pausesOpen_;
   session_->request(PauseTraining{});
+}
+
+/// Whether the training has reached the pause. The session is paused as soon as the worker has
+/// answered, while its step goes on, and is tried again with smaller batches if it runs out of
+/// memory.
+bool SweepRun::standsStill() const {
+  if (session_->state() != Session::State::kPaused) return false;
+  const auto& markers = store_->markers();
+  for (auto marker = markers.rbegin(); marker != markers.rend(); ++marker) {
+    if (marker->kind() == events::MarkerKind::Paused) return true;
+    if (marker->kind() == events::MarkerKind::Resumed) return false;
+  }
+  return store_->paused();
 }
 
 void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
@@ -145,13 +172,13 @@ void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
 void SweepRun::onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result) {
   result_ = std::move(result);
   next_ = std::move(next);
-  isPlanned_ = true;
   if (!result_.points.empty() && settings_.size() == result_.points.size()) {
     // What counts as safe is known to the planner.
     settings_.back().safe = result_.points.back().safe;
     addNote(store_->completeUpToNs(), store_->runningStep(),
             tuning::noteOf(settings_.size(), settings_.back()));
   }
+  isPlanned_ = true;
   emit changed();
   proceed();
 }
@@ -160,10 +187,11 @@ void SweepRun::onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepRes
 /// of one setting and the first of the next.
 void SweepRun::proceed() {
   if (phase_ != Phase::kPlanning || !isPlanned_) return;
-  if (!isLive()) return finish();
+  // The recording takes no note between this state and ended(), which follows.
+  if (session_->state() == Session::State::kEnded && !hasEnded_) return;
+  if (!isLive() || !next_ || !stopReason_.empty()) return finish();
   if (session_->state() != Session::State::kPaused) return pause();
-  if (!next_ || !stopReason_.empty()) return finish();
-  begin();
+  if (standsStill()) begin();
 }
 
 void SweepRun::begin() {
@@ -173,43 +201,101 @@ void SweepRun::begin() {
   const auto& records = store_->steps().records;
   const Setting setting = next_->setting;
   const bool isFirstOfRun =
-      settings_.empty() && std::all_of(records.begin(), records.end(), [&](const auto& step) {
-        return step.batch_size() == setting.batch &&
-               std::max(1U, step.sequence_length()) == setting.length;
-      });
+      settings_.empty() && std::all_of(records.begin(), records.end(),
+                                       [&](const auto& step) { return isAt(step, setting); });
   // Nothing larger has left blocks in the cache, and the trace of a run's first steps stays whole.
-  apply(setting, !isFirstOfRun);
+  measure(setting, !isFirstOfRun);
+  ++pausesOpen_;
   session_->request(ResumeTraining{});
   emit changed();
 }
 
-void SweepRun::apply(Setting setting, bool emptiesCache) {
+/// A setting is measured with the accumulation from before the sweep, and one that does not fit
+/// must not end the run.
+void SweepRun::measure(Setting setting, bool emptiesCache) {
+  SetKnobs knobs = knobsAt(setting, originalKnobs_.accumulation);
+  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = false;
+  if (changesPolicy()) knobs.outOfMemory = OutOfMemoryPolicy::kHalve;
+  request(knobs, emptiesCache);
+  if (hasMemory()) session_->request(SetProbeLevel{events::ProbeLevel::Ops, kWarmUpSteps});
+}
+
+/// Sets what was set before the sweep, with another batch and length if `best` is one.
+void SweepRun::restore(std::optional<Setting> best) {
+  const bool keepsProduct = best && originalKnobs_.keepEffectiveBatch;
+  SetKnobs knobs = knobsAt(best.value_or(original_), keepsProduct ? accumulationFor(best->batch)
+                                                                  : originalKnobs_.accumulation);
+  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = true;
+  if (changesPolicy()) knobs.outOfMemory = originalKnobs_.outOfMemory;
+  request(knobs, true);
+}
+
+/// The accumulation that comes nearest to the effective batch from before the sweep.
+std::uint32_t SweepRun::accumulationFor(std::uint32_t batch) const {
+  const double effective = static_cast<double>(originalKnobs_.batchSize) *
+                           static_cast<double>(originalKnobs_.accumulation);
+  const double nearest = std::round(effective / std::max(batch, 1U));
+  return static_cast<std::uint32_t>(
+      std::clamp(nearest, 1.0, static_cast<double>(kMostAccumulation)));
+}
+
+/// Batch and accumulation are always set together: otherwise a run that keeps its effective batch
+/// would change one of them by what the last measured setting was.
+SetKnobs SweepRun::knobsAt(Setting setting, std::uint32_t accumulation) const {
   SetKnobs knobs;
   knobs.batchSize = setting.batch;
+  if (originalKnobs_.accumulation > 0) knobs.accumulation = accumulation;
   if (setting.length > 1 || store_->knobs().sequenceLength > 1) {
     knobs.sequenceLength = setting.length;
   }
-  // A batch is measured alone, and one that does not fit must not end the run.
-  const bool isMeasuring = phase_ == Phase::kMeasuring;
-  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = !isMeasuring;
-  if (originalKnobs_.outOfMemory == OutOfMemoryPolicy::kStop ||
-      originalKnobs_.outOfMemory == OutOfMemoryPolicy::kRetry) {
-    knobs.outOfMemory = isMeasuring ? OutOfMemoryPolicy::kHalve : originalKnobs_.outOfMemory;
-  }
+  return knobs;
+}
+
+/// Whether the run does something else than to halve a batch that does not fit.
+bool SweepRun::changesPolicy() const {
+  return originalKnobs_.outOfMemory == OutOfMemoryPolicy::kStop ||
+         originalKnobs_.outOfMemory == OutOfMemoryPolicy::kRetry;
+}
+
+void SweepRun::request(const SetKnobs& knobs, bool emptiesCache) {
   session_->request(knobs);
-  session_->request(SetProbeLevel{options_.level, 0});
-  if (!hasMemory()) return;
-  if (isMeasuring) session_->request(SetProbeLevel{events::ProbeLevel::Ops, kWarmUpSteps});
-  if (emptiesCache) session_->request(EmptyCache{});
+  session_->request(SetProbeLevel{level_, 0});
+  if (hasMemory() && emptiesCache) session_->request(EmptyCache{});
+}
+
+/// After the sweep: pauses or resumes the run as the user wants it, once no such request is open.
+void SweepRun::settlePause() {
+  if (!settles_ || pausesOpen_ > 0) return;
+  settles_ = isLive() && (session_->state() == Session::State::kPaused) != wantsPause_;
+  if (!settles_) return;
+  ++pausesOpen_;
+  session_->request(wantsPause_ ? CommandAction(PauseTraining{}) : CommandAction(ResumeTraining{}));
+}
+
+void SweepRun::onPauseAnswer(const CommandAnswer& answer) {
+  const bool isPause = std::holds_alternative<PauseTraining>(answer.command);
+  if (pausesOpen_ == 0) {
+    // The user's own.
+    if (answer.accepted) wantsPause_ = isPause;
+    return;
+  }
+  --pausesOpen_;
+  if (answer.accepted) {
+    // The session changes its state after this signal.
+    QMetaObject::invokeMethod(this, &SweepRun::settlePause, Qt::QueuedConnection);
+    return;
+  }
+  settles_ = false;
+  if (!isRunning() || !isLive()) return;
+  stop(std::string("the run could not be ") + (isPause ? "paused: " : "resumed: ") + answer.reason);
 }
 
 void SweepRun::onAnswer(const CommandAnswer& answer) {
-  if (!isRunning()) return;
-  if (std::holds_alternative<PauseTraining>(answer.command)) {
-    pauseRequested_ = false;
-    if (!answer.accepted && isLive()) stop("the run could not be paused: " + answer.reason);
-    return;
+  if (std::holds_alternative<PauseTraining>(answer.command) ||
+      std::holds_alternative<ResumeTraining>(answer.command)) {
+    return onPauseAnswer(answer);
   }
+  if (!isRunning()) return;
   const auto* knobs = std::get_if<SetKnobs>(&answer.command);
   if (phase_ != Phase::kMeasuring || !knobs || knobs->batchSize != next_->setting.batch) return;
   if (answer.accepted) {
@@ -219,38 +305,52 @@ void SweepRun::onAnswer(const CommandAnswer& answer) {
   }
 }
 
+/// Whether a step of the current setting ran out of memory. An evaluation has a batch of its own,
+/// and a step before the setting has another.
 bool SweepRun::ranOutOfMemory() const {
   const auto& markers = store_->markers();
   for (std::size_t i = std::min(markersBefore_, markers.size()); i < markers.size(); ++i) {
-    if (markers[i].kind() == events::MarkerKind::OutOfMemory) return true;
+    if (markers[i].step() >= firstStep_ && store_->isStepOutOfMemory(markers[i])) return true;
   }
   return false;
 }
 
 void SweepRun::onReceived() {
+  if (phase_ == Phase::kPlanning) return proceed();
   if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
   if (ranOutOfMemory()) return conclude(true);
   const auto& steps = store_->steps();
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
   const std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
   if (steps.records.empty() || steps.records.back().step() < last) return;
-  const auto row = std::lower_bound(
-      steps.records.begin(), steps.records.end(), last,
-      [](const events::StepRecord& step, std::uint32_t number) { return step.step() < number; });
-  const auto index = static_cast<std::size_t>(row - steps.records.begin());
+  const std::size_t index = rowAt(steps.records, last);
   const bool isLate = steps.records.back().step() >= last + kLateSpans;
   if (store_->hasQueue() && steps.deviceEndNs[index] < 0 && !isLate) return;
   conclude(false);
 }
 
-void SweepRun::conclude(bool outOfMemory) {
-  pause();
+/// The rows of the setting that is being measured. The first has the past of another setting, so
+/// its exact peak does not count, as in observationsOf(). Rows of other settings are left out: they
+/// are the user's.
+std::vector<std::size_t> SweepRun::measuredRows() const {
   const auto& records = store_->steps().records;
-  const auto row = std::lower_bound(
-      records.begin(), records.end(), firstStep_,
-      [](const events::StepRecord& step, std::uint32_t number) { return step.step() < number; });
-  const auto first = static_cast<std::size_t>(row - records.begin());
-  tuning::SweepMeasurement measured = measurementOf(first, outOfMemory);
+  const std::size_t first = rowAt(records, firstStep_);
+  const std::size_t end = std::min(records.size(), first + kWarmUpSteps + options_.measuredSteps);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = first; row < end; ++row) {
+    if (isAt(records[row], next_->setting)) rows.push_back(row);
+  }
+  return rows;
+}
+
+void SweepRun::conclude(bool outOfMemory) {
+  const std::vector<std::size_t> rows = outOfMemory ? std::vector<std::size_t>() : measuredRows();
+  if (!outOfMemory && rows.size() <= kWarmUpSteps) {
+    return stop(tuning::settingText(next_->setting) +
+                " could not be measured: the run was set to something else meanwhile");
+  }
+  pause();
+  tuning::SweepMeasurement measured = measurementOf(rows, outOfMemory);
 
   tuning::SweptSetting swept;
   swept.setting = next_->setting;
@@ -265,9 +365,8 @@ void SweepRun::conclude(bool outOfMemory) {
     swept.lowerQuartile = analysis::percentileOf(rates, 25);
     swept.upperQuartile = analysis::percentileOf(rates, 75);
     std::vector<double> durations;
-    for (std::size_t i = first + kWarmUpSteps;
-         i < records.size() && durations.size() < options_.measuredSteps; ++i) {
-      durations.push_back(store_->steps().durationMs.values()[i]);
+    for (std::size_t i = kWarmUpSteps; i < rows.size(); ++i) {
+      durations.push_back(store_->steps().durationMs.values()[rows[i]]);
     }
     swept.stepMs = analysis::medianOf(std::move(durations));
   }
@@ -275,31 +374,30 @@ void SweepRun::conclude(bool outOfMemory) {
   plan(std::move(measured));
 }
 
-/// What the rows from `first` on took. The first has the past of another setting, so its exact
-/// peak does not count, as in observationsOf().
-tuning::SweepMeasurement SweepRun::measurementOf(std::size_t first, bool outOfMemory) const {
+tuning::SweepMeasurement SweepRun::measurementOf(const std::vector<std::size_t>& rows,
+                                                 bool outOfMemory) const {
   const auto& steps = store_->steps();
   tuning::SweepMeasurement measured;
   measured.memory.setting = next_->setting;
   measured.outOfMemory = outOfMemory;
   if (outOfMemory) return measured;
   tuning::Observation& memory = measured.memory;
-  const std::size_t end =
-      std::min(steps.records.size(), first + kWarmUpSteps + options_.measuredSteps);
-  for (std::size_t row = first; row < end; ++row) {
-    const events::StepRecord& step = steps.records[row];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const events::StepRecord& step = steps.records[rows[i]];
     memory.peakDriver = std::max(memory.peakDriver, step.peak_driver_bytes());
-    if (row > first) {
+    if (i > 0) {
       memory.exact = step.peak_current_exact() != 0 && (memory.steps == 0 || memory.exact);
       memory.peakCurrent = std::max(memory.peakCurrent, step.peak_current_bytes());
       ++memory.steps;
     }
-    const double rate = steps.tokensPerS.values()[row];
-    if (row >= first + kWarmUpSteps && rate > 0) measured.tokensPerS.push_back(rate);
+    const double rate = steps.tokensPerS.values()[rows[i]];
+    if (i >= kWarmUpSteps && rate > 0) measured.tokensPerS.push_back(rate);
   }
   if (!hasMemory()) return measured;
   for (const analysis::StepEnd& stepEnd : analysis::currentAtStepEnds(*store_)) {
     if (stepEnd.step < firstStep_ || stepEnd.bytes <= 0) continue;
+    const Setting setting{stepEnd.batchSize, std::max(1U, stepEnd.sequenceLength)};
+    if (setting != memory.setting) continue;
     const auto bytes = static_cast<std::uint64_t>(stepEnd.bytes);
     memory.leftAllocated =
         memory.leftAllocated == 0 ? bytes : std::min(memory.leftAllocated, bytes);
@@ -311,6 +409,7 @@ tuning::SweepMeasurement SweepRun::measurementOf(std::size_t first, bool outOfMe
 }
 
 void SweepRun::onEnded(const RunEnd& end) {
+  hasEnded_ = true;
   if (!isRunning()) return;
   if (phase_ == Phase::kMeasuring && (firstStep_ != 0 && ranOutOfMemory())) {
     stopReason_ = "the run ran out of memory at " + tuning::settingText(next_->setting);
@@ -320,6 +419,7 @@ void SweepRun::onEnded(const RunEnd& end) {
                                 ? " while " + tuning::settingText(next_->setting) + " was measured"
                                 : "";
   stop("the run ended" + where + ": " + end.message);
+  proceed();
 }
 
 void SweepRun::finish() {
@@ -333,10 +433,9 @@ void SweepRun::finish() {
   addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(result_));
   if (isLive()) {
     const bool usesBest = options_.appliesBest && result_.best;
-    apply(usesBest ? result_.best->memory.setting : original_, true);
-    const bool isPaused = session_->state() == Session::State::kPaused;
-    if (isPaused && !wasPaused_) session_->request(ResumeTraining{});
-    if (!isPaused && wasPaused_) session_->request(PauseTraining{});
+    restore(usesBest ? std::optional(result_.best->memory.setting) : std::nullopt);
+    settles_ = true;
+    settlePause();
   }
   emit changed();
   emit finished();

@@ -21,8 +21,9 @@ namespace highwater::session {
 struct SweepRunOptions {
   tuning::SweepOptions sweep{.lengths = {}};
   std::uint32_t measuredSteps = 8;  ///< at each setting, after the warm-up
-  /// What is recorded outside of the few steps whose ops are recorded.
-  events::ProbeLevel level = events::ProbeLevel::Monitor;
+  /// What is recorded outside of the few steps whose ops are recorded, and afterwards. nullopt: the
+  /// level that the run had before the sweep, not counting one that was set for a few steps.
+  std::optional<events::ProbeLevel> level = std::nullopt;
   bool appliesBest = false;  ///< afterwards: the recommended setting, not the one from before
 };
 
@@ -81,17 +82,27 @@ class SweepRun final : public QObject {
   void onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result);
   void proceed();
   void begin();
-  void apply(tuning::Setting setting, bool emptiesCache);
+  void measure(tuning::Setting setting, bool emptiesCache);
+  void restore(std::optional<tuning::Setting> best);
+  void request(const SetKnobs& knobs, bool emptiesCache);
+  void settlePause();
   void onAnswer(const CommandAnswer& answer);
+  void onPauseAnswer(const CommandAnswer& answer);
   void onReceived();
   void onEnded(const RunEnd& end);
   [[nodiscard]] bool ranOutOfMemory() const;
   void conclude(bool outOfMemory);
-  [[nodiscard]] tuning::SweepMeasurement measurementOf(std::size_t first, bool outOfMemory) const;
+  [[nodiscard]] std::vector<std::size_t> measuredRows() const;
+  [[nodiscard]] tuning::SweepMeasurement measurementOf(const std::vector<std::size_t>& rows,
+                                                       bool outOfMemory) const;
   void stop(std::string reason);
   void finish();
   void addNote(std::int64_t timeNs, std::uint32_t step, const std::string& text);
   [[nodiscard]] bool isLive() const;
+  [[nodiscard]] bool standsStill() const;
+  [[nodiscard]] bool changesPolicy() const;
+  [[nodiscard]] SetKnobs knobsAt(tuning::Setting setting, std::uint32_t accumulation) const;
+  [[nodiscard]] std::uint32_t accumulationFor(std::uint32_t batch) const;
 
   Session* session_;
   const analysis::LiveStore* store_;
@@ -101,9 +112,12 @@ class SweepRun final : public QObject {
   std::uint64_t limitBytes_ = 0;
   tuning::Setting original_;  ///< and the knobs, from before the sweep
   Knobs originalKnobs_;
-  bool wasPaused_ = false;       ///< the user had paused the run before the sweep
-  bool pauseRequested_ = false;  ///< and not answered
-  bool isPlanned_ = false;       ///< next_ is what to do now
+  events::ProbeLevel level_ = events::ProbeLevel::Monitor;
+  bool wantsPause_ = false;  ///< the user has paused the run, before the sweep or during it
+  bool settles_ = false;     ///< the sweep is over, and the run is not yet paused or not as wanted
+  int pausesOpen_ = 0;       ///< requests to pause or resume that were not answered yet
+  bool hasEnded_ = false;    ///< the session's ended() was emitted
+  bool isPlanned_ = false;   ///< next_ is what to do now
   std::optional<tuning::SweepStep> next_;
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting

@@ -36,6 +36,8 @@ class TrainingPosition {
   /// The op or phase that the training is in, and for how long it has stood still there, however
   /// short: the caller compares it with its limit. Nothing if the worker reports none as open.
   [[nodiscard]] std::optional<Stall> stall() const;
+  /// The number of the newest step that has ended.
+  [[nodiscard]] std::uint32_t stepsDone() const { return stepsDone_; }
   /// Describes for the user where the training is: "in step 31, forward, while aten::mm was open",
   /// "after step 60". Empty before the first step.
   [[nodiscard]] std::string text() const;

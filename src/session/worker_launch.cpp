@@ -4,6 +4,7 @@
 #include <QFileInfo>
 
 #include "core/knobs.h"
+#include "session/checkpoint_files.h"
 
 namespace highwater::session {
 namespace {
@@ -85,6 +86,15 @@ QStringList workerArguments(const LaunchOptions& options) {
   addText("--level", options.probeLevel);
   addText("--scenario", options.scenario);
   for (const QString& op : options.acceptedOps) arguments << QStringLiteral("--accepted-op") << op;
+  if (options.checkpoint) {
+    const auto [first, second] = options.checkpoint->descriptors();
+    arguments << QStringLiteral("--checkpoint") << QStringLiteral("%1,%2").arg(first).arg(second);
+    if (options.checkpointSeconds) {
+      arguments << QStringLiteral("--checkpoint-every")
+                << QString::number(*options.checkpointSeconds, 'g', 12);
+    }
+    addText("--continue", options.continues);
+  }
   if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
   return arguments;
 }

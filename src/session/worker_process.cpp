@@ -32,7 +32,7 @@ constexpr int kDescriptorsForStart = 16;
 constexpr int kMostSearches = 100;
 
 /// Runs in the child between fork and exec: only async-signal-safe calls are allowed.
-void prepareChild(int inheritedFd, bool dieWithParent) {
+void prepareChild(const std::vector<int>& inherited, bool dieWithParent) {
   ::setpgid(0, 0);
   const long limit = ::sysconf(_SC_OPEN_MAX);
   const int end =
@@ -41,7 +41,7 @@ void prepareChild(int inheritedFd, bool dieWithParent) {
     const int flags = ::fcntl(fd, F_GETFD);
     if (flags >= 0) ::fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
   }
-  ::fcntl(inheritedFd, F_SETFD, 0);
+  for (const int fd : inherited) ::fcntl(fd, F_SETFD, 0);
 #ifdef __linux__
   // A worker that is stopped (SIGSTOP) does not read the end of its connection. Linux sends this
   // signal when the thread that forked ends, so only the main thread may ask for it.
@@ -94,7 +94,7 @@ WorkerProcess::~WorkerProcess() {
 }
 
 Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList& arguments,
-                                      const QStringList& environment) {
+                                      const QStringList& environment, std::vector<int> passed) {
   if (auto usable = checkProgram(program); !usable) return usable.error();
   if (auto enough = checkDescriptors(); !enough) return enough.error();
   auto pair = socketPair();
@@ -105,7 +105,9 @@ Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList&
 
   const int fd = inherited.get();
   const bool mainThread = QThread::currentThread() == QCoreApplication::instance()->thread();
-  process_.setChildProcessModifier([fd, mainThread] { prepareChild(fd, mainThread); });
+  passed.push_back(fd);
+  process_.setChildProcessModifier(
+      [passed = std::move(passed), mainThread] { prepareChild(passed, mainThread); });
   const QString launchEntry =
       QStringLiteral("HIGHWATER_LAUNCH_ID=") + QUuid::createUuid().toString(QUuid::WithoutBraces);
   process_.setProcessEnvironment(environmentWith(environment + QStringList{launchEntry}));

@@ -5,6 +5,7 @@
 #include <QProcessEnvironment>
 #include <QStringList>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "session/line_log.h"
@@ -29,12 +30,14 @@ class WorkerProcess final : public QObject {
   explicit WorkerProcess(QObject* parent = nullptr);
   ~WorkerProcess() override;  ///< killAndWait()
 
-  /// Starts `program arguments… --fd N` and returns highwater's end of the connection.
+  /// Starts `program arguments… --fd N` and returns highwater's end of the connection. The worker
+  /// inherits the descriptors `passed`, each at least 10, under the same numbers.
   /// The NAME=VALUE entries of `environment` are added to highwater's own. Blocks until the program
   /// runs. Fails with kNotFound or kNoPermission for the program, or with kFailed and the system's
   /// reason, for example if too few file descriptors are left.
   [[nodiscard]] Result<UniqueFd> start(const QString& program, const QStringList& arguments,
-                                       const QStringList& environment);
+                                       const QStringList& environment,
+                                       std::vector<int> passed = {});
 
   /// Kills the worker and its process group, and returns at once; the signal finished() follows.
   void kill();

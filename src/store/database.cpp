@@ -98,7 +98,14 @@ Result<Database> Database::open(const std::filesystem::path& path, int flags,
   sqlite3* db = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &db, flags, nullptr);
   Database database(db);
-  if (code == SQLITE_OK) return database;
+  if (code == SQLITE_OK) {
+    // Apple's SQLite leaves the WAL beside a file that was closed, unless told otherwise.
+    int persistent = 0;
+    if (flags & SQLITE_OPEN_READWRITE) {
+      sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &persistent);
+    }
+    return database;
+  }
   if (!db) return Error{ErrorCode::kOutOfMemory, "not enough memory for SQLite"};
   return databaseError(db);
 }

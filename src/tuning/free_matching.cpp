@@ -43,6 +43,7 @@ class FreeMatching::Search {
         other.insert(other.end(), trace.steps[step].begin(), trace.steps[step].end());
       }
     }
+    numberSizes();
     choices_.assign(traced_.size(), 0);
     for (int run = 0; run < kMostRuns; ++run) {
       const std::optional<std::size_t> wrong = follow();
@@ -105,12 +106,11 @@ class FreeMatching::Search {
     const bool isFirst = at > 0 && groups_[at - 1] / kPhases != step;
     const bool inOptimizer = groups_[at] % kPhases == kOptimizer;
     for (const bool usual : {true, false}) {
-      eligible_.assign(live_.size(), true);
-      for (std::size_t i = 0; usual && i < live_.size(); ++i) {
+      setEligible([&](std::size_t i) {
         const std::size_t age = step - live_[i].group / kPhases;
-        eligible_[i] =
-            age == (isFirst ? 1U : 0U) && (inOptimizer || live_[i].group % kPhases != kOptimizer);
-      }
+        return !usual || (age == (isFirst ? 1U : 0U) &&
+                          (inOptimizer || live_[i].group % kPhases != kOptimizer));
+      });
       for (int count = 1; count <= kMostTried && (usual || possibilities_.empty()); ++count) {
         Chosen chosen;
         tries_ = 0;
@@ -192,15 +192,21 @@ class FreeMatching::Search {
   /// first; of those with the same sizes only one.
   void compose(int count, std::uint64_t rest, std::uint64_t slack, std::size_t end,
                Chosen& chosen) {
-    std::vector<std::uint64_t> tried;
-    for (std::size_t i = end; i-- > 0;) {
-      if (++tries_ > kMostTries || possibilities_.size() >= kMostPossibilities) return;
-      const std::uint64_t bytes = live_[i].bytes;
-      if (!eligible_[i] || bytes > rest + slack) continue;
+    std::vector<std::uint64_t>& tried = triedAt_[static_cast<std::size_t>(count)];
+    const std::uint64_t here = ++searches_;
+    // A block that takes no part counts as a try, too.
+    std::size_t at = end;
+    for (std::size_t next = eligible_.before[end]; next-- > 0;) {
+      const std::size_t i = eligible_.places[next];
+      tries_ += static_cast<int>(at - i);
+      at = i;
+      if (tries_ > kMostTries || possibilities_.size() >= kMostPossibilities) return;
+      const std::uint64_t bytes = eligible_.bytes[next];
+      if (bytes > rest + slack) continue;
       if (count == 1 && bytes + slack < rest) continue;
-      const std::uint64_t kind = signature(i);
-      if (std::find(tried.begin(), tried.end(), kind) != tried.end()) continue;
-      tried.push_back(kind);
+      const std::size_t kind = sizesOf_[live_[i].request];
+      if (tried[kind] == here) continue;
+      tried[kind] = here;
       chosen.push_back(i);
       if (count > 1) {
         compose(count - 1, rest - std::min(rest, bytes), slack, i, chosen);
@@ -209,19 +215,35 @@ class FreeMatching::Search {
       }
       chosen.pop_back();
     }
+    tries_ += static_cast<int>(at);
   }
-  /// Equal for blocks that have the same size in each trace.
-  std::uint64_t signature(std::size_t place) const {
-    std::uint64_t hash = live_[place].bytes;
-    for (const std::vector<TracedRequest>& other : others_) {
-      hash = hash * 1'000'003 + other[live_[place].request].bytes;
+  /// Chooses the live blocks that compose() may take: those for which isIn(place) holds.
+  template <typename F>
+  void setEligible(F&& isIn) {
+    eligible_ = {};
+    eligible_.before.push_back(0);
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      if (isIn(i)) {
+        eligible_.places.push_back(i);
+        eligible_.bytes.push_back(live_[i].bytes);
+      }
+      eligible_.before.push_back(eligible_.places.size());
     }
-    return hash;
+  }
+  /// Numbers the requests by their sizes in all traces: equal for those that have the same in each.
+  void numberSizes() {
+    std::map<std::vector<std::uint64_t>, std::size_t> numbers;
+    for (std::size_t request = 0; request < traced_.size(); ++request) {
+      std::vector<std::uint64_t> sizes{traced_[request].bytes};
+      for (const auto& other : others_) sizes.push_back(other[request].bytes);
+      sizesOf_.push_back(numbers.try_emplace(std::move(sizes), numbers.size()).first->second);
+    }
+    triedAt_.assign(kMostTried + 1, std::vector<std::uint64_t>(numbers.size(), 0));
   }
   void addPossibility(const Chosen& chosen) {
     const auto sizesOf = [this](const Chosen& places) {
-      std::vector<std::uint64_t> sizes;
-      for (const std::size_t i : places) sizes.push_back(signature(i));
+      std::vector<std::size_t> sizes;
+      for (const std::size_t i : places) sizes.push_back(sizesOf_[live_[i].request]);
       std::sort(sizes.begin(), sizes.end());
       return sizes;
     };
@@ -248,7 +270,7 @@ class FreeMatching::Search {
         }
       }
       const std::uint64_t rest = freed - total;
-      eligible_.assign(live_.size(), true);
+      setEligible([](std::size_t) { return true; });
       for (const std::uint64_t slack : {std::uint64_t{0}, kSlack}) {
         for (int count = 1; rest > kSlack && possibilities_.empty() && count <= 3; ++count) {
           Chosen chosen;
@@ -257,7 +279,7 @@ class FreeMatching::Search {
         }
       }
       live_ = all;
-      eligible_.assign(live_.size(), true);
+      setEligible([](std::size_t) { return true; });
       if (possibilities_.empty() && rest > kSlack) continue;
       Chosen others = possibilities_.empty() ? Chosen{} : possibilities_.front();
       for (const std::size_t each : others) members.push_back(places[each]);
@@ -291,7 +313,16 @@ class FreeMatching::Search {
   std::vector<Freed> freed_;
   std::vector<Chosen> possibilities_;
   std::unordered_map<std::uint64_t, std::vector<Chosen>> found_;  ///< by the place and live blocks
-  std::vector<bool> eligible_;                                    ///< which of live_ take part
+  /// Which of live_ take part, from the oldest.
+  struct Eligible {
+    std::vector<std::size_t> places;
+    std::vector<std::uint64_t> bytes;
+    std::vector<std::size_t> before;  ///< for each place how many stand before it
+  } eligible_;
+  std::vector<std::size_t> sizesOf_;  ///< of each request, see numberSizes()
+  /// For each count of blocks the search, by its number, that has last tried such sizes.
+  std::vector<std::vector<std::uint64_t>> triedAt_;
+  std::uint64_t searches_ = 0;
   bool checked_ = true;
   int tries_ = 0;
 };

@@ -18,7 +18,7 @@ constexpr double kRepeatNoise = 0.02;
 constexpr double kSmallAndLargeHeaps = 40.0 * kMiB;
 constexpr double kExtraLargeHeap = 1.0 * kGiB;
 constexpr double kMinExtraLargeRequest = 10.0 * kMiB;
-constexpr double kSmallHeap = 8.0 * kMiB;
+constexpr double kSmallHeap = 8.0 * kMiB, kLargeHeap = 32.0 * kMiB;
 // Played peaks on the simulated device were within 1 % for batches of a traced length, and within
 // 7 % for other lengths.
 constexpr double kPlayedMargin = 0.01;
@@ -40,6 +40,17 @@ Prediction predictionOf(const Range& range, Basis basis) {
 double reuseSlack(double bytes, bool fromStart) {
   return fromStart ? std::min({std::max(0.1 * bytes, kSmallHeap / 4), bytes / 2, kSmallHeap / 2})
                    : std::min(0.25 * bytes, 3 * kSmallHeap);
+}
+
+/// Whether `a` has no more tokens than `b`, and no longer rows.
+bool isNoLarger(Setting a, Setting b) {
+  return a.tokens() <= b.tokens() && a.length <= b.length;
+}
+
+void limitTo(Range& range, double most) {
+  range.upper = std::min(range.upper, most);
+  range.likely = std::min(range.likely, range.upper);
+  range.lower = std::min(range.lower, range.upper);
 }
 
 std::uint64_t watermark(double ratio, std::uint64_t recommended) {
@@ -136,7 +147,7 @@ Headroom headroomOf(std::uint64_t bytes, const MemoryLimits& limits) {
 
 Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
                                      const MemoryLimits& limits, std::uint64_t knownFixed,
-                                     std::optional<RequestModel> requests) {
+                                     std::optional<RequestModel> requests, RunBounds bounds) {
   std::vector<Observation> all = merged(observations);
   // Gradients may be freed before the forward pass, where the peak is: for plain SGD they are half
   // of what a step leaves allocated.
@@ -157,6 +168,7 @@ Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
   MemoryModel model(std::move(*fitted));
   model.observations_ = std::move(all);
   model.limits_ = limits;
+  model.bounds_ = std::move(bounds);
   if (requests) model.useRequests(std::move(*requests));
   model.judge(atLeastFixed);
   return model;
@@ -206,10 +218,10 @@ Range MemoryModel::playedDriver(Setting setting) const {
   };
   const auto played = [&](Setting each) {
     const PlayedPeak peak = requests_->play(each, limits_);
-    const auto bytes = static_cast<double>(peak.driver);
+    if (!peak.refused) return static_cast<double>(peak.driver);
+    // What it would take where nothing is refused, and in any case more than is allowed.
     const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
-    // Refused: it would take more than is allowed, by an unknown amount.
-    return peak.refused ? std::max(bytes, most + 1.0 * kMiB) : bytes;
+    return std::max(static_cast<double>(requests_->play(each, {}).driver), most + 1.0 * kMiB);
   };
   Range range;
   range.likely = played(setting);
@@ -251,40 +263,61 @@ void MemoryModel::judge(double atLeastFixed) {
   }
   const Setting& largest = observations_.back().setting;
   const Setting twice{largest.batch * 2, largest.length};
+  const Setting half{largest.batch / 2, largest.length};
+  const Setting quarter{largest.batch / 4, largest.length};
   const Setting longer{std::max(1U, largest.batch / 2), largest.length * 2};
+  const Setting shorter{largest.batch, largest.length / 2};
+  const std::string otherBatch = advice({twice, half, quarter});
+  const std::string otherLength = advice({longer, shorter});
   if (observations_.size() == 1) {
     confidence_.text = "Only " + settingText(largest) +
-                       " was measured, so other settings have wide bounds; measure " +
-                       settingText(twice) + " next";
+                       " was measured, so other settings have wide bounds" + otherBatch;
   } else if (!confidence_.extrapolatesBatch) {
     confidence_.text =
-        "All settings have the same number of tokens, so their growth is unknown; "
-        "measure " +
-        settingText(twice) + " next";
+        "All settings have the same number of tokens, so their growth is unknown" + otherBatch;
   } else if (withLength && lengths.size() == 1) {
     confidence_.text = "Only length " + std::to_string(largest.length) +
-                       " was measured, so other lengths have wide bounds; measure " +
-                       settingText(longer) + " next";
+                       " was measured, so other lengths have wide bounds" + otherLength;
   } else if (!confidence_.extrapolatesLength && withLength) {
-    confidence_.text = "Two settings cannot tell growth by tokens from growth by length; measure " +
-                       settingText(twice) + " next";
+    confidence_.text =
+        "Two settings cannot tell growth by tokens from growth by length" + otherBatch;
   } else {
     confidence_.text = "Fitted to " + std::to_string(observations_.size()) + " settings";
     if (!std::isnan(confidence_.error)) {
-      confidence_.text += "; each is predicted from the others within " +
+      confidence_.text += "; the current allocated of each is predicted from the others within " +
                           formatDecimals(100 * confidence_.error, 1) + " %";
     }
   }
   if (confidence_.fromRequests) {
     confidence_.text = "Heaps are known from the allocations of a step at " +
                        std::to_string(requests_->settings().size()) +
-                       " settings, which give the measured peaks within " +
+                       " settings, which give the measured peaks of current allocated within " +
                        formatDecimals(100 * confidence_.error, 1) + " %";
-    if (!requests_->canPlay(longer)) {
+    const bool canTell = requests_->canPlay(longer);
+    if (!canTell && mayBeTried(longer)) {
       confidence_.text +=
           "; for other lengths measure " + settingText(longer) + " with ops recorded";
     }
   }
+}
+
+/// "; measure batch 32 next" with the first of the candidates that may be tried; empty without one.
+std::string MemoryModel::advice(std::vector<Setting> candidates) const {
+  for (const Setting& each : candidates) {
+    if (mayBeTried(each)) return "; measure " + settingText(each) + " next";
+  }
+  return {};
+}
+
+/// Whether the run takes a setting, it was not measured and did not run out of memory, and it
+/// probably fits.
+bool MemoryModel::mayBeTried(Setting setting) const {
+  if (setting.batch == 0 || setting.length == 0 || observed(setting)) return false;
+  if (bounds_.maxBatch > 0 && setting.batch > bounds_.maxBatch) return false;
+  if (bounds_.maxLength > 0 && setting.length > bounds_.maxLength) return false;
+  if (ranOutOfMemory(setting)) return false;
+  const std::uint64_t limit = safeBytes();
+  return limit == 0 || isBelowMeasured(setting, limit) || driver(setting).bytes <= limit;
 }
 
 const Observation* MemoryModel::observed(Setting setting) const {
@@ -300,12 +333,44 @@ Prediction MemoryModel::current(Setting setting) const {
     return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
                         Basis::kMeasured);
   }
-  if (canPlay(setting)) {
-    const auto bytes = static_cast<double>(requests_->play(setting, limits_).current);
+  Range range;
+  const bool isPlayed = canPlay(setting);
+  if (isPlayed) {
+    const PlayedPeak peak = requests_->play(setting, limits_);
+    const auto bytes =
+        static_cast<double>(peak.refused ? requests_->play(setting, {}).current : peak.current);
     const double off = playedMargin(setting) * bytes + reuseSlack(bytes, requests_->fromStart());
-    return predictionOf({bytes - off, bytes, bytes + off}, Basis::kRequests);
+    range = {bytes - off, bytes, bytes + off};
+  } else {
+    range = fit_.at(setting);
   }
-  return predictionOf(fit_.at(setting), Basis::kFit);
+  limitTo(range, mostBelow(setting, &Observation::peakCurrent));
+  return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kFit);
+}
+
+/// What a setting takes at most because a larger one was measured: that and one heap, since the
+/// order in which blocks are reused may need one more.
+double MemoryModel::mostBelow(Setting setting, std::uint64_t Observation::*peak) const {
+  double most = std::numeric_limits<double>::infinity();
+  for (const Observation& each : observations_) {
+    if (each.*peak == 0 || !isNoLarger(setting, each.setting)) continue;
+    most = std::min(most, static_cast<double>(each.*peak) * (1 + kRepeatNoise) + kLargeHeap);
+  }
+  return most;
+}
+
+/// Whether a setting at least as large was measured with no more than `limit` bytes of driver.
+bool MemoryModel::isBelowMeasured(Setting setting, std::uint64_t limit) const {
+  return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& each) {
+    return each.peakDriver > 0 && each.peakDriver <= limit && isNoLarger(setting, each.setting);
+  });
+}
+
+/// Whether this or a smaller setting ran out of memory.
+bool MemoryModel::ranOutOfMemory(Setting setting) const {
+  return std::any_of(bounds_.outOfMemory.begin(), bounds_.outOfMemory.end(), [&](Setting each) {
+    return each.batch <= setting.batch && each.length <= setting.length;
+  });
 }
 
 /// Driver memory from current's prediction: whatever is allocated lies in heaps, of which the last
@@ -347,10 +412,9 @@ Prediction MemoryModel::driver(Setting setting) const {
   }
   const bool isPlayed = canPlay(setting);
   Range range = isPlayed ? playedDriver(setting) : driverBound(setting);
+  limitTo(range, mostBelow(setting, &Observation::peakDriver));
   if (seen && seen->peakDriver > 0) {
-    range.upper = std::min(range.upper, static_cast<double>(seen->peakDriver));
-    range.likely = std::min(range.likely, range.upper);
-    range.lower = std::min(range.lower, range.upper);
+    limitTo(range, static_cast<double>(seen->peakDriver));
   }
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
 }
@@ -362,7 +426,8 @@ Headroom MemoryModel::headroom(Setting setting) const {
 std::string MemoryModel::sentence(Setting setting) const {
   const Prediction driver = this->driver(setting);
   const Headroom likely = headroomOf(driver.bytes, limits_);
-  const Headroom worst = headroomOf(driver.upper, limits_);
+  const bool isBelow = isBelowMeasured(setting, limits_.recommendedBytes);
+  const Headroom worst = isBelow ? Headroom::kSafe : headroomOf(driver.upper, limits_);
   const std::string takes = settingText(setting) +
                             (driver.basis == Basis::kMeasured ? " takes " : " would take ") +
                             driver.text() + " of driver memory";
@@ -386,7 +451,11 @@ std::optional<std::uint32_t> MemoryModel::largestSafe(std::uint32_t most, double
                                                       SettingOf&& settingOf) const {
   const std::uint64_t limit = safeBytes(reserve);
   if (limit == 0 || most == 0) return std::nullopt;
-  const auto isSafe = [&](std::uint32_t value) { return driver(settingOf(value)).upper <= limit; };
+  const auto isSafe = [&](std::uint32_t value) {
+    const Setting setting = settingOf(value);
+    if (ranOutOfMemory(setting)) return false;
+    return isBelowMeasured(setting, limit) || driver(setting).upper <= limit;
+  };
   std::uint32_t low = 1, high = most;
   // A setting that was measured may be safe where the bounds around it are not.
   for (const Observation& each : observations_) {

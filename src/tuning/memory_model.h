@@ -71,6 +71,12 @@ struct Confidence {
   std::string text;  ///< a sentence for people, with what to measure next
 };
 
+/// What else is known of a run, for the advice which setting to measure next.
+struct RunBounds {
+  std::vector<Setting> outOfMemory = {};      ///< settings that ran out of memory
+  std::uint32_t maxBatch = 0, maxLength = 0;  ///< that the run takes; 0: unknown
+};
+
 /// The part of the recommended maximum that a safe setting leaves free, unless the user sets it.
 inline constexpr double kDefaultReserve = 0.1;
 
@@ -85,7 +91,8 @@ class MemoryModel {
   [[nodiscard]] static Result<MemoryModel> fit(std::span<const Observation> observations,
                                                const MemoryLimits& limits,
                                                std::uint64_t knownFixed = 0,
-                                               std::optional<RequestModel> requests = std::nullopt);
+                                               std::optional<RequestModel> requests = std::nullopt,
+                                               RunBounds bounds = {});
 
   /// The peak of current allocated.
   [[nodiscard]] Prediction current(Setting setting) const;
@@ -97,8 +104,9 @@ class MemoryModel {
   [[nodiscard]] std::string sentence(Setting setting) const;
 
   /// The largest batch for a length whose driver memory stays under recommended × (1 - reserve),
-  /// by the upper 95 % bound. std::nullopt if not even a batch of 1 does, or if the recommended
-  /// maximum is unknown.
+  /// by the upper 95 % bound or because a larger setting was measured under that limit. No setting
+  /// is safe that is as large as one that ran out of memory. std::nullopt if not even a batch of 1
+  /// is safe, or if the recommended maximum is unknown.
   [[nodiscard]] std::optional<std::uint32_t> largestSafeBatch(
       std::uint32_t length, std::uint32_t most, double reserve = kDefaultReserve) const;
   /// The longest length for a batch, likewise.
@@ -132,12 +140,18 @@ class MemoryModel {
   [[nodiscard]] double playedMargin(Setting setting) const;
   [[nodiscard]] Range playedDriver(Setting setting) const;
   void judge(double atLeastFixed);
+  [[nodiscard]] std::string advice(std::vector<Setting> candidates) const;
+  [[nodiscard]] bool mayBeTried(Setting setting) const;
+  [[nodiscard]] bool ranOutOfMemory(Setting setting) const;
+  [[nodiscard]] double mostBelow(Setting setting, std::uint64_t Observation::*peak) const;
+  [[nodiscard]] bool isBelowMeasured(Setting setting, std::uint64_t limit) const;
   template <typename SettingOf>
   [[nodiscard]] std::optional<std::uint32_t> largestSafe(std::uint32_t most, double reserve,
                                                          SettingOf&& settingOf) const;
 
   std::vector<Observation> observations_;  ///< of different settings, by tokens
   MemoryLimits limits_;
+  RunBounds bounds_;
   PeakFit fit_;
   std::optional<RequestModel> requests_;
   double playedError_ = 0;      ///< largest relative error of a played peak of current

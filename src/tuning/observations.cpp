@@ -22,6 +22,22 @@ bool hasSettled(const std::vector<StepRecord>& records, std::size_t row) {
   return row > 0 && settingOf(records[row]) == settingOf(records[row - 1]);
 }
 
+/// The settings whose steps ran out of memory: at each marker that of the markers before it, or of
+/// the run's begin. An evaluation has a batch of its own.
+std::vector<Setting> outOfMemoryOf(const analysis::LiveStore& store) {
+  std::vector<Setting> all;
+  Knobs knobs = store.run() ? store.run()->knobs : Knobs{};
+  for (const events::Marker& marker : store.markers()) {
+    const auto value = static_cast<std::uint32_t>(std::clamp(marker.value_after(), 0.0, 4e9));
+    if (marker.kind() == events::MarkerKind::BatchSize) knobs.batchSize = value;
+    if (marker.kind() == events::MarkerKind::SequenceLength) knobs.sequenceLength = value;
+    if (!store.isStepOutOfMemory(marker) || knobs.batchSize == 0) continue;
+    const Setting setting{knobs.batchSize, std::max(knobs.sequenceLength, 1U)};
+    if (std::find(all.begin(), all.end(), setting) == all.end()) all.push_back(setting);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
@@ -31,20 +47,23 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     if (marker.kind() == events::MarkerKind::CacheEmptied) emptied.push_back(marker.time_ns());
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, Observation> settled, unsettled;
-  std::uint64_t largestTokens = 0;  // since the cache was emptied
+  std::uint64_t largestTokens = 0, largestScores = 0;  // since the cache was emptied
   std::size_t nextEmptied = 0;
   for (std::size_t row = 0; row < records.size(); ++row) {
     const StepRecord& step = records[row];
     if (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) {
       while (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) ++nextEmptied;
-      largestTokens = 0;
+      largestTokens = largestScores = 0;
     }
     const Setting setting = settingOf(step);
     if (setting.batch == 0 || step.peak_current_bytes() == 0) continue;
     auto& group = hasSettled(records, row) ? settled : unsettled;
     Observation& seen = group[{setting.batch, setting.length}];
-    const bool includesEarlier = largestTokens > setting.tokens();
+    // As many tokens in longer rows have larger attention scores.
+    const std::uint64_t scores = product(setting.tokens(), setting.length);
+    const bool includesEarlier = largestTokens > setting.tokens() || largestScores > scores;
     largestTokens = std::max(largestTokens, setting.tokens());
+    largestScores = std::max(largestScores, scores);
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
@@ -88,14 +107,20 @@ Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
   input.observations = observationsOf(store);
   input.traces = tracesOf(store);
   if (store.hello()) input.limits = store.hello()->limits;
-  if (store.run()) input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
+  if (store.run()) {
+    input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
+    input.bounds.maxBatch = store.run()->maxBatchSize;
+    input.bounds.maxLength = store.run()->maxSequenceLength;
+  }
+  input.bounds.outOfMemory = outOfMemoryOf(store);
   return input;
 }
 
 Result<MemoryModel> fitModel(const ModelInput& input) {
   auto requests = RequestModel::make(input.traces);
   return MemoryModel::fit(input.observations, input.limits, input.knownFixed,
-                          requests ? std::optional(std::move(*requests)) : std::nullopt);
+                          requests ? std::optional(std::move(*requests)) : std::nullopt,
+                          input.bounds);
 }
 
 Result<MemoryModel> memoryModelOf(const analysis::LiveStore& store) {

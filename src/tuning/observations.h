@@ -27,6 +27,7 @@ struct ModelInput {
   std::vector<StepTrace> traces;  ///< of steps whose ops were recorded
   MemoryLimits limits;
   std::uint64_t knownFixed = 0;  ///< bytes of the weights
+  RunBounds bounds;
 };
 /// Fails with kFailed on the CPU, which has no device memory.
 [[nodiscard]] Result<ModelInput> modelInputOf(const analysis::LiveStore& store);

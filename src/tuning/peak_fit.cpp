@@ -157,7 +157,8 @@ void PeakFit::fitLikely(std::span<const PeakPoint> points) {
       const double off = (dot(solution, terms(point.setting)) - point.bytes) / sigma;
       cost += off * off;
     }
-    if (!(cost < best * (1 - 1e-9))) continue;
+    // By more than rounding, which differs between subsets that are both exact.
+    if (!(cost < best * (1 - 1e-9) - 1e-9)) continue;
     best = cost;
     likely_ = solution;
     used = static_cast<std::size_t>(__builtin_popcount(subset));
@@ -229,11 +230,12 @@ void PeakFit::findVertices(std::span<const PeakPoint> all) {
   if (vertices_.empty()) vertices_.push_back(likely_);
 }
 
-Range PeakFit::fixedRange() const {
-  Range range{likely_[0], likely_[0], likely_[0]};
+Range PeakFit::rangeOf(std::size_t coefficient) const {
+  const double likely = likely_[coefficient];
+  Range range{likely, likely, likely};
   for (const Vector& each : vertices_) {
-    range.lower = std::min(range.lower, each[0]);
-    range.upper = std::max(range.upper, each[0]);
+    range.lower = std::min(range.lower, each[coefficient]);
+    range.upper = std::max(range.upper, each[coefficient]);
   }
   return range;
 }

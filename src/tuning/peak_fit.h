@@ -49,8 +49,11 @@ class PeakFit {
   [[nodiscard]] double fixed() const { return likely_[0]; }
   [[nodiscard]] double perToken() const { return likely_[1]; }
   [[nodiscard]] double perScore() const { return likely_[2]; }
-  /// Bounds of the fixed part, in bytes.
-  [[nodiscard]] Range fixedRange() const;
+  /// Bounds of the coefficients, in bytes: of all that agree with the measured peaks. One measured
+  /// setting bounds the fixed part only from above, and the growth likewise.
+  [[nodiscard]] Range fixedRange() const { return rangeOf(0); }
+  [[nodiscard]] Range perTokenRange() const { return rangeOf(1); }
+  [[nodiscard]] Range perScoreRange() const { return rangeOf(2); }
   /// The relative distance of the measured peaks from the fit: the median and the largest.
   [[nodiscard]] double medianError() const { return medianError_; }
   [[nodiscard]] double largestError() const { return largestError_; }
@@ -61,6 +64,7 @@ class PeakFit {
   void fitLikely(std::span<const PeakPoint> points);
   void findVertices(std::span<const PeakPoint> points);
 
+  [[nodiscard]] Range rangeOf(std::size_t coefficient) const;
   [[nodiscard]] double mostAt(const Vector& x) const;
 
   std::vector<PeakPoint> measured_;

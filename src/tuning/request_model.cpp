@@ -18,6 +18,8 @@ namespace {
 
 /// Blocks before the first step, where their sizes are not known.
 constexpr std::uint64_t kBaseBlock = 4ULL << 20;
+/// More bytes are so many larger blocks: each is played again with every prediction.
+constexpr std::uint64_t kMostBaseBlocks = 1024;
 /// With a smaller error of the peaks no other guess is tried.
 constexpr double kGoodError = 0.005;
 /// Smaller blocks are too many to tell apart.
@@ -248,10 +250,11 @@ RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::s
       base.push_back(block);
     }
   }
+  const std::uint64_t baseBlock = std::max(kBaseBlock, rest / kMostBaseBlocks + 1);
   while (rest > kSmallestChecked) {
     Request block;
-    block.factor = static_cast<double>(std::min(rest, kBaseBlock));
-    rest -= std::min(rest, kBaseBlock);
+    block.factor = static_cast<double>(std::min(rest, baseBlock));
+    rest -= std::min(rest, baseBlock);
     base.push_back(block);
   }
   model.base_ = base.size();

@@ -171,6 +171,10 @@ std::optional<RecordedSweep> sweepOf(const std::vector<std::string>& notes) {
   return sweep;
 }
 
+bool isSweepNote(const std::string& note) {
+  return sweepOf(std::vector{note}).has_value();
+}
+
 std::optional<RecordedSweep> sweepOf(const analysis::LiveStore& store) {
   std::vector<std::string> notes;
   for (const events::Marker& marker : store.markers()) {

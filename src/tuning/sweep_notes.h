@@ -44,6 +44,8 @@ struct RecordedSweep {
 /// The note that a recording keeps of a sweep's end.
 [[nodiscard]] std::string noteOf(const SweepResult& result);
 
+/// Whether a note is one of a sweep.
+[[nodiscard]] bool isSweepNote(const std::string& note);
 /// Reads the notes of a sweep in any order of other notes; the last sweep of several. std::nullopt
 /// if there is none. Notes of another form are ignored.
 [[nodiscard]] std::optional<RecordedSweep> sweepOf(const std::vector<std::string>& notes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "analysis/statistics.h"
@@ -11,11 +12,15 @@ namespace highwater::tuning {
 namespace {
 
 /// A batch counts as the largest if the next step would not be larger by more than this share.
-constexpr double kCloseEnough = 0.02;
+/// The second is for the throughput, which such a step hardly changes.
+constexpr double kCloseEnough = 0.02, kCloseEnoughForThroughput = 0.1;
 /// Throughput within this share of the best counts as equally good: less memory wins then.
 constexpr double kNearlyBest = 0.95;
 /// Neighbouring batches whose throughput differs by less need no batch between them.
 constexpr double kWorthAGap = 0.05;
+/// Neighbours closer than this ratio need none either; those farther apart than the second ratio
+/// get one whatever their throughput is.
+constexpr double kCloseRatio = 1.15, kFarRatio = 4;
 
 double shareOf(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -23,6 +28,26 @@ double shareOf(double part, double whole) {
 
 std::string percent(double share) {
   return formatDecimals(100 * share, 0) + " %";
+}
+
+/// "12.3k tokens/s (middle half 12.1k to 12.5k)".
+std::string rateText(const SweepPoint& point) {
+  return formatRate(point.tokensPerS) + " tokens/s (middle half " +
+         formatRate(point.lowerQuartile) + " to " + formatRate(point.upperQuartile) + ")";
+}
+
+/// Whether the quartiles of two throughputs overlap.
+bool isWithinNoise(const SweepPoint& a, const SweepPoint& b) {
+  return a.lowerQuartile <= b.upperQuartile && b.lowerQuartile <= a.upperQuartile;
+}
+
+/// "a, b and c".
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text;
 }
 
 }  // namespace
@@ -126,11 +151,61 @@ std::uint32_t SweepPlanner::smallest() const {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(up, ~std::uint32_t{0}));
 }
 
+/// Whether nothing that was measured, in the sweep or before it, stayed under the limit.
+bool SweepPlanner::nothingFits() const {
+  const auto fits = [this](const Observation& each) {
+    return each.peakDriver > 0 && each.peakDriver <= limitBytes();
+  };
+  return std::all_of(measured_.begin(), measured_.end(),
+                     [this](const SweepMeasurement& each) { return isAbove(each); }) &&
+         !(isLimited() && std::any_of(known_.begin(), known_.end(), fits));
+}
+
+/// How many of the settings that the user allows are used up. Those before the first that fits do
+/// not count: without it there is no result.
+std::size_t SweepPlanner::used() const {
+  const auto first = std::find_if(measured_.begin(), measured_.end(),
+                                  [this](const SweepMeasurement& each) { return !isAbove(each); });
+  return static_cast<std::size_t>(measured_.end() - first);
+}
+
+/// While nothing fits: a setting of half the tokens of what did not, at the same length, and at
+/// shorter ones where even the smallest batch did not.
+std::optional<SweepStep> SweepPlanner::smaller() const {
+  std::vector<Setting> tooLarge;
+  for (const SweepMeasurement& each : measured_) tooLarge.push_back(each.memory.setting);
+  for (const Observation& each : known_) {
+    if (isLimited() && each.peakDriver > limitBytes()) tooLarge.push_back(each.setting);
+  }
+  if (tooLarge.empty()) return std::nullopt;
+  const Setting least =
+      *std::min_element(tooLarge.begin(), tooLarge.end(),
+                        [](Setting a, Setting b) { return a.tokens() < b.tokens(); });
+  for (auto length = options_.lengths.rbegin(); length != options_.lengths.rend(); ++length) {
+    if (*length > least.length) continue;
+    const std::uint64_t half = least.tokens() / 2 / *length;
+    std::uint32_t batch =
+        rounded(static_cast<std::uint32_t>(std::min<std::uint64_t>(half, options_.largestBatch)));
+    const auto isHopeless = [&] {
+      return isLimited() && model_ && model_->driver({batch, *length}).lower > limitBytes();
+    };
+    while (batch > smallest() && isHopeless()) batch = rounded(batch / 2);
+    batch = std::max(batch, smallest());
+    const bool isAsLarge = std::any_of(tooLarge.begin(), tooLarge.end(), [&](Setting each) {
+      return each.batch <= batch && each.length <= *length;
+    });
+    if (isAsLarge || isHopeless()) continue;
+    return stepTo({batch, *length}, "smaller than " + settingText(least) + ", which did not fit");
+  }
+  return std::nullopt;
+}
+
 /// The largest batch of the bounds that is safe for a length, as far as is known. 0: none.
 std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) const {
-  if (!isLimited()) return rounded(options_.largestBatch);
-  if (!model_) return std::nullopt;
-  const auto safe = model_->largestSafeBatch(length, options_.largestBatch, options_.reserve);
+  if (isLimited() && !model_) return std::nullopt;
+  const auto safe = isLimited()
+                        ? model_->largestSafeBatch(length, options_.largestBatch, options_.reserve)
+                        : std::optional(options_.largestBatch);
   std::uint32_t largest = rounded(safe.value_or(0));
   while (largest >= smallest() && wasTooLarge({largest, length})) {
     largest = rounded(largest - 1);
@@ -159,14 +234,34 @@ SweepStep SweepPlanner::stepTo(Setting setting, std::string reason) const {
 }
 
 std::optional<SweepStep> SweepPlanner::next() const {
-  if (measured_.size() >= options_.mostSettings) return std::nullopt;
+  if (used() >= options_.mostSettings) return std::nullopt;
   if (measured_.empty() && (!isLimited() || !model_)) {
     const Setting first = options_.start.value_or(Setting{smallest(), options_.lengths.front()});
     return stepTo(first, "the first: nothing is known yet");
   }
-  if (auto step = towardsLargest()) return step;
-  if (auto step = secondTrace()) return step;
-  return options_.onlyLargest ? std::nullopt : betweenMeasured();
+  if (nothingFits()) {
+    if (auto step = smaller()) return step;
+  }
+  auto up = towardsLargest();
+  if (!up) up = secondTrace();
+  if (options_.onlyLargest) return up;
+  auto between = betweenMeasured();
+  if (!up || !between) return up ? up : between;
+  // The wider gap first: a batch a few percent larger tells less than one in the middle.
+  return stepRatio(up->setting) < stepRatio(between->setting) ? between : up;
+}
+
+/// How many times as large as the next smaller measured batch of its length a batch is.
+double SweepPlanner::stepRatio(Setting setting) const {
+  std::uint32_t below = 0;
+  for (const SweepMeasurement& each : measured_) {
+    const Setting other = each.memory.setting;
+    if (other.length == setting.length && other.batch < setting.batch) {
+      below = std::max(below, other.batch);
+    }
+  }
+  return below > 0 ? static_cast<double>(setting.batch) / below
+                   : std::numeric_limits<double>::infinity();
 }
 
 /// Towards the largest safe batch, at the length whose largest step is the least certain.
@@ -177,7 +272,8 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
     const std::uint32_t target = largestFor(length).value_or(0);
     const std::uint32_t reached = largestMeasured(length);
     if (target == 0 || wasMeasured({target, length})) continue;
-    const double allowed = std::max<double>(options_.batchMultiple, kCloseEnough * reached);
+    const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
+    const double allowed = std::max<double>(options_.batchMultiple, close * reached);
     if (reached > 0 && static_cast<double>(target) < reached + allowed) continue;
     const Range range = model_ ? model_->formula().at({target, length}) : Range{};
     const double width = range.upper - range.lower;
@@ -200,15 +296,16 @@ std::optional<SweepStep> SweepPlanner::secondTrace() const {
   return stepTo(half, "a smaller one, to learn how the allocations grow");
 }
 
-/// Between two neighbouring batches of a length where the throughput differs most.
+/// Between two neighbouring safe batches of a length, where the throughput differs most for how far
+/// they are apart.
 std::optional<SweepStep> SweepPlanner::betweenMeasured() const {
   std::optional<Setting> best;
-  double widest = kWorthAGap;
+  double widest = 0;
   const std::vector<SweepPoint> all = points();
   for (const std::uint32_t length : options_.lengths) {
     std::vector<std::pair<std::uint32_t, double>> row;
     for (const SweepPoint& point : all) {
-      if (point.memory.setting.length != length || point.outOfMemory) continue;
+      if (point.memory.setting.length != length || !point.safe) continue;
       row.emplace_back(point.memory.setting.batch, point.tokensPerS);
     }
     std::sort(row.begin(), row.end());
@@ -217,16 +314,20 @@ std::optional<SweepStep> SweepPlanner::betweenMeasured() const {
       const double middle = std::sqrt(static_cast<double>(row[i].first) * row[i + 1].first);
       const std::uint32_t batch = rounded(static_cast<std::uint32_t>(std::lround(middle)));
       if (batch <= row[i].first || batch >= row[i + 1].first) continue;
+      const double ratio = static_cast<double>(row[i + 1].first) / row[i].first;
+      if (ratio < kCloseRatio || wasMeasured({batch, length})) continue;
       const double most = std::max(row[i].second, row[i + 1].second);
       const double gap = shareOf(std::abs(row[i + 1].second - row[i].second), most);
-      if (gap <= widest) continue;
-      if (isLimited() && model_ && model_->driver({batch, length}).lower > limitBytes()) continue;
-      widest = gap;
+      if (gap < kWorthAGap && ratio < kFarRatio) continue;
+      const double worth = std::max(gap, kWorthAGap) * std::log(ratio);
+      if (worth <= widest) continue;
+      if (isLimited() && model_ && model_->driver({batch, length}).upper > limitBytes()) continue;
+      widest = worth;
       best = Setting{batch, length};
     }
   }
   if (!best) return std::nullopt;
-  return stepTo(*best, "throughput differs most between its neighbours");
+  return stepTo(*best, "the widest gap in batch and throughput between measured settings");
 }
 
 std::vector<SweepPoint> SweepPlanner::points() const {
@@ -251,23 +352,43 @@ std::vector<SweepPoint> SweepPlanner::points() const {
           const bool noWorse =
               other.tokensPerS >= point.tokensPerS && other.bytes() <= point.bytes();
           const bool better = other.tokensPerS > point.tokensPerS || other.bytes() < point.bytes();
-          return other.safe && noWorse && better;
+          const bool isAlike = other.memory.setting.length == point.memory.setting.length;
+          return other.safe && isAlike && noWorse && better;
         });
   }
   return all;
 }
 
+/// The length whose settings are compared: that of the start, else the longest. Where nothing of it
+/// is safe, the longest that has something. Tokens of another length are those of another task.
+std::optional<std::uint32_t> SweepPlanner::comparedLength(
+    const std::vector<SweepPoint>& points) const {
+  std::optional<std::uint32_t> longest;
+  const std::uint32_t wanted = options_.start ? options_.start->length : options_.lengths.back();
+  for (const SweepPoint& point : points) {
+    if (!point.safe) continue;
+    const std::uint32_t length = point.memory.setting.length;
+    if (length == wanted) return wanted;
+    longest = std::max(longest.value_or(0), length);
+  }
+  return longest;
+}
+
 SweepResult SweepPlanner::result() const {
   SweepResult result;
   result.points = points();
-  result.complete = !measured_.empty() && measured_.size() < options_.mostSettings && !next();
+  result.complete = !measured_.empty() && used() < options_.mostSettings && !next();
   for (const std::uint32_t length : options_.lengths) {
     result.largest.push_back(isLimited() ? largestFor(length).value_or(0)
                                          : largestMeasured(length));
   }
+  const std::optional<std::uint32_t> length = comparedLength(result.points);
+  const auto takesPart = [&](const SweepPoint& point) {
+    return point.safe && point.memory.setting.length == length;
+  };
   const SweepPoint* fastest = nullptr;
   for (const SweepPoint& point : result.points) {
-    if (point.safe && (!fastest || point.tokensPerS > fastest->tokensPerS)) fastest = &point;
+    if (takesPart(point) && (!fastest || point.tokensPerS > fastest->tokensPerS)) fastest = &point;
   }
   if (!fastest) {
     if (result.points.empty()) {
@@ -284,7 +405,7 @@ SweepResult SweepPlanner::result() const {
   // one with the least memory.
   const SweepPoint* knee = fastest;
   for (const SweepPoint& point : result.points) {
-    if (!point.safe) continue;
+    if (!takesPart(point)) continue;
     const bool isFast = point.tokensPerS >= kNearlyBest * fastest->tokensPerS ||
                         point.upperQuartile >= fastest->tokensPerS;
     const auto rank = [](const SweepPoint& each) {
@@ -293,25 +414,38 @@ SweepResult SweepPlanner::result() const {
     if (isFast && rank(point) < rank(*knee)) knee = &point;
   }
   result.best = *knee;
-  const std::string rate = formatRate(knee->tokensPerS) + " tokens/s";
+  const std::string rate = rateText(*knee);
   if (knee == fastest) {
     result.reason = settingText(knee->memory.setting) + " is the fastest, " + rate;
     const bool isLargest =
         std::none_of(result.points.begin(), result.points.end(), [&](const SweepPoint& other) {
-          return other.safe && other.memory.setting.tokens() > knee->memory.setting.tokens();
+          return takesPart(other) && other.memory.setting.batch > knee->memory.setting.batch;
         });
     if (isLargest && result.points.size() > 1) result.reason += " and the largest that was safe";
   } else {
     result.reason = settingText(knee->memory.setting) + " has " +
                     percent(shareOf(knee->tokensPerS, fastest->tokensPerS)) +
-                    " of the best throughput (" + formatRate(fastest->tokensPerS) +
-                    " tokens/s at " + settingText(fastest->memory.setting) + ")";
+                    " of the best throughput: " + rate + ", against " + rateText(*fastest) +
+                    " at " + settingText(fastest->memory.setting);
     if (knee->bytes() > 0 && knee->bytes() < fastest->bytes()) {
       result.reason += " with " +
                        percent(1 - shareOf(static_cast<double>(knee->bytes()),
                                            static_cast<double>(fastest->bytes()))) +
                        " less memory";
     }
+  }
+  std::vector<std::string> alike;
+  for (const SweepPoint& point : result.points) {
+    if (&point == knee || !takesPart(point)) continue;
+    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.memory.setting));
+  }
+  if (!alike.empty()) {
+    result.reason += "; the difference to " + joined(alike) +
+                     " is within the noise, because the ranges of the middle half overlap";
+  }
+  if (options_.lengths.size() > 1) {
+    result.reason += "; only settings of length " + std::to_string(*length) +
+                     " were compared, because cutting texts to another length changes the task";
   }
   if (!options_.hasMemory) {
     result.reason += "; the CPU has no device memory, so only throughput was compared";

@@ -18,7 +18,8 @@ struct SweepOptions {
   std::vector<std::uint32_t> lengths = {1};     ///< {1}: inputs without a length
   std::optional<Setting> start = std::nullopt;  ///< measured first; default: the smallest
   double reserve = kDefaultReserve;             ///< part of the recommended maximum to leave free
-  std::size_t mostSettings = 8;                 ///< how many settings are measured at most
+  /// How many settings are measured at most. Those before the first that fits do not count.
+  std::size_t mostSettings = 8;
   bool onlyLargest = false;      ///< find the largest batch only, not the best throughput
   bool hasMemory = true;         ///< false for the CPU: only throughput is compared
   std::uint64_t knownFixed = 0;  ///< bytes of weights, gradients and optimizer state
@@ -41,8 +42,9 @@ struct SweepPoint {
   Observation memory;
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
   bool outOfMemory = false;
-  bool safe = false;     ///< driver memory stayed under the limit
-  bool onFront = false;  ///< no safe point is at least as fast with at most as much memory
+  bool safe = false;  ///< driver memory stayed under the limit
+  /// No safe point of this length is at least as fast with at most as much memory.
+  bool onFront = false;
 
   /// Bytes by which points are compared: of driver, else of current.
   [[nodiscard]] std::uint64_t bytes() const {
@@ -68,9 +70,11 @@ struct SweepResult {
 
 /// Decides which settings a sweep measures: pure logic, without clock or device. Each next setting
 /// is the one that teaches most among those whose upper 95 % bound of driver memory stays under the
-/// limit: first towards the largest batch of each length, then, unless only that is wanted, between
-/// the measured batches, where the throughput grows most. The caller empties the cache before each
-/// setting, drops the warm-up, and may stop at any time.
+/// limit: towards the largest batch of each length and, unless only that is wanted, between the
+/// measured batches, where batch and throughput differ most. If the first setting does not fit,
+/// ever smaller ones are measured until one does; their bounds are unknown. Throughput is compared
+/// within one length. The caller empties the cache before each setting, drops the warm-up, and may
+/// stop at any time.
 class SweepPlanner {
  public:
   /// Fails with kUsage if the options leave no setting, and with kFailed if the limit is below what
@@ -95,16 +99,22 @@ class SweepPlanner {
   [[nodiscard]] bool wasMeasured(Setting setting) const;
   [[nodiscard]] bool isAbove(const SweepMeasurement& each) const;
   [[nodiscard]] bool wasTooLarge(Setting setting) const;
+  [[nodiscard]] bool nothingFits() const;
+  [[nodiscard]] std::size_t used() const;
+  [[nodiscard]] double stepRatio(Setting setting) const;
   [[nodiscard]] bool ranOutOfMemory(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
   [[nodiscard]] std::uint32_t smallest() const;
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
+  [[nodiscard]] std::optional<SweepStep> smaller() const;
   [[nodiscard]] std::optional<SweepStep> towardsLargest() const;
   [[nodiscard]] std::optional<SweepStep> secondTrace() const;
   [[nodiscard]] std::optional<SweepStep> betweenMeasured() const;
   [[nodiscard]] SweepStep stepTo(Setting setting, std::string reason) const;
   [[nodiscard]] std::vector<SweepPoint> points() const;
+  [[nodiscard]] std::optional<std::uint32_t> comparedLength(
+      const std::vector<SweepPoint>& points) const;
 
   SweepOptions options_;
   MemoryLimits limits_;

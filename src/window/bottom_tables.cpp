@@ -72,6 +72,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
       syncTitle_(DockTitle::of(syncDock)) {
   tabs_ = tabsTitle_->useTabs();
   tabs_->setObjectName(QStringLiteral("eventTabs"));
+  connect(tabs_, &QTabBar::tabBarClicked, this, [this] { userChose_ = true; });
   pages_ = new QStackedWidget(tabsDock_);
   tabsDock_->setWidget(pages_);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
@@ -268,15 +269,8 @@ void BottomTables::showComparison(const analysis::Comparison* comparison) {
     addPage(compareTable_, tr("Waits and fallbacks, A with B"));
     tabs_->setCurrentIndex(pages_->indexOf(compareTable_));
     tabsDock_->show();
-  } else if (!comparison && page >= 0) {
-    const bool shown = tabs_->currentIndex() == page;
-    {
-      const QSignalBlocker quiet(tabs_);
-      tabs_->removeTab(page);
-    }
-    pages_->removeWidget(compareTable_);
-    tabs_->setCurrentIndex(shown ? 0 : tabs_->currentIndex());
-    pages_->setCurrentIndex(tabs_->currentIndex());
+  } else if (!comparison) {
+    showExtraPage(compareTable_, {}, false);
   }
   markPicked();
 }
@@ -363,11 +357,22 @@ void BottomTables::showSearch(bool shown) {
     refreshSearchTitle();
   } else if (!shown && index >= 0) {
     const bool current = pages_->currentIndex() == index;
-    tabs_->removeTab(index);
-    pages_->removeWidget(searchTable_);
-    searchTable_->hide();
+    showExtraPage(searchTable_, {}, false);
     const int before = pages_->indexOf(pageBeforeSearch_);
     if (current) tabs_->setCurrentIndex(std::max(before, 0));
+  }
+}
+
+void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown) {
+  const int index = pages_->indexOf(page);
+  if (shown && index < 0) {
+    addPage(page, title);
+  } else if (!shown && index >= 0) {
+    const bool current = pages_->currentIndex() == index;
+    tabs_->removeTab(index);
+    pages_->removeWidget(page);
+    page->hide();
+    if (current) tabs_->setCurrentIndex(0);
     pages_->setCurrentIndex(tabs_->currentIndex());
   }
 }
@@ -480,6 +485,7 @@ bool BottomTables::currentIsEmpty() const {
 
 void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
   worst_ = worst;
+  if (userChose_) return;
   QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
   if (small_) {
     tables.insert(1, syncTable_);
@@ -500,6 +506,7 @@ void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
 }
 
 void BottomTables::startOver() {
+  userChose_ = false;
   worst_.reset();
   wholeRunOps_.reset();
   opsOf_.reset();

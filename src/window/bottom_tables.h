@@ -62,6 +62,8 @@ class BottomTables final : public QObject {
   void addSearch(models::SearchModel* search);
   /// Shows that page as the last tab and switches to it, or removes it.
   void showSearch(bool shown);
+  /// Shows a page that not every run has as the last tab, or removes it. `page` is not owned.
+  void showExtraPage(QWidget* page, const QString& title, bool shown);
   /// Shows the log with a line of it, a row of log(), selected.
   void showLogLine(int row);
   /// Shows the table of ops and puts the keyboard focus into its filter.
@@ -141,6 +143,7 @@ class BottomTables final : public QObject {
   QToolButton* opGrouping_;
   QLineEdit* opFilter_;
   std::optional<views::Lane> worst_;  ///< whose table was asked for; empty once the user chose
+  bool userChose_ = false;            ///< a tab, in this run: none is chosen for them then
   bool small_ = false;
 };
 

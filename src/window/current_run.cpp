@@ -5,12 +5,16 @@
 #include <QThreadPool>
 #include <system_error>
 
+#include "core/knobs.h"
 #include "core/names.h"
+#include "session/checkpoint_files.h"
 #include "session/fallback_acceptance.h"
 #include "session/note.h"
 #include "session/recording_loader.h"
+#include "session/worker_process.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
+#include "window/restart.h"
 #include "window/start/recordings_folder.h"
 #include "wire/limits.h"
 
@@ -70,11 +74,116 @@ CurrentRun::~CurrentRun() {
 }
 
 Result<void> CurrentRun::run() {
+  session::LaunchOptions options = options_;
+  if (!live()) {
+    checkpoint_.reset();
+    recovery_ = {};
+    before_.reset();
+    if (auto files = session::CheckpointFiles::create(); files) checkpoint_ = *files;
+    options.checkpoint = checkpoint_;
+  }
+  return launch(options);
+}
+
+Result<void> CurrentRun::launch(const session::LaunchOptions& options) {
   // A scenario says more about a recording than the workload that it is made of.
-  return begin(options_.scenario.isEmpty() ? options_.workload : options_.scenario, {}, [this] {
-    script_.reset();
-    return std::make_unique<Session>(options_);
-  });
+  return begin(options.scenario.isEmpty() ? options.workload : options.scenario, {},
+               [this, options] {
+                 script_.reset();
+                 launched_ = options;
+                 return std::make_unique<Session>(options);
+               });
+}
+
+Result<void> CurrentRun::restart(const views::RestartSettings& settings) {
+  const bool trains = state() == Session::State::kRunning || state() == Session::State::kPaused;
+  if (!trains || script_) {
+    return failure("only a worker that trains can be restarted");
+  }
+  if (!checkpoint_) {
+    return failure("the worker has no files for a checkpoint: stop it and run it again");
+  }
+  restart_ = settings;
+  putRestartSettings(options_, restartSettingsOf(options_), settings);
+  session_->stop();
+  return {};
+}
+
+Result<void> CurrentRun::continueRun() {
+  if (!continuation_) {
+    return failure("there is no run to continue");
+  }
+  const Continuation next = *continuation_;
+  const QString how = continuedHow_;
+  auto started = launch(next.options);
+  if (started) emit continued(how);
+  return started;
+}
+
+QString CurrentRun::continues(const QString& what) const {
+  const QString name = QString::fromStdString(recordingPath_.filename().string());
+  return what.isEmpty() ? name : QStringLiteral("%1: %2").arg(name, what);
+}
+
+void CurrentRun::findContinuation(const RunEnd& end) {
+  if (script_ || !checkpoint_) return;
+  if (restart_) {
+    findRestart(end);
+  } else if (session::AbortRecovery::isAbort(end) && store_.run()) {
+    findRecovery(end);
+  } else if (before_ && end.reason == RunEnd::Reason::kFailed && store_.steps().records.empty()) {
+    continuation_ = before_;
+    putRestartSettings(options_, restartSettingsOf(options_), restartSettingsOf(before_->options));
+    continuedHow_ =
+        tr("Continued from step %1, with the settings of before").arg(continuation_->fromStep);
+  }
+}
+
+void CurrentRun::findRestart(const RunEnd& end) {
+  const views::RestartSettings wanted = *restart_;
+  restart_.reset();
+  if (end.reason != RunEnd::Reason::kStopped || !store_.run() || !store_.hello()) {
+    emit problem(tr("Not restarted: the run had ended before"));
+    return;
+  }
+  const std::uint32_t step = checkpoint_->step().value_or(0);
+  const views::RestartSettings inUse = restartSettingsOf(*store_.hello());
+  const QString what = restartText(inUse, wanted);
+  session::LaunchOptions options = session::continuedOptions(
+      launched_, *store_.run(), store_.knobs(), store_.runningStep(), continues(what));
+  const std::string_view level = probeLevelKey(store_.probeLevel());
+  options.probeLevel = QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size()));
+  if (step == 0) options.continues.clear();
+  before_ = Continuation{options, step};
+  putRestartSettings(options, inUse, wanted);
+  if (wanted.device == QStringLiteral("cpu")) options.memoryFraction = 0;
+  continuation_ = Continuation{options, step};
+  continuedHow_ = step > 0 ? tr("Continued from step %1: %2").arg(step).arg(what)
+                           : tr("Started anew, as no step was trained: %1").arg(what);
+  continuesAtOnce_ = true;
+}
+
+void CurrentRun::findRecovery(const RunEnd& end) {
+  if (options_.afterAbort == session::AfterAbort::kStop) return;
+  const auto& steps = store_.steps().records;
+  const auto next = recovery_.after(
+      {end, checkpoint_->step(), steps.empty() ? 0 : steps.back().step(), store_.knobs()});
+  if (!next) {
+    whyNotContinued_ = QString::fromStdString(next.error().message);
+    return;
+  }
+  const QString batch = QString::fromStdString(knobChangeText(
+      *knobOf(events::MarkerKind::BatchSize), store_.knobs().batchSize, next->knobs.batchSize));
+  const QString what =
+      tr("the worker was killed by %1; %2").arg(session::signalText(end.signal), batch);
+  auto options = session::continuedOptions(launched_, *store_.run(), next->knobs,
+                                           store_.runningStep(), continues(what));
+  if (next->fromStep == 0) options.continues.clear();
+  continuation_ = Continuation{std::move(options), next->fromStep};
+  continuedHow_ = next->fromStep > 0
+                      ? tr("Continued from step %1: %2").arg(next->fromStep).arg(what)
+                      : tr("Started anew: %1").arg(what);
+  continuesAtOnce_ = options_.afterAbort == session::AfterAbort::kRestart;
 }
 
 Result<void> CurrentRun::runScript(const session::ScriptOptions& script, const QString& name) {
@@ -110,6 +219,9 @@ Result<void> CurrentRun::begin(const QString& program, const QString& name,
   recordingPath_ = *path;
   writerProblem_.clear();
   condition_ = {};
+  restart_.reset();
+  continuation_.reset();
+  whyNotContinued_.clear();
   session_ = makeSession();
   session_->addSink(writer_.get());
   session_->addSink(&store_);
@@ -153,6 +265,8 @@ Result<void> CurrentRun::show(const fs::path& path, analysis::LiveStore&& read,
     return failure("a run is going on: stop it before opening a recording");
   }
   followTimer_.stop();
+  continuesAtOnce_ = false;
+  continuation_.reset();
   sweep_.reset();
   session_.reset();
   script_.reset();
@@ -240,6 +354,8 @@ void CurrentRun::pauseOrResume() {
 }
 
 void CurrentRun::stop() {
+  restart_.reset();
+  continuesAtOnce_ = false;
   if (session_) {
     session_->stop();
   }
@@ -368,6 +484,7 @@ Result<void> CurrentRun::addNote(std::int64_t timeNs, const std::string& text) {
 }
 
 void CurrentRun::abandon() {
+  restart_.reset();
   if (live()) {
     session_->abort();
   }
@@ -428,9 +545,20 @@ void CurrentRun::closeWriter() {
 
 void CurrentRun::finish(const RunEnd& end) {
   closeWriter();
+  continuesAtOnce_ = false;
+  findContinuation(end);
   emit stateChanged();
   emit dataChanged();
   emit ended(end);
+  if (!continuesAtOnce_) return;
+  // From the event loop: the session is still on the stack.
+  QTimer::singleShot(0, this, [this] {
+    if (!continuesAtOnce_ || live()) return;
+    continuesAtOnce_ = false;
+    if (auto started = continueRun(); !started) {
+      emit problem(QString::fromStdString(started.error().message));
+    }
+  });
 }
 
 }  // namespace highwater::window

@@ -8,11 +8,13 @@
 #include <optional>
 
 #include "analysis/live_store.h"
+#include "session/abort_recovery.h"
 #include "session/recording_loader.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "session/sweep_run.h"
 #include "store/recording_writer.h"
+#include "views/panels/restart_controls.h"
 
 namespace highwater::window {
 
@@ -37,6 +39,23 @@ class CurrentRun final : public QObject {
   /// Starts a worker and its recording. Errors: kFailed while a run is live; kNoPermission and
   /// those of RecordingWriter::create() if the recording cannot be created.
   [[nodiscard]] Result<void> run();
+  /// Ends the worker of the live run and starts another one with these settings, which continues
+  /// the training where it was, in a recording of its own. The next runs have them too. Errors:
+  /// kFailed where no worker of this window trains, or it keeps no checkpoint.
+  [[nodiscard]] Result<void> restart(const views::RestartSettings& settings);
+  /// A worker that can continue the training of the run that has ended.
+  struct Continuation {
+    session::LaunchOptions options;
+    std::uint32_t fromStep = 0;  ///< 0: it begins anew
+  };
+  /// How the run that has ended can be continued: after an abort with half of the batch, and after
+  /// a restart that failed with the settings of before. nullopt for any other end.
+  [[nodiscard]] const std::optional<Continuation>& continuation() const { return continuation_; }
+  /// Why the run that was aborted cannot be continued; empty for any other end.
+  [[nodiscard]] QString whyNotContinued() const { return whyNotContinued_; }
+  /// Starts the worker of continuation() and its recording. Errors: those of run(), and kFailed
+  /// without a continuation.
+  [[nodiscard]] Result<void> continueRun();
   /// Starts the user's own program and its recording, whose file is called `name`, or after the
   /// program and the time if that is empty. Errors: those of run() and session::checkScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script, const QString& name);
@@ -142,6 +161,8 @@ class CurrentRun final : public QObject {
   void stalled(const QString& message);
   /// The training moves again, or the run is over.
   void stallEnded();
+  /// A new worker continues the run that has ended; `what` says how, as a sentence.
+  void continued(const QString& what);
   /// The worker is gone and the recording is closed.
   void ended(const highwater::RunEnd& end);
   /// The user's program is gone; after ended() where abandon() let go of it.
@@ -154,6 +175,14 @@ class CurrentRun final : public QObject {
       const QString& program, const QString& name,
       const std::function<std::unique_ptr<session::Session>()>& makeSession);
   void finish(const RunEnd& end);
+  /// Starts a worker and its recording.
+  [[nodiscard]] Result<void> launch(const session::LaunchOptions& options);
+  /// Finds out how the run that has ended so can be continued.
+  void findContinuation(const RunEnd& end);
+  void findRestart(const RunEnd& end);
+  void findRecovery(const RunEnd& end);
+  /// "run.highwater: what", for the recording that continues this one.
+  [[nodiscard]] QString continues(const QString& what) const;
   /// Reads what another process has written into the recording on screen.
   void readOn();
   void closeWriter();
@@ -163,6 +192,14 @@ class CurrentRun final : public QObject {
   void tellWriterProblem();
 
   session::LaunchOptions options_;
+  session::LaunchOptions launched_;  ///< of the worker that runs or ran last
+  std::shared_ptr<const session::CheckpointFiles> checkpoint_;  ///< of the training
+  session::AbortRecovery recovery_;
+  std::optional<views::RestartSettings> restart_;  ///< as soon as the worker has stopped
+  std::optional<Continuation> continuation_;
+  std::optional<Continuation> before_;  ///< the continuation with the settings before a restart
+  bool continuesAtOnce_ = false;
+  QString whyNotContinued_, continuedHow_;
   analysis::LiveStore store_;
   std::unique_ptr<store::RecordingWriter> writer_;
   std::unique_ptr<session::Session>

@@ -4,6 +4,7 @@
 #include <QScrollArea>
 #include <algorithm>
 
+#include "analysis/findings/run_changes.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/finding_example.h"
 #include "views/panels/findings_panel.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
+constexpr std::size_t kMostChanges = 3;
 
 std::optional<views::Lane> laneOf(const analysis::Finding& finding) {
   if (!finding.longest) return std::nullopt;
@@ -66,6 +68,10 @@ void FindingsDock::checkNow() {
   QElapsedTimer cost;
   cost.start();
   const analysis::Findings findings = analysis::findProblems(*store_, axis_->selection());
+  // Of the whole run: two ranges of one's own are for Compare.
+  const bool ofRun = !axis_->selection().has_value();
+  panel_->showChanges(ofRun ? analysis::runChanges(*store_, kMostChanges)
+                            : std::vector<analysis::RunChange>());
   waitMs_ = std::max(kLeastWaitMs, cost.elapsed() * kWaitOfCost);
   sinceCheck_.start();
   revision_ = store_->revision();

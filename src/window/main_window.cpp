@@ -1,4 +1,5 @@
 #include "window/main_window.h"
+#include "window/benchmark_dialog.h"
 
 #include <QCloseEvent>
 #include <QFileInfo>
@@ -25,6 +26,7 @@
 #include "views/panels/command_palette.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/note_field.h"
+#include "views/panels/restart_controls.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
@@ -35,6 +37,7 @@
 #include "window/memory_budget.h"
 #include "window/op_read_back.h"
 #include "window/opening_page.h"
+#include "window/restart.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -216,6 +219,7 @@ void MainWindow::connectActions() {
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->resetLayout, [this] { resetLayout(); });
   on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  on(actions_->benchmark, [this] { BenchmarkDialog::showFor(&run_, this); });
   connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
@@ -241,7 +245,7 @@ void MainWindow::connectActions() {
   connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);
   connect(actions_, &WindowActions::deviceChosen, this, [this](const QString& device) {
     run_.options().device = device;
-    updateState();
+    updateState();  // the list of the controls too
   });
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
   connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
@@ -255,6 +259,15 @@ void MainWindow::connectActions() {
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
+  connect(notices_, &RunNotices::continueRequested, this, [this] {
+    if (auto started = run_.continueRun(); !started) {
+      notices_->showProblem(text(started.error().message));
+    }
+  });
+  connect(docks_->controls()->restart(), &views::RestartControls::restartRequested, this,
+          &MainWindow::useRestartSettings);
+  connect(docks_->controls()->restart(), &views::RestartControls::changed, this,
+          &MainWindow::useRestartSettings);
   connect(notices_, &RunNotices::closeNowRequested, this, &MainWindow::closeAtOnce);
   connect(banner_, &views::Banner::linesRequested, this, [this] { docks_->tables()->showLog(); });
 }
@@ -346,6 +359,7 @@ void MainWindow::connectRun() {
   connect(&secondTimer_, &QTimer::timeout, this, [this] {
     updateState();
     notices_->updateStall();
+    notices_->tellRecoveries();
   });
   connect(&run_, &CurrentRun::dataChanged, this, [this] {
     dataChanged_ = true;
@@ -414,6 +428,7 @@ void MainWindow::restoreSettings() {
     roomyState_ = state;
     roomySmall_ = stateSmall;
   }
+  docks_->showTuning(tuningShown_);
   const WindowSize now = windowSize();
   docksPlaced_ = !roomyState_.isEmpty() && !now.compact && now.small == stateSmall;
   if (docksPlaced_) {
@@ -616,6 +631,7 @@ void MainWindow::updateState() {
                                            : QString());
   docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
+  showRestartSettings();
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 run_.options().device);
@@ -625,6 +641,38 @@ void MainWindow::updateState() {
   showLevel();
   updateTitle();
   status_->refresh(run_);
+}
+
+void MainWindow::showRestartSettings() {
+  views::RestartControls* controls = docks_->controls()->restart();
+  const Session::State state = run_.state();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  controls->setLive(run_.live() && !run_.script());
+  controls->setChangeable((!run_.live() || training) && !run_.sweeps());
+  const auto& hello = run_.store().hello();
+  controls->setInUse(run_.live() && hello ? restartSettingsOf(*hello)
+                                          : restartSettingsOf(run_.options()));
+}
+
+void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
+  const auto use = [this, settings] {
+    if (!run_.live()) {
+      putRestartSettings(run_.options(), restartSettingsOf(run_.options()), settings);
+      updateState();
+    } else if (auto restarted = run_.restart(settings); !restarted) {
+      notices_->showProblem(tr("Not restarted: %1").arg(text(restarted.error().message)));
+    }
+    actions_->checkDevice(run_.options().device);
+  };
+  const auto& hello = run_.store().hello();
+  const views::RestartSettings inUse =
+      run_.live() && hello ? restartSettingsOf(*hello) : restartSettingsOf(run_.options());
+  if (settings.highWatermark > 0 || inUse.highWatermark == 0) {
+    use();
+    return;
+  }
+  askToLiftLimit(this,
+                 [this, use](bool lift) { lift ? use() : docks_->controls()->restart()->undo(); });
 }
 
 void MainWindow::showRecordedTime() {

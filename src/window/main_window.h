@@ -107,6 +107,8 @@ class MainWindow final : public QMainWindow {
   void makeTuningPage();
   /// What the centre shows of a run: the panes, or the page of the view Tuning.
   [[nodiscard]] QWidget* runPage() const;
+  /// Sets the sliders to a setting, as the user does before applying it.
+  void chooseSetting(tuning::Setting setting);
   /// Asks the controls to train with a setting.
   void applySetting(tuning::Setting setting);
   void showTuningMarks();
@@ -123,6 +125,10 @@ class MainWindow final : public QMainWindow {
   /// Shows a run of the built-in workload in controls and tool bar.
   void showWorkload(const RunDescription& run);
   void updateState();
+  /// Restarts the worker of the live run, or sets how the next one starts. Asks first where that
+  /// lifts the memory limit.
+  void useRestartSettings(const views::RestartSettings& settings);
+  void showRestartSettings();
   void updateTitle();
   void followSystemTheme();
   void refreshPanes();

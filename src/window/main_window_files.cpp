@@ -98,6 +98,7 @@ void MainWindow::restoreDocks() {
     roomySmall_ = docks_->isSmall();
   }
   restoreState(dockState_, kStateVersion);
+  docks_->showTuning(tuningShown_);
   if (layOutLater_) {
     // Docks accept sizes only after the window has been laid out with them.
     layOutLater_ = false;

@@ -26,7 +26,14 @@ void MainWindow::connectTuning() {
   connect(sweep_, &SweepControl::sweepingChanged, this, &MainWindow::updateState);
   connect(docks_->tuningPanel(), &views::TuningPanel::applyRequested, this,
           &MainWindow::applySetting);
+  connect(docks_, &WindowDocks::settingPicked, this, &MainWindow::chooseSetting);
   connect(&tuning_, &models::TuningState::sweepingChanged, this, &MainWindow::showTuningMarks);
+}
+
+void MainWindow::chooseSetting(tuning::Setting setting) {
+  // The sliders follow, and tell the state of tuning.
+  run_.store().ownScript() ? tuning_.setChosen(setting)
+                           : docks_->controls()->choose(setting.batch, setting.length);
 }
 
 QWidget* MainWindow::runPage() const {
@@ -39,12 +46,7 @@ void MainWindow::makeTuningPage() {
   tuningPage_->setSmall(laidOutFor_.small);
   tuningPage_->showSearch(&search_->model());
   centre_->addWidget(tuningPage_);
-  connect(tuningPage_->view(), &views::TuningView::settingChosen, this,
-          [this](tuning::Setting setting) {
-            // The sliders follow, and tell the state of tuning.
-            run_.store().ownScript() ? tuning_.setChosen(setting)
-                                     : docks_->controls()->choose(setting.batch, setting.length);
-          });
+  connect(tuningPage_->view(), &views::TuningView::settingChosen, this, &MainWindow::chooseSetting);
   connect(tuningPage_->view(), &views::TuningView::applyRequested, this, &MainWindow::applySetting);
   showTuningMarks();
 }
@@ -75,6 +77,10 @@ void MainWindow::showTuningMarks() {
 }
 
 void MainWindow::applySetting(tuning::Setting setting) {
+  if (run_.sweeps()) {  // its steps would be credited to another setting
+    status_->showMessage(tr("A sweep is running: stop it before applying a setting"), 6000);
+    return;
+  }
   tuning_.setChosen(setting);
   if (run_.store().ownScript()) {
     status_->showMessage(tr("Set %1 in the script's own controls, or in the script")

@@ -27,6 +27,7 @@ OpReadBack::OpReadBack(CurrentRun* run, views::TimeAxis* axis, QObject* parent)
   });
   connect(run_, &CurrentRun::runReplaced, this, [this] {
     stop();
+    ++replaced_;
     tooManyIn_ = {};
     told_ = false;
     settled_.start();
@@ -51,13 +52,13 @@ void OpReadBack::readMissing() {
   const std::filesystem::path path = run_->recordingPath();
   if (thread_ || path.empty() || !ops.isMissing(visible.beginNs, visible.endNs)) return;
   const std::pair range(visible.beginNs, std::min(visible.endNs, ops.forgottenUpToNs));
+  const std::size_t most = run_->store().mostReadBack();
   // A range around one with too many has no fewer.
-  const bool surrounds = tooManyIn_.first < tooManyIn_.second && range.first <= tooManyIn_.first &&
-                         range.second >= tooManyIn_.second;
+  const bool surrounds = most <= tooManyFor_ && tooManyIn_.first < tooManyIn_.second &&
+                         range.first <= tooManyIn_.first && range.second >= tooManyIn_.second;
   if (surrounds) return;
   const std::int64_t length = range.second - range.first;
-  const std::size_t most = run_->store().mostReadBack();
-  thread_.reset(QThread::create([this, path, range, length, most] {
+  thread_.reset(QThread::create([this, path, range, length, most, of = replaced_] {
     const session::LoadControl control{[this] { return cancelled_.load(); }, {}, {}};
     Read read(std::nullopt);
     // With room to pan, or else just what is seen.
@@ -78,9 +79,13 @@ void OpReadBack::readMissing() {
     auto shared = std::make_shared<Read>(std::move(read));
     QMetaObject::invokeMethod(
         this,
-        [this, shared, range] {
+        [this, shared, range, most, of] {
+          if (of != replaced_) return;  // its thread was stopped when the run was replaced
           stop();
-          if (*shared && !**shared) tooManyIn_ = range;
+          if (*shared && !**shared) {
+            tooManyIn_ = range;
+            tooManyFor_ = most;
+          }
           take(std::move(*shared));
         },
         Qt::QueuedConnection);

@@ -44,7 +44,9 @@ class OpReadBack final : public QObject {
   QTimer settled_;  ///< runs while the visible range changes
   std::atomic<bool> cancelled_ = false;
   std::unique_ptr<QThread> thread_;
+  std::uint64_t replaced_ = 0;  ///< counts the runs, so that ops of another one are not shown
   std::pair<std::int64_t, std::int64_t> tooManyIn_;  ///< the range that was found to hold too many
+  std::size_t tooManyFor_ = 0;                       ///< the most ops that it was found with
   bool told_ = false;
 };
 

@@ -80,6 +80,24 @@ void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)>
   dialog->open();
 }
 
+void askToLiftLimit(QWidget* parent, std::function<void(bool lift)> answered) {
+  auto* dialog = new QMessageBox(QMessageBox::Warning, tr("No memory limit"),
+                                 tr("Train without a memory limit?"), QMessageBox::Cancel, parent);
+  dialog->setObjectName(QStringLiteral("liftLimitDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(
+      tr("With a high watermark of 0 no allocation of the device is refused. The training may "
+         "take all memory of the machine, and that may bring the system down."));
+  QPushButton* lift = dialog->addButton(tr("Lift the limit"), QMessageBox::DestructiveRole);
+  lift->setObjectName(QStringLiteral("liftLimitButton"));
+  dialog->setDefaultButton(QMessageBox::Cancel);
+  QObject::connect(dialog, &QMessageBox::finished, parent,
+                   [dialog, lift, answered = std::move(answered)] {
+                     answered(dialog->clickedButton() == lift);
+                   });
+  dialog->open();
+}
+
 void askToLeaveScript(QWidget* parent, const QString& program,
                       std::function<void(ScriptFate fate)> chosen) {
   auto* dialog =

@@ -16,6 +16,10 @@ void askForReason(QWidget* parent, const QString& op,
 /// number, or not at all if the user cancels.
 void askForSteps(QWidget* parent, int suggestion, std::function<void(int steps)> accepted);
 
+/// Asks whether the memory limit is to be lifted (high watermark 0). Does not block: `answered` is
+/// called later.
+void askToLiftLimit(QWidget* parent, std::function<void(bool lift)> answered);
+
 /// What becomes of the user's program when the window closes.
 enum class ScriptFate { kRunOn, kStop };
 /// Asks what becomes of `program`, which still runs. Does not block: `chosen` is called later, or

@@ -28,6 +28,7 @@ RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun*
   connect(run_, &CurrentRun::stallEnded, this, &RunNotices::hideStall);
   connect(run_, &CurrentRun::ended, this, &RunNotices::showEnd);
   connect(run_, &CurrentRun::problem, this, &RunNotices::showProblem);
+  connect(run_, &CurrentRun::continued, this, &RunNotices::showContinued);
   connect(banner_, &views::Banner::actionTriggered, this, &RunNotices::act);
 }
 
@@ -52,6 +53,25 @@ void RunNotices::updateStall() {
                        stopping ? QString() : tr("Stop"));
 }
 
+void RunNotices::tellRecoveries() {
+  const auto& markers = run_->store().markers();
+  if (markers.size() < seenMarkers_) seenMarkers_ = 0;  // another run
+  for (; seenMarkers_ < markers.size(); ++seenMarkers_) {
+    const events::Marker& marker = markers[seenMarkers_];
+    if (marker.kind() != events::MarkerKind::Recovered || !run_->live()) continue;
+    const QString batch = QString::number(marker.value_after(), 'f', 0);
+    banner_->showMessage(
+        marker.value_after() < marker.value_before()
+            ? tr("Step %1 ran out of memory. It was dropped, and the training goes on with batch "
+                 "size %2 instead of %3")
+                  .arg(QString::number(marker.step()), batch,
+                       QString::number(marker.value_before(), 'f', 0))
+            : tr("Step %1 ran out of memory. It was dropped and trained again with batch size %2")
+                  .arg(QString::number(marker.step()), batch),
+        false, Banner::Kind::kNote, {});
+  }
+}
+
 void RunNotices::hideStall() {
   if (!stallShown_.isEmpty() && banner_->message() == stallShown_) {
     banner_->hide();
@@ -65,6 +85,8 @@ void RunNotices::act() {
   } else if (run_->live()) {
     banner_->showMessage(banner_->message(), false, Banner::Kind::kProblem, {});
     run_->stop();
+  } else if (run_->continuation()) {
+    emit continueRequested();
   } else {
     emit runAgainRequested();
   }
@@ -108,12 +130,22 @@ void RunNotices::showEnd(const RunEnd& end) {
       log_->append(line, models::LogModel::Kind::kPrinted);
     }
   }
+  if (const QString why = run_->whyNotContinued(); !why.isEmpty()) {
+    message += tr("; not continued: %1").arg(why);
+  }
   log_->append(message, models::LogModel::Kind::kProblem);
   banner_->showMessage(message, !lines.isEmpty(), Banner::Kind::kProblem,
                        run_->showsFile() ? QString() : againText());
 }
 
 QString RunNotices::againText() const {
+  if (const auto& next = run_->continuation()) {
+    const analysis::LiveStore& store = run_->store();
+    const bool halved = store.run() && next->options.batchSize != store.knobs().batchSize;
+    const QString how = halved ? tr(" with batch %1").arg(next->options.batchSize) : QString();
+    return next->fromStep > 0 ? tr("Continue from step %1%2").arg(next->fromStep).arg(how)
+                              : tr("Start again%1").arg(how);
+  }
   const auto setting = settingAfterOutOfMemory(run_->store());
   return setting ? tr("Run again with %1").arg(settingText(*setting, run_->store().knobs()))
                  : tr("Run again");
@@ -122,6 +154,11 @@ QString RunNotices::againText() const {
 void RunNotices::showProblem(const QString& message) {
   log_->append(message, models::LogModel::Kind::kProblem);
   banner_->showMessage(message, false, Banner::Kind::kProblem, {});
+}
+
+void RunNotices::showContinued(const QString& what) {
+  log_->append(what, models::LogModel::Kind::kMarker);
+  banner_->showMessage(what, false, Banner::Kind::kNote, {});
 }
 
 void RunNotices::showBeingWritten(const QString& message) {

@@ -28,6 +28,8 @@ class RunNotices final : public QObject {
   /// Updates the duration of a stall in the banner; the session reports a stall only once. Does
   /// nothing without a stall, or if the user closed the banner.
   void updateStall();
+  /// Says it in the banner when a step has run out of memory and the training goes on.
+  void tellRecoveries();
   /// Shows in the banner how a run ended, if that was not planned. Does nothing for a run that
   /// finished or was stopped on request.
   void showEnd(const RunEnd& end);
@@ -35,6 +37,8 @@ class RunNotices final : public QObject {
   void showProblem(const QString& message);
   /// Says that another process is still writing the recording on screen.
   void showBeingWritten(const QString& message);
+  /// Says how the run on screen continues another one.
+  void showContinued(const QString& what);
   /// Says that the run is being stopped and that the window closes then, and offers to close it at
   /// once.
   void showClosing();
@@ -44,6 +48,8 @@ class RunNotices final : public QObject {
   void closeNowRequested();
   /// The user pressed the banner's button to start the run again.
   void runAgainRequested();
+  /// The user pressed the banner's button to continue the training of the run that has ended.
+  void continueRequested();
 
  private:
   void showStall(const QString& message);
@@ -55,7 +61,8 @@ class RunNotices final : public QObject {
   models::LogModel* log_;
   CurrentRun* run_;
   bool closing_ = false;
-  QString stallShown_;  ///< the banner's text during a stall, else empty
+  QString stallShown_;           ///< the banner's text during a stall, else empty
+  std::size_t seenMarkers_ = 0;  ///< those that tellRecoveries() has looked at
 };
 
 }  // namespace highwater::window

@@ -1,6 +1,7 @@
 #include "window/run_status_bar.h"
 
 #include <QLabel>
+#include <QLayout>
 #include <algorithm>
 
 #include "core/names.h"
@@ -183,6 +184,7 @@ void RunStatusBar::fit() {
     label->setVisible(fits && !label->text().isEmpty());
     needed -= fits ? 0 : widthOf(label);
   }
+  if (layout() != nullptr) layout()->activate();  // a picture is drawn before the next event
 }
 
 }  // namespace highwater::window

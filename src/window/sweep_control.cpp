@@ -44,7 +44,6 @@ void SweepControl::start() {
   wanted_ = false;
   session::SweepRunOptions options;
   options.sweep.reserve = tuning_->reserve();
-  options.level = run_->store().probeLevel();
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
   }
@@ -67,7 +66,13 @@ void SweepControl::update() {
   const bool trains = state == Session::State::kRunning || state == Session::State::kPaused;
   const bool canBegin = trains || (!run_->live() && actions_->run->isEnabled());
   actions_->sweep->setText(run_->sweeps() ? tr("Stop sweep and keep results") : tr("Sweep"));
-  actions_->sweep->setEnabled(run_->sweeps() || canBegin);
+  // With a script on screen a sweep would train something else.
+  const bool script = run_->store().ownScript();
+  const bool can = run_->sweeps() || (canBegin && !script);
+  actions_->sweep->setEnabled(can);
+  docks_->tuningPanel()->setSweepable(
+      can, script ? tr("A sweep measures the built-in workload: it cannot set a script's batch")
+                  : tr("Not while a run starts or stops"));
 }
 
 }  // namespace highwater::window

@@ -72,6 +72,8 @@ WindowActions::WindowActions(QMainWindow* window)
                   tr("Find and run any command"));
   resetLayout = make(tr("Reset layout"), "resetLayoutAction", {}, {});
   doctor = make(tr("Check this machine"), "doctorAction", {}, {});
+  benchmark = make(tr("Compare CPU with MPS…"), "benchmarkAction", {},
+                   tr("Measure speed and rounding of both devices"));
   keys = make(tr("Keys"), "keysAction", QKeySequence(Qt::Key_Question), {});
   about = make(tr("About Highwater"), "aboutAction", {}, {});
   about->setMenuRole(QAction::AboutRole);
@@ -156,7 +158,7 @@ void WindowActions::makeMenus() {
   viewMenu->addAction(resetLayout);
   viewMenu->addSeparator();
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
-  help->addActions({keys, doctor, about});
+  help->addActions({keys, doctor, benchmark, about});
 }
 
 void WindowActions::makeLevelMenu(QMenu* runMenu) {

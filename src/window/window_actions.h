@@ -25,6 +25,7 @@ class WindowActions final : public QObject {
   QAction *follow, *fit, *filterOps;
   QAction *search, *nextHit, *previousHit, *commands, *mark;
   QAction *keys, *doctor, *about;
+  QAction* benchmark;                           ///< compares the CPU with MPS
   QAction *pinA, *pinB, *swapPins, *clearPins;  ///< for comparing two ranges
   QAction* memoryBudget;                        ///< asks for the window's memory budget
   QAction* editorCommand;                       ///< asks for the editor of lines of code

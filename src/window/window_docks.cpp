@@ -29,6 +29,7 @@
 #include "views/tuning/tuning_panel.h"
 #include "window/bottom_tables.h"
 #include "window/findings_dock.h"
+#include "window/sweep_table.h"
 
 namespace highwater::window {
 
@@ -186,6 +187,8 @@ void WindowDocks::makeBottom() {
   tables_ = new BottomTables(eventsDock_, syncDock_, store_, axis_, focus_);
   connect(tables_, &BottomTables::acceptRequested, this, &WindowDocks::acceptRequested);
   connect(tables_, &BottomTables::withdrawRequested, this, &WindowDocks::withdrawRequested);
+  auto* sweepTable = new SweepTable(tuning_, tables_, eventsDock_);
+  connect(sweepTable, &SweepTable::settingPicked, this, &WindowDocks::settingPicked);
   window_->splitDockWidget(eventsDock_, syncDock_, Qt::Horizontal);
 }
 

@@ -75,6 +75,8 @@ class WindowDocks final : public QObject {
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
+  /// The user picked a setting in the table of a sweep.
+  void settingPicked(highwater::tuning::Setting setting);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/ids.h"
 #include "core/knobs.h"
@@ -88,11 +89,15 @@ bool isValueOf(events::MarkerKind kind, double value) {
       return isWhole && value >= 0 && value <= 3;
     case events::MarkerKind::KeepEffectiveBatch:
       return value == 0 || value == 1;
+    case events::MarkerKind::BatchSize:
+    case events::MarkerKind::SequenceLength:
+    case events::MarkerKind::LossInterval:
+    case events::MarkerKind::Accumulation:
+    case events::MarkerKind::Recovered:
+      return value >= 0 && value <= std::numeric_limits<std::uint32_t>::max();
     case events::MarkerKind::LearningRate:
     case events::MarkerKind::MemoryFraction:
-    case events::MarkerKind::Accumulation:
     case events::MarkerKind::OutOfMemory:
-    case events::MarkerKind::Recovered:
       return value >= 0;
     default:
       return true;

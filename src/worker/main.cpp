@@ -21,6 +21,7 @@
 #include "process/environment.h"
 #include "process/platform.h"
 #include "process/running_torch.h"
+#include "worker/checks/benchmark/benchmark.h"
 #include "worker/checks/dry_check.h"
 #include "worker/checks/json_line.h"
 #include "worker/checks/op_names.h"
@@ -48,7 +49,8 @@ int complain(const Error& error) {
 bool keepsStdout(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--stdio" || word == "--dry-check" || word.starts_with("--self-test")) {
+    if (word == "--stdio" || word == "--dry-check" || word.starts_with("--benchmark") ||
+        word.starts_with("--self-test")) {
       return true;
     }
   }
@@ -81,6 +83,32 @@ int runDryCheck(const Options& options, Sizes sizes, DeviceReport device,
   const auto report = dryCheckWorkload(setup);
   if (!report) return complain(report.error());
   return answer(fd, dryCheckJson(*report, setup), report->fails() ? kExitFailed : kExitDone);
+}
+
+int runBenchmark(const Options& options, Sizes sizes, DeviceReport device,
+                 std::optional<ModelFile> model, int fd) {
+  if (device.selected != "mps") {
+    const std::string why = "there is no mps to compare the CPU with: ";
+    if (options.device == device.selected) {
+      return complain(usageError(why + "--device is " + options.device));
+    }
+    return complain(failure(why + device.reason));
+  }
+  TrainingSetup setup{&options, std::move(sizes), std::move(device), {}, std::move(model)};
+  if (!setup.model && options.benchmark->needsModel()) {
+    auto data = loadData(options);
+    if (!data) return complain(data.error());
+    setup.data = std::move(*data);
+  }
+  std::FILE* out = ::fdopen(fd, "w");
+  if (!out) return complain(failure("the answer could not be written"));
+  // False once nobody reads any more: the benchmark then ends.
+  const auto print = [out](const nlohmann::ordered_json& json) {
+    const std::string line = jsonLine(json) + '\n';
+    return std::fwrite(line.data(), 1, line.size(), out) == line.size() && std::fflush(out) == 0;
+  };
+  const auto done = benchmark(setup, print);
+  return done ? kExitDone : complain(done.error());
 }
 
 /// Has SIGALRM end the process in `ms` milliseconds.
@@ -150,7 +178,8 @@ int runWorker(int argc, char** argv, int outFd) {
     if (auto known = checkOpName(op); !known) return complain(known.error());
   }
   // A question must not overwrite the ledger of a run.
-  const bool isQuestion = options->describe || options->dryCheck || !options->selfTest.empty();
+  const bool isQuestion =
+      options->describe || options->dryCheck || options->benchmark || !options->selfTest.empty();
   if (isQuestion) ::unsetenv(kSimLedgerVariable);
   if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
   auto device = process::chooseDevice(options->device);
@@ -164,6 +193,9 @@ int runWorker(int argc, char** argv, int outFd) {
   auto sizes = model ? resolveSizes(*options, *model)
                      : resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
+  if (options->benchmark) {
+    return runBenchmark(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
+  }
   if (options->dryCheck) {
     return runDryCheck(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
   }

@@ -31,11 +31,12 @@ struct RawConnection {
   int fd = -1;
   std::string socket;
   std::string tokenFile;
+  std::string checkpoint;
 };
 
 Result<void> resolveConnection(const RawConnection& raw, Options& options) {
   // These answer on stdout and have no host.
-  if (options.dryCheck || !options.selfTest.empty()) return {};
+  if (options.dryCheck || options.benchmark || !options.selfTest.empty()) return {};
   const int ways = int{raw.stdio} + int{raw.fd >= 0} + int{!raw.socket.empty()};
   if (ways != 1) {
     return usageError(
@@ -49,6 +50,25 @@ Result<void> resolveConnection(const RawConnection& raw, Options& options) {
   } else {
     options.host = process::StdioConnection{};
   }
+  return {};
+}
+
+/// Reads "FD,FD".
+Result<void> resolveCheckpoint(const std::string& text, Options& options) {
+  if (text.empty()) {
+    if (options.continues) return usageError("--continue needs --checkpoint FD,FD");
+    return {};
+  }
+  constexpr int kHighest = 1 << 20;
+  const auto comma = text.find(',');
+  if (comma == std::string::npos) {
+    return usageError("--checkpoint is \"" + text + "\"; give two file descriptors: FD,FD");
+  }
+  const auto first = parseWhole("the first of --checkpoint", text.substr(0, comma), 0, kHighest);
+  if (!first) return first.error();
+  const auto second = parseWhole("the second of --checkpoint", text.substr(comma + 1), 0, kHighest);
+  if (!second) return second.error();
+  options.checkpoint = {*first, *second};
   return {};
 }
 
@@ -254,6 +274,14 @@ void addConnectionOptions(CLI::App& app, Options& o, RawConnection& raw) {
       ->transform(wholeNumber("--fd", 0, 1 << 20));
   app.add_option("--connect", raw.socket, "Frames on a local socket, with --token-file");
   app.add_option("--token-file", raw.tokenFile, "File with the token for --connect");
+  app.add_option("--checkpoint", raw.checkpoint,
+                 "Keep checkpoints in two inherited files, their descriptors: FD,FD");
+  app.add_option("--checkpoint-every", o.checkpointSeconds,
+                 "Seconds between checkpoints, or more where they would take over 2 % of the time")
+      ->transform(realNumber("--checkpoint-every", 0, 86'400))
+      ->capture_default_str();
+  app.add_option("--continue", o.continues,
+                 "Continue from the checkpoint; the text says of which run");
   app.add_flag("--autostart", o.autostart,
                "Train without waiting for a host; ignore the end of stdin");
   app.add_flag("--describe", o.describe,
@@ -278,9 +306,11 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   std::string dtype = "float32";
   RawTraining texts;
   texts.level = probeLevelKey(options.probeLevel);
+  BenchmarkTexts benchmark;
   addTrainingOptions(app, options, texts);
   addModelOptions(app, options, dtype);
   addConnectionOptions(app, options, connection);
+  addBenchmarkOptions(app, benchmark);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& question) {
@@ -293,7 +323,13 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   options.precision = precisionFromName(texts.precision);
   options.outOfMemory = policyFromName(texts.outOfMemory);
   if (auto fine = checkDtype(dtype); !fine) return fine.error();
+  if (!benchmark.parts.empty()) {
+    auto read = readBenchmarkOptions(benchmark);
+    if (!read) return read.error();
+    options.benchmark = std::move(*read);
+  }
   if (auto fine = resolveConnection(connection, options); !fine) return fine.error();
+  if (auto fine = resolveCheckpoint(connection.checkpoint, options); !fine) return fine.error();
   if (auto fine = applyScenario(app, options); !fine) return fine.error();
   if (auto fine = checkModelOptions(app, options); !fine) return fine.error();
   // The limit of a TorchScript file is not known yet: RunControl checks again.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "core/result.h"
 #include "core/run_limits.h"
 #include "process/connection.h"
+#include "worker/checks/benchmark/benchmark_options.h"
 #include "worker/data/model_file.h"
 
 namespace highwater::worker {
@@ -53,6 +55,14 @@ struct Options {
   std::vector<std::string> acceptedOps;
   std::string scenario;  ///< see core/scenarios.h; empty: none
   process::HostAddress host;
+  /// See checks/benchmark/: measure the CPU against the device, and print JSON lines.
+  std::optional<BenchmarkOptions> benchmark;
+  /// The descriptors of CheckpointSlots; absent: no checkpoints are written.
+  std::optional<std::array<int, 2>> checkpoint;
+  /// The shortest time between checkpoints; 0: one at each step that the costs allow.
+  double checkpointSeconds = 10;
+  /// Continue from the checkpoint; the text says of which run, may be empty.
+  std::optional<std::string> continues;
   bool autostart = false;  ///< train without waiting for a host
   bool describe = false;   ///< send Hello, then end
   bool dryCheck = false;   ///< see dry_check.h: print one JSON object instead of frames

@@ -1,7 +1,9 @@
 #include "worker/worker.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -45,6 +47,17 @@ KnobLimits limitsOf(const Sizes& sizes, const DeviceReport& device) {
   return limits;
 }
 
+Failure::Kind failureKindOf(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUsage:
+      return Failure::Kind::kUsage;
+    case ErrorCode::kOutOfMemory:
+      return Failure::Kind::kOutOfMemory;
+    default:
+      return Failure::Kind::kFailed;
+  }
+}
+
 void endAfterGrace() {
   std::thread([] {
     std::this_thread::sleep_for(kGraceAfterHost);
@@ -84,6 +97,12 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<
 }
 
 Result<void> Worker::checkSettings() const {
+  for (const int fd : options_.checkpoint.value_or(std::array{-1, -1})) {
+    if (fd < 0) continue;
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+      return usageError("--checkpoint: " + std::to_string(fd) + " is not open");
+    }
+  }
   const Knob& precision = *knobOf(events::MarkerKind::Precision);
   if (auto fine = checkKnobValue(precision, precision.value(sizes_.knobs), limits_); !fine) {
     return usageError("--precision: " + fine.error().message);
@@ -157,10 +176,7 @@ ExitCode Worker::train() {
   TrainingSetup setup{&options_, sizes_, device_, {}, model_};
   if (!model_) {
     auto data = loadData(options_);
-    if (!data) {
-      const bool usage = data.error().code == ErrorCode::kUsage;
-      return fail(usage ? Failure::Kind::kUsage : Failure::Kind::kFailed, data.error().message);
-    }
+    if (!data) return fail(failureKindOf(data.error()), data.error().message);
     setup.data = std::move(*data);
   }
   recorder_.nameThread("training");
@@ -183,6 +199,15 @@ ExitCode Worker::train() {
     sender.stop();
     return fail(memory ? Failure::Kind::kOutOfMemory : Failure::Kind::kFailed,
                 training.error().message);
+  }
+  if (options_.continues) {
+    auto step = (*training)->restore();
+    const auto continued = step ? control_.continueFrom(*step) : Result<void>(step.error());
+    if (!continued) {
+      sampler.reset();
+      sender.stop();
+      return fail(failureKindOf(continued.error()), continued.error().message);
+    }
   }
   if (!writer_.send((*training)->description())) return kExitEndedEarly;
   Training::Outcome outcome;

@@ -47,6 +47,11 @@ struct JudgedRun {
 
   [[nodiscard]] Findings judge(std::optional<TimeRange> range = {}) const {
     LiveStore store;
+    fill(store);
+    return findProblems(store, range);
+  }
+  /// The run in a store.
+  void fill(LiveStore& store) const {
     Hello hello;
     hello.device.selected = "mps";
     hello.limits = {kRecommended, 1.4, 1.7, kSystemMemory};
@@ -70,7 +75,6 @@ struct JudgedRun {
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
     store.apply(batch.view());
     if (runEnd) store.apply(*runEnd);
-    return findProblems(store, range);
   }
   /// The range of whole steps.
   [[nodiscard]] static TimeRange stepsFrom(std::uint32_t first, std::uint32_t last) {

@@ -125,7 +125,7 @@ class TestEndFindings : public QObject {
     const Findings findings = analysis::findProblems(store);
     QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::Recovered});
     const Finding& note = findings.found.front();
-    QCOMPARE(note.title, std::string("Recovered from out of memory 2 times"));
+    QCOMPARE(note.title, std::string("Out of memory 4 times, and the training went on"));
     QCOMPARE(note.count, std::uint64_t{2});
     QCOMPARE(note.weight, 0.0);
     QVERIFY2(contains(note.evidence, "memory ran out 4 times") &&

@@ -126,6 +126,25 @@ class TestOwnModel : public QObject {
     }
   }
 
+  void comparesTheDevices() {
+    write("plain.json", R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}],
+        "target": {"shape": ["batch"], "dtype": "int64", "high": 2}, "loss": "cross_entropy"})");
+    const Outcome run =
+        runHighwater({"benchmark", "--device", "sim", "--json", "--only", "step,drift", "--rounds",
+                      "1", "--workload", path("plain.pt")},
+                     {}, kLimitMs);
+    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+    const QJsonObject json = QJsonDocument::fromJson(run.out.toUtf8()).object();
+    QCOMPARE(json["timings"].toArray().size(), 1);
+    const QJsonObject drift = json["drift"].toObject();
+    QVERIFY2(drift["no_float64"].isNull(), qPrintable(drift["no_float64"].toString()));
+    QCOMPARE(drift["loss"].toArray().size(), 4);
+    const QString verdict = drift["verdict"].toString();
+    QVERIFY2(verdict == "equal" || verdict == "rounding", qPrintable(verdict));
+    QCOMPARE(drift["outputs"].toArray().size(), 1);
+    QCOMPARE(drift["gradients"].toArray().size(), 1);
+  }
+
   void saysWhatWouldFallBack() {
     write("plain.json", R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}],
         "target": {"shape": ["batch", 2], "dtype": "float32"}, "loss": "mse_loss"})");

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QStandardPaths>
+#include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -18,6 +19,7 @@
 #include "session/recording_loader.h"
 #include "support/run_program.h"
 #include "tuning/sweep_notes.h"
+#include "views/panels/event_table.h"
 #include "window/main_window.h"
 
 using namespace highwater;
@@ -204,6 +206,18 @@ class TestSweep : public QObject {
     for (const tuning::SweptSetting& each : window.tuning().sweep()->settings) {
       QVERIFY(!each.outOfMemory);
     }
+    // The table has each setting, and its row chooses it.
+    auto* table = window.findChild<views::EventTable*>(QStringLiteral("sweepTable"));
+    auto* tabs = window.findChild<QTabBar*>(QStringLiteral("eventTabs"));
+    QTRY_COMPARE(table->model()->rowCount(), int(window.tuning().sweep()->settings.size()));
+    for (int tab = 0; tab < tabs->count(); ++tab) {
+      if (tabs->tabText(tab) == QStringLiteral("Sweep")) tabs->setCurrentIndex(tab);
+    }
+    QTRY_VERIFY(table->isVisible());
+    const int last = table->model()->rowCount() - 1;
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                      table->visualRect(table->model()->index(last, 1)).center());
+    QCOMPARE(window.tuning().chosen(), window.tuning().sweep()->settings.back().setting);
     auto* apply = window.findChild<QPushButton*>(QStringLiteral("applyRecommendedButton"));
     QCOMPARE(apply->text(), "Apply " + QString::fromStdString(tuning::shortSettingText(best)));
     apply->click();

@@ -45,6 +45,19 @@ class TestNowModel : public QObject {
     QVERIFY(value("Driver allocated").endsWith("iB"));
   }
 
+  void waitsForTheQueueToFill() {
+    for (const std::uint32_t steps : {1U, 2U, 3U}) {
+      LiveStore store;
+      test::feed(test::makeSampleRun({.steps = steps}), store);
+      NowModel model(&store);
+      const QModelIndexList found =
+          model.match(model.index(0, NowModel::kName), Qt::DisplayRole, "Throughput");
+      QCOMPARE(found.size(), 1);
+      const QString rate = cell(model, found[0].row(), NowModel::kValue);
+      QVERIFY2((rate == QStringLiteral("–")) == (steps < 3), qPrintable(rate));
+    }
+  }
+
   void showsTheGpuIfItIsKnown() {
     LiveStore store;
     test::feed(test::makeSampleRun({.gpuPercent = 62.4f}), store);

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <cmath>
 
+#include "core/out_of_memory.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
 
@@ -81,6 +82,41 @@ class TestTuningState : public QObject {
     QCOMPARE(state.tried().back().setting.batch, 200U);
     QVERIFY(state.tried().back().outOfMemory && state.tried().back().steps == 0);
     QVERIFY(std::isnan(state.tried().back().tokensPerS));
+  }
+
+  /// A script names no limits: what it was trained at is on the map.
+  void theLimitsHoldWhatWasTried() {
+    analysis::LiveStore store;
+    test::OwnedBatch batch;
+    for (std::uint32_t step = 1; step <= 12; ++step) {
+      const std::int64_t ns = step * 100'000'000LL;
+      batch.memorySamples.emplace_back(ns, 1U << 28, 1U << 29, 1U << 31,
+                                       events::SampleOrigin::PhaseBoundary);
+      batch.steps.emplace_back(ns, 90'000'000, 1U << 28, 1U << 29, -1, step, 600U, 2048U,
+                               600U * 2048U, 0.5F, 0, 1);
+    }
+    batch.completeUpToNs = 1'400'000'000;
+    store.apply(batch.view());
+    TuningState state(&store);
+    state.refresh();
+    QCOMPARE(state.limits(), (tuning::Setting{1024, 2048}));
+  }
+
+  /// An evaluation needs other memory than a step: its setting has not failed.
+  void anEvaluationThatRanOutMarksNoSetting() {
+    analysis::LiveStore store;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });
+    constexpr NameId kText = 900;
+    store.apply(Definitions{
+        {{kText, std::string(kInEvaluation) + "MPS backend out of memory"}}, {}, {}, {}});
+    test::OwnedBatch batch;
+    const std::int64_t ns = store.completeUpToNs();
+    batch.markers.emplace_back(ns + 1, 0.0, 0.0, 61U, kText, events::MarkerKind::OutOfMemory);
+    batch.completeUpToNs = ns + 2;
+    store.apply(batch.view());
+    TuningState state(&store);
+    state.refresh();
+    for (const models::TriedSetting& each : state.tried()) QVERIFY(!each.outOfMemory);
   }
 
   void theChosenSettingIsToldOnce() {

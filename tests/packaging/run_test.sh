@@ -7,6 +7,7 @@ set -euo pipefail
 cat >packaging/setup <<'S'
 #!/usr/bin/env bash
 mkdir -p build && echo "$PWD/torch" >build/libtorch
+cat torch-version >build/libtorch.version
 echo "setup: ready" >&2
 S
 stand_in cmake <<S
@@ -33,6 +34,7 @@ echo "highwater $*"
 [ "$1" != fail ] || exit 3
 S
 chmod +x program
+echo 2.13.0 >torch-version
 echo '{}' >CMakePresets.json
 touch -d '2020-01-01' CMakePresets.json
 export HIGHWATER_JOBS=1
@@ -48,8 +50,15 @@ expect_status 3
 
 # It configured and built the right targets, and did not configure again while nothing had changed.
 [ "$(grep -c -- '--preset release' calls)" = 1 ] || broken "configured more than once"
-grep -q -- "--preset release -DTorch_DIR=$scratch/torch -DHIGHWATER_WERROR=OFF" calls || broken "options"
+grep -q -- "--preset release -DTorch_DIR=$scratch/torch -DHIGHWATER_TORCH_BUILD=2.13.0 -DHIGHWATER_WERROR=OFF" calls || broken "options"
 grep -q -- "--target highwater highwater-worker$" calls || broken "targets"
+
+# A libtorch that was upgraded in place: configured afresh.
+echo 2.14.0 >torch-version
+attempt packaging/run report
+expect_status 0
+grep -q -- "--preset release --fresh -DTorch_DIR=$scratch/torch -DHIGHWATER_TORCH_BUILD=2.14.0" calls ||
+  broken "did not configure afresh for the new libtorch"
 
 # Without a display: the headless main job. The last line names the picture.
 attempt packaging/run

@@ -3,16 +3,18 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/asserts.sh" "$1"
 
-# make_torch FOLDER VERSION [CUDA]: makes the files of a libtorch that setup reads
+# make_torch FOLDER VERSION [CUDA]: makes the files of a libtorch that setup reads. VERSION may have a local
+# part, which only version.py holds: 2.13.0+cpu
 make_torch() {
   mkdir -p "$1/share/cmake/Torch"
   touch "$1/share/cmake/Torch/TorchConfig.cmake" "$1/__init__.py"
-  echo "set(PACKAGE_VERSION \"$2\")" >"$1/share/cmake/Torch/TorchConfigVersion.cmake"
+  echo "set(PACKAGE_VERSION \"${2%%+*}\")" >"$1/share/cmake/Torch/TorchConfigVersion.cmake"
+  echo "__version__ = '$2'" >"$1/version.py"
   if [ -n "${3:-}" ]; then
     echo "cuda: Optional[str] = '$3'"
   else
     echo "cuda: Optional[str] = None"
-  fi >"$1/version.py"
+  fi >>"$1/version.py"
 }
 
 system_is() { printf '%s\n' "$@" >"$scratch/os-release"; }
@@ -62,6 +64,7 @@ for round in 1 2; do
   expect_said "ready; libtorch 2.13.0 of the environment's Torch_DIR"
   [ ! -s "$scratch/calls" ] || broken "round $round called a package tool"
   [ "$(cat build/libtorch)" = "$reference/share/cmake/Torch" ] || broken "build/libtorch is wrong"
+  [ "$(cat build/libtorch.version)" = 2.13.0 ] || broken "build/libtorch.version is wrong"
 done
 
 # --check names what is missing, and neither installs nor writes.
@@ -109,12 +112,38 @@ expect_said "is version 1.13.1, and Highwater needs 2.6 or newer"
 Torch_DIR=$scratch attempt packaging/setup
 expect_status 1
 expect_said "holds no TorchConfig.cmake"
+make_torch "$scratch/python-torch/torch" 2.13.0 12.9
 if ! command -v nvcc >/dev/null; then
-  make_torch "$scratch/python-torch/torch" 2.13.0 12.9
   attempt packaging/setup --check
   expect_status 1
-  expect_said "is built for CUDA"
+  expect_said "is built for CUDA, and the CUDA toolkit (nvcc) is not installed"
 fi
+# A part of the toolkit: what CMake says is the reason. It is asked once, not for the libtorch that is recorded.
+stand_in nvcc <<<'exit 0'
+stand_in cmake <<E2
+[ "\$1" = --version ] || touch "$scratch/cmake-was-asked"
+exec "$(command -v cmake)" "\$@"
+E2
+echo 'message(FATAL_ERROR "no CUDA libraries:\ncublas is missing")' \
+  >"$scratch/python-torch/torch/share/cmake/Torch/TorchConfig.cmake"
+attempt packaging/setup --check
+expect_status 1
+expect_said "built for CUDA, and its CMake package does not take this CUDA toolkit: no CUDA libraries: cublas is missing"
+: >"$scratch/python-torch/torch/share/cmake/Torch/TorchConfig.cmake"
+attempt packaging/setup
+expect_status 0
+expect_said "libtorch 2.13.0 of your python3"
+rm "$scratch/cmake-was-asked"
+attempt packaging/setup
+expect_status 0
+[ ! -e "$scratch/cmake-was-asked" ] || broken "the recorded libtorch was tried again"
+rm "$tools/nvcc" "$tools/cmake"
+
+# An upgrade in place is a new version at the same place.
+make_torch "$scratch/python-torch/torch" 2.14.0+cpu
+attempt packaging/setup
+expect_status 0
+[ "$(cat build/libtorch.version)" = 2.14.0+cpu ] || broken "the new version was not recorded"
 
 # Debian 13's libtorch-dev is taken, and installed where it is missing; Debian 12's never is.
 make_torch "$scratch/usr/torch" 2.6.0
@@ -200,6 +229,24 @@ done
 Torch_DIR=$reference/share/cmake/Torch HIGHWATER_SKIP_PACKAGES=1 attempt packaging/setup
 expect_status 0
 [ ! -s "$scratch/calls" ] || broken "a package tool was called on an unknown system"
+
+# On macOS 14 a PyTorch that needs macOS 15 is passed over.
+stand_in uname <<<'case $1 in -sm) echo Darwin arm64 ;; *) echo Darwin ;; esac'
+stand_in xcode-select <<<'echo /Library/Developer/CommandLineTools'
+make_torch "$scratch/newest" 2.15.0
+for version in 14.7.1 15.0; do
+  stand_in sw_vers <<<"echo $version"
+  reset
+  HIGHWATER_SKIP_PACKAGES=1 CMAKE_PREFIX_PATH=$scratch/newest:$reference attempt packaging/setup --check
+  expect_status 0
+  case $version in
+    14*)
+      expect_said "is version 2.15.0, which needs macOS 15, and this is macOS 14.7.1"
+      expect_said "libtorch 2.13.0 of"
+      ;;
+    15*) expect_said "libtorch 2.15.0 of" ;;
+  esac
+done
 
 # A Mac without the command line tools: python3 is a stub that opens a dialog, and is not called.
 stand_in uname <<<'case $1 in -sm) echo Darwin arm64 ;; *) echo Darwin ;; esac'

@@ -14,10 +14,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/knobs.h"
+#include "core/out_of_memory.h"
+#include "core/units.h"
+#include "process/run_control.h"
 #include "support/sample_run.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
@@ -48,8 +54,8 @@ int connectTo(const std::string& path) {
 
 class FakeWorker {
  public:
-  FakeWorker(int fd, std::string token, std::string mode, std::uint32_t steps)
-      : fd_(fd), token_(std::move(token)), mode_(std::move(mode)), steps_(steps) {}
+  FakeWorker(int fd, std::string token, std::string mode, std::uint32_t steps, Knobs knobs)
+      : fd_(fd), token_(std::move(token)), mode_(std::move(mode)), steps_(steps), knobs_(knobs) {}
 
   int run() {
     if (mode_ == "silent") return sleepForEver();
@@ -64,6 +70,7 @@ class FakeWorker {
     hello.token = token_;
     hello.processId = static_cast<std::uint64_t>(::getpid());
     if (mode_ == "flood") hello.clock = clock_ = RunClock::startingNow();
+    if (mode_ == "knobs") hello.limits = {4 * kGiB, 1.4, 1.7, 32 * kGiB};
     if (mode_ == "version") hello.protocolVersion = wire::kProtocolVersion + 1;
     if (mode_ == "drip") drip(hello);
     send(hello);
@@ -72,6 +79,7 @@ class FakeWorker {
       send(Failure{Failure::Kind::kUsage, "data.csv has no column \"label\""});
       return 2;
     }
+    if (mode_ == "knobs") return trainWithKnobs(std::get<RunDescription>(sample_[1]));
     while (!started_) readCommands(-1);
     send(std::get<RunDescription>(sample_[1]));
     send(std::get<Definitions>(sample_[2]));
@@ -138,6 +146,87 @@ class FakeWorker {
       send(batch.view());
       sleepForEver();
     }
+  }
+
+  /// Obeys commands and knobs as a worker does. A step takes 40 MiB and 0.5 MiB a token, and runs
+  /// out of memory above $FAKE_WORKER_REFUSES_MIB; then it is tried again with half the batch.
+  int trainWithKnobs(RunDescription run) {
+    run.knobs = knobs_;
+    process::RunControl control(knobs_, {.batchSize = run.maxBatchSize, .sequenceLength = 256},
+                                steps_);
+    control_ = &control;
+    std::thread([this] {
+      for (;;) readCommands(-1);
+    }).detach();
+    if (!control.waitForStart()) std::_Exit(0);
+    send(run);
+    send(std::get<Definitions>(sample_[2]));
+    for (;;) {
+      const process::NextAction action = control.next();
+      using Kind = process::NextAction::Kind;
+      if (action.kind == Kind::kStop) break;
+      if (action.kind == Kind::kStep) {
+        trainStep(action);
+      } else {
+        mark(action.kind == Kind::kPaused    ? events::MarkerKind::Paused
+             : action.kind == Kind::kResumed ? events::MarkerKind::Resumed
+                                             : events::MarkerKind::CacheEmptied,
+             action.step);
+      }
+    }
+    send(Goodbye{step_, true});
+    std::_Exit(0);
+  }
+
+  void trainStep(const process::NextAction& action) {
+    constexpr std::int64_t kStepNs = 1'000'000;
+    for (const process::KnobChange& each : action.changes) {
+      mark(each.kind, action.step, each.before, each.after);
+    }
+    if (action.probeLevel != level_) {
+      mark(events::MarkerKind::ProbeLevel, action.step, static_cast<double>(level_),
+           static_cast<double>(action.probeLevel));
+      level_ = action.probeLevel;
+    }
+    const Knobs& knobs = action.knobs;
+    const std::uint64_t tokens = std::uint64_t{knobs.batchSize} * knobs.sequenceLength;
+    const std::uint64_t bytes = 40 * kMiB + tokens * kMiB / 2;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const char* refuses = std::getenv("FAKE_WORKER_REFUSES_MIB");
+    if (refuses != nullptr && bytes > std::stoull(refuses) * kMiB) {
+      mark(events::MarkerKind::OutOfMemory, action.step);
+      SetKnobs half;
+      half.batchSize = knobs.batchSize / 2;
+      control_->repeatStep(half);
+      return;
+    }
+    const char* evaluates = std::getenv("FAKE_WORKER_EVALUATES");
+    if (evaluates != nullptr && action.step % 3 == 0) {
+      mark(events::MarkerKind::OutOfMemory, action.step, 0, 0, kEvaluationText);
+    }
+    step_ = action.step;
+    test::OwnedBatch batch;
+    now_ += 2 * kStepNs;
+    batch.completeUpToNs = now_;
+    batch.steps.emplace_back(now_ - kStepNs, kStepNs - 1, bytes, bytes + 8 * kMiB, kStepNs - 1,
+                             step_, knobs.batchSize, knobs.sequenceLength,
+                             static_cast<std::uint32_t>(tokens), 0.5F, 1, 1);
+    batch.heartbeats.emplace_back(now_, step_, 0);
+    send(batch.view());
+  }
+
+  void mark(events::MarkerKind kind, std::uint32_t step, double before = 0, double after = 0,
+            NameId text = kNoId) {
+    if (text == kEvaluationText && !isTextDefined_) {
+      Definitions texts;
+      texts.names.push_back({kEvaluationText, std::string(kInEvaluation) + "no memory"});
+      send(texts);
+      isTextDefined_ = true;
+    }
+    test::OwnedBatch batch;
+    batch.completeUpToNs = ++now_;
+    batch.markers.emplace_back(now_, before, after, step, text, kind);
+    send(batch.view());
   }
 
   /// Sends events of all kinds at real times, kFloodEvents each 20 ms, as the probe's sender does
@@ -261,6 +350,7 @@ class FakeWorker {
 
   void obey(const Command& command) {
     if (std::holds_alternative<StopTraining>(command.action) && mode_ == "deaf") return;
+    if (control_ != nullptr) return send(control_->obey(command));
     CommandResult result{command.id, true, "", step_ + 1};
     if (const auto* knobs = std::get_if<SetKnobs>(&command.action)) {
       if (knobs->sequenceLength.value_or(0) > 256) {
@@ -278,6 +368,7 @@ class FakeWorker {
 
   void send(const Message& message) {
     const wire::FrameBytes frame = wire::encode(message);
+    const std::lock_guard lock(sendMutex_);
     sendBytes({reinterpret_cast<const char*>(frame.data()), frame.size()});
   }
 
@@ -293,9 +384,16 @@ class FakeWorker {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
+  static constexpr NameId kEvaluationText = 999;
+
   int fd_;
   std::string token_, mode_;
   std::uint32_t steps_;
+  Knobs knobs_;
+  process::RunControl* control_ = nullptr;  ///< of mode "knobs", whose commands have a thread
+  events::ProbeLevel level_ = events::ProbeLevel::Monitor;
+  bool isTextDefined_ = false;
+  std::mutex sendMutex_;
   std::vector<test::OwnedMessage> sample_;
   wire::FrameReader reader_;
   RunClock clock_;
@@ -321,8 +419,22 @@ int main(int argc, char** argv) {
       socket.empty() ? std::atoi(argument(argc, argv, "--fd").c_str()) : connectTo(socket);
   const bool describe = std::any_of(
       argv, argv + argc, [](const char* text) { return std::string(text) == "--describe"; });
-  const std::string steps = argument(argc, argv, "--steps");
+  const auto number = [&](const char* name, std::uint32_t otherwise) {
+    const std::string text = argument(argc, argv, name);
+    return text.empty() ? otherwise : static_cast<std::uint32_t>(std::stoul(text));
+  };
+  const Knobs knobs{
+      .batchSize = number("--batch", 16),
+      .sequenceLength = number("--seq", 64),
+      .lossEvery = 5,
+      .learningRate = 0.001,
+      .accumulation = number("--accumulate", 1),
+      .precision = Precision::kFloat32,
+      .keepEffectiveBatch = std::any_of(
+          argv, argv + argc,
+          [](const char* text) { return std::string(text) == "--keep-effective-batch"; }),
+      .outOfMemory = policyFromName(argument(argc, argv, "--on-out-of-memory"))};
   return FakeWorker(fd, token, describe ? "describe" : (mode ? mode : "sample"),
-                    steps.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(steps)))
+                    number("--steps", 0), knobs)
       .run();
 }

@@ -7,6 +7,7 @@
 
 #include "session/frame_channel.h"
 #include "support/sample_run.h"
+#include "support/socket_buffers.h"
 #include "wire/codec.h"
 
 using namespace highwater;
@@ -56,6 +57,13 @@ class TestFrameChannel : public QObject {
     kinds_.clear();
     onMessage_ = nullptr;
     open();
+  }
+
+  void bothEndsOfAPairHaveLargeBuffers() {
+    const auto pair = socketPair();
+    QVERIFY(pair);
+    QVERIFY(test::hasGrownBuffers(pair->first.get()));
+    QVERIFY(test::hasGrownBuffers(pair->second.get()));
   }
 
   void joinsAFrameThatCameInPieces() {

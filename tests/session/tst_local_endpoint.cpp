@@ -13,6 +13,7 @@
 #include "session/local_endpoint.h"
 #include "session/session.h"
 #include "session_probe.h"
+#include "support/socket_buffers.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -112,6 +113,7 @@ class TestLocalEndpoint : public QObject {
     QVERIFY(connected.wait(10'000));
     auto connection = (*endpoint)->take();
     QVERIFY(connection);
+    QVERIFY(test::hasGrownBuffers(connection->socket.get()));
 
     CountingSink sink;
     Session session(std::move(*connection), LaunchOptions{});

@@ -62,6 +62,35 @@ class FileSizeLimit {
   void (*before_)(int) = nullptr;
 };
 
+/// Lets SQLite behave as Apple's, which is built with SQLITE_ENABLE_PERSIST_WAL: -wal and -shm stay
+/// beside a database that was closed.
+class ApplesSqlite {
+ public:
+  ApplesSqlite() : system_(sqlite3_vfs_find(nullptr)), apples_(*system_) {
+    apples_.zName = "apple";
+    apples_.xOpen = [](sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
+      sqlite3_vfs* system = sqlite3_vfs_find("unix");
+      const int code = system->xOpen(system, name, file, flags, out);
+      int persistent = 1;
+      if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_PERSIST_WAL, &persistent);
+      }
+      return code;
+    };
+    sqlite3_vfs_register(&apples_, 1);
+  }
+  ~ApplesSqlite() {
+    sqlite3_vfs_unregister(&apples_);
+    sqlite3_vfs_register(system_, 1);
+  }
+  ApplesSqlite(const ApplesSqlite&) = delete;
+  ApplesSqlite& operator=(const ApplesSqlite&) = delete;
+
+ private:
+  sqlite3_vfs* system_;
+  sqlite3_vfs apples_;
+};
+
 }  // namespace
 
 class TestRecording : public QObject {
@@ -87,6 +116,7 @@ class TestRecording : public QObject {
   void aFullDiskIsAnError();
   void aWalThatHasToStayIsNamed();
   void aBrokenFrameIsAnError();
+  void nothingStaysBesideItWithApplesSqlite();
 
  private:
   std::unique_ptr<store::RecordingWriter> create(const fs::path& path,
@@ -472,6 +502,20 @@ void TestRecording::aBrokenFrameIsAnError() {
   const ReadBack back = readFrames(path);
   QVERIFY(back.result.ok());
   QCOMPARE(back.frames.size(), 1u);
+}
+
+void TestRecording::nothingStaysBesideItWithApplesSqlite() {
+  const ApplesSqlite apples;
+  QTemporaryDir folder;
+  const fs::path path = pathIn(folder.path(), "a.highwater");
+  for (const bool overwrite : {false, true}) {
+    auto writer = create(path, {.overwrite = overwrite});
+    QVERIFY(writer);
+    feedFrames(sampleFrames(), *writer);
+    const auto closed = writer->close();
+    QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+  }
 }
 
 QTEST_GUILESS_MAIN(TestRecording)

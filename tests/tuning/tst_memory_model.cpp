@@ -143,6 +143,61 @@ class TestMemoryModel : public QObject {
     QVERIFY(!model.largestSafeBatch(64, 100, 1.0));
   }
 
+  /// One exact point: what grows is more likely than that nothing does.
+  void onePointGrows() {
+    for (std::uint64_t bytes = 50 * kMiB; bytes < kGiB; bytes += 7'777'777) {
+      const Observation one{.setting = {250, 64}, .peakCurrent = bytes, .steps = 3};
+      const auto model = MemoryModel::fit(std::vector{one}, kLimits, 3 * kMiB);
+      QVERIFY(model);
+      QVERIFY(model->formula().perToken() > 0);
+      QVERIFY(model->fixedPart().bytes < bytes / 2);
+      const Range range = model->formula().perTokenRange();
+      QVERIFY(range.lower == 0 && range.upper >= model->formula().perToken());
+      QVERIFY(model->formula().perScoreRange().upper > 0);
+    }
+  }
+
+  /// No smaller setting is bounded by more than a larger measured one and a heap.
+  void aMeasuredSettingBoundsSmallerOnes() {
+    for (const auto& larger : kMeasuredPeaks) {
+      const MemoryModel model = fitted({observationOf(larger)});
+      for (const auto& each : kMeasuredPeaks) {
+        const Setting setting{each.batch, each.length};
+        if (setting.length > larger.length ||
+            setting.tokens() > Setting{larger.batch, larger.length}.tokens())
+          continue;
+        QVERIFY(model.driver(setting).upper <= larger.driver * 102 / 100 + 32 * kMiB);
+        QVERIFY(model.current(setting).upper <= larger.current * 102 / 100 + 32 * kMiB);
+        QVERIFY(model.driver(setting).upper >= each.driver);
+      }
+    }
+    // Near the limit: half of what is safe is safe, and a quarter is.
+    const MemoryLimits near{
+        .recommendedBytes = 100 * kMiB, .lowWatermarkRatio = 1, .highWatermarkRatio = 1};
+    const MemoryModel model = fitted({measured(16, 64)}, near);
+    QVERIFY(contains(model.sentence({8, 32}), ": safe"));
+    QVERIFY(contains(model.sentence({8, 64}), ": safe"));
+    QVERIFY(model.largestSafeBatch(64, 100, 0.05).value_or(0) >= 16);
+  }
+
+  /// The advice names nothing that failed, is not taken by the run, or would not fit.
+  void advisesWhatCanBeMeasured() {
+    const std::vector<Observation> seen{measured(128, 64)};
+    const auto adviceOf = [&](const MemoryLimits& limits, RunBounds bounds) {
+      return MemoryModel::fit(seen, limits, 0, std::nullopt, std::move(bounds))->confidence().text;
+    };
+    QVERIFY(contains(adviceOf(kLimits, {}), "measure batch 256, length 64 next"));
+    for (const std::string& text :
+         {adviceOf(kLimits, {.outOfMemory = {{2000, 64}, {256, 64}}}),
+          adviceOf(kLimits, {.maxBatch = 200}),
+          adviceOf({.recommendedBytes = 1300 * kMiB, .highWatermarkRatio = 1}, {})}) {
+      QVERIFY2(contains(text, "measure batch 64, length 64 next"), text.c_str());
+    }
+    const MemoryModel model =
+        *MemoryModel::fit(seen, kLimits, 0, std::nullopt, {.outOfMemory = {{140, 64}}});
+    QCOMPARE(model.largestSafeBatch(64, 4096).value_or(0), 139U);
+  }
+
   void withoutALimitNothingIsSafe() {
     const MemoryModel model = fitted({measured(64, 64)}, {});
     QCOMPARE(model.safeBytes(), 0u);

@@ -106,6 +106,15 @@ class TestObservations : public QObject {
     QCOMPARE(seen[0].peakDriver, 90u);
   }
 
+  /// As many tokens in longer rows take more.
+  void remembersTheCacheOfLongerSettings() {
+    Run run;
+    run.step(8, 256, 100, 300).step(8, 256, 100, 300).step(32, 64, 40, 300).step(32, 64, 40, 300);
+    const auto seen = run.observations();
+    QCOMPARE(seen.size(), 2u);
+    QVERIFY(!seen[0].driverIncludesEarlier && seen[1].driverIncludesEarlier);
+  }
+
   void inputsWithoutLength() {
     const auto seen = Run().step(8, 0, 40, 90).step(8, 0, 40, 90).step(0, 0, 40, 90).observations();
     QCOMPARE(seen.size(), 1u);

@@ -185,6 +185,52 @@ class TestRequestModel : public QObject {
     QVERIFY(!requests->play({4000, 64}, {}).refused);
   }
 
+  /// Where a request would be refused, the prediction is of all that the step needs.
+  void predictsBeyondTheWatermark() {
+    std::mt19937_64 random(23);
+    const Model model = Model::random(random);
+    std::vector<StepTrace> traces;
+    std::vector<Observation> seen;
+    for (const Setting setting : {Setting{24, 64}, Setting{64, 64}}) {
+      const Training training(model, setting, 4);
+      traces.push_back(training.trace);
+      seen.push_back({.setting = setting,
+                      .peakCurrent = training.peak.current,
+                      .exact = true,
+                      .peakDriver = training.peak.driver,
+                      .steps = 3});
+    }
+    const MemoryLimits small{
+        .recommendedBytes = 2 * kGiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+    const auto requests = RequestModel::make(traces);
+    const Setting large{40960, 64};
+    QVERIFY(requests->play(large, small).refused);
+    const PlayedPeak truth = requests->play(large, {});
+    QVERIFY(truth.driver > 4 * kGiB);
+    const auto fitted = MemoryModel::fit(seen, small, 0, *requests);
+    QVERIFY(fitted && fitted->confidence().fromRequests);
+    const Prediction driver = fitted->driver(large), current = fitted->current(large);
+    QCOMPARE(driver.bytes, truth.driver);
+    QVERIFY(driver.upper >= truth.driver);
+    QCOMPARE(current.bytes, truth.current);
+    QCOMPARE(fitted->headroom(large), Headroom::kAboveHighWatermark);
+  }
+
+  /// What lies before the trace is played with each prediction, however much it is.
+  void aLargeBaseIsFewBlocks() {
+    std::mt19937_64 random(5);
+    const Model model = Model::random(random);
+    for (const std::uint64_t base : {32 * kGiB, 128 * kGiB, std::uint64_t{1} << 43U}) {
+      std::vector<StepTrace> two{traced(model, {24, 64}), traced(model, {64, 96})};
+      for (StepTrace& each : two) each.baseBytes += base;
+      const auto requests = RequestModel::make(two);
+      QVERIFY(requests);
+      QVERIFY(requests->requests() < 10'000);
+      const std::uint64_t played = requests->play({30, 64}, {}).current;
+      QVERIFY(played >= base && played < base + base / 10);
+    }
+  }
+
   /// The memory model uses the requests, with their heaps, where they explain what was measured.
   void theMemoryModelUsesThem() {
     std::mt19937_64 random(23);

@@ -196,7 +196,8 @@ class TestSweepPlanner : public QObject {
     for (const SweepPoint& a : points) {
       bool beaten = false;
       for (const SweepPoint& b : points) {
-        beaten = beaten || (b.safe && b.tokensPerS > a.tokensPerS && b.bytes() < a.bytes());
+        beaten = beaten || (b.safe && b.memory.setting.length == a.memory.setting.length &&
+                            b.tokensPerS > a.tokensPerS && b.bytes() < a.bytes());
       }
       QVERIFY(a.onFront != beaten || a.bytes() == 0);
     }
@@ -221,6 +222,128 @@ class TestSweepPlanner : public QObject {
     const SweepResult result = tried.result();
     QVERIFY(result.best && !result.best->outOfMemory);
     QVERIFY(result.largest.front() < refused);
+  }
+
+  /// However large the first setting is: until one fits, each next one is half of it.
+  void goesDownUntilOneFits_data() {
+    QTest::addColumn<std::uint64_t>("recommended");
+    QTest::addColumn<std::uint64_t>("refuses");
+    QTest::newRow("out of memory") << 16 * kGiB << 2 * kGiB;
+    QTest::newRow("without a limit") << std::uint64_t{0} << 2 * kGiB;
+    QTest::newRow("above the limit") << 2 * kGiB << 1000 * kGiB;
+  }
+  void goesDownUntilOneFits() {
+    QFETCH(std::uint64_t, recommended);
+    QFETCH(std::uint64_t, refuses);
+    Device device{.refuses = refuses};
+    SweepPlanner tried = planner(
+        {.largestBatch = 2048, .lengths = {128}, .start = Setting{1024, 128}, .mostSettings = 4},
+        limitsOf(recommended));
+    std::vector<Setting> settings;
+    sweep(tried, device, &settings);
+    // What was measured above the limit tells how far down to go; what was refused tells nothing.
+    const std::uint32_t halvings = refuses > 100 * kGiB ? 1 : 6;
+    QVERIFY(settings.size() > halvings);
+    for (std::uint32_t i = 0; i < halvings; ++i) QCOMPARE(settings[i].batch, 1024U >> i);
+    const SweepResult result = tried.result();
+    QVERIFY(result.best && result.best->safe);
+    QVERIFY(result.best->memory.setting.batch >= 8);
+    QVERIFY(std::count_if(result.points.begin(), result.points.end(),
+                          [](const SweepPoint& point) { return point.safe; }) <= 4);
+  }
+
+  /// Only the shorter length fits, and only its smallest batches.
+  void goesDownToShorterLengths() {
+    Device device{.refuses = 400 * kMiB};
+    SweepPlanner tried = planner(
+        {.largestBatch = 64, .lengths = {64, 512}, .start = Setting{8, 512}}, limitsOf(16 * kGiB));
+    sweep(tried, device);
+    const SweepResult result = tried.result();
+    QVERIFY(result.best);
+    QCOMPARE(result.best->memory.setting.length, 64U);
+    QVERIFY(result.complete);
+    Device full{.refuses = 1};
+    SweepPlanner none = planner(
+        {.largestBatch = 64, .lengths = {64, 512}, .start = Setting{8, 512}}, limitsOf(16 * kGiB));
+    std::vector<Setting> settings;
+    sweep(none, full, &settings);
+    QVERIFY(!none.result().best);
+    QVERIFY((settings.back() == Setting{1, 64}));
+  }
+
+  /// Once a setting fits, no bound of a proposed one is above the limit, and no batch is spent
+  /// within a few percent of another one.
+  void proposesOnlyWhatStaysUnderTheLimit() {
+    std::mt19937_64 random(29);
+    for (int run = 0; run < 40; ++run) {
+      Device device{.fixed = 50.0 * kMiB * (1 + random() % 20),
+                    .perToken = 1e4 * (1 + random() % 100),
+                    .perScore = 100.0 * (random() % 30),
+                    .halfAt = 100.0 * (1 + random() % 100)};
+      device.random.seed(random());
+      SweepPlanner tried = planner({.largestBatch = 1024,
+                                    .lengths = {32, 128},
+                                    .start = Setting{16, 128},
+                                    .mostSettings = 16},
+                                   limitsOf((2 + random() % 30) * kGiB));
+      bool fits = false;
+      std::vector<Setting> settings;
+      while (const auto step = tried.next()) {
+        if (fits) {
+          QVERIFY(step->driver.upper <= tried.limitBytes());
+          for (const Setting& each : settings) {
+            const double ratio = static_cast<double>(step->setting.batch) / each.batch;
+            if (each.length != step->setting.length || each.batch < 32) continue;
+            QVERIFY2(ratio > 1.05 || ratio < 1 / 1.05, qPrintable(QString::number(ratio)));
+          }
+        }
+        SweepMeasurement measured = device.measure(step->setting);
+        fits = fits || measured.memory.peakDriver <= tried.limitBytes();
+        settings.push_back(step->setting);
+        tried.record(std::move(measured));
+      }
+    }
+  }
+
+  /// Another length is another task, however fast it is.
+  void comparesOneLength() {
+    for (const std::uint32_t length : {32U, 256U}) {
+      Device device;
+      SweepPlanner tried = planner({.largestBatch = 64,
+                                    .lengths = {32, 256},
+                                    .start = Setting{8, length},
+                                    .mostSettings = 10},
+                                   limitsOf(64 * kGiB));
+      sweep(tried, device);
+      const SweepResult result = tried.result();
+      QVERIFY(result.best);
+      QCOMPARE(result.best->memory.setting.length, length);
+      const std::string says = "only settings of length " + std::to_string(length);
+      QVERIFY2(contains(result.reason, says.c_str()), result.reason.c_str());
+      QVERIFY2(contains(result.reason, "tokens/s (middle half"), result.reason.c_str());
+    }
+  }
+
+  void saysWhatIsWithinTheNoise() {
+    SweepPlanner tried = planner({.largestBatch = 16, .lengths = {64}, .start = Setting{8, 64}},
+                                 limitsOf(64 * kGiB));
+    const auto measured = [](std::uint32_t batch, double rate) {
+      SweepMeasurement each;
+      each.memory = {.setting = {batch, 64},
+                     .peakCurrent = batch * kMiB,
+                     .peakDriver = 2 * batch * kMiB,
+                     .steps = 5};
+      each.tokensPerS = {0.9 * rate, rate, 1.1 * rate};
+      return each;
+    };
+    tried.record(measured(8, 1000));
+    tried.record(measured(16, 1020));
+    const std::string close = tried.result().reason;
+    QVERIFY2(contains(close, "the difference to batch 16, length 64 is within the noise"),
+             close.c_str());
+    tried.record(measured(12, 5000));
+    const std::string clear = tried.result().reason;
+    QVERIFY2(contains(clear, "batch 12") && !contains(clear, "noise"), clear.c_str());
   }
 
   void theCpuHasOnlyThroughput() {

@@ -52,6 +52,39 @@ class TestFindingsPanel : public QObject {
     QCOMPARE(severityWord(severityOf(fallback(0.02))), QString("minor"));
   }
 
+  void saysWhatAChangeDid() {
+    analysis::RunChange change;
+    change.text = "loss interval 1 → 10";
+    change.firstStep = 21;
+    change.stepsBefore = 19;
+    change.stepsAfter = 30;
+    change.stepMs = {45, 20, 1.5};
+    change.driverPeakBytes = {100, 100};
+    change.gone = {fallback(0.3)};
+    change.gone.front().gainMs = analysis::Gain{10, 20, 30};
+    FindingsPanel panel;
+    panel.showChanges({change});
+    const QStringList texts = textsOf(panel);
+    QVERIFY(texts.contains("Changed in this run"));
+    QVERIFY(texts.contains("loss interval 1 → 10"));
+    QVERIFY2(texts.contains("45.0 ms → 20.0 ms a step, −25.0 ms (± 1.5)"),
+             qPrintable(texts.join('\n')));
+    QVERIFY2(texts.contains("gone: Fallback: <b>aten::x</b> (predicted gain about 20.0 ms a step "
+                            "(10.0 ms to 30.0 ms))"),
+             qPrintable(texts.join('\n')));
+    QVERIFY(texts.contains("19 steps before, 30 after, from step 21 on"));
+    QVERIFY(texts.filter("driver").isEmpty());
+    // Another batch: only the throughput compares, and only at the same length.
+    change.sameTokens = false;
+    change.tokensPerS = {1000, 1100, 200};
+    QCOMPARE(changeLines(change)[1], QString("1.0k → 1.1k tokens/s, +10 % (± 20), within the "
+                                             "noise"));
+    change.sameLengths = false;
+    QVERIFY(changeLines(change)[1].endsWith("not to be compared"));
+    panel.showChanges({});
+    QVERIFY(!textsOf(panel).contains("Changed in this run"));
+  }
+
   void aCardSaysWhatItCostsAndWhere() {
     FindingsPanel panel;
     Findings findings;
@@ -174,10 +207,13 @@ class TestFindingsPanel : public QObject {
   /// The gain stands beside the severity; a gain within the noise is minor, whatever the wait.
   void aCardShowsWhatAFixGains() {
     Finding finding = fallback(0.5);
-    finding.gainMs = analysis::Gain{0, 7.02, 8};
+    finding.gainMs = analysis::Gain{5, 7.02, 8};
     FindingCard card;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    finding.gainMs->low = 0;  // it may be nothing
+    card.showFinding(finding);
+    QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
     QCOMPARE(severityOf(finding), Severity::kMajor);
     finding.withinNoise = true;
     QCOMPARE(severityOf(finding), Severity::kMinor);

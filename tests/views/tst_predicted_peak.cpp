@@ -77,6 +77,25 @@ class TestPredictedPeak : public QObject {
     QVERIFY(applied);
   }
 
+  /// A recording that is opened: the model is known before the range of the sliders.
+  void theEdgeFollowsTheRangeOfTheSlider() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
+    state_->refresh();
+    RunDescription run = *store_.run();
+    for (const std::uint32_t most : {8U, 1U << 20}) {
+      run.maxBatchSize = most;
+      panel_->showRun(run);
+      const int safe = *batch()->safeUpTo();
+      for (const int stop : {safe, std::min(safe + 1, batch()->maximum())}) {
+        batch()->setValue(stop);
+        const bool isSafe = state_->model()->driver(state_->chosen()).upper <=
+                            state_->model()->safeBytes(state_->reserve());
+        QCOMPARE(isSafe, stop == safe);
+        if (safe == batch()->maximum()) break;
+      }
+    }
+  }
+
   void theReserveMovesTheEdge() {
     test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
     panel_->showRun(*store_.run());

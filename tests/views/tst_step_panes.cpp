@@ -49,8 +49,46 @@ const StepPlottable& plottableOf(QCustomPlot& pane) {
 class TestStepPanes : public QObject {
   Q_OBJECT
 
+ private:
+  /// The height at which a line of the colour of text crosses nearly all of a range; -1: none does.
+  static int lineIn(const QImage& image, int left, int right, QRgb color) {
+    for (int y = 0; y < image.height(); ++y) {
+      int found = 0;
+      for (int x = left; x < right; ++x) found += image.pixel(x, y) == color ? 1 : 0;
+      if (found > (right - left) / 2) return y;
+    }
+    return -1;
+  }
+
  private slots:
   void initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
+
+  void pinnedRangesHaveALineAtTheirMedian() {
+    Bench bench;
+    std::vector<std::pair<int, int>> lengths(10, {0, 100});
+    lengths.insert(lengths.end(), 10, {0, 40});
+    bench.apply(stepsOf(lengths));
+    StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+    QVERIFY(!pane.pinnedMedian(Pin::kA));
+    bench.axis.select(0, 1000 * kMs);
+    bench.axis.pinSelection(Pin::kA);
+    bench.axis.select(1000 * kMs, 1400 * kMs);
+    bench.axis.pinSelection(Pin::kB);
+    QCOMPARE(pane.pinnedMedian(Pin::kA), std::optional(100.0));
+    QCOMPARE(pane.pinnedMedian(Pin::kB), std::optional(40.0));
+    const QImage image = render(pane, {1000, 120});
+    const QRgb ink = Theme::dark().text1.rgb();
+    const int a = lineIn(image, 130, 600, ink), b = lineIn(image, 820, 920, ink);
+    QVERIFY2(a >= 0 && b > a, qPrintable(QString("%1 %2").arg(a).arg(b)));
+    // Another run has other numbers at the same rows.
+    std::vector<std::pair<int, int>> other(20, {0, 70});
+    bench.store = analysis::LiveStore();
+    bench.apply(stepsOf(other));
+    QCOMPARE(pane.pinnedMedian(Pin::kA), std::optional(70.0));
+    bench.axis.select(0, 50 * kMs);
+    bench.axis.pinSelection(Pin::kA);
+    QVERIFY(!pane.pinnedMedian(Pin::kA));  // no whole step
+  }
 
   /// Each column holds what its steps have, and begins where the one before it ended.
   void theLineAgreesWithAFullWalk_data() {

@@ -1,5 +1,6 @@
 #include <QTest>
 #include <algorithm>
+#include <sstream>
 
 #include "worker/data/batches.h"
 #include "worker/data/tokenizer.h"
@@ -15,6 +16,7 @@ class TestTokenizer : public QObject {
   void capsItsSize();
   void padsAndCuts();
   void coversEveryRowOnceAnEpoch();
+  void goesOnWithTheRowsThatWereSaved();
 };
 
 void TestTokenizer::splitsAsDevelopersWrite() {
@@ -64,6 +66,36 @@ void TestTokenizer::coversEveryRowOnceAnEpoch() {
   }
   QCOMPARE(RowOrder(10, 7).next(10), std::vector<std::size_t>(all.begin(), all.begin() + 10));
   QVERIFY(RowOrder(10, 8).next(10) != std::vector<std::size_t>(all.begin(), all.begin() + 10));
+}
+
+void TestTokenizer::goesOnWithTheRowsThatWereSaved() {
+  for (const std::size_t taken : {0, 7, 10, 33}) {
+    RowOrder order(10, 7);
+    (void)order.next(taken);
+    const auto dropped = order.next(3);
+    order.putBack(dropped);
+    std::stringstream text;
+    order.save(text);
+    text << "and more";
+    RowOrder continued(10, 99);
+    continued.load(text);
+    QVERIFY(text.good());
+    QCOMPARE(continued.next(3), dropped);
+    (void)order.next(3);
+    QCOMPARE(continued.next(50), order.next(50));
+  }
+  // Of another number of rows, cut off, and no such text: nothing changes.
+  std::stringstream saved;
+  RowOrder(10, 7).save(saved);
+  const std::string whole = saved.str();
+  for (const std::string& wrong : {whole, whole.substr(0, whole.size() / 2), std::string("rows")}) {
+    const std::size_t rows = wrong == whole ? 11 : 10;
+    std::stringstream text(wrong);
+    RowOrder order(rows, 3);
+    order.load(text);
+    QVERIFY(text.fail());
+    QCOMPARE(order.next(rows), RowOrder(rows, 3).next(rows));
+  }
 }
 
 QTEST_GUILESS_MAIN(TestTokenizer)

@@ -1,4 +1,5 @@
-# macOS arm64 with zig's clang, for packaging/macos/cross-link, which sets HIGHWATER_MAC_WORK.
+# macOS arm64 with zig's clang, for packaging/macos/cross-link, which sets HIGHWATER_MAC_WORK and
+# HIGHWATER_MAC_TOOLCHAIN.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_VERSION 23.0.0)
 set(CMAKE_SYSTEM_PROCESSOR arm64)
@@ -8,12 +9,13 @@ set(CMAKE_OSX_DEPLOYMENT_TARGET "" CACHE STRING "")
 set(CMAKE_OSX_SYSROOT "" CACHE STRING "")
 
 set(work $ENV{HIGHWATER_MAC_WORK})
+set(tools $ENV{HIGHWATER_MAC_TOOLCHAIN})
 set(multiarch $ENV{HIGHWATER_MAC_MULTIARCH})
-set(CMAKE_C_COMPILER ${work}/bin/cc)
-set(CMAKE_CXX_COMPILER ${work}/bin/c++)
-set(CMAKE_AR ${work}/bin/ar CACHE FILEPATH "")
-set(CMAKE_RANLIB ${work}/bin/ranlib CACHE FILEPATH "")
-set(CMAKE_INSTALL_NAME_TOOL ${work}/bin/install_name_tool CACHE FILEPATH "")
+set(CMAKE_C_COMPILER ${tools}/bin/cc)
+set(CMAKE_CXX_COMPILER ${tools}/bin/c++)
+set(CMAKE_AR ${tools}/bin/ar CACHE FILEPATH "")
+set(CMAKE_RANLIB ${tools}/bin/ranlib CACHE FILEPATH "")
+set(CMAKE_INSTALL_NAME_TOOL ${tools}/bin/install_name_tool CACHE FILEPATH "")
 
 set(CMAKE_FIND_ROOT_PATH ${work}/qt ${work}/torch ${work}/sdk)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -150,7 +150,7 @@ void findRecoveries(const LiveStore& store, Findings& findings) {
   std::uint64_t refusals = 0;
   double largest = 0, smallest = 0;
   for (const events::Marker& marker : store.markers()) {
-    if (marker.kind() == events::MarkerKind::OutOfMemory) ++refusals;
+    if (store.isStepOutOfMemory(marker)) ++refusals;
     if (marker.kind() != events::MarkerKind::Recovered) continue;
     if (finding.count == 0) {
       finding.firstStep = marker.step();
@@ -164,7 +164,7 @@ void findRecoveries(const LiveStore& store, Findings& findings) {
   if (finding.count == 0) return;
   const auto times = [](std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; };
   const auto size = [](double batch) { return std::to_string(static_cast<std::uint64_t>(batch)); };
-  finding.title = "Recovered from out of memory " + times(finding.count);
+  finding.title = "Out of memory " + times(refusals) + ", and the training went on";
   finding.evidence = (finding.count == 1 ? "step " + std::to_string(finding.firstStep)
                                          : "steps " + std::to_string(finding.firstStep) + " to " +
                                                std::to_string(finding.lastStep)) +

@@ -113,23 +113,33 @@ std::string versionText(const Diagnosis& diagnosis) {
   return table.text(2);
 }
 
-std::string macText(const SystemFacts& system) {
-  const std::string minimum = "macOS " + std::to_string(kMinimumMacOs);
+/// The oldest macOS for the worker's PyTorch, or for the oldest PyTorch if there is no worker.
+int oldestMacOs(const Diagnosis& diagnosis) {
+  return minimumMacOs(diagnosis.worker ? diagnosis.worker->torchVersion : "");
+}
+
+std::string macText(const Diagnosis& diagnosis) {
+  const SystemFacts& system = diagnosis.system;
+  const int oldest = oldestMacOs(diagnosis);
+  std::string minimum = "macOS " + std::to_string(oldest);
+  if (diagnosis.worker && oldest > minimumMacOs("")) {
+    minimum += ", which PyTorch " + plainText(diagnosis.worker->torchVersion) + " asks for,";
+  }
   if (!system.isMac) {
     return "not available on this system; real MPS needs an Apple-silicon Mac with " + minimum +
            " or later";
   }
-  return system.newEnough.value_or(false)
-             ? "this macOS is new enough (" + minimum + " or later)"
-             : "this macOS is too old; " + minimum + " or later is needed";
+  return system.macOs >= oldest ? "this macOS is new enough (" + minimum + " or later)"
+                                : "this macOS is too old; " + minimum + " or later is needed";
 }
 
-std::string systemText(const SystemFacts& system) {
+std::string systemText(const Diagnosis& diagnosis) {
+  const SystemFacts& system = diagnosis.system;
   report::TextTable table({Align::kLeft, Align::kLeft});
   table.add({"system", system.name.toStdString()});
   table.add({"kernel", system.kernel.toStdString()});
   table.add({"architecture", system.architecture.toStdString()});
-  table.add({"Metal", macText(system)});
+  table.add({"Metal", macText(diagnosis)});
   for (const Tool& tool : system.tools) {
     table.add({tool.name.toStdString(),
                tool.path.isEmpty()
@@ -189,21 +199,22 @@ QJsonObject memoryJson(const MemoryLimits& limits) {
           {"system", orNull(limits.systemBytes > 0, bytes(limits.systemBytes))}};
 }
 
-QJsonObject systemJson(const SystemFacts& system) {
-  return {
-      {"name", system.name},
-      {"kernel", system.kernel},
-      {"architecture", system.architecture},
-      {"is_mac", system.isMac},
-      {"macos_minimum", QString::number(kMinimumMacOs)},
-      {"macos_new_enough", orNull(system.newEnough.has_value(), system.newEnough.value_or(false))}};
+QJsonObject systemJson(const Diagnosis& diagnosis) {
+  const SystemFacts& system = diagnosis.system;
+  const int oldest = oldestMacOs(diagnosis);
+  return {{"name", system.name},
+          {"kernel", system.kernel},
+          {"architecture", system.architecture},
+          {"is_mac", system.isMac},
+          {"macos_minimum", QString::number(oldest)},
+          {"macos_new_enough", orNull(system.isMac, system.macOs >= oldest)}};
 }
 
 }  // namespace
 
 std::string doctorText(const Diagnosis& diagnosis) {
   std::string text = "Device\n" + deviceText(diagnosis) + "\nVersions\n" + versionText(diagnosis) +
-                     "\nSystem\n" + systemText(diagnosis.system);
+                     "\nSystem\n" + systemText(diagnosis);
   if (diagnosis.worker) text += "\nMemory limits\n" + memoryText(*diagnosis.worker);
   return text + "\nEnvironment\n" + environmentText(diagnosis);
 }
@@ -215,7 +226,7 @@ QJsonObject doctorJson(const Diagnosis& diagnosis) {
       {"error", QJsonValue()}};
   QJsonObject versions{{"highwater", kVersion}, {"qt", qVersion()}};
   QJsonObject report{{"schema", kDoctorSchema},
-                     {"system", systemJson(diagnosis.system)},
+                     {"system", systemJson(diagnosis)},
                      {"device", QJsonValue()},
                      {"memory", QJsonValue()}};
   if (diagnosis.worker) {

@@ -4,6 +4,7 @@
 #include <QProcess>
 #include <QStandardPaths>
 #include <QSysInfo>
+#include <QVersionNumber>
 #include <algorithm>
 #include <array>
 
@@ -33,8 +34,20 @@ constexpr std::array kVariables = {
     Variable{"HIGHWATER_START_TIMEOUT_MS", "the same limit until training starts (default 60000)"},
 };
 
-Tool findTool(const QString& name) {
+/// True if programs in /usr/bin may be stubs that offer to install Apple's command line tools.
+bool lacksCommandLineTools() {
+#ifdef Q_OS_MACOS
+  QProcess process;
+  process.start(QStringLiteral("/usr/bin/xcode-select"), {QStringLiteral("-p")});
+  return !process.waitForFinished(kVersionTimeoutMs) || process.exitCode() != 0;
+#else
+  return false;
+#endif
+}
+
+Tool findTool(const QString& name, bool usrBinHasStubs) {
   Tool tool{name, QStandardPaths::findExecutable(name), {}};
+  if (usrBinHasStubs && tool.path.startsWith(QLatin1String("/usr/bin/"))) tool.path.clear();
   if (tool.path.isEmpty()) return tool;
   QProcess process;
   process.setProcessChannelMode(QProcess::MergedChannels);
@@ -59,13 +72,19 @@ SystemFacts readSystemFacts() {
   facts.architecture = QSysInfo::currentCpuArchitecture();
 #ifdef Q_OS_MACOS
   facts.isMac = true;
-  facts.newEnough = QOperatingSystemVersion::current() >=
-                    QOperatingSystemVersion(QOperatingSystemVersion::MacOS, kMinimumMacOs, 0, 0);
+  facts.macOs = QOperatingSystemVersion::current().majorVersion();
 #endif
+  const bool stubs = lacksCommandLineTools();
   for (const char* name : {"python3", "c++", "clang++", "g++", "cmake", "ninja"}) {
-    facts.tools.push_back(findTool(QLatin1String(name)));
+    facts.tools.push_back(findTool(QLatin1String(name), stubs));
   }
   return facts;
+}
+
+int minimumMacOs(std::string_view torchVersion) {
+  const auto version = QVersionNumber::fromString(
+      QString::fromUtf8(torchVersion.data(), static_cast<qsizetype>(torchVersion.size())));
+  return version >= QVersionNumber(2, 15) ? 15 : 14;
 }
 
 QString environmentMeaning(const QString& name) {

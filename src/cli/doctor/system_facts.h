@@ -1,7 +1,7 @@
 #pragma once
 
 #include <QString>
-#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace highwater::cli {
@@ -19,16 +19,17 @@ struct SystemFacts {
   QString kernel;        ///< "linux 6.1.0"
   QString architecture;  ///< "x86_64", "arm64"
   bool isMac = false;
-  /// On a Mac: whether macOS is at least kMinimumMacOs.
-  std::optional<bool> newEnough;
+  int macOs = 0;  ///< on a Mac: the major version of macOS
   std::vector<Tool> tools;
 };
 
-/// The oldest macOS that PyTorch's MPS backend and Highwater support.
-inline constexpr int kMinimumMacOs = 14;
+/// The major version of the oldest macOS on which a version of PyTorch ("2.13.0") has MPS and
+/// Highwater works. PyTorch's wheels may be tagged for an older one.
+[[nodiscard]] int minimumMacOs(std::string_view torchVersion);
 
 /// Finds out the operating system and the installed tools. Runs each tool to ask for its version,
-/// for 5 s at most.
+/// for 5 s at most. On a Mac without the command line tools, those in /usr/bin are stubs that open
+/// a dialog: they count as not found.
 [[nodiscard]] SystemFacts readSystemFacts();
 
 /// What an environment variable does; empty for a variable that is not in environmentNames() or

@@ -7,6 +7,7 @@
 #include "models/tuning_state.h"
 #include "ui_controls_panel.h"
 #include "views/panels/chosen_row.h"
+#include "views/panels/restart_controls.h"
 #include "views/panels/stop_slider.h"
 #include "views/panels/wheel_guard.h"
 #include "views/tuning/predicted_peak.h"
@@ -70,6 +71,11 @@ ControlsPanel::ControlsPanel(QWidget* parent)
   batchChosen_ = addChosenRow(ui_->batchSlider);
   sequenceChosen_ = addChosenRow(ui_->sequenceSlider);
   addFields();
+  restart_ = new RestartControls(this);
+  auto* column = static_cast<QVBoxLayout*>(layout());
+  for (int i = 0; i < column->count(); ++i) {
+    if (column->itemAt(i)->layout() == ui_->dtypeRow) column->insertWidget(i++, restart_);
+  }
   for (QWidget* each : controls()) guardWheel(each);
   Knobs first;
   first.batchSize = 16;
@@ -197,6 +203,7 @@ void ControlsPanel::showRun(const RunDescription& run) {
            batchStops(static_cast<int>(std::clamp(run.maxBatchSize, 1u, 1u << 20))));
   setStops(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_,
            sequenceStops(static_cast<int>(std::clamp(run.maxSequenceLength, 1u, 1u << 20))));
+  if (tuning_ != nullptr) showSafe();  // its marks are of the stops before
   ui_->dtypeValue->setText(QString::fromStdString(run.dtype));
   ui_->modelValue->setText(
       tr("%1, %2 × %3").arg(QString::fromStdString(run.preset)).arg(run.layers).arg(run.width));

@@ -23,6 +23,7 @@ class TuningState;
 namespace highwater::views {
 
 class ChosenRow;
+class RestartControls;
 class StopSlider;
 
 /// The knobs of a run (core/knobs.h): batch size and sequence length as sliders, the others as
@@ -63,6 +64,8 @@ class ControlsPanel final : public QWidget {
   /// Shows under the sliders what the values would take, and hatches what would not be safe.
   /// `tuning` is not owned and must outlive the panel.
   void setTuning(models::TuningState* tuning);
+  /// The settings that need a restart.
+  [[nodiscard]] RestartControls* restart() const { return restart_; }
   /// Explains why the values are not those that the user chose; empty removes that.
   void sayProblem(const QString& text);
 
@@ -108,6 +111,7 @@ class ControlsPanel final : public QWidget {
   Knobs shown_;                   ///< last set by the program or requested
   std::optional<Knobs> waitsAt_;  ///< the knobs in effect when a change was requested
   Knobs effective_;
+  RestartControls* restart_;
   ChosenRow *batchChosen_, *sequenceChosen_;
   std::vector<Field> fields_;
   models::TuningState* tuning_ = nullptr;

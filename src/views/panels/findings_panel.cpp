@@ -39,7 +39,10 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
 QString costText(const Finding& finding) {
   QString cost;
   if (finding.gainMs) {
-    return FindingCard::tr("gains %1 a step").arg(text(formatMs(finding.gainMs->estimate)));
+    const analysis::Gain& gain = *finding.gainMs;
+    // One that may be nothing has no middle worth a headline.
+    return gain.low > 0 ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
+                        : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
     cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
@@ -223,6 +226,17 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   acceptedColumn_->setContentsMargins(0, 0, 0, 0);
   acceptedColumn_->setSpacing(8);
   all->addWidget(acceptedBox_);
+  changesTitle_ = plainLabel(this, "title", false);
+  changesTitle_->setText(tr("Changed in this run"));
+  all->addWidget(changesTitle_);
+  changesBox_ = new QWidget(this);
+  changesBox_->setObjectName(QStringLiteral("runChanges"));
+  auto* changes = new QVBoxLayout(changesBox_);
+  changes->setContentsMargins(0, 0, 0, 0);
+  changes->setSpacing(8);
+  all->addWidget(changesBox_);
+  changesTitle_->hide();
+  changesBox_->hide();
   all->addStretch();
   showFindings({}, false);
 }
@@ -270,6 +284,72 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
             .arg(findings.steps));
   }
   showAccepted(findings.accepted);
+}
+
+QStringList changeLines(const analysis::RunChange& change) {
+  const auto tr = [](const char* text) { return FindingsPanel::tr(text); };
+  const auto within = [&](const analysis::ComparedValue& value) {
+    return value.beyondNoise() ? QString() : tr(", within the noise");
+  };
+  QStringList lines{text(change.text)};
+  if (change.sameTokens) {
+    const double ms = change.stepMs.change();
+    lines << tr("%1 → %2 a step, %3 ms (± %4)%5")
+                 .arg(text(formatMs(change.stepMs.a)), text(formatMs(change.stepMs.b)),
+                      signedText(ms, QString::number(std::abs(ms), 'f', 1)))
+                 .arg(change.stepMs.noise, 0, 'f', 1)
+                 .arg(within(change.stepMs));
+  } else if (change.sameLengths && change.tokensPerS.a > 0) {
+    const double share = change.tokensPerS.change() / change.tokensPerS.a;
+    const double noise = change.tokensPerS.noise / change.tokensPerS.a;
+    lines << tr("%1 → %2 tokens/s, %3 % (± %4)%5")
+                 .arg(text(formatRate(change.tokensPerS.a)), text(formatRate(change.tokensPerS.b)),
+                      signedText(share, QString::number(std::abs(share) * 100, 'f', 0)))
+                 .arg(noise * 100, 0, 'f', 0)
+                 .arg(within(change.tokensPerS));
+  } else {
+    lines << tr("%1 → %2 a step, of other sizes: not to be compared")
+                 .arg(text(formatMs(change.stepMs.a)), text(formatMs(change.stepMs.b)));
+  }
+  if (const auto& driver = change.driverPeakBytes; driver.a > 0 && driver.change() != 0) {
+    lines << tr("driver peak %1 → %2").arg(bytesText(driver.a), bytesText(driver.b));
+  }
+  for (const Finding& gone : change.gone) {
+    lines << tr("gone: %1 (predicted gain %2)")
+                 .arg(text(gone.title), text(analysis::gainText(*gone.gainMs)));
+  }
+  return lines;
+}
+
+void FindingsPanel::showChanges(const std::vector<analysis::RunChange>& changes) {
+  QList<QStringList> lines;
+  for (const analysis::RunChange& each : changes) {
+    lines << changeLines(each);
+    lines.back() << tr("%1 steps before, %2 after, from step %3 on")
+                        .arg(each.stepsBefore)
+                        .arg(each.stepsAfter)
+                        .arg(each.firstStep);
+  }
+  changesTitle_->setVisible(!lines.isEmpty());
+  changesBox_->setVisible(!lines.isEmpty());
+  if (lines == changes_) return;
+  changes_ = lines;
+  while (QLayoutItem* item = changesBox_->layout()->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  for (const QStringList& each : lines) {
+    auto* entry = new QWidget(changesBox_);
+    auto* column = new QVBoxLayout(entry);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    for (qsizetype i = 0; i < each.size(); ++i) {
+      auto* line = plainLabel(entry, i == 0 ? "value" : i + 1 == each.size() ? "quiet" : "plain");
+      line->setText(each[i]);
+      column->addWidget(line);
+    }
+    changesBox_->layout()->addWidget(entry);
+  }
 }
 
 void FindingsPanel::showAccepted(const std::vector<AcceptedFallback>& accepted) {

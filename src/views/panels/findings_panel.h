@@ -2,9 +2,11 @@
 
 #include <QFrame>
 #include <QString>
+#include <QStringList>
 #include <vector>
 
 #include "analysis/findings/findings.h"
+#include "analysis/findings/run_changes.h"
 
 class QLabel;
 class QToolButton;
@@ -52,6 +54,10 @@ class FindingCard final : public QFrame {
   QToolButton *show_, *accept_;
 };
 
+/// What a change did, in lines: its text, then speed, then driver memory where it changed, then
+/// what is gone. A change within the noise is said to be so.
+[[nodiscard]] QStringList changeLines(const analysis::RunChange& change);
+
 /// The findings of a run as cards, worst first, and below them the accepted fallbacks.
 class FindingsPanel final : public QWidget {
   Q_OBJECT
@@ -63,6 +69,8 @@ class FindingsPanel final : public QWidget {
   /// recording is open; otherwise an empty panel explains itself. `ended`: the run has ended, and
   /// nothing more is to come.
   void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
+  /// Shows what the changes of settings did, the newest first; none hides the section.
+  void showChanges(const std::vector<analysis::RunChange>& changes);
   [[nodiscard]] const std::vector<FindingCard*>& cards() const { return cards_; }
 
  signals:
@@ -77,7 +85,9 @@ class FindingsPanel final : public QWidget {
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
 
   QVBoxLayout *column_, *acceptedColumn_;
-  QLabel *emptyTitle_, *empty_, *acceptedTitle_;
+  QLabel *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
+  QWidget* changesBox_;
+  QList<QStringList> changes_;  ///< the lines that are shown
   QWidget* acceptedBox_;
   std::vector<FindingCard*> cards_;
   std::vector<analysis::AcceptedFallback> accepted_;

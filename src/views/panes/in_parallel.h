@@ -11,9 +11,10 @@ namespace highwater::views {
 
 /// Calls work(i) for each i from 0 to count - 1, on this thread and on idle ones of the global
 /// thread pool, in any order, and returns when all are done. Never waits for a thread that has not
-/// begun: on a busy machine this thread does all the work. `work` must not throw.
+/// begun: on a busy machine this thread does all the work. `work` must not throw: noexcept ends the
+/// process rather than let helpers use what the caller has left.
 template <typename F>
-void inParallel(int count, const F& work) {
+void inParallel(int count, const F& work) noexcept {
   struct Shared {
     std::atomic<int> next = 0;
     QSemaphore done;

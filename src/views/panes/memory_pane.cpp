@@ -13,7 +13,9 @@ namespace highwater::views {
 namespace {
 
 constexpr double kShelfRow = 16;
+constexpr double kNameRow = 17;       ///< the name of a limit, above its line
 constexpr double kLeastBetween = 17;  ///< of two limit lines that each have a name
+constexpr double kKnobGap = 12;       ///< from a name to the first marker of a knob
 constexpr double kShelfBreak = 8;     ///< the wavy line under the shelf
 /// The shelf leaves the data at least this height, except for its lowest line.
 constexpr double kLeastData = 60;
@@ -108,9 +110,15 @@ void MemoryPane::updateScales() {
   }
   bands_->setWithHidden(!flattens);
   bands_->setTopBytes(scale_.topBytes);
+  // The name of the highest line stands above it, and below the shelf.
   const double height = std::max(plotRect().height(), 1);
-  const double usable = std::max(height - shelfHeight(), 1.0);
-  yAxis->setRange(0, scale_.topBytes * height / usable);
+  const double below = std::max(height - shelfHeight(), 1.0);
+  double usable = below;
+  for (const MemoryLimitLine& line : scale_.inScale) {
+    if (line.bytes > 0)
+      usable = std::min(usable, (below - kNameRow) * scale_.topBytes / line.bytes);
+  }
+  yAxis->setRange(0, scale_.topBytes * height / std::max(usable, 1.0));
 }
 
 double MemoryPane::shelfHeight() const {
@@ -141,6 +149,7 @@ void MemoryPane::paintMarks(QPainter& painter) {
   const QRect plot = plotRect();
   painter.fillRect(QRectF(plot.left(), yAt(0), plot.width(), 1), theme().strongLine);
   std::vector<double> taken;
+  double knobsFrom = plot.left();
   std::vector<MemoryLimitLine> lines = scale_.inScale;
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -161,9 +170,13 @@ void MemoryPane::paintMarks(QPainter& painter) {
     painter.setPen(theme().text2);
     const QString comma = QStringLiteral(", ");
     const double room = plot.width() - 16.0;
-    painter.drawText(
-        QRectF(plot.left() + 8, y - 17, room, 16), Qt::AlignVCenter,
-        fitText(painter, {one ? names.front() : withSizes.join(comma), names.join(comma)}, room));
+    const QString text =
+        fitText(painter, {one ? names.front() : withSizes.join(comma), names.join(comma)}, room);
+    const QRectF box(plot.left() + 8, y - kNameRow, room, kNameRow - 1);
+    painter.drawText(box, Qt::AlignVCenter, text);
+    if (box.intersects(knobRow())) {
+      knobsFrom = box.left() + painter.fontMetrics().horizontalAdvance(text) + kKnobGap;
+    }
   }
   bool unitSaid = std::any_of(
       scale_.inScale.begin(), scale_.inScale.end(),
@@ -182,7 +195,7 @@ void MemoryPane::paintMarks(QPainter& painter) {
   }
   paintShelf(painter);
   paintPeaks(painter);
-  paintKnobs(painter);
+  paintKnobs(painter, knobsFrom);
 }
 
 void MemoryPane::paintLimitLine(QPainter& painter, const MemoryLimitLine& limit, double y,
@@ -260,15 +273,19 @@ void MemoryPane::paintPeaks(QPainter& painter) const {
   }
 }
 
-void MemoryPane::paintKnobs(QPainter& painter) const {
+QRectF MemoryPane::knobRow() const {
+  const QRect plot = plotRect();
+  return {plot.left() + 0.0, plot.top() + shelfHeight() + 2, plot.width() + 0.0, 16};
+}
+
+void MemoryPane::paintKnobs(QPainter& painter, double from) const {
   const TimeScale s = TimePane::scale();
-  const double y = plotRect().top() + shelfHeight() + 10;
-  double free = -1e9;
+  const double y = knobRow().center().y();
+  double free = from;
   const auto& markers = store_->markers();
   for (std::size_t i = 0; i < markers.size(); ++i) {
     const double x = s.pixelAt(markers[i].time_ns());
-    if (markerGlyph(markers[i].kind()) != Glyph::kPentagon || x < plotRect().left() ||
-        x > plotRect().right() || x < free) {
+    if (markerGlyph(markers[i].kind()) != Glyph::kPentagon || x < free || x > plotRect().right()) {
       continue;
     }
     drawGlyph(painter, Glyph::kPentagon, {std::round(x) + 0.5, y}, theme().text1, theme().plot);

@@ -41,7 +41,10 @@ class MemoryPane final : public TimePane {
   void paintShelf(QPainter& painter) const;
   void paintLimitLine(QPainter& painter, const MemoryLimitLine& limit, double y, double left) const;
   void paintPeaks(QPainter& painter) const;
-  void paintKnobs(QPainter& painter) const;
+  /// Where changes of knobs are marked, below the shelf.
+  [[nodiscard]] QRectF knobRow() const;
+  /// Those right of `from` only, in pixels: left of it stands the name of a limit.
+  void paintKnobs(QPainter& painter, double from) const;
 
   /// The forecast as of half a second ago at most, as a text; empty for none.
   [[nodiscard]] QString forecast() const;

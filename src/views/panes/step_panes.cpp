@@ -92,6 +92,57 @@ double StepTimePane::visibleMax() const {
   return analysis::robustMax(store_->steps().durationMs, first, last);
 }
 
+std::optional<double> StepTimePane::pinnedMedian(Pin pin) const {
+  const auto& range = axis_->pinned(pin);
+  if (!range) return std::nullopt;
+  const analysis::StepRows rows = analysis::wholeStepsIn(*store_, *range);
+  if (rows.empty()) return std::nullopt;
+  Median& known = medians_[static_cast<std::size_t>(pin)];
+  const analysis::SpanIndex& lane = store_->steps().lane;
+  const std::int64_t beginNs = lane[rows.first].beginNs, endNs = lane[rows.last - 1].endNs;
+  if (known.rows != rows || known.beginNs != beginNs ||
+      known.endNs != endNs) {  // a frame must not sort a million steps again
+    std::vector<double> all;
+    for (std::size_t row = rows.first; row < rows.last; ++row) {
+      all.push_back(store_->steps().durationMs[row]);
+    }
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    known = {rows, beginNs, endNs, *middle};
+  }
+  return known.ms;
+}
+
+void StepTimePane::paintMarks(QPainter& painter) {
+  StepPane::paintMarks(painter);
+  for (const Pin pin : kPins) {
+    const auto median = pinnedMedian(pin);
+    if (!median || *median > yAxis->range().upper) continue;
+    const TimeRange& range = *axis_->pinned(pin);
+    const QRect plot = plotRect();
+    const double left = std::max(scale().pixelAt(range.beginNs), double(plot.left()));
+    const double right = std::min(scale().pixelAt(range.endNs), double(plot.right() + 1));
+    if (right <= left) continue;
+    const double y = std::round(yAxis->coordToPixel(*median)) + 0.5;
+    QPen pen(theme().text1, 1);
+    if (pin == Pin::kA) pen.setDashPattern({4, 3});
+    painter.setPen(pen);
+    painter.drawLine(QPointF(left, y), QPointF(right, y));
+    const QString name = pin == Pin::kA ? tr("A") : tr("B");
+    const QStringList forms{tr("%1 p50 %2").arg(name, msText(*median)), tr("%1 p50").arg(name),
+                            name};
+    painter.setFont(textFont(kSmallText));
+    const QString label = fitText(painter, forms, right - left - 8);
+    const bool above = y - 17 >= plot.top();
+    const QRectF box(right - 4 - painter.fontMetrics().horizontalAdvance(label) - 6,
+                     above ? y - 17 : y + 2, painter.fontMetrics().horizontalAdvance(label) + 6,
+                     15);
+    if (label.isEmpty()) continue;
+    painter.fillRect(box, theme().plot);  // text on bars cannot be read
+    painter.drawText(box, Qt::AlignCenter, label);
+  }
+}
+
 QString StepTimePane::tickText(double value) const {
   const bool last = value + scale_.tick > scale_.top * 1.001;
   return QString::number(value, 'g', 4) + (last ? QStringLiteral(" ms") : QString());

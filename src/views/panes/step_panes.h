@@ -1,5 +1,9 @@
 #pragma once
 
+#include <array>
+#include <optional>
+
+#include "analysis/whole_steps.h"
 #include "views/panes/step_bars.h"
 #include "views/panes/time_pane.h"
 
@@ -63,7 +67,12 @@ class StepTimePane final : public StepPane {
   StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,
                QWidget* parent = nullptr);
 
+  /// The median time of the whole steps of a pinned range, in ms; std::nullopt without a range, or
+  /// where no step lies in it.
+  [[nodiscard]] std::optional<double> pinnedMedian(Pin pin) const;
+
  protected:
+  void paintMarks(QPainter& painter) override;
   [[nodiscard]] double visibleMax() const override;
   [[nodiscard]] QString tickText(double value) const override;
   [[nodiscard]] QString title() const override { return tr("Step time"); }
@@ -74,6 +83,15 @@ class StepTimePane final : public StepPane {
   }
   [[nodiscard]] QString tipAt(const QPoint& position) const override;
   void clicked(const QPoint& position) override;
+
+ private:
+  /// The last median of each pin, and what it is of.
+  struct Median {
+    analysis::StepRows rows;
+    std::int64_t beginNs = 0, endNs = 0;  ///< of another run they differ
+    double ms = 0;
+  };
+  mutable std::array<Median, 2> medians_;
 };
 
 /// The pane that shows tokens per second, step by step.

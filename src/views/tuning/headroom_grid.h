@@ -42,7 +42,8 @@ struct GridAxis {
 /// first coarsely, then cell by cell. Knows nothing of pixels.
 class HeadroomGrid {
  public:
-  HeadroomGrid() = default;
+  /// One cell, of which nothing is known.
+  HeadroomGrid() : HeadroomGrid(GridAxis(), GridAxis(), 0) {}
   HeadroomGrid(GridAxis batches, GridAxis lengths, std::uint32_t mostBatch);
 
   [[nodiscard]] const GridAxis& batches() const { return batches_; }

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QPainter>
 #include <QSpinBox>
+#include <QStyle>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLocale>
 #include <QPainter>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -126,6 +127,11 @@ void TuningPanel::addSweep() {
   });
   connect(startSweep_, &QPushButton::clicked, this, &TuningPanel::sweepRequested);
   connect(stopSweep_, &QPushButton::clicked, this, &TuningPanel::stopSweepRequested);
+}
+
+void TuningPanel::setSweepable(bool can, const QString& whyNot) {
+  startSweep_->setEnabled(can);
+  startSweep_->setToolTip(can ? tr("Measure settings that are safe, and recommend one") : whyNot);
 }
 
 void TuningPanel::showSweep() {

@@ -25,6 +25,9 @@ class TuningPanel final : public QWidget {
   TuningPanel(const analysis::LiveStore* store, models::TuningState* state,
               QWidget* parent = nullptr);
 
+  /// Whether a sweep may begin or end now; if not, the button's tooltip says why.
+  void setSweepable(bool can, const QString& whyNot);
+
  signals:
   /// The user starts a sweep.
   void sweepRequested();

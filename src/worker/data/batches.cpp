@@ -1,7 +1,9 @@
 #include "worker/data/batches.h"
 
 #include <algorithm>
+#include <istream>
 #include <numeric>
+#include <ostream>
 
 #include "worker/data/shuffle.h"
 
@@ -55,6 +57,36 @@ std::vector<std::size_t> RowOrder::next(std::size_t count) {
 
 void RowOrder::putBack(const std::vector<std::size_t>& rows) {
   returned_.insert(returned_.begin(), rows.begin(), rows.end());
+}
+
+void RowOrder::save(std::ostream& out) const {
+  out << random_ << ' ' << order_.size() << ' ' << at_;
+  for (const std::size_t row : order_) out << ' ' << row;
+  out << ' ' << returned_.size();
+  for (const std::size_t row : returned_) out << ' ' << row;
+  out << ' ';
+}
+
+void RowOrder::load(std::istream& in) {
+  RowOrder read = *this;
+  std::size_t rows = 0, returned = 0;
+  in >> read.random_ >> rows >> read.at_;
+  bool fits = in.good() && rows == order_.size() && read.at_ <= rows;
+  const auto readRow = [&] {
+    std::size_t row = 0;
+    in >> row;
+    fits = fits && in.good() && row < rows;
+    return row;
+  };
+  for (std::size_t i = 0; fits && i < rows; ++i) read.order_[i] = readRow();
+  in >> returned;
+  read.returned_.clear();
+  for (std::size_t i = 0; fits && i < returned; ++i) read.returned_.push_back(readRow());
+  if (fits && in.good()) {
+    *this = std::move(read);
+  } else {
+    in.setstate(std::ios::failbit);
+  }
 }
 
 }  // namespace highwater::worker

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iosfwd>
 #include <random>
 #include <vector>
 
@@ -45,6 +46,12 @@ class RowOrder {
   [[nodiscard]] std::vector<std::size_t> next(std::size_t count);
   /// Takes rows back: next() returns them first, in their order.
   void putBack(const std::vector<std::size_t>& rows);
+
+  /// Writes which rows come next, as text.
+  void save(std::ostream& out) const;
+  /// Goes on where save() was. Sets failbit and changes nothing where the text is another one, or
+  /// of another number of rows.
+  void load(std::istream& in);
 
  private:
   std::mt19937_64 random_;

@@ -146,7 +146,7 @@ Result<std::vector<CsvRow>> readCsv(const std::filesystem::path& path) {
     return Error{ErrorCode::kNoPermission,
                  name + " cannot be read: " + std::strerror(errno ? errno : EIO)};
   }
-  return parseCsv(content.view(), name);
+  return parseCsv(content.str(), name);
 }
 
 }  // namespace highwater::worker

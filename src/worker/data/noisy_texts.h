@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
+#include <ostream>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,6 +23,10 @@ class NoisyTexts {
   /// Returns the known word with the smallest edit distance to `word`, the alphabetically first of
   /// several. Precondition: there is a known word.
   [[nodiscard]] const std::string& nearest(std::string_view word) const;
+
+  /// Writes and reads, as text, what the next errors depend on.
+  void save(std::ostream& out) const { out << random_ << ' '; }
+  void load(std::istream& in) { in >> random_; }
 
  private:
   void mistype(std::string& word);

@@ -36,6 +36,20 @@ class Classifier final : public Workload {
 
   void describe(RunDescription& run) const override;
   std::vector<torch::Tensor> parameters() const override { return model_->parameters(); }
+  std::vector<std::pair<std::string, torch::Tensor>> namedParameters() const override {
+    return model_->named_parameters().pairs();
+  }
+  void useEvaluationMode() override { model_->eval(); }
+  void useFloat64() override { model_->to(torch::kFloat64); }
+  std::vector<std::pair<std::string, torch::Tensor>> modelState() const override;
+  void savePosition(std::ostream& out) const override {
+    order_.save(out);
+    program_->save(out);
+  }
+  void loadPosition(std::istream& in) override {
+    order_.load(in);
+    program_->load(in);
+  }
   torch::optim::Optimizer& optimizer() override { return *optimizer_; }
 
   std::uint32_t beginStep(std::uint32_t planned) override {
@@ -125,6 +139,13 @@ void Classifier::describe(RunDescription& run) const {
   run.width = setup_.sizes.model.width;
   run.layers = setup_.sizes.model.layers;
   run.heads = setup_.sizes.model.heads;
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> Classifier::modelState() const {
+  std::vector<std::pair<std::string, torch::Tensor>> all;
+  for (const auto& each : model_->named_parameters()) all.emplace_back(each.key(), each.value());
+  for (const auto& each : model_->named_buffers()) all.emplace_back(each.key(), each.value());
+  return all;
 }
 
 void Classifier::moveToDevice() {

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "probe/observer/module_scope.h"
 #include "worker/data/tokenizer.h"
+#include "worker/training/module_run.h"
 
 namespace highwater::worker {
 namespace {
@@ -15,11 +15,11 @@ constexpr double kMasked = -1e9;
 constexpr double kEmbeddingScale = 0.02;
 constexpr std::int64_t kFeedForwardFactor = 4;
 
-/// Runs `module` under its registered name, for the probe.
+/// Runs `module` under its registered name.
 template <typename Module, typename... Arguments>
 torch::Tensor run(const char* name, Module& module, Arguments&&... arguments) {
-  const probe::ModuleScope scope(name);
-  return module(std::forward<Arguments>(arguments)...);
+  const ModuleRun running(name);
+  return running.output(module(std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace
@@ -101,10 +101,10 @@ torch::Tensor IssueClassifierImpl::forward(const torch::Tensor& ids) {
 }
 
 torch::Tensor IssueClassifierImpl::runLayers(torch::Tensor x, const torch::Tensor& mask) {
-  const probe::ModuleScope layers("layers");
+  const ModuleRun layers("layers");
   for (std::size_t i = 0; i < layers_->size(); ++i) {
-    const probe::ModuleScope layer(std::to_string(i));
-    x = layers_->ptr<EncoderLayerImpl>(i)->forward(std::move(x), mask);
+    const ModuleRun layer(std::to_string(i));
+    x = layer.output(layers_->ptr<EncoderLayerImpl>(i)->forward(std::move(x), mask));
   }
   return x;
 }

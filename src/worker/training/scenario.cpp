@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <functional>
+#include <istream>
 #include <map>
+#include <ostream>
 #include <random>
 
 #include "worker/data/noisy_texts.h"
@@ -62,6 +64,8 @@ class HostBound : public Program {
     }
     return assembleBatch(encodeTexts(texts, material_.vocabulary), all, length);
   }
+  void save(std::ostream& out) const override { noisy_.save(out); }
+  void load(std::istream& in) override { noisy_.load(in); }
 
  private:
   NoisyTexts noisy_;
@@ -75,6 +79,8 @@ class ShapeChurn : public Program {
     const std::uint32_t least = std::min(planned, kShortest);
     return least + static_cast<std::uint32_t>(random_() % (planned - least + 1));
   }
+  void save(std::ostream& out) const override { out << random_ << ' '; }
+  void load(std::istream& in) override { in >> random_; }
 
  private:
   static constexpr std::uint32_t kShortest = 8;

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,10 @@ class ScenarioProgram {
   [[nodiscard]] virtual bool logs() const { return false; }
   /// Logs what the scenario reports about a step and its logits. Does nothing here.
   virtual void log(std::uint32_t /*step*/, const torch::Tensor& /*logits*/) {}
+  /// Writes, as text, what the next batches depend on, such as a random engine.
+  virtual void save(std::ostream& /*out*/) const {}
+  /// Goes on where save() was. Sets failbit where the text is another one.
+  virtual void load(std::istream& /*in*/) {}
 
  protected:
   const Material material_;

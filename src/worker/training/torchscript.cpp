@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/plain_text.h"
-#include "probe/observer/module_scope.h"
 #include "worker/training/atomic_adamw.h"
+#include "worker/training/module_run.h"
 #include "worker/training/training_errors.h"
 
 namespace highwater::worker {
@@ -167,6 +167,24 @@ class TorchScript final : public Workload {
     }
     return trained;
   }
+  std::vector<std::pair<std::string, torch::Tensor>> namedParameters() const override {
+    std::vector<std::pair<std::string, torch::Tensor>> trained;
+    for (const auto& each : model_.named_parameters()) {
+      if (each.value.requires_grad()) trained.emplace_back(each.name, each.value);
+    }
+    return trained;
+  }
+  void useEvaluationMode() override { model_.eval(); }
+  void useFloat64() override {
+    model_.to(torch::kFloat64);
+    isFloat64_ = true;
+  }
+  std::vector<std::pair<std::string, torch::Tensor>> modelState() const override {
+    std::vector<std::pair<std::string, torch::Tensor>> all;
+    for (const auto& each : model_.named_parameters()) all.emplace_back(each.name, each.value);
+    for (const auto& each : model_.named_buffers()) all.emplace_back(each.name, each.value);
+    return all;
+  }
   torch::optim::Optimizer& optimizer() override { return *optimizer_; }
 
   std::uint32_t beginStep(std::uint32_t planned) override {
@@ -175,8 +193,8 @@ class TorchScript final : public Workload {
   }
   void assemble(const Knobs& knobs) override { draw(knobs.batchSize, knobs.sequenceLength); }
   void moveToDevice() override {
-    for (torch::Tensor& each : inputs_) each = each.to(device_);
-    if (target_.defined()) target_ = target_.to(device_);
+    for (torch::Tensor& each : inputs_) each = moved(each);
+    if (target_.defined()) target_ = moved(target_);
   }
   std::vector<torch::Tensor> batch() const override {
     std::vector<torch::Tensor> all = inputs_;
@@ -257,9 +275,14 @@ class TorchScript final : public Workload {
     target_ = file_.target ? randomTensor(*file_.target, batch, length) : torch::Tensor();
   }
 
+  torch::Tensor moved(const torch::Tensor& tensor) const {
+    const torch::Tensor there = tensor.to(device_);
+    return isFloat64_ && there.is_floating_point() ? there.to(torch::kFloat64) : there;
+  }
+
   torch::Tensor run() {
-    const probe::ModuleScope scope(modelName_);
-    return outputOf(model_.forward({inputs_.begin(), inputs_.end()}), file_);
+    const ModuleRun running(modelName_);
+    return running.output(outputOf(model_.forward({inputs_.begin(), inputs_.end()}), file_));
   }
 
   const TrainingSetup& setup_;
@@ -267,6 +290,7 @@ class TorchScript final : public Workload {
   torch::Device device_;
   torch::jit::Module model_;
   std::string modelName_;
+  bool isFloat64_ = false;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::vector<torch::Tensor> inputs_;
   torch::Tensor target_;

@@ -3,10 +3,12 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "core/checkpoint_slots.h"
 #include "core/names.h"
 #include "core/out_of_memory.h"
 #include "probe/observer/deliberate_scope.h"
@@ -18,6 +20,8 @@
 #include "worker/checks/dry_check.h"
 #include "worker/training/atomic_adamw.h"
 #include "worker/training/autocast_scope.h"
+#include "worker/training/checkpoint.h"
+#include "worker/training/checkpoint_clock.h"
 #include "worker/training/classifier.h"
 #include "worker/training/recovery.h"
 #include "worker/training/torchscript.h"
@@ -28,6 +32,7 @@ namespace highwater::worker {
 namespace {
 
 constexpr std::uint32_t kEvaluationBatch = 32;
+constexpr char kCheckpointSpan[] = "checkpoint";
 constexpr char kRecoverySpan[] = "recovery from out of memory";
 
 /// The exception thrown where the run ends because memory is used up.
@@ -46,6 +51,7 @@ class TrainingLoop final : public Training {
  public:
   TrainingLoop(TrainingSetup setup, Instruments instruments);
 
+  Result<std::uint32_t> restore() override;
   RunDescription description() const override;
   Outcome run(process::RunControl& control) override;
 
@@ -68,6 +74,9 @@ class TrainingLoop final : public Training {
   void checkContract();
   [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
   void recordStep(std::uint32_t step, const Knobs& knobs);
+  /// Writes a checkpoint of the steps that are done. A failure is a marker, and no more are
+  /// written.
+  void keepCheckpoint();
   void evaluate(std::uint32_t step, const Knobs& knobs);
   void evaluateWith(std::uint32_t step, std::uint32_t sequenceLength, std::uint32_t batchSize);
   [[nodiscard]] Failure failureOf(const std::exception& error);
@@ -85,10 +94,14 @@ class TrainingLoop final : public Training {
   torch::Device device_;
   std::unique_ptr<Workload> workload_;
   Recovery recovery_;
-  bool optimizing_ = false;    ///< in the optimizer's step, or it was left by an exception
-  double learningRate_ = 0;    ///< of the optimizer
-  double memoryFraction_ = 0;  ///< of the allocator
-  std::int64_t beginNs_ = 0;   ///< of the step
+  std::optional<CheckpointSlots> checkpoint_;  ///< nullopt: none is written
+  CheckpointClock checkpointClock_;
+  std::uint32_t restoredStep_ = 0;  ///< 0: the run continues no other one
+  std::uint32_t keptStep_ = 0;      ///< of the newest checkpoint
+  bool optimizing_ = false;         ///< in the optimizer's step, or it was left by an exception
+  double learningRate_ = 0;         ///< of the optimizer
+  double memoryFraction_ = 0;       ///< of the allocator
+  std::int64_t beginNs_ = 0;        ///< of the step
   std::optional<float> lossValue_;
   std::uint32_t evaluationBatch_ = kEvaluationBatch;
   bool contractChecked_ = false;
@@ -101,7 +114,9 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
       recorder_(*instruments.recorder),
       counters_(instruments.counters),
       onStepEnd_(std::move(instruments.onStepEnd)),
-      device_(setup_.device.selected == "cpu" ? "cpu" : setup_.device.selected + ":0") {
+      device_(setup_.device.selected == "cpu" ? "cpu" : setup_.device.selected + ":0"),
+      checkpointClock_(setup_.options->checkpointSeconds) {
+  if (setup_.options->checkpoint) checkpoint_.emplace(*setup_.options->checkpoint);
   if (counters_) {
     peakSource_ = probe::makeMpsPeaks();
     peaks_.emplace(recorder_, *peakSource_);
@@ -115,6 +130,27 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
     probe::setMemoryFraction(memoryFraction_);
   }
   workload_ = setup_.model ? makeTorchScript(setup_, device_) : makeClassifier(setup_, device_);
+}
+
+Result<std::uint32_t> TrainingLoop::restore() {
+  auto step = restoreCheckpoint(*checkpoint_, *workload_, device_);
+  if (!step) return step;
+  stepsDone_ = restoredStep_ = keptStep_ = *step;
+  return step;
+}
+
+void TrainingLoop::keepCheckpoint() {
+  if (!checkpoint_ || stepsDone_ == keptStep_) return;
+  const probe::DeliberateScope scope(recorder_, kCheckpointSpan);
+  const auto begin = CheckpointClock::Clock::now();
+  if (auto kept = writeCheckpoint(*checkpoint_, stepsDone_, *workload_, device_); !kept) {
+    recorder_.mark(events::MarkerKind::Note, stepsDone_, 0, 0,
+                   "no more checkpoints: " + kept.error().message);
+    checkpoint_.reset();
+    return;
+  }
+  keptStep_ = stepsDone_;
+  checkpointClock_.wrote(begin, CheckpointClock::Clock::now());
 }
 
 RunDescription TrainingLoop::description() const {
@@ -138,6 +174,13 @@ RunDescription TrainingLoop::description() const {
 Training::Outcome TrainingLoop::run(process::RunControl& control) {
   Outcome outcome;
   Knobs knobs = control.knobs();
+  if (restoredStep_ > 0) {
+    const std::string& of = *setup_.options->continues;
+    recorder_.setStep(restoredStep_);
+    recorder_.mark(
+        events::MarkerKind::Note, restoredStep_, 0, 0,
+        "continued from step " + std::to_string(restoredStep_) + (of.empty() ? "" : " of " + of));
+  }
   try {
     while (true) {
       const process::NextAction action = control.next();
@@ -151,8 +194,12 @@ Training::Outcome TrainingLoop::run(process::RunControl& control) {
       const std::uint32_t every = setup_.options->evalEvery;
       const bool isDue = stepsDone_ == action.step && every > 0 && stepsDone_ % every == 0;
       if (isDue) evaluate(stepsDone_, knobs);
+      if (checkpointClock_.isDue(CheckpointClock::Clock::now())) keepCheckpoint();
     }
-    const bool wanted = stepsDone_ > 0 && lastEvaluated_ != stepsDone_ && !control.isHostGone();
+    // Before the evaluation, which may take longer than the host waits.
+    if (control.stopRequested() && !control.isHostGone()) keepCheckpoint();
+    const bool wanted =
+        stepsDone_ > restoredStep_ && lastEvaluated_ != stepsDone_ && !control.isHostGone();
     if (wanted) evaluate(stepsDone_, knobs);
   } catch (const OutOfMemoryEnd& end) {
     outcome.failure = Failure{Failure::Kind::kOutOfMemory, end.message};
@@ -404,7 +451,7 @@ void TrainingLoop::evaluate(std::uint32_t step, const Knobs& knobs) {
       if (!refused) throw;
       refusal = *refused;
     }
-    releaseAfter("in the evaluation: " + refusal, step);
+    releaseAfter(std::string(kInEvaluation) + refusal, step);
     if (knobs.outOfMemory == OutOfMemoryPolicy::kStop) throw OutOfMemoryEnd{refusal};
     if (evaluationBatch_ == 1) return;
     evaluationBatch_ /= 2;

@@ -44,6 +44,12 @@ class Training {
   static Result<std::unique_ptr<Training>> make(TrainingSetup setup, Instruments instruments);
   virtual ~Training() = default;
 
+  /// Continues the training of the newest checkpoint: restores the model, the optimizer, PyTorch's
+  /// generators and the place in the data. Returns its step. Call it before run(). Errors: those of
+  /// CheckpointSlots::Reader::open(); kMalformed where the checkpoint is of another model;
+  /// kOutOfMemory where memory is used up.
+  [[nodiscard]] virtual Result<std::uint32_t> restore() = 0;
+
   /// Describes the run for the host.
   [[nodiscard]] virtual RunDescription description() const = 0;
 

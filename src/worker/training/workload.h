@@ -3,7 +3,10 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/messages.h"
@@ -22,6 +25,23 @@ class Workload {
   virtual void describe(RunDescription& run) const = 0;
   /// The parameters that are trained.
   [[nodiscard]] virtual std::vector<torch::Tensor> parameters() const = 0;
+  /// The same parameters with the paths that they have in the model: "layers.0.widen.weight".
+  [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> namedParameters()
+      const = 0;
+  /// Switches the model to evaluation, without dropout, until the next beginStep(). A loss is then
+  /// the same on every device, but for rounding.
+  virtual void useEvaluationMode() = 0;
+  /// Converts the model, and the floating-point tensors of later batches, to float64. Not on MPS,
+  /// which has none. The optimizer must not be used afterwards.
+  virtual void useFloat64() = 0;
+  /// All tensors of the model that a checkpoint keeps, with their names: parameters and buffers.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> modelState() const = 0;
+  /// Writes, as text, the place in the data and what else the next batches depend on, except for
+  /// PyTorch's generators.
+  virtual void savePosition(std::ostream& /*out*/) const {}
+  /// Goes on where savePosition() was. Sets failbit where the text is another one, or of other
+  /// data.
+  virtual void loadPosition(std::istream& /*in*/) {}
   /// An AtomicAdamW, or SGD without momentum, whose step allocates nothing.
   [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
 

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/comparison.h"
+#include "analysis/findings/findings.h"
+
+namespace highwater::analysis {
+
+/// A change of settings within a run, and what it did: the steps before it, from the change before
+/// that on, beside those after it, up to the next one. The first step of a setting, which allocates
+/// and compiles, does not count, and of many steps the nearest kMostComparedSteps do.
+struct RunChange {
+  std::string text;             ///< "batch 16 → 32"; of several at once all, with commas
+  std::uint32_t firstStep = 0;  ///< the first with the new setting
+  std::size_t stepsBefore = 0, stepsAfter = 0;
+  ComparedValue stepMs;      ///< mean step time, in ms
+  ComparedValue tokensPerS;  ///< 0 where the size of the batches is not known
+  ComparedValue driverPeakBytes;
+  bool sameTokens = true;   ///< a step has as many tokens as before, so that step times compare
+  bool sameLengths = true;  ///< as Comparison::sameLengths
+  /// Findings about time that the steps before have and those after do not. Their gain was
+  /// predicted from the steps before; with sameTokens, -stepMs.change() is what all of them gained.
+  std::vector<Finding> gone;
+};
+
+/// The most steps on either side of a change that are compared.
+inline constexpr std::size_t kMostComparedSteps = 300;
+
+/// The newest changes of a run that have kLeastComparedSteps steps on both sides, at most `most`,
+/// the newest first. A change of the probe's level divides steps, but is none itself.
+[[nodiscard]] std::vector<RunChange> runChanges(const LiveStore& store, std::size_t most);
+
+}  // namespace highwater::analysis

@@ -1,0 +1,137 @@
+#include "cli/benchmark_command.h"
+
+#include <QCoreApplication>
+#include <QEventLoop>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QSaveFile>
+#include <csignal>
+
+#include "cli/stop_signals.h"
+#include "cli/terminal.h"
+#include "core/exit_codes.h"
+#include "report/report_benchmark.h"
+#include "session/benchmark_run.h"
+
+namespace highwater::cli {
+namespace {
+
+using session::BenchmarkProgress;
+using session::BenchmarkRun;
+
+/// Prints to stderr how far a benchmark is: on a terminal one line that is redrawn, elsewhere a
+/// line for each part.
+class ProgressLine {
+ public:
+  ProgressLine() : terminal_(terminalOf(stderr)) {}
+
+  void show(const BenchmarkProgress& progress) {
+    if (terminal_.interactive) {
+      const int percent = static_cast<int>(progress.done * 100);
+      const QString line = QStringLiteral("%1 %  %2").arg(percent).arg(progress.doing);
+      std::fprintf(stderr, "\r\x1b[2K%s", qPrintable(line.left(terminal_.columns - 1)));
+      std::fflush(stderr);
+      open_ = true;
+    } else if (progress.doing != doing_) {
+      std::fprintf(stderr, "measuring %s\n", qPrintable(progress.doing));
+    }
+    doing_ = progress.doing;
+  }
+  void finish() {
+    if (open_) std::fputs("\r\x1b[2K", stderr);
+    open_ = false;
+  }
+
+ private:
+  Terminal terminal_;
+  QString doing_;
+  bool open_ = false;
+};
+
+Error notWritten(const QSaveFile& file) {
+  return failure(file.fileName().toStdString() + " cannot be written: " +
+                 file.errorString().toStdString() + "; name another file after -o");
+}
+
+/// Checks that the file can be written, before minutes of measuring. Does not change it. An earlier
+/// result may be overwritten, another file may not.
+Result<void> checkOutput(const std::string& name) {
+  if (name.empty()) return {};
+  const QFileInfo info(QString::fromStdString(name));
+  if (info.exists() && !info.isFile()) {
+    return failure(name + " is not a regular file; name another file after -o");
+  }
+  QFile old(info.filePath());
+  if (info.exists() && old.open(QIODevice::ReadOnly)) {
+    const QByteArray begin = old.read(1);
+    if (!begin.isEmpty() && begin != "{") {
+      return Error{ErrorCode::kExists, name +
+                                           " exists and is not JSON, so it is not overwritten; "
+                                           "name another file after -o"};
+    }
+  }
+  QSaveFile file(info.filePath());
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
+  file.cancelWriting();
+  return {};
+}
+
+Result<void> write(const std::string& name, const QByteArray& bytes) {
+  QSaveFile file(QString::fromStdString(name));
+  // commit() alone may not notice that the disk is full.
+  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
+      file.commit()) {
+    return {};
+  }
+  return notWritten(file);
+}
+
+int exitCodeOf(const BenchmarkRun& run) {
+  const Result<void>& outcome = run.outcome();
+  if (outcome) return run.benchmark().refused.empty() ? kExitDone : kExitFailed;
+  if (outcome.error().code == ErrorCode::kUsage) return kExitUsage;
+  return outcome.error().code == ErrorCode::kEnded ? kExitEndedEarly : kExitFailed;
+}
+
+}  // namespace
+
+int runBenchmark(const BenchmarkCommandOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (auto writable = checkOutput(options.output); !writable) {
+    printError(writable.error().message);
+    return kExitFailed;
+  }
+  BenchmarkRun run(options.run);
+  QEventLoop loop;
+  ProgressLine progress;
+  const StopSignals signals_;
+  QObject::connect(&run, &BenchmarkRun::progressed, &loop,
+                   [&](const BenchmarkProgress& each) { progress.show(each); });
+  QObject::connect(&run, &BenchmarkRun::ended, &loop, &QEventLoop::quit, Qt::QueuedConnection);
+  QObject::connect(&signals_, &StopSignals::stopRequested, &run, &BenchmarkRun::cancel);
+  if (auto started = run.start(); !started) {
+    printError(started.error().message);
+    return kExitFailed;
+  }
+  loop.exec();
+  progress.finish();
+
+  const Result<void>& outcome = run.outcome();
+  const std::string stopped = outcome ? std::string() : outcome.error().message;
+  int code = exitCodeOf(run);
+  if (!run.benchmark().empty()) {
+    const QByteArray json = QJsonDocument(report::benchmarkJson(run.benchmark(), stopped)).toJson();
+    print(options.json ? json.toStdString()
+                       : report::benchmarkText(run.benchmark(), textWidth(stdout)));
+    if (!options.output.empty()) {
+      if (auto written = write(options.output, json); !written) {
+        printError(written.error().message);
+        code = kExitFailed;
+      }
+    }
+  }
+  if (!outcome) printError(stopped);
+  return code;
+}
+
+}  // namespace highwater::cli

@@ -1,0 +1,112 @@
+#include "report/report_sweep.h"
+
+#include <QJsonArray>
+
+#include "core/units.h"
+#include "report/report_values.h"
+#include "report/text_table.h"
+
+namespace highwater::report {
+namespace {
+
+using tuning::SweptSetting;
+
+const std::string kDash = "–";
+
+std::string sizeOf(std::uint64_t bytes) {
+  return bytes > 0 ? formatBytes(bytes) : kDash;
+}
+
+QJsonValue knownSize(std::uint64_t bytes) {
+  return orNull(bytes > 0, integer(bytes));
+}
+QJsonValue knownReal(double value) {
+  return orNull(value > 0, real(value));
+}
+
+}  // namespace
+
+std::vector<std::string> sweepHeadings() {
+  return {"#", "setting", "predicted", "at most", "measured", "error", "step", "tokens/s"};
+}
+
+std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swept) {
+  const auto error = swept.error();
+  return {std::to_string(number),
+          tuning::shortSettingText(swept.setting),
+          sizeOf(swept.predicted.bytes),
+          sizeOf(swept.predicted.upper),
+          swept.outOfMemory ? "out of memory" : sizeOf(swept.peakDriver),
+          error ? (*error >= 0 ? "+" : "") + formatDecimals(*error * 100, 1) + " %" : kDash,
+          swept.stepMs > 0 ? formatMs(swept.stepMs) : kDash,
+          swept.tokensPerS > 0 ? formatRate(swept.tokensPerS) : kDash};
+}
+
+std::string sweepReason(const SweptSetting& swept) {
+  return (swept.safe || swept.outOfMemory ? "" : "above the limit; ") + swept.reason;
+}
+
+QJsonObject settingJson(tuning::Setting setting) {
+  return {{"batch", integer(setting.batch)}, {"length", integer(setting.length)}};
+}
+
+QJsonObject sweptJson(const SweptSetting& swept) {
+  QJsonObject object = settingJson(swept.setting);
+  const tuning::Prediction& predicted = swept.predicted;
+  object["why"] = text(swept.reason);
+  object["predicted_driver"] =
+      orNull(predicted.bytes > 0, QJsonObject{{"bytes", knownSize(predicted.bytes)},
+                                              {"lower", integer(predicted.lower)},
+                                              {"upper", knownSize(predicted.upper)}});
+  object["driver_peak"] = knownSize(swept.peakDriver);
+  object["current_peak"] = knownSize(swept.peakCurrent);
+  object["error"] = orNull(swept.error());
+  object["safe"] = swept.safe;
+  object["out_of_memory"] = swept.outOfMemory;
+  object["step_ms"] = knownReal(swept.stepMs);
+  object["tokens_per_s"] =
+      orNull(swept.tokensPerS > 0, QJsonObject{{"p50", real(swept.tokensPerS)},
+                                               {"p25", real(swept.lowerQuartile)},
+                                               {"p75", real(swept.upperQuartile)}});
+  return object;
+}
+
+void addSweepPart(const analysis::LiveStore& store, QJsonObject& report) {
+  report["sweep"] = QJsonValue();
+  const auto sweep = tuning::sweepOf(store);
+  if (!sweep) return;
+  QJsonArray settings;
+  for (const SweptSetting& each : sweep->settings) settings.append(sweptJson(each));
+  report["sweep"] =
+      QJsonObject{{"settings", settings},
+                  {"ended", sweep->ended},
+                  {"complete", sweep->complete},
+                  {"recommended", sweep->best ? settingJson(*sweep->best) : QJsonValue()},
+                  {"reason", textOrNull(sweep->reason)}};
+}
+
+std::string sweepSection(const analysis::LiveStore& store, std::size_t width) {
+  const auto sweep = tuning::sweepOf(store);
+  if (!sweep || sweep->settings.empty()) return {};
+  using Align = TextTable::Align;
+  std::vector<Align> columns(sweepHeadings().size(), Align::kRight);
+  columns[1] = Align::kLeft;
+  columns.push_back(Align::kLeft);
+  TextTable table(columns);
+  const auto add = [&table](std::vector<std::string> cells, const std::string& reason) {
+    cells.push_back(reason);
+    table.add(std::move(cells));
+  };
+  add(sweepHeadings(), "why");
+  for (std::size_t i = 0; i < sweep->settings.size(); ++i) {
+    add(sweepCells(i + 1, sweep->settings[i]), sweepReason(sweep->settings[i]));
+  }
+  table.foldFrom(columns.size() - 1);
+  const std::string first = sweep->best
+                                ? "  Recommended " + tuning::shortSettingText(*sweep->best) + ": "
+                                : "  Recommended nothing: ";
+  const std::string reason = sweep->ended ? sweep->reason : "the sweep did not end";
+  return section("Sweep", table, width) + hangingText(first, reason, 4, width);
+}
+
+}  // namespace highwater::report

@@ -1,0 +1,111 @@
+#include <QtTest>
+#include <cmath>
+
+#include "analysis/findings/run_changes.h"
+#include "judged_run.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+void mark(JudgedRun& run, std::uint32_t step, events::MarkerKind kind, double before,
+          double after) {
+  run.more.markers.emplace_back(JudgedRun::beginMs(step) * kMs - 1, before, after, step, kNoId,
+                                kind);
+}
+
+std::vector<RunChange> changesOf(const JudgedRun& run, std::size_t most = 3) {
+  LiveStore store;
+  run.fill(store);
+  return runChanges(store, most);
+}
+
+/// Its loader takes 25 of 45 ms until step 21.
+JudgedRun fixedLoader() {
+  JudgedRun run;
+  run.stepMs = 20;
+  run.deviceMs = 18;
+  run.moreAssemblyMs = [](std::uint32_t step) { return step <= 20 ? 25 : 0; };
+  mark(run, 21, events::MarkerKind::LossInterval, 5, 10);
+  return run;
+}
+
+}  // namespace
+
+class TestRunChanges : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void sayWhatAFixGained() {
+    const auto changes = changesOf(fixedLoader());
+    QCOMPARE(changes.size(), std::size_t{1});
+    const RunChange& change = changes.front();
+    QCOMPARE(change.firstStep, 21U);
+    // Without steps 1 and 21.
+    QCOMPARE(change.stepsBefore, std::size_t{19});
+    QCOMPARE(change.stepsAfter, std::size_t{19});
+    QCOMPARE(change.stepMs.a, 45.0);
+    QCOMPARE(change.stepMs.b, 20.0);
+    QVERIFY(change.stepMs.beyondNoise());
+    QVERIFY(change.sameTokens && change.sameLengths);
+    QVERIFY(std::abs(change.tokensPerS.a - 16 * 64 / 0.045) < 1);
+    QCOMPARE(change.gone.size(), std::size_t{1});
+    QCOMPARE(change.gone.front().kind, FindingKind::HostBound);
+    QVERIFY(change.gone.front().gainMs->high >= 20);
+  }
+
+  void aFindingThatStaysIsNotGone() {
+    JudgedRun run = fixedLoader();
+    run.moreAssemblyMs = [](std::uint32_t step) { return step <= 20 ? 25 : 24; };
+    const auto changes = changesOf(run);
+    QCOMPARE(changes.size(), std::size_t{1});
+    QVERIFY(changes.front().gone.empty());
+  }
+
+  void stepsOfOtherSizesDoNotCompare() {
+    JudgedRun run;
+    run.batchSize = [](std::uint32_t step) { return step <= 20 ? 16 : 32; };
+    run.driver = [](std::uint32_t step) { return (step <= 20 ? 200 : 300) * kMiB; };
+    mark(run, 21, events::MarkerKind::BatchSize, 16, 32);
+    const auto changes = changesOf(run);
+    QCOMPARE(changes.size(), std::size_t{1});
+    QVERIFY(!changes.front().sameTokens && changes.front().sameLengths);
+    QVERIFY(std::abs(changes.front().tokensPerS.b / changes.front().tokensPerS.a - 2) < 1e-9);
+    QCOMPARE(changes.front().driverPeakBytes.change(), 100.0 * kMiB);
+  }
+
+  void theNewestFirstAndNoShortOnes() {
+    JudgedRun run;
+    for (const std::uint32_t step : {10U, 20U, 23U, 33U}) {
+      mark(run, step, events::MarkerKind::LossInterval, step, step + 1);
+    }
+    const auto changes = changesOf(run);
+    // Between 20 and 23 are two steps that count.
+    QCOMPARE(changes.size(), std::size_t{2});
+    QCOMPARE(changes[0].firstStep, 33U);
+    QCOMPARE(changes[1].firstStep, 10U);
+    QCOMPARE(changesOf(run, 1).size(), std::size_t{1});
+  }
+
+  void recordingOpsDividesStepsOnly() {
+    JudgedRun run;
+    mark(run, 15, events::MarkerKind::ProbeLevel, 1, 2);
+    QVERIFY(changesOf(run).empty());
+    mark(run, 30, events::MarkerKind::LossInterval, 5, 10);
+    const auto changes = changesOf(run);
+    QCOMPARE(changes.size(), std::size_t{1});
+    QCOMPARE(changes.front().stepsBefore, std::size_t{14});  // 16 to 29
+  }
+
+  void noneWithoutSteps() {
+    JudgedRun run;
+    run.steps = 0;
+    mark(run, 1, events::MarkerKind::BatchSize, 16, 32);
+    QVERIFY(changesOf(run).empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRunChanges)
+#include "tst_run_changes.moc"

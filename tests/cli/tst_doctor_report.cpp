@@ -1,0 +1,55 @@
+#include <QTest>
+
+#include "cli/doctor/doctor_report.h"
+
+using namespace highwater;
+using namespace highwater::cli;
+
+namespace {
+
+/// A Mac of that macOS, with a worker of that PyTorch.
+Diagnosis macOf(int macOs, const char* torch) {
+  Hello hello;
+  hello.torchVersion = torch;
+  SystemFacts system;
+  system.isMac = true;
+  system.macOs = macOs;
+  return {QStringLiteral("/worker"), hello, system, {}};
+}
+
+}  // namespace
+
+class TestDoctorReport : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void knowsTheOldestMacOs_data() {
+    QTest::addColumn<int>("macOs");
+    QTest::addColumn<QByteArray>("torch");
+    QTest::addColumn<QString>("oldest");
+    QTest::addColumn<bool>("newEnough");
+    QTest::newRow("13") << 13 << QByteArray("2.13.0") << "14" << false;
+    QTest::newRow("14") << 14 << QByteArray("2.13.0") << "14" << true;
+    QTest::newRow("14 with 2.14") << 14 << QByteArray("2.14.1") << "14" << true;
+    QTest::newRow("14 with 2.15") << 14 << QByteArray("2.15.0") << "15" << false;
+    QTest::newRow("15 with 2.15") << 15 << QByteArray("2.15.0a0+git1") << "15" << true;
+    QTest::newRow("26 with 3.0") << 26 << QByteArray("3.0.0") << "15" << true;
+  }
+  void knowsTheOldestMacOs() {
+    QFETCH(int, macOs);
+    QFETCH(QByteArray, torch);
+    QFETCH(QString, oldest);
+    QFETCH(bool, newEnough);
+    const Diagnosis diagnosis = macOf(macOs, torch.constData());
+    const QJsonObject system = doctorJson(diagnosis)["system"].toObject();
+    QCOMPARE(system["macos_minimum"].toString(), oldest);
+    QCOMPARE(system["macos_new_enough"].toBool(), newEnough);
+    const QString text = QString::fromStdString(doctorText(diagnosis));
+    QVERIFY(text.contains("macOS " + oldest));
+    QCOMPARE(text.contains("this macOS is new enough"), newEnough);
+    QCOMPARE(text.contains("which PyTorch " + torch + " asks for"), oldest == "15");
+  }
+};
+
+QTEST_GUILESS_MAIN(TestDoctorReport)
+#include "tst_doctor_report.moc"

@@ -1,0 +1,151 @@
+// `highwater record --on-abort restart` with real workers that are killed.
+#include <signal.h>
+
+#include <QDir>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/live_store.h"
+#include "core/exit_codes.h"
+#include "session/recording_loader.h"
+#include "support/processes.h"
+#include "support/run_program.h"
+
+using namespace highwater;
+using namespace highwater::test;
+
+namespace {
+
+constexpr int kRunTimeoutMs = 240'000;
+constexpr int kStepsMs = 90'000;
+
+QStringList record(const QString& output, const QStringList& more) {
+  return QStringList{"record", "--device", "sim", "--seq", "16",  "--batch",
+                     "12",     "--seed",   "3",   "-o",    output} +
+         more;
+}
+
+/// What has been recorded so far.
+std::optional<analysis::LiveStore> read(const QString& path) {
+  analysis::LiveStore store;
+  if (!session::loadReadablePart(path.toStdString(), store)) return std::nullopt;
+  return store;
+}
+
+std::size_t stepsIn(const QString& path) {
+  const auto store = read(path);
+  return store ? store->steps().records.size() : 0;
+}
+
+bool hasMarker(const analysis::LiveStore& store, const QString& text) {
+  for (const events::Marker& marker : store.markers()) {
+    if (QString::fromStdString(store.markerText(marker)).contains(text)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+class TestRestart : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { qputenv("OMP_NUM_THREADS", "1"); }
+
+  void continuesAfterAKill() {
+    const QTemporaryDir folder;
+    const QString first = folder.filePath("run.highwater");
+    const QString second = folder.filePath("run-2.highwater");
+    QProcess program;
+    program.setStandardInputFile(QProcess::nullDevice());
+    program.start(
+        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    QVERIFY(program.waitForStarted());
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kStepsMs);
+    const qint64 worker = workerOf(program.processId());
+    QVERIFY(worker > 0);
+    QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kStepsMs);
+    QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
+    QVERIFY(program.waitForFinished(kStepsMs));
+    QCOMPARE(program.exitCode(), int(kExitEndedEarly));  // stopped
+    const QString errors = QString::fromUtf8(program.readAllStandardError());
+
+    const auto killed = read(first), continued = read(second);
+    QVERIFY(killed && continued);
+    QCOMPARE(killed->end()->reason, RunEnd::Reason::kCrashed);
+    QCOMPARE(killed->end()->signal, SIGKILL);
+    QCOMPARE(continued->end()->reason, RunEnd::Reason::kStopped);
+    const std::uint32_t from = continued->steps().records.front().step() - 1;
+    QVERIFY(from >= 1 && from <= killed->steps().records.back().step() + 1);
+    QVERIFY2(errors.contains(QString("continuing from step %1, batch 12 → 6").arg(from)),
+             qPrintable(errors));
+    QCOMPARE(continued->run()->knobs.batchSize, 6u);
+    QVERIFY(hasMarker(*continued, QString("continued from step %1 of run.highwater, whose worker "
+                                          "was killed by signal 9 (SIGKILL); batch 12 → 6")
+                                      .arg(from)));
+    QVERIFY(QDir(folder.path()).entryList(QDir::Files).size() == 2);
+  }
+
+  void stopsAfterRepeatedAborts() {
+    const QTemporaryDir folder;
+    const Outcome run =
+        runHighwater(record(folder.filePath("run.highwater"),
+                            {"--steps", "400", "--on-abort", "restart", "--sim-crash-at", "2000"}),
+                     {}, kRunTimeoutMs);
+    QCOMPARE(run.exitCode, int(kExitEndedEarly));
+    QVERIFY2(run.err.contains("not continued: the worker was killed 3 times in a row without a "
+                              "checkpoint beyond step"),
+             qPrintable(run.err));
+    std::uint32_t batch = 12;
+    for (const char* name : {"run.highwater", "run-2.highwater", "run-3.highwater"}) {
+      const auto store = read(folder.filePath(name));
+      QVERIFY(store && store->end());
+      QCOMPARE(store->end()->reason, RunEnd::Reason::kCrashed);
+      QCOMPARE(store->end()->signal, SIGABRT);
+      QCOMPARE(store->knobs().batchSize, batch);
+      batch /= 2;
+    }
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 3);
+  }
+
+  void endsUnlessAsked() {
+    for (const QStringList& more : {QStringList{}, QStringList{"--on-abort", "stop"}}) {
+      const QTemporaryDir folder;
+      const Outcome run =
+          runHighwater(record(folder.filePath("run.highwater"),
+                              QStringList{"--steps", "400", "--sim-crash-at", "2000"} + more),
+                       {}, kRunTimeoutMs);
+      QCOMPARE(run.exitCode, int(kExitEndedEarly));
+      QVERIFY(!run.err.contains("continu"));
+      QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
+    }
+  }
+
+  void warnsOfALiftedLimit() {
+    const QTemporaryDir folder;
+    const auto warns = [&](const QString& ratio, const char* name) {
+      const Outcome run =
+          runHighwater(record(folder.filePath(name),
+                              {"--steps", "1", "--high-watermark", ratio, "--low-watermark", "0"}),
+                       {}, kRunTimeoutMs);
+      return run.exitCode == kExitDone && run.err.contains("bring the system down");
+    };
+    QVERIFY(warns("0", "a.highwater"));
+    QVERIFY(warns("0.0", "b.highwater"));
+    QVERIFY(!warns("0.5", "c.highwater"));
+  }
+
+  void refusesOtherWords() {
+    const Outcome word = runHighwater({"record", "--on-abort", "retry"});
+    QCOMPARE(word.exitCode, int(kExitUsage));
+    QVERIFY2(word.err.contains("--on-abort"), qPrintable(word.err));
+    const Outcome number = runHighwater({"record", "--checkpoint-every", "-1"});
+    QCOMPARE(number.exitCode, int(kExitUsage));
+    QVERIFY2(number.err.contains("--checkpoint-every"), qPrintable(number.err));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRestart)
+#include "tst_restart.moc"

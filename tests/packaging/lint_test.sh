@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The files that only run on Macs or in CI, as far as a linter at hand understands them. usage: lint_test.sh SOURCE_DIR
+# Says which linters are missing.
+set -euo pipefail
+cd "$1"
+status=0
+complain() {
+  echo "$*"
+  status=1
+}
+scripts=(packaging/setup packaging/run packaging/tidy packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
+
+for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh; do
+  bash -n "$script" || complain "$script: bash refuses it"
+done
+if command -v shellcheck >/dev/null; then
+  shellcheck -x -S warning "${scripts[@]}" || complain "shellcheck: see above"
+else
+  echo "no shellcheck here"
+fi
+python3 -c 'import plistlib, sys; plistlib.load(open(sys.argv[1], "rb"))' packaging/macos/Info.plist.in ||
+  complain "Info.plist.in is no property list"
+if python3 -c 'import yaml' 2>/dev/null; then
+  python3 - <<'P' || complain "macos.yml: see above"
+import yaml
+workflow = yaml.safe_load(open(".github/workflows/macos.yml"))
+job, = workflow["jobs"].values()
+assert job["strategy"]["matrix"]["os"] == ["macos-14", "macos-15"]
+runs = [step["run"] for step in job["steps"] if "run" in step]
+assert "packaging/run" in runs and "tests/run" in runs, runs
+assert any("--selftest --json selftest.json" in run for run in runs), runs
+upload = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/upload-artifact"))
+assert "selftest.json" in upload["with"]["path"]
+P
+else
+  echo "no PyYAML here"
+fi
+if command -v ruby >/dev/null; then
+  ruby -c packaging/macos/highwater.rb >/dev/null || complain "highwater.rb: see above"
+else
+  echo "no ruby here"
+fi
+exit $status
