@@ -179,6 +179,10 @@ class SweepCommand final : public QObject {
       printError(session::withOptionNames(sweep_->stopReason(), options_.launch.environment));
       return measured ? kExitEndedEarly : kExitFailed;
     }
+    if (!sweep_->result().best) {
+      printError("no setting is recommended: " + sweep_->result().reason);
+      return kExitFailed;
+    }
     return kExitDone;
   }
 

@@ -60,6 +60,10 @@ QJsonObject predictionJson(const Prediction& prediction) {
           {"kind", text(tuning::basisKey(prediction.basis))}};
 }
 
+QJsonObject boundsJson(const tuning::Range& range) {
+  return {{"lower", real(range.lower)}, {"upper", real(range.upper)}};
+}
+
 QJsonValue headroomJson(const MemoryModel& model, Setting setting) {
   if (model.limits().recommendedBytes == 0) return QJsonValue();
   switch (model.headroom(setting)) {
@@ -116,26 +120,32 @@ void addTuningParts(const LiveStore& store, QJsonObject& report) {
   if (!tuned) return;
   const MemoryModel& model = tuned->model;
   const std::uint64_t limit = model.safeBytes();
-  report["memory_model"] = QJsonObject{{"batch_size", integer(tuned->setting.batch)},
-                                       {"sequence_length", integer(tuned->setting.length)},
-                                       {"predicted_peak", predictedJson(*tuned)},
-                                       {"error", real(model.confidence().error)},
-                                       {"largest_safe_batch", orNull(tuned->largestBatch())},
-                                       {"longest_safe_length", orNull(tuned->longestLength())},
-                                       {"limit", orNull(limit > 0, integer(limit))},
-                                       {"reserve", real(tuning::kDefaultReserve)},
-                                       {"fixed", predictionJson(model.fixedPart())},
-                                       {"bytes_per_token", real(model.formula().perToken())},
-                                       {"bytes_per_score", real(model.formula().perScore())},
-                                       {"confidence", text(model.confidence().text)},
-                                       {"measured", measuredJson(model)}};
+  report["memory_model"] =
+      QJsonObject{{"batch_size", integer(tuned->setting.batch)},
+                  {"sequence_length", integer(tuned->setting.length)},
+                  {"predicted_peak", predictedJson(*tuned)},
+                  {"error", real(model.confidence().error)},
+                  {"largest_safe_batch", orNull(tuned->largestBatch())},
+                  {"longest_safe_length", orNull(tuned->longestLength())},
+                  {"limit", orNull(limit > 0, integer(limit))},
+                  {"reserve", real(tuning::kDefaultReserve)},
+                  {"fixed", predictionJson(model.fixedPart())},
+                  {"bytes_per_token", real(model.formula().perToken())},
+                  {"bytes_per_score", real(model.formula().perScore())},
+                  {"bytes_per_token_bounds", boundsJson(model.formula().perTokenRange())},
+                  {"bytes_per_score_bounds", boundsJson(model.formula().perScoreRange())},
+                  {"confidence", text(model.confidence().text)},
+                  {"measured", measuredJson(model)}};
 }
 
 void addTuningLine(const LiveStore& store, TextTable& head) {
   const auto tuned = tuningOf(store);
   if (!tuned) return;
   const Setting at = tuned->setting;
-  std::string line = tuned->model.sentence({at.batch * 2, at.length});
+  // A batch that the run does not take is no choice.
+  const bool canDouble = at.batch <= tuned->mostBatch / 2;
+  const std::uint32_t other = canDouble ? at.batch * 2 : std::max(1U, at.batch / 2);
+  std::string line = tuned->model.sentence({other, at.length});
   const std::uint64_t limit = tuned->model.safeBytes();
   if (limit > 0) {
     const std::string length =

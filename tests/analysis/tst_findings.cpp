@@ -268,6 +268,22 @@ class TestFindings : public QObject {
     QVERIFY(run.judge().found.empty());
   }
 
+  /// The settings of a sweep are not shapes of the data.
+  void shapesThatWereSetAreNoGrowth() {
+    Run run;
+    run.length = [](std::uint32_t step) { return 8 + step; };
+    run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
+    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::ShapeGrowth});
+    for (std::uint32_t step = 2; step <= 40; ++step) {
+      run.more.markers.emplace_back(Run::beginMs(step) * kMs + 1, 7 + step, 8 + step, step, kNoId,
+                                    events::MarkerKind::SequenceLength);
+    }
+    for (const Finding& finding : run.judge().found) {
+      QVERIFY(finding.kind != FindingKind::ShapeGrowth &&
+              finding.kind != FindingKind::Fragmentation);
+    }
+  }
+
   void driverCloseToRecommendedIsNearTheLimit() {
     Run run;
     run.driver = [](std::uint32_t step) { return (step == 20 ? 950 : 700) * kMiB; };

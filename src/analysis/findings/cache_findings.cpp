@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/findings/finding_rules.h"
+#include "analysis/settings_change.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
 
@@ -48,6 +49,27 @@ double recommendedOf(const LiveStore& store) {
 
 }  // namespace
 
+std::vector<std::size_t> shapesOfData(const CheckedSteps& steps) {
+  std::vector<std::int64_t> changes;
+  for (const SettingsChange& change : settingsChanges(steps.store)) {
+    if (!change.isLevel) changes.push_back(change.timeNs);
+  }
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  std::vector<std::size_t> counts;
+  std::size_t ofData = 0;
+  auto change = changes.begin();
+  for (const events::StepRecord& record : steps.records) {
+    const auto next =
+        std::upper_bound(change, changes.end(), record.begin_ns() + record.duration_ns());
+    const bool isChanged = next != change;
+    change = next;
+    const bool isNew = seen.emplace(record.batch_size(), record.sequence_length()).second;
+    if (counts.empty() || (isNew && !isChanged)) ++ofData;
+    counts.push_back(ofData);
+  }
+  return counts;
+}
+
 DriverGrowth driverGrowthOf(const CheckedSteps& steps) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   DriverGrowth growth;
@@ -61,7 +83,8 @@ DriverGrowth driverGrowthOf(const CheckedSteps& steps) {
       highest = driver;
     }
   }
-  growth.shapes = seen.size();
+  const std::vector<std::size_t> shapes = shapesOfData(steps);
+  growth.shapes = shapes.empty() ? 0 : shapes.back();
   return growth;
 }
 

@@ -78,10 +78,14 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
 /// or the high watermark if that is lower. Adds none if the limit is unknown.
 void findNearLimit(const CheckedSteps& steps, Findings& findings);
 
+/// For each checked step: how many shapes of the batch the data have had up to it, at least 1. A
+/// shape that begins with a change of settings, as each of a sweep does, is not one of the data.
+[[nodiscard]] std::vector<std::size_t> shapesOfData(const CheckedSteps& steps);
+
 /// By how much the driver's peak grew in steps of a new shape of the batch, and in steps of a shape
 /// that had been trained before.
 struct DriverGrowth {
-  std::size_t shapes = 0;
+  std::size_t shapes = 0;  ///< of the data
   double newShapeBytes = 0, knownShapeBytes = 0;
 };
 [[nodiscard]] DriverGrowth driverGrowthOf(const CheckedSteps& steps);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/memory_growth.h"
@@ -48,13 +47,11 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
 
 /// Driver allocated, over the number of shapes seen so far.
 std::vector<Point> driverByShapes(const CheckedSteps& steps) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> shapes;
+  const std::vector<std::size_t> shapes = shapesOfData(steps);
   std::vector<Point> points;
-  for (const events::StepRecord& record : steps.records) {
-    shapes.emplace(record.batch_size(), record.sequence_length());
-    if (record.peak_driver_bytes() == 0) continue;
-    points.push_back(
-        {static_cast<double>(shapes.size()), static_cast<double>(record.peak_driver_bytes())});
+  for (std::size_t row = 0; row < shapes.size(); ++row) {
+    const auto driver = static_cast<double>(steps.records[row].peak_driver_bytes());
+    if (driver > 0) points.push_back({static_cast<double>(shapes[row]), driver});
   }
   return points;
 }
