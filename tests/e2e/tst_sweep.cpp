@@ -102,6 +102,22 @@ class TestSweep : public QObject {
     }
   }
 
+  /// A first setting that does not fit is not the end: smaller ones are measured until one fits.
+  void goesDownFromWhatDoesNotFit() {
+    const Outcome run =
+        runHighwater({"sweep", "--device", "sim", "--sim-recommended-max", "96MiB", "--batch",
+                      "256", "--max-batch", "256", "--seq", "32", "--settings", "2",
+                      "--steps-per-setting", "3", "--json", "-o", path("down.highwater")},
+                     kOneThread, kSweepMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err + run.out));
+    const QJsonObject sweep = jsonOf(run);
+    const QJsonArray settings = sweep["settings"].toArray();
+    QCOMPARE(settings.first().toObject()["batch"].toInt(), 256);
+    QVERIFY(!settings.first().toObject()["safe"].toBool());
+    const int best = sweep["recommended"].toObject()["batch"].toInt();
+    QVERIFY2(best > 0 && best < 256, qPrintable(run.out));
+  }
+
   void comparesOnlyThroughputOnTheCpu() {
     const Outcome run =
         runHighwater({"sweep", "--device", "cpu", "--max-batch", "8", "--batch", "4", "--seq", "16",

@@ -27,6 +27,15 @@ QString sizeText(std::uint64_t bytes) {
                                                      : QStringLiteral("–");
 }
 
+/// One number where both bounds read the same, else both: "13.2 to 46.8 MiB".
+QString rangeText(const tuning::Range& range) {
+  const QString low = bytesText(range.lower), high = bytesText(range.upper);
+  if (low == high) return low;
+  const QString unit = high.section(QLatin1Char(' '), -1);
+  const bool same = low.endsWith(QLatin1Char(' ') + unit);
+  return TuningPanel::tr("%1 to %2").arg(same ? low.section(QLatin1Char(' '), 0, 0) : low, high);
+}
+
 }  // namespace
 
 /// Weights, gradients and the optimizer's state as shares of what they are together.
@@ -192,13 +201,16 @@ void TuningPanel::showModel() {
   }
   const tuning::PeakFit& formula = model->formula();
   const tuning::Confidence& confidence = model->confidence();
-  const QString tip = tr("Fitted to the peaks of current allocated");
-  rows.push_back({tr("Fixed part"), bytesText(formula.fixed()), tip});
-  rows.push_back({tr("A token"), bytesText(formula.perToken()), tip});
-  rows.push_back({tr("A token × length"), bytesText(formula.perScore()), tip});
+  const QString tip = tr("Of current allocated: what agrees with all peaks that were measured");
+  rows.push_back({tr("Fixed part"), rangeText(formula.fixedRange()), tip});
+  rows.push_back({tr("A token"), rangeText(formula.perTokenRange()), tip});
+  rows.push_back({tr("A token × length"), rangeText(formula.perScoreRange()), tip});
   if (std::isfinite(confidence.error)) {
     rows.push_back({tr("Error, worst"), tr("%1 %").arg(confidence.error * 100, 0, 'f', 1),
-                    tr("Of the prediction for each measured setting from all the others")});
+                    confidence.fromRequests
+                        ? tr("Of the peaks of current that the requests give, at the settings that "
+                             "were measured")
+                        : tr("Of the prediction for each measured setting from all the others")});
   }
   rows.push_back(
       {tr("Driver memory by"), confidence.fromRequests ? tr("requests") : tr("bounds"),
