@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "tuning/heap_plan.h"
 
@@ -29,14 +32,35 @@ std::int64_t endOf(const OpSpan& op) {
   return op.begin_ns() + op.duration_ns();
 }
 
-/// The ops of each step in order of their ends, without those outside of it, as of an evaluation.
-std::unordered_map<std::uint32_t, std::vector<const OpSpan*>> opsByStep(const LiveStore& store) {
-  std::unordered_map<std::uint32_t, std::vector<const OpSpan*>> ops;
+/// The steps that have ops.
+std::unordered_set<std::uint32_t> stepsWithOps(const LiveStore& store) {
+  std::unordered_set<std::uint32_t> steps;
+  std::optional<std::uint32_t> last;
   for (const OpSpan& op : store.ops().records) {
-    if (op.current_bytes() >= 0) ops[op.step()].push_back(&op);
+    if (op.current_bytes() < 0 || last == op.step()) continue;
+    last = op.step();
+    steps.insert(*last);
   }
-  for (auto& [step, list] : ops) {
-    std::stable_sort(list.begin(), list.end(),
+  return steps;
+}
+
+/// The ops of some steps in order of their ends, without those outside of it, as of an evaluation.
+std::unordered_map<std::uint32_t, std::vector<const OpSpan*>> opsOf(
+    const LiveStore& store, const std::unordered_set<std::uint32_t>& steps) {
+  std::unordered_map<std::uint32_t, std::vector<const OpSpan*>> ops;
+  for (const std::uint32_t step : steps) ops[step];
+  std::vector<const OpSpan*>* list = nullptr;
+  std::optional<std::uint32_t> last;
+  for (const OpSpan& op : store.ops().records) {
+    if (last != op.step()) {
+      last = op.step();
+      const auto found = ops.find(*last);
+      list = found == ops.end() ? nullptr : &found->second;
+    }
+    if (list && op.current_bytes() >= 0) list->push_back(&op);
+  }
+  for (auto& [step, each] : ops) {
+    std::stable_sort(each.begin(), each.end(),
                      [](const OpSpan* a, const OpSpan* b) { return endOf(*a) < endOf(*b); });
   }
   return ops;
@@ -233,35 +257,44 @@ class Follower {
 }  // namespace
 
 std::vector<StepTrace> tracesOf(const LiveStore& store) {
-  std::vector<StepTrace> traces;
-  if (store.ops().empty()) return traces;
-  const auto ops = opsByStep(store);
+  if (store.ops().empty()) return {};
+  const std::unordered_set<std::uint32_t> traced = stepsWithOps(store);
   const auto& records = store.steps().records;
   const auto isTraced = [&](std::size_t row) {
-    return records[row].batch_size() > 0 && ops.contains(records[row].step()) &&
+    return records[row].batch_size() > 0 && traced.contains(records[row].step()) &&
            records[row].begin_ns() >= store.ops().forgottenUpToNs;
   };
+  // First the rows, so that of millions of ops only those of a few steps are sorted.
+  struct Rows {
+    std::size_t first = 0, last = 0;
+    bool fromBegin = false;
+  };
+  std::vector<Rows> chosen;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> settings;
+  std::unordered_set<std::uint32_t> wanted;
   for (std::size_t first = 0; first < records.size();) {
     std::size_t end = first;
-    while (end < records.size() && isTraced(end) &&
-           settingOf(records[end]) == settingOf(records[first])) {
-      ++end;
-    }
+    const Setting setting = settingOf(records[first]);
+    while (end < records.size() && isTraced(end) && settingOf(records[end]) == setting) ++end;
     // The first step after a change has the past of another setting.
     const std::size_t from = first == 0 ? first : first + 1;
-    if (end >= from + 2) {
-      StepTrace trace{settingOf(records[first]), first == 0 && records[0].step() == 1, 0, {}};
-      Follower follower(store);
-      for (std::size_t row = from; row < std::min(end, from + kMostSteps); ++row) {
-        trace.steps.push_back(
-            follower.step(ops.at(records[row].step()), records[row], trace.baseBytes));
-      }
-      const auto same = std::find_if(traces.begin(), traces.end(), [&](const StepTrace& each) {
-        return each.setting == trace.setting;
-      });
-      if (same == traces.end()) traces.push_back(std::move(trace));
+    if (end >= from + 2 && settings.emplace(setting.batch, setting.length).second) {
+      const std::size_t last = std::min(end, from + kMostSteps);
+      chosen.push_back({from, last, first == 0 && records[0].step() == 1});
+      for (std::size_t row = from; row < last; ++row) wanted.insert(records[row].step());
     }
     first = std::max(end, first + 1);
+  }
+  const auto ops = opsOf(store, wanted);
+  std::vector<StepTrace> traces;
+  for (const Rows& rows : chosen) {
+    StepTrace trace{settingOf(records[rows.first]), rows.fromBegin, 0, {}};
+    Follower follower(store);
+    for (std::size_t row = rows.first; row < rows.last; ++row) {
+      trace.steps.push_back(
+          follower.step(ops.at(records[row].step()), records[row], trace.baseBytes));
+    }
+    traces.push_back(std::move(trace));
   }
   return traces;
 }
