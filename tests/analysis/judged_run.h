@@ -54,6 +54,7 @@ struct JudgedRun {
   void fill(LiveStore& store) const {
     Hello hello;
     hello.device.selected = "mps";
+    hello.workStart = WorkStart::kEager;
     hello.limits = {kRecommended, 1.4, 1.7, kSystemMemory};
     store.apply(hello);
     store.apply(Definitions{
