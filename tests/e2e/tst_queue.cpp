@@ -5,9 +5,10 @@
 //   wait         the drains that began in it, whatever their cause
 //   enqueue      `end` - `begin` less that
 //   device span  from the start of the first kernel that was enqueued after the batch was on the
-//   device
-//                (after the last drain for a copy to it in the device move) to the end of the last
-//                one enqueued before `end`
+//                device (after the last drain for a copy to it in the device move) to the end of
+//                the last one enqueued before `end`. A device that defers its work passes the
+//                step's first event long before that start: there the span begins when it passed
+//                the event
 // The probe has other means: ops that wait as an observer sees them, and a pair of events. Their
 // ends lie some 10 us beside the ledger's, which is why a few single steps may differ by more than
 // 2 % when the machine is busy; the sums over the run may not.
@@ -44,10 +45,15 @@ struct Drain {
   std::int64_t beginNs, endNs;
 };
 
+struct EventPass {
+  std::int64_t recordedNs, passedNs;
+};
+
 /// Times are the run's: since its epoch.
 struct Ledger {
   std::vector<Kernel> kernels;
   std::vector<Drain> drains;
+  std::vector<EventPass> events;
 
   static Ledger read(const QString& path, std::int64_t epochNs) {
     Ledger ledger;
@@ -62,6 +68,8 @@ struct Ledger {
         ledger.kernels.push_back({ns("enqueued_ns"), ns("start_ns"), ns("end_ns")});
       } else if (entry["event"] == "drain") {
         ledger.drains.push_back({entry["cause"].toString(), ns("begin_ns"), ns("end_ns")});
+      } else if (entry["event"] == "event_passed") {
+        ledger.events.push_back({ns("recorded_ns"), ns("passed_ns")});
       }
     }
     return ledger;
@@ -81,8 +89,8 @@ struct Ledger {
     return waits;
   }
   /// `movedNs`: when the host had done with moving the batch. Fallbacks copy to the device later.
-  /// `deferred`: the device passes the step's first event long before it begins what follows, so
-  /// the span begins when the first kernel is queued.
+  /// `deferred`: the span begins when the device passes the last event recorded before the first
+  /// kernel. It may do so late: its thread has to get a core first.
   [[nodiscard]] double deviceSpanMs(std::int64_t beginNs, std::int64_t movedNs, std::int64_t endNs,
                                     bool deferred) const {
     std::int64_t onDeviceNs = beginNs;
@@ -90,11 +98,16 @@ struct Ledger {
       const bool moves = drain.cause == "copy_to_device";
       if (moves && drain.beginNs >= beginNs && drain.beginNs < movedNs) onDeviceNs = drain.endNs;
     }
-    std::int64_t firstNs = INT64_MAX, lastNs = INT64_MIN;
+    std::int64_t firstNs = INT64_MAX, firstQueuedNs = INT64_MAX, lastNs = INT64_MIN;
     for (const Kernel& kernel : kernels) {
       if (kernel.enqueuedNs < onDeviceNs || kernel.enqueuedNs >= endNs) continue;
-      firstNs = std::min(firstNs, deferred ? kernel.enqueuedNs : kernel.startNs);
+      firstNs = std::min(firstNs, kernel.startNs);
+      firstQueuedNs = std::min(firstQueuedNs, kernel.enqueuedNs);
       lastNs = std::max(lastNs, kernel.endNs);
+    }
+    for (const EventPass& event : events) {
+      if (!deferred || event.recordedNs < onDeviceNs || event.recordedNs > firstQueuedNs) continue;
+      firstNs = event.passedNs;
     }
     return static_cast<double>(lastNs - firstNs) / 1e6;
   }
