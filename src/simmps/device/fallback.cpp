@@ -76,7 +76,7 @@ bool lacksMpsKernel(const c10::OperatorHandle& op) {
   std::string bare = name.name.substr(kNamespace.size());
   if (!name.overload_name.empty()) bare += "." + name.overload_name;
   // Without a CPU kernel there is nothing to run, on a Mac neither: record_stream before 2.14.
-  return isInTable(bare) || !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+  return isInTable(bare) || !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
 }
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {

@@ -106,6 +106,10 @@ void registerComposedKernels(torch::Library& library) {
   library.impl("scaled_dot_product_attention", &attention);
 #if HIGHWATER_TORCH_AT_LEAST(2, 14)
   library.impl("record_stream", &recordStream);
+  // PyTorch's composite enters a stub of the device.
+  for (const char* name : {"ldexp.Tensor", "ldexp_", "ldexp.out"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  }
 #endif
 }
 

@@ -127,6 +127,8 @@ NOT_COMPARABLE = {
 
 # Strides are not compared: PyTorch's code before any kernel branches on the device.
 STRIDES_OF_MPS = {
+    "linalg.lstsq": "the solution is row major, on the CPU column major",
+    "linalg.lstsq.grad_oriented": "the solution is row major, on the CPU column major",
     "linalg.lu_factor": "its meta function makes LU row major for mps, column major otherwise",
     "linalg.lu_factor_ex": "its meta function makes LU row major for mps, column major otherwise",
     "linalg.solve": "its meta function makes the result row major for mps, column major otherwise",
