@@ -1,8 +1,10 @@
 #include "window/main_window.h"
 #include "window/benchmark_dialog.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
+#include <QFileOpenEvent>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QMenuBar>
@@ -127,7 +129,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
     applyTheme(theme_);
   }
   setWindowTitle(tr("Highwater"));
-  setWindowIcon(views::applicationIcon());
+  // Of the application: a Mac shows it in the Dock, and dialogs have it too.
+  QApplication::setWindowIcon(views::applicationIcon());
   setObjectName(QStringLiteral("mainWindow"));
   setDockNestingEnabled(true);
   setDockOptions(dockOptions() | AllowNestedDocks);
@@ -891,8 +894,13 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 /// Keeps the layout of the docks before a compact window squeezes them: at its resizeEvent() they
-/// already are. Only a filter of the application comes before the window's layout.
+/// already are. Only a filter of the application comes before the window's layout, and only the
+/// application gets the files that the Finder opens.
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == QCoreApplication::instance() && event->type() == QEvent::FileOpen) {
+    openFromDesktop(static_cast<QFileOpenEvent*>(event)->file());
+    return true;
+  }
   if (watched == this && event->type() == QEvent::Resize && docksLaidOut_ && !compact_ &&
       windowSize().compact && !docksCovered()) {
     roomyState_ = saveState(kStateVersion);
@@ -913,6 +921,12 @@ void MainWindow::changeEvent(QEvent* event) {
     actions_->updateIcons();
   }
   QMainWindow::changeEvent(event);
+}
+
+void MainWindow::showInFront() {
+  show();
+  raise();
+  activateWindow();
 }
 
 void MainWindow::closeAtOnce() {

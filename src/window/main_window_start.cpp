@@ -62,6 +62,7 @@ void MainWindow::showStartPage(bool shown) {
     dockState_ = saveState(kStateVersion);
     startPage_->showProblem({});
   }
+  banner_->setHasLog(!shown);  // the log is in a dock
   docks_->setShown(!shown);
   centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : runPage());
   if (shown) {

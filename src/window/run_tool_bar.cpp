@@ -9,6 +9,7 @@
 #include <QToolButton>
 
 #include "core/scenarios.h"
+#include "views/key_text.h"
 #include "views/panels/search_button.h"
 #include "views/panels/wheel_guard.h"
 #include "views/theme.h"
@@ -97,8 +98,9 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       script_(new QLabel(this)),
       search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
-      levelTip_(tr("What is recorded: ops, monitor or off (Ctrl+L records every op for "
-                   "%1 steps)")
+      levelTip_(tr("What is recorded: ops, monitor or off (%1 records every op for "
+                   "%2 steps)")
+                    .arg(views::keyText(actions->recordOps->shortcut()))
                     .arg(WindowActions::kOpSteps)) {
   setObjectName(QStringLiteral("runToolBar"));
   setWindowTitle(tr("Run"));

@@ -355,7 +355,7 @@ class TestStartPage : public QObject {
     QTRY_COMPARE(window.findChild<QDockWidget*>("controlsDock")->width(), 236);
   }
 
-  void aWrongFileIsExplainedOnThePage() {
+  void aWrongFileIsExplainedAboveThePage() {
     const QTemporaryDir folder;
     const QString path = folder.filePath("a.highwater");
     QFile file(path);
@@ -365,13 +365,16 @@ class TestStartPage : public QObject {
     window.show();
     QVERIFY(Dropped(path).on(window));
     QVERIFY(pageShown(window));
-    const auto* words = child<QLabel>(window, "dropWords");
-    QTRY_VERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
+    const auto* banner = window.findChild<views::Banner*>();
+    QTRY_VERIFY2(banner->isVisible() && banner->message().contains("a.highwater"),
+                 qPrintable(banner->message()));
+    // There is no log to lead to beside the page.
+    QVERIFY(!child<QToolButton>(*banner, "endBannerLines")->isVisible());
     // The next one is sound.
     QVERIFY(Dropped(record(folder, "b.highwater")).on(window));
     QTRY_VERIFY(!pageShown(window));
     window.showStartPage(true);
-    QVERIFY(!words->text().contains("a.highwater"));
+    QVERIFY(banner->isHidden());
   }
 
   void aDroppedScriptFillsTheForm() {

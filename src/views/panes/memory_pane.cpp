@@ -6,7 +6,9 @@
 
 #include "analysis/memory_forecast.h"
 #include "core/units.h"
+#include "models/device_choices.h"
 #include "models/qt_text.h"
+#include "views/key_text.h"
 #include "views/lanes/event_text.h"
 
 namespace highwater::views {
@@ -372,16 +374,24 @@ QString MemoryPane::emptyText() const {
     return {};
   }
   if (!store_->hasMemoryCounters()) {
-    return tr(
-        "The CPU has no memory counters.\n"
-        "Choose mps or sim in the menu Run, Device, to see live, cached and the limits");
+    QStringList withCounters;
+    for (const auto& each : models::deviceChoices()) withCounters << each.key;
+    withCounters.removeAll(QStringLiteral("auto"));
+    withCounters.removeAll(QStringLiteral("cpu"));
+    const QString choose =
+        withCounters.isEmpty()
+            ? QString()
+            : tr("\nChoose %1 in the menu Run, Device, to see live, cached and the limits")
+                  .arg(withCounters.join(tr(" or ")));
+    return tr("The CPU has no memory counters.") + choose;
   }
   if (store_->end()) {
     return tr("The run ended before its first memory sample");
   }
   return store_->run() ? tr("Waiting for the first memory sample")
                        : tr("Memory of the device over time: live, cached, and the limits.\n"
-                            "Press Run (Ctrl+R) to train the sample workload");
+                            "Press Run (%1) to train the sample workload")
+                             .arg(keyText(QKeySequence(Qt::CTRL | Qt::Key_R)));
 }
 
 QString MemoryPane::tipAt(const QPoint& position) const {
