@@ -213,8 +213,13 @@ void MainWindow::connectActions() {
   const auto on = [this](QAction* action, auto slot) {
     connect(action, &QAction::triggered, this, slot);
   };
-  on(actions_->run,
-     [this] { pageShown_ && startPage_->namesScript() ? startPage_->runScript() : startRun(); });
+  on(actions_->run, [this] {
+    if (runsPagesScript()) {
+      startPage_->runScript();
+    } else {
+      pageShown_&& sampleSelected_ ? runWorkload() : startRun();
+    }
+  });
   on(actions_->pause, [this] { run_.pauseOrResume(); });
   on(actions_->stop, [this] { run_.stop(); });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
@@ -253,9 +258,9 @@ void MainWindow::connectActions() {
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
   connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
     run_.options().workload = workload;
-    chooseScenario({});
+    selectSample({});
   });
-  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::chooseScenario);
+  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::selectSample);
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
@@ -612,8 +617,9 @@ void MainWindow::updateState() {
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
   // How a script was started is not in its recording.
-  actions_->run->setEnabled(
-      !live && (run_.script() || !store.ownScript() || (pageShown_ && startPage_->namesScript())));
+  actions_->run->setEnabled(!live &&
+                            (run_.script() || !store.ownScript() ||
+                             (pageShown_ && (startPage_->namesScript() || sampleSelected_))));
   // A sweep pauses the run itself, and sets its knobs.
   const bool isTheUsers = !run_.sweeps();
   actions_->pause->setEnabled(training && isTheUsers);
@@ -629,9 +635,7 @@ void MainWindow::updateState() {
   actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
-  toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
-                       : store.ownScript() ? text(store.run()->workload)
-                                           : QString());
+  showWhatRuns();
   docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
   showRestartSettings();

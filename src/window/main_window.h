@@ -122,6 +122,12 @@ class MainWindow final : public QMainWindow {
   void applySetting(tuning::Setting setting);
   void showTuningMarks();
   void runSample(const QString& scenario);
+  /// Takes a sample for the next run, as the user selects it on the start page or in the tool bar.
+  void selectSample(const QString& scenario);
+  /// Whether Run starts the script that the start page names.
+  [[nodiscard]] bool runsPagesScript() const;
+  /// Shows in tool bar and start page what Run would start.
+  void showWhatRuns();
   /// Says a problem in the banner, also above the start page.
   void explain(const Error& error);
   void connectOpeningPage();
@@ -224,6 +230,7 @@ class MainWindow final : public QMainWindow {
   bool docksPlaced_ = false;
   bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
+  bool sampleSelected_ = false;  ///< after the start page's script was named
   bool tuningShown_ = false;     ///< in place of the panes
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone

@@ -35,27 +35,30 @@ QString withSuffix(const QString& path, const char* suffix) {
 void MainWindow::connectOpeningPage() {
   connect(openingPage_, &OpeningPage::worthShowing, this, [this] { coverWithOpening(true); });
   connect(openingPage_, &OpeningPage::cancelled, this, [this] { coverWithOpening(false); });
-  connect(openingPage_, &OpeningPage::ended, this,
-          [this](const std::filesystem::path& path,
-                 const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
-            coverWithOpening(false);
-            if (!*loaded) {
-              explain(loaded->error());
-              return;
-            }
-            const auto range = openingPage_->chosenRange();
-            RecordingOpening::Loaded& read = **loaded;
-            if (auto shown =
-                    run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
-                !shown) {
-              explain(shown.error());
-              return;
-            }
-            showOpened();
-            if (range) {
-              axis_.setVisible(*range);
-            }
-          });
+  connect(
+      openingPage_, &OpeningPage::ended, this,
+      [this](const std::filesystem::path& path,
+             const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+        coverWithOpening(false);
+        if (!*loaded) {
+          const Error& error = loaded->error();
+          const bool lost = error.code == ErrorCode::kMalformed;
+          explain(lost ? Error{error.code, error.message + "; nothing of it can be shown"} : error);
+          return;
+        }
+        const auto range = openingPage_->chosenRange();
+        RecordingOpening::Loaded& read = **loaded;
+        if (auto shown =
+                run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
+            !shown) {
+          explain(shown.error());
+          return;
+        }
+        showOpened();
+        if (range) {
+          axis_.setVisible(*range);
+        }
+      });
 }
 
 void MainWindow::openInBackground(const std::filesystem::path& path) {

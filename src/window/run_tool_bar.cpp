@@ -247,13 +247,13 @@ void RunToolBar::showScript(const QString& program) {
   script_->setText(program);
   const bool isScript = !program.isEmpty();
   for (QAction* part : workloadParts_) {
-    part->setVisible(!isScript && !(small_ && captions_.contains(part)));
+    setPartVisible(part, !isScript && (captionsShown() || !captions_.contains(part)));
   }
   for (QAction* part : scriptParts_) {
-    part->setVisible(isScript && !(small_ && captions_.contains(part)));
+    setPartVisible(part, isScript && (captionsShown() || !captions_.contains(part)));
   }
   for (QAction* part : presetParts_) {
-    part->setVisible(!isScript && !compact_);
+    setPartVisible(part, !isScript && !compact_);
   }
 }
 
@@ -284,9 +284,8 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
 
 void RunToolBar::setSmall(bool small) {
   small_ = small;
-  for (QAction* caption : captions_) {
-    caption->setVisible(!small);
-  }
+  captionsPart_.shown = true;
+  for (QAction* caption : captions_) setPartVisible(caption, !small);
   showScript(script_->text());
   fitSearch();
   for (QToolButton* button : shrinking_) {
@@ -297,7 +296,7 @@ void RunToolBar::setSmall(bool small) {
   }
   labels_.shown = !small;
   menuParts_.shown = true;
-  for (QAction* part : inMenus_) part->setVisible(true);
+  for (QAction* part : inMenus_) setPartVisible(part, true);
   fitParts();
 }
 
@@ -336,15 +335,33 @@ void RunToolBar::giveWay(Part& part, const std::function<void(bool)>& show) {
 void RunToolBar::fitParts() {
   if (small_) {
     giveWay(menuParts_, [this](bool shown) {
-      for (QAction* part : inMenus_) part->setVisible(shown);
+      for (QAction* part : inMenus_) setPartVisible(part, shown);
     });
-  } else {
+    return;
+  }
+  // The captions go last and come back first.
+  const auto fitCaptions = [this] {
+    giveWay(captionsPart_, [this](bool shown) {
+      for (QAction* caption : captions_) setPartVisible(caption, shown);
+      showScript(script_->text());
+    });
+  };
+  if (!captionsPart_.shown) fitCaptions();
+  if (captionsPart_.shown) {
     giveWay(labels_, [this](bool shown) {
       for (QToolButton* button : firstToShrink_) {
         button->setToolButtonStyle(shown ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
       }
     });
   }
+  if (!labels_.shown && captionsPart_.shown) fitCaptions();
+}
+
+void RunToolBar::setPartVisible(QAction* part, bool visible) {
+  QWidget* widget = widgetForAction(part);
+  const bool enabled = !widget || widget->isEnabledTo(this);
+  part->setVisible(visible);
+  if (widget) widget->setEnabled(enabled);
 }
 
 void RunToolBar::fitSearch() {
