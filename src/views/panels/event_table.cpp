@@ -20,7 +20,7 @@ namespace {
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
-constexpr int kLastColumn = 200;  ///< room for the names of places
+constexpr int kLastColumn = 200;  ///< most room for the names of places
 constexpr int kCellInset = 4;
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
 constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
@@ -303,9 +303,10 @@ void EventTable::widenNames() {
     return;
   }
   const int last = model()->columnCount() - 1;
-  const int ofLast = isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
-                                               sizeHintForColumn(last) + kNumberRoom)
-                                    : kLastColumn;
+  const int ofLast = isNumber(last)
+                         ? std::max(horizontalHeader()->sectionSizeHint(last),
+                                    sizeHintForColumn(last) + kNumberRoom)
+                         : std::clamp(sizeHintForColumn(last) + kTextRoom, kLeastText, kLastColumn);
   int free = viewport()->width() - ofLast;
   QList<int> texts{nameColumn_};
   for (int i = 0; i < last; ++i) {

@@ -175,6 +175,10 @@ void MemoryPane::paintMarks(QPainter& painter) {
     const QString text =
         fitText(painter, {one ? names.front() : withSizes.join(comma), names.join(comma)}, room);
     const QRectF box(plot.left() + 8, y - kNameRow, room, kNameRow - 1);
+    // On a ground of its own: the line may run through a band.
+    const double width = painter.fontMetrics().horizontalAdvance(text);
+    painter.fillRect(QRectF(box.left() - 3, box.top() + 1, width + 6, box.height() - 2),
+                     theme().plot);
     painter.drawText(box, Qt::AlignVCenter, text);
     if (box.intersects(knobRow())) {
       knobsFrom = box.left() + painter.fontMetrics().horizontalAdvance(text) + kKnobGap;
@@ -205,8 +209,10 @@ void MemoryPane::paintLimitLine(QPainter& painter, const MemoryLimitLine& limit,
   const double right = plotRect().right() + 1;
   QPen pen(limit.kind == LimitKind::kFootprint ? theme().grey : theme().text1, 1);
   if (limit.kind == LimitKind::kLowWatermark) {
-    pen.setDashPattern({6, 3});
-  } else if (limit.kind != LimitKind::kRecommended) {
+    pen.setDashPattern(kLowWatermarkDashes);
+  } else if (limit.kind == LimitKind::kHighWatermark) {
+    pen.setDashPattern(kHighWatermarkDashes);
+  } else if (limit.kind == LimitKind::kFootprint) {
     pen.setDashPattern({2, 3});
   }
   painter.setPen(pen);
