@@ -193,6 +193,8 @@ class MainWindow final : public QMainWindow {
 
   /// The version of the saved layout of the docks: increment when docks change.
   static constexpr int kStateVersion = 2;
+  /// Of a window that has all the room that it asks for.
+  static constexpr QSize kFullSize{1600, 1000};
 
   CurrentRun run_;
   views::TimeAxis axis_;

@@ -50,6 +50,7 @@ class TestPanes : public QObject {
   void everyPaneDrawsWhatItHas_data();
   void everyPaneDrawsWhatItHas();
   void liveIsAsHighAsItsValue();
+  void namesOfLimitsStandOnTheirOwnGround();
   void samplesKeepTheirPeaksAtAnyZoom();
   void stepBarsShowWhatWasLost();
   void lanesDrawTheirKinds();
@@ -111,6 +112,37 @@ void TestPanes::liveIsAsHighAsItsValue() {
   const double height = pane.yAxis->coordToPixel(0) - pane.yAxis->coordToPixel(column->current.min);
   const int blue = countIn(image, x, Theme::dark().blue);
   QVERIFY2(qAbs(blue - height) < 12, qPrintable(QStringLiteral("%1 of %2").arg(blue).arg(height)));
+}
+
+/// The line of recommended runs through memory that is far above it.
+void TestPanes::namesOfLimitsStandOnTheirOwnGround() {
+  Bench bench;
+  Hello hello;
+  hello.device.selected = "mps";
+  hello.limits = {.recommendedBytes = 1 << 30, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+  bench.store.apply(hello);
+  test::OwnedBatch batch;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    batch.memorySamples.emplace_back(i * 10'000'000, 3ULL << 30, 3ULL << 30, 1ULL << 30,
+                                     events::SampleOrigin::Timer);
+  }
+  batch.completeUpToNs = 1'000'000'000;
+  bench.apply(batch);
+  bench.axis.setVisible({100'000'000, 900'000'000});  // nothing but the band
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  const QImage image = render(pane, {900, 400});
+  const auto& lines = pane.memoryScale().inScale;
+  QCOMPARE(lines.size(), std::size_t{3});
+  const QRect plot = pane.plotRect();
+  // Left of the first letter, in the row of each name, there is ground; beside the name the band.
+  int grounds = 0;
+  for (int y = plot.top(); y < plot.bottom(); ++y) {
+    grounds += image.pixelColor(plot.left() + 6, y) == Theme::dark().plot;
+  }
+  QVERIFY2(grounds >= 3 * 12, qPrintable(QString::number(grounds)));
+  const int middle = plot.left() + plot.width() / 2;
+  QVERIFY(countIn(image, middle, Theme::dark().blue, plot.top(), plot.bottom()) >
+          plot.height() / 2);
 }
 
 void TestPanes::samplesKeepTheirPeaksAtAnyZoom() {
