@@ -121,7 +121,7 @@ void NowModel::addMachine(std::vector<Row>& rows) const {
 
 void NowModel::addSteps(std::vector<Row>& rows) const {
   const auto& records = store_->steps().records;
-  Row peak{tr("Peak of last step"), kUnknown, {}};
+  Row peak{tr("Last current peak"), kUnknown, {}};
   Row scope{tr("Of steps"), kUnknown,
             tr("Step time and throughput are those of the newest steps, at most %1, and of none "
                "from before the last change of a setting")
@@ -136,8 +136,8 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
       const bool exact = last.peak_current_exact() != 0;
       peak.value = bytesText(static_cast<double>(last.peak_current_bytes())) + QLatin1Char(' ') +
                    (exact ? tr("exact") : tr("sampled"));
-      peak.tip = exact ? tr("The allocator's own peak of current allocated")
-                       : tr("The largest sample of current allocated");
+      peak.tip = exact ? tr("The allocator's own peak of current allocated, in the newest step")
+                       : tr("The largest sample of current allocated, in the newest step");
     }
     const analysis::RecentSteps steps = analysis::recentSteps(*store_, kRecentSteps);
     if (!steps.since.empty()) {

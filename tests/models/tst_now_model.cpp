@@ -32,7 +32,7 @@ class TestNowModel : public QObject {
     QCOMPARE(value("Recommended max"), QStringLiteral("8.00 GiB"));
     QVERIFY(value("Current allocated").endsWith("iB"));
     QVERIFY(value("Of recommended").endsWith(" %"));
-    QVERIFY(value("Peak of last step").endsWith("exact"));
+    QVERIFY(value("Last current peak").endsWith("exact"));
     QVERIFY(value("Step time p50").endsWith(" ms"));
     QVERIFY(value("Loss at step 60").toDouble() > 0);
     QVERIFY(value("Held-out accuracy").endsWith(" %"));
