@@ -3,7 +3,8 @@
 # Messages go to stderr: stdout belongs to the program or to ctest.
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$checkout/build
+# packaging/with-torch sets HIGHWATER_TORCH: what belongs to that version is in a folder of its own.
+build=$checkout/build${HIGHWATER_TORCH:+/torch-$HIGHWATER_TORCH}
 torch_minimum=2.6
 torch_reference=2.13.0
 libtorch_record=$build/libtorch # holds the folder of the TorchConfig.cmake that the builds use
@@ -70,13 +71,13 @@ configure() {
     [ "$(cached "$folder" HIGHWATER_TORCH_BUILD)" != "$torch_build" ]; }; then
     fresh=--fresh
   fi
-  say "configuring build/$preset"
+  say "configuring ${folder#"$checkout/"}"
   mkdir -p "$folder"
   (cd "$checkout" && cmake --preset "$preset" $fresh "-DTorch_DIR=$torch_dir" \
-    "-DHIGHWATER_TORCH_BUILD=$torch_build" "-DHIGHWATER_WERROR=$werror") \
+    "-DHIGHWATER_TORCH_BUILD=$torch_build" "-DHIGHWATER_WERROR=$werror" -B "$folder") \
     >"$folder/configure.log" 2>&1 || {
     tail -25 "$folder/configure.log" >&2
-    fail "configuring build/$preset failed; the whole log is build/$preset/configure.log"
+    fail "configuring ${folder#"$checkout/"} failed; the whole log is ${folder#"$checkout/"}/configure.log"
   }
 }
 
@@ -87,7 +88,7 @@ compile() {
   for target in "$@"; do
     if ninja -C "$folder" -t query "$target" >/dev/null 2>&1; then targets="$targets $target"; fi
   done
-  say "building build/$preset"
+  say "building ${folder#"$checkout/"}"
   # shellcheck disable=SC2086
   NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"

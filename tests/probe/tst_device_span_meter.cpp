@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "probe/readings/device_span_meter.h"
@@ -23,6 +24,8 @@ class FakeMps : public EventSource {
   double stalledMs = 0;
   int failing = 0;         ///< number of calls that will throw
   int failingElapsed = 0;  ///< number of calls of elapsedMs() that will throw
+  std::string failure;     ///< text with which elapsedMs() throws from now on
+  int timesAsked = 0;      ///< calls of elapsedMs()
   bool neverCompletes = false;
   bool startIsLate = false;  ///< callbacks of start events come last
 
@@ -58,6 +61,8 @@ class FakeMps : public EventSource {
   double elapsedMs(Id start, Id end) override {
     if (deviceMs > hostMs) stalledMs += deviceMs - hostMs;
     wait();
+    ++timesAsked;
+    if (!failure.empty()) throw std::runtime_error(failure);
     if (failingElapsed-- > 0) throw std::runtime_error("MPS");
     check(start);
     check(end);
@@ -141,6 +146,7 @@ class TestDeviceSpanMeter : public QObject {
   void aQueueThatHangsStaysPending();
   void aStepWithoutEndIsUnknown();
   void failuresToRecordAreUnknown();
+  void noTimeIsReadAfterFailedWork();
   void eventsAreReleased();
 };
 
@@ -239,6 +245,24 @@ void TestDeviceSpanMeter::failuresToRecordAreUnknown() {
   const auto spans = loop.spans();
   QCOMPARE(spans.size(), std::size_t{1});
   QVERIFY(!loop.mps.hung);
+}
+
+void TestDeviceSpanMeter::noTimeIsReadAfterFailedWork() {
+  for (const char* text :
+       {"MPS event timing failed because the GPU work for an event did not complete",
+        "MPS command buffer execution failed: Insufficient Memory (00000008). This error may have "
+        "been asynchronously reported"}) {
+    Loop loop;
+    loop.run();
+    loop.run();
+    loop.mps.failure = text;
+    for (int i = 0; i < 5; ++i) loop.run();
+    const int asked = loop.mps.timesAsked;
+    QVERIFY(asked <= 2);
+    loop.mps.failure.clear();
+    for (int i = 0; i < 5; ++i) loop.run();
+    QCOMPARE(loop.mps.timesAsked, asked);  // no work after that one tells a time
+  }
 }
 
 void TestDeviceSpanMeter::eventsAreReleased() {

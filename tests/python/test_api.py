@@ -78,6 +78,23 @@ for i in range(2):
         self.assertEqual(done.log.of("mark"), [["epoch 0"], ["epoch 1"]])
         self.assertEqual(done.log.described()["steps_by"], "script")
 
+    def test_several_streams_are_said_once(self):
+        done = self.run_with("""
+class Stream:
+    def __init__(self, stream_id):
+        self.stream_id = stream_id
+train()
+for stream in Stream(0), Stream(3), Stream(4):
+    try:
+        torch.accelerator.set_stream(stream)
+    except (TypeError, RuntimeError):  # this is no stream of PyTorch's
+        pass
+    train()
+""", {})
+        marks = [text for text, in done.log.of("mark")]
+        self.assertEqual(len(marks), 1, marks)
+        self.assertIn("several streams", marks[0])
+
     def test_learning_rate_factor_survives_a_scheduler(self):
         done = self.run_with("""
 scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)

@@ -1,10 +1,13 @@
 #include "probe/observer/op_table.h"
 
+#include <torch/version.h>
+
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
+#include "core/torch_version.h"
 #include "probe/observer/op_stack.h"
 
 namespace highwater::probe {
@@ -12,11 +15,19 @@ namespace {
 
 using c10::DispatchKey;
 
-/// MPSFallback.mm makes these fall back even where the environment does not allow it: all of them
-/// in 2.6, the first three in 2.13.
+/// MPSFallback.mm makes these fall back even where the environment does not allow it. Later
+/// versions have kernels for the others.
 const std::set<std::string_view> kRegisteredToFallBack = {
-    "aten::embedding_renorm_", "aten::linalg_svd", "aten::linalg_svd.U", "aten::col2im",
-    "aten::upsample_nearest3d.vec"};
+    "aten::embedding_renorm_",
+#if !HIGHWATER_TORCH_AT_LEAST(2, 14)
+    "aten::linalg_svd",
+    "aten::linalg_svd.U",
+#endif
+#if !HIGHWATER_TORCH_AT_LEAST(2, 9)
+    "aten::col2im",
+    "aten::upsample_nearest3d.vec",
+#endif
+};
 
 /// These check the device and call other ops on `mps`, which have kernels there:
 /// _mps_convolution, _lstm_mps, _scaled_dot_product_attention_math_for_mps and their derivatives.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <exception>
+#include <string_view>
 
 #include "core/units.h"
 
@@ -9,6 +10,13 @@ namespace highwater::probe {
 namespace {
 
 constexpr double kLongestMs = 24.0 * 3600 * 1000;
+
+/// True for an error of work that the device did not do: MPSEvent.mm's of a time, and
+/// MPSStream.mm's of a command buffer, which any later call may report.
+bool isOfFailedWork(std::string_view error) {
+  return error.find("the GPU work for an event did not complete") != std::string_view::npos ||
+         error.find("command buffer execution failed") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -54,8 +62,8 @@ void DeviceSpanMeter::beginStep(std::uint32_t step) {
     pair->step = step;
     events_.record(pair->start);
     begun_ = pair;
-  } catch (const std::exception&) {
-    // This step's span stays unknown.
+  } catch (const std::exception& error) {
+    noteFailure(error);  // this step's span stays unknown
   }
 }
 
@@ -67,15 +75,22 @@ void DeviceSpanMeter::endStep() {
     events_.record(pair.end);
     pair.state = Pair::State::kPending;
     newest_ = &pair;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    noteFailure(error);
     pair.state = Pair::State::kDone;
   }
 }
 
+void DeviceSpanMeter::noteFailure(const std::exception& error) {
+  if (isOfFailedWork(error.what())) workFailed_ = true;
+}
+
 bool DeviceSpanMeter::isIdle() {
+  if (workFailed_) return false;
   try {
     return newest_ && newest_->state == Pair::State::kPending && events_.passed(newest_->end);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    noteFailure(error);
     return false;
   }
 }
@@ -84,7 +99,7 @@ void DeviceSpanMeter::readWhereIdle() {
   if (!isIdle()) return;
   for (std::size_t i = 0; i < kPairs; ++i) {
     Pair& pair = pairs_[(next_ + i) % kPairs];
-    if (pair.state == Pair::State::kPending) read(pair);
+    if (pair.state == Pair::State::kPending && !workFailed_) read(pair);
   }
 }
 
@@ -93,7 +108,8 @@ void DeviceSpanMeter::read(Pair& pair) {
   double elapsed = 0;
   try {
     elapsed = events_.elapsedMs(pair.start, pair.end);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    noteFailure(error);
     return;
   }
   if (!std::isfinite(elapsed) || elapsed < 0 || elapsed > kLongestMs) return;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "probe/stream/event_source.h"
 #include "probe/stream/recorder.h"
@@ -22,6 +23,8 @@ namespace highwater::probe {
 /// - Times are taken in callbacks, which may be late or reversed; elapsedTime() then throws, and
 ///   the span of that step stays unknown. So does the span of a step whose events were reused
 ///   before they could be read.
+/// - Since 2.15 it throws where the device's work failed, and asking once more may end the process.
+///   So after such an error no time is read any more.
 class DeviceSpanMeter {
  public:
   /// Makes a meter that records into `recorder` and takes its events from `events`. Both must
@@ -57,6 +60,7 @@ class DeviceSpanMeter {
   };
 
   [[nodiscard]] bool isIdle();
+  void noteFailure(const std::exception& error);
   [[nodiscard]] Pair* freePair();
   void drop(Pair& pair);
   void read(Pair& pair);
@@ -67,6 +71,7 @@ class DeviceSpanMeter {
   std::size_t next_ = 0;  // the least recently used pair
   Pair* begun_ = nullptr;
   Pair* newest_ = nullptr;  // the last step's; nullptr if it has none
+  bool workFailed_ = false;
 };
 
 }  // namespace highwater::probe

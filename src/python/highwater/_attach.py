@@ -28,9 +28,9 @@ def load_simulated_device(torch) -> None:
     library = os.environ.get(SIMULATED, "")
     if not library or torch.backends.mps.is_built():
         return
+    from . import _simulated
     torch.ops.load_library(library)
-    # PyTorch for Linux sets it to False, which torch.manual_seed() and others look at.
-    torch._C._has_mps = True
+    _simulated.complete(torch)
 
 
 def attach_now() -> str:

@@ -175,6 +175,10 @@ class Hooks:
                 surround(threading.Thread._bootstrap_inner, self._thread_begins),
                 rewrite(torch.utils.data.BatchSampler.__iter__, _make_drop_last_live)):
             self._report(problem)
+        # Since 2.14 MPS has more than one stream; before, nothing calls these.
+        for owner in (getattr(torch, "mps", None), getattr(torch, "accelerator", None)):
+            if hasattr(owner, "set_stream"):
+                self._report(surround(owner.set_stream, self._guard(training.set_stream), arguments=("stream",)))
 
     def _surround(self, function, enter, leave, *arguments, unless=None) -> str:
         return surround(function, self._guard(enter), self._guard(leave), *arguments, unless=unless)

@@ -38,6 +38,7 @@ class Training(StepListener):
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
+        self._has_said_streams = False
         self._unstopped = None  # a probe that another thread gave up
         self._postponed: list = []  # commands that wait for the end of the step
         self._optimizers = optimizers
@@ -362,6 +363,14 @@ class Training(StepListener):
             self.describe(steps_by=what)
 
     # The window
+
+    def set_stream(self, stream) -> None:
+        """Says once that the script uses several streams: waits and idle times take the device for one queue."""
+        if self._has_said_streams or not getattr(stream, "stream_id", 0):
+            return
+        self._has_said_streams = True
+        self.probe.mark("this script queues work on several streams of the device: estimates of its idle time, and of what "
+                        "a fix would gain, take it for one queue")
 
     def describe(self, **facts) -> None:
         self.probe.describe(json.dumps(facts))

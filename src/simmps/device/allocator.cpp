@@ -78,12 +78,16 @@ c10::CachingDeviceAllocator::DeviceStats Allocator::getDeviceStats(c10::DeviceIn
     out.freed = static_cast<std::int64_t>(freed);
     return out;
   };
-  // PyTorch fills only these two.
+  // PyTorch fills only these, and since 2.15 the active bytes.
   c10::CachingDeviceAllocator::DeviceStats stats;
   stats.allocated_bytes[0] =
       stat(from.currentBytes, from.currentPeakBytes, from.allocatedBytes, from.freedBytes);
   stats.reserved_bytes[0] =
       stat(from.heapBytes, from.heapPeakBytes, from.reservedBytes, from.releasedBytes);
+#if HIGHWATER_TORCH_AT_LEAST(2, 15)
+  // In use, or freed and waiting for the device: here a freed block can be reused at once.
+  stats.active_bytes[0] = stats.allocated_bytes[0];
+#endif
   return stats;
 }
 

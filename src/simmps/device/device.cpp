@@ -22,6 +22,7 @@
 #include <variant>
 
 #include "simmps/device/deferred_release.h"
+#include "simmps/torch_version.h"
 
 namespace highwater::simmps {
 namespace {
@@ -208,6 +209,17 @@ void drainDeviceUntil(const DeviceEvent& event) {
   Device& device = theDevice();
   throwIfFailed(
       device.timed(DrainCause::Event, {}, [&] { return device.queue.drainUntil(event); }));
+}
+
+double elapsedMs(std::uint64_t startNs, std::uint64_t endNs, const std::string& startName,
+                 const std::string& endName) {
+#if HIGHWATER_TORCH_AT_LEAST(2, 15)
+  const bool inOrder = endNs >= startNs;
+#else
+  const bool inOrder = endNs > startNs;
+#endif
+  TORCH_CHECK(inOrder, "End event", endName, " was not recorded after start event", startName);
+  return static_cast<double>(endNs - startNs) * 1e-6;
 }
 
 DeviceCall::DeviceCall() : counts_(!tCall && deviceLedger()) {

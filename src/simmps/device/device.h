@@ -108,4 +108,10 @@ class FallbackScope {
   FallbackScope* const outer_;
 };
 
+/// Returns the milliseconds between the times of two recorded events. Throws PyTorch's error for
+/// events in the wrong order; since 2.15 equal times are right. `startName` and `endName` follow
+/// the word "event" in its text.
+double elapsedMs(std::uint64_t startNs, std::uint64_t endNs, const std::string& startName,
+                 const std::string& endName);
+
 }  // namespace highwater::simmps

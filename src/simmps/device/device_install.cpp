@@ -31,6 +31,7 @@ void registerKernels() {
   registerComposedKernels(mps);
   registerConvolutionKernels(mps);
   registerRecurrentKernels(mps);
+  registerStagedKernels(mps);
   // The dispatcher's table names the file of each kernel. These get a Mac's file name; ops that
   // were removed on request name the setting.
   static torch::Library fallback(torch::Library::IMPL, "aten", c10::DispatchKey::MPS,

@@ -16,6 +16,7 @@
 #include "simmps/device/device.h"
 #include "simmps/device/registrations.h"
 #include "simmps/policy/setting_values.h"
+#include "simmps/torch_version.h"
 
 namespace highwater::simmps {
 namespace {
@@ -74,7 +75,8 @@ bool lacksMpsKernel(const c10::OperatorHandle& op) {
   if (name.name.compare(0, kNamespace.size(), kNamespace) != 0) return true;
   std::string bare = name.name.substr(kNamespace.size());
   if (!name.overload_name.empty()) bare += "." + name.overload_name;
-  return isInTable(bare);
+  // Without a CPU kernel there is nothing to run, on a Mac neither: record_stream before 2.14.
+  return isInTable(bare) || !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
 }
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -96,7 +98,10 @@ void registerAlwaysFallingBack(torch::Library& library) {
   const auto add = [&library](const char* name) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnCpu>());
   };
-  for (const char* name : {"embedding_renorm_", "linalg_svd", "linalg_svd.U"}) add(name);
+  add("embedding_renorm_");
+#if !HIGHWATER_TORCH_AT_LEAST(2, 14)  // since then linalg_svd is a composite of _linalg_svd
+  for (const char* name : {"linalg_svd", "linalg_svd.U"}) add(name);
+#endif
   // In versions where they have no MPS kernel.
   if (isInTable("col2im")) add("col2im");
   if (isInTable("upsample_nearest3d.out")) add("upsample_nearest3d.vec");

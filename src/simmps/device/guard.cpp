@@ -56,10 +56,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
     drainDevice(DrainCause::Event);
-    const auto time = [](void* event) {
-      return static_cast<double>((*static_cast<SharedEvent*>(event))->timeNs());
-    };
-    return (time(end) - time(start)) / 1e6;
+    return elapsedMs((*static_cast<SharedEvent*>(start))->timeNs(),
+                     (*static_cast<SharedEvent*>(end))->timeNs(), "", "");
   }
 };
 

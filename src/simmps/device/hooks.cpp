@@ -79,7 +79,7 @@ struct Hooks final : at::MPSHooksInterface {
     return {c10::DeviceType::MPS, 0};
   }
 #endif
-  // Claims the newest macOS that PyTorch asks for.
+  // Claims the newest macOS that PyTorch asks for, up to 2.15.
   bool isOnMacOSorNewer(unsigned major, unsigned minor) const override {
     if ((major >= 13 && major <= 15) || major == 26) return true;
     TORCH_WARN("Checking for unexpected MacOS ", major, ".", minor, " returning false");
@@ -170,9 +170,8 @@ struct Hooks final : at::MPSHooksInterface {
                 "Events were not created with argument 'enable_timing=True'");
     TORCH_CHECK(from.recorded && to.recorded,
                 "Both events must be recorded before calculating elapsed time.");
-    const std::uint64_t startNs = from.event->timeNs(), endNs = to.event->timeNs();
-    TORCH_CHECK(endNs > startNs, "End event ", end, " was not recorded after start event ", start);
-    return static_cast<double>(endNs - startNs) * 1e-6;
+    return elapsedMs(from.event->timeNs(), to.event->timeNs(), ' ' + std::to_string(start),
+                     ' ' + std::to_string(end));
   }
 
   // As on a Mac: Tensor.pin_memory() fails, since the memory is the device's.

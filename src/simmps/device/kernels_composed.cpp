@@ -6,8 +6,10 @@
 #include <optional>
 #include <tuple>
 
+#include "simmps/device/allocator.h"
 #include "simmps/device/op_graphs.h"
 #include "simmps/device/registrations.h"
+#include "simmps/torch_version.h"
 
 // Ops that a CPU kernel on aliased tensors does not serve.
 namespace highwater::simmps {
@@ -18,11 +20,12 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double
                                                  std::optional<bool> train) {
   const at::DisableRecordFunctionGuard unobserved;
   if (!train.value_or(true) || input.numel() == 0) {
-    return {input.clone(), at::ones(input.sizes(), input.options().dtype(at::kBool))};
+    return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
   }
   const SingleGraphScope graph("aten::native_dropout", {input});
   const double keepProbability = 1.0 - probability;
-  at::Tensor mask = at::empty(input.sizes(), input.options().dtype(at::kBool));
+  // Laid out as the input, as the CPU's mask is: the numbers are drawn in the order of memory.
+  at::Tensor mask = at::empty_like(input, input.options().dtype(at::kBool));
   mask.bernoulli_(keepProbability);
   return {input.mul(mask).mul_(keepProbability == 0 ? 0.0 : 1.0 / keepProbability), mask};
 }
@@ -83,6 +86,12 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
       query, key, value, added, dropout, causal, std::nullopt, scale, groupedQueries));
 }
 
+#if HIGHWATER_TORCH_AT_LEAST(2, 14)
+void recordStream(at::Tensor& self, c10::Stream stream) {
+  deviceAllocator()->recordStream(self.storage().data_ptr(), stream);
+}
+#endif
+
 }  // namespace
 
 void registerComposedKernels(torch::Library& library) {
@@ -95,6 +104,13 @@ void registerComposedKernels(torch::Library& library) {
   library.impl("native_dropout", &nativeDropout);
   library.impl("native_dropout_backward", &nativeDropoutBackward);
   library.impl("scaled_dot_product_attention", &attention);
+#if HIGHWATER_TORCH_AT_LEAST(2, 14)
+  library.impl("record_stream", &recordStream);
+  // PyTorch's composite enters a stub of the device.
+  for (const char* name : {"ldexp.Tensor", "ldexp_", "ldexp.out"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&runOnDevice>());
+  }
+#endif
 }
 
 void registerAutogradKernels(torch::Library& library) {

@@ -24,6 +24,9 @@ void registerAutogradKernels(torch::Library& library);
 /// Registers the kernel of the LSTM, composed as on the CPU. Call it for the libraries of (aten,
 /// MPS) and of (aten, AutogradMPS).
 void registerRecurrentKernels(torch::Library& library);
+/// Registers the kernels that copy large matrices to the CPU by themselves; none before PyTorch
+/// 2.14. `library` is for (aten, MPS).
+void registerStagedKernels(torch::Library& library);
 /// Registers the ops that fall back to the CPU whatever PYTORCH_ENABLE_MPS_FALLBACK says. `library`
 /// is for (aten, MPS).
 void registerAlwaysFallingBack(torch::Library& library);
@@ -47,7 +50,8 @@ std::string missingOpsProblem(const std::vector<std::string>& names);
 void runOnDevice(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
 /// True for ops with a CPU kernel and no MPS kernel, by the table for the libtorch that this was
-/// compiled against, if there is one (highwater_simmps_version() names its source).
+/// compiled against, if there is one (highwater_simmps_version() names its source); and for ops
+/// without a CPU kernel, which this device cannot run.
 bool lacksMpsKernel(const c10::OperatorHandle& op);
 
 /// Handles an op without a kernel as real MPS does: at::native::cpu_fallback with

@@ -4,12 +4,16 @@ HIGHWATER_SIMMPS and HIGHWATER_PROBE name the two libraries.
 """
 import ctypes
 import os
+import sys
 from typing import NamedTuple
 
 import torch
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../src/python"))
+from highwater import _simulated  # noqa: E402
+
 torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
-torch._C._has_mps = True
+_simulated.complete(torch)
 
 _library = ctypes.CDLL(os.environ["HIGHWATER_PROBE"])
 _library.probe_take.restype = ctypes.c_char_p

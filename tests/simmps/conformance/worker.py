@@ -19,8 +19,10 @@ def keep_stdout():
 def load(library):
     """Loads the device, before the testing modules ask PyTorch for MPS."""
     import torch
+    sys.path.append(os.path.join(os.path.dirname(__file__), "../../../src/python"))
+    from highwater import _simulated
     torch.ops.load_library(library)
-    torch._C._has_mps = True
+    _simulated.complete(torch)
     if not torch.backends.mps.is_available():
         sys.exit(f"{library}: no mps device after loading it")
     torch.set_num_threads(1)

@@ -1,11 +1,13 @@
 """Loads the simulated device. Import this before anything asks PyTorch for MPS."""
 import os
+import sys
 
 import torch
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../src/python"))
+from highwater import _simulated  # noqa: E402
+
 torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
-# PyTorch builds for Linux set this to False, which torch.manual_seed() and torch.mps.device_count()
-# check.
-torch._C._has_mps = True
+_simulated.complete(torch)
 
 mps = torch.device("mps")

@@ -7,6 +7,7 @@ import warnings
 from simulated_mps import mps, torch
 
 MIB = 1024 * 1024
+VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 
 
 class Queries(unittest.TestCase):
@@ -57,7 +58,32 @@ class Memory(unittest.TestCase):
         torch.empty(3 * MIB, dtype=torch.uint8, device=mps)
         self.assertEqual(torch.accelerator.memory_allocated(), start)
         self.assertEqual(torch.accelerator.max_memory_allocated(), start + 3 * MIB)
-        self.assertIn("reserved_bytes.all.peak", torch.accelerator.memory_stats())
+        statistics = torch.accelerator.memory_stats()
+        self.assertIn("reserved_bytes.all.peak", statistics)
+        # PyTorch fills it since 2.15.
+        self.assertEqual(statistics.get("active_bytes.all.peak", 0), start + 3 * MIB if VERSION >= (2, 15) else 0)
+
+
+class Streams(unittest.TestCase):
+    def test_recording_a_stream(self):
+        tensor = torch.ones(4, device=mps)
+        stream = torch.Stream("mps")
+        if VERSION >= (2, 14):
+            tensor.record_stream(stream)
+        else:
+            with self.assertRaisesRegex(NotImplementedError, "aten::record_stream"):
+                tensor.record_stream(stream)
+        self.assertEqual(tensor.add(1).tolist(), [2] * 4)
+
+    @unittest.skipUnless(hasattr(torch.mps, "Stream"), "2.15's and later")
+    def test_there_is_one(self):
+        self.assertEqual(torch.mps.current_stream(), torch.mps.default_stream())
+        self.assertEqual(torch.mps.current_stream().stream_id, 0)
+        with torch.mps.stream(torch.mps.default_stream()):
+            self.assertEqual(torch.ones(2, device=mps).add(1).tolist(), [2, 2])
+        torch.mps.default_stream().synchronize()
+        with self.assertRaisesRegex(NotImplementedError, "only its default stream"):
+            torch.mps.Stream()
 
 
 class Tensors(unittest.TestCase):
@@ -109,7 +135,7 @@ class NotThere(unittest.TestCase):
 
     def test_missing_operator(self):
         with self.assertRaisesRegex(NotImplementedError, "PYTORCH_ENABLE_MPS_FALLBACK=1"):
-            torch.heaviside(torch.ones(2, device=mps), torch.ones(2, device=mps))
+            torch.mode(torch.ones(2, device=mps))
 
 
 if __name__ == "__main__":

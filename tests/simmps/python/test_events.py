@@ -3,6 +3,8 @@ import unittest
 
 from simulated_mps import mps, torch
 
+VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
 
 def busy(size=1500):
     matrix = torch.ones(size, size, device=mps)
@@ -68,6 +70,26 @@ class GenericEvent(unittest.TestCase):
         end.synchronize()
         self.assertTrue(end.query())
         self.assertGreater(start.elapsed_time(end), 0)
+        with self.assertRaisesRegex(RuntimeError, "End event was not recorded after start event"):
+            end.elapsed_time(start)
+
+    def test_the_same_event_twice(self):
+        event = torch.Event("mps", enable_timing=True)
+        event.record()
+        if VERSION >= (2, 15):
+            self.assertEqual(event.elapsed_time(event), 0)
+        else:
+            with self.assertRaisesRegex(RuntimeError, "was not recorded after start event"):
+                event.elapsed_time(event)
+
+    def test_no_time_after_work_that_failed(self):
+        start, end = torch.Event("mps", enable_timing=True), torch.Event("mps", enable_timing=True)
+        start.record()
+        # Found by the device, when the host has long gone on.
+        torch.ones(3, device=mps)[torch.tensor([7], device=mps)]
+        end.record()
+        with self.assertRaises((RuntimeError, IndexError)):
+            start.elapsed_time(end)
 
 
 if __name__ == "__main__":
