@@ -41,6 +41,18 @@ double readingOrNaN(std::int64_t reading) {
   return reading < 0 ? kNaN : static_cast<double>(reading);
 }
 
+/// See MachineColumns::swapRate.
+double swapRateAt(const MachineColumns& columns, std::size_t row) {
+  constexpr std::int64_t kWindowNs = 1'000'000'000;
+  std::size_t before = row;
+  while (before > 0 && columns.timesNs[row] - columns.timesNs[before] < kWindowNs) --before;
+  const std::int64_t ns = columns.timesNs[row] - columns.timesNs[before];
+  if (ns <= 0) return kNaN;
+  const double bytes = columns.swappedIn[row] - columns.swappedIn[before] +
+                       columns.swappedOut[row] - columns.swappedOut[before];
+  return bytes < 0 ? kNaN : bytes / (static_cast<double>(ns) / kNsPerS);
+}
+
 std::uint8_t lookOf(const events::SyncPoint& sync) {
   return isUnplanned(sync) ? OpLook::kUnplannedWait : OpLook::kPlannedWait;
 }
@@ -183,6 +195,7 @@ std::string LiveStore::placeText(events::Phase phase, ModuleId module, CallSiteI
 void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.memorySamples) addMemorySample(sample);
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);
+  for (const auto& sample : batch.machineSamples) addMachineSample(sample);
   for (const auto& phase : batch.phases) addPhase(phase);
   for (const auto& span : batch.namedSpans) addNamedSpan(span);
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
@@ -217,6 +230,19 @@ void LiveStore::addSystemSample(const events::SystemSample& sample) {
   system_.swapUsed.insert(row, readingOrNaN(sample.swap_used_bytes()));
   system_.gpuPercent.insert(row, sample.gpu_percent() < 0 ? kNaN : sample.gpu_percent());
   insertAt(system_.pressure, row, sample.pressure());
+}
+
+void LiveStore::addMachineSample(const events::MachineSample& sample) {
+  MachineColumns& columns = machine_;
+  const std::size_t row = placeFor(columns.timesNs, sample.time_ns());
+  insertAt(columns.timesNs, row, sample.time_ns());
+  columns.compressor.insert(row, readingOrNaN(sample.compressor_bytes()));
+  columns.gpuBytes.insert(row, readingOrNaN(sample.gpu_bytes()));
+  columns.swappedIn.insert(row, readingOrNaN(sample.swapped_in_bytes()));
+  columns.swappedOut.insert(row, readingOrNaN(sample.swapped_out_bytes()));
+  columns.swapRate.insert(row, swapRateAt(columns, row));
+  insertAt(columns.thermal, row, sample.thermal());
+  insertAt(columns.power, row, sample.power());
 }
 
 void LiveStore::addStep(const events::StepRecord& step) {
@@ -403,11 +429,14 @@ void LiveStore::limitOps() {
 std::size_t LiveStore::bytesBesideOps() const {
   constexpr std::size_t kSeries = sizeof(double) * 9 / 8, kTime = sizeof(std::int64_t);
   const auto rows = [](const auto& column) { return column.size() * sizeof(column[0]); };
-  std::size_t bytes = memory_.timesNs.size() * (kTime + 3 * kSeries) +
-                      system_.timesNs.size() * (kTime + 4 * kSeries + sizeof(events::Pressure)) +
-                      rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) +
-                      rows(phases_) + rows(syncPoints_) + rows(fallbacks_) + rows(markers_) +
-                      rows(phaseMemory_) + rows(namedSpans_);
+  std::size_t bytes =
+      memory_.timesNs.size() * (kTime + 3 * kSeries) +
+      system_.timesNs.size() * (kTime + 4 * kSeries + sizeof(events::Pressure)) +
+      machine_.timesNs.size() *
+          (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
+      rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
+      rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
+      rows(namedSpans_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

@@ -34,6 +34,20 @@ struct SystemColumns {
   std::vector<events::Pressure> pressure;
 };
 
+/// More readings of the machine, sorted by time: memory in bytes. NaN stands for an unknown
+/// reading.
+struct MachineColumns {
+  std::vector<std::int64_t> timesNs;
+  SeriesPyramid compressor, gpuBytes;
+  /// Read from and written to swap since the machine started, in bytes.
+  SeriesPyramid swappedIn, swappedOut;
+  /// The same in bytes a second, both ways together, over the last second before each sample. NaN
+  /// in the first sample, and where the counters did not count.
+  SeriesPyramid swapRate;
+  std::vector<events::ThermalState> thermal;
+  std::vector<events::PowerMode> power;
+};
+
 /// One row per finished step. `fallbackMs` and `unplannedSyncMs` are the step's lost time; the wait
 /// inside a fallback counts as fallback only. `tokensPerS` is NaN for a step without duration or of
 /// unknown size, `deviceMs` if the device span is unknown, `loss` if it was not read. The payload
@@ -118,6 +132,8 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const MemoryColumns& memory() const { return memory_; }
   /// The readings of the process and its machine, in columns.
   [[nodiscard]] const SystemColumns& system() const { return system_; }
+  /// More readings of the machine, in columns. Recordings of formats before 7 have none.
+  [[nodiscard]] const MachineColumns& machine() const { return machine_; }
   /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
   /// The recorded ops, without old ones that were dropped.
@@ -257,6 +273,7 @@ class LiveStore final : public MessageSink {
   void addBatch(const EventBatch& batch);
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
+  void addMachineSample(const events::MachineSample& sample);
   void addStep(const events::StepRecord& step);
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
@@ -305,6 +322,7 @@ class LiveStore final : public MessageSink {
   std::optional<RunEnd> end_;
   MemoryColumns memory_;
   SystemColumns system_;
+  MachineColumns machine_;
   StepColumns steps_;
   std::vector<events::PhaseSpan> phases_;
   std::vector<events::SyncPoint> syncPoints_;

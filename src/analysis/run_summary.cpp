@@ -360,6 +360,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   addMemory(store, range, done);
   addGpu(store, range, done);
   addSystem(store, range, done.system);
+  done.machine = summarizeMachine(store, range);
   return done;
 }
 

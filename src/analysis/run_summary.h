@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "analysis/machine_summary.h"
 
 namespace highwater::analysis {
-
-/// The range of time [beginNs, endNs), in ns since the start of the run.
-struct TimeRange {
-  std::int64_t beginNs = 0;
-  std::int64_t endNs = 0;
-};
 
 /// All sync points of one kind, or all fallbacks, of one op at one place within a range.
 struct OpTotal {
@@ -79,6 +74,7 @@ struct RunSummary {
   std::uint64_t recommendedBytes = 0;
   std::optional<double> gpuPercentP50, gpuPercentMax;  ///< of all processes
   SystemSummary system;
+  MachineSummary machine;
   // What the counted steps hold, so that no part exceeds stepsMs.
   std::array<double, 7> phaseMs{};  ///< indexed by events::Phase
   double fallbackMs = 0;

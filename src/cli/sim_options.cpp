@@ -5,16 +5,11 @@
 
 #include "cli/help_text.h"
 #include "cli/terminal.h"
+#include "core/simulation.h"
 #include "core/units.h"
 
 namespace highwater::cli {
 namespace {
-
-#ifdef __APPLE__
-constexpr bool kCanSimulate = false;
-#else
-constexpr bool kCanSimulate = true;
-#endif
 
 bool isFlag(const SimKnob& knob) {
   return *knob.metavar == '\0';
@@ -26,8 +21,9 @@ Result<void> checkDevice(const SimKnob& knob, const std::string& device) {
     if (device != "cpu") return {};
     return usageError(name + " is for MPS; leave it out for --device cpu");
   }
-  if (!kCanSimulate) {
-    return usageError(name + " is for the simulated device, which does not exist on macOS");
+  if (!kHasSimulation) {
+    return usageError(
+        name + " is for the simulated device, which this build does not have (macOS never does)");
   }
   if (device == "sim" || device == "auto") return {};
   return usageError(name + " is for the simulated device; leave it out for --device " + device);

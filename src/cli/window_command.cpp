@@ -80,7 +80,7 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
     printError(started.error().message);
     return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
-  mainWindow.show();
+  mainWindow.showInFront();
   const int code = QApplication::exec();
   return exit ? exitAs(*exit) : code;
 }
@@ -133,7 +133,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                      QApplication::quit();
                    });
   if (options.script) return runScriptInWindow(mainWindow, *options.script);
-  mainWindow.show();
+  mainWindow.showInFront();
   if (options.startAtOnce) {
     mainWindow.startRun();
   }

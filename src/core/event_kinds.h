@@ -18,21 +18,22 @@ namespace highwater {
 /// X(Event, member, field, loss, name): the struct in core/events.fbs and its EventKind of the same
 /// name; the member of PerEventKind; the field of the table EventBatch in wire/frames.fbs, which is
 /// also the kind's key in JSON; the EventLoss; the plural that users see.
-#define HIGHWATER_EVENT_KINDS(X)                                                \
-  X(StepRecord, steps, steps, kNever, "steps")                                  \
-  X(DeviceSpan, deviceSpans, device_spans, kNever, "device spans")              \
-  X(PhaseMemory, phaseMemory, phase_memory, kNever, "phase memory readings")    \
-  X(Marker, markers, markers, kNever, "markers")                                \
-  X(Evaluation, evaluations, evaluations, kNever, "evaluations")                \
-  X(FallbackEvent, fallbacks, fallbacks, kNever, "fallbacks")                   \
-  X(Heartbeat, heartbeats, heartbeats, kNever, "heartbeats")                    \
-  X(DropRecord, drops, drops, kNever, "drop records")                           \
-  X(PhaseSpan, phases, phases, kNever, "phases")                                \
-  X(NamedSpan, namedSpans, named_spans, kNever, "named spans")                  \
-  X(SyncPoint, syncPoints, sync_points, kNever, "sync points")                  \
-  X(OpenSpan, openSpans, open_spans, kNever, "open spans")                      \
-  X(SystemSample, systemSamples, system_samples, kWhenBehind, "system samples") \
-  X(MemorySample, memorySamples, memory_samples, kWhenBehind, "memory samples") \
+#define HIGHWATER_EVENT_KINDS(X)                                                    \
+  X(StepRecord, steps, steps, kNever, "steps")                                      \
+  X(DeviceSpan, deviceSpans, device_spans, kNever, "device spans")                  \
+  X(PhaseMemory, phaseMemory, phase_memory, kNever, "phase memory readings")        \
+  X(Marker, markers, markers, kNever, "markers")                                    \
+  X(Evaluation, evaluations, evaluations, kNever, "evaluations")                    \
+  X(FallbackEvent, fallbacks, fallbacks, kNever, "fallbacks")                       \
+  X(Heartbeat, heartbeats, heartbeats, kNever, "heartbeats")                        \
+  X(DropRecord, drops, drops, kNever, "drop records")                               \
+  X(PhaseSpan, phases, phases, kNever, "phases")                                    \
+  X(NamedSpan, namedSpans, named_spans, kNever, "named spans")                      \
+  X(SyncPoint, syncPoints, sync_points, kNever, "sync points")                      \
+  X(OpenSpan, openSpans, open_spans, kNever, "open spans")                          \
+  X(SystemSample, systemSamples, system_samples, kWhenBehind, "system samples")     \
+  X(MachineSample, machineSamples, machine_samples, kWhenBehind, "machine samples") \
+  X(MemorySample, memorySamples, memory_samples, kWhenBehind, "memory samples")     \
   X(OpSpan, ops, ops, kWhenBehind, "ops")
 
 /// Whether the probe may lose events of a kind. kWhenBehind: they are dropped, and counted in a

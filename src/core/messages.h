@@ -42,6 +42,9 @@ struct MemoryLimits {
   double lowWatermarkRatio = 0;
   double highWatermarkRatio = 0;
   std::uint64_t systemBytes = 0;  ///< physical memory of the machine, 0 where unknown
+  /// What the user set as the memory that the GPU may wire (iogpu.wired_limit_mb), in bytes; 0: the
+  /// system's default; std::nullopt: unknown.
+  std::optional<std::uint64_t> gpuWiredLimitBytes = std::nullopt;
 };
 
 /// An environment variable that affects the run, as the worker found it. `value` is empty

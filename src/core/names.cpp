@@ -53,6 +53,9 @@ constexpr std::array<std::string_view, 17> kMarkerKeys = {"none",
                                                           "out_of_memory_policy"};
 constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal", "warning",
                                                             "critical"};
+constexpr std::array<std::string_view, 5> kThermalStateNames = {"unknown", "nominal", "fair",
+                                                                "serious", "critical"};
+constexpr std::array<std::string_view, 3> kPowerModeKeys = {"unknown", "normal", "low"};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
 
@@ -62,6 +65,8 @@ static_assert(kSyncWords.size() == static_cast<std::size_t>(events::SyncKind::MA
 static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind::MAX) + 1);
 static_assert(kProbeLevelKeys.size() == static_cast<std::size_t>(events::ProbeLevel::MAX) + 1);
 static_assert(kPressureNames.size() == static_cast<std::size_t>(events::Pressure::MAX) + 1);
+static_assert(kThermalStateNames.size() == static_cast<std::size_t>(events::ThermalState::MAX) + 1);
+static_assert(kPowerModeKeys.size() == static_cast<std::size_t>(events::PowerMode::MAX) + 1);
 static_assert(kRunEndKeys.size() == static_cast<std::size_t>(RunEnd::Reason::kAborted) + 1);
 
 /// nullptr for a value that this version does not know.
@@ -119,6 +124,12 @@ events::ProbeLevel probeLevelFromKey(std::string_view key) {
 }
 std::string_view pressureName(events::Pressure pressure) {
   return wordIn(kPressureNames, pressure);
+}
+std::string_view thermalStateName(events::ThermalState state) {
+  return wordIn(kThermalStateNames, state);
+}
+std::string_view powerModeKey(events::PowerMode mode) {
+  return wordIn(kPowerModeKeys, mode);
 }
 std::string_view eventKindName(events::EventKind kind) {
   std::string_view name = kUnknown;

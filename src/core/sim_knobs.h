@@ -14,6 +14,11 @@ inline constexpr char kSimSystemVariable[] = "HIGHWATER_SIM_SYSTEM_MEMORY";
 /// Environment variable that sets the memory that other applications of the simulated machine
 /// use, in bytes, fixed or changing with time.
 inline constexpr char kSimOtherVariable[] = "HIGHWATER_SIM_OTHER_MEMORY";
+/// Environment variable that sets the thermal state of the simulated machine, fixed or changing
+/// with time.
+inline constexpr char kSimThermalVariable[] = "HIGHWATER_SIM_THERMAL";
+/// Environment variable that sets whether the simulated machine is in Low Power Mode.
+inline constexpr char kSimLowPowerVariable[] = "HIGHWATER_SIM_LOW_POWER";
 /// Environment variable that sets the memory, in bytes, that the process gains in each step
 /// outside of what the simulated driver counts.
 inline constexpr char kSimHiddenGrowthVariable[] = "HIGHWATER_SIM_HIDDEN_GROWTH";
@@ -87,6 +92,12 @@ inline constexpr std::array kSimKnobs = {
     SimKnob{kSimOtherVariable, "--sim-other-memory", "BYTES", "none",
             "Memory that other applications use; or a script of it by seconds since the start, for "
             "example 0s:2GiB,30s:10GiB; or file:PATH, a file that holds a size and may change"},
+    SimKnob{
+        kSimThermalVariable, "--sim-thermal", "STATE", "nominal",
+        "Thermal state of the simulated machine: nominal, fair, serious or critical; or a script "
+        "of it by seconds since the start, for example 0s:nominal,30s:serious"},
+    SimKnob{kSimLowPowerVariable, "--sim-low-power", "", "off",
+            "The simulated machine is in Low Power Mode"},
     SimKnob{kSimHiddenGrowthVariable, "--sim-hidden-growth", "BYTES", "0",
             "Memory outside of driver memory that the process gains each step, up to 1024GiB"},
     SimKnob{kSimGraphCacheVariable, "--sim-graph-cache", "BYTES", "0",

@@ -93,11 +93,35 @@ void NowModel::addSystem(std::vector<Row>& rows) const {
   if (system.swapUsed[last] > 0) {
     rows.push_back({tr("Swap used"), bytesText(system.swapUsed[last]), tr("Of the whole system")});
   }
+  addMachine(rows);
+}
+
+void NowModel::addMachine(std::vector<Row>& rows) const {
+  const auto& machine = store_->machine();
+  if (machine.timesNs.empty()) return;
+  const std::size_t last = machine.timesNs.size() - 1;
+  if (machine.swapRate[last] > 0) {
+    rows.push_back({tr("Swapping"), tr("%1/s").arg(bytesText(machine.swapRate[last])),
+                    tr("To and from swap, of the whole system, over the last second")});
+  }
+  const events::ThermalState state = machine.thermal[last];
+  if (state > events::ThermalState::Nominal) {
+    const std::string_view word = thermalStateName(state);
+    rows.push_back({tr("Thermal state"),
+                    QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
+                    state >= events::ThermalState::Serious
+                        ? tr("The machine is hot: the system slows processors and GPU down")
+                        : tr("The machine is warmer than usual, and not slowed down yet")});
+  }
+  if (machine.power[last] == events::PowerMode::Low) {
+    rows.push_back({tr("Low Power Mode"), tr("on"),
+                    tr("The system slows processors and GPU down to save energy")});
+  }
 }
 
 void NowModel::addSteps(std::vector<Row>& rows) const {
   const auto& records = store_->steps().records;
-  Row peak{tr("Peak of last step"), kUnknown, {}};
+  Row peak{tr("Last current peak"), kUnknown, {}};
   Row scope{tr("Of steps"), kUnknown,
             tr("Step time and throughput are those of the newest steps, at most %1, and of none "
                "from before the last change of a setting")
@@ -112,8 +136,8 @@ void NowModel::addSteps(std::vector<Row>& rows) const {
       const bool exact = last.peak_current_exact() != 0;
       peak.value = bytesText(static_cast<double>(last.peak_current_bytes())) + QLatin1Char(' ') +
                    (exact ? tr("exact") : tr("sampled"));
-      peak.tip = exact ? tr("The allocator's own peak of current allocated")
-                       : tr("The largest sample of current allocated");
+      peak.tip = exact ? tr("The allocator's own peak of current allocated, in the newest step")
+                       : tr("The largest sample of current allocated, in the newest step");
     }
     const analysis::RecentSteps steps = analysis::recentSteps(*store_, kRecentSteps);
     if (!steps.since.empty()) {

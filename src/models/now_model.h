@@ -29,6 +29,7 @@ class NowModel final : public ValueRows {
   void addMemory(std::vector<Row>& rows) const;
   void addGpu(std::vector<Row>& rows) const;
   void addSystem(std::vector<Row>& rows) const;
+  void addMachine(std::vector<Row>& rows) const;
   void addSteps(std::vector<Row>& rows) const;
 
   const analysis::LiveStore* store_;

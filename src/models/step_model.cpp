@@ -146,6 +146,8 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   if (role == Qt::ToolTipRole && section == kTimeMs) {
     return tr("The host's time: while the device works on a step, the host is at later ones");
   }
+  if (role == Qt::ToolTipRole && section == kBatch) return tr("Batch size, in samples");
+  if (role == Qt::ToolTipRole && section == kSequence) return tr("Sequence length, in tokens");
   if (const QVariant look = columnHeader(/*isText=*/false, role); look.isValid()) {
     return look;
   }
@@ -164,9 +166,9 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
     case kPeak:
       return tr("Peak current");
     case kBatch:
-      return tr("Batch size");
+      return tr("Batch");
     default:
-      return tr("Sequence length");
+      return tr("Length");
   }
 }
 

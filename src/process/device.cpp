@@ -59,6 +59,12 @@ class SimulatedSystemReader : public probe::SystemReader {
     readings.availableBytes = static_cast<std::int64_t>(system.available_bytes);
     readings.swapUsedBytes = static_cast<std::int64_t>(system.swap_used_bytes);
     readings.pressure = probe::pressureOfLevel(system.pressure_level);
+    readings.compressorBytes = static_cast<std::int64_t>(system.compressor_bytes);
+    readings.swappedInBytes = static_cast<std::int64_t>(system.swapped_in_bytes);
+    readings.swappedOutBytes = static_cast<std::int64_t>(system.swapped_out_bytes);
+    readings.gpuBytes = static_cast<std::int64_t>(system.gpu_bytes);
+    readings.power = {thermalStateOf(system.thermal_state),
+                      system.low_power != 0 ? events::PowerMode::Low : events::PowerMode::Normal};
     return readings;
   }
 };
@@ -182,6 +188,8 @@ std::function<void()> stepEndOf(const DeviceReport& device) {
 MemoryLimits readMemoryLimits(const DeviceReport& device) {
   MemoryLimits limits;
   limits.systemBytes = systemMemoryBytes(device);
+  // The simulated machine has no such setting.
+  if (!device.simulated) limits.gpuWiredLimitBytes = probe::gpuWiredLimitBytes();
   if (device.selected != "mps") return limits;
   const WatermarkRatios ratios = watermarkRatios();
   limits.lowWatermarkRatio = ratios.low;

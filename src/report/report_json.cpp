@@ -54,6 +54,9 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
     memory["low_watermark_ratio"] = real(limits.lowWatermarkRatio);
     memory["high_watermark_ratio"] = real(limits.highWatermarkRatio);
     memory["system"] = knownBytes(limits.systemBytes);
+    // 0 is known: the system's default.
+    memory["gpu_wired_limit"] = orNull(limits.gpuWiredLimitBytes.has_value(),
+                                       integer(limits.gpuWiredLimitBytes.value_or(0)));
   }
   return memory;
 }
@@ -67,7 +70,20 @@ QJsonValue knownBytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? integer(*bytes) : QJsonValue();
 }
 
-QJsonObject systemJson(const analysis::SystemSummary& s) {
+/// Null where no sample tells it.
+QJsonValue thermalJson(const analysis::MachineSummary& machine) {
+  const events::ThermalState highest = machine.hottest();
+  if (highest == events::ThermalState::Unknown) return QJsonValue();
+  QJsonObject times;
+  for (const auto state : {events::ThermalState::Nominal, events::ThermalState::Fair,
+                           events::ThermalState::Serious, events::ThermalState::Critical}) {
+    times[text(thermalStateName(state)).toString()] =
+        ms(machine.thermalNs[static_cast<std::size_t>(state)]);
+  }
+  return QJsonObject{{"highest", text(thermalStateName(highest))}, {"time_ms", times}};
+}
+
+QJsonObject systemJson(const analysis::SystemSummary& s, const analysis::MachineSummary& machine) {
   QJsonObject samples;
   for (const auto level :
        {events::Pressure::Normal, events::Pressure::Warning, events::Pressure::Critical}) {
@@ -78,6 +94,13 @@ QJsonObject systemJson(const analysis::SystemSummary& s) {
   return {{"footprint_peak", knownBytes(s.footprintPeakBytes)},
           {"available_low", knownBytes(s.availableLowBytes)},
           {"swap_used_peak", knownBytes(s.swapUsedPeakBytes)},
+          {"swapped_in", knownBytes(machine.swappedInBytes)},
+          {"swapped_out", knownBytes(machine.swappedOutBytes)},
+          {"swap_peak_per_s", knownBytes(machine.swapPeakBytesPerS)},
+          {"compressor_peak", knownBytes(machine.compressorPeakBytes)},
+          {"gpu_memory_peak", knownBytes(machine.gpuPeakBytes)},
+          {"thermal", thermalJson(machine)},
+          {"low_power_share", orNull(machine.lowPowerShare())},
           {"pressure_highest",
            highest == events::Pressure::Unknown ? QJsonValue() : text(pressureName(highest))},
           {"pressure_samples", samples}};
@@ -295,7 +318,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"evaluations", evaluationsJson(store)},
       {"memory", memoryJson(store, s)},
       {"gpu_percent", gpuJson(s)},
-      {"system", systemJson(s.system)},
+      {"system", systemJson(s.system, s.machine)},
       {"queue", queueJson(store)},
       {"phases", phasesJson(s)},
       {"own_phases", ownPhasesJson(named.phases)},

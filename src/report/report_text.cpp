@@ -105,18 +105,34 @@ std::string queueLine(const LiveStore& store) {
 }
 
 /// Empty without readings.
-std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s) {
+std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s,
+                       const analysis::MachineSummary& machine) {
   std::string line;
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
   if (s.footprintPeakBytes)
     add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
+  const std::uint64_t out = machine.swappedOutBytes.value_or(0);
+  const std::uint64_t in = machine.swappedInBytes.value_or(0);
+  if (out + in > 0) {
+    add(formatBytes(out) + " swapped out and " + formatBytes(in) + " in, at most " +
+        formatBytes(machine.swapPeakBytesPerS.value_or(0)) + "/s");
+  }
   const events::Pressure highest = s.highestPressure();
   if (highest != events::Pressure::Unknown) {
     add("pressure " + std::string(pressureName(highest)));
     if (highest != events::Pressure::Normal) {
       line += " (" + formatDecimals(100 * s.shareFrom(highest), 0) + " % of the time)";
     }
+  }
+  const events::ThermalState hottest = machine.hottest();
+  if (hottest > events::ThermalState::Nominal) {
+    add("thermal state up to " + std::string(thermalStateName(hottest)) + " (" +
+        formatDecimals(100 * machine.shareFrom(hottest), 0) + " % of the time)");
+  }
+  if (const double low = machine.lowPowerShare().value_or(0); low > 0) {
+    add("Low Power Mode" +
+        (low < 1 ? " (" + formatDecimals(100 * low, 0) + " % of the time)" : ""));
   }
   return line.empty() || !store.simulated() ? line : line + ", simulated";
 }
@@ -295,7 +311,7 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
     const std::string queue = leftDeviceUnused(store, summary) ? "" : queueLine(store);
     if (!queue.empty()) table.add({"Queue", queue});
   }
-  const std::string system = systemLine(store, summary.system);
+  const std::string system = systemLine(store, summary.system, summary.machine);
   if (!system.empty()) table.add({"System", system});
 }
 

@@ -59,12 +59,14 @@ struct OverviewBatch {
   std::vector<events::StepRecord> steps;
   std::vector<events::MemorySample> memorySamples;
   std::vector<events::SystemSample> systemSamples;
+  std::vector<events::MachineSample> machineSamples;
   std::int64_t completeUpToNs = 0;
 
   explicit OverviewBatch(const EventBatch& batch)
       : steps(batch.steps.begin(), batch.steps.end()),
         memorySamples(batch.memorySamples.begin(), batch.memorySamples.end()),
         systemSamples(batch.systemSamples.begin(), batch.systemSamples.end()),
+        machineSamples(batch.machineSamples.begin(), batch.machineSamples.end()),
         completeUpToNs(batch.completeUpToNs) {}
 
   [[nodiscard]] EventBatch view() const {
@@ -72,6 +74,7 @@ struct OverviewBatch {
     batch.steps = steps;
     batch.memorySamples = memorySamples;
     batch.systemSamples = systemSamples;
+    batch.machineSamples = machineSamples;
     batch.completeUpToNs = completeUpToNs;
     return batch;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "core/activity.h"
 #include "core/plain_text.h"
 #include "session/checkpoint_files.h"
 #include "session/command_text.h"
@@ -100,12 +101,14 @@ class Session::Private final : public QObject {
   bool connectionOver = false;
   bool isStalled = false;
   milliseconds silence{0}, stoppingFor{0};
-  std::uint32_t stepsAtStop = 0;  ///< that had ended when the stop was asked for
+  std::optional<Activity> activity;  ///< while the run lives
+  std::uint32_t stepsAtStop = 0;     ///< that had ended when the stop was asked for
   QTimer watchTimer, stopTimer, exitTimer;
 };
 
 void Session::Private::start() {
   if (!machine.start()) return;
+  activity.emplace("Highwater supervises a training run");
   auto read = readSupervisionLimits();
   if (!read) {
     facts.notStarted = read.error();
@@ -400,6 +403,7 @@ void Session::Private::conclude() {
   const wire::FrameBytes frame = wire::encode(message);
   for (MessageSink* sink : sinks) sink->take(frame, message);
   emitStateIf(machine.finish(end));
+  activity.reset();
   emit q->ended(end);
 }
 

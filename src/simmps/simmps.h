@@ -30,7 +30,7 @@ __attribute__((visibility("default"))) const char* highwater_simmps_error();
 /// is the file named by HIGHWATER_SIM_LEDGER. Does nothing without a device.
 __attribute__((visibility("default"))) void highwater_simmps_finish();
 
-/// The simulated machine's memory as its operating system would report it, in bytes.
+/// The simulated machine as its operating system would report it; memory in bytes.
 struct highwater_simmps_system {
   uint64_t system_bytes;     ///< physical memory of the machine
   uint64_t footprint_bytes;  ///< of this process: host, driver and hidden growth
@@ -38,6 +38,12 @@ struct highwater_simmps_system {
   uint64_t available_bytes;  ///< memory available without compressing or swapping
   uint64_t swap_used_bytes;
   int pressure_level;  ///< as kern.memorystatus_vm_pressure_level: 1 normal, 2 warning, 4 critical
+  uint64_t compressor_bytes;  ///< memory that compressed pages occupy
+  uint64_t swapped_in_bytes;  ///< from swap since the device was created
+  uint64_t swapped_out_bytes;
+  uint64_t gpu_bytes;  ///< memory that the GPU has in use: this process's, there is no other
+  int thermal_state;   ///< as NSProcessInfoThermalState: 0 nominal, 1 fair, 2 serious, 3 critical
+  int low_power;       ///< 1: Low Power Mode is on
 };
 /// Reads the simulated machine's memory into `readings`. Returns 0, or 1 if no device is installed;
 /// `readings` is unchanged then. Any thread.

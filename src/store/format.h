@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <variant>
+
+#include "core/messages.h"
 
 /// The format of a recording: a SQLite file. The table `batches` is the recording. The other tables
 /// are made from it for people who read the file with other tools; Highwater never reads them back.
@@ -12,8 +15,9 @@ namespace highwater::store {
 inline constexpr std::int32_t kApplicationId = 0x48575243;
 /// The version of the recording format that this program writes. A reader opens every version up to
 /// its own. It rises when an older reader would misread a newer file.
-inline constexpr std::int32_t kFormatVersion = 6;
-/// The first format with notes of the user. Format 6 added markers of more knobs.
+inline constexpr std::int32_t kFormatVersion = 7;
+/// The first format with notes of the user. Format 6 added markers of more knobs, format 7 machine
+/// samples.
 inline constexpr std::int32_t kFormatOfNotes = 5;
 
 /// The size in bytes, uncompressed, at which the writer ends a batch of frames.
@@ -23,12 +27,28 @@ inline constexpr std::size_t kMaxBatchBytes = 64u << 20;
 
 /// SQL of the table `batches`, which holds the recording itself. Each row is a batch of frames
 /// (encoded messages) in the order of the stream. `data` holds them one after the other, compressed
-/// with zstd; each begins with its own size. `kinds`: bit k for events of EventKind k, bit
-/// 16 + i for messages of the alternative i of Message. Times are null where no event has one.
+/// with zstd; each begins with its own size. `kinds`: bit k for events of EventKind k, from 16 on
+/// bit 16 + k, and bit 16 + i for messages of the alternative i of Message: see kindBit(). Times
+/// are null where no event has one.
 inline constexpr const char* kCreateBatches =
     "CREATE TABLE batches (id INTEGER PRIMARY KEY, first_ns INTEGER, last_ns INTEGER, "
     "kinds INTEGER NOT NULL, frames INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, "
     "data BLOB NOT NULL)";
+
+/// The first bit of messages in `kinds`, and the number of EventKinds below it.
+inline constexpr unsigned kFirstMessageBit = 16;
+/// The bits of messages end here; those of the EventKinds from 16 on follow.
+inline constexpr unsigned kLaterKindsBit = 32;
+static_assert(std::variant_size_v<Message> <= kLaterKindsBit - kFirstMessageBit);
+static_assert(static_cast<unsigned>(events::EventKind::MAX) < kFirstMessageBit + 31);
+
+/// The bit of an EventKind in `kinds`.
+[[nodiscard]] constexpr std::uint64_t kindBit(events::EventKind kind) {
+  const auto number = static_cast<unsigned>(kind);
+  return std::uint64_t{1} << (number < kFirstMessageBit
+                                  ? number
+                                  : number - kFirstMessageBit + kLaterKindsBit);
+}
 
 /// SQL of the table `summaries`: statistics of each batch, which nothing reads. Only files of
 /// formats 1 and 2 have this table.

@@ -12,12 +12,6 @@
 namespace highwater::store {
 namespace {
 
-constexpr unsigned kFirstMessageBit = 16;
-
-constexpr std::uint64_t bit(events::EventKind kind) {
-  return std::uint64_t{1} << static_cast<unsigned>(kind);
-}
-
 std::string utcText(std::int64_t unixEpochNs) {
   const auto seconds = static_cast<std::time_t>(unixEpochNs / 1'000'000'000);
   std::tm parts{};
@@ -79,7 +73,7 @@ bool PendingBatch::hasStepOrPhase() const {
 void PendingBatch::addEvents(const EventBatch& batch) {
   batch.forEachKind([this]<typename Event>(std::span<const Event> events) {
     for (const Event& e : events) {
-      kinds |= bit(EventTraits<Event>::kKind);
+      kinds |= kindBit(EventTraits<Event>::kKind);
       firstNs = std::min(firstNs.value_or(beginNsOf(e)), beginNsOf(e));
       lastNs = std::max(lastNs.value_or(endNsOf(e)), endNsOf(e));
     }

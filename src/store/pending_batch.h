@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/messages.h"
+#include "store/format.h"
 
 namespace highwater::store {
 
@@ -17,8 +18,7 @@ namespace highwater::store {
 struct PendingBatch {
   /// The bits of `kinds` that hasStepOrPhase() looks for.
   static constexpr std::uint64_t kStepOrPhaseKinds =
-      std::uint64_t{1} << static_cast<unsigned>(events::EventKind::StepRecord) |
-      std::uint64_t{1} << static_cast<unsigned>(events::EventKind::PhaseSpan);
+      kindBit(events::EventKind::StepRecord) | kindBit(events::EventKind::PhaseSpan);
 
   std::vector<std::uint8_t> frames;
   std::uint32_t frameCount = 0;

@@ -205,8 +205,7 @@ Result<std::vector<std::int64_t>> RecordingReader::batchesWith(events::EventKind
                                                                std::int64_t beginNs,
                                                                std::int64_t endNs) const {
   Result<Statement> rows = impl_->database.prepare(
-      "SELECT id FROM batches WHERE kinds & " +
-      std::to_string(std::uint64_t{1} << static_cast<unsigned>(kind)) + " AND first_ns < " +
+      "SELECT id FROM batches WHERE kinds & " + std::to_string(kindBit(kind)) + " AND first_ns < " +
       std::to_string(endNs) + " AND last_ns >= " + std::to_string(beginNs) + " ORDER BY id");
   if (!rows) return impl_->damaged(0, rows.error());
   std::vector<std::int64_t> ids;

@@ -21,6 +21,7 @@
 #include <set>
 
 #include "report/issue_report.h"
+#include "views/key_text.h"
 #include "views/panels/copy_actions.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/event_table.h"
@@ -284,8 +285,8 @@ void BottomTables::makeOpTools() {
   opFilter_ = new QLineEdit(tabsDock_);
   opFilter_->setObjectName(QStringLiteral("opFilter"));
   opFilter_->setPlaceholderText(tr("Filter by op or module"));
-  opFilter_->setToolTip(
-      tr("Shows only ops and modules whose name contains this text (Ctrl+Shift+F)"));
+  opFilter_->setToolTip(tr("Shows only ops and modules whose name contains this text (%1)")
+                            .arg(views::keyText(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F))));
   opFilter_->setAccessibleName(tr("Filter of the ops"));
   opFilter_->setClearButtonEnabled(true);
   opFilter_->setFixedSize(168, 22);
@@ -570,7 +571,8 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
       ops_.partial()
           ? forgotten
           : tr("No op was recorded here. To see what each op costs, record every op: press "
-               "Ctrl+L during a run, or choose the level before it"));
+               "%1 during a run, or choose the level before it")
+                .arg(views::keyText(QKeySequence(Qt::CTRL | Qt::Key_L))));
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }

@@ -1,6 +1,7 @@
 #include "window/main_window.h"
 #include "window/benchmark_dialog.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QGuiApplication>
@@ -11,12 +12,10 @@
 #include <QStackedWidget>
 #include <QStyleHints>
 #include <QVBoxLayout>
-#include <QWindow>
 #include <algorithm>
 #include <utility>
 
 #include "core/knobs.h"
-#include "core/names.h"
 #include "core/scenarios.h"
 #include "core/units.h"
 #include "models/qt_text.h"
@@ -31,13 +30,11 @@
 #include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
-#include "window/device_badge.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
 #include "window/memory_budget.h"
 #include "window/op_read_back.h"
 #include "window/opening_page.h"
-#include "window/restart.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -53,15 +50,8 @@
 
 namespace highwater::window {
 
-using session::Session;
-
 namespace {
 
-constexpr int kSmallBelow = 1400, kLowBelow = 820;
-/// Narrower windows have no room for docks on both sides of the panes.
-constexpr int kCompactBelow = 1100;
-/// A compact window of this height has room for Selection above Findings.
-constexpr int kTallFrom = 720;
 constexpr int kTableMs = 250;
 const QLatin1String kThemeKey("window/theme");
 const QLatin1String kEditorKey("window/editor");
@@ -70,12 +60,6 @@ const QLatin1String kStateKey("window/state");
 const QLatin1String kStateSmallKey("window/stateSmall");
 
 constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
-constexpr QSize kFullSize(1600, 1000);
-constexpr QSize kFrame(16, 48);  ///< room for the window frame of any system
-
-bool isSmall(const QSize& size) {
-  return size.width() < kSmallBelow || size.height() < kLowBelow;
-}
 
 /// Asks for all knobs that are known.
 SetKnobs requestOf(const Knobs& knobs) {
@@ -86,31 +70,6 @@ SetKnobs requestOf(const Knobs& knobs) {
     if (isKnown) knob.request(change, knob.value(knobs));
   }
   return change;
-}
-
-QString levelText(events::ProbeLevel level) {
-  return text(probeLevelKey(level));
-}
-
-/// "monitor", or "monitor and ops" if it changed during the run.
-QString recordedLevels(const analysis::LiveStore& store) {
-  const events::ProbeLevel first = store.run()->probeLevel;
-  QStringList levels{
-      levelText(first == events::ProbeLevel::None ? events::ProbeLevel::Monitor : first)};
-  for (const events::Marker& marker : store.markers()) {
-    if (marker.kind() != events::MarkerKind::ProbeLevel) {
-      continue;
-    }
-    const int value = static_cast<int>(marker.value_after());
-    const QString level = levelText(static_cast<events::ProbeLevel>(value));
-    if (!levels.contains(level)) {
-      levels << level;
-    }
-  }
-  const QString last = levels.takeLast();
-  return levels.isEmpty()
-             ? last
-             : MainWindow::tr("%1 and %2").arg(levels.join(QStringLiteral(", ")), last);
 }
 
 }  // namespace
@@ -127,7 +86,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
     applyTheme(theme_);
   }
   setWindowTitle(tr("Highwater"));
-  setWindowIcon(views::applicationIcon());
+  // Of the application: a Mac shows it in the Dock, and dialogs have it too.
+  QApplication::setWindowIcon(views::applicationIcon());
   setObjectName(QStringLiteral("mainWindow"));
   setDockNestingEnabled(true);
   setDockOptions(dockOptions() | AllowNestedDocks);
@@ -196,10 +156,6 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   showStartPage(true);
 }
 
-QSize MainWindow::firstSize(const QSize& available) {
-  return kFullSize.boundedTo(available - kFrame);
-}
-
 MainWindow::~MainWindow() {
   // Signals of the ending run must not reach a partly destroyed window.
   run_.disconnect();
@@ -210,8 +166,13 @@ void MainWindow::connectActions() {
   const auto on = [this](QAction* action, auto slot) {
     connect(action, &QAction::triggered, this, slot);
   };
-  on(actions_->run,
-     [this] { pageShown_ && startPage_->namesScript() ? startPage_->runScript() : startRun(); });
+  on(actions_->run, [this] {
+    if (runsPagesScript()) {
+      startPage_->runScript();
+    } else {
+      pageShown_&& sampleSelected_ ? runWorkload() : startRun();
+    }
+  });
   on(actions_->pause, [this] { run_.pauseOrResume(); });
   on(actions_->stop, [this] { run_.stop(); });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
@@ -250,9 +211,9 @@ void MainWindow::connectActions() {
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
   connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
     run_.options().workload = workload;
-    chooseScenario({});
+    selectSample({});
   });
-  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::chooseScenario);
+  connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::selectSample);
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset; });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
@@ -422,7 +383,7 @@ void MainWindow::restoreSettings() {
   actions_->checkTheme(theme_);
   actions_->updateIcons();
   const QByteArray state = stored.value(kStateKey).toByteArray();
-  const bool stateSmall = stored.value(kStateSmallKey, isSmall(size())).toBool();
+  const bool stateSmall = stored.value(kStateSmallKey, windowSize().small).toBool();
   docks_->setSmall(stateSmall);
   if (restoreState(state, kStateVersion)) {
     roomyState_ = state;
@@ -603,103 +564,6 @@ void MainWindow::showWorkload(const RunDescription& run) {
   updateState();
 }
 
-void MainWindow::updateState() {
-  const Session::State state = run_.state();
-  const bool live = run_.live();
-  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
-  const analysis::LiveStore& store = run_.store();
-  // How a script was started is not in its recording.
-  actions_->run->setEnabled(
-      !live && (run_.script() || !store.ownScript() || (pageShown_ && startPage_->namesScript())));
-  // A sweep pauses the run itself, and sets its knobs.
-  const bool isTheUsers = !run_.sweeps();
-  actions_->pause->setEnabled(training && isTheUsers);
-  actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
-                                                                          : tr("Pause"));
-  actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
-  actions_->emptyCache->setEnabled(training && isTheUsers);
-  actions_->open->setEnabled(!live);
-  actions_->recentMenu->setEnabled(!live);
-  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
-  actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
-  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
-  actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
-  actions_->setDeviceChangeable(!live);
-  toolBar_->setChoosable(!live);
-  toolBar_->showScript(run_.script()       ? session::programText(run_.script()->command)
-                       : store.ownScript() ? text(store.run()->workload)
-                                           : QString());
-  docks_->controls()->setChangeable((!live || training) && isTheUsers);
-  docks_->controls()->setLive(live);
-  showRestartSettings();
-  docks_->scriptControls()->setChangeable(training);
-  toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
-                                run_.options().device);
-  showRecordedTime();
-  if (sweep_) sweep_->update();
-  live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
-  showLevel();
-  updateTitle();
-  status_->refresh(run_);
-}
-
-void MainWindow::showRestartSettings() {
-  views::RestartControls* controls = docks_->controls()->restart();
-  const Session::State state = run_.state();
-  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
-  controls->setLive(run_.live() && !run_.script());
-  controls->setChangeable((!run_.live() || training) && !run_.sweeps());
-  const auto& hello = run_.store().hello();
-  controls->setInUse(run_.live() && hello ? restartSettingsOf(*hello)
-                                          : restartSettingsOf(run_.options()));
-}
-
-void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
-  const auto use = [this, settings] {
-    if (!run_.live()) {
-      putRestartSettings(run_.options(), restartSettingsOf(run_.options()), settings);
-      updateState();
-    } else if (auto restarted = run_.restart(settings); !restarted) {
-      notices_->showProblem(tr("Not restarted: %1").arg(text(restarted.error().message)));
-    }
-    actions_->checkDevice(run_.options().device);
-  };
-  const auto& hello = run_.store().hello();
-  const views::RestartSettings inUse =
-      run_.live() && hello ? restartSettingsOf(*hello) : restartSettingsOf(run_.options());
-  if (settings.highWatermark > 0 || inUse.highWatermark == 0) {
-    use();
-    return;
-  }
-  askToLiftLimit(this,
-                 [this, use](bool lift) { lift ? use() : docks_->controls()->restart()->undo(); });
-}
-
-void MainWindow::showRecordedTime() {
-  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
-                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
-                                                   : RecordingIndicator::Kind::kFile;
-  toolBar_->showRecording(kind, text(formatRunTime(run_.store().completeUpToNs(), 0)));
-}
-
-void MainWindow::showLevel() {
-  const Session::State state = run_.state();
-  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
-  const bool changeable = training || !run_.live();
-  events::ProbeLevel level = run_.store().probeLevel();
-  if (!run_.live()) {
-    const QString& next = run_.script() ? run_.script()->probeLevel : run_.options().probeLevel;
-    level = probeLevelFromKey(next.toStdString());
-    level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
-  }
-  actions_->showLevel(level, changeable, training);
-  const bool ended = !run_.live() && run_.store().run();
-  toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
-                      ended ? levelText(level) : QString());
-  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps : nullptr,
-                   tr("Record %1 more").arg(WindowActions::kOpSteps));
-}
-
 void MainWindow::askOpSteps() {
   askForSteps(this, WindowActions::kOpSteps, [this](int steps) {
     run_.setProbeLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
@@ -755,89 +619,6 @@ void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
   search_->refresh();
 }
 
-void MainWindow::updateTitle() {
-  QStringList parts;
-  if (!run_.recordingPath().empty()) {
-    parts << text(run_.recordingPath().filename().string());
-  }
-  if (run_.store().simulated()) {
-    parts << tr("simulated device");
-  }
-  setWindowTitle((parts << tr("Highwater")).join(QStringLiteral(" – ")));
-}
-
-MainWindow::WindowSize MainWindow::windowSize() const {
-  const bool compact = width() < kCompactBelow;
-  return {isSmall(size()), compact, compact && height() >= kTallFrom};
-}
-
-void MainWindow::layOutAllButDocks() {
-  laidOutFor_ = windowSize();
-  const bool small = laidOutFor_.small;
-  toolBar_->setSmall(small);
-  toolBar_->setCompact(laidOutFor_.compact);
-  status_->setSmall(small);
-  panes_->setSmall(small);
-  if (tuningPage_) tuningPage_->setSmall(small);
-  openingPage_->setSmall(small);
-  status_->refresh(run_);
-}
-
-void MainWindow::layOut() {
-  layOutAllButDocks();
-  layOutLater_ = docksCovered();
-  if (!layOutLater_) {
-    layOutDocks();
-  }
-}
-
-/// A compact window rearranges the docks. The layout before that, which may be the user's own,
-/// comes back with the room for it, and is the one that is stored.
-void MainWindow::layOutDocks() {
-  const auto [small, compact, tall] = laidOutFor_;
-  if (compact) {
-    compact_ = true;
-    docks_->setSmall(true);
-    docks_->setCompact(tall);
-    return;
-  }
-  docksLaidOut_ = isVisible();
-  const bool wasCompact = std::exchange(compact_, false);
-  if (!wasCompact) {
-    docks_->setSmall(small);
-    return;
-  }
-  const bool kept = !roomyState_.isEmpty();
-  docks_->setSmall(kept ? roomySmall_ : small);
-  restoreState(kept ? roomyState_ : firstState_, kStateVersion);
-  docks_->hideEmpty();
-  // Docks accept sizes only after the window has been laid out with them.
-  QTimer::singleShot(0, this, [this, kept] {
-    if (compact_ || docksCovered()) return;
-    if (kept && roomySmall_ == laidOutFor_.small) {
-      restoreState(roomyState_, kStateVersion);
-      docks_->hideEmpty();
-    } else {
-      docks_->setSmall(laidOutFor_.small);
-    }
-  });
-}
-
-QByteArray MainWindow::layoutToStore() {
-  if (compact_) {
-    return roomyState_;
-  }
-  return pageShown_ ? dockState_ : saveState(kStateVersion);
-}
-
-void MainWindow::resetLayout() {
-  compact_ = false;
-  roomyState_.clear();
-  restoreState(firstState_, kStateVersion);
-  docks_->showAll();
-  QTimer::singleShot(0, this, [this] { layOut(); });
-}
-
 void MainWindow::renderNow() {
   refreshPanes();
   docks_->refresh();
@@ -876,43 +657,17 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void MainWindow::showEvent(QShowEvent* event) {
-  QMainWindow::showEvent(event);
-  axis_.frames().setRate(screen()->refreshRate());
-  if (!event->spontaneous()) {
-    connect(windowHandle(), &QWindow::screenChanged, &axis_,
-            [this] { axis_.frames().setRate(screen()->refreshRate()); });
-  }
-  // Docks accept sizes only after the window has been laid out.
-  if (!docksPlaced_) {
-    docksPlaced_ = true;
-    QTimer::singleShot(0, this, [this] { layOut(); });
-  }
-}
-
-/// Keeps the layout of the docks before a compact window squeezes them: at its resizeEvent() they
-/// already are. Only a filter of the application comes before the window's layout.
-bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == this && event->type() == QEvent::Resize && docksLaidOut_ && !compact_ &&
-      windowSize().compact && !docksCovered()) {
-    roomyState_ = saveState(kStateVersion);
-    roomySmall_ = docks_->isSmall();
-  }
-  return QMainWindow::eventFilter(watched, event);
-}
-
-void MainWindow::resizeEvent(QResizeEvent* event) {
-  QMainWindow::resizeEvent(event);
-  if (windowSize() != laidOutFor_) {
-    layOut();
-  }
-}
-
 void MainWindow::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) {
     actions_->updateIcons();
   }
   QMainWindow::changeEvent(event);
+}
+
+void MainWindow::showInFront() {
+  show();
+  raise();
+  activateWindow();
 }
 
 void MainWindow::closeAtOnce() {

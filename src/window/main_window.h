@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QMainWindow>
+#include <QStringList>
 #include <QTimer>
 #include <filesystem>
 
@@ -58,6 +59,14 @@ class MainWindow final : public QMainWindow {
   /// looks.
   void openInBackground(const std::filesystem::path& path);
 
+  /// Opens a file that the desktop hands over, as the Finder does for a double click. Several that
+  /// come at once: the first is opened, the others are put into the list of recent recordings. A
+  /// run that is going on stays, and the window says why the file is not opened.
+  void openFromDesktop(const QString& path);
+  /// Shows the window above the others, with the keyboard's focus: a program that a terminal starts
+  /// does not get it by itself on a Mac.
+  void showInFront();
+
   /// Starts a run with the values of the controls. Does nothing while a run is live.
   void startRun();
   /// The same, for the built-in workload also where the last run was a script.
@@ -113,7 +122,13 @@ class MainWindow final : public QMainWindow {
   void applySetting(tuning::Setting setting);
   void showTuningMarks();
   void runSample(const QString& scenario);
-  /// Says a problem where the user looks: on the start page or in the banner.
+  /// Takes a sample for the next run, as the user selects it on the start page or in the tool bar.
+  void selectSample(const QString& scenario);
+  /// Whether Run starts the script that the start page names.
+  [[nodiscard]] bool runsPagesScript() const;
+  /// Shows in tool bar and start page what Run would start.
+  void showWhatRuns();
+  /// Says a problem in the banner, also above the start page.
   void explain(const Error& error);
   void connectOpeningPage();
   /// Puts the opening page in place of the panes and docks, or takes it away.
@@ -171,12 +186,15 @@ class MainWindow final : public QMainWindow {
   void resetLayout();
   void listRecent();
   bool handleSearchKey(const QKeyEvent& event);
+  void openFilesFromDesktop();
   void chooseRecording();
   void chooseCopy();
   void choosePicture();
 
   /// The version of the saved layout of the docks: increment when docks change.
   static constexpr int kStateVersion = 2;
+  /// Of a window that has all the room that it asks for.
+  static constexpr QSize kFullSize{1600, 1000};
 
   CurrentRun run_;
   views::TimeAxis axis_;
@@ -214,11 +232,13 @@ class MainWindow final : public QMainWindow {
   bool docksPlaced_ = false;
   bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
   bool pageShown_ = false;
+  bool sampleSelected_ = false;  ///< after the start page's script was named
   bool tuningShown_ = false;     ///< in place of the panes
   bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
   bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
   QByteArray firstState_;        ///< the layout of the docks as they were made
   QByteArray dockState_;         ///< the layout of the docks while the start page hides them
+  QStringList fromDesktop_;      ///< files that are handed over and not opened yet
   bool runShown_ = false;        ///< the controls show the run's description
 };
 

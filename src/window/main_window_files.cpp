@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QStackedWidget>
+#include <utility>
 
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
@@ -12,6 +13,7 @@
 #include "window/main_window.h"
 #include "window/opening_page.h"
 #include "window/run_notices.h"
+#include "window/run_status_bar.h"
 #include "window/start/recordings_folder.h"
 #include "window/start_page.h"
 #include "window/window_actions.h"
@@ -33,27 +35,30 @@ QString withSuffix(const QString& path, const char* suffix) {
 void MainWindow::connectOpeningPage() {
   connect(openingPage_, &OpeningPage::worthShowing, this, [this] { coverWithOpening(true); });
   connect(openingPage_, &OpeningPage::cancelled, this, [this] { coverWithOpening(false); });
-  connect(openingPage_, &OpeningPage::ended, this,
-          [this](const std::filesystem::path& path,
-                 const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
-            coverWithOpening(false);
-            if (!*loaded) {
-              explain(loaded->error());
-              return;
-            }
-            const auto range = openingPage_->chosenRange();
-            RecordingOpening::Loaded& read = **loaded;
-            if (auto shown =
-                    run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
-                !shown) {
-              explain(shown.error());
-              return;
-            }
-            showOpened();
-            if (range) {
-              axis_.setVisible(*range);
-            }
-          });
+  connect(
+      openingPage_, &OpeningPage::ended, this,
+      [this](const std::filesystem::path& path,
+             const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+        coverWithOpening(false);
+        if (!*loaded) {
+          const Error& error = loaded->error();
+          const bool lost = error.code == ErrorCode::kMalformed;
+          explain(lost ? Error{error.code, error.message + "; nothing of it can be shown"} : error);
+          return;
+        }
+        const auto range = openingPage_->chosenRange();
+        RecordingOpening::Loaded& read = **loaded;
+        if (auto shown =
+                run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
+            !shown) {
+          explain(shown.error());
+          return;
+        }
+        showOpened();
+        if (range) {
+          axis_.setVisible(*range);
+        }
+      });
 }
 
 void MainWindow::openInBackground(const std::filesystem::path& path) {
@@ -62,6 +67,31 @@ void MainWindow::openInBackground(const std::filesystem::path& path) {
     return;
   }
   openingPage_->open(path, run_.store().memoryBudget());
+}
+
+void MainWindow::openFromDesktop(const QString& path) {
+  if (path.isEmpty() || fromDesktop_.contains(path)) return;
+  fromDesktop_ << path;
+  // The Finder sends an event for each of several files, one after the other.
+  if (fromDesktop_.size() == 1) {
+    QTimer::singleShot(0, this, &MainWindow::openFilesFromDesktop);
+  }
+}
+
+void MainWindow::openFilesFromDesktop() {
+  const QStringList files = std::exchange(fromDesktop_, {});
+  for (qsizetype i = files.size() - 1; i > 0; --i) {
+    if (QFileInfo::exists(files[i])) startPage_->noteOpened(files[i]);
+  }
+  openInBackground(files.front().toStdString());
+  if (files.size() > 1) {
+    status_->showMessage(tr("%1 is opened; the others are in File, Open recent")
+                             .arg(QFileInfo(files.front()).fileName()),
+                         8000);
+  }
+  if (isMinimized()) showNormal();
+  raise();
+  activateWindow();
 }
 
 void MainWindow::coverWithOpening(bool covered) {
@@ -107,8 +137,7 @@ void MainWindow::restoreDocks() {
 }
 
 void MainWindow::explain(const Error& error) {
-  const QString problem = text(error.message);
-  pageShown_ ? startPage_->showProblem(problem) : notices_->showProblem(problem);
+  notices_->showProblem(text(error.message));
 }
 
 void MainWindow::chooseRecording() {

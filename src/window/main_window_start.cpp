@@ -4,6 +4,8 @@
 #include <QStackedWidget>
 
 #include "models/qt_text.h"
+#include "session/command_text.h"
+#include "views/key_text.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -35,6 +37,11 @@ void MainWindow::connectStartPage() {
             }
           });
   connect(startPage_, &StartPage::runSampleRequested, this, &MainWindow::runSample);
+  connect(startPage_, &StartPage::sampleSelected, this, &MainWindow::selectSample);
+  connect(startPage_, &StartPage::scriptEdited, this, [this] {
+    sampleSelected_ = false;
+    updateState();
+  });
   connect(startPage_, &StartPage::openRecordingRequested, this,
           [this](const QString& path) { openInBackground(path.toStdString()); });
   connect(startPage_, &StartPage::recordingRenamed, this,
@@ -45,12 +52,48 @@ void MainWindow::connectStartPage() {
   connect(startPage_, &StartPage::chooseRecordingRequested, this, &MainWindow::chooseRecording);
 }
 
+void MainWindow::selectSample(const QString& scenario) {
+  sampleSelected_ = true;
+  chooseScenario(scenario);
+  const auto& options = run_.options();
+  toolBar_->choose(options.workload, options.scenario, options.preset);
+  updateState();
+}
+
+bool MainWindow::runsPagesScript() const {
+  return pageShown_ && !sampleSelected_ && startPage_->namesScript();
+}
+
+void MainWindow::showWhatRuns() {
+  const analysis::LiveStore& store = run_.store();
+  QString script;
+  if (runsPagesScript()) {
+    script = startPage_->scriptName();
+  } else if (pageShown_ && sampleSelected_) {
+    script.clear();
+  } else if (run_.script()) {
+    script = session::programText(run_.script()->command);
+  } else if (store.ownScript()) {
+    script = text(store.run()->workload);
+  }
+  toolBar_->showScript(script);
+  const auto& options = run_.options();
+  const QString sample = options.scenario.isEmpty() ? options.workload : options.scenario;
+  actions_->run->setToolTip(
+      tr("Train %1 (%2)")
+          .arg(script.isEmpty() ? sample : script, views::keyText(actions_->run->shortcut())));
+  if (pageShown_) {
+    startPage_->selectSample(script.isEmpty() ? std::optional(options.scenario) : std::nullopt);
+  }
+}
+
 void MainWindow::showStartPage(bool shown) {
   if (shown && run_.live()) shown = false;
   if (shown) openingPage_->cancel();  // it covers the docks, whose layout is kept below
   actions_->startPage->setChecked(shown);
   if (shown == pageShown_) return;
   pageShown_ = shown;
+  sampleSelected_ = false;
   for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
                            actions_->nextHit, actions_->previousHit, actions_->resetLayout,
                            actions_->timelineView, actions_->tuningView}) {
@@ -62,6 +105,7 @@ void MainWindow::showStartPage(bool shown) {
     dockState_ = saveState(kStateVersion);
     startPage_->showProblem({});
   }
+  banner_->setHasLog(!shown);  // the log is in a dock
   docks_->setShown(!shown);
   centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : runPage());
   if (shown) {

@@ -85,6 +85,7 @@ void OpReadBack::readMissing() {
           if (*shared && !**shared) {
             tooManyIn_ = range;
             tooManyFor_ = most;
+            emit tooMany();
           }
           take(std::move(*shared));
         },

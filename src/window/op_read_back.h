@@ -31,6 +31,8 @@ class OpReadBack final : public QObject {
  signals:
   /// The recording could not be read. Told once for each recording.
   void failed(const QString& message);
+  /// The visible range was found to hold more ops than the store takes back.
+  void tooMany();
 
  private:
   using Read = Result<std::optional<analysis::OpColumns::ReadBack>>;

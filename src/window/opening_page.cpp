@@ -100,6 +100,7 @@ void OpeningPage::open(const std::filesystem::path& path, std::size_t memoryBudg
             }
           });
   patience_->start();
+  opening_->start();
 }
 
 void OpeningPage::cancel() {

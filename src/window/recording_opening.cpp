@@ -20,7 +20,9 @@ RecordingOpening::RecordingOpening(const std::filesystem::path& path, std::size_
     : QObject(parent),
       path_(path),
       memoryBudget_(memoryBudget),
-      thread_(QThread::create([this] { read(); })) {
+      thread_(QThread::create([this] { read(); })) {}
+
+void RecordingOpening::start() {
   thread_->start();
 }
 

@@ -26,12 +26,15 @@ class RecordingOpening final : public QObject {
     std::shared_ptr<session::ReadSoFar> soFar;  ///< to read on while it is being written
   };
 
-  /// Begins to read `path`, into a store with this memory budget.
+  /// Will read `path`, into a store with this memory budget.
   explicit RecordingOpening(const std::filesystem::path& path,
                             std::size_t memoryBudget = analysis::LiveStore::kDefaultMemoryBudget,
                             QObject* parent = nullptr);
   /// Cancels what is still being read, and waits for the thread: for a message at most.
   ~RecordingOpening() override;
+
+  /// Begins to read. Once, when the signals are connected: a short recording has been read at once.
+  void start();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

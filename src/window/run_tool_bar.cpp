@@ -9,6 +9,7 @@
 #include <QToolButton>
 
 #include "core/scenarios.h"
+#include "views/key_text.h"
 #include "views/panels/search_button.h"
 #include "views/panels/wheel_guard.h"
 #include "views/theme.h"
@@ -97,8 +98,9 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       script_(new QLabel(this)),
       search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
-      levelTip_(tr("What is recorded: ops, monitor or off (Ctrl+L records every op for "
-                   "%1 steps)")
+      levelTip_(tr("What is recorded: ops, monitor or off (%1 records every op for "
+                   "%2 steps)")
+                    .arg(views::keyText(actions->recordOps->shortcut()))
                     .arg(WindowActions::kOpSteps)) {
   setObjectName(QStringLiteral("runToolBar"));
   setWindowTitle(tr("Run"));
@@ -245,13 +247,13 @@ void RunToolBar::showScript(const QString& program) {
   script_->setText(program);
   const bool isScript = !program.isEmpty();
   for (QAction* part : workloadParts_) {
-    part->setVisible(!isScript && !(small_ && captions_.contains(part)));
+    setPartVisible(part, !isScript && (captionsShown() || !captions_.contains(part)));
   }
   for (QAction* part : scriptParts_) {
-    part->setVisible(isScript && !(small_ && captions_.contains(part)));
+    setPartVisible(part, isScript && (captionsShown() || !captions_.contains(part)));
   }
   for (QAction* part : presetParts_) {
-    part->setVisible(!isScript && !compact_);
+    setPartVisible(part, !isScript && !compact_);
   }
 }
 
@@ -282,9 +284,8 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
 
 void RunToolBar::setSmall(bool small) {
   small_ = small;
-  for (QAction* caption : captions_) {
-    caption->setVisible(!small);
-  }
+  captionsPart_.shown = true;
+  for (QAction* caption : captions_) setPartVisible(caption, !small);
   showScript(script_->text());
   fitSearch();
   for (QToolButton* button : shrinking_) {
@@ -295,7 +296,7 @@ void RunToolBar::setSmall(bool small) {
   }
   labels_.shown = !small;
   menuParts_.shown = true;
-  for (QAction* part : inMenus_) part->setVisible(true);
+  for (QAction* part : inMenus_) setPartVisible(part, true);
   fitParts();
 }
 
@@ -334,15 +335,33 @@ void RunToolBar::giveWay(Part& part, const std::function<void(bool)>& show) {
 void RunToolBar::fitParts() {
   if (small_) {
     giveWay(menuParts_, [this](bool shown) {
-      for (QAction* part : inMenus_) part->setVisible(shown);
+      for (QAction* part : inMenus_) setPartVisible(part, shown);
     });
-  } else {
+    return;
+  }
+  // The captions go last and come back first.
+  const auto fitCaptions = [this] {
+    giveWay(captionsPart_, [this](bool shown) {
+      for (QAction* caption : captions_) setPartVisible(caption, shown);
+      showScript(script_->text());
+    });
+  };
+  if (!captionsPart_.shown) fitCaptions();
+  if (captionsPart_.shown) {
     giveWay(labels_, [this](bool shown) {
       for (QToolButton* button : firstToShrink_) {
         button->setToolButtonStyle(shown ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
       }
     });
   }
+  if (!labels_.shown && captionsPart_.shown) fitCaptions();
+}
+
+void RunToolBar::setPartVisible(QAction* part, bool visible) {
+  QWidget* widget = widgetForAction(part);
+  const bool enabled = !widget || widget->isEnabledTo(this);
+  part->setVisible(visible);
+  if (widget) widget->setEnabled(enabled);
 }
 
 void RunToolBar::fitSearch() {

@@ -86,9 +86,12 @@ class RunToolBar final : public QToolBar {
     int width = 0;  ///< as of when it was hidden
   };
   void giveWay(Part& part, const std::function<void(bool)>& show);
-  /// Where there is no room, Empty cache and Mark are icons alone or, in a small window, only in
-  /// the menu.
+  /// Where there is no room, Empty cache and Mark are icons alone, then captions are hidden; in a
+  /// small window they are only in the menu.
   void fitParts();
+  /// Shows or hides an item. QWidgetAction would enable its widget with that.
+  void setPartVisible(QAction* part, bool visible);
+  [[nodiscard]] bool captionsShown() const { return !small_ && captionsPart_.shown; }
   /// Gives the search the room that the other items leave.
   void fitSearch();
   void showRecordingParts();
@@ -110,7 +113,7 @@ class RunToolBar final : public QToolBar {
   QList<QAction*> presetParts_;
   QList<QToolButton*> shrinking_, runButtons_, viewButtons_, firstToShrink_;
   QList<QAction*> inMenus_;
-  Part labels_, menuParts_;
+  Part labels_, captionsPart_, menuParts_;
 };
 
 }  // namespace highwater::window

@@ -9,6 +9,7 @@
 #include <QShowEvent>
 #include <QTabBar>
 #include <algorithm>
+#include <utility>
 
 #include "models/qt_text.h"
 #include "window/start/machine_panel.h"
@@ -80,6 +81,10 @@ QWidget* StartPage::makeLeft() {
   form->add(script_);
   rows->addWidget(form);
   connect(script_, &ScriptPanel::runRequested, this, &StartPage::runScriptRequested);
+  connect(script_, &ScriptPanel::checked, this, [this] {
+    const QString named = script_->fields().script.trimmed();
+    if (std::exchange(namedScript_, named) != named) emit scriptEdited();
+  });
 
   tabs_ = new QTabBar(left);
   tabs_->setObjectName(QStringLiteral("startTabs"));
@@ -94,10 +99,12 @@ QWidget* StartPage::makeLeft() {
     tabbed_ << block;
     return block;
   };
-  auto* samples = new SampleList;
+  samples_ = new SampleList;
   rows->addWidget(addTab(tr("Or train a sample"),
-                         tr("Small programs of Highwater's own, each to show one thing"), samples));
-  connect(samples, &SampleList::runRequested, this, &StartPage::runSampleRequested);
+                         tr("Small programs of Highwater's own, each to show one thing"),
+                         samples_));
+  connect(samples_, &SampleList::runRequested, this, &StartPage::runSampleRequested);
+  connect(samples_, &SampleList::selected, this, &StartPage::sampleSelected);
   auto* explanations = new QWidget(left);
   auto* row = new QHBoxLayout(explanations);
   row->setContentsMargins(0, 0, 0, 0);
@@ -167,6 +174,14 @@ void StartPage::layOut() {
 
 bool StartPage::namesScript() const {
   return script_->namesScript();
+}
+
+QString StartPage::scriptName() const {
+  return QFileInfo(script_->fields().script.trimmed()).fileName();
+}
+
+void StartPage::selectSample(const std::optional<QString>& scenario) {
+  samples_->select(scenario);
 }
 
 void StartPage::runScript() {

@@ -3,6 +3,7 @@
 #include <QTimer>
 #include <QWidget>
 #include <memory>
+#include <optional>
 
 #include "session/describe_worker.h"
 #include "session/script_process.h"
@@ -14,6 +15,7 @@ namespace highwater::window {
 
 class MachinePanel;
 class RecentRecordings;
+class SampleList;
 class ScriptPanel;
 class SeparatorLine;
 class StartBlock;
@@ -34,6 +36,11 @@ class StartPage final : public QWidget {
 
   /// Whether the form names a script, right or wrong.
   [[nodiscard]] bool namesScript() const;
+  /// The last part of the script's path in the form; empty if it names none.
+  [[nodiscard]] QString scriptName() const;
+  /// Selects a sample in the list, as the tool bar shows it; std::nullopt: none, for it would not
+  /// be what Run starts.
+  void selectSample(const std::optional<QString>& scenario);
   /// Emits runScriptRequested() if nothing in the form is wrong; else goes to what is.
   void runScript();
   /// Writes this script into the form.
@@ -54,6 +61,10 @@ class StartPage final : public QWidget {
                           const QString& recordingName);
   /// The user wants to train a scenario of core/scenarios.h, or the built-in workload if empty.
   void runSampleRequested(const QString& scenario);
+  /// The user selected a sample, which Run is to start from now on.
+  void sampleSelected(const QString& scenario);
+  /// The user wrote into the form of the script, which Run is to start from now on.
+  void scriptEdited();
   /// The user wants to open this recording.
   void openRecordingRequested(const QString& path);
   /// A recording has another name now.
@@ -78,6 +89,8 @@ class StartPage final : public QWidget {
   session::LaunchOptions worker_;
   Machine machine_;
   ScriptPanel* script_ = nullptr;
+  SampleList* samples_ = nullptr;
+  QString namedScript_;  ///< as the form names it
   RecentRecordings* recent_ = nullptr;
   MachinePanel* machinePanel_ = nullptr;
   QBoxLayout* columns_ = nullptr;

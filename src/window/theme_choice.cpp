@@ -34,6 +34,12 @@ void applyTheme(ThemeChoice choice) {
     hints->setColorScheme(choice == ThemeChoice::kDark ? Qt::ColorScheme::Dark
                                                        : Qt::ColorScheme::Light);
   }
+#else
+  // Before 6.8 Qt cannot tell the platform, so its own dialogs would keep the system's theme. What
+  // the platform draws around the window does.
+  const bool differs =
+      choice != ThemeChoice::kSystem && (choice == ThemeChoice::kDark) != systemIsDark();
+  QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs, differs);
 #endif
   const bool dark =
       choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());

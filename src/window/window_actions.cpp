@@ -1,10 +1,12 @@
 #include "window/window_actions.h"
 
 #include <QActionGroup>
+#include <QApplication>
 #include <QMainWindow>
 #include <QMenu>
 #include <QMenuBar>
 
+#include "models/device_choices.h"
 #include "views/icons.h"
 #include "views/theme.h"
 
@@ -12,7 +14,7 @@ namespace highwater::window {
 
 using views::Icon;
 
-WindowActions::WindowActions(QMainWindow* window)
+WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
     : QObject(window),
       window_(window),
       themes_(new QActionGroup(this)),
@@ -31,6 +33,14 @@ WindowActions::WindowActions(QMainWindow* window)
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
   startPage = make(tr("Start page"), "startPageAction", {}, {});
   startPage->setCheckable(true);
+  closeWindow =
+      make(tr("Close window"), "closeWindowAction", QKeySequence(Qt::CTRL | Qt::Key_W), {});
+  // Also for dialogs, which have no menu bar of their own.
+  closeWindow->setShortcutContext(Qt::ApplicationShortcut);
+  connect(closeWindow, &QAction::triggered, window_, [window] {
+    QWidget* active = QApplication::activeWindow();
+    (active ? active : window)->close();
+  });
   quit = make(tr("Quit"), "quitAction", QKeySequence::Quit, {});
   quit->setMenuRole(QAction::QuitRole);
   timelineView = make(tr("Timeline"), "timelineViewAction", QKeySequence(Qt::CTRL | Qt::Key_1),
@@ -89,6 +99,8 @@ WindowActions::WindowActions(QMainWindow* window)
                    QKeySequence(Qt::CTRL | Qt::Key_L),
                    tr("Every op of the next %1 steps, with shapes and memory").arg(kOpSteps));
   makeMenus();
+  if (desktop == Desktop::kMac) makeWindowMenu();
+  makeHelpMenu();
   updateIcons();
 }
 
@@ -115,25 +127,13 @@ void WindowActions::makeMenus() {
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();
-  file->addAction(quit);
+  file->addActions({closeWindow, quit});
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
   runMenu->addActions({sweep, emptyCache, mark});
   makeLevelMenu(runMenu);
-  QMenu* device = runMenu->addMenu(tr("Device"));
-  const std::pair<QString, QString> devices[] = {
-      {QStringLiteral("auto"), tr("auto: mps if available, else simulated, else cpu")},
-      {QStringLiteral("mps"), tr("mps")},
-      {QStringLiteral("sim"), tr("sim: simulated mps")},
-      {QStringLiteral("cpu"), tr("cpu")}};
-  for (const auto& [key, text] : devices) {
-    QAction* action = devices_->addAction(device->addAction(text));
-    action->setCheckable(true);
-    action->setData(key);
-  }
-  connect(devices_, &QActionGroup::triggered, this,
-          [this](QAction* action) { emit deviceChosen(action->data().toString()); });
+  makeDeviceMenu(runMenu);
   viewMenu = window_->menuBar()->addMenu(tr("&View"));
   viewMenu->addActions({commands, search, nextHit, previousHit});
   viewMenu->addSeparator();
@@ -157,6 +157,47 @@ void WindowActions::makeMenus() {
   });
   viewMenu->addAction(resetLayout);
   viewMenu->addSeparator();
+}
+
+void WindowActions::makeDeviceMenu(QMenu* runMenu) {
+  QMenu* device = runMenu->addMenu(tr("Device"));
+  device->setObjectName(QStringLiteral("deviceMenu"));
+  for (const auto& [key, meaning] : models::deviceChoices()) {
+    QAction* action =
+        devices_->addAction(device->addAction(QStringLiteral("%1: %2").arg(key, meaning)));
+    action->setCheckable(true);
+    action->setData(key);
+  }
+  connect(devices_, &QActionGroup::triggered, this,
+          [this](QAction* action) { emit deviceChosen(action->data().toString()); });
+}
+
+/// What a Mac's menu Window has. AppKit adds nothing to a menu of Qt's.
+void WindowActions::makeWindowMenu() {
+  QMenu* menu = window_->menuBar()->addMenu(tr("&Window"));
+  menu->setObjectName(QStringLiteral("windowMenu"));
+  const auto add = [&](const QString& text, const char* name, const QKeySequence& key, auto slot) {
+    QAction* action = make(text, name, key, {});
+    menu->addAction(action);
+    connect(action, &QAction::triggered, window_, slot);
+  };
+  add(tr("Minimize"), "minimizeAction", QKeySequence(Qt::CTRL | Qt::Key_M),
+      [window = window_] { window->showMinimized(); });
+  add(tr("Zoom"), "zoomWindowAction", {},
+      [window = window_] { window->setWindowState(window->windowState() ^ Qt::WindowMaximized); });
+  menu->addSeparator();
+  add(tr("Bring All to Front"), "bringToFrontAction", {}, [] {
+    QWidget* active = QApplication::activeWindow();
+    for (QWidget* each : QApplication::topLevelWidgets()) {
+      if (each->isVisible() &&
+          (each->windowType() == Qt::Window || each->windowType() == Qt::Dialog))
+        each->raise();
+    }
+    if (active) active->raise();  // it stays the foremost
+  });
+}
+
+void WindowActions::makeHelpMenu() {
   QMenu* help = window_->menuBar()->addMenu(tr("&Help"));
   help->addActions({keys, doctor, benchmark, about});
 }

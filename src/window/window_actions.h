@@ -12,15 +12,24 @@ class QMenu;
 
 namespace highwater::window {
 
+/// The desktop whose habits the menus follow. A Mac has a menu Window, and its own name for leaving
+/// the window: on other desktops minimizing and zooming is the window frame's.
+enum class Desktop { kMac, kOther };
+#ifdef __APPLE__
+inline constexpr Desktop kOwnDesktop = Desktop::kMac;
+#else
+inline constexpr Desktop kOwnDesktop = Desktop::kOther;
+#endif
+
 /// The actions and menus of the window. The main window connects them.
 class WindowActions final : public QObject {
   Q_OBJECT
 
  public:
-  explicit WindowActions(QMainWindow* window);
+  explicit WindowActions(QMainWindow* window, Desktop desktop = kOwnDesktop);
 
   QAction *run, *pause, *stop, *emptyCache, *sweep;
-  QAction *open, *saveAs, *exportPicture, *startPage, *quit;
+  QAction *open, *saveAs, *exportPicture, *startPage, *closeWindow, *quit;
   QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;
   QAction *search, *nextHit, *previousHit, *commands, *mark;
@@ -66,6 +75,9 @@ class WindowActions final : public QObject {
  private:
   QAction* make(const QString& text, const char* name, const QKeySequence& key, const QString& tip);
   void makeMenus();
+  void makeDeviceMenu(QMenu* runMenu);
+  void makeWindowMenu();
+  void makeHelpMenu();
   void makeLevelMenu(QMenu* runMenu);
 
   QMainWindow* window_;

@@ -57,6 +57,7 @@ Result<Message> decodeBody(const fb::Hello& t) {
   if (const fb::MemoryLimits* l = t.limits()) {
     m.limits = {l->recommended_bytes(), l->low_watermark_ratio(), l->high_watermark_ratio(),
                 l->system_bytes()};
+    if (l->gpu_wired_limit_bytes()) m.limits.gpuWiredLimitBytes = *l->gpu_wired_limit_bytes();
   }
   each(t.environment(), [&m](const fb::EnvironmentEntry& entry) {
     EnvironmentEntry e{text(entry.name()), std::nullopt};

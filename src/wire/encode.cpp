@@ -44,9 +44,15 @@ Encoded<fb::Hello> encodeBody(Builder& b, const Hello& m) {
   const auto reason = text(b, m.device.reason);
   const auto device = fb::CreateDeviceReport(b, requested, selected, reason, m.device.simulated,
                                              m.device.mpsBuilt, m.device.mpsAvailable);
-  const auto limits =
-      fb::CreateMemoryLimits(b, m.limits.recommendedBytes, m.limits.lowWatermarkRatio,
-                             m.limits.highWatermarkRatio, m.limits.systemBytes);
+  fb::MemoryLimitsBuilder limitsBuilder(b);
+  limitsBuilder.add_recommended_bytes(m.limits.recommendedBytes);
+  limitsBuilder.add_low_watermark_ratio(m.limits.lowWatermarkRatio);
+  limitsBuilder.add_high_watermark_ratio(m.limits.highWatermarkRatio);
+  limitsBuilder.add_system_bytes(m.limits.systemBytes);
+  if (m.limits.gpuWiredLimitBytes) {
+    limitsBuilder.add_gpu_wired_limit_bytes(*m.limits.gpuWiredLimitBytes);
+  }
+  const auto limits = limitsBuilder.Finish();
   const auto clock = fb::CreateClock(b, m.clock.monotonicEpochNs, m.clock.unixEpochNs);
   const auto token = text(b, m.token);
   const auto worker = text(b, m.workerVersion);

@@ -137,6 +137,18 @@ BrokenRule checkEvent(const events::SystemSample& e, const EventContext& context
       .result();
 }
 
+BrokenRule checkEvent(const events::MachineSample& e, const EventContext& context) {
+  return EventCheck("machine sample", context)
+      .time(e.time_ns())
+      .optionalBytes(e.compressor_bytes(), "compressor")
+      .number(e.swapped_in_bytes() >= -1, "bytes read from swap")
+      .number(e.swapped_out_bytes() >= -1, "bytes written to swap")
+      .optionalBytes(e.gpu_bytes(), "GPU's memory")
+      .value(e.thermal(), true, "thermal state")
+      .value(e.power(), true, "power mode")
+      .result();
+}
+
 BrokenRule checkEvent(const events::StepRecord& e, const EventContext& context) {
   return EventCheck("step", context)
       .span(e.begin_ns(), e.duration_ns())

@@ -134,7 +134,8 @@ Result<void> Validator::checkHello(const Hello& hello) {
     return refuse(Violation::kNumberOutOfRange, "a watermark ratio");
   }
   if (hello.limits.recommendedBytes > kMaxPlausibleBytes ||
-      hello.limits.systemBytes > kMaxPlausibleBytes) {
+      hello.limits.systemBytes > kMaxPlausibleBytes ||
+      hello.limits.gpuWiredLimitBytes.value_or(0) > kMaxPlausibleBytes) {
     return refuse(Violation::kNumberOutOfRange, "a memory limit over 1 PiB");
   }
   if (hello.environment.size() > 1000) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/activity.h"
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
@@ -202,6 +203,7 @@ int runWorker(int argc, char** argv, int outFd) {
   auto connection = process::openConnection(options->host, outFd);
   if (!connection) return complain(connection.error());
 
+  const Activity activity("Highwater trains and measures");
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
                             std::move(model), std::move(*connection), clock);
   if (auto fine = worker->checkSettings(); !fine) return complain(fine.error());

@@ -36,6 +36,13 @@ struct JudgedRun {
   std::function<events::Pressure(std::uint32_t)> pressure = [](auto) {
     return events::Pressure::Normal;
   };
+  /// Of the machine, ten times a step; Unknown: no samples of it.
+  std::function<events::ThermalState(std::uint32_t)> thermal = [](auto) {
+    return events::ThermalState::Unknown;
+  };
+  std::function<events::PowerMode(std::uint32_t)> power = [](auto) {
+    return events::PowerMode::Unknown;
+  };
   std::string dtype = "float32";
   std::int64_t stepMs = kStepMs;  ///< at most kStepMs, without what moreAssemblyMs adds
   OwnedBatch more;                ///< events besides
@@ -98,6 +105,14 @@ struct JudgedRun {
                                        static_cast<std::int64_t>(200 * kMiB),
                                        static_cast<std::int64_t>(swap(step)), -1.0F,
                                        pressure(step));
+    }
+    if (thermal(step) != events::ThermalState::Unknown ||
+        power(step) != events::PowerMode::Unknown) {
+      for (std::int64_t i = 0; i < 10; ++i) {
+        batch.machineSamples.emplace_back(begin + i * kStepMs * kMs / 10, std::int64_t{-1},
+                                          std::int64_t{-1}, std::int64_t{-1}, std::int64_t{-1},
+                                          thermal(step), power(step));
+      }
     }
     batch.deviceSpans.emplace_back(end + kMs, deviceMs * kMs, step);
     if (reads)

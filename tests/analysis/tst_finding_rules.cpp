@@ -93,6 +93,15 @@ void pressSystem(JudgedRun& run) {
   };
 }
 
+/// Serious in the last 8 of 40 steps, after a while of fair.
+void heatUp(JudgedRun& run) {
+  run.thermal = [](std::uint32_t step) {
+    return step > 32   ? events::ThermalState::Serious
+           : step > 20 ? events::ThermalState::Fair
+                       : events::ThermalState::Nominal;
+  };
+}
+
 void loseLoss(JudgedRun& run) {
   run.dtype = "float16";
   run.loss = [](std::uint32_t step) {
@@ -144,6 +153,10 @@ std::vector<MadeRun> madeRuns() {
       {"large step, long ago", {Kind::CacheAboveLive}, changed(leaveCache)},
       {"memory pressure", {Kind::SystemPressure}, changed(pressSystem)},
       {"loss is NaN", {Kind::NonFiniteLoss}, changed(loseLoss)},
+      {"hot machine", {Kind::ThermalState}, changed(heatUp)},
+      {"Low Power Mode", {Kind::LowPowerMode}, changed([](JudgedRun& run) {
+         run.power = [](std::uint32_t) { return events::PowerMode::Low; };
+       })},
       {"ended out of memory", {Kind::OutOfMemory}, changed([](JudgedRun& run) {
          run.runEnd = endOf(RunEnd::Reason::kFailed, kExitEndedEarly);
        })},
@@ -201,7 +214,7 @@ class TestFindingRules : public QObject {
     for (const FindingKind kind :
          {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,
           FindingKind::HiddenGrowth, FindingKind::CacheAboveLive, FindingKind::SystemPressure,
-          FindingKind::NonFiniteLoss}) {
+          FindingKind::NonFiniteLoss, FindingKind::ThermalState, FindingKind::LowPowerMode}) {
       QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
     }
   }
@@ -286,6 +299,56 @@ class TestFindingRules : public QObject {
     run.driver = [](std::uint32_t) { return 190 * kMiB; };
     run.current = [](std::uint32_t) { return 92 * kMiB; };
     QVERIFY(kindsOf(run).empty());
+  }
+
+  void aHotMachineSaysHowLongAndWhatItChanged() {
+    JudgedRun run = changed(heatUp);
+    const Findings cool = run.judge();
+    const Finding& same = only(cool, FindingKind::ThermalState);
+    QVERIFY2(contains(same.title, "serious") && contains(same.title, "for 0.4 s"),
+             same.title.c_str());
+    QVERIFY2(contains(same.evidence, "fair 0.6 s, serious 0.4 s"), same.evidence.c_str());
+    QVERIFY2(contains(same.evidence, "took 50.0 ms then (median of 8) and 50.0 ms otherwise"),
+             same.evidence.c_str());
+    QCOMPARE(same.weight, 0.0);
+    // Steps of 40 ms that take 50 ms while the machine is hot: a fifth of a fifth of the time.
+    run.stepMs = 40;
+    run.deviceMs = 38;
+    run.moreAssemblyMs = [](std::uint32_t step) { return step > 32 ? 10 : 0; };
+    const Findings slower = run.judge();
+    const Finding& slowed = only(slower, FindingKind::ThermalState);
+    QVERIFY2(contains(slowed.evidence, "took 50.0 ms then (median of 8) and 40.0 ms otherwise"),
+             slowed.evidence.c_str());
+    QVERIFY2(slowed.weight > 0.03 && slowed.weight < 0.05,
+             qPrintable(QString::number(slowed.weight)));
+    QVERIFY(!slowed.gainMs && !slowed.waitsMs && !slowed.costBytes);
+    // Fair is no finding, nor is a moment of serious.
+    run = changed([](JudgedRun& warm) {
+      warm.thermal = [](std::uint32_t step) {
+        return step == 9 ? events::ThermalState::Critical : events::ThermalState::Fair;
+      };
+    });
+    QVERIFY(run.judge().found.empty());
+  }
+
+  void lowPowerModeIsANote() {
+    JudgedRun run = changed([](JudgedRun& low) {
+      low.power = [](std::uint32_t step) {
+        return step > 20 ? events::PowerMode::Low : events::PowerMode::Normal;
+      };
+    });
+    const Findings findings = run.judge();
+    QCOMPARE(findings.found.size(), std::size_t{1});
+    const Finding& found = findings.found[0];
+    QCOMPARE(found.kind, FindingKind::LowPowerMode);
+    QVERIFY2(contains(found.title, "was on for 1.0 s"), found.title.c_str());
+    QVERIFY2(contains(found.evidence, "for 51 % of the time"), found.evidence.c_str());
+    QCOMPARE(found.weight, 0.0);
+    run.power = [](std::uint32_t) { return events::PowerMode::Low; };
+    const Findings whole = run.judge();
+    QVERIFY2(contains(whole.found.at(0).title, "is on"), whole.found[0].title.c_str());
+    run.power = [](std::uint32_t) { return events::PowerMode::Normal; };
+    QVERIFY(run.judge().found.empty());
   }
 
   void swapIsPressureToo() {

@@ -55,6 +55,7 @@ class TestLiveStore : public QObject {
   void revisionGrowsWithChanges();
   void lateSamplesFindTheirPlace();
   void missingReadingsAreNaN();
+  void swapRatesAreOfTheLastSecond();
   void aLossReadAtEveryStepIsUnplanned();
   void lostTimeOfAStep();
   void deviceSpansJoinTheirSteps();
@@ -191,19 +192,39 @@ void TestLiveStore::missingReadingsAreNaN() {
   QVERIFY(system.pressure[1] == events::Pressure::Warning);
 }
 
+void TestLiveStore::swapRatesAreOfTheLastSecond() {
+  LiveStore store;
+  OwnedBatch batch;
+  const auto sample = [&batch](std::int64_t ms, std::int64_t in, std::int64_t out) {
+    batch.machineSamples.emplace_back(ms * kMs, std::int64_t{-1}, in, out, std::int64_t{7},
+                                      events::ThermalState::Unknown, events::PowerMode::Low);
+  };
+  // 1000 bytes in each 100 ms, and 500 of them in.
+  for (int i = 0; i <= 20; ++i) sample(100 * i, 500 * i, 500 * i);
+  sample(2100, 10'000, 10'000);  // a pause
+  sample(2600, 10'000, 10'000);
+  sample(3100, 10'000, 10'000);
+  sample(3200, 0, 0);    // a counter that counts back
+  sample(3300, -1, -1);  // unknown
+  apply(store, batch);
+  const auto& machine = store.machine();
+  QVERIFY(std::isnan(machine.swapRate[0]));
+  for (std::size_t row = 1; row <= 20; ++row) QCOMPARE(machine.swapRate[row], 10'000.0);
+  QCOMPARE(machine.swapRate[21], 9000.0);  // of the last second, 0.1 s had none
+  QCOMPARE(machine.swapRate[23], 0.0);
+  QVERIFY(std::isnan(machine.swapRate[24]));
+  QVERIFY(std::isnan(machine.swapRate[25]));
+  QVERIFY(std::isnan(machine.compressor[3]));
+  QCOMPARE(machine.gpuBytes[3], 7.0);
+  QVERIFY(machine.power[3] == events::PowerMode::Low);
+  QVERIFY(store.revision() > 0);
+}
+
 void TestLiveStore::aLossReadAtEveryStepIsUnplanned() {
   const auto read = [](std::uint32_t number, events::Phase phase) {
-    return events::SyncPoint{(number * 100 - 20) * kMs,
-                             5 * kMs,
-                             4,
-                             number,
-                             kNonzero,
-                             kNoId,
-                             kNoId,
-                             1,
-                             events::SyncKind::ScalarRead,
-                             phase,
-                             1};
+    return events::SyncPoint{
+        (number * 100 - 20) * kMs,    5 * kMs, 4, number, kNonzero, kNoId, kNoId, 1,
+        events::SyncKind::ScalarRead, phase,   1};
   };
   LiveStore store;
   // Every step, every other step, and every step again; the move of a batch stays planned.

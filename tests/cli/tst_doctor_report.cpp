@@ -1,3 +1,4 @@
+#include <QRegularExpression>
 #include <QTest>
 
 #include "cli/doctor/doctor_report.h"
@@ -48,6 +49,32 @@ class TestDoctorReport : public QObject {
     QVERIFY(text.contains("macOS " + oldest));
     QCOMPARE(text.contains("this macOS is new enough"), newEnough);
     QCOMPARE(text.contains("which PyTorch " + torch + " asks for"), oldest == "15");
+  }
+
+  void saysWhatSlowsTheMachineDown() {
+    Diagnosis diagnosis = macOf(15, "2.15.0");
+    QString text = QString::fromStdString(doctorText(diagnosis));
+    QVERIFY(text.contains(QRegularExpression("thermal state +unknown")));
+    QVERIFY(text.contains(QRegularExpression("Low Power Mode +unknown")));
+    QVERIFY(text.contains(QRegularExpression("GPU wired limit +unknown")));
+    QVERIFY(doctorJson(diagnosis)["system"]["thermal_state"].isNull());
+    QVERIFY(doctorJson(diagnosis)["system"]["low_power_mode"].isNull());
+    QVERIFY(doctorJson(diagnosis)["memory"]["gpu_wired_limit"].isNull());
+    diagnosis.power = {events::ThermalState::Serious, events::PowerMode::Low};
+    diagnosis.worker->limits.gpuWiredLimitBytes = std::uint64_t{12} << 30;
+    text = QString::fromStdString(doctorText(diagnosis));
+    QVERIFY(text.contains(QRegularExpression("thermal state +serious: the system slows")));
+    QVERIFY(text.contains(QRegularExpression("Low Power Mode +on: the system slows")));
+    QVERIFY(text.contains(QRegularExpression("GPU wired limit +12.00? GiB \\(iogpu")));
+    QCOMPARE(doctorJson(diagnosis)["system"]["thermal_state"].toString(), QString("serious"));
+    QVERIFY(doctorJson(diagnosis)["system"]["low_power_mode"].toBool());
+    QCOMPARE(doctorJson(diagnosis)["memory"]["gpu_wired_limit"].toInteger(), qint64{12} << 30);
+    diagnosis.worker->limits.gpuWiredLimitBytes = 0;
+    diagnosis.power = {events::ThermalState::Nominal, events::PowerMode::Normal};
+    text = QString::fromStdString(doctorText(diagnosis));
+    QVERIFY(text.contains(QRegularExpression("thermal state +nominal\n")));
+    QVERIFY(text.contains(QRegularExpression("Low Power Mode +off\n")));
+    QVERIFY(text.contains(QRegularExpression("GPU wired limit +the system's default")));
   }
 };
 

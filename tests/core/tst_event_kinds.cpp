@@ -37,9 +37,9 @@ class TestEventKinds : public QObject {
       const auto each = static_cast<events::EventKind>(kind);
       if (isDroppable(each)) droppable.insert(each);
     }
-    QCOMPARE(droppable, (std::set<events::EventKind>{events::EventKind::MemorySample,
-                                                     events::EventKind::SystemSample,
-                                                     events::EventKind::OpSpan}));
+    QCOMPARE(droppable, (std::set<events::EventKind>{
+                            events::EventKind::MemorySample, events::EventKind::SystemSample,
+                            events::EventKind::MachineSample, events::EventKind::OpSpan}));
   }
 
   void keepsAMemberForEachKind() {

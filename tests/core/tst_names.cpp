@@ -29,6 +29,8 @@ class TestNames : public QObject {
     everyValueHasItsOwnWord<events::EventKind>(eventKindName);
     everyValueHasItsOwnWord<events::EventKind>(eventKindKey);
     everyValueHasItsOwnWord<events::Pressure>(pressureName);
+    everyValueHasItsOwnWord<events::ThermalState>(thermalStateName);
+    everyValueHasItsOwnWord<events::PowerMode>(powerModeKey);
   }
 
   void phaseKeysAreWhatTheReportPromises() {

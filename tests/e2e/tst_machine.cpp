@@ -61,6 +61,7 @@ class TestMachine : public QObject {
  private slots:
   void init() { folder_ = std::make_unique<QTemporaryDir>(); }
   void pressureAndSwapRiseWithOtherMemory();
+  void heatAndSwapTrafficAreRecorded();
   void hiddenGrowthShowsInTheFootprint();
   void aWrongScriptIsWrongUsage();
 };
@@ -93,6 +94,34 @@ void TestMachine::pressureAndSwapRiseWithOtherMemory() {
   QCOMPARE(report["memory"]["system"].toInteger(), qint64(4 * kGiB));
   const QString text = test::reportText(file());
   QVERIFY2(text.contains("pressure critical") && text.contains("simulated"), qPrintable(text));
+}
+
+void TestMachine::heatAndSwapTrafficAreRecorded() {
+  const Outcome run = record(
+      60, {"HIGHWATER_SIM_SYSTEM_MEMORY=4GiB", "HIGHWATER_SIM_OTHER_MEMORY=0s:6.5GiB,1.5s:12GiB",
+           "HIGHWATER_SIM_THERMAL=1s:fair,1.5s:serious", "HIGHWATER_SIM_LOW_POWER=1"});
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+  const analysis::MachineColumns& machine = store_.machine();
+  QVERIFY(machine.timesNs.size() >= 10);
+  QCOMPARE(machine.timesNs.size(), store_.system().timesNs.size());
+  QCOMPARE(machine.thermal.front(), events::ThermalState::Nominal);
+  QCOMPARE(machine.thermal.back(), events::ThermalState::Serious);
+  QCOMPARE(machine.power.back(), events::PowerMode::Low);
+  const std::size_t last = machine.timesNs.size() - 1;
+  QVERIFY(machine.swappedOut[last] > 1.0 * kGiB);
+  QVERIFY(machine.compressor[last] > 1.0 * kGiB);
+  QVERIFY(machine.gpuBytes[last] > 0);
+
+  const Outcome outcome = runHighwater({"report", file(), "--json"});
+  const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+  const QJsonObject system = report["system"].toObject();
+  QCOMPARE(system["thermal"]["highest"].toString(), QString("serious"));
+  QCOMPARE(system["low_power_share"].toDouble(), 1.0);
+  QVERIFY(system["swap_peak_per_s"].toInteger() > qint64(kGiB));
+  QVERIFY(report["memory"]["gpu_wired_limit"].isNull());
+  const QString text = test::reportText(file());
+  QVERIFY2(text.contains("thermal state up to serious") && text.contains("Low Power Mode is on"),
+           qPrintable(text));
 }
 
 void TestMachine::hiddenGrowthShowsInTheFootprint() {

@@ -100,7 +100,7 @@ void TestReportOfRuns::fallbacksAreSwitches() {
                           "cpu: aten::multi_margin_loss \u2192 mps \u2192 "
                           "cpu: aten::multi_margin_loss_backward \u2192 mps"));
   const QString evidence = report["findings"][0]["evidence"].toString();
-  QVERIFY2(evidence.contains("; 7 device switches a step (1 planned)"), qPrintable(evidence));
+  QVERIFY2(evidence.contains("; 7 device switches a step (1 planned"), qPrintable(evidence));
 }
 
 void TestReportOfRuns::logsAfterDeviceWorkAreSwitchesOfTheirOwn() {

@@ -32,7 +32,7 @@ class TestNowModel : public QObject {
     QCOMPARE(value("Recommended max"), QStringLiteral("8.00 GiB"));
     QVERIFY(value("Current allocated").endsWith("iB"));
     QVERIFY(value("Of recommended").endsWith(" %"));
-    QVERIFY(value("Peak of last step").endsWith("exact"));
+    QVERIFY(value("Last current peak").endsWith("exact"));
     QVERIFY(value("Step time p50").endsWith(" ms"));
     QVERIFY(value("Loss at step 60").toDouble() > 0);
     QVERIFY(value("Held-out accuracy").endsWith(" %"));
@@ -91,6 +91,36 @@ class TestNowModel : public QObject {
     sample(2, std::int64_t{5} << 20, events::Pressure::Critical);
     QCOMPARE(row("Memory pressure"), QStringLiteral("critical"));
     QCOMPARE(row("Swap used"), QStringLiteral("5.0 MiB"));
+  }
+
+  void showsWhatSlowsTheMachineDown() {
+    LiveStore store;
+    NowModel model(&store);
+    const QAbstractItemModelTester tester(&model, kFatal);
+    const auto row = [&](const char* name) {
+      model.refresh();
+      const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
+      return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
+    };
+    const auto sample = [&store](std::int64_t ms, std::int64_t out, events::ThermalState thermal,
+                                 events::PowerMode power) {
+      const events::SystemSample system(ms * 1'000'000, 1, 1, 0, -1, events::Pressure::Normal);
+      const events::MachineSample machine(ms * 1'000'000, 0, 0, out, -1, thermal, power);
+      EventBatch batch;
+      batch.completeUpToNs = ms * 1'000'000;
+      batch.systemSamples = {&system, 1};
+      batch.machineSamples = {&machine, 1};
+      store.apply(batch);
+    };
+    sample(0, 0, events::ThermalState::Nominal, events::PowerMode::Normal);
+    sample(500, 0, events::ThermalState::Nominal, events::PowerMode::Normal);
+    QCOMPARE(row("Thermal state") + row("Low Power Mode") + row("Swapping"), QString());
+    sample(1000, std::int64_t{5} << 20, events::ThermalState::Serious, events::PowerMode::Low);
+    QCOMPARE(row("Thermal state"), QStringLiteral("serious"));
+    QCOMPARE(row("Low Power Mode"), QStringLiteral("on"));
+    QCOMPARE(row("Swapping"), QStringLiteral("5.0 MiB/s"));
+    sample(3000, std::int64_t{5} << 20, events::ThermalState::Unknown, events::PowerMode::Unknown);
+    QCOMPARE(row("Thermal state") + row("Low Power Mode") + row("Swapping"), QString());
   }
 };
 

@@ -23,10 +23,12 @@ class FakeCounters : public CounterSource {
 struct Drained {
   std::vector<events::MemorySample> memory;
   std::vector<events::SystemSample> system;
+  std::vector<events::MachineSample> machine;
   std::vector<events::PhaseSpan> phases;
 
   void operator()(const events::MemorySample& e) { memory.push_back(e); }
   void operator()(const events::SystemSample& e) { system.push_back(e); }
+  void operator()(const events::MachineSample& e) { machine.push_back(e); }
   void operator()(const events::PhaseSpan& e) { phases.push_back(e); }
   template <typename T>
   void operator()(const T&) {}
@@ -116,7 +118,17 @@ void TestSampler::samplesTheSystemAlone() {
 
 void TestSampler::usesTheGivenSystemReader() {
   struct FakeSystem : SystemReader {
-    SystemReadings read() override { return {5000, 4000, 300, -1, events::Pressure::Critical}; }
+    SystemReadings read() override {
+      SystemReadings readings;
+      readings.footprintBytes = 5000;
+      readings.availableBytes = 4000;
+      readings.swapUsedBytes = 300;
+      readings.pressure = events::Pressure::Critical;
+      readings.compressorBytes = 70;
+      readings.swappedOutBytes = 90;
+      readings.power = {events::ThermalState::Fair, events::PowerMode::Low};
+      return readings;
+    }
   };
   Recorder recorder(RunClock::startingNow());
   Sampler sampler(recorder, nullptr, 50, std::make_unique<FakeSystem>());
@@ -127,6 +139,14 @@ void TestSampler::usesTheGivenSystemReader() {
   QCOMPARE(drained.system[0].footprint_bytes(), std::int64_t{5000});
   QCOMPARE(drained.system[0].swap_used_bytes(), std::int64_t{300});
   QCOMPARE(drained.system[0].pressure(), events::Pressure::Critical);
+  QVERIFY(!drained.machine.empty());
+  QCOMPARE(drained.machine[0].time_ns(), drained.system[0].time_ns());
+  QCOMPARE(drained.machine[0].compressor_bytes(), std::int64_t{70});
+  QCOMPARE(drained.machine[0].swapped_in_bytes(), std::int64_t{-1});
+  QCOMPARE(drained.machine[0].swapped_out_bytes(), std::int64_t{90});
+  QCOMPARE(drained.machine[0].gpu_bytes(), std::int64_t{-1});
+  QCOMPARE(drained.machine[0].thermal(), events::ThermalState::Fair);
+  QCOMPARE(drained.machine[0].power(), events::PowerMode::Low);
 }
 
 void TestSampler::phasesSampleAtBothBoundaries() {
@@ -158,6 +178,12 @@ void TestSampler::systemReadingsArePlausible() {
   QVERIFY(before.footprintBytes > (1 << 20) && before.footprintBytes < physical);
   QVERIFY(before.availableBytes > 0 && before.availableBytes <= physical);
   QVERIFY(before.swapUsedBytes >= 0);
+#ifdef __linux__
+  QVERIFY(before.swappedInBytes >= 0 && before.swappedOutBytes >= 0);
+  QCOMPARE(before.power.thermal, events::ThermalState::Unknown);
+  QCOMPARE(before.gpuBytes, std::int64_t{-1});
+  QVERIFY(!gpuWiredLimitBytes());
+#endif
   // Memory that this process touches is counted.
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   std::vector<char> touched(kBytes, 1);

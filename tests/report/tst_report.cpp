@@ -172,6 +172,40 @@ class TestReport : public QObject {
              qPrintable(text));
   }
 
+  void tellsWhatSlowedTheMachineDown() {
+    auto run = test::makeSampleRun();
+    std::int64_t swapped = 0;
+    for (auto& message : run) {
+      auto* batch = std::get_if<test::OwnedBatch>(&message);
+      if (!batch) continue;
+      for (const events::SystemSample& sample : batch->systemSamples) {
+        swapped += 1 << 20;
+        batch->machineSamples.emplace_back(sample.time_ns(), std::int64_t{3} << 20,
+                                           std::int64_t{-1}, swapped, std::int64_t{-1},
+                                           events::ThermalState::Serious, events::PowerMode::Low);
+      }
+    }
+    const QString path = test::recordIn(folder_, "hot.highwater", run);
+    const QJsonObject system = json({"report", path, "--json"})["system"].toObject();
+    QCOMPARE(system["thermal"]["highest"].toString(), QString("serious"));
+    QVERIFY(system["thermal"]["time_ms"]["serious"].toDouble() > 1000);
+    QCOMPARE(system["thermal"]["time_ms"]["nominal"].toDouble(), 0.0);
+    QCOMPARE(system["low_power_share"].toDouble(), 1.0);
+    QCOMPARE(system["compressor_peak"].toInteger(), qint64{3} << 20);
+    QCOMPARE(system["swapped_out"].toInteger(), qint64(swapped - (1 << 20)));
+    QVERIFY(system["swapped_in"].isNull() && system["swap_peak_per_s"].isNull());
+    QVERIFY(system.contains("gpu_memory_peak") && system["gpu_memory_peak"].isNull());
+    const QString text = test::reportText(path);
+    QVERIFY2(text.contains("thermal state up to serious (100 % of the time), Low Power Mode"),
+             qPrintable(text));
+    QVERIFY2(text.contains("swapped out"), qPrintable(text));
+    // Recordings of earlier versions have no such samples.
+    const QString old = test::recordIn(folder_, "old.highwater", test::makeSampleRun());
+    const QJsonObject without = json({"report", old, "--json"})["system"].toObject();
+    QVERIFY(without["thermal"].isNull() && without["low_power_share"].isNull());
+    QVERIFY(!test::reportText(old).contains("thermal"));
+  }
+
   void tellsTheGpusUtilizationWhereItIsKnown() {
     const auto run = test::makeSampleRun({.steps = 5, .gpuPercent = 62.5f});
     const QJsonObject report =

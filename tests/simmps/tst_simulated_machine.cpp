@@ -17,10 +17,12 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 struct Machine {
   std::uint64_t resident = 0, arena = 0, driver = 0, nowNs = 7 * kSecond;
 
-  SimulatedMachine make(OtherMemory others = {}, std::uint64_t hiddenGrowth = 0) {
-    return SimulatedMachine({kSystem, hiddenGrowth, std::move(others)},
-                            {[this] { return resident; }, [this] { return arena; },
-                             [this] { return driver; }, [this] { return nowNs; }});
+  SimulatedMachine make(OtherMemory others = {}, std::uint64_t hiddenGrowth = 0,
+                        ThermalStates thermal = {}, bool lowPower = false) {
+    return SimulatedMachine(
+        {kSystem, hiddenGrowth, std::move(others), std::move(thermal), lowPower},
+        {[this] { return resident; }, [this] { return arena; }, [this] { return driver; },
+         [this] { return nowNs; }});
   }
 };
 
@@ -48,6 +50,11 @@ class TestSimulatedMachine : public QObject {
   void wiredMemoryTakesRoom();
   void scriptsMoveWithTheClock();
   void filesAreReadAgain();
+  void swapTrafficIsWhatSwapUseChangedBy();
+  void compressedMemoryTakesHalfOfItself();
+  void thermalStatesFollowTheirScript();
+  void thermalStatesAreChecked_data();
+  void thermalStatesAreChecked();
   void otherMemoryIsChecked_data();
   void otherMemoryIsChecked();
   void residentSizeIsThisProcess();
@@ -138,6 +145,81 @@ void TestSimulatedMachine::scriptsMoveWithTheClock() {
   QVERIFY(after(2'500).memory.pressure == PressureLevel::Warning);
   QVERIFY(after(100'000).memory.pressure == PressureLevel::Critical);
   QVERIFY(after(100'000).memory.swapUsedBytes > 8 * kGiB);
+}
+
+void TestSimulatedMachine::swapTrafficIsWhatSwapUseChangedBy() {
+  Machine machine;
+  SimulatedMachine simulated = machine.make(others("0s:40GiB,10s:60GiB,20s:50GiB,30s:1GiB"));
+  const auto at = [&](std::uint64_t seconds) {
+    machine.nowNs = (7 + seconds) * kSecond;
+    return simulated.read();
+  };
+  const auto first = at(0);
+  QVERIFY(first.memory.swapUsedBytes > 0);
+  // What was swapped before the device looked is not its traffic.
+  QCOMPARE(first.swappedOutBytes + first.swappedInBytes, std::uint64_t{0});
+  const auto more = at(10);
+  QCOMPARE(more.swappedOutBytes, more.memory.swapUsedBytes - first.memory.swapUsedBytes);
+  QCOMPARE(more.swappedInBytes, std::uint64_t{0});
+  const auto less = at(20);
+  QCOMPARE(less.swappedOutBytes, more.swappedOutBytes);
+  QCOMPARE(less.swappedInBytes, more.memory.swapUsedBytes - less.memory.swapUsedBytes);
+  const auto none = at(30);
+  QCOMPARE(none.memory.swapUsedBytes, std::uint64_t{0});
+  QCOMPARE(none.swappedInBytes, more.memory.swapUsedBytes);
+}
+
+void TestSimulatedMachine::compressedMemoryTakesHalfOfItself() {
+  QCOMPARE(settle(6, 10).compressorBytes, std::uint64_t{0});
+  // 13 GiB in 10: 6 GiB of them are compressed to 3, beside 7 that are not.
+  QCOMPARE(settle(6, 13).compressorBytes, 3 * kGiB);
+  for (double demand = 0; demand < 60; demand += 0.5) {
+    const MemoryState state = settle(6, demand);
+    QVERIFY(state.compressorBytes <= 10 * kGiB);
+    QVERIFY(state.compressorBytes == 0 || state.availableBytes == 0);
+  }
+}
+
+void TestSimulatedMachine::thermalStatesFollowTheirScript() {
+  Machine machine;
+  auto parsed = parseThermalStates("THERMAL", "1s:fair, 2.5s:serious,4s:nominal");
+  SimulatedMachine simulated =
+      machine.make({}, 0, std::move(std::get<ThermalStates>(parsed)), true);
+  const auto after = [&](std::uint64_t ms) {
+    machine.nowNs = 7 * kSecond + ms * 1'000'000;
+    return simulated.read().thermal;
+  };
+  QVERIFY(after(0) == ThermalLevel::Nominal);
+  QVERIFY(after(1'000) == ThermalLevel::Fair);
+  QVERIFY(after(2'499) == ThermalLevel::Fair);
+  QVERIFY(after(2'500) == ThermalLevel::Serious);
+  QVERIFY(after(100'000) == ThermalLevel::Nominal);
+  QVERIFY(simulated.read().lowPower);
+  auto constant = parseThermalStates("THERMAL", "critical");
+  QVERIFY(std::get<ThermalStates>(constant).stateAt(0) == ThermalLevel::Critical);
+  QVERIFY(!machine.make().read().lowPower);
+}
+
+void TestSimulatedMachine::thermalStatesAreChecked_data() {
+  QTest::addColumn<QString>("text");
+  QTest::newRow("no state") << "hot";
+  QTest::newRow("no time") << "s:fair";
+  QTest::newRow("no unit") << "5:fair";
+  QTest::newRow("negative") << "-5s:fair";
+  QTest::newRow("times fall") << "5s:fair,4s:serious";
+  QTest::newRow("one time twice") << "5s:fair,5s:serious";
+  QTest::newRow("nothing after a comma") << "5s:fair,";
+  QTest::newRow("two states") << "fair,serious";
+}
+
+void TestSimulatedMachine::thermalStatesAreChecked() {
+  QFETCH(QString, text);
+  const auto parsed = parseThermalStates("HIGHWATER_SIM_THERMAL", text.toStdString());
+  const auto* problem = std::get_if<std::string>(&parsed);
+  QVERIFY(problem);
+  for (const char* part : {"HIGHWATER_SIM_THERMAL", "serious", "30s:serious"}) {
+    QVERIFY2(problem->find(part) != std::string::npos, problem->c_str());
+  }
 }
 
 void TestSimulatedMachine::filesAreReadAgain() {

@@ -1,5 +1,7 @@
 // Tables sort by the values of their cells, also while a run is live.
+#include <QAbstractTableModel>
 #include <QHeaderView>
+#include <QSet>
 #include <QSignalSpy>
 #include <QTest>
 #include <algorithm>
@@ -57,6 +59,32 @@ struct Shown {
     QTest::mouseClick(head->viewport(), Qt::LeftButton, {},
                       {head->sectionViewportPosition(column) + 20, head->height() / 2});
   }
+};
+
+/// A table of numbers that knows which rows were asked for.
+class AskedRows final : public QAbstractTableModel {
+ public:
+  explicit AskedRows(int rows) : rows_(rows) {}
+  int rowCount(const QModelIndex& parent = {}) const override {
+    return parent.isValid() ? 0 : rows_;
+  }
+  int columnCount(const QModelIndex& parent = {}) const override {
+    return parent.isValid() ? 0 : 3;
+  }
+  QVariant data(const QModelIndex& index, int role) const override {
+    if (role == Qt::TextAlignmentRole) return int(Qt::AlignRight | Qt::AlignVCenter);
+    if (role != Qt::DisplayRole) return {};
+    asked.insert(index.row());
+    return 1'000'000'000 + index.row();
+  }
+  void changeAll() {
+    beginResetModel();
+    endResetModel();
+  }
+  mutable QSet<int> asked;
+
+ private:
+  int rows_;
 };
 
 }  // namespace
@@ -184,6 +212,24 @@ class TestEventTable : public QObject {
       // Narrow, it scrolls; wide, it fills its width.
       QCOMPARE(sum > table.viewport()->width(), width == 420);
     }
+  }
+
+  void onlyRowsInViewAreMeasured() {
+    AskedRows model(50'000);
+    EventTable table;
+    table.setModel(&model);
+    table.setEvenColumns();
+    table.resize(120, 240);
+    model.changeAll();  // as another range does, while the table's tab is not the current one
+    QCOMPARE(model.asked.size(), 0);
+    table.show();
+    QVERIFY(!model.asked.isEmpty());
+    const int needed = QFontMetrics(table.font()).horizontalAdvance(QStringLiteral("1000000000"));
+    for (int i = 0; i < model.columnCount(); ++i) QVERIFY(table.columnWidth(i) >= needed);
+    model.asked.clear();
+    model.changeAll();
+    QVERIFY(!model.asked.isEmpty());
+    QVERIFY2(model.asked.size() <= 20, qPrintable(QString::number(model.asked.size())));
   }
 
   void aFilterLooksAtNamesAndPlaces() {

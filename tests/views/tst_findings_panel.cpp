@@ -165,6 +165,40 @@ class TestFindingsPanel : public QObject {
     QVERIFY(!panel.findChild<QToolButton*>(QStringLiteral("withdrawButton")));
   }
 
+  void saysHowARunEndedThatWasKilled() {
+    FindingsPanel panel;
+    RunEnd end;
+    end.reason = RunEnd::Reason::kCrashed;
+    end.signal = 9;
+    end.message = "highwater-worker was killed by signal 9 (SIGKILL) in step 85";
+    panel.showEnd(end);
+    panel.showFindings({}, true, true);
+    const QStringList killed = textsOf(panel);
+    QVERIFY2(killed.contains("The run ended by signal 9"), qPrintable(killed.join('|')));
+    QVERIFY(killed.join('|').contains("in step 85. Somebody killed the process"));
+    QVERIFY(killed.join('|').contains("record again"));
+    end.signal = 11;
+    panel.showEnd(end);
+    QVERIFY(textsOf(panel).join('|').contains("The process crashed"));
+    end.reason = RunEnd::Reason::kExited;
+    end.signal = 0;
+    end.exitCode = 3;
+    panel.showEnd(end);
+    QVERIFY(textsOf(panel).contains("The run ended with exit code 3"));
+    // Also beside findings; nothing of a run that ended as planned.
+    Findings findings;
+    findings.found = {fallback(0.3)};
+    panel.showFindings(findings, true, true);
+    QVERIFY(textsOf(panel).contains("The run ended with exit code 3"));
+    for (const auto reason : {RunEnd::Reason::kFinished, RunEnd::Reason::kStopped}) {
+      end.reason = reason;
+      panel.showEnd(end);
+      QVERIFY(!textsOf(panel).join('|').contains("The run ended"));
+    }
+    panel.showEnd(std::nullopt);
+    QVERIFY(!textsOf(panel).join('|').contains("The run ended"));
+  }
+
   void examplesAreTheCostliest() {
     analysis::LiveStore store;
     test::feed(test::makeSampleRun(), store);

@@ -272,13 +272,13 @@ class TestStepPanes : public QObject {
     };
     QVERIFY(has(SystemRow::Kind::kFootprint) && has(SystemRow::Kind::kAvailable));
     QVERIFY(!has(SystemRow::Kind::kGpu));
-    QVERIFY(pane.leftOut().contains("GPU"));
+    QVERIFY(pane.leftOut().contains("GPU:"));
     Bench known;
     known.feed({.steps = 60, .gpuPercent = 75});
     SystemPane other(&known.store, &known.axis, &known.focus);
     other.refresh();
     QCOMPARE(other.rows().size(), pane.rows().size() + 1);
-    QVERIFY(!other.leftOut().contains("GPU"));
+    QVERIFY(!other.leftOut().contains("GPU:"));
     const QImage image = render(other, {1000, other.height()});
     for (const SystemRow& row : other.rows()) {
       if (row.kind != SystemRow::Kind::kGpu) continue;
@@ -293,7 +293,66 @@ class TestStepPanes : public QObject {
     QVERIFY(QTest::qWaitForWindowExposed(&other));
     QTest::mouseMove(&other, {20, 10});
     QTRY_VERIFY(QToolTip::isVisible());
-    QVERIFY(QToolTip::text().contains("thermal state"));
+    QVERIFY(QToolTip::text().contains("thermal: this recording is of an earlier version"));
+  }
+
+  /// Compressor, swap rate and thermal state have a row only if they say something.
+  void rowsOfTheMachineComeWhenTheySaySomething() {
+    using Kind = SystemRow::Kind;
+    constexpr std::int64_t kMs = 1'000'000, kMiBBytes = 1 << 20;
+    enum class What { kCalm, kSwaps, kHot };
+    const auto rowsOf = [&](What what, Bench& bench, SystemPane& pane) {
+      test::OwnedBatch batch;
+      for (std::int64_t i = 0; i <= 100; ++i) {
+        const bool late = i > 50;
+        const std::int64_t out = what == What::kSwaps && late ? (i - 50) * kMiBBytes : 0;
+        const auto thermal = what == What::kHot && late ? events::ThermalState::Serious
+                                                        : events::ThermalState::Nominal;
+        batch.systemSamples.emplace_back(i * 100 * kMs, kMiBBytes, kMiBBytes, out, -1.0F,
+                                         events::Pressure::Normal);
+        batch.machineSamples.emplace_back(
+            i * 100 * kMs, out, std::int64_t{0}, out, 5 * kMiBBytes, thermal,
+            what == What::kHot && i > 75 ? events::PowerMode::Low : events::PowerMode::Normal);
+      }
+      batch.completeUpToNs = 10'000 * kMs;
+      bench.apply(batch);
+      pane.refresh();
+      std::vector<Kind> kinds;
+      for (const SystemRow& row : pane.rows()) kinds.push_back(row.kind);
+      return kinds;
+    };
+    Bench calm, swaps, hot;
+    SystemPane calmPane(&calm.store, &calm.axis, &calm.focus);
+    QCOMPARE(rowsOf(What::kCalm, calm, calmPane),
+             (std::vector{Kind::kFootprint, Kind::kAvailable, Kind::kSwap, Kind::kGpuMemory,
+                          Kind::kPressure}));
+    const QString out = calmPane.leftOut();
+    for (const char* words : {"compressor: nothing was compressed", "swapping: nothing was swapped",
+                              "thermal: the thermal state was nominal, and Low Power Mode off"}) {
+      QVERIFY2(out.contains(words), qPrintable(out));
+    }
+    SystemPane swapsPane(&swaps.store, &swaps.axis, &swaps.focus);
+    QCOMPARE(rowsOf(What::kSwaps, swaps, swapsPane),
+             (std::vector{Kind::kFootprint, Kind::kAvailable, Kind::kCompressor, Kind::kSwap,
+                          Kind::kSwapRate, Kind::kGpuMemory, Kind::kPressure}));
+    SystemPane hotPane(&hot.store, &hot.axis, &hot.focus);
+    QCOMPARE(rowsOf(What::kHot, hot, hotPane),
+             (std::vector{Kind::kFootprint, Kind::kAvailable, Kind::kSwap, Kind::kGpuMemory,
+                          Kind::kPressure, Kind::kThermal}));
+    const SystemRow& row = hotPane.rows().back();
+    const QImage image = render(hotPane, {1000, hotPane.height()});
+    const int y = static_cast<int>(row.top + row.height) - 4;
+    const QRect plot = hotPane.plotRect();
+    const auto isBar = [&](double share) {
+      const int x = plot.left() + static_cast<int>(share * plot.width());
+      return image.pixelColor(x, y) == Theme::dark().orange;
+    };
+    QVERIFY(!isBar(0.25) && isBar(0.6) && isBar(0.9));
+    // The word is read where the bar is.
+    hotPane.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&hotPane));
+    QTest::mouseMove(&hotPane, {plot.left() + plot.width() * 9 / 10, y});
+    QTRY_COMPARE(QToolTip::text(), QStringLiteral("thermal serious, Low Power Mode"));
   }
 
   /// Hidden where memory needs the room; the user's choice counts, by the arrow or the action.

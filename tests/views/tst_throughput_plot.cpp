@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "views/theme.h"
+#include "views/tuning/plot_header.h"
 #include "views/tuning/throughput_plot.h"
+#include "views/tuning/tuning_view.h"
 #include "views/tuning_run.h"
 
 using namespace highwater;
@@ -78,6 +80,46 @@ class TestThroughputPlot : public QObject {
       const bool onFront = std::find(plot_->front().begin(), plot_->front().end(), each.setting) !=
                            plot_->front().end();
       QCOMPARE(onFront, !beaten);
+    }
+  }
+
+  void theLegendNamesWhatIsDrawn() {
+    show();
+    views::TuningView view(state_.get());
+    const auto* header = static_cast<views::PlotHeader*>(
+        view.findChild<QWidget*>(QStringLiteral("throughputHeader")));
+    const auto names = [header] {
+      QStringList all;
+      for (const auto& each : header->entries()) all << each.text;
+      return all;
+    };
+    QVERIFY(names().contains("front"));
+    QVERIFY(!names().contains("measuring") && !names().contains("in use"));
+    state_->setChosen({8, 128});  // the only one of its length has no line
+    QVERIFY(!names().contains("front"));
+    view.setMarks({.measuring = Setting{16, 64}});
+    state_->setSweeping(true, Setting{16, 64});
+    QVERIFY(names().contains("measuring"));
+    state_->setSweeping(false, std::nullopt);
+    QVERIFY(names().contains("in use") && !names().contains("measuring"));
+  }
+
+  void noLabelStandsOnARingOrTheFront() {
+    show();
+    state_->setChosen({16, 64});
+    plot_->setMarks({.recommended = Setting{32, 64}});
+    plot_->replot();
+    const QPointF ring = *plot_->placeOf({16, 64});
+    QVERIFY(!plot_->labels().empty());
+    for (const auto& [rect, name] : plot_->labels()) {
+      QVERIFY2(!rect.intersects(QRectF(ring.x() - 11, ring.y() - 11, 22, 22)), qPrintable(name));
+      for (std::size_t i = 1; i < plot_->front().size(); ++i) {
+        const QLineF line(*plot_->placeOf(plot_->front()[i - 1]),
+                          *plot_->placeOf(plot_->front()[i]));
+        for (double t = 0; t <= 1; t += 0.01) {
+          QVERIFY2(!rect.contains(line.pointAt(t)), qPrintable(name));
+        }
+      }
     }
   }
 

@@ -355,7 +355,63 @@ class TestStartPage : public QObject {
     QTRY_COMPARE(window.findChild<QDockWidget*>("controlsDock")->width(), 236);
   }
 
-  void aWrongFileIsExplainedOnThePage() {
+  void runStartsWhatIsSelected() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto* samples = child<QTableView>(window, "sampleTable");
+    auto* workload = child<QComboBox>(window, "workloadCombo");
+    const auto* run = window.findChild<QAction*>(QStringLiteral("runAction"));
+    const auto selected = [samples] {
+      const auto rows = samples->selectionModel()->selectedRows();
+      return rows.isEmpty() ? QString() : rows.front().data().toString();
+    };
+    const auto click = [samples](const QString& name) {
+      for (int row = 0; row < samples->model()->rowCount(); ++row) {
+        const QModelIndex cell = samples->model()->index(row, 0);
+        if (cell.data().toString() != name) continue;
+        QTest::mouseClick(samples->viewport(), Qt::LeftButton, {},
+                          samples->visualRect(cell).center());
+      }
+    };
+    QCOMPARE(selected(), QString("issue-classifier"));
+    click("host-bound");
+    QCOMPARE(workload->currentText(), QString("host-bound"));
+    QCOMPARE(window.currentRun().options().scenario, QString("host-bound"));
+    QVERIFY2(run->toolTip().startsWith("Train host-bound"), qPrintable(run->toolTip()));
+    // The list follows the tool bar.
+    workload->setCurrentText("clean");
+    emit workload->activated(workload->currentIndex());
+    QCOMPARE(selected(), QString("clean"));
+    // A script that is named is what runs, until a sample is selected.
+    child<QLineEdit>(window, "scriptField")->setText("/nowhere/train.py");
+    auto* script = child<QLabel>(window, "scriptName");
+    QTRY_COMPARE(script->text(), QString("train.py"));
+    QVERIFY(script->isVisible() && !workload->isVisible());
+    QCOMPARE(selected(), QString());
+    click("clean");
+    QTRY_VERIFY(!script->isVisible() && workload->isVisible());
+    QCOMPARE(selected(), QString("clean"));
+    window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
+    QVERIFY(window.currentRun().live());
+    QTRY_VERIFY_WITH_TIMEOUT(window.currentRun().store().run().has_value(), kWaitMs);
+    QVERIFY(!window.currentRun().script());
+    window.closeAtOnce();
+  }
+
+  void buttonsStayDisabledWhereTheBarIsResized() {
+    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
+    window.show();
+    for (const int width : {1600, 1280, 800, 1280, 1600}) {
+      window.resize(width, 800);
+      QCoreApplication::processEvents();
+      for (const char* name : {"emptyCacheButton", "markButton"}) {
+        QVERIFY2(!child<QToolButton>(window, name)->isEnabled(),
+                 qPrintable(QStringLiteral("%1 at %2").arg(name).arg(width)));
+      }
+    }
+  }
+
+  void aWrongFileIsExplainedAboveThePage() {
     const QTemporaryDir folder;
     const QString path = folder.filePath("a.highwater");
     QFile file(path);
@@ -365,13 +421,16 @@ class TestStartPage : public QObject {
     window.show();
     QVERIFY(Dropped(path).on(window));
     QVERIFY(pageShown(window));
-    const auto* words = child<QLabel>(window, "dropWords");
-    QTRY_VERIFY2(words->text().contains("a.highwater"), qPrintable(words->text()));
+    const auto* banner = window.findChild<views::Banner*>();
+    QTRY_VERIFY2(banner->isVisible() && banner->message().contains("a.highwater"),
+                 qPrintable(banner->message()));
+    // There is no log to lead to beside the page.
+    QVERIFY(!child<QToolButton>(*banner, "endBannerLines")->isVisible());
     // The next one is sound.
     QVERIFY(Dropped(record(folder, "b.highwater")).on(window));
     QTRY_VERIFY(!pageShown(window));
     window.showStartPage(true);
-    QVERIFY(!words->text().contains("a.highwater"));
+    QVERIFY(banner->isHidden());
   }
 
   void aDroppedScriptFillsTheForm() {

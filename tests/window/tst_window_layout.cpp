@@ -27,6 +27,7 @@
 #include "views/panels/findings_panel.h"
 #include "views/panes/timeline_pane.h"
 #include "window/main_window.h"
+#include "window/run_tool_bar.h"
 #include "wire/codec.h"
 
 using namespace highwater;
@@ -88,6 +89,36 @@ class TestWindowLayout : public QObject {
   Q_OBJECT
 
  private slots:
+  /// A long text of the level takes the captions' room, not that of the recording's state.
+  void theToolBarKeepsTheRecordingsState() {
+    const QTemporaryDir folder;
+    Opened opened(record(folder, {.steps = 20}), {1584, 990});
+    QVERIFY(opened.opened);
+    auto* bar = opened.window.findChild<window::RunToolBar*>();
+    auto* state = opened.window.findChild<QWidget*>("recordingIndicator");
+    const auto isWhole = [&] {
+      const QRect place(state->mapTo(bar, QPoint(0, 0)), state->size());
+      return state->isVisible() && bar->rect().contains(place) &&
+             state->width() >= state->sizeHint().width();
+    };
+    const auto caption = [&] {
+      for (const auto* label : bar->findChildren<QLabel*>()) {
+        if (label->text() == "Workload") return label->isVisible();
+      }
+      return false;
+    };
+    QTRY_VERIFY(isWhole() && caption());
+    // Again, because the window shows the real one four times a second.
+    const auto show = [&](const char* level) {
+      bar->showLevel(level, "monitor");
+      QCoreApplication::processEvents();
+      return true;
+    };
+    QTRY_VERIFY(show("monitor, ops, off and whatever a level may be called") && !caption() &&
+                isWhole());
+    QTRY_VERIFY(show("monitor") && caption() && isWhole());
+  }
+
   void fitsASmallScreen() {
     const QTemporaryDir folder;
     Opened opened(record(folder, kWithOps));

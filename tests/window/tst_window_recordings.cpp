@@ -94,6 +94,8 @@ class TestWindowRecordings : public QObject {
     std::filesystem::resize_file(path, 300);
     QVERIFY(!bench_->window.openRecording(path).ok());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
+    bench_->window.openInBackground(path);
+    QTRY_VERIFY(banner().endsWith("nothing of it can be shown"));
   }
 
   void keepsAReasonWithoutTheSpacesAroundIt() {

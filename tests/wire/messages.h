@@ -19,7 +19,7 @@ inline Hello hello() {
   m.processId = 4711;
   m.clock = {123'456'789, 1'700'000'000'000'000'000};
   m.device = {"auto", "mps", true, false, false, "no Metal on Linux"};
-  m.limits = {8ull << 30, 1.4, 1.7, 16ull << 30};
+  m.limits = {8ull << 30, 1.4, 1.7, 16ull << 30, 12ull << 30};
   m.environment = {{"PYTORCH_ENABLE_MPS_FALLBACK", "1"}, {"OMP_NUM_THREADS", std::nullopt}};
   m.workStart = WorkStart::kDeferred;
   return m;
@@ -88,6 +88,8 @@ struct GoodBatch {
   events::OpSpan op{1000, 50, 4096, 1024, 1, 3, 2, 2, 1, 0, events::Phase::Forward, 0};
   events::PhaseMemory phaseMemory{1600, 4096, 8192, 2048, 1, events::Phase::Forward};
   events::NamedSpan named{1000, 100, 1, 2, 1, 0};
+  events::MachineSample machine{
+      1000, 4096, -1, 8192, -1, events::ThermalState::Serious, events::PowerMode::Unknown};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -108,6 +110,7 @@ struct GoodBatch {
     batch.ops = {&op, 1};
     batch.phaseMemory = {&phaseMemory, 1};
     batch.namedSpans = {&named, 1};
+    batch.machineSamples = {&machine, 1};
     return batch;
   }
 };

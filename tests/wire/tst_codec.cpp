@@ -111,6 +111,7 @@ class TestCodec : public QObject {
     QVERIFY(got.device.simulated);
     QVERIFY(!got.device.mpsBuilt);
     QCOMPARE(got.limits.highWatermarkRatio, 1.7);
+    QCOMPARE(got.limits.gpuWiredLimitBytes.value(), 12ull << 30);
     QVERIFY(got.workStart == WorkStart::kDeferred);
     QCOMPARE(got.environment.size(), std::size_t{2});
     QCOMPARE(*got.environment[0].value, std::string("1"));

@@ -317,6 +317,20 @@ class TestValidator : public QObject {
       refusesBatch([=](GoodBatch& b) { b.system.mutate_gpu_percent(percent); },
                    Violation::kNumberOutOfRange);
     }
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_compressor_bytes(-2); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_swapped_in_bytes(-2); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_swapped_out_bytes(-2); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_gpu_bytes(std::int64_t{1} << 60); },
+                 Violation::kNumberOutOfRange);
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_time_ns(-1); }, Violation::kTimeOutOfRange);
+    refusesBatch(
+        [](GoodBatch& b) { b.machine.mutate_thermal(static_cast<events::ThermalState>(5)); },
+        Violation::kUnknownEnum);
+    refusesBatch([](GoodBatch& b) { b.machine.mutate_power(static_cast<events::PowerMode>(3)); },
+                 Violation::kUnknownEnum);
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_wait_ns(21); }, Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.evaluation.mutate_accuracy(1.5f); },
                  Violation::kNumberOutOfRange);

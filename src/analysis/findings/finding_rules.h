@@ -106,6 +106,10 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings);
 void findCacheAboveLive(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the system is short of memory or swaps.
 void findSystemPressure(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the machine's thermal state was serious or critical, when macOS slows it down.
+void findThermalState(const CheckedSteps& steps, Findings& findings);
+/// Adds a note if the machine was in Low Power Mode.
+void findLowPowerMode(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run ended out of memory or hung, and one if it ran out of memory and went
 /// on. About the whole run; needs no steps.
 void findEnd(const LiveStore& store, Findings& findings);

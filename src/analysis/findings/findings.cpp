@@ -80,6 +80,10 @@ std::string_view findingKey(FindingKind kind) {
       return "hung";
     case FindingKind::Recovered:
       return "recovered";
+    case FindingKind::ThermalState:
+      return "thermal_state";
+    case FindingKind::LowPowerMode:
+      return "low_power_mode";
   }
   return "";
 }
@@ -107,6 +111,14 @@ std::string_view findingSource(FindingKind kind) {
     case FindingKind::NonFiniteLoss:
       return "PyTorch, Automatic Mixed Precision (gradient scaling): "
              "https://docs.pytorch.org/docs/stable/amp.html";
+    case FindingKind::ThermalState:
+      return "Apple, ProcessInfo.thermalState: "
+             "https://developer.apple.com/documentation/foundation/processinfo/"
+             "thermalstate-swift.property";
+    case FindingKind::LowPowerMode:
+      return "Apple, ProcessInfo.isLowPowerModeEnabled: "
+             "https://developer.apple.com/documentation/foundation/processinfo/"
+             "islowpowermodeenabled";
     default:
       return "";
   }
@@ -233,7 +245,8 @@ Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
   for (const auto rule :
        {&findNonFiniteLoss, &findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
         &findMemoryGrowth, &findShapeGrowth, &findStepSwings, &findSmallBatch, &findFragmentation,
-        &findHiddenGrowth, &findCacheAboveLive, &findSystemPressure}) {
+        &findHiddenGrowth, &findCacheAboveLive, &findSystemPressure, &findThermalState,
+        &findLowPowerMode}) {
     rule(steps, findings);
   }
   findings.gainOfAllMs = gains.ofAll();

@@ -31,9 +31,11 @@ enum class FindingKind : std::uint8_t {
   OutOfMemory,     ///< the run ended because memory was used up
   Hung,            ///< the run stood still until it was ended
   Recovered,       ///< memory ran out, and the training went on: a note
+  ThermalState,    ///< the machine was so hot that the system slows it down
+  LowPowerMode,    ///< the machine saved energy: a note
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 17;
+inline constexpr std::size_t kFindingKinds = 19;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -149,6 +151,9 @@ inline constexpr double kLeastPressureShare = 0.1;
 /// The share of the machine's memory, 0 to 1, that must go to swap during the steps to be a
 /// finding.
 inline constexpr double kLeastSwapShare = 0.05;
+/// The share of the steps' time, 0 to 1, that the machine must be hot or save energy to be a
+/// finding: less moves no median.
+inline constexpr double kLeastSlowedShare = 0.1;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding.
 inline constexpr double kGrowthHorizonSteps = 1000;
 

@@ -192,13 +192,16 @@ bool isLogging(const CheckedSteps& steps, const Caller& caller, const LostTime& 
              kEveryStepShare * static_cast<double>(steps.records.size());
 }
 
-/// "; 7 device switches a step (1 planned)": medians; empty if none is unplanned.
+/// "; 7 device switches a step (1 planned, such as the batch's move): …", with what a switch is.
+/// Medians; empty if none is unplanned.
 std::string switchesText(const PathSummary& paths) {
   if (paths.unplannedP50 < 1) return {};
   const auto count = [](double median) { return std::to_string(std::lround(median)); };
   return "; " + count(paths.changesP50) + " device switches a step (" + count(paths.deliberateP50) +
-         " planned" +
-         (paths.acceptedP50 > 0 ? ", " + count(paths.acceptedP50) + " accepted)" : ")");
+         " planned, such as the batch's move" +
+         (paths.acceptedP50 > 0 ? "; " + count(paths.acceptedP50) + " accepted" : "") +
+         "): so often the work goes from host, mps or CPU to another of them, and each time one "
+         "waits for the other";
 }
 
 }  // namespace

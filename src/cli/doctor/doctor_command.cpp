@@ -55,7 +55,7 @@ Result<void> checkJsonFile(const DoctorOptions& options) {
 int describeMachine(const DoctorOptions& options) {
   const auto program = session::findWorker();
   const Diagnosis diagnosis{program ? *program : QString(), describedWorker(options.launch),
-                            readSystemFacts(), options.launch.environment};
+                            readSystemFacts(), options.launch.environment, readPowerState()};
   const Result<void> printed = printAnswer(options, doctorJson(diagnosis), doctorText(diagnosis));
   if (!printed) {
     printError(printed.error().message);

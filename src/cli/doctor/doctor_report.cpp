@@ -133,6 +133,33 @@ std::string macText(const Diagnosis& diagnosis) {
                                 : "this macOS is too old; " + minimum + " or later is needed";
 }
 
+std::string thermalText(events::ThermalState state) {
+  const std::string name(thermalStateName(state));
+  if (state < events::ThermalState::Serious) return name;
+  return name +
+         ": the system slows processors and GPU down; let the machine cool down before you "
+         "measure";
+}
+
+std::string lowPowerText(events::PowerMode mode) {
+  switch (mode) {
+    case events::PowerMode::Normal:
+      return "off";
+    case events::PowerMode::Low:
+      return "on: the system slows processors and GPU down; turn it off before you measure "
+             "(System Settings, Battery)";
+    case events::PowerMode::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string wiredLimitText(const MemoryLimits& limits) {
+  if (!limits.gpuWiredLimitBytes) return "unknown: this system has no iogpu.wired_limit_mb";
+  if (*limits.gpuWiredLimitBytes == 0) return "the system's default (iogpu.wired_limit_mb is 0)";
+  return formatBytes(*limits.gpuWiredLimitBytes) + " (iogpu.wired_limit_mb)";
+}
+
 std::string systemText(const Diagnosis& diagnosis) {
   const SystemFacts& system = diagnosis.system;
   report::TextTable table({Align::kLeft, Align::kLeft});
@@ -140,6 +167,8 @@ std::string systemText(const Diagnosis& diagnosis) {
   table.add({"kernel", system.kernel.toStdString()});
   table.add({"architecture", system.architecture.toStdString()});
   table.add({"Metal", macText(diagnosis)});
+  table.add({"thermal state", thermalText(diagnosis.power.thermal)});
+  table.add({"Low Power Mode", lowPowerText(diagnosis.power.mode)});
   for (const Tool& tool : system.tools) {
     table.add({tool.name.toStdString(),
                tool.path.isEmpty()
@@ -160,6 +189,7 @@ std::string memoryText(const Hello& hello) {
   table.add({"high watermark", watermarkText(limits.recommendedBytes, limits.highWatermarkRatio)});
   table.add(
       {"physical memory", limits.systemBytes > 0 ? formatBytes(limits.systemBytes) : "unknown"});
+  table.add({"GPU wired limit", wiredLimitText(limits)});
   return table.text(2);
 }
 
@@ -196,18 +226,25 @@ QJsonObject memoryJson(const MemoryLimits& limits) {
           {"high_watermark_ratio", limits.highWatermarkRatio},
           {"low_watermark", watermark(limits.lowWatermarkRatio)},
           {"high_watermark", watermark(limits.highWatermarkRatio)},
-          {"system", orNull(limits.systemBytes > 0, bytes(limits.systemBytes))}};
+          {"system", orNull(limits.systemBytes > 0, bytes(limits.systemBytes))},
+          {"gpu_wired_limit", orNull(limits.gpuWiredLimitBytes.has_value(),
+                                     bytes(limits.gpuWiredLimitBytes.value_or(0)))}};
 }
 
 QJsonObject systemJson(const Diagnosis& diagnosis) {
   const SystemFacts& system = diagnosis.system;
   const int oldest = oldestMacOs(diagnosis);
+  const PowerState& power = diagnosis.power;
   return {{"name", system.name},
           {"kernel", system.kernel},
           {"architecture", system.architecture},
           {"is_mac", system.isMac},
           {"macos_minimum", QString::number(oldest)},
-          {"macos_new_enough", orNull(system.isMac, system.macOs >= oldest)}};
+          {"macos_new_enough", orNull(system.isMac, system.macOs >= oldest)},
+          {"thermal_state", orNull(power.thermal != events::ThermalState::Unknown,
+                                   report::text(thermalStateName(power.thermal)))},
+          {"low_power_mode",
+           orNull(power.mode != events::PowerMode::Unknown, power.mode == events::PowerMode::Low)}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "cli/doctor/system_facts.h"
 #include "core/messages.h"
+#include "core/power_state.h"
 #include "core/result.h"
 
 namespace highwater::cli {
@@ -16,6 +17,7 @@ struct Diagnosis {
   Result<Hello> worker;
   SystemFacts system;
   QStringList environment;  ///< NAME=VALUE that the command line sets
+  PowerState power = {};    ///< of this machine, also where the device is simulated
 };
 
 /// Writes the diagnosis as the text that `highwater doctor` prints.

@@ -87,6 +87,9 @@ void Sampler::recordSystemSample() {
   lane.push(EventRecord(events::SystemSample(nowNs, readings.footprintBytes,
                                              readings.availableBytes, readings.swapUsedBytes,
                                              readings.gpuPercent, readings.pressure)));
+  lane.push(EventRecord(events::MachineSample(
+      nowNs, readings.compressorBytes, readings.swappedInBytes, readings.swappedOutBytes,
+      readings.gpuBytes, readings.power.thermal, readings.power.mode)));
   lane.endWrite();
 }
 

@@ -68,7 +68,17 @@ class LinuxSystemReader : public SystemReader {
     const auto swapTotal = integerAfter(meminfo, "SwapTotal:");
     const auto swapFree = integerAfter(meminfo, "SwapFree:");
     if (swapTotal && swapFree) readings.swapUsedBytes = (*swapTotal - *swapFree) * kib;
+    // The pool of zswap. A zram device is a disk of its own, whose memory is not told here.
+    if (const auto zswap = integerAfter(meminfo, "Zswap:")) readings.compressorBytes = *zswap * kib;
+    const std::string_view vmstat = vmstat_.read();
+    if (const auto in = integerAfter(vmstat, "\npswpin ")) {
+      readings.swappedInBytes = *in * pageBytes_;
+    }
+    if (const auto out = integerAfter(vmstat, "\npswpout ")) {
+      readings.swappedOutBytes = *out * pageBytes_;
+    }
     readings.pressure = pressure();
+    readings.power = readPowerState();
     return readings;
   }
 
@@ -87,6 +97,7 @@ class LinuxSystemReader : public SystemReader {
 
   ProcFile statm_{"/proc/self/statm"};
   ProcFile meminfo_{"/proc/meminfo"};
+  ProcFile vmstat_{"/proc/vmstat"};
   ProcFile pressure_{"/proc/pressure/memory"};
   std::int64_t pageBytes_ = ::sysconf(_SC_PAGESIZE);
 };
@@ -95,6 +106,10 @@ class LinuxSystemReader : public SystemReader {
 
 std::unique_ptr<SystemReader> makeSystemReader() {
   return std::make_unique<LinuxSystemReader>();
+}
+
+std::optional<std::uint64_t> gpuWiredLimitBytes() {
+  return std::nullopt;
 }
 
 std::uint64_t physicalMemoryBytes() {

@@ -168,7 +168,7 @@ def build_commands(compiler: list[str], torch: Torch, native: str, made: str) ->
     if sys.platform == "darwin":
         link = [*compiler, "-dynamiclib", "-o", made, f"{made}.o", f"-L{torch_libraries}",
                 "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_libraries}", "-Wl,-exported_symbol,_hw_*",
-                "-framework", "CoreFoundation", "-framework", "IOKit"]
+                "-framework", "CoreFoundation", "-framework", "IOKit", "-framework", "Foundation", "-lobjc"]
     else:
         link = [*compiler, "-shared", "-o", made, f"{made}.o",
                 f"-Wl,--version-script={os.path.join(native, 'exports.map')}", "-Wl,-Bsymbolic",

@@ -17,8 +17,9 @@ void createMachine(const Settings& settings) {
   sources.arenaResidentBytes = [] { return deviceMemory().residentBytes(); };
   sources.driverBytes = [] { return deviceMemory().counters().driverBytes; };
   sources.nowNs = deviceClockNs;
-  gMachine = new SimulatedMachine(
-      {settings.systemBytes, settings.hiddenGrowthBytes, settings.otherMemory}, std::move(sources));
+  gMachine = new SimulatedMachine({settings.systemBytes, settings.hiddenGrowthBytes,
+                                   settings.otherMemory, settings.thermalStates, settings.lowPower},
+                                  std::move(sources));
 }
 
 void readSystem(highwater_simmps_system* readings) {
@@ -29,6 +30,12 @@ void readSystem(highwater_simmps_system* readings) {
   readings->available_bytes = now.memory.availableBytes;
   readings->swap_used_bytes = now.memory.swapUsedBytes;
   readings->pressure_level = static_cast<int>(now.memory.pressure);
+  readings->compressor_bytes = now.memory.compressorBytes;
+  readings->swapped_in_bytes = now.swappedInBytes;
+  readings->swapped_out_bytes = now.swappedOutBytes;
+  readings->gpu_bytes = now.gpuBytes;
+  readings->thermal_state = static_cast<int>(now.thermal);
+  readings->low_power = now.lowPower ? 1 : 0;
 }
 
 void endStep() {

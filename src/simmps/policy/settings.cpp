@@ -44,6 +44,7 @@ class Reader {
     readMemory();
     readRatios();
     readDevice();
+    readPower();
     readFaults();
     if (!problem_.empty()) return problem_;
     return settings_;
@@ -119,6 +120,22 @@ class Reader {
       problem_ = std::move(*problem);
     } else {
       settings_.otherMemory = std::move(std::get<OtherMemory>(parsed));
+    }
+  }
+
+  void readPower() {
+    if (const char* given = text(kSimThermalVariable)) {
+      auto parsed = parseThermalStates(kSimThermalVariable, given);
+      if (auto* problem = std::get_if<std::string>(&parsed)) {
+        problem_ = std::move(*problem);
+      } else {
+        settings_.thermalStates = std::move(std::get<ThermalStates>(parsed));
+      }
+    }
+    if (const char* given = text(kSimLowPowerVariable)) {
+      const std::string_view value = given;
+      if (value != "0" && value != "1") refuse(kSimLowPowerVariable, value, "0 (off) or 1 (on)");
+      settings_.lowPower = value == "1";
     }
   }
 

@@ -9,6 +9,7 @@
 #include "core/sim_knobs.h"
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy/other_memory.h"
+#include "simmps/policy/thermal_states.h"
 
 namespace highwater::simmps {
 
@@ -28,6 +29,8 @@ struct Settings {
   // Knobs of the simulation; the defaults change nothing.
   std::uint64_t systemBytes = 0;        ///< memory of the simulated machine
   OtherMemory otherMemory;              ///< memory of the machine's other applications
+  ThermalStates thermalStates;          ///< of the machine
+  bool lowPower = false;                ///< the machine is in Low Power Mode
   std::uint64_t hiddenGrowthBytes = 0;  ///< growth of the process per step, outside of driver
   std::uint64_t graphCacheBytes = 0;    ///< of each graph: a combination of op and shapes
   std::uint64_t launchDelayNs = 0;      ///< added to each kernel, on the device's thread

@@ -49,6 +49,7 @@ MemoryState settleMemory(const MemoryDemand& demand) {
   const Split split = splitDemand(pageable, memory);
   MemoryState state;
   state.availableBytes = static_cast<std::uint64_t>(std::max(memory - pageable, 0.0));
+  state.compressorBytes = static_cast<std::uint64_t>(std::max(memory - split.uncompressed, 0.0));
   state.swapUsedBytes = static_cast<std::uint64_t>(split.swapped);
   // Swapping keeps n at the critical threshold, so demand beyond it counts as past it.
   const bool isPast = split.uncompressed <= kCriticalBelow * memory * (1 + 1e-9);
@@ -80,6 +81,16 @@ SimulatedMachine::Readings SimulatedMachine::read() {
   readings.footprintBytes = std::min(host + driver + hidden, kMostBytes);
   readings.memory =
       settleMemory({options_.systemBytes, driver, host + hidden + readings.otherBytes});
+  const std::uint64_t swap = readings.memory.swapUsedBytes;
+  const std::uint64_t before = lastSwapBytes_.value_or(swap);
+  lastSwapBytes_ = swap;
+  swappedOutBytes_ += swap - std::min(swap, before);
+  swappedInBytes_ += before - std::min(swap, before);
+  readings.swappedInBytes = swappedInBytes_;
+  readings.swappedOutBytes = swappedOutBytes_;
+  readings.gpuBytes = driver;
+  readings.thermal = options_.thermalStates.stateAt(sources_.nowNs() - startNs_);
+  readings.lowPower = options_.lowPower;
   return readings;
 }
 

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "simmps/policy/other_memory.h"
 #include "simmps/policy/process_fork.h"
+#include "simmps/policy/thermal_states.h"
 
 namespace highwater::simmps {
 
@@ -24,7 +26,8 @@ struct MemoryDemand {
 
 /// How the simulated machine copes with a MemoryDemand: the result of settleMemory(), in bytes.
 struct MemoryState {
-  std::uint64_t availableBytes = 0;  ///< available without compressing anything
+  std::uint64_t availableBytes = 0;   ///< available without compressing anything
+  std::uint64_t compressorBytes = 0;  ///< memory that compressed pages occupy
   std::uint64_t swapUsedBytes = 0;
   PressureLevel pressure = PressureLevel::Normal;
 };
@@ -44,8 +47,9 @@ struct MemoryState {
 /// take.
 [[nodiscard]] MemoryState settleMemory(const MemoryDemand& demand);
 
-/// Simulates the memory readings of the Mac around the simulated device: this process's footprint,
-/// other applications, available memory, swap and pressure. Thread-safe.
+/// Simulates the readings of the Mac around the simulated device: this process's footprint, other
+/// applications, available memory, compressor, swap and pressure; thermal state and Low Power Mode
+/// as the settings say. Thread-safe.
 class SimulatedMachine {
  public:
   /// Functions that supply the real readings. read() calls them on its own thread. All return bytes
@@ -62,6 +66,8 @@ class SimulatedMachine {
     std::uint64_t systemBytes = 0;        ///< memory of the machine
     std::uint64_t hiddenGrowthBytes = 0;  ///< growth of this process per step, outside of driver
     OtherMemory others;                   ///< memory of other applications
+    ThermalStates thermalStates = {};
+    bool lowPower = false;  ///< Low Power Mode is on. It changes no speed: HIGHWATER_SIM_SLOWDOWN
   };
   /// Result of read(), in bytes.
   struct Readings {
@@ -69,6 +75,12 @@ class SimulatedMachine {
     std::uint64_t footprintBytes = 0;  ///< of this process: host, driver and hidden growth
     std::uint64_t otherBytes = 0;      ///< memory of other applications
     MemoryState memory;
+    /// Swap traffic up to this reading: what swap use grew between two readings was written, what
+    /// it shrank was read.
+    std::uint64_t swappedInBytes = 0, swappedOutBytes = 0;
+    std::uint64_t gpuBytes = 0;  ///< used by the GPU: driver memory of this process
+    ThermalLevel thermal = ThermalLevel::Nominal;
+    bool lowPower = false;
   };
 
   /// Starts the time of the script in `options.others`. Calls sources.nowNs().
@@ -90,6 +102,8 @@ class SimulatedMachine {
   std::atomic<std::uint64_t> steps_{0};
   std::mutex mutex_;
   std::uint64_t lastFileBytes_;  ///< used while the file is being replaced
+  std::optional<std::uint64_t> lastSwapBytes_;
+  std::uint64_t swappedInBytes_ = 0, swappedOutBytes_ = 0;
   const ForkSteps fork_{ForkOrder::Machine, mutex_};
 };
 

@@ -86,7 +86,12 @@ void Banner::fitText() {
   message_->setToolTip(cut ? models::plainTip(text_.left(kMostTip)) : QString());
   message_->setFixedHeight(
       metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
-  expand_->setVisible(cut || hasLines_);
+  expand_->setVisible(hasLog_ && (cut || hasLines_));
+}
+
+void Banner::setHasLog(bool hasLog) {
+  hasLog_ = hasLog;
+  if (isVisible()) fitText();
 }
 
 QString Banner::message() const {

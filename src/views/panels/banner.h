@@ -27,6 +27,8 @@ class Banner final : public QFrame {
   void showMessage(const QString& message, bool hasLines, Kind kind, const QString& action);
   /// The whole message, also where the banner shows it cut.
   [[nodiscard]] QString message() const;
+  /// Whether there is a log on screen that the banner can lead to.
+  void setHasLog(bool hasLog);
 
  signals:
   /// The user wants to read the last lines of the log.
@@ -45,7 +47,7 @@ class Banner final : public QFrame {
   QToolButton* expand_;
   QToolButton* action_;
   QString text_;
-  bool hasLines_ = false;
+  bool hasLines_ = false, hasLog_ = true;
   Kind kind_ = Kind::kNote;
 };
 

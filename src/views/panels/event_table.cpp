@@ -20,7 +20,7 @@ namespace {
 constexpr int kRow = 24;
 constexpr int kBarWidth = 44;
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
-constexpr int kLastColumn = 200;  ///< room for the names of places
+constexpr int kLastColumn = 200;  ///< most room for the names of places
 constexpr int kCellInset = 4;
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
 constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
@@ -251,8 +251,14 @@ bool EventTable::isNumber(int column) const {
   return (alignment.toInt() & Qt::AlignRight) != 0;
 }
 
+/// Qt measures the rows in view, but every row of a table that is not visible: for the steps of an
+/// hour that took half a second.
+bool EventTable::canMeasure() const {
+  return model() && isVisible();
+}
+
 void EventTable::fitEvenColumns() {
-  if (!evenColumns_ || !model()) {
+  if (!evenColumns_ || !canMeasure()) {
     return;
   }
   const int count = model()->columnCount();
@@ -276,7 +282,7 @@ void EventTable::fitEvenColumns() {
 
 void EventTable::fitNumbers() {
   fitEvenColumns();
-  if (leastNameWidth_ == 0 || !model() || model()->rowCount() == 0) {
+  if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
   for (int i = 0; i + 1 < model()->columnCount(); ++i) {
@@ -293,13 +299,14 @@ void EventTable::fitNumbers() {
 /// The columns of texts share what the numbers leave: each gets what its texts need, the names
 /// first, and the names get the rest.
 void EventTable::widenNames() {
-  if (leastNameWidth_ == 0 || !model() || model()->rowCount() == 0) {
+  if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
   const int last = model()->columnCount() - 1;
-  const int ofLast = isNumber(last) ? std::max(horizontalHeader()->sectionSizeHint(last),
-                                               sizeHintForColumn(last) + kNumberRoom)
-                                    : kLastColumn;
+  const int ofLast = isNumber(last)
+                         ? std::max(horizontalHeader()->sectionSizeHint(last),
+                                    sizeHintForColumn(last) + kNumberRoom)
+                         : std::clamp(sizeHintForColumn(last) + kTextRoom, kLeastText, kLastColumn);
   int free = viewport()->width() - ofLast;
   QList<int> texts{nameColumn_};
   for (int i = 0; i < last; ++i) {
@@ -335,6 +342,11 @@ void EventTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
   fitEvenColumns();
   widenNames();
+}
+
+void EventTable::showEvent(QShowEvent* event) {
+  QTableView::showEvent(event);
+  fitNumbers();
 }
 
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {

@@ -55,6 +55,7 @@ class EventTable : public QTableView {
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void keyboardSearch(const QString&) override {}  ///< letters are the timeline's
@@ -64,6 +65,8 @@ class EventTable : public QTableView {
   void fitNumbers();
   void widenNames();
   void fitEvenColumns();
+  /// Whether the widths that the cells in view need can be asked for; showEvent() makes up for it.
+  [[nodiscard]] bool canMeasure() const;
   /// Whether a column is aligned to the right. Precondition: the table has a row.
   [[nodiscard]] bool isNumber(int column) const;
   /// The cell whose link is at a point of the viewport; invalid where there is none.

@@ -208,6 +208,14 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(12, 10, 12, 10);
   all->setSpacing(8);
+  endTitle_ = plainLabel(this, "title");
+  endTitle_->setObjectName(QStringLiteral("runEndTitle"));
+  endText_ = plainLabel(this, "quiet");
+  endText_->setObjectName(QStringLiteral("runEndText"));
+  for (QLabel* each : {endTitle_, endText_}) {
+    each->hide();
+    all->addWidget(each);
+  }
   emptyTitle_ = plainLabel(this, "title");
   emptyTitle_->setText(tr("No findings"));
   all->addWidget(emptyTitle_);
@@ -284,6 +292,32 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
             .arg(findings.steps));
   }
   showAccepted(findings.accepted);
+}
+
+void FindingsPanel::showEnd(const std::optional<RunEnd>& end) {
+  using Reason = RunEnd::Reason;
+  const bool crashed = end && end->reason == Reason::kCrashed;
+  const bool exited = end && end->reason == Reason::kExited && end->exitCode != 0;
+  endTitle_->setVisible(crashed || exited);
+  endText_->setVisible(crashed || exited);
+  if (!crashed && !exited) return;
+  constexpr int kKill = 9;  // POSIX says so
+  endTitle_->setText(crashed ? tr("The run ended by signal %1").arg(end->signal)
+                             : tr("The run ended with exit code %1").arg(end->exitCode));
+  const QString why = exited ? tr("The process ended by itself, before its last step.")
+                      : end->signal == kKill
+                          ? tr("Somebody killed the process, or the system did because memory "
+                               "was short.")
+                          : tr("The process crashed.");
+  const QString todo =
+      end->signal == kKill
+          ? tr("Look at the memory before the end and at the log, then record again; with a "
+               "smaller batch if memory was short.")
+          : tr("The log has its last lines. Record again, with every op recorded, to see where it "
+               "ends.");
+  // The session's sentence begins with the program's name.
+  const QString what = end->message.empty() ? QString() : text(end->message) + tr(". ");
+  endText_->setText(what + why + u' ' + todo);
 }
 
 QStringList changeLines(const analysis::RunChange& change) {

@@ -69,6 +69,9 @@ class FindingsPanel final : public QWidget {
   /// recording is open; otherwise an empty panel explains itself. `ended`: the run has ended, and
   /// nothing more is to come.
   void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
+  /// Says how the run ended where that was neither planned nor is a finding: by a signal, or with
+  /// an exit code and no word. std::nullopt, or any other end, says nothing.
+  void showEnd(const std::optional<RunEnd>& end);
   /// Shows what the changes of settings did, the newest first; none hides the section.
   void showChanges(const std::vector<analysis::RunChange>& changes);
   [[nodiscard]] const std::vector<FindingCard*>& cards() const { return cards_; }
@@ -85,7 +88,7 @@ class FindingsPanel final : public QWidget {
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
 
   QVBoxLayout *column_, *acceptedColumn_;
-  QLabel *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
+  QLabel *endTitle_, *endText_, *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
   QWidget* changesBox_;
   QList<QStringList> changes_;  ///< the lines that are shown
   QWidget* acceptedBox_;

@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "models/device_choices.h"
 #include "views/panels/link_button.h"
 #include "views/panels/wheel_guard.h"
 
@@ -19,11 +20,6 @@ namespace {
 
 constexpr int kFieldWidth = 80, kHeight = 26;
 constexpr double kMostRatio = 2;  // PyTorch refuses larger ones
-#ifdef __APPLE__
-constexpr bool kHasMetal = true;
-#else
-constexpr bool kHasMetal = false;
-#endif
 
 QDoubleSpinBox* ratioSpin(const char* name, const QString& zero, const QString& tip,
                           QWidget* parent) {
@@ -64,10 +60,9 @@ RestartControls::RestartControls(QWidget* parent)
   device_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   device_->setMinimumContentsLength(6);
   device_->setMinimumSize(kFieldWidth, kHeight);
-  device_->setToolTip(tr("auto: mps if available, else simulated, else cpu"));
-  device_->addItem(QStringLiteral("auto"));
-  device_->addItem(kHasMetal ? QStringLiteral("mps") : QStringLiteral("sim"));
-  device_->addItem(QStringLiteral("cpu"));
+  const auto choices = models::deviceChoices();
+  device_->setToolTip(tr("auto: %1").arg(choices.front().meaning));
+  for (const auto& each : choices) device_->addItem(each.key);
   fallback_->setObjectName(QStringLiteral("fallbackCheck"));
   fallback_->setToolTip(
       tr("Ops without an MPS kernel run on the CPU; without it they are an error "

@@ -3,6 +3,7 @@
 #include <QPainter>
 
 #include "views/icons.h"
+#include "views/key_text.h"
 #include "views/theme.h"
 
 namespace highwater::views {
@@ -16,7 +17,8 @@ SearchButton::SearchButton(QWidget* parent) : QAbstractButton(parent) {
   setObjectName(QStringLiteral("searchButton"));
   setText(tr("Search ops and markers"));
   setAccessibleName(tr("Search"));
-  setToolTip(tr("Search ops, modules, markers, call sites and the log (/ or Ctrl+F)"));
+  setToolTip(tr("Search ops, modules, markers, call sites and the log (/ or %1)")
+                 .arg(keyText(QKeySequence::Find)));
   setFocusPolicy(Qt::TabFocus);
   setAttribute(Qt::WA_Hover);
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);

@@ -6,7 +6,9 @@
 
 #include "analysis/memory_forecast.h"
 #include "core/units.h"
+#include "models/device_choices.h"
 #include "models/qt_text.h"
+#include "views/key_text.h"
 #include "views/lanes/event_text.h"
 
 namespace highwater::views {
@@ -173,6 +175,10 @@ void MemoryPane::paintMarks(QPainter& painter) {
     const QString text =
         fitText(painter, {one ? names.front() : withSizes.join(comma), names.join(comma)}, room);
     const QRectF box(plot.left() + 8, y - kNameRow, room, kNameRow - 1);
+    // On a ground of its own: the line may run through a band.
+    const double width = painter.fontMetrics().horizontalAdvance(text);
+    painter.fillRect(QRectF(box.left() - 3, box.top() + 1, width + 6, box.height() - 2),
+                     theme().plot);
     painter.drawText(box, Qt::AlignVCenter, text);
     if (box.intersects(knobRow())) {
       knobsFrom = box.left() + painter.fontMetrics().horizontalAdvance(text) + kKnobGap;
@@ -203,8 +209,10 @@ void MemoryPane::paintLimitLine(QPainter& painter, const MemoryLimitLine& limit,
   const double right = plotRect().right() + 1;
   QPen pen(limit.kind == LimitKind::kFootprint ? theme().grey : theme().text1, 1);
   if (limit.kind == LimitKind::kLowWatermark) {
-    pen.setDashPattern({6, 3});
-  } else if (limit.kind != LimitKind::kRecommended) {
+    pen.setDashPattern(kLowWatermarkDashes);
+  } else if (limit.kind == LimitKind::kHighWatermark) {
+    pen.setDashPattern(kHighWatermarkDashes);
+  } else if (limit.kind == LimitKind::kFootprint) {
     pen.setDashPattern({2, 3});
   }
   painter.setPen(pen);
@@ -372,16 +380,24 @@ QString MemoryPane::emptyText() const {
     return {};
   }
   if (!store_->hasMemoryCounters()) {
-    return tr(
-        "The CPU has no memory counters.\n"
-        "Choose mps or sim in the menu Run, Device, to see live, cached and the limits");
+    QStringList withCounters;
+    for (const auto& each : models::deviceChoices()) withCounters << each.key;
+    withCounters.removeAll(QStringLiteral("auto"));
+    withCounters.removeAll(QStringLiteral("cpu"));
+    const QString choose =
+        withCounters.isEmpty()
+            ? QString()
+            : tr("\nChoose %1 in the menu Run, Device, to see live, cached and the limits")
+                  .arg(withCounters.join(tr(" or ")));
+    return tr("The CPU has no memory counters.") + choose;
   }
   if (store_->end()) {
     return tr("The run ended before its first memory sample");
   }
   return store_->run() ? tr("Waiting for the first memory sample")
                        : tr("Memory of the device over time: live, cached, and the limits.\n"
-                            "Press Run (Ctrl+R) to train the sample workload");
+                            "Press Run (%1) to train the sample workload")
+                             .arg(keyText(QKeySequence(Qt::CTRL | Qt::Key_R)));
 }
 
 QString MemoryPane::tipAt(const QPoint& position) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QList>
 #include <QString>
 #include <vector>
 
@@ -8,6 +9,10 @@ namespace highwater::views {
 /// The kinds of lines in the memory chart: the device's recommended maximum, the allocator's low
 /// and high watermark, and the process's footprint, which is no limit.
 enum class LimitKind { kRecommended, kLowWatermark, kHighWatermark, kFootprint };
+
+/// The dashes of the watermarks' lines, by the pen's width; recommended is solid. The dots of the
+/// estimate for hidden memory are no limit and look like neither.
+inline const QList<qreal> kLowWatermarkDashes{6, 3}, kHighWatermarkDashes{8, 3, 2, 3};
 
 /// A line across the memory chart, with its value in bytes.
 struct MemoryLimitLine {

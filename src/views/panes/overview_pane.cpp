@@ -277,9 +277,14 @@ void OverviewPane::wheelEvent(QWheelEvent* event) {
                                          std::max(plotRect().width(), 1)));
   }
   if (zoom != 1) {
-    axis_->zoom(zoom, axis_->visible().beginNs + axis_->visibleNs() / 2);
+    axis_->zoom(zoom, zoomCentre(0));
   }
   event->accept();
+}
+
+/// The middle of the window in it, wherever the mouse is.
+std::int64_t OverviewPane::zoomCentre(std::int64_t) const {
+  return axis_->visible().beginNs + axis_->visibleNs() / 2;
 }
 
 }  // namespace highwater::views

@@ -40,6 +40,7 @@ class OverviewPane final : public TimePane {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
+  [[nodiscard]] std::int64_t zoomCentre(std::int64_t ns) const override;
 
  private:
   enum class Grip { kNone, kWindow, kLeft, kRight };
@@ -65,7 +66,6 @@ class OverviewPane final : public TimePane {
   QPixmap run_;
   QTimer refreshTimer_;
   QElapsedTimer sinceRefresh_;
-  WheelGesture wheel_;
   Grip grip_ = Grip::kNone;
   double pressedX_ = 0;
   TimeRange pressedRange_;

@@ -14,8 +14,14 @@ constexpr double kRowHeight = 18;
 constexpr std::int64_t kHoldNs = 5'000'000'000;
 
 using Kind = SystemRow::Kind;
-constexpr Kind kKinds[] = {Kind::kFootprint, Kind::kAvailable, Kind::kSwap, Kind::kGpu,
-                           Kind::kPressure};
+constexpr Kind kKinds[] = {Kind::kFootprint, Kind::kAvailable, Kind::kCompressor,
+                           Kind::kSwap,      Kind::kSwapRate,  Kind::kGpu,
+                           Kind::kGpuMemory, Kind::kPressure,  Kind::kThermal};
+
+bool isMachine(Kind kind) {
+  return kind == Kind::kCompressor || kind == Kind::kSwapRate || kind == Kind::kGpuMemory ||
+         kind == Kind::kThermal;
+}
 
 QString nameOf(Kind kind) {
   switch (kind) {
@@ -23,12 +29,20 @@ QString nameOf(Kind kind) {
       return SystemPane::tr("footprint");
     case Kind::kAvailable:
       return SystemPane::tr("available");
+    case Kind::kCompressor:
+      return SystemPane::tr("compressor");
     case Kind::kSwap:
       return SystemPane::tr("swap used");
+    case Kind::kSwapRate:
+      return SystemPane::tr("swapping");
     case Kind::kGpu:
       return SystemPane::tr("GPU");
+    case Kind::kGpuMemory:
+      return SystemPane::tr("GPU memory");
     case Kind::kPressure:
       return SystemPane::tr("pressure");
+    case Kind::kThermal:
+      return SystemPane::tr("thermal");
   }
   return {};
 }
@@ -39,14 +53,38 @@ QString meaningOf(Kind kind) {
       return SystemPane::tr("Memory of the process, with what is neither live nor cached");
     case Kind::kAvailable:
       return SystemPane::tr("Memory that the machine can still give without swapping");
+    case Kind::kCompressor:
+      return SystemPane::tr(
+          "Memory that compressed pages occupy, of the whole machine: it grows before swap does");
     case Kind::kSwap:
       return SystemPane::tr("Swap in use, of the whole machine");
+    case Kind::kSwapRate:
+      return SystemPane::tr(
+          "Bytes a second to and from swap, of the whole machine, over the last second. "
+          "What is swapped out has to be read again before it can be used");
     case Kind::kGpu:
       return SystemPane::tr("GPU utilization by all processes, as the driver reports it");
+    case Kind::kGpuMemory:
+      return SystemPane::tr(
+          "Memory that the GPU has in use for all processes, as the driver "
+          "reports it");
     case Kind::kPressure:
       return SystemPane::tr("Memory pressure of the whole machine: normal, warning, critical");
+    case Kind::kThermal:
+      return SystemPane::tr(
+          "How hot the machine is (nominal, fair, serious, critical) and whether Low Power Mode is "
+          "on. From serious on, and in Low Power Mode, the system slows processors and GPU down: "
+          "compare times only with times in the same state");
   }
   return {};
+}
+
+/// "serious, Low Power Mode".
+QString stateText(events::ThermalState state, bool low) {
+  const QString mode = SystemPane::tr("Low Power Mode");
+  if (state == events::ThermalState::Unknown) return low ? mode : QStringLiteral("–");
+  return low ? SystemPane::tr("%1, %2").arg(text(thermalStateName(state)), mode)
+             : text(thermalStateName(state));
 }
 
 QColor colorOf(Kind kind, const Theme& theme) {
@@ -54,8 +92,11 @@ QColor colorOf(Kind kind, const Theme& theme) {
     case Kind::kAvailable:
       return theme.sky;
     case Kind::kSwap:
+    case Kind::kSwapRate:
+    case Kind::kCompressor:
       return theme.purple;
     case Kind::kGpu:
+    case Kind::kGpuMemory:
       return theme.busy;
     default:
       return theme.grey;
@@ -79,24 +120,74 @@ const analysis::SeriesPyramid* SystemPane::series(Kind kind) const {
       return &system.footprint;
     case Kind::kAvailable:
       return &system.available;
+    case Kind::kCompressor:
+      return &store_->machine().compressor;
     case Kind::kSwap:
       return &system.swapUsed;
+    case Kind::kSwapRate:
+      return &store_->machine().swapRate;
     case Kind::kGpu:
       return &system.gpuPercent;
+    case Kind::kGpuMemory:
+      return &store_->machine().gpuBytes;
     case Kind::kPressure:
+    case Kind::kThermal:
       break;
   }
   return nullptr;
 }
 
-bool SystemPane::knows(Kind kind) const {
+const std::vector<std::int64_t>& SystemPane::timesOf(Kind kind) const {
+  return isMachine(kind) ? store_->machine().timesNs : store_->system().timesNs;
+}
+
+bool SystemPane::shows(Kind kind) const {
   if (const auto* column = series(kind)) {
-    return !column->empty() && !std::isnan(column->minMax(0, column->size()).max);
+    const double most = column->empty() ? std::nan("") : column->minMax(0, column->size()).max;
+    const bool onlyAboveZero = kind == Kind::kCompressor || kind == Kind::kSwapRate;
+    return onlyAboveZero ? most > 0 : !std::isnan(most);
+  }
+  if (kind == Kind::kThermal) {
+    const auto& machine = store_->machine();
+    return std::any_of(machine.thermal.begin(), machine.thermal.end(),
+                       [](auto state) { return state > events::ThermalState::Nominal; }) ||
+           std::find(machine.power.begin(), machine.power.end(), events::PowerMode::Low) !=
+               machine.power.end();
   }
   const auto& pressure = store_->system().pressure;
   // Unknown in the first and the last sample: it is not read here.
   return !pressure.empty() && (pressure.front() != events::Pressure::Unknown ||
                                pressure.back() != events::Pressure::Unknown);
+}
+
+QString SystemPane::whyLeftOut(Kind kind) const {
+  const auto& machine = store_->machine();
+  if (isMachine(kind) && machine.timesNs.empty() && !store_->system().timesNs.empty()) {
+    return tr("this recording is of an earlier version");
+  }
+  const auto isZero = [&] {
+    return !series(kind)->empty() && series(kind)->minMax(0, series(kind)->size()).max == 0;
+  };
+  switch (kind) {
+    case Kind::kCompressor:
+      if (isZero()) return tr("nothing was compressed");
+      break;
+    case Kind::kSwapRate:
+      if (isZero()) return tr("nothing was swapped");
+      break;
+    case Kind::kThermal:
+      if (!machine.thermal.empty() && machine.thermal.back() == events::ThermalState::Nominal) {
+        return tr("the thermal state was nominal, and Low Power Mode off");
+      }
+      return tr("this machine does not report its thermal state");
+    case Kind::kGpu:
+    case Kind::kGpuMemory:
+    case Kind::kPressure:
+      return tr("this machine does not report it");
+    default:
+      break;
+  }
+  return tr("it could not be read");
 }
 
 void SystemPane::refresh() {
@@ -114,7 +205,7 @@ void SystemPane::layOut() {
   std::vector<SystemRow> rows;
   double top = measures().header;
   for (const Kind kind : kKinds) {
-    if (knows(kind)) {
+    if (shows(kind)) {
       rows.push_back({kind, top, kRowHeight});
       top += kRowHeight;
     }
@@ -127,8 +218,8 @@ void SystemPane::layOut() {
 }
 
 template <typename F>
-void SystemPane::eachColumn(F&& f) const {
-  const auto& times = store_->system().timesNs;
+void SystemPane::eachColumn(Kind kind, F&& f) const {
+  const auto& times = timesOf(kind);
   const TimeScale s = scale();
   auto first = std::lower_bound(times.begin(), times.end(), s.range.beginNs);
   const int width = plotRect().width();
@@ -161,7 +252,7 @@ void SystemPane::paintRow(QPainter& painter, const SystemRow& row) const {
   const auto y = [&](double value) {
     return std::round(base - tall * std::clamp(value / top, 0.0, 1.0));
   };
-  eachColumn([&](double x, std::size_t first, std::size_t last) {
+  eachColumn(row.kind, [&](double x, std::size_t first, std::size_t last) {
     const analysis::MinMax range = values.minMax(first, last);
     if (std::isnan(range.min)) {
       return;
@@ -179,7 +270,7 @@ void SystemPane::paintPressure(QPainter& painter, const SystemRow& row) const {
   QColor ground = theme().orange;
   ground.setAlphaF(0.3f);
   const QBrush warning = hatchBrush(theme().orange, ground, 4);
-  eachColumn([&](double x, std::size_t first, std::size_t last) {
+  eachColumn(row.kind, [&](double x, std::size_t first, std::size_t last) {
     const auto worst = *std::max_element(levels.begin() + static_cast<std::ptrdiff_t>(first),
                                          levels.begin() + static_cast<std::ptrdiff_t>(last));
     if (worst == events::Pressure::Critical) {
@@ -192,44 +283,93 @@ void SystemPane::paintPressure(QPainter& painter, const SystemRow& row) const {
   });
 }
 
+/// A bar for each span of one state, with its word where there is room. No bar where it is nominal.
+void SystemPane::paintThermal(QPainter& painter, const SystemRow& row) const {
+  const auto& machine = store_->machine();
+  struct Span {
+    double left = 0, right = 0;
+    events::ThermalState state = events::ThermalState::Unknown;
+    bool low = false;
+  };
+  const double base = row.top + row.height - 2;
+  const QFontMetricsF metrics(painter.font());
+  const auto paint = [&](const Span& span) {
+    const bool hot = span.state > events::ThermalState::Nominal;
+    if (!hot && !span.low) return;
+    const bool slowed = span.state >= events::ThermalState::Serious;
+    const QColor color = span.state == events::ThermalState::Critical ? theme().vermillion
+                         : slowed || span.low                         ? theme().orange
+                                                                      : theme().grey;
+    const double tall = slowed ? 4 : 2;
+    painter.fillRect(QRectF(span.left, base - tall, span.right - span.left, tall), color);
+    const QString word = stateText(span.state, span.low);
+    if (metrics.horizontalAdvance(word) + 6 > span.right - span.left) return;
+    painter.setPen(theme().text1);
+    painter.drawText(QRectF(span.left + 3, row.top, span.right - span.left - 3, row.height - 6),
+                     Qt::AlignLeft | Qt::AlignVCenter, word);
+  };
+  Span span;
+  eachColumn(row.kind, [&](double x, std::size_t first, std::size_t last) {
+    Span here{x, x + 1, events::ThermalState::Unknown, false};
+    for (std::size_t i = first; i < last; ++i) {
+      here.state = std::max(here.state, machine.thermal[i]);
+      here.low = here.low || machine.power[i] == events::PowerMode::Low;
+    }
+    if (here.state == span.state && here.low == span.low && here.left == span.right) {
+      span.right = here.right;
+      return;
+    }
+    paint(span);
+    span = here;
+  });
+  paint(span);
+}
+
 void SystemPane::paintMarks(QPainter& painter) {
   TimePane::paintMarks(painter);
   const QRect plot = plotRect();
   for (const SystemRow& row : rows_) {
     painter.fillRect(QRectF(plot.left(), row.top + row.height - 1, plot.width(), 1), theme().grid);
-    row.kind == Kind::kPressure ? paintPressure(painter, row) : paintRow(painter, row);
+    if (row.kind == Kind::kPressure) {
+      paintPressure(painter, row);
+    } else if (row.kind == Kind::kThermal) {
+      paintThermal(painter, row);
+    } else {
+      paintRow(painter, row);
+    }
     paintGutterLabel(painter, row.top + row.height / 2, nameOf(row.kind));
   }
 }
 
-std::optional<std::size_t> SystemPane::sampleAt(std::int64_t ns) const {
-  const auto& times = store_->system().timesNs;
+QString SystemPane::valueText(Kind kind, std::int64_t ns) const {
+  const auto& times = timesOf(kind);
   const auto after = std::upper_bound(times.begin(), times.end(), ns);
-  if (after == times.begin()) {
-    return std::nullopt;
-  }
-  return static_cast<std::size_t>(after - times.begin() - 1);
-}
-
-QString SystemPane::valueText(Kind kind, std::size_t sample) const {
+  if (after == times.begin()) return {};
+  const auto sample = static_cast<std::size_t>(after - times.begin() - 1);
   if (kind == Kind::kPressure) {
     return text(pressureName(store_->system().pressure[sample]));
+  }
+  const auto& machine = store_->machine();
+  if (kind == Kind::kThermal) {
+    return stateText(machine.thermal[sample], machine.power[sample] == events::PowerMode::Low);
   }
   const double value = (*series(kind))[sample];
   if (std::isnan(value)) {
     return QStringLiteral("–");
   }
-  return kind == Kind::kGpu ? tr("%1 %").arg(value, 0, 'f', 0) : bytesText(value);
+  if (kind == Kind::kGpu) return tr("%1 %").arg(value, 0, 'f', 0);
+  return kind == Kind::kSwapRate ? tr("%1/s").arg(bytesText(value)) : bytesText(value);
 }
 
 std::vector<Readout> SystemPane::readouts() const {
-  const auto sample = sampleAt(readoutTime());
+  const std::int64_t ns = readoutTime();
   std::vector<Readout> items;
-  for (std::size_t i = 0; sample && i < rows_.size(); ++i) {
-    const Kind kind = rows_[i].kind;
-    const bool plain = kind == Kind::kPressure;
-    items.push_back({plain ? Swatch::kNone : Swatch::kSolid, colorOf(kind, theme()), nameOf(kind),
-                     valueText(kind, *sample)});
+  for (const SystemRow& row : rows_) {
+    const QString value = valueText(row.kind, ns);
+    if (value.isEmpty()) continue;
+    const bool plain = series(row.kind) == nullptr;
+    items.push_back({plain ? Swatch::kNone : Swatch::kSolid, colorOf(row.kind, theme()),
+                     nameOf(row.kind), value});
   }
   return items;
 }
@@ -237,15 +377,8 @@ std::vector<Readout> SystemPane::readouts() const {
 QString SystemPane::leftOut() const {
   QStringList lines;
   for (const Kind kind : kKinds) {
-    if (knows(kind)) {
-      continue;
-    }
-    const QString why = kind == Kind::kGpu || kind == Kind::kPressure
-                            ? tr("this machine does not report it")
-                            : tr("it could not be read");
-    lines << tr("%1: %2").arg(nameOf(kind), why);
+    if (!shows(kind)) lines << tr("%1: %2").arg(nameOf(kind), whyLeftOut(kind));
   }
-  lines << tr("thermal state: it is not recorded");
   return lines.join(QLatin1Char('\n'));
 }
 
@@ -255,15 +388,17 @@ QString SystemPane::gutterTipAt(const QPoint& position) const {
       return meaningOf(row.kind);
     }
   }
-  return tr("Each reading on a scale of its own, from 0.\nLeft out:\n%1").arg(leftOut());
+  const QString scales = tr("Each reading on a scale of its own, from 0.");
+  const QString missing = leftOut();
+  return missing.isEmpty() ? scales : tr("%1\nLeft out:\n%2").arg(scales, missing);
 }
 
 QString SystemPane::tipAt(const QPoint& position) const {
-  const auto sample = sampleAt(scale().timeAt(position.x()));
+  const std::int64_t ns = scale().timeAt(position.x());
   for (const SystemRow& row : rows_) {
-    if (sample && position.y() >= row.top && position.y() < row.top + row.height) {
-      return tr("%1 %2").arg(nameOf(row.kind), valueText(row.kind, *sample));
-    }
+    if (position.y() < row.top || position.y() >= row.top + row.height) continue;
+    const QString value = valueText(row.kind, ns);
+    return value.isEmpty() ? QString() : tr("%1 %2").arg(nameOf(row.kind), value);
   }
   return {};
 }

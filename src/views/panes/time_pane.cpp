@@ -506,13 +506,38 @@ void TimePane::changeEvent(QEvent* event) {
 
 bool TimePane::event(QEvent* event) {
   if (event->type() == QEvent::NativeGesture) {
-    auto* gesture = static_cast<QNativeGestureEvent*>(event);
-    if (gesture->gestureType() == Qt::ZoomNativeGesture) {
-      axis_->zoom(1 / (1 + gesture->value()), scale().timeAt(gesture->position().x()));
+    if (takeGesture(static_cast<QNativeGestureEvent&>(*event))) {
+      event->accept();
       return true;
     }
   }
   return QCustomPlot::event(event);
+}
+
+bool TimePane::takeGesture(const QNativeGestureEvent& gesture) {
+  const std::int64_t at = scale().timeAt(gesture.position().x());
+  switch (gesture.gestureType()) {
+    case Qt::BeginNativeGesture:
+    case Qt::EndNativeGesture:
+      return true;
+    case Qt::ZoomNativeGesture:
+      axis_->zoom(wheel_.pinch(gesture.value()), zoomCentre(at));
+      return true;
+    case Qt::SmartZoomNativeGesture: {
+      const auto index = stepAt(at);
+      const auto [beginNs, endNs] = axis_->visible();
+      if (index) {
+        const auto& step = store_->steps().records[*index];
+        axis_->zoomTo({step.begin_ns(), step.begin_ns() + step.duration_ns()});
+      }
+      // On the step that fills the view already: back out.
+      const TimeRange& now = axis_->visible();
+      if (!index || (now.beginNs == beginNs && now.endNs == endNs)) axis_->fit();
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 void TimePane::resizeEvent(QResizeEvent* event) {

@@ -130,6 +130,8 @@ class TimePane : public QCustomPlot {
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
+  /// The time around which a gesture at the time `ns` zooms. The overview overrides it.
+  [[nodiscard]] virtual std::int64_t zoomCentre(std::int64_t ns) const { return ns; }
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
@@ -137,6 +139,7 @@ class TimePane : public QCustomPlot {
   const analysis::LiveStore* store_;
   TimeAxis* axis_;
   EventFocus* focus_;
+  WheelGesture wheel_;
 
  private:
   enum class Drag { kNone, kPan, kSelect };
@@ -156,6 +159,9 @@ class TimePane : public QCustomPlot {
   [[nodiscard]] QRect cursorColumn() const;
   void outdate(Stale part);
   void showTip(const QPoint& position);
+  /// Pinching zooms; a double tap of two fingers shows the step under them, or the whole run again.
+  /// Returns false for any other gesture.
+  bool takeGesture(const QNativeGestureEvent& gesture);
   void paintHeader(QPainter& painter) const;
   void paintKnobLines(QPainter& painter) const;
   void paintEndLine(QPainter& painter) const;
@@ -175,7 +181,6 @@ class TimePane : public QCustomPlot {
   QRegion paintedCursor_;     ///< where the cursor was painted and may still be seen
   Drag drag_ = Drag::kNone;
   Qt::MouseButton dragButton_ = Qt::NoButton;
-  WheelGesture wheel_;
   QPoint pressed_;
   bool moved_ = false;
   std::int64_t dragTime_ = 0;

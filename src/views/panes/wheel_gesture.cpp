@@ -1,5 +1,6 @@
 #include "views/panes/wheel_gesture.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace highwater::views {
@@ -10,8 +11,15 @@ constexpr double kZoomOfNotch = 0.8;  ///< of the visible length
 constexpr double kPanOfNotch = 0.1;   ///< of the plot's width
 /// Pixels of two fingers that zoom as much as one notch of a wheel.
 constexpr double kNotchPixels = 60;
+constexpr double kMostPinch = 4;  ///< zoom of one event
 
 }  // namespace
+
+double WheelGesture::pinch(double value) {
+  direction_ = Direction::kPinched;
+  // One event is never half of a pinch; a value of -1 would be an infinite range.
+  return 1 / std::clamp(1 + value, 1 / kMostPinch, kMostPinch);
+}
 
 WheelStep WheelGesture::take(const QWheelEvent& event, int plotWidth) {
   const bool touch = !event.pixelDelta().isNull();
@@ -19,7 +27,7 @@ WheelStep WheelGesture::take(const QWheelEvent& event, int plotWidth) {
   if (event.phase() == Qt::NoScrollPhase || event.phase() == Qt::ScrollBegin) {
     direction_ = Direction::kOpen;
   }
-  if (delta.isNull()) {
+  if (delta.isNull() || direction_ == Direction::kPinched) {
     return {};
   }
   if (direction_ == Direction::kOpen) {

@@ -16,14 +16,18 @@ struct WheelStep {
 ///
 /// A trackpad reports phases. Two fingers never move along one axis alone, so the gesture keeps
 /// the direction in which it began. The momentum that follows the fingers pans on, but zooms no
-/// further: the picture stays at the zoom at which the fingers left it.
+/// further: the picture stays at the zoom at which the fingers left it. Nor does it
+/// move anything after a pinch.
 class WheelGesture {
  public:
   /// Takes the next event of a pane whose plot is `plotWidth` pixels wide.
   [[nodiscard]] WheelStep take(const QWheelEvent& event, int plotWidth);
+  /// Takes a step of a pinch, whose QNativeGestureEvent::value() is `value`; returns what it zooms.
+  /// What the fingers roll on afterwards is ignored until they touch the trackpad again.
+  [[nodiscard]] double pinch(double value);
 
  private:
-  enum class Direction { kOpen, kPan, kZoom };
+  enum class Direction { kOpen, kPan, kZoom, kPinched };
   Direction direction_ = Direction::kOpen;  ///< of the trackpad's current gesture
   bool sideways_ = false;                   ///< the axis along which it moves
 };

@@ -29,6 +29,7 @@ class PlotHeader final : public QWidget {
   /// What the plot shows, from the longest form to the shortest: the first that fits is shown.
   void setSubtitle(const QStringList& forms);
   void setEntries(std::vector<LegendEntry> entries);
+  [[nodiscard]] const std::vector<LegendEntry>& entries() const { return entries_; }
   /// Whether title and subtitle are shown above the legend.
   void setTitleShown(bool shown);
 

@@ -95,7 +95,7 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
     made->setProperty("kind", kind);
     return made;
   };
-  title_ = label(tr("Predicted peak"), "quiet");
+  title_ = label(tr("Driver peak, predicted"), "quiet");
   error_ = label({}, "quiet");
   peak_ = label({}, "value");
   peak_->setObjectName(QStringLiteral("predictedBytes"));
@@ -176,8 +176,11 @@ void PredictedPeak::showPrediction() {
   const QString sentence = text(model->sentence(chosen));
   setAccessibleDescription(sentence);
   setToolTip(sentence + QLatin1Char('\n') + text(model->confidence().text));
-  title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Measured peak")
-                                                         : tr("Predicted peak"));
+  title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Driver peak, measured")
+                                                         : tr("Driver peak, predicted"));
+  title_->setToolTip(
+      tr("Of all steps at this setting: the most memory that the driver held, with "
+         "caches. Now shows what it holds at this moment"));
   const auto error =
       static_cast<double>(std::max(peak.upper - peak.bytes, peak.bytes - peak.lower));
   error_->setText(error > 0 ? tr("± %1").arg(bytesText(error)) : QString());

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kNear = 10;  ///< pixels from a point's centre
 constexpr double kPointRoom = 8;
+constexpr double kChosenRoom = 12.5;  ///< the ring around it
 
 }  // namespace
 
@@ -127,8 +128,8 @@ std::optional<tuning::Setting> SettingPlot::pointAt(const QPoint& position) cons
 void SettingPlot::avoidPoints(LabelPlacer& placer) const {
   for (const SettingPoint& each : pointsOf(*state_, marks_)) {
     if (const auto place = placeOf(each.setting)) {
-      placer.avoid(
-          QRectF(place->x() - kPointRoom, place->y() - kPointRoom, 2 * kPointRoom, 2 * kPointRoom));
+      const double room = each.setting == state_->chosen() ? kChosenRoom : kPointRoom;
+      placer.avoid(QRectF(place->x() - room, place->y() - room, 2 * room, 2 * room));
     }
   }
 }

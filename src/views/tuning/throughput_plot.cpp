@@ -12,6 +12,9 @@ namespace {
 
 /// Limits that are more than this many times the largest peak would press the points together.
 constexpr double kFarLimit = 3;
+constexpr double kGap = 10, kChosenGap = 14;  ///< from a point's centre to its label
+constexpr int kMostApart = 3;                 ///< steps of 8 pixels
+constexpr double kFrontPiece = 5;             ///< pixels
 constexpr double kGiBFrom = 1.0 * kGiB;
 
 /// "20k", "17.5k": as formatRate(), without a decimal that is 0.
@@ -262,6 +265,15 @@ void ThroughputPlot::paintLabels(QPainter& painter) {
       placer.avoid(QRectF(xAxis->coordToPixel(limit) - 1, plot.top(), 3, plot.height()));
     }
   }
+  // Nor across the front.
+  for (std::size_t i = 1; i < front_.size(); ++i) {
+    const QPointF from = *placeOf(front_[i - 1]), to = *placeOf(front_[i]);
+    const int pieces = std::max(static_cast<int>(QLineF(from, to).length() / kFrontPiece), 1);
+    for (int piece = 0; piece <= pieces; ++piece) {
+      const QPointF at = from + (to - from) * piece / pieces;
+      placer.avoid(QRectF(at.x() - 2, at.y() - 2, 4, 4));
+    }
+  }
   const std::vector<models::TriedSetting> all = measured();
   for (const models::TriedSetting& each : all) {
     if (each.setting.length != length_) continue;
@@ -279,7 +291,12 @@ void ThroughputPlot::paintLabels(QPainter& painter) {
           best ? QStringList{tr("%1, recommended").arg(number), number} : QStringList{number};
       const QFont& font = best ? bold : small;
       for (const QString& form : forms) {
-        const auto rect = placer.place(*placeOf(each.setting), boxOf(font, form), 10);
+        const double gap = each.setting == state_->chosen() ? kChosenGap : kGap;
+        std::optional<QRectF> rect;
+        // The recommended one is named in any case, if need be a little apart.
+        for (int apart = 0; !rect && apart <= (best ? kMostApart : 0); ++apart) {
+          rect = placer.place(*placeOf(each.setting), boxOf(font, form), gap + 8 * apart);
+        }
         if (!rect) continue;
         painter.setFont(font);
         painter.setPen(best ? theme().text1 : own ? theme().text2 : theme().text3);

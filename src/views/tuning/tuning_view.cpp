@@ -70,6 +70,8 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
       throughput_(new ThroughputPlot(state, this)),
       note_(new QLabel(this)) {
   setObjectName(QStringLiteral("tuningView"));
+  mapHeader_->setObjectName(QStringLiteral("mapHeader"));
+  throughputHeader_->setObjectName(QStringLiteral("throughputHeader"));
   auto* empty = new QWidget(this);
   auto* emptyColumn = new QVBoxLayout(empty);
   emptyColumn->setContentsMargins(24, 24, 24, 24);
@@ -131,6 +133,7 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
   }
   connect(state_, &models::TuningState::changed, this, &TuningView::showState);
   connect(state_, &models::TuningState::chosenChanged, this, &TuningView::showState);
+  connect(state_, &models::TuningState::sweepingChanged, this, &TuningView::showLegends);
   showState();
   layOut();
 }
@@ -216,7 +219,9 @@ void TuningView::showLegends() {
   };
   std::vector<LegendEntry> looks{pointEntry(PointLook::kMeasured, tr("measured"))};
   if (has(PointLook::kMeasuring)) {
-    looks.push_back(pointEntry(PointLook::kMeasuring, tr("measuring")));
+    // The same look: outside of a sweep it is what the training uses.
+    looks.push_back(
+        pointEntry(PointLook::kMeasuring, state_->sweeps() ? tr("measuring") : tr("in use")));
   }
   if (has(PointLook::kNext)) looks.push_back(pointEntry(PointLook::kNext, tr("next")));
   if (has(PointLook::kRecommended)) {
@@ -233,7 +238,8 @@ void TuningView::showLegends() {
       })) {
     looks.push_back(pointEntry(PointLook::kOtherLength, tr("other length")));
   }
-  looks.push_back(lineEntry(1.5, {}, tr("front")));
+  // A single setting has no line.
+  if (throughput_->front().size() > 1) looks.push_back(lineEntry(1.5, {}, tr("front")));
   throughputHeader_->setEntries(std::move(looks));
 }
 

@@ -53,7 +53,10 @@ void MachinePanel::addRow(QGridLayout* grid, Fact fact, const QString& name) {
   const int row = grid->rowCount();
   auto* label = new QLabel(name, this);
   label->setProperty("kind", "quiet");
-  const Row made{new QLabel(QStringLiteral("–"), this), new views::CutLabel(this)};
+  auto* note = new views::CutLabel(this);
+  const bool path = fact == Fact::kPython || fact == Fact::kRecordings;
+  note->setElideMode(path ? Qt::ElideMiddle : Qt::ElideRight);
+  const Row made{new QLabel(QStringLiteral("–"), this), note};
   made.value->setProperty("kind", "value");
   made.note->setProperty("kind", "note");
   made.note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);

@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <vector>
 
+#include "views/panes/memory_scale.h"
 #include "views/panes/paint.h"
 
 namespace highwater::window {
@@ -91,9 +92,10 @@ void drawBands(QPainter& painter, const QRect& room, const Theme& theme) {
   }
   y += 6;
   painter.setFont(views::textFont(views::kText));
-  const std::pair<QString, QList<qreal>> limits[] = {{MarkLegend::tr("recommended"), {}},
-                                                     {MarkLegend::tr("low watermark"), {6, 3}},
-                                                     {MarkLegend::tr("high watermark"), {2, 3}}};
+  const std::pair<QString, QList<qreal>> limits[] = {
+      {MarkLegend::tr("recommended"), {}},
+      {MarkLegend::tr("low watermark"), views::kLowWatermarkDashes},
+      {MarkLegend::tr("high watermark"), views::kHighWatermarkDashes}};
   for (const auto& [name, dashes] : limits) {
     QPen pen(theme.text1, 1);
     if (!dashes.isEmpty()) pen.setDashPattern(dashes);

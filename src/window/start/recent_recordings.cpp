@@ -24,7 +24,9 @@ using State = RecordingPreview::State;
 namespace {
 
 constexpr int kRow = 48;
-constexpr int kAllColumns = 580;  ///< below, device and size have no columns
+/// Below, device and size have no columns: the names have the room, and the device stands in the
+/// second line.
+constexpr int kAllColumns = 760;
 constexpr QSize kPicture(84, 28);
 
 /// The memory of a run in small, on its own scale: driver and, in front of it, current, solid up to
@@ -102,7 +104,7 @@ class RecordingDelegate final : public QStyledItemDelegate {
     QString second = secondLine(preview);
     // In a narrow list the device has no column, but a simulated run always says so.
     if (table_->isColumnHidden(RecordingsModel::kDevice) && !preview.device.isEmpty()) {
-      second = second.isEmpty() ? preview.device : preview.device + QStringLiteral(", ") + second;
+      second = second.isEmpty() ? preview.device : second + QStringLiteral(", ") + preview.device;
     }
     QRect line(room.left(), room.center().y() - 17, room.width(), 18);
     if (second.isEmpty()) line.moveTop(room.center().y() - 9);

@@ -119,8 +119,8 @@ QVariant RecordingsModel::headerData(int section, Qt::Orientation orientation, i
 }
 
 QString secondLine(const RecordingPreview& preview) {
+  // What is wrong comes first: a narrow list cuts the end.
   QStringList parts;
-  if (!preview.what.isEmpty()) parts << preview.what;
   switch (preview.state) {
     case State::kUnread:
       if (preview.bytes > RecordingsModel::kMostBytes) {
@@ -138,6 +138,7 @@ QString secondLine(const RecordingPreview& preview) {
       if (!preview.end.isEmpty()) parts << preview.end;
       break;
   }
+  if (!preview.what.isEmpty()) parts << preview.what;
   return parts.join(QStringLiteral(", "));
 }
 

@@ -91,9 +91,22 @@ SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
   head->setSectionResizeMode(kShows, QHeaderView::Stretch);
   const auto run = [this](int row) { emit runRequested(scenarios_.value(row)); };
   connect(this, &StartTable::chosen, this, run);
+  connect(selectionModel(), &QItemSelectionModel::selectionChanged, this,
+          [this](const QItemSelection& now) {
+            if (!selecting_ && !now.isEmpty()) {
+              emit selected(scenarios_.value(now.first().top()));
+            }
+          });
   connect(this, &QTableView::clicked, this, [run](const QModelIndex& index) {
     if (index.column() == kRun) run(index.row());
   });
+}
+
+void SampleList::select(const std::optional<QString>& scenario) {
+  const auto row = scenario ? scenarios_.indexOf(*scenario) : -1;
+  selecting_ = true;
+  row < 0 ? clearSelection() : selectRow(static_cast<int>(row));
+  selecting_ = false;
 }
 
 void SampleList::resizeEvent(QResizeEvent* event) {

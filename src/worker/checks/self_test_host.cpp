@@ -31,14 +31,21 @@ CheckResult systemIsRead() {
   const std::vector<char> touched(kBytes, 1);
   const probe::SystemReadings then = reader->read();
   const double grown = orMinusOne(then.footprintBytes - first.footprintBytes);
-  const std::vector<Measure> measures = {{"footprint", orMinusOne(first.footprintBytes), "bytes"},
-                                         {"footprint grew by", grown, "bytes"},
-                                         {"touched", static_cast<double>(touched.size()), "bytes"},
-                                         {"available", orMinusOne(first.availableBytes), "bytes"},
-                                         {"swap used", orMinusOne(first.swapUsedBytes), "bytes"},
-                                         {"physical", physical, "bytes"},
-                                         {"GPU", static_cast<double>(first.gpuPercent), "%"},
-                                         {"pressure", static_cast<double>(first.pressure), ""}};
+  const std::vector<Measure> measures = {
+      {"footprint", orMinusOne(first.footprintBytes), "bytes"},
+      {"footprint grew by", grown, "bytes"},
+      {"touched", static_cast<double>(touched.size()), "bytes"},
+      {"available", orMinusOne(first.availableBytes), "bytes"},
+      {"swap used", orMinusOne(first.swapUsedBytes), "bytes"},
+      {"physical", physical, "bytes"},
+      {"GPU", static_cast<double>(first.gpuPercent), "%"},
+      {"pressure", static_cast<double>(first.pressure), ""},
+      {"compressor", orMinusOne(first.compressorBytes), "bytes"},
+      {"swapped in", orMinusOne(first.swappedInBytes), "bytes"},
+      {"swapped out", orMinusOne(first.swappedOutBytes), "bytes"},
+      {"GPU memory", orMinusOne(first.gpuBytes), "bytes"},
+      {"thermal state", static_cast<double>(first.power.thermal), ""},
+      {"power mode", static_cast<double>(first.power.mode), ""}};
   if (first.footprintBytes <= 0) return failed("the footprint is not known", measures);
   if (first.availableBytes < 0) return failed("the available memory is not known", measures);
   if (first.swapUsedBytes < 0) return failed("the used swap is not known", measures);
@@ -52,6 +59,11 @@ CheckResult systemIsRead() {
   std::string missing;
   if (first.gpuPercent < 0) missing += ", no GPU use";
   if (first.pressure == events::Pressure::Unknown) missing += ", no memory pressure";
+  if (first.compressorBytes < 0) missing += ", no compressor";
+  if (first.swappedInBytes < 0 || first.swappedOutBytes < 0) missing += ", no swap traffic";
+  if (first.gpuBytes < 0) missing += ", no GPU memory";
+  if (first.power.thermal == events::ThermalState::Unknown) missing += ", no thermal state";
+  if (first.power.mode == events::PowerMode::Unknown) missing += ", no power mode";
   return passed("footprint, available memory and swap are plausible" + missing, measures);
 }
 

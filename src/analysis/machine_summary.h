@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "analysis/live_store.h"
+
+namespace highwater::analysis {
+
+/// The range of time [beginNs, endNs), in ns since the start of the run.
+struct TimeRange {
+  std::int64_t beginNs = 0;
+  std::int64_t endNs = 0;
+};
+
+/// The machine in a range, by its samples there; empty or 0 where unknown.
+struct MachineSummary {
+  std::optional<std::uint64_t> compressorPeakBytes, gpuPeakBytes;
+  /// Between the first and the last sample, by all processes.
+  std::optional<std::uint64_t> swappedInBytes, swappedOutBytes;
+  std::optional<std::uint64_t> swapPeakBytesPerS;  ///< both ways together, over a second
+  /// Time in each state, indexed by events::ThermalState and events::PowerMode: a sample counts
+  /// until the next one, for kLongestHoldNs at most.
+  std::array<std::int64_t, 5> thermalNs{};
+  std::array<std::int64_t, 3> powerNs{};
+  static constexpr std::int64_t kLongestHoldNs = 2'000'000'000;
+
+  /// The hottest state that was seen; Unknown if none is known.
+  [[nodiscard]] events::ThermalState hottest() const;
+  /// The share (0 to 1) of the known time in `state` or a hotter one; 0 if none is known.
+  [[nodiscard]] double shareFrom(events::ThermalState state) const;
+  /// The share (0 to 1) of the known time in Low Power Mode; std::nullopt if none is known.
+  [[nodiscard]] std::optional<double> lowPowerShare() const;
+};
+
+/// Summarizes the samples of the machine in a range of time.
+[[nodiscard]] MachineSummary summarizeMachine(const LiveStore& store, const TimeRange& range);
+
+}  // namespace highwater::analysis

@@ -1,0 +1,161 @@
+// The window and the state of the run: what can be done, and what title and bars say.
+#include "core/names.h"
+#include "core/units.h"
+#include "models/qt_text.h"
+#include "views/panels/controls_panel.h"
+#include "views/panels/restart_controls.h"
+#include "views/panels/script_controls.h"
+#include "views/panes/pane_stack.h"
+#include "window/device_badge.h"
+#include "window/main_window.h"
+#include "window/restart.h"
+#include "window/run_dialogs.h"
+#include "window/run_notices.h"
+#include "window/run_status_bar.h"
+#include "window/run_tool_bar.h"
+#include "window/start_page.h"
+#include "window/sweep_control.h"
+#include "window/window_actions.h"
+#include "window/window_docks.h"
+
+namespace highwater::window {
+
+using session::Session;
+
+namespace {
+
+QString levelText(events::ProbeLevel level) {
+  return text(probeLevelKey(level));
+}
+
+/// "monitor", or "monitor and ops" if it changed during the run.
+QString recordedLevels(const analysis::LiveStore& store) {
+  const events::ProbeLevel first = store.run()->probeLevel;
+  QStringList levels{
+      levelText(first == events::ProbeLevel::None ? events::ProbeLevel::Monitor : first)};
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() != events::MarkerKind::ProbeLevel) {
+      continue;
+    }
+    const int value = static_cast<int>(marker.value_after());
+    const QString level = levelText(static_cast<events::ProbeLevel>(value));
+    if (!levels.contains(level)) {
+      levels << level;
+    }
+  }
+  const QString last = levels.takeLast();
+  return levels.isEmpty()
+             ? last
+             : MainWindow::tr("%1 and %2").arg(levels.join(QStringLiteral(", ")), last);
+}
+
+}  // namespace
+
+void MainWindow::updateState() {
+  const Session::State state = run_.state();
+  const bool live = run_.live();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const analysis::LiveStore& store = run_.store();
+  // How a script was started is not in its recording.
+  actions_->run->setEnabled(!live &&
+                            (run_.script() || !store.ownScript() ||
+                             (pageShown_ && (startPage_->namesScript() || sampleSelected_))));
+  // A sweep pauses the run itself, and sets its knobs.
+  const bool isTheUsers = !run_.sweeps();
+  actions_->pause->setEnabled(training && isTheUsers);
+  actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
+                                                                          : tr("Pause"));
+  actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
+  actions_->emptyCache->setEnabled(training && isTheUsers);
+  actions_->open->setEnabled(!live);
+  actions_->recentMenu->setEnabled(!live);
+  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
+  actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
+  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
+  actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
+  actions_->setDeviceChangeable(!live);
+  toolBar_->setChoosable(!live);
+  showWhatRuns();
+  docks_->controls()->setChangeable((!live || training) && isTheUsers);
+  docks_->controls()->setLive(live);
+  showRestartSettings();
+  docks_->scriptControls()->setChangeable(training);
+  toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
+                                run_.options().device);
+  showRecordedTime();
+  if (sweep_) sweep_->update();
+  live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
+  showLevel();
+  updateTitle();
+  status_->refresh(run_);
+}
+
+void MainWindow::showRestartSettings() {
+  views::RestartControls* controls = docks_->controls()->restart();
+  const Session::State state = run_.state();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  controls->setLive(run_.live() && !run_.script());
+  controls->setChangeable((!run_.live() || training) && !run_.sweeps());
+  const auto& hello = run_.store().hello();
+  controls->setInUse(run_.live() && hello ? restartSettingsOf(*hello)
+                                          : restartSettingsOf(run_.options()));
+}
+
+void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
+  const auto use = [this, settings] {
+    if (!run_.live()) {
+      putRestartSettings(run_.options(), restartSettingsOf(run_.options()), settings);
+      updateState();
+    } else if (auto restarted = run_.restart(settings); !restarted) {
+      notices_->showProblem(tr("Not restarted: %1").arg(text(restarted.error().message)));
+    }
+    actions_->checkDevice(run_.options().device);
+  };
+  const auto& hello = run_.store().hello();
+  const views::RestartSettings inUse =
+      run_.live() && hello ? restartSettingsOf(*hello) : restartSettingsOf(run_.options());
+  if (settings.highWatermark > 0 || inUse.highWatermark == 0) {
+    use();
+    return;
+  }
+  askToLiftLimit(this,
+                 [this, use](bool lift) { lift ? use() : docks_->controls()->restart()->undo(); });
+}
+
+void MainWindow::showRecordedTime() {
+  const auto kind = run_.recording()               ? RecordingIndicator::Kind::kRecording
+                    : run_.recordingPath().empty() ? RecordingIndicator::Kind::kNone
+                                                   : RecordingIndicator::Kind::kFile;
+  toolBar_->showRecording(kind, text(formatRunTime(run_.store().completeUpToNs(), 0)));
+}
+
+void MainWindow::showLevel() {
+  const Session::State state = run_.state();
+  const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
+  const bool changeable = training || !run_.live();
+  events::ProbeLevel level = run_.store().probeLevel();
+  if (!run_.live()) {
+    const QString& next = run_.script() ? run_.script()->probeLevel : run_.options().probeLevel;
+    level = probeLevelFromKey(next.toStdString());
+    level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
+  }
+  actions_->showLevel(level, changeable, training);
+  const bool ended = !run_.live() && run_.store().run();
+  toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
+                      ended ? levelText(level) : QString());
+  panes_->offerOps(training && level == events::ProbeLevel::Monitor ? actions_->recordOps : nullptr,
+                   tr("Record %1 more").arg(WindowActions::kOpSteps));
+}
+
+void MainWindow::updateTitle() {
+  QStringList parts;
+  if (!run_.recordingPath().empty()) {
+    parts << text(run_.recordingPath().filename().string());
+  }
+  if (run_.store().simulated()) {
+    parts << tr("simulated device");
+  }
+  setWindowTitle((parts << tr("Highwater")).join(QStringLiteral(" – ")));
+}
+
+}  // namespace highwater::window

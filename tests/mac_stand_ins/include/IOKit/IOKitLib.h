@@ -1,0 +1,2 @@
+#pragma once
+#include "packaging/macos/cross/include/IOKitLib.h"

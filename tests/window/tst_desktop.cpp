@@ -1,0 +1,193 @@
+// What the window does for a desktop: menus, keys, the Dock, and files that are opened from
+// outside.
+#include <QAction>
+#include <QApplication>
+#include <QDialog>
+#include <QFileOpenEvent>
+#include <QIcon>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTest>
+
+#include "models/device_choices.h"
+#include "support/recording_file.h"
+#include "support/window_bench.h"
+#include "views/panels/banner.h"
+#include "window/start_page.h"
+#include "window/window_actions.h"
+
+using namespace highwater;
+using window::Desktop;
+using window::WindowActions;
+
+namespace {
+
+constexpr int kWaitMs = 30'000;
+
+/// As the Finder does for a double click on a file.
+void openFromFinder(const QString& path) {
+  QFileOpenEvent event(path);
+  QApplication::sendEvent(qApp, &event);
+}
+
+QStringList menus(const QMainWindow& window) {
+  QStringList titles;
+  for (const QAction* each : window.menuBar()->actions()) titles << each->text().remove('&');
+  return titles;
+}
+
+}  // namespace
+
+class TestDesktop : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<test::WindowBench> bench_;
+
+  [[nodiscard]] QString record(const char* name) const {
+    return test::recordIn(bench_->folder, QLatin1String(name), test::makeSampleRun({.steps = 20}));
+  }
+  [[nodiscard]] QString shown() const {
+    return QString::fromStdString(bench_->window.currentRun().recordingPath().filename().string());
+  }
+  [[nodiscard]] QString banner() const {
+    const auto* banner = bench_->window.findChild<views::Banner*>(QStringLiteral("endBanner"));
+    return banner->isHidden() ? QString() : banner->message();
+  }
+
+ private slots:
+  void initTestCase() { test::WindowBench::useFakeWorker(HIGHWATER_FAKE_WORKER); }
+  void init() { bench_ = std::make_unique<test::WindowBench>(); }
+  void cleanup() { bench_.reset(); }
+
+  void opensAFileFromTheFinder() {
+    openFromFinder(record("a.highwater"));
+    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("a.highwater"), kWaitMs);
+    openFromFinder(record("b.highwater"));
+    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("b.highwater"), kWaitMs);
+  }
+
+  void opensItBeforeTheWindowIsShown() {
+    window::MainWindow early({}, nullptr, window::MainWindow::Settings::kOff);
+    bench_->window.close();
+    openFromFinder(record("a.highwater"));
+    early.resize(1600, 1000);
+    early.showInFront();
+    QTRY_COMPARE_WITH_TIMEOUT(
+        QString::fromStdString(early.currentRun().recordingPath().filename().string()),
+        QString("a.highwater"), kWaitMs);
+    QVERIFY(!early.findChild<window::StartPage*>()->isVisible());
+  }
+
+  void opensTheFirstOfSeveral() {
+    const QString a = record("a.highwater"), b = record("b.highwater"), c = record("c.highwater");
+    for (const QString& each : {b, a, c, b}) openFromFinder(each);
+    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("b.highwater"), kWaitMs);
+    const QStringList recent = bench_->window.findChild<window::StartPage*>()->recentFiles(20);
+    for (const QString& each : {a, b, c}) QVERIFY2(recent.contains(each), qPrintable(each));
+  }
+
+  void leavesARunAlone() {
+    bench_->window.startRun();
+    QVERIFY(bench_->window.currentRun().live());
+    const QString before = shown();
+    openFromFinder(record("a.highwater"));
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("a run is going on"), kWaitMs);
+    QVERIFY(bench_->window.currentRun().live());
+    QCOMPARE(shown(), before);
+  }
+
+  void saysThatAFileIsGone() {
+    openFromFinder(bench_->folder.filePath("gone.highwater"));
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("gone.highwater"), kWaitMs);
+  }
+
+  void ctrlWClosesWhatIsInFront() {
+    QDialog dialog(&bench_->window);
+    dialog.show();
+    QApplication::setActiveWindow(&dialog);
+    QTest::keyClick(&dialog, Qt::Key_W, Qt::ControlModifier);
+    QVERIFY(!dialog.isVisible());
+    QVERIFY(bench_->window.isVisible());
+    QApplication::setActiveWindow(&bench_->window);
+    QTest::keyClick(&bench_->window, Qt::Key_W, Qt::ControlModifier);
+    QVERIFY(!bench_->window.isVisible());
+  }
+
+  void closingStopsARunFirst() {
+    bench_->window.startRun();
+    QTRY_VERIFY_WITH_TIMEOUT(!bench_->window.currentRun().store().steps().records.empty(), kWaitMs);
+    QTest::keyClick(&bench_->window, Qt::Key_W, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(!bench_->window.isVisible(), kWaitMs);
+    const auto& end = bench_->window.currentRun().store().end();
+    QVERIFY(end && end->reason == RunEnd::Reason::kStopped);
+  }
+
+  void onlyAMacHasAMenuWindow() {
+    QMainWindow mac, other;
+    const WindowActions ofMac(&mac, Desktop::kMac), ofOther(&other, Desktop::kOther);
+    QCOMPARE(menus(mac), QStringList({"File", "Run", "View", "Window", "Help"}));
+    QCOMPARE(menus(other), QStringList({"File", "Run", "View", "Help"}));
+    mac.show();
+    const auto trigger = [&mac](const char* name) {
+      mac.findChild<QAction*>(QLatin1String(name))->trigger();
+    };
+    trigger("zoomWindowAction");
+    QVERIFY(mac.isMaximized());
+    trigger("zoomWindowAction");
+    QVERIFY(!mac.isMaximized());
+    QApplication::setActiveWindow(&mac);
+    QTest::keyClick(&mac, Qt::Key_M, Qt::ControlModifier);
+    QVERIFY(mac.isMinimized());
+    mac.showNormal();
+    QApplication::setActiveWindow(&mac);
+    trigger("bringToFrontAction");
+    QCOMPARE(QApplication::activeWindow(), &mac);
+  }
+
+  void theMenuOffersWhatThisMachineRuns() {
+    const auto* menu = bench_->window.findChild<QMenu*>(QStringLiteral("deviceMenu"));
+    QStringList offered, wanted;
+    for (const QAction* each : menu->actions()) offered << each->data().toString();
+    for (const auto& each : models::deviceChoices()) wanted << each.key;
+    QCOMPARE(offered, wanted);
+  }
+
+  void theApplicationHasTheIcon() {
+    QVERIFY(!QApplication::windowIcon().pixmap(128).isNull());
+    const QDialog dialog;
+    QCOMPARE(dialog.windowIcon().cacheKey(), QApplication::windowIcon().cacheKey());
+  }
+
+  void comesToTheFront() {
+    QWidget terminal;
+    terminal.show();
+    QApplication::setActiveWindow(&terminal);
+    QVERIFY(!bench_->window.isActiveWindow());
+    bench_->window.showInFront();
+    QTRY_VERIFY_WITH_TIMEOUT(bench_->window.isActiveWindow(), kWaitMs);
+  }
+
+  void aThemeOfOnesOwnIsTheDialogsToo() {
+#if QT_VERSION < QT_VERSION_CHECK(6, 8, 0)
+    using window::ThemeChoice;
+    const auto native = [] {
+      return !QCoreApplication::testAttribute(Qt::AA_DontUseNativeDialogs);
+    };
+    const ThemeChoice other = window::systemIsDark() ? ThemeChoice::kLight : ThemeChoice::kDark;
+    bench_->window.setTheme(other);
+    QVERIFY(!native());
+    bench_->window.setTheme(window::systemIsDark() ? ThemeChoice::kDark : ThemeChoice::kLight);
+    QVERIFY(native());
+    bench_->window.setTheme(other);
+    bench_->window.setTheme(ThemeChoice::kSystem);
+    QVERIFY(native());
+#else
+    QSKIP("Qt 6.8 tells the platform, which nothing here can ask");
+#endif
+  }
+};
+
+QTEST_MAIN(TestDesktop)
+#include "tst_desktop.moc"
