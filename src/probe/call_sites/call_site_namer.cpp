@@ -49,6 +49,7 @@ void CallSiteNamer::lookUpAll(std::unique_lock<std::mutex>& lock) {
   while (busy_ && !stopping_) {
     Definitions found;
     lock.unlock();
+    sites_.prepareNew();
     sites_.takeNew(found, 1);  // one at a time, so that each is ready early
     lock.lock();
     append(ready_, std::move(found));

@@ -44,20 +44,44 @@ const std::vector<std::string> kSystemLibraries = {
 
 /// Symbolizes with a cache that all runs of the process share: reading the tables of a program and
 /// its libraries takes some hundred milliseconds.
-std::vector<SourcePlace> placesInProcess(const void* returnAddress) {
-  static std::mutex mutex;
-  static const std::unique_ptr<Symbolizer> symbolizer = makeSymbolizer();
-  static std::map<const void*, std::vector<SourcePlace>> known;
-  static std::uint64_t unloaded = 0;  // when `known` was filled
-  const std::lock_guard lock(mutex);
-  if (const std::uint64_t now = unloadedLibraries(); now != unloaded) {
-    known.clear();
-    unloaded = now;
+class ProcessSymbols : public Symbolizer {
+ public:
+  static ProcessSymbols& shared() {
+    static ProcessSymbols symbols;
+    return symbols;
   }
-  const auto found = known.find(returnAddress);
-  if (found != known.end()) return found->second;
-  return known.emplace(returnAddress, symbolizer->placesOf(returnAddress)).first->second;
-}
+
+  void prepare(std::span<const void* const> returnAddresses) override {
+    const std::lock_guard lock(mutex_);
+    forgetUnloaded();
+    std::vector<const void*> unknown;
+    for (const void* address : returnAddresses) {
+      if (!known_.contains(address)) unknown.push_back(address);
+    }
+    if (!unknown.empty()) symbolizer_->prepare(unknown);
+  }
+
+  std::vector<SourcePlace> placesOf(const void* returnAddress) override {
+    const std::lock_guard lock(mutex_);
+    forgetUnloaded();
+    const auto found = known_.find(returnAddress);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(returnAddress, symbolizer_->placesOf(returnAddress)).first->second;
+  }
+
+ private:
+  void forgetUnloaded() {
+    const std::uint64_t now = unloadedLibraries();
+    if (now == unloaded_) return;
+    known_.clear();
+    unloaded_ = now;
+  }
+
+  std::mutex mutex_;
+  const std::unique_ptr<Symbolizer> symbolizer_ = makeSymbolizer();
+  std::map<const void*, std::vector<SourcePlace>> known_;
+  std::uint64_t unloaded_ = 0;  // when known_ was filled
+};
 
 // Unwinding takes some hundred nanoseconds a frame. The user's innermost frames are nearly always
 // among the first kUsualFrames. Where PyTorch's own frames (dispatch, autograd, again for each op
@@ -98,7 +122,7 @@ std::size_t frameBytesOf(const CallSiteDefinition& site) {
   return site.function.size() + site.file.size() + kSiteOverheadBytes;
 }
 
-CallSites::CallSites() : lookUp_(&placesInProcess), unloaded_(unloadedLibraries()) {}
+CallSites::CallSites() : unloaded_(unloadedLibraries()) {}
 
 void CallSites::ignoreLibrary(std::string prefix) {
   const std::lock_guard lock(mutex_);
@@ -204,6 +228,18 @@ std::optional<CallSites::Pending> CallSites::nextPending() {
   return next;
 }
 
+void CallSites::prepareNew() {
+  if (lookUp_) return;
+  std::vector<const void*> addresses;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Pending& pending : pending_) {
+      addresses.insert(addresses.end(), pending.frames.begin(), pending.frames.end());
+    }
+  }
+  ProcessSymbols::shared().prepare(addresses);
+}
+
 bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {
   std::size_t bytes = 0, counted = out.callSites.size();
   while (bytes < maxBytes) {
@@ -246,7 +282,8 @@ std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
   };
   for (const SourcePlace& place : pending.places) add(place);
   for (const void* address : pending.frames) {
-    for (SourcePlace& place : lookUp_(address)) {
+    for (SourcePlace& place :
+         lookUp_ ? lookUp_(address) : ProcessSymbols::shared().placesOf(address)) {
       if (!isLibraryFunction(place.function)) add(std::move(place));
     }
     if (places.size() == kKept) break;

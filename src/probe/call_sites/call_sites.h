@@ -41,7 +41,7 @@ class CallSites {
   /// Excludes libraries whose file name begins with `prefix` from the user's frames. Call before
   /// ops run.
   void ignoreLibrary(std::string prefix);
-  /// Replaces the symbolizer. Call before ops run.
+  /// Replaces the symbolizer of the process. Call before ops run.
   void lookUpWith(LookUp lookUp) { lookUp_ = std::move(lookUp); }
 
   /// What the return address `from` of a stack belongs to.
@@ -77,6 +77,9 @@ class CallSites {
 
   /// Returns true where takeNew() has a call site to define. Any thread.
   [[nodiscard]] bool hasNew();
+  /// Has the symbolizer read what takeNew() will ask for, where several addresses together take
+  /// less time.
+  void prepareNew();
   /// Symbolizes the stacks that were interned since the last call and appends their definitions to
   /// `out`. A stack becomes a chain of up to kKept nodes from the outermost of its frames to the
   /// innermost; the innermost node has the id that intern() returned. Stops after the place that
@@ -122,7 +125,7 @@ class CallSites {
   void define(Definitions& out, const Pending& pending);
   [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
 
-  LookUp lookUp_;
+  LookUp lookUp_;  // empty: the symbolizer of the process
   Interpreter interpreter_ = nullptr;
   std::mutex mutex_;
   std::vector<std::string> ignored_;

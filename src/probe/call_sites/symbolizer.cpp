@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace highwater::probe {
 namespace {
@@ -64,9 +65,16 @@ std::string functionName(const char* symbol) {
     char* demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
     if (status == 0 && demangled) name = demangled;
     std::free(demangled);
-    cutArguments(name);
-    cutResult(name);
+    return shortFunctionName(std::move(name));
   }
+  cutTemplateArguments(name);
+  return name;
+}
+
+std::string shortFunctionName(std::string name) {
+  if (name.starts_with("-[") || name.starts_with("+[")) return name;
+  cutArguments(name);
+  cutResult(name);
   cutTemplateArguments(name);
   return name;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,15 @@ struct SourcePlace {
 class Symbolizer {
  public:
   virtual ~Symbolizer() = default;
+  /// Reads what placesOf() will be asked for, where several addresses together take less time.
+  virtual void prepare(std::span<const void* const> /*returnAddresses*/) {}
   /// Returns the functions that a return address lies in, the innermost inlined one first. Empty
   /// where nothing is known about the address.
   [[nodiscard]] virtual std::vector<SourcePlace> placesOf(const void* returnAddress) = 0;
 };
 
-/// Makes a symbolizer that uses symbol tables; on Linux with elfutils also debug information, for
-/// line numbers and inlined functions.
+/// Makes a symbolizer that uses symbol tables; on Linux with elfutils and on macOS with Apple's
+/// command line tools also debug information, for line numbers and inlined functions.
 [[nodiscard]] std::unique_ptr<Symbolizer> makeSymbolizer();
 
 /// Symbolizes an address with the dynamic linker alone, which reads memory only. Returns one place:
@@ -36,5 +39,9 @@ class Symbolizer {
 /// Demangles a symbol, without arguments and template arguments: "_ZNK2at6Tensor4itemIfEET_v"
 /// becomes "at::Tensor::item". Returns a name that is not mangled unchanged.
 [[nodiscard]] std::string functionName(const char* symbol);
+
+/// Cuts a demangled name as functionName() does: "float at::Tensor::item<float>() const" becomes
+/// "at::Tensor::item". A C function and an Objective-C method stay as they are.
+[[nodiscard]] std::string shortFunctionName(std::string name);
 
 }  // namespace highwater::probe
