@@ -57,18 +57,20 @@ class TestDoctorReport : public QObject {
     QVERIFY(text.contains(QRegularExpression("thermal state +unknown")));
     QVERIFY(text.contains(QRegularExpression("Low Power Mode +unknown")));
     QVERIFY(text.contains(QRegularExpression("GPU wired limit +unknown")));
-    QVERIFY(doctorJson(diagnosis)["system"]["thermal_state"].isNull());
-    QVERIFY(doctorJson(diagnosis)["system"]["low_power_mode"].isNull());
-    QVERIFY(doctorJson(diagnosis)["memory"]["gpu_wired_limit"].isNull());
+    QVERIFY(doctorJson(diagnosis)["system"].toObject()["thermal_state"].isNull());
+    QVERIFY(doctorJson(diagnosis)["system"].toObject()["low_power_mode"].isNull());
+    QVERIFY(doctorJson(diagnosis)["memory"].toObject()["gpu_wired_limit"].isNull());
     diagnosis.power = {events::ThermalState::Serious, events::PowerMode::Low};
     diagnosis.worker->limits.gpuWiredLimitBytes = std::uint64_t{12} << 30;
     text = QString::fromStdString(doctorText(diagnosis));
     QVERIFY(text.contains(QRegularExpression("thermal state +serious: the system slows")));
     QVERIFY(text.contains(QRegularExpression("Low Power Mode +on: the system slows")));
     QVERIFY(text.contains(QRegularExpression("GPU wired limit +12.00? GiB \\(iogpu")));
-    QCOMPARE(doctorJson(diagnosis)["system"]["thermal_state"].toString(), QString("serious"));
-    QVERIFY(doctorJson(diagnosis)["system"]["low_power_mode"].toBool());
-    QCOMPARE(doctorJson(diagnosis)["memory"]["gpu_wired_limit"].toInteger(), qint64{12} << 30);
+    QCOMPARE(doctorJson(diagnosis)["system"].toObject()["thermal_state"].toString(),
+             QString("serious"));
+    QVERIFY(doctorJson(diagnosis)["system"].toObject()["low_power_mode"].toBool());
+    QCOMPARE(doctorJson(diagnosis)["memory"].toObject()["gpu_wired_limit"].toInteger(),
+             qint64{12} << 30);
     diagnosis.worker->limits.gpuWiredLimitBytes = 0;
     diagnosis.power = {events::ThermalState::Nominal, events::PowerMode::Normal};
     text = QString::fromStdString(doctorText(diagnosis));

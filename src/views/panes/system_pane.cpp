@@ -302,8 +302,12 @@ void SystemPane::paintThermal(QPainter& painter, const SystemRow& row) const {
                                                                       : theme().grey;
     const double tall = slowed ? 4 : 2;
     painter.fillRect(QRectF(span.left, base - tall, span.right - span.left, tall), color);
-    const QString word = stateText(span.state, span.low);
-    if (metrics.horizontalAdvance(word) + 6 > span.right - span.left) return;
+    // What slows the machine down, in as many words as fit.
+    const double room = span.right - span.left - 6;
+    QString word =
+        hot ? stateText(span.state, span.low) : stateText(events::ThermalState::Unknown, span.low);
+    if (hot && metrics.horizontalAdvance(word) > room) word = stateText(span.state, false);
+    if (metrics.horizontalAdvance(word) > room) return;
     painter.setPen(theme().text1);
     painter.drawText(QRectF(span.left + 3, row.top, span.right - span.left - 3, row.height - 6),
                      Qt::AlignLeft | Qt::AlignVCenter, word);
