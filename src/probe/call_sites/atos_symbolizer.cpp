@@ -82,7 +82,7 @@ std::optional<std::string> outputOf(std::vector<std::string> command,
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   sigset_t none;
-  (void)::sigemptyset(&none);
+  (void)sigemptyset(&none);  // a macro on macOS
   (void)::posix_spawn_file_actions_init(&files);
   (void)::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   (void)::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
