@@ -4,14 +4,21 @@
 // prediction is made from the recording with the problem alone: Findings::gainOfAllMs, 0 if no
 // finding is about time. Measured is the time from the begin of a step to the begin of the next,
 // the mean of the steps after the first; evaluations come after the last step.
+//
+// With --frames the trainings were made elsewhere, on a device that this machine does not have: a
+// folder of files as `highwater-worker --stdio --autostart > FILE` writes them, each named
+// SETTING-QUAD-BLOCK.bin with the blocks a1, b1, b2, a2 ("chatty-base-32-1-a1.bin").
 
 #include <CLI/CLI.hpp>
 #include <QCoreApplication>
+#include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,6 +27,7 @@
 #include "analysis/live_store.h"
 #include "bench/findings.h"
 #include "bench/program.h"
+#include "bench/recorded_frames.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
 #include "session/recording_loader.h"
@@ -33,6 +41,7 @@ struct Choices {
   int quads = 6;
   int steps = 40;
   std::string launchDelay;
+  std::string frames;
   std::string programs = HIGHWATER_BIN_DIR;
   std::string json = "gains.json";
 };
@@ -46,6 +55,19 @@ struct Block {
 struct Quad {
   Block a1, b1, b2, a2;
 };
+
+/// What a run measured and what its findings predict.
+Block blockOf(const analysis::LiveStore& store) {
+  const auto& records = store.steps().records;
+  if (records.size() < 3) throw std::runtime_error("the run has too few steps");
+  Block block;
+  block.stepMs = static_cast<double>(records.back().begin_ns() - records[1].begin_ns()) / 1e6 /
+                 static_cast<double>(records.size() - 2);
+  const analysis::Findings findings = analysis::findProblems(store);
+  for (const analysis::Finding& each : findings.found) block.waitsMs += each.waitsMs.value_or(0);
+  block.gain = findings.gainOfAllMs.value_or(analysis::Gain{});
+  return block;
+}
 
 /// "The clean workload with otherwise the same settings" of shape-churn, whose lengths are drawn
 /// from 8 to 64, has their mean.
@@ -76,17 +98,35 @@ Block train(const Choices& choices, const Scenario& with, bool clean, const QTem
   analysis::LiveStore store;
   const auto loaded = session::loadRecording(file.toStdString(), store);
   if (!loaded) throw std::runtime_error(loaded.error().message);
-  const auto& records = store.steps().records;
-  if (records.size() < 3) throw std::runtime_error("the run has too few steps");
-  Block block;
-  block.stepMs = static_cast<double>(records.back().begin_ns() - records[1].begin_ns()) / 1e6 /
-                 static_cast<double>(records.size() - 2);
-  const analysis::Findings findings = analysis::findProblems(store);
-  for (const analysis::Finding& each : findings.found) block.waitsMs += each.waitsMs.value_or(0);
-  block.gain = findings.gainOfAllMs.value_or(analysis::Gain{});
-  return block;
+  return blockOf(store);
 }
 
+/// A training whose frames were written to a file.
+Block readFrames(const QString& path) {
+  const bench::TemporaryFile file(std::fopen(path.toUtf8().constData(), "rb"));
+  if (!file) throw std::runtime_error(path.toStdString() + " cannot be read");
+  analysis::LiveStore store;
+  bench::forEachMessage(::fileno(file.get()),
+                        [&store](const auto& message) { store.take({}, Message(message)); });
+  return blockOf(store);
+}
+
+/// The blocks of a folder, by setting.
+std::map<std::string, std::vector<Quad>> readFolder(const std::string& path) {
+  const QDir folder(QString::fromStdString(path));
+  std::map<std::string, std::vector<Quad>> settings;
+  const QString first = QStringLiteral("-a1.bin");
+  for (const QString& name : folder.entryList({'*' + first}, QDir::Files, QDir::Name)) {
+    const QString quad = name.chopped(first.size());
+    const auto block = [&](const char* which) {
+      return readFrames(folder.filePath(quad + '-' + which + ".bin"));
+    };
+    settings[quad.section('-', 0, -2).toStdString()].push_back(
+        {block("a1"), block("b1"), block("b2"), block("a2")});
+  }
+  if (settings.empty()) throw std::runtime_error(path + " has no files SETTING-QUAD-a1.bin");
+  return settings;
+}
 /// The size of an estimate that may be negative.
 bench::Estimate magnitude(const bench::Estimate& of) {
   bench::Estimate size = of;
@@ -169,13 +209,22 @@ int run(const Choices& choices) {
                   std::to_string(2 * choices.quads) + " trainings of " +
                   std::to_string(choices.steps) + " steps a side" +
                   (choices.launchDelay.empty() ? "" : ", launch delay " + choices.launchDelay);
+  const auto add = [&findings](const std::string& setting, const std::vector<Quad>& quads) {
+    const std::vector<bench::Finding> rows = rowsOf(setting, quads);
+    findings.rows.insert(findings.rows.end(), rows.begin(), rows.end());
+  };
+  if (!choices.frames.empty()) {
+    findings.command = "bench_gains --frames";
+    findings.peer = "the clean scenario with the same settings, on the device that made the frames";
+    for (const auto& [setting, quads] : readFolder(choices.frames)) add(setting, quads);
+    return bench::publish(findings, choices.json) ? 0 : 1;
+  }
   for (const Scenario& each : scenarios()) {
     const bool wanted = choices.scenarios.empty() ||
                         std::find(choices.scenarios.begin(), choices.scenarios.end(), each.name) !=
                             choices.scenarios.end();
     if (!wanted) continue;
-    const std::vector<bench::Finding> rows = rowsOf(each.name, measure(choices, each));
-    findings.rows.insert(findings.rows.end(), rows.begin(), rows.end());
+    add(each.name, measure(choices, each));
   }
   return bench::publish(findings, choices.json) ? 0 : 1;
 }
@@ -191,6 +240,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", choices.steps, "Steps of a training")->check(CLI::Range(10, 10'000));
   app.add_option("--launch-delay", choices.launchDelay,
                  "Delay before each kernel of the device: a device that takes no CPU time");
+  app.add_option("--frames", choices.frames, "Folder of trainings that were made elsewhere");
   app.add_option("--programs", choices.programs, "Folder of highwater and its worker");
   app.add_option("--json", choices.json, "File for the figures");
   return bench::runProgram(app, argc, argv, [&] { return run(choices); });
