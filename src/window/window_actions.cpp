@@ -173,7 +173,7 @@ void WindowActions::makeDeviceMenu(QMenu* runMenu) {
           [this](QAction* action) { emit deviceChosen(action->data().toString()); });
 }
 
-/// What a Mac's menu Window has. AppKit adds nothing to a menu of Qt's.
+/// What a Mac's Window menu has. AppKit adds nothing to a menu of Qt's.
 void WindowActions::makeWindowMenu() {
   QMenu* menu = window_->menuBar()->addMenu(tr("&Window"));
   menu->setObjectName(QStringLiteral("windowMenu"));
