@@ -9,11 +9,12 @@ libtorch_python, needs some symbols of the rest. So the rest is replaced by smal
 these symbols: functions of C return 999 (cudaErrorUnknown, CUPTI_ERROR_UNKNOWN), those of C++ abort with
 their name. Nothing calls them as long as PyTorch believes to be built without CUDA and torch.distributed, which this
 sees to. The CMake package is
-replaced by one that knows no CUDA. Other wheels are only unpacked. Needs cc, nm, objcopy and readelf.
+replaced by one that knows no CUDA. Other wheels are only unpacked. A CUDA build needs cc, nm and readelf.
 """
 import collections
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -134,8 +135,10 @@ def replace_cuda(torch, removed):
                     versions[files[version]] = version
             elif name not in defined:
                 unversioned.add(name)
+    if not missing:
+        return
     # A symbol without a version may be in any of them: the loader looks in all.
-    home = next(name for name in sorted(missing) if name not in versions)
+    home = min(missing, key=lambda name: (name in versions, name))
     for name in unversioned:
         known = [had[name][:2] for had in removed.values() if name in had]
         if known:
@@ -146,11 +149,21 @@ def replace_cuda(torch, removed):
         write_stub(folder / library, wanted[library], versions.get(library))
 
 
+def check_tools():
+    absent = [tool for tool in ("cc", "nm", "readelf") if shutil.which(tool) is None]
+    if absent:
+        sys.exit(f"a CUDA build of PyTorch cannot be used without {' and '.join(absent)}: install a C compiler and GNU "
+                 "binutils (Debian: apt-get install build-essential)")
+
+
 def unpack(wheel, packages):
     """Returns {name of a library that was left out: its symbols}."""
     removed = {}
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory(dir=packages) as scratch:
-        for name in archive.namelist():
+        names = archive.namelist()
+        if any(map(CUDA_LIBRARIES.match, names)):
+            check_tools()
+        for name in names:
             if CUDA_LIBRARIES.match(name):
                 path = archive.extract(name, scratch)
                 removed[pathlib.Path(name).name] = symbols(path, "--defined-only")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -22,8 +23,8 @@ struct MachineSummary {
   std::optional<std::uint64_t> swapPeakBytesPerS;  ///< both ways together, over a second
   /// Time in each state, indexed by events::ThermalState and events::PowerMode: a sample counts
   /// until the next one, for kLongestHoldNs at most.
-  std::array<std::int64_t, 5> thermalNs{};
-  std::array<std::int64_t, 3> powerNs{};
+  std::array<std::int64_t, static_cast<std::size_t>(events::ThermalState::MAX) + 1> thermalNs{};
+  std::array<std::int64_t, static_cast<std::size_t>(events::PowerMode::MAX) + 1> powerNs{};
   static constexpr std::int64_t kLongestHoldNs = 2'000'000'000;
 
   /// The hottest state that was seen; Unknown if none is known.

@@ -55,7 +55,6 @@ constexpr std::array<std::string_view, 4> kPressureNames = {"unknown", "normal",
                                                             "critical"};
 constexpr std::array<std::string_view, 5> kThermalStateNames = {"unknown", "nominal", "fair",
                                                                 "serious", "critical"};
-constexpr std::array<std::string_view, 3> kPowerModeKeys = {"unknown", "normal", "low"};
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
 
@@ -66,7 +65,6 @@ static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind:
 static_assert(kProbeLevelKeys.size() == static_cast<std::size_t>(events::ProbeLevel::MAX) + 1);
 static_assert(kPressureNames.size() == static_cast<std::size_t>(events::Pressure::MAX) + 1);
 static_assert(kThermalStateNames.size() == static_cast<std::size_t>(events::ThermalState::MAX) + 1);
-static_assert(kPowerModeKeys.size() == static_cast<std::size_t>(events::PowerMode::MAX) + 1);
 static_assert(kRunEndKeys.size() == static_cast<std::size_t>(RunEnd::Reason::kAborted) + 1);
 
 /// nullptr for a value that this version does not know.
@@ -127,9 +125,6 @@ std::string_view pressureName(events::Pressure pressure) {
 }
 std::string_view thermalStateName(events::ThermalState state) {
   return wordIn(kThermalStateNames, state);
-}
-std::string_view powerModeKey(events::PowerMode mode) {
-  return wordIn(kPowerModeKeys, mode);
 }
 std::string_view eventKindName(events::EventKind kind) {
   std::string_view name = kUnknown;

@@ -42,8 +42,6 @@ inline constexpr std::array<events::Phase, 6> kPhases = {
 /// The word for a thermal state of the machine, macOS's own: "nominal", "fair", "serious",
 /// "critical" or "unknown".
 [[nodiscard]] std::string_view thermalStateName(events::ThermalState state);
-/// The word for a power mode in JSON: "normal", "low" or "unknown".
-[[nodiscard]] std::string_view powerModeKey(events::PowerMode mode);
 /// The plural that users see for a kind of events: "memory samples". "unknown" for None or a value
 /// outside of the enum.
 [[nodiscard]] std::string_view eventKindName(events::EventKind kind);

@@ -76,7 +76,7 @@ void FindingsDock::checkNow() {
   sinceCheck_.start();
   revision_ = store_->revision();
   worstLane_ = findings.found.empty() ? std::nullopt : laneOf(findings.found.front());
-  panel_->showEnd(store_->end());
+  panel_->showEnd(store_->end(), store_->run() && !store_->ownScript());
   panel_->showFindings(findings, store_->hello().has_value(), store_->end().has_value());
   const std::size_t count = findings.found.size();
   const QString of = findings.ofRange ? tr(" in the selection") : QString();

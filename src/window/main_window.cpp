@@ -169,8 +169,10 @@ void MainWindow::connectActions() {
   on(actions_->run, [this] {
     if (runsPagesScript()) {
       startPage_->runScript();
+    } else if (pageShown_ && sampleSelected_) {
+      runWorkload();
     } else {
-      pageShown_&& sampleSelected_ ? runWorkload() : startRun();
+      startRun();
     }
   });
   on(actions_->pause, [this] { run_.pauseOrResume(); });

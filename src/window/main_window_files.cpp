@@ -80,14 +80,28 @@ void MainWindow::openFromDesktop(const QString& path) {
 
 void MainWindow::openFilesFromDesktop() {
   const QStringList files = std::exchange(fromDesktop_, {});
-  for (qsizetype i = files.size() - 1; i > 0; --i) {
-    if (QFileInfo::exists(files[i])) startPage_->noteOpened(files[i]);
+  const bool live = run_.live();
+  int noted = 0;
+  // The first one becomes recent by being opened.
+  for (qsizetype i = files.size() - 1; i >= (live ? 0 : 1); --i) {
+    if (!QFileInfo::exists(files[i])) continue;
+    startPage_->noteOpened(files[i]);
+    ++noted;
   }
-  openInBackground(files.front().toStdString());
-  if (files.size() > 1) {
-    status_->showMessage(tr("%1 is opened; the others are in File, Open recent")
-                             .arg(QFileInfo(files.front()).fileName()),
-                         8000);
+  if (live && noted > 0) {
+    notices_->showProblem(
+        noted == 1 ? tr("a run is going on: once it has ended, the recording is in File, Open "
+                        "recent")
+                   : tr("a run is going on: once it has ended, the %1 recordings are in File, Open "
+                        "recent")
+                         .arg(noted));
+  } else {
+    openInBackground(files.front().toStdString());
+    if (files.size() > 1) {
+      status_->showMessage(tr("%1 is opened; the others are in File, Open recent")
+                               .arg(QFileInfo(files.front()).fileName()),
+                           8000);
+    }
   }
   if (isMinimized()) showNormal();
   raise();

@@ -35,7 +35,8 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
   startPage->setCheckable(true);
   closeWindow =
       make(tr("Close window"), "closeWindowAction", QKeySequence(Qt::CTRL | Qt::Key_W), {});
-  // Also for dialogs, which have no menu bar of their own.
+  // Also in modeless dialogs, which have no menu bar of their own. While a modal dialog is open, Qt
+  // runs no shortcut of the window behind it; Esc closes the dialog.
   closeWindow->setShortcutContext(Qt::ApplicationShortcut);
   connect(closeWindow, &QAction::triggered, window_, [window] {
     QWidget* active = QApplication::activeWindow();

@@ -12,8 +12,8 @@ class QMenu;
 
 namespace highwater::window {
 
-/// The desktop whose habits the menus follow. A Mac has a menu Window, and its own name for leaving
-/// the window: on other desktops minimizing and zooming is the window frame's.
+/// The desktop whose habits the menus follow. A Mac has a Window menu; elsewhere the frame
+/// minimizes and zooms.
 enum class Desktop { kMac, kOther };
 #ifdef __APPLE__
 inline constexpr Desktop kOwnDesktop = Desktop::kMac;

@@ -194,6 +194,7 @@ int runWorker(int argc, char** argv, int outFd) {
   auto sizes = model ? resolveSizes(*options, *model)
                      : resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
+  const Activity activity("Highwater trains and measures");
   if (options->benchmark) {
     return runBenchmark(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
   }
@@ -203,7 +204,6 @@ int runWorker(int argc, char** argv, int outFd) {
   auto connection = process::openConnection(options->host, outFd);
   if (!connection) return complain(connection.error());
 
-  const Activity activity("Highwater trains and measures");
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
                             std::move(model), std::move(*connection), clock);
   if (auto fine = worker->checkSettings(); !fine) return complain(fine.error());

@@ -47,6 +47,7 @@ struct JudgedRun {
   std::int64_t stepMs = kStepMs;  ///< at most kStepMs, without what moreAssemblyMs adds
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
+  std::string platform;
   std::vector<FallbackAcceptance> accepted;
   std::optional<RunEnd> runEnd = std::nullopt;
 
@@ -60,6 +61,7 @@ struct JudgedRun {
   /// The run in a store.
   void fill(LiveStore& store) const {
     Hello hello;
+    hello.platform = platform;
     hello.device.selected = "mps";
     hello.workStart = WorkStart::kEager;
     hello.limits = {kRecommended, 1.4, 1.7, kSystemMemory};

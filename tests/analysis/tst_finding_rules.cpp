@@ -347,6 +347,13 @@ class TestFindingRules : public QObject {
     run.power = [](std::uint32_t) { return events::PowerMode::Low; };
     const Findings whole = run.judge();
     QVERIFY2(contains(whole.found.at(0).title, "is on"), whole.found[0].title.c_str());
+    QVERIFY(contains(whole.found[0].advice, "the system's power settings"));
+    run.platform = "Linux x86_64";
+    QCOMPARE(run.judge().found.at(0).advice, whole.found[0].advice);
+    run.platform = "macOS 15.1 arm64";
+    const Findings ofMac = run.judge();
+    QVERIFY2(contains(ofMac.found.at(0).advice, "(System Settings, Battery)"),
+             ofMac.found[0].advice.c_str());
     run.power = [](std::uint32_t) { return events::PowerMode::Normal; };
     QVERIFY(run.judge().found.empty());
   }

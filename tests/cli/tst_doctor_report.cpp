@@ -65,6 +65,11 @@ class TestDoctorReport : public QObject {
     text = QString::fromStdString(doctorText(diagnosis));
     QVERIFY(text.contains(QRegularExpression("thermal state +serious: the system slows")));
     QVERIFY(text.contains(QRegularExpression("Low Power Mode +on: the system slows")));
+    QVERIFY(text.contains("(System Settings, Battery)"));
+    diagnosis.system.isMac = false;
+    const QString other = QString::fromStdString(doctorText(diagnosis));
+    QVERIFY(other.contains("(in the system's power settings)") && !other.contains("Battery"));
+    diagnosis.system.isMac = true;
     QVERIFY(text.contains(QRegularExpression("GPU wired limit +12.00? GiB \\(iogpu")));
     QCOMPARE(doctorJson(diagnosis)["system"].toObject()["thermal_state"].toString(),
              QString("serious"));

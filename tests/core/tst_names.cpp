@@ -30,7 +30,6 @@ class TestNames : public QObject {
     everyValueHasItsOwnWord<events::EventKind>(eventKindKey);
     everyValueHasItsOwnWord<events::Pressure>(pressureName);
     everyValueHasItsOwnWord<events::ThermalState>(thermalStateName);
-    everyValueHasItsOwnWord<events::PowerMode>(powerModeKey);
   }
 
   void phaseKeysAreWhatTheReportPromises() {

@@ -29,6 +29,10 @@ int at_cuda(void) { return _ZN5torch4cudaEv(); }
 const char* at_group(void) { return _ZTIN5torch5GroupE[1]; }
 long at_allocator(void) { return _ZN5torch9allocatorE; }
 """
+RUNTIME_ONLY = """
+int cudaMalloc(void);
+int at_malloc(void) { return cudaMalloc(); }
+"""
 FILES = {
     "torch/version.py": "__version__ = '2.9.0+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n",
     "torch/__init__.py": "if True:\n    from torch._C import *  # noqa: F403\n",
@@ -38,8 +42,8 @@ FILES = {
 }
 
 
-def build_wheel(folder):
-    """A wheel with the CUDA runtime in another one, as PyPI's."""
+def build_wheel(folder, cpu=TORCH_CPU, needed=("libcudart.so.12", "libtorch_cuda.so")):
+    """A wheel with the CUDA runtime in another one, as PyPI's. Its libtorch_cpu is of the source `cpu`."""
     lib = folder / "torch/lib"
     lib.mkdir(parents=True)
 
@@ -51,7 +55,7 @@ def build_wheel(folder):
     (folder / "map").write_text("libcudart.so.12 { global: *; };\n")
     library("libcudart.so.12", CUDART, f"-Wl,--version-script={folder / 'map'}")
     library("libtorch_cuda.so", TORCH_CUDA)
-    library("libtorch_cpu.so", TORCH_CPU, "-l:libcudart.so.12", "-l:libtorch_cuda.so")
+    library("libtorch_cpu.so", cpu, *(f"-l:{name}" for name in needed))
     (lib / "libcudart.so.12").unlink()
     wheel = folder / "torch.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -62,15 +66,19 @@ def build_wheel(folder):
     return wheel
 
 
+def unpack(wheel, packages, **options):
+    packages.mkdir()
+    return subprocess.run([sys.executable, f"{SOURCE_DIR}/packaging/cpu_torch.py", wheel, packages], **options)
+
+
 class CpuTorch(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.scratch.name)
         cls.packages = folder / "packages"
-        cls.packages.mkdir()
-        subprocess.run([sys.executable, f"{SOURCE_DIR}/packaging/cpu_torch.py", build_wheel(folder), cls.packages],
-                       check=True)
+        cls.wheel = build_wheel(folder)
+        unpack(cls.wheel, cls.packages, check=True)
         cls.library = ctypes.CDLL(cls.packages / "torch/lib/libtorch_cpu.so")
 
     @classmethod
@@ -102,6 +110,24 @@ class CpuTorch(unittest.TestCase):
                                f"import ctypes; ctypes.CDLL('{self.packages}/torch/lib/libtorch_cpu.so')"],
                               stderr=subprocess.PIPE, text=True, check=True)
         self.assertEqual(done.stderr, "")
+
+    def test_every_missing_library_may_have_versions(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            packages = folder / "packages"
+            unpack(build_wheel(folder, RUNTIME_ONLY, ["libcudart.so.12"]), packages, check=True)
+            code = f"import ctypes; print(ctypes.CDLL('{packages}/torch/lib/libtorch_cpu.so').at_malloc())"
+            done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(done.stdout, "999\n")
+
+    def test_says_which_tools_are_missing(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            packages = pathlib.Path(scratch, "packages")
+            done = unpack(self.wheel, packages, env={"PATH": scratch}, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("without cc and nm and readelf: install", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+            self.assertEqual(list(packages.iterdir()), [])
 
     def test_cmake_finds_no_cuda(self):
         config = self.text("share/cmake/Torch/TorchConfig.cmake")

@@ -81,10 +81,13 @@ for i in range(2):
     def test_several_streams_are_said_once(self):
         done = self.run_with("""
 class Stream:
-    def __init__(self, stream_id):
-        self.stream_id = stream_id
+    def __init__(self, stream_id, device="mps"):
+        self.stream_id, self.device = stream_id, torch.device(device)
 train()
-for stream in Stream(0), Stream(3), Stream(4):
+for stream in Stream(2, "cuda"), Stream(0), "others", Stream(3), Stream(4):
+    if stream == "others":
+        highwater.mark(stream)
+        continue
     try:
         torch.accelerator.set_stream(stream)
     except (TypeError, RuntimeError):  # this is no stream of PyTorch's
@@ -92,8 +95,9 @@ for stream in Stream(0), Stream(3), Stream(4):
     train()
 """, {})
         marks = [text for text, in done.log.of("mark")]
-        self.assertEqual(len(marks), 1, marks)
-        self.assertIn("several streams", marks[0])
+        self.assertEqual(len(marks), 2, marks)
+        self.assertEqual(marks[0], "others")  # before it there was only MPS's default stream, and one of CUDA
+        self.assertIn("several streams", marks[1])
 
     def test_learning_rate_factor_survives_a_scheduler(self):
         done = self.run_with("""

@@ -174,12 +174,10 @@ class TestFindingsPanel : public QObject {
     panel.showEnd(end);
     panel.showFindings({}, true, true);
     const QStringList killed = textsOf(panel);
-    QVERIFY2(killed.contains("The run ended by signal 9"), qPrintable(killed.join('|')));
-    QVERIFY(killed.join('|').contains("in step 85. Somebody killed the process"));
+    QVERIFY2(killed.contains("The run was ended by signal 9 (SIGKILL)"),
+             qPrintable(killed.join('|')));
+    QVERIFY(killed.join('|').contains("in step 85. The process was killed, by a user or"));
     QVERIFY(killed.join('|').contains("record again"));
-    end.signal = 11;
-    panel.showEnd(end);
-    QVERIFY(textsOf(panel).join('|').contains("The process crashed"));
     end.reason = RunEnd::Reason::kExited;
     end.signal = 0;
     end.exitCode = 3;
@@ -197,6 +195,51 @@ class TestFindingsPanel : public QObject {
     }
     panel.showEnd(std::nullopt);
     QVERIFY(!textsOf(panel).join('|').contains("The run ended"));
+  }
+
+  /// By the name of the signal: on a Mac 10 is SIGBUS, on Linux SIGUSR1.
+  void onlyACrashIsCalledOne() {
+    const auto textOf = [](int signal, const char* name, bool opsMayTell) {
+      FindingsPanel panel;
+      RunEnd end;
+      end.reason = RunEnd::Reason::kCrashed;
+      end.signal = signal;
+      end.message = "train was killed by signal " + std::to_string(signal) + name + " in step 2";
+      panel.showEnd(end, opsMayTell);
+      panel.showFindings({}, true, true);
+      return textsOf(panel).join('|');
+    };
+    for (const auto& [signal, name] :
+         {std::pair(11, " (SIGSEGV)"), std::pair(10, " (SIGBUS)"), std::pair(6, " (SIGABRT)")}) {
+      const QString shown = textOf(signal, name, true);
+      QVERIFY2(shown.contains("The process crashed. The log has its last lines. Record again"),
+               qPrintable(shown));
+      QVERIFY(!textOf(signal, name, false).contains("Record again"));
+    }
+    const QString asked = textOf(15, " (SIGTERM)", true);
+    QVERIFY2(asked.contains("The run was ended by signal 15 (SIGTERM)|"), qPrintable(asked));
+    const QString other = textOf(10, "", true);
+    QVERIFY2(other.contains("The run was ended by signal 10|"), qPrintable(other));
+    for (const QString& each : {asked, other}) {
+      QVERIFY(each.contains("in step 2. The log has its last lines."));
+      QVERIFY(!each.contains("crashed") && !each.contains("Record again"));
+    }
+  }
+
+  void anExitCodePointsToTheLog() {
+    FindingsPanel panel;
+    RunEnd end;
+    end.reason = RunEnd::Reason::kExited;
+    end.exitCode = 1;
+    end.message = "train.py ended with exit code 1 before it trained";
+    panel.showEnd(end, false);
+    panel.showFindings({}, true, true);
+    QString shown = textsOf(panel).join('|');
+    QVERIFY2(shown.contains("before it trained. The log has its last lines."), qPrintable(shown));
+    QVERIFY(!shown.contains("last step") && !shown.contains("Record again"));
+    panel.showEnd(end);
+    shown = textsOf(panel).join('|');
+    QVERIFY2(shown.contains("last lines. Record again, with every op"), qPrintable(shown));
   }
 
   void examplesAreTheCostliest() {

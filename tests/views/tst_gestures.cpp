@@ -55,6 +55,7 @@ class TestGestures : public QObject {
   void nothingMovesOnAfterAPinch();
   void aPinchZoomsTheOverviewsWindow();
   void aDoubleTapShowsAStepAndTheRunAgain();
+  void aDoubleTapBesideAStepShowsTheRun();
 };
 
 void TestGestures::wheelZooms() {
@@ -194,6 +195,27 @@ void TestGestures::aDoubleTapShowsAStepAndTheRunAgain() {
   gesture(pane, Qt::SmartZoomNativeGesture, 0, middle);
   QCOMPARE(bench.axis.visible().beginNs, all.beginNs);
   QCOMPARE(bench.axis.visible().endNs, all.endNs);
+}
+
+/// After the last step, and between two: as during an evaluation.
+void TestGestures::aDoubleTapBesideAStepShowsTheRun() {
+  Bench bench;
+  bench.feed({.steps = 60});
+  MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
+  render(pane, {1000, 300});
+  const TimeRange all = bench.axis.visible();
+  const auto tapAt = [&](std::int64_t ns) {
+    gesture(pane, Qt::SmartZoomNativeGesture, 1, pane.scale().pixelAt(ns));
+    QCOMPARE(bench.axis.visible().beginNs, all.beginNs);
+    QCOMPARE(bench.axis.visible().endNs, all.endNs);
+  };
+  const std::int64_t lastEndNs = bench.step(59).endNs;
+  bench.axis.setVisible({bench.step(40).beginNs, lastEndNs + (lastEndNs - all.beginNs) / 10});
+  tapAt(lastEndNs + (lastEndNs - all.beginNs) / 20);
+  const std::int64_t gapBeginNs = bench.step(30).endNs, gapEndNs = bench.step(31).beginNs;
+  QVERIFY(gapBeginNs < gapEndNs);
+  bench.axis.setVisible({gapBeginNs - 2'000'000, gapEndNs + 2'000'000});
+  tapAt((gapBeginNs + gapEndNs) / 2);
 }
 
 QTEST_MAIN(TestGestures)

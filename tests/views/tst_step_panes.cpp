@@ -355,6 +355,40 @@ class TestStepPanes : public QObject {
     QTRY_COMPARE(QToolTip::text(), QStringLiteral("thermal serious, Low Power Mode"));
   }
 
+  /// Each by all samples: the last one may not know.
+  void saysOnlyWhatOfHeatIsKnown() {
+    using State = events::ThermalState;
+    using Mode = events::PowerMode;
+    const auto leftOut = [](State state, Mode mode) {
+      Bench bench;
+      test::OwnedBatch batch;
+      for (std::int64_t i = 0; i <= 10; ++i) {
+        const bool known = i < 10;
+        batch.machineSamples.emplace_back(
+            i * 100'000'000, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0},
+            known ? state : State::Unknown, known ? mode : Mode::Unknown);
+      }
+      batch.completeUpToNs = 1'000'000'000;
+      bench.apply(batch);
+      SystemPane pane(&bench.store, &bench.axis, &bench.focus);
+      pane.refresh();
+      const QStringList lines = pane.leftOut().split('\n');
+      const auto line = std::find_if(lines.begin(), lines.end(), [](const QString& each) {
+        return each.contains("thermal: ");
+      });
+      return line == lines.end() ? QString() : line->mid(line->indexOf("thermal: "));
+    };
+    QCOMPARE(leftOut(State::Nominal, Mode::Normal),
+             QString("thermal: the thermal state was nominal, and Low Power Mode off"));
+    QCOMPARE(leftOut(State::Nominal, Mode::Unknown),
+             QString("thermal: the thermal state was nominal"));
+    QCOMPARE(leftOut(State::Unknown, Mode::Normal),
+             QString("thermal: this machine does not report its thermal state; Low Power Mode was "
+                     "off"));
+    QCOMPARE(leftOut(State::Unknown, Mode::Unknown),
+             QString("thermal: this machine does not report its thermal state"));
+  }
+
   /// Hidden where memory needs the room; the user's choice counts, by the arrow or the action.
   void optionalPanesComeOnDemand() {
     Bench bench;

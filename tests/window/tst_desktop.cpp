@@ -8,6 +8,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QMenuBar>
+#include <QStatusBar>
 #include <QTest>
 
 #include "models/device_choices.h"
@@ -89,11 +90,23 @@ class TestDesktop : public QObject {
   }
 
   void leavesARunAlone() {
+    const QString a = record("a.highwater"), b = record("b.highwater"), c = record("c.highwater");
     bench_->window.startRun();
     QVERIFY(bench_->window.currentRun().live());
     const QString before = shown();
-    openFromFinder(record("a.highwater"));
+    const auto isRecent = [this](const QString& path) {
+      return bench_->window.findChild<window::StartPage*>()->recentFiles(20).contains(path);
+    };
+    openFromFinder(a);
     QTRY_VERIFY_WITH_TIMEOUT(banner().contains("a run is going on"), kWaitMs);
+    QVERIFY2(banner().contains("the recording is in File"), qPrintable(banner()));
+    QVERIFY(isRecent(a));
+    openFromFinder(b);
+    openFromFinder(c);
+    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("the 2 recordings are in File"), kWaitMs);
+    QVERIFY(isRecent(b) && isRecent(c));
+    const QString said = bench_->window.statusBar()->currentMessage();
+    QVERIFY2(!said.contains("is opened"), qPrintable(said));
     QVERIFY(bench_->window.currentRun().live());
     QCOMPARE(shown(), before);
   }

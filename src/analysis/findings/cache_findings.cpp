@@ -187,8 +187,7 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
 
 void findSystemPressure(const CheckedSteps& steps, Findings& findings) {
   const SystemColumns& system = steps.store.system();
-  const TimeRange range{steps.records.front().begin_ns(),
-                        steps.records.back().begin_ns() + steps.records.back().duration_ns()};
+  const TimeRange range = steps.firstToLast();
   const auto rowFrom = [&](std::int64_t ns) {
     return static_cast<std::size_t>(
         std::lower_bound(system.timesNs.begin(), system.timesNs.end(), ns) -

@@ -41,7 +41,9 @@ struct CheckedSteps {
   GainAccount& gains;
   bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
-  /// The time from the begin of the first step to the end of the last; everything if !ofRange.
+  /// The time from the begin of the first step to the end of the last.
+  [[nodiscard]] TimeRange firstToLast() const;
+  /// The same if ofRange, else all time.
   [[nodiscard]] TimeRange timeRange() const;
   /// Whether a step is one of them.
   [[nodiscard]] bool contain(std::uint32_t step) const {

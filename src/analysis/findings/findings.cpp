@@ -185,11 +185,15 @@ const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t
   return within ? &*found : nullptr;
 }
 
+TimeRange CheckedSteps::firstToLast() const {
+  return {records.front().begin_ns(), records.back().begin_ns() + records.back().duration_ns()};
+}
+
 TimeRange CheckedSteps::timeRange() const {
   if (!ofRange) {
     return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   }
-  return {records.front().begin_ns(), records.back().begin_ns() + records.back().duration_ns()};
+  return firstToLast();
 }
 
 double CheckedSteps::perStepMs(std::int64_t totalNs) const {

@@ -3,6 +3,7 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/machine_summary.h"
+#include "analysis/statistics.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -11,12 +12,6 @@ namespace {
 
 std::string secondsText(std::int64_t ns) {
   return formatDecimals(static_cast<double>(ns) / kNsPerS, 1) + " s";
-}
-
-/// The time of the checked steps, from the first to the last.
-TimeRange timeOf(const CheckedSteps& steps) {
-  const events::StepRecord& last = steps.records.back();
-  return {steps.records.front().begin_ns(), last.begin_ns() + last.duration_ns()};
 }
 
 /// The median times of the steps that began while the machine was slowed down, and of the others,
@@ -31,13 +26,6 @@ struct SlowedSteps {
     return comparable() && slowedMs > 0 ? std::clamp(1 - othersMs / slowedMs, 0.0, 1.0) : 0;
   }
 };
-
-double medianMsOf(std::vector<double>& durations) {
-  if (durations.empty()) return 0;
-  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-  std::nth_element(durations.begin(), middle, durations.end());
-  return *middle;
-}
 
 /// `isSlowed` tells by the row of a machine sample.
 template <typename F>
@@ -55,7 +43,13 @@ SlowedSteps slowedSteps(const CheckedSteps& steps, F&& isSlowed) {
     const bool slow = isSlowed(static_cast<std::size_t>(after - times.begin() - 1));
     (slow ? slowed : others).push_back(static_cast<double>(step.duration_ns()) / kNsPerMs);
   }
-  return {slowed.size(), others.size(), medianMsOf(slowed), medianMsOf(others)};
+  return {slowed.size(), others.size(), medianOf(slowed), medianOf(others)};
+}
+
+/// Where the mode is turned off on the system of the recording, which need not be this one.
+std::string whereToTurnOff(const LiveStore& store) {
+  const bool onMac = store.hello() && store.hello()->platform.starts_with("macOS");
+  return onMac ? "System Settings, Battery" : "in the system's power settings";
 }
 
 std::string comparisonText(const SlowedSteps& steps) {
@@ -68,7 +62,7 @@ std::string comparisonText(const SlowedSteps& steps) {
 }  // namespace
 
 void findThermalState(const CheckedSteps& steps, Findings& findings) {
-  const MachineSummary machine = summarizeMachine(steps.store, timeOf(steps));
+  const MachineSummary machine = summarizeMachine(steps.store, steps.firstToLast());
   const double share = machine.shareFrom(events::ThermalState::Serious);
   if (share < kLeastSlowedShare) return;
   const auto nsOf = [&machine](events::ThermalState state) {
@@ -99,7 +93,7 @@ void findThermalState(const CheckedSteps& steps, Findings& findings) {
 }
 
 void findLowPowerMode(const CheckedSteps& steps, Findings& findings) {
-  const MachineSummary machine = summarizeMachine(steps.store, timeOf(steps));
+  const MachineSummary machine = summarizeMachine(steps.store, steps.firstToLast());
   const double share = machine.lowPowerShare().value_or(0);
   if (share < kLeastSlowedShare) return;
   const auto& modes = steps.store.machine().power;
@@ -116,9 +110,8 @@ void findLowPowerMode(const CheckedSteps& steps, Findings& findings) {
                                    " of these steps: the system slows processors and GPU down";
   finding.evidence = "for " + std::to_string(std::lround(100 * share)) + " % of the time" +
                      comparisonText(compared);
-  finding.advice =
-      "turn it off to train at full speed (System Settings, Battery), and compare times only with "
-      "runs in the same mode";
+  finding.advice = "turn it off to train at full speed (" + whereToTurnOff(steps.store) +
+                   "), and compare times only with runs in the same mode";
   findings.found.push_back(std::move(finding));
 }
 

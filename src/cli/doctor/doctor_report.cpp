@@ -141,13 +141,14 @@ std::string thermalText(events::ThermalState state) {
          "measure";
 }
 
-std::string lowPowerText(events::PowerMode mode) {
+std::string lowPowerText(events::PowerMode mode, bool isMac) {
   switch (mode) {
     case events::PowerMode::Normal:
       return "off";
     case events::PowerMode::Low:
-      return "on: the system slows processors and GPU down; turn it off before you measure "
-             "(System Settings, Battery)";
+      return std::string(
+                 "on: the system slows processors and GPU down; turn it off before you measure (") +
+             (isMac ? "System Settings, Battery)" : "in the system's power settings)");
     case events::PowerMode::Unknown:
       break;
   }
@@ -168,7 +169,7 @@ std::string systemText(const Diagnosis& diagnosis) {
   table.add({"architecture", system.architecture.toStdString()});
   table.add({"Metal", macText(diagnosis)});
   table.add({"thermal state", thermalText(diagnosis.power.thermal)});
-  table.add({"Low Power Mode", lowPowerText(diagnosis.power.mode)});
+  table.add({"Low Power Mode", lowPowerText(diagnosis.power.mode, system.isMac)});
   for (const Tool& tool : system.tools) {
     table.add({tool.name.toStdString(),
                tool.path.isEmpty()

@@ -365,8 +365,10 @@ class Training(StepListener):
     # The window
 
     def set_stream(self, stream) -> None:
-        """Says once that the script uses several streams: waits and idle times take the device for one queue."""
+        """Says once that the script uses several streams of MPS: waits and idle times take the device for one queue."""
         if self._has_said_streams or not getattr(stream, "stream_id", 0):
+            return
+        if getattr(getattr(stream, "device", None), "type", "") != "mps":  # torch.accelerator's may be another device's
             return
         self._has_said_streams = True
         self.probe.mark("this script queues work on several streams of the device: estimates of its idle time, and of what "

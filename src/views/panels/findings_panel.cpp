@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 #include "core/units.h"
@@ -32,6 +33,21 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
   label->setWordWrap(wraps);
   label->setProperty("kind", kind);
   return label;
+}
+
+/// The name of the signal that ended a run, "SIGTERM", as the run's own sentence gives it: numbers
+/// differ between systems, and a recording may be of another one. Empty if the sentence has none.
+QString signalName(const RunEnd& end) {
+  const QRegularExpression named(QStringLiteral("signal %1 \\((SIG[A-Z]+)\\)").arg(end.signal));
+  return named.match(text(end.message)).captured(1);
+}
+
+/// Whether a process gets the signal of this name for an error of its own.
+bool isCrash(const QString& name) {
+  static const QStringList crashes = {QStringLiteral("SIGSEGV"), QStringLiteral("SIGBUS"),
+                                      QStringLiteral("SIGILL"), QStringLiteral("SIGFPE"),
+                                      QStringLiteral("SIGABRT")};
+  return crashes.contains(name);
 }
 
 /// What fixing the finding gains, by which the cards are ranked; what it costs where that is not
@@ -294,30 +310,38 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
   showAccepted(findings.accepted);
 }
 
-void FindingsPanel::showEnd(const std::optional<RunEnd>& end) {
+void FindingsPanel::showEnd(const std::optional<RunEnd>& end, bool opsMayTell) {
   using Reason = RunEnd::Reason;
-  const bool crashed = end && end->reason == Reason::kCrashed;
+  const bool signalled = end && end->reason == Reason::kCrashed;
   const bool exited = end && end->reason == Reason::kExited && end->exitCode != 0;
-  endTitle_->setVisible(crashed || exited);
-  endText_->setVisible(crashed || exited);
-  if (!crashed && !exited) return;
-  constexpr int kKill = 9;  // POSIX says so
-  endTitle_->setText(crashed ? tr("The run ended by signal %1").arg(end->signal)
-                             : tr("The run ended with exit code %1").arg(end->exitCode));
-  const QString why = exited ? tr("The process ended by itself, before its last step.")
-                      : end->signal == kKill
-                          ? tr("Somebody killed the process, or the system did because memory "
-                               "was short.")
-                          : tr("The process crashed.");
-  const QString todo =
-      end->signal == kKill
-          ? tr("Look at the memory before the end and at the log, then record again; with a "
-               "smaller batch if memory was short.")
-          : tr("The log has its last lines. Record again, with every op recorded, to see where it "
-               "ends.");
+  endTitle_->setVisible(signalled || exited);
+  endText_->setVisible(signalled || exited);
+  if (!signalled && !exited) return;
   // The session's sentence begins with the program's name.
   const QString what = end->message.empty() ? QString() : text(end->message) + tr(". ");
-  endText_->setText(what + why + u' ' + todo);
+  const QString log = tr("The log has its last lines.");
+  const QString record =
+      opsMayTell ? tr(" Record again, with every op recorded, to see where it ends.") : QString();
+  if (exited) {
+    endTitle_->setText(tr("The run ended with exit code %1").arg(end->exitCode));
+    endText_->setText(what + log + record);
+    return;
+  }
+  const QString name = signalName(*end);
+  endTitle_->setText(name.isEmpty()
+                         ? tr("The run was ended by signal %1").arg(end->signal)
+                         : tr("The run was ended by signal %1 (%2)").arg(end->signal).arg(name));
+  constexpr int kKill = 9;  // POSIX says so
+  if (end->signal == kKill) {
+    endText_->setText(what + tr("The process was killed, by a user or by the system, which does so "
+                                "where memory is short. Look at the memory before the end and at "
+                                "the log, then record again; with a smaller batch if memory was "
+                                "short."));
+  } else if (isCrash(name)) {
+    endText_->setText(what + tr("The process crashed. ") + log + record);
+  } else {
+    endText_->setText(what + log);
+  }
 }
 
 QStringList changeLines(const analysis::RunChange& change) {

@@ -70,8 +70,10 @@ class FindingsPanel final : public QWidget {
   /// nothing more is to come.
   void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
   /// Says how the run ended where that was neither planned nor is a finding: by a signal, or with
-  /// an exit code and no word. std::nullopt, or any other end, says nothing.
-  void showEnd(const std::optional<RunEnd>& end);
+  /// an exit code and no word. std::nullopt, or any other end, says nothing. `opsMayTell`:
+  /// recording again with every op may tell more than the log. Not so of a script, whose traceback
+  /// is there, nor where nothing trained.
+  void showEnd(const std::optional<RunEnd>& end, bool opsMayTell = true);
   /// Shows what the changes of settings did, the newest first; none hides the section.
   void showChanges(const std::vector<analysis::RunChange>& changes);
   [[nodiscard]] const std::vector<FindingCard*>& cards() const { return cards_; }

@@ -175,11 +175,21 @@ QString SystemPane::whyLeftOut(Kind kind) const {
     case Kind::kSwapRate:
       if (isZero()) return tr("nothing was swapped");
       break;
-    case Kind::kThermal:
-      if (!machine.thermal.empty() && machine.thermal.back() == events::ThermalState::Nominal) {
-        return tr("the thermal state was nominal, and Low Power Mode off");
+    case Kind::kThermal: {
+      const bool knowsState =
+          std::any_of(machine.thermal.begin(), machine.thermal.end(),
+                      [](auto state) { return state != events::ThermalState::Unknown; });
+      const bool knowsMode = std::any_of(machine.power.begin(), machine.power.end(), [](auto mode) {
+        return mode != events::PowerMode::Unknown;
+      });
+      if (knowsState) {
+        return knowsMode ? tr("the thermal state was nominal, and Low Power Mode off")
+                         : tr("the thermal state was nominal");
       }
-      return tr("this machine does not report its thermal state");
+      return knowsMode
+                 ? tr("this machine does not report its thermal state; Low Power Mode was off")
+                 : tr("this machine does not report its thermal state");
+    }
     case Kind::kGpu:
     case Kind::kGpuMemory:
     case Kind::kPressure:

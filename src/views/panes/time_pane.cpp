@@ -526,13 +526,18 @@ bool TimePane::takeGesture(const QNativeGestureEvent& gesture) {
     case Qt::SmartZoomNativeGesture: {
       const auto index = stepAt(at);
       const auto [beginNs, endNs] = axis_->visible();
+      bool zoomed = false;
       if (index) {
         const auto& step = store_->steps().records[*index];
-        axis_->zoomTo({step.begin_ns(), step.begin_ns() + step.duration_ns()});
+        const std::int64_t stepEndNs = step.begin_ns() + step.duration_ns();
+        if (at < stepEndNs) {
+          axis_->zoomTo({step.begin_ns(), stepEndNs});
+          // On the step that fills the view already: back out.
+          const TimeRange& now = axis_->visible();
+          zoomed = now.beginNs != beginNs || now.endNs != endNs;
+        }
       }
-      // On the step that fills the view already: back out.
-      const TimeRange& now = axis_->visible();
-      if (!index || (now.beginNs == beginNs && now.endNs == endNs)) axis_->fit();
+      if (!zoomed) axis_->fit();
       return true;
     }
     default:

@@ -1,5 +1,6 @@
-// What Highwater uses of Mach, of our own writing; the layouts are those of macOS's headers
-// (mach/vm_statistics.h, mach/task_info.h), so far as the fields are used.
+// What Highwater uses of Mach, of our own writing. vm_statistics64 is laid out as in macOS's
+// mach/vm_statistics.h. task_vm_info_data_t is not laid out as in mach/task_info.h: it has only the
+// fields that are used, and macOS's has others before phys_footprint.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
