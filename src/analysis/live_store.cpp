@@ -44,10 +44,13 @@ double readingOrNaN(std::int64_t reading) {
 /// See MachineColumns::swapRate.
 double swapRateAt(const MachineColumns& columns, std::size_t row) {
   constexpr std::int64_t kWindowNs = 1'000'000'000;
-  std::size_t before = row;
-  while (before > 0 && columns.timesNs[row] - columns.timesNs[before] < kWindowNs) --before;
-  const std::int64_t ns = columns.timesNs[row] - columns.timesNs[before];
-  if (ns <= 0) return kNaN;
+  const auto& times = columns.timesNs;
+  const auto end = times.begin() + static_cast<std::ptrdiff_t>(row);
+  const auto after = std::upper_bound(times.begin(), end, times[row] - kWindowNs);
+  // A burst within less than a second would look like more than it is.
+  if (after == times.begin()) return kNaN;
+  const auto before = static_cast<std::size_t>(after - times.begin()) - 1;
+  const std::int64_t ns = times[row] - times[before];
   const double bytes = columns.swappedIn[row] - columns.swappedIn[before] +
                        columns.swappedOut[row] - columns.swappedOut[before];
   return bytes < 0 ? kNaN : bytes / (static_cast<double>(ns) / kNsPerS);

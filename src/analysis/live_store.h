@@ -42,7 +42,7 @@ struct MachineColumns {
   /// Read from and written to swap since the machine started, in bytes.
   SeriesPyramid swappedIn, swappedOut;
   /// The same in bytes a second, both ways together, over the last second before each sample. NaN
-  /// in the first sample, and where the counters did not count.
+  /// in the first second, and where the counters did not count.
   SeriesPyramid swapRate;
   std::vector<events::ThermalState> thermal;
   std::vector<events::PowerMode> power;

@@ -15,6 +15,11 @@ namespace {
 // the rings, and which waits for call sites.
 constexpr std::int64_t kSlackNs = std::int64_t{60} * 1'000'000'000;
 
+/// Of the whole machine since it was started; -1: unknown.
+bool isSwapTraffic(std::int64_t bytes) {
+  return bytes >= -1 && bytes <= kMaxSwapTrafficBytes;
+}
+
 /// Checks the fields of one event and keeps the first rule that it breaks.
 class EventCheck {
  public:
@@ -141,8 +146,8 @@ BrokenRule checkEvent(const events::MachineSample& e, const EventContext& contex
   return EventCheck("machine sample", context)
       .time(e.time_ns())
       .optionalBytes(e.compressor_bytes(), "compressor")
-      .number(e.swapped_in_bytes() >= -1, "bytes read from swap")
-      .number(e.swapped_out_bytes() >= -1, "bytes written to swap")
+      .number(isSwapTraffic(e.swapped_in_bytes()), "bytes read from swap")
+      .number(isSwapTraffic(e.swapped_out_bytes()), "bytes written to swap")
       .optionalBytes(e.gpu_bytes(), "GPU's memory")
       .value(e.thermal(), true, "thermal state")
       .value(e.power(), true, "power mode")

@@ -23,16 +23,18 @@ inline constexpr std::size_t kMaxNameBytes = 1024;
 /// still fits.
 inline constexpr std::uint64_t kMaxDefinitionBytes = std::uint64_t{256} << 20;
 
-/// The most newer samples that may come before a memory or system sample in the stream. The worker
-/// sends samples in the order of their times, and the clocks of two cores may disagree by a
-/// microsecond, a sample or two. Each later row has to be moved to insert a late one, so the limit
-/// is in samples and not in time: without it 100,000 samples in descending order took 93 s.
+/// The most newer samples that may come before a memory, system or machine sample in the stream.
+/// The worker sends samples in the order of their times, and the clocks of two cores may disagree
+/// by a microsecond, a sample or two. Each later row has to be moved to insert a late one, so the
+/// limit is in samples and not in time: without it 100,000 samples in descending order took 93 s.
 inline constexpr std::size_t kMaxNewerSamples = 256;
 
 /// The latest plausible time of an event, and the longest duration, in nanoseconds: 366 days.
 inline constexpr std::int64_t kMaxRunNs = std::int64_t{366} * 24 * 3600 * 1'000'000'000;
 /// The largest plausible amount of memory, in bytes.
 inline constexpr std::uint64_t kMaxPlausibleBytes = std::uint64_t{1} << 50;  // 1 PiB
+/// The largest plausible swap traffic of a machine since it was started, in bytes.
+inline constexpr std::int64_t kMaxSwapTrafficBytes = std::int64_t{1} << 60;  // 1 EiB
 /// The largest plausible batch size, in rows of the data set. Runs have the lower limit
 /// kMostBatchSize.
 inline constexpr std::uint32_t kMaxBatchSize = 1u << 20;

@@ -294,6 +294,11 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
       return refuse(Violation::kSampleTooLate, "a system sample out of the order of time");
     }
   }
+  for (const auto& sample : batch.machineSamples) {
+    if (!machineTimes_.add(sample.time_ns())) {
+      return refuse(Violation::kSampleTooLate, "a machine sample out of the order of time");
+    }
+  }
   return checkSteps(batch);
 }
 

@@ -199,8 +199,11 @@ void TestLiveStore::swapRatesAreOfTheLastSecond() {
     batch.machineSamples.emplace_back(ms * kMs, std::int64_t{-1}, in, out, std::int64_t{7},
                                       events::ThermalState::Unknown, events::PowerMode::Low);
   };
-  // 1000 bytes in each 100 ms, and 500 of them in.
-  for (int i = 0; i <= 20; ++i) sample(100 * i, 500 * i, 500 * i);
+  // 1000 bytes in each 100 ms, and 500 of them in; but all of the first second in its first 100 ms.
+  for (int i = 0; i <= 20; ++i) {
+    const std::int64_t bytes = i == 0 ? 0 : 500 * std::max(i, 10);
+    sample(100 * i, bytes, bytes);
+  }
   sample(2100, 10'000, 10'000);  // a pause
   sample(2600, 10'000, 10'000);
   sample(3100, 10'000, 10'000);
@@ -208,8 +211,12 @@ void TestLiveStore::swapRatesAreOfTheLastSecond() {
   sample(3300, -1, -1);  // unknown
   apply(store, batch);
   const auto& machine = store.machine();
-  QVERIFY(std::isnan(machine.swapRate[0]));
-  for (std::size_t row = 1; row <= 20; ++row) QCOMPARE(machine.swapRate[row], 10'000.0);
+  for (std::size_t row = 0; row < 10; ++row) QVERIFY(std::isnan(machine.swapRate[row]));
+  QCOMPARE(machine.swapRate[10], 10'000.0);
+  for (std::size_t row = 11; row < 20; ++row) {
+    QCOMPARE(machine.swapRate[row], 1000.0 * (double(row) - 10));
+  }
+  QCOMPARE(machine.swapRate[20], 10'000.0);
   QCOMPARE(machine.swapRate[21], 9000.0);  // of the last second, 0.1 s had none
   QCOMPARE(machine.swapRate[23], 0.0);
   QVERIFY(std::isnan(machine.swapRate[24]));

@@ -98,13 +98,15 @@ void TestMachine::pressureAndSwapRiseWithOtherMemory() {
 
 void TestMachine::heatAndSwapTrafficAreRecorded() {
   const Outcome run = record(
-      60, {"HIGHWATER_SIM_SYSTEM_MEMORY=4GiB", "HIGHWATER_SIM_OTHER_MEMORY=0s:6.5GiB,1.5s:12GiB",
-           "HIGHWATER_SIM_THERMAL=1s:fair,1.5s:serious", "HIGHWATER_SIM_LOW_POWER=1"});
+      80, {"HIGHWATER_SIM_SYSTEM_MEMORY=4GiB", "HIGHWATER_SIM_OTHER_MEMORY=0s:6.5GiB,3s:12GiB",
+           "HIGHWATER_SIM_THERMAL=2s:fair,3s:serious", "HIGHWATER_SIM_LOW_POWER=1"});
   QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
   const analysis::MachineColumns& machine = store_.machine();
   QVERIFY(machine.timesNs.size() >= 10);
   QCOMPARE(machine.timesNs.size(), store_.system().timesNs.size());
-  QCOMPARE(machine.thermal.front(), events::ThermalState::Nominal);
+  // The script's clock starts before the training does, how long before depends on the machine.
+  QVERIFY(machine.thermal.front() < events::ThermalState::Serious);
+  QVERIFY(std::is_sorted(machine.thermal.begin(), machine.thermal.end()));
   QCOMPARE(machine.thermal.back(), events::ThermalState::Serious);
   QCOMPARE(machine.power.back(), events::PowerMode::Low);
   const std::size_t last = machine.timesNs.size() - 1;

@@ -14,6 +14,7 @@
 using namespace highwater;
 using namespace highwater::probe;
 using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 
 namespace {
 
@@ -34,6 +35,17 @@ extern "C" __attribute__((noinline, used)) const void* atosCallerTwo() {
   return address;
 }
 
+bool never() {
+  return false;
+}
+
+/// As CallSiteNamer asks.
+std::vector<SourcePlace> placesOf(AtosSymbolizer& symbolizer, const void* address,
+                                  const Symbolizer::IsStopped& isStopped = &never) {
+  symbolizer.prepare({&address, 1}, isStopped);
+  return symbolizer.placesOf(address);
+}
+
 QByteArray functionOf(const std::vector<SourcePlace>& places) {
   return places.empty() ? QByteArray() : QByteArray::fromStdString(places[0].function);
 }
@@ -52,6 +64,7 @@ class TestAtosSymbolizer : public QObject {
   void doesWithoutInlinedFunctions();
   void fallsBackToTheLinker_data();
   void fallsBackToTheLinker();
+  void endsWhenItIsStopped();
   void findsTheSelectedTools();
 
  private:
@@ -139,15 +152,15 @@ for address in "$@"; do
 done
 )sh"));
   const std::array<const void*, 2> addresses = {atosCallerOne(), atosCallerTwo()};
-symbolizer.prepare(addresses);
-QCOMPARE(calls().size(), 1);
-QVERIFY2(calls()[0].contains(" -fullPath -i -d "), calls()[0].constData());
-const auto one = symbolizer.placesOf(addresses[0]), two = symbolizer.placesOf(addresses[1]);
-QCOMPARE(functionOf(one), QByteArray("atosCallerOne"));
-QCOMPARE(functionOf(two), QByteArray("atosCallerTwo"));
-QVERIFY(QByteArray::fromStdString(one[0].file).endsWith("tst_atos_symbolizer.cpp"));
-QVERIFY(one[0].line > 0 && one[0].line < two[0].line);
-QCOMPARE(calls().size(), 1);
+  symbolizer.prepare(addresses, &never);
+  QCOMPARE(calls().size(), 1);
+  QVERIFY2(calls()[0].contains(" -fullPath -i -d "), calls()[0].constData());
+  const auto one = symbolizer.placesOf(addresses[0]), two = symbolizer.placesOf(addresses[1]);
+  QCOMPARE(functionOf(one), QByteArray("atosCallerOne"));
+  QCOMPARE(functionOf(two), QByteArray("atosCallerTwo"));
+  QVERIFY(QByteArray::fromStdString(one[0].file).endsWith("tst_atos_symbolizer.cpp"));
+  QVERIFY(one[0].line > 0 && one[0].line < two[0].line);
+  QCOMPARE(calls().size(), 1);
 }
 
 void TestAtosSymbolizer::asksOnceForWhatIsUnknown() {
@@ -155,7 +168,7 @@ void TestAtosSymbolizer::asksOnceForWhatIsUnknown() {
   const void* address = atosCallerOne();
   const auto byLinker = placesByLinker(address);
   for (int i = 0; i < 3; ++i)
-    QCOMPARE(functionOf(symbolizer.placesOf(address)), functionOf(byLinker));
+    QCOMPARE(functionOf(placesOf(symbolizer, address)), functionOf(byLinker));
   QCOMPARE(calls().size(), 1);
 }
 
@@ -164,36 +177,51 @@ void TestAtosSymbolizer::doesWithoutInlinedFunctions() {
 case "$*" in *" -i "*) echo "inner() (in w) (/w/a.h:1)";; esac
 echo "outer() (in w) (/w/b.h:2)"
 )sh"));
-  const auto places = symbolizer.placesOf(atosCallerOne());
+  const auto places = placesOf(symbolizer, atosCallerOne());
   QCOMPARE(functionOf(places), QByteArray("outer"));
   QCOMPARE(calls().size(), 2);
 }
 
 void TestAtosSymbolizer::fallsBackToTheLinker_data() {
   QTest::addColumn<QByteArray>("body");
-  QTest::newRow("it fails") << QByteArray("echo 'main (in w) (/w/main.cpp:1)'\nexit 1\n");
-  QTest::newRow("it ends by a signal") << QByteArray("kill -9 $$\n");
-  QTest::newRow("it says nothing") << QByteArray("exit 0\n");
-  QTest::newRow("it never answers") << QByteArray("exec sleep 600\n");
-  QTest::newRow("it says too much") << QByteArray("yes 'main (in w) (/w/main.cpp:1)' | head -9\n");
-  QTest::newRow("it is not there") << QByteArray();
+  QTest::addColumn<bool>("ofLibrary");  // the reason may be the library
+  const QByteArray line = "main (in w) (/w/main.cpp:1)";
+  QTest::newRow("it fails") << QByteArray("echo '" + line + "'\nexit 1\n") << true;
+  QTest::newRow("it ends by a signal") << QByteArray("kill -9 $$\n") << true;
+  QTest::newRow("it says nothing") << QByteArray("exit 0\n") << true;
+  QTest::newRow("it says too much") << QByteArray("yes '" + line + "' | head -9\n") << true;
+  QTest::newRow("it never answers") << QByteArray("exec sleep 600\n") << false;
+  QTest::newRow("it is not there") << QByteArray() << false;
 }
 
 void TestAtosSymbolizer::fallsBackToTheLinker() {
   QFETCH(QByteArray, body);
+  QFETCH(bool, ofLibrary);
   std::string path = tool(body);
   if (body.isEmpty()) path += "-missing";
   AtosSymbolizer symbolizer(path, 500ms);
   const void* address = reinterpret_cast<const char*>(&std::strlen) + 1;
   const auto byLinker = placesByLinker(address);
   QVERIFY(!byLinker.empty());
-  const auto places = symbolizer.placesOf(address);
+  const auto places = placesOf(symbolizer, address);
   QCOMPARE(functionOf(places), functionOf(byLinker));
   QCOMPARE(places[0].file, byLinker[0].file);
-  // It is not asked again.
+  // It is not asked for this library again, and for another one only if that may help.
   const qsizetype count = calls().size();
-  (void)symbolizer.placesOf(atosCallerOne());
+  (void)placesOf(symbolizer, static_cast<const char*>(address) + 1);
   QCOMPARE(calls().size(), count);
+  (void)placesOf(symbolizer, atosCallerOne());
+  QCOMPARE(calls().size() > count, ofLibrary);
+}
+
+void TestAtosSymbolizer::endsWhenItIsStopped() {
+  AtosSymbolizer symbolizer(tool("exec sleep 600\n"), 600s);
+  const void* address = atosCallerOne();
+  // The tool runs from the second look on, and the third follows while it does.
+  int looks = 0;
+  const auto places = placesOf(symbolizer, address, [&looks] { return ++looks > 2; });
+  QVERIFY(looks > 2);
+  QCOMPARE(functionOf(places), functionOf(placesByLinker(address)));
 }
 
 void TestAtosSymbolizer::findsTheSelectedTools() {

@@ -43,6 +43,15 @@ class TestValidator : public QObject {
     batch.memorySamples = samples;
     return batch;
   }
+  static events::MachineSample machineSampleAt(std::int64_t ns, std::int64_t swappedBytes) {
+    return {ns,
+            -1,
+            swappedBytes,
+            swappedBytes,
+            -1,
+            events::ThermalState::Unknown,
+            events::PowerMode::Unknown};
+  }
   static events::MemorySample sampleAt(std::int64_t ns) {
     return {ns, 100, 200, 300, events::SampleOrigin::Timer};
   }
@@ -207,6 +216,22 @@ class TestValidator : public QObject {
     EventBatch batch;
     batch.systemSamples = system;
     refuses(greeted(), batch, Violation::kSampleTooLate);
+
+    std::vector<events::MachineSample> machine;
+    for (std::int64_t i = 0; i < 1'000; ++i) machine.push_back(machineSampleAt(1'000 - i, 0));
+    EventBatch ofMachine;
+    ofMachine.machineSamples = machine;
+    refuses(greeted(), ofMachine, Violation::kSampleTooLate);
+  }
+
+  void refusesSwapTrafficThatNoMachineHas() {
+    EventBatch batch;
+    const events::MachineSample possible = machineSampleAt(1, kMaxSwapTrafficBytes);
+    batch.machineSamples = {&possible, 1};
+    QVERIFY(greeted().check(batch).ok());
+    const events::MachineSample impossible = machineSampleAt(1, kMaxSwapTrafficBytes + 1);
+    batch.machineSamples = {&impossible, 1};
+    refuses(greeted(), batch, Violation::kNumberOutOfRange);
   }
 
   void acceptsASampleBehindAFewNewerOnes() {

@@ -52,19 +52,21 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Reads until the end of the pipe. None at an error or after the limit.
-std::optional<std::string> readAll(int pipe, std::chrono::milliseconds limit) {
+/// Reads until the end of the pipe. None at an error, after the limit, or once stopped.
+std::optional<std::string> readAll(int pipe, std::chrono::milliseconds limit,
+                                   const Symbolizer::IsStopped& isStopped) {
   using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLookAtStop{50};
   const Clock::time_point end = Clock::now() + limit;
   std::string all;
   std::array<char, 4096> part;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
-    if (left.count() <= 0) return std::nullopt;
+    if (left.count() <= 0 || isStopped()) return std::nullopt;
     pollfd waited{pipe, POLLIN, 0};
-    const int ready = ::poll(&waited, 1, static_cast<int>(left.count()));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return std::nullopt;
+    const int ready = ::poll(&waited, 1, static_cast<int>(std::min(left, kLookAtStop).count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    if (ready < 0) return std::nullopt;
     const ssize_t count = ::read(pipe, part.data(), part.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return std::nullopt;
@@ -73,11 +75,16 @@ std::optional<std::string> readAll(int pipe, std::chrono::milliseconds limit) {
   }
 }
 
-/// What the program prints to stdout; none if it cannot be started, fails or takes too long.
-std::optional<std::string> outputOf(std::vector<std::string> command,
-                                    std::chrono::milliseconds limit) {
+struct Output {
+  std::optional<std::string> text;  ///< none if the program could not be started or did not end
+  bool succeeded = false;
+};
+
+/// What the program prints to stdout. It is killed at the limit, and once stopped.
+Output outputOf(std::vector<std::string> command, std::chrono::milliseconds limit,
+                const Symbolizer::IsStopped& isStopped) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return std::nullopt;
+  if (::pipe(ends.data()) != 0) return {};
   for (const int end : ends) (void)::fcntl(end, F_SETFD, FD_CLOEXEC);
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -97,14 +104,14 @@ std::optional<std::string> outputOf(std::vector<std::string> command,
   (void)::posix_spawnattr_destroy(&attributes);
   (void)::posix_spawn_file_actions_destroy(&files);
   (void)::close(ends[1]);
-  std::optional<std::string> output;
+  Output output;
   if (failed == 0) {
-    output = readAll(ends[0], limit);
-    if (!output) (void)::kill(child, SIGKILL);
+    output.text = readAll(ends[0], limit, isStopped);
+    if (!output.text) (void)::kill(child, SIGKILL);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) output.reset();
+    output.succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   (void)::close(ends[0]);
   return output;
@@ -148,9 +155,11 @@ std::vector<SourcePlace> placesFromAtos(std::string_view line) {
   return places;
 }
 
-void AtosSymbolizer::prepare(std::span<const void* const> returnAddresses) {
+void AtosSymbolizer::prepare(std::span<const void* const> returnAddresses,
+                             const IsStopped& isStopped) {
   if (const std::uint64_t now = unloadedLibraries(); now != unloaded_) {
     known_.clear();
+    failed_.clear();
     unloaded_ = now;
   }
   struct Asked {
@@ -162,7 +171,10 @@ void AtosSymbolizer::prepare(std::span<const void* const> returnAddresses) {
     if (tool_.empty() || known_.contains(address)) continue;
     const LoadedLibrary library = libraryAt(static_cast<const char*>(address) - 1);
     // Libraries of macOS are in a cache that the linker knows, not in files.
-    if (!library.base || ::access(library.file.c_str(), R_OK) != 0) continue;
+    if (!library.base || failed_.contains(library.base) ||
+        ::access(library.file.c_str(), R_OK) != 0) {
+      continue;
+    }
     Asked& asked = libraries[library.base];
     asked.file = library.file;
     if (std::find(asked.addresses.begin(), asked.addresses.end(), address) ==
@@ -174,23 +186,27 @@ void AtosSymbolizer::prepare(std::span<const void* const> returnAddresses) {
     for (std::size_t i = 0; i < asked.addresses.size(); i += kAtosBatch) {
       const auto begin = asked.addresses.begin() + static_cast<std::ptrdiff_t>(i);
       const auto count = std::min(kAtosBatch, asked.addresses.size() - i);
-      askFor(base, asked.file, Addresses(begin, begin + static_cast<std::ptrdiff_t>(count)));
+      askFor(base, asked.file, Addresses(begin, begin + static_cast<std::ptrdiff_t>(count)),
+             isStopped);
     }
   }
 }
 
 void AtosSymbolizer::askFor(const void* base, const std::string& library,
-                            const Addresses& returnAddresses) {
-  if (tool_.empty()) return;
+                            const Addresses& returnAddresses, const IsStopped& isStopped) {
+  if (tool_.empty() || failed_.contains(base) || isStopped()) return;
+  Answer answer = ask(base, library, returnAddresses, true, isStopped);
   // An `atos` that does not know -d prints inlined functions in lines of their own.
-  if (ask(base, library, returnAddresses, true) || ask(base, library, returnAddresses, false)) {
-    return;
+  if (answer == Answer::kUnreadable) {
+    answer = ask(base, library, returnAddresses, false, isStopped);
   }
-  tool_.clear();
+  if (answer == Answer::kUnreadable) failed_.insert(base);
+  if (answer == Answer::kNone) tool_.clear();
 }
 
-bool AtosSymbolizer::ask(const void* base, const std::string& library,
-                         const Addresses& returnAddresses, bool inlined) {
+AtosSymbolizer::Answer AtosSymbolizer::ask(const void* base, const std::string& library,
+                                           const Addresses& returnAddresses, bool inlined,
+                                           const IsStopped& isStopped) {
   std::vector<std::string> command = {tool_,
                                       "-o",
                                       library,
@@ -204,10 +220,10 @@ bool AtosSymbolizer::ask(const void* base, const std::string& library,
     // A return address may be the first byte of the next function.
     command.push_back(hexOf(reinterpret_cast<std::uintptr_t>(address) - 1));
   }
-  const std::optional<std::string> output = outputOf(std::move(command), limit_);
-  if (!output) return false;
-  const std::vector<std::string_view> lines = split(*output, '\n');
-  if (lines.size() != returnAddresses.size()) return false;
+  const Output output = outputOf(std::move(command), limit_, isStopped);
+  if (!output.text) return isStopped() ? Answer::kStopped : Answer::kNone;
+  const std::vector<std::string_view> lines = split(*output.text, '\n');
+  if (!output.succeeded || lines.size() != returnAddresses.size()) return Answer::kUnreadable;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<SourcePlace> places = placesFromAtos(lines[i]);
     if (places.empty()) {
@@ -217,11 +233,10 @@ bool AtosSymbolizer::ask(const void* base, const std::string& library,
     }
     known_[returnAddresses[i]] = std::move(places);
   }
-  return true;
+  return Answer::kRead;
 }
 
 std::vector<SourcePlace> AtosSymbolizer::placesOf(const void* returnAddress) {
-  prepare({&returnAddress, 1});
   const auto found = known_.find(returnAddress);
   return found != known_.end() ? found->second : placesByLinker(returnAddress);
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,33 +15,39 @@ namespace highwater::probe {
 /// Symbolizes with `atos`, which Apple's command line tools bring (man page atos(1)). It knows
 /// functions that a library does not export and, where the object files of a build or a .dSYM
 /// exist, inlined functions, file and line. A start of `atos` reads all symbols of a library, so
-/// addresses are best given to prepare(), many at once.
+/// only prepare() starts it, with many addresses at once.
 ///
-/// Where `atos` knows nothing, is missing, fails or takes too long, the dynamic linker answers
-/// (placesByLinker()); after a failure, for the rest of the process.
+/// Where `atos` knows nothing or was not asked, the dynamic linker answers (placesByLinker()). A
+/// library for which `atos` fails is not asked for again; if it cannot be started or takes too
+/// long, nothing is.
 class AtosSymbolizer : public Symbolizer {
  public:
-  /// How long one start of `atos` may take. libtorch_cpu has some 200,000 symbols.
+  /// How long one start of `atos` may take: the user's program may be as large as libtorch.
   static constexpr std::chrono::milliseconds kLimit{10'000};
 
   /// `tool`: the path of `atos`; empty where there is none.
   explicit AtosSymbolizer(std::string tool, std::chrono::milliseconds limit = kLimit)
       : tool_(std::move(tool)), limit_(limit) {}
 
-  void prepare(std::span<const void* const> returnAddresses) override;
+  void prepare(std::span<const void* const> returnAddresses, const IsStopped& isStopped) override;
   std::vector<SourcePlace> placesOf(const void* returnAddress) override;
 
  private:
   using Addresses = std::vector<const void*>;
 
-  void askFor(const void* base, const std::string& library, const Addresses& returnAddresses);
-  [[nodiscard]] bool ask(const void* base, const std::string& library,
-                         const Addresses& returnAddresses, bool inlined);
+  enum class Answer { kRead, kUnreadable, kNone, kStopped };
+
+  void askFor(const void* base, const std::string& library, const Addresses& returnAddresses,
+              const IsStopped& isStopped);
+  [[nodiscard]] Answer ask(const void* base, const std::string& library,
+                           const Addresses& returnAddresses, bool inlined,
+                           const IsStopped& isStopped);
 
   std::string tool_;
   std::chrono::milliseconds limit_;
-  std::uint64_t unloaded_ = 0;  // when known_ was filled
+  std::uint64_t unloaded_ = 0;  // when the members below were filled
   std::map<const void*, std::vector<SourcePlace>> known_;
+  std::set<const void*> failed_;  // bases of libraries
 };
 
 /// Reads one line of `atos`: "item() const (in libtorch.dylib) (Tensor.h:123)", or "main (in

@@ -49,7 +49,10 @@ void CallSiteNamer::lookUpAll(std::unique_lock<std::mutex>& lock) {
   while (busy_ && !stopping_) {
     Definitions found;
     lock.unlock();
-    sites_.prepareNew();
+    sites_.prepareNew([this] {
+      const std::lock_guard stopped(mutex_);
+      return stopping_;
+    });
     sites_.takeNew(found, 1);  // one at a time, so that each is ready early
     lock.lock();
     append(ready_, std::move(found));

@@ -51,14 +51,14 @@ class ProcessSymbols : public Symbolizer {
     return symbols;
   }
 
-  void prepare(std::span<const void* const> returnAddresses) override {
+  void prepare(std::span<const void* const> returnAddresses, const IsStopped& isStopped) override {
     const std::lock_guard lock(mutex_);
     forgetUnloaded();
     std::vector<const void*> unknown;
     for (const void* address : returnAddresses) {
       if (!known_.contains(address)) unknown.push_back(address);
     }
-    if (!unknown.empty()) symbolizer_->prepare(unknown);
+    if (!unknown.empty()) symbolizer_->prepare(unknown, isStopped);
   }
 
   std::vector<SourcePlace> placesOf(const void* returnAddress) override {
@@ -225,19 +225,21 @@ std::optional<CallSites::Pending> CallSites::nextPending() {
   if (pending_.empty()) return std::nullopt;
   std::optional<Pending> next(std::move(pending_.front()));
   pending_.pop_front();
+  if (prepared_ > 0) --prepared_;
   return next;
 }
 
-void CallSites::prepareNew() {
+void CallSites::prepareNew(const Symbolizer::IsStopped& isStopped) {
   if (lookUp_) return;
   std::vector<const void*> addresses;
   {
     const std::lock_guard lock(mutex_);
-    for (const Pending& pending : pending_) {
-      addresses.insert(addresses.end(), pending.frames.begin(), pending.frames.end());
+    for (; prepared_ < pending_.size(); ++prepared_) {
+      const std::vector<const void*>& frames = pending_[prepared_].frames;
+      addresses.insert(addresses.end(), frames.begin(), frames.end());
     }
   }
-  ProcessSymbols::shared().prepare(addresses);
+  if (!addresses.empty()) ProcessSymbols::shared().prepare(addresses, isStopped);
 }
 
 bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {

@@ -78,8 +78,8 @@ class CallSites {
   /// Returns true where takeNew() has a call site to define. Any thread.
   [[nodiscard]] bool hasNew();
   /// Has the symbolizer read what takeNew() will ask for, where several addresses together take
-  /// less time.
-  void prepareNew();
+  /// less time. May take seconds; ends soon once `isStopped` returns true.
+  void prepareNew(const Symbolizer::IsStopped& isStopped);
   /// Symbolizes the stacks that were interned since the last call and appends their definitions to
   /// `out`. A stack becomes a chain of up to kKept nodes from the outermost of its frames to the
   /// innermost; the innermost node has the id that intern() returned. Stops after the place that
@@ -132,6 +132,7 @@ class CallSites {
   std::unordered_map<const void*, Library> libraries_;  // by base address
   std::map<std::vector<const void*>, CallSiteId> ids_;
   std::deque<Pending> pending_;
+  std::size_t prepared_ = 0;  // so many of the first of pending_ went through prepareNew()
   CallSiteId next_ = kOtherId + 1;
   std::uint64_t unloaded_;
   std::atomic<std::uint64_t> generation_{0};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,8 +21,12 @@ struct SourcePlace {
 class Symbolizer {
  public:
   virtual ~Symbolizer() = default;
-  /// Reads what placesOf() will be asked for, where several addresses together take less time.
-  virtual void prepare(std::span<const void* const> /*returnAddresses*/) {}
+  /// Tells whether a lookup that takes long is to be given up.
+  using IsStopped = std::function<bool()>;
+  /// Reads what placesOf() will be asked for, where several addresses together take less time. May
+  /// take seconds; ends soon once `isStopped` returns true.
+  virtual void prepare(std::span<const void* const> /*returnAddresses*/,
+                       const IsStopped& /*isStopped*/) {}
   /// Returns the functions that a return address lies in, the innermost inlined one first. Empty
   /// where nothing is known about the address.
   [[nodiscard]] virtual std::vector<SourcePlace> placesOf(const void* returnAddress) = 0;
