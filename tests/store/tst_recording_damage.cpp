@@ -109,7 +109,8 @@ class TestRecordingDamage : public QObject {
         << QByteArray("PRAGMA user_version = 1")
         << "its header says format 1, which has no table \"phase_memory\"";
     QTest::newRow("no version") << QByteArray("PRAGMA user_version = 0")
-                                << "its header says format 0, there is 1 to 6";
+                                << "its header says format 0, there is 1 to " +
+                                       QString::number(store::kFormatVersion);
     QTest::newRow("a negative version")
         << QByteArray("PRAGMA user_version = -7") << "its header says format -7";
   }
