@@ -104,6 +104,17 @@ std::string queueLine(const LiveStore& store) {
                                                    : ", device span " + both(queue.deviceSpanMs));
 }
 
+/// Empty if nothing was swapped; without what is unknown.
+std::string swapTraffic(const analysis::MachineSummary& machine) {
+  const auto& out = machine.swappedOutBytes;
+  const auto& in = machine.swappedInBytes;
+  if (out.value_or(0) == 0 && in.value_or(0) == 0) return {};
+  std::string text = out ? formatBytes(*out) + " swapped out" : "";
+  if (in) text += out ? " and " + formatBytes(*in) + " in" : formatBytes(*in) + " swapped in";
+  const auto& rate = machine.swapPeakBytesPerS;
+  return rate ? text + ", at most " + formatBytes(*rate) + "/s" : text;
+}
+
 /// Empty without readings.
 std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s,
                        const analysis::MachineSummary& machine) {
@@ -112,12 +123,7 @@ std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s,
   if (s.footprintPeakBytes)
     add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
-  const std::uint64_t out = machine.swappedOutBytes.value_or(0);
-  const std::uint64_t in = machine.swappedInBytes.value_or(0);
-  if (out + in > 0) {
-    add(formatBytes(out) + " swapped out and " + formatBytes(in) + " in, at most " +
-        formatBytes(machine.swapPeakBytesPerS.value_or(0)) + "/s");
-  }
+  if (const std::string traffic = swapTraffic(machine); !traffic.empty()) add(traffic);
   const events::Pressure highest = s.highestPressure();
   if (highest != events::Pressure::Unknown) {
     add("pressure " + std::string(pressureName(highest)));
