@@ -87,7 +87,7 @@ struct RecordingReader::Impl {
     const std::string cut = missingEnd(path);
     const std::string& why = cut.empty() ? error.message : cut;
     if (frames == 0) {
-      return {error.code, quoted(path) + " is damaged: " + why + "; nothing could be read"};
+      return {error.code, quoted(path) + " is damaged: " + why + std::string(kNothingRead)};
     }
     return {error.code,
             quoted(path) + " is damaged after " + std::to_string(frames) + " frames: " + why};

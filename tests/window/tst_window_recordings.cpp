@@ -90,7 +90,10 @@ class TestWindowRecordings : public QObject {
     const auto image = bench_->folder.filePath("cut.png").toStdString();
     const auto drawn = window::exportWindowPicture(path, image, {});
     QVERIFY(drawn.ok() && drawn->cutOff && std::filesystem::exists(image));
-    // Nothing is shown of one whose beginning is lost.
+    // Nothing is shown of one whose beginning is lost, and that is said once.
+    std::filesystem::resize_file(path, 20'000);
+    bench_->window.openInBackground(path);
+    QTRY_VERIFY(banner().endsWith("nothing could be read"));
     std::filesystem::resize_file(path, 300);
     QVERIFY(!bench_->window.openRecording(path).ok());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
