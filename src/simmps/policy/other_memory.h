@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
+
+#include "simmps/policy/timed_script.h"
 
 namespace highwater::simmps {
 
@@ -15,14 +16,9 @@ inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
 /// Memory use of the simulated machine's other applications: none, a constant, a script over time,
 /// or a file whose number is read again each time.
 struct OtherMemory {
-  /// One point of a script: `bytes` are in use from `atNs` until the next point.
-  struct Point {
-    std::uint64_t atNs = 0;  ///< since the device was created
-    std::uint64_t bytes = 0;
-  };
-  std::vector<Point> script;    ///< by time; each holds until the next; nothing before the first
-  std::string file;             ///< empty: use the script
-  std::uint64_t fileBytes = 0;  ///< the file's number when the setting was read
+  TimedScript<std::uint64_t> script;  ///< bytes in use; nothing before the first point
+  std::string file;                   ///< empty: use the script
+  std::uint64_t fileBytes = 0;        ///< the file's number when the setting was read
 
   /// The bytes that the script gives for `ns`, in nanoseconds since the device was created; 0
   /// before its first point, and if `file` is used instead of a script.

@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
+
+#include "simmps/policy/timed_script.h"
 
 namespace highwater::simmps {
 
@@ -13,12 +14,7 @@ enum class ThermalLevel : std::uint8_t { Nominal = 0, Fair = 1, Serious = 2, Cri
 
 /// The simulated machine's thermal state over time.
 struct ThermalStates {
-  /// One point of a script: `level` holds from `atNs` until the next point.
-  struct Point {
-    std::uint64_t atNs = 0;  ///< since the device was created
-    ThermalLevel level = ThermalLevel::Nominal;
-  };
-  std::vector<Point> script;  ///< by time; nominal before the first
+  TimedScript<ThermalLevel> script;  ///< nominal before the first point
 
   /// The state `ns` nanoseconds after the device was created.
   [[nodiscard]] ThermalLevel stateAt(std::uint64_t ns) const;
