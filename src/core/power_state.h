@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "core/events_generated.h"
 
 namespace highwater {
@@ -24,6 +26,11 @@ struct PowerState {
   constexpr long kMost = static_cast<long>(events::ThermalState::Critical) - 1;
   return number >= 0 && number <= kMost ? static_cast<events::ThermalState>(number + 1)
                                         : events::ThermalState::Unknown;
+}
+
+/// Where the user turns Low Power Mode off, as a part of a sentence.
+[[nodiscard]] constexpr std::string_view lowPowerSettings(bool onMac) {
+  return onMac ? "System Settings, Battery" : "in the system's power settings";
 }
 
 }  // namespace highwater

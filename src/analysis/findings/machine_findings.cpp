@@ -5,6 +5,7 @@
 #include "analysis/machine_summary.h"
 #include "analysis/statistics.h"
 #include "core/names.h"
+#include "core/power_state.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -46,10 +47,9 @@ SlowedSteps slowedSteps(const CheckedSteps& steps, F&& isSlowed) {
   return {slowed.size(), others.size(), medianOf(slowed), medianOf(others)};
 }
 
-/// Where the mode is turned off on the system of the recording, which need not be this one.
-std::string whereToTurnOff(const LiveStore& store) {
-  const bool onMac = store.hello() && store.hello()->platform.starts_with("macOS");
-  return onMac ? "System Settings, Battery" : "in the system's power settings";
+/// Whether the recording was made on a Mac; this program may run elsewhere.
+bool isOfMac(const LiveStore& store) {
+  return store.hello() && store.hello()->platform.starts_with("macOS");
 }
 
 std::string comparisonText(const SlowedSteps& steps) {
@@ -110,7 +110,8 @@ void findLowPowerMode(const CheckedSteps& steps, Findings& findings) {
                                    " of these steps: the system slows processors and GPU down";
   finding.evidence = "for " + std::to_string(std::lround(100 * share)) + " % of the time" +
                      comparisonText(compared);
-  finding.advice = "turn it off to train at full speed (" + whereToTurnOff(steps.store) +
+  finding.advice = "turn it off to train at full speed (" +
+                   std::string(lowPowerSettings(isOfMac(steps.store))) +
                    "), and compare times only with runs in the same mode";
   findings.found.push_back(std::move(finding));
 }

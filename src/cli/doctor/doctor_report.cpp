@@ -146,9 +146,8 @@ std::string lowPowerText(events::PowerMode mode, bool isMac) {
     case events::PowerMode::Normal:
       return "off";
     case events::PowerMode::Low:
-      return std::string(
-                 "on: the system slows processors and GPU down; turn it off before you measure (") +
-             (isMac ? "System Settings, Battery)" : "in the system's power settings)");
+      return "on: the system slows processors and GPU down; turn it off before you measure (" +
+             std::string(lowPowerSettings(isMac)) + ')';
     case events::PowerMode::Unknown:
       break;
   }
