@@ -6,14 +6,9 @@
 #include <optional>
 
 #include "analysis/live_store.h"
+#include "analysis/time_range.h"
 
 namespace highwater::analysis {
-
-/// The range of time [beginNs, endNs), in ns since the start of the run.
-struct TimeRange {
-  std::int64_t beginNs = 0;
-  std::int64_t endNs = 0;
-};
 
 /// The machine in a range, by its samples there; empty or 0 where unknown.
 struct MachineSummary {

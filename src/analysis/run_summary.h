@@ -9,6 +9,7 @@
 
 #include "analysis/live_store.h"
 #include "analysis/machine_summary.h"
+#include "analysis/time_range.h"
 
 namespace highwater::analysis {
 

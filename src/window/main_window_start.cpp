@@ -66,14 +66,13 @@ bool MainWindow::runsPagesScript() const {
 
 void MainWindow::showWhatRuns() {
   const analysis::LiveStore& store = run_.store();
+  const bool runsSample = pageShown_ && sampleSelected_;
   QString script;
   if (runsPagesScript()) {
     script = startPage_->scriptName();
-  } else if (pageShown_ && sampleSelected_) {
-    script.clear();
-  } else if (run_.script()) {
+  } else if (!runsSample && run_.script()) {
     script = session::programText(run_.script()->command);
-  } else if (store.ownScript()) {
+  } else if (!runsSample && store.ownScript()) {
     script = text(store.run()->workload);
   }
   toolBar_->showScript(script);

@@ -10,6 +10,17 @@ using analysis::LiveStore;
 using test::cell;
 using test::kFatal;
 
+namespace {
+
+/// The value in a row of the model after it was refreshed; empty if there is no such row.
+QString refreshedValue(NowModel& model, const char* name) {
+  model.refresh();
+  const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
+  return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
+}
+
+}  // namespace
+
 class TestNowModel : public QObject {
   Q_OBJECT
 
@@ -73,11 +84,7 @@ class TestNowModel : public QObject {
     LiveStore store;
     NowModel model(&store);
     const QAbstractItemModelTester tester(&model, kFatal);
-    const auto row = [&](const char* name) {
-      model.refresh();
-      const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
-      return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
-    };
+    const auto row = [&model](const char* name) { return refreshedValue(model, name); };
     const auto sample = [&store](std::int64_t timeNs, std::int64_t swap,
                                  events::Pressure pressure) {
       const events::SystemSample reading(timeNs, 1, 1, swap, -1, pressure);
@@ -97,11 +104,7 @@ class TestNowModel : public QObject {
     LiveStore store;
     NowModel model(&store);
     const QAbstractItemModelTester tester(&model, kFatal);
-    const auto row = [&](const char* name) {
-      model.refresh();
-      const auto found = model.match(model.index(0, NowModel::kName), Qt::DisplayRole, name);
-      return found.isEmpty() ? QString() : cell(model, found[0].row(), NowModel::kValue);
-    };
+    const auto row = [&model](const char* name) { return refreshedValue(model, name); };
     const auto sample = [&store](std::int64_t ms, std::int64_t out, events::ThermalState thermal,
                                  events::PowerMode power) {
       const events::SystemSample system(ms * 1'000'000, 1, 1, 0, -1, events::Pressure::Normal);

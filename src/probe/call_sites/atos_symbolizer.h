@@ -45,6 +45,7 @@ class AtosSymbolizer : public Symbolizer {
 
   std::string tool_;
   std::chrono::milliseconds limit_;
+  // What prepare() read, until placesOf() is asked for it.
   std::uint64_t unloaded_ = 0;  // when the members below were filled
   std::map<const void*, std::vector<SourcePlace>> known_;
   std::set<const void*> failed_;  // bases of libraries
