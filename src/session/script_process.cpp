@@ -10,6 +10,7 @@
 #include <csignal>
 #include <utility>
 
+#include "core/refused_dtype.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
 #include "session/worker_process.h"
@@ -73,6 +74,29 @@ Result<void> checkProgram(const QString& program) {
   return Error{ErrorCode::kNotFound,
                "there is no program " + name +
                    "; give the command that starts the training, for example python train.py"};
+}
+
+/// How far the program's Python processes came, by the signs that they have left.
+std::string whatWasSeen(const LocalEndpoint& endpoint) {
+  const auto saw = [&endpoint](const char* sign) { return endpoint.hasSign(QLatin1String(sign)); };
+  if (saw("unwatched")) {
+    return "the training could not be watched: " +
+           endpoint.textOfSign(QStringLiteral("unwatched")).toStdString();
+  }
+  if (saw("optimizer")) {
+    return "an optimizer was built, but none stepped, and no backward ran";
+  }
+  if (saw("torch")) {
+    return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
+  }
+  if (saw("no-torch")) {
+    const std::string python = endpoint.textOfSign(QStringLiteral("no-torch")).toStdString();
+    return python + " has no PyTorch; run the program with the Python that has it";
+  }
+  if (saw("python")) return "Python ran, but did not import torch";
+  return "no Python process of this program loaded Highwater's part; Python ignores it when "
+         "started "
+         "with -I, -E or -S, and where PYTHONPATH is changed";
 }
 
 }  // namespace
@@ -226,25 +250,15 @@ std::optional<AttachedConnection> ScriptProcess::takeConnection() {
 }
 
 std::string ScriptProcess::whyNothingTrained() const {
-  const auto saw = [this](const char* sign) { return endpoint_->hasSign(QLatin1String(sign)); };
-  if (saw("unwatched")) {
-    return "the training could not be watched: " +
-           endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
+  std::string why = whatWasSeen(*endpoint_);
+  const auto refused = refusedDtype(endpoint_->textOfSign(QStringLiteral("error")).toStdString());
+  if (refused && refused->needsNewerMacOs) {
+    why += ". MPS has " + refused->dtype + " from macOS 14 on: update, or use float32";
+  } else if (refused) {
+    why += ". MPS has no " + refused->dtype +
+           ": convert to a dtype that it has, such as float32, before the move to the device";
   }
-  if (saw("optimizer")) {
-    return "an optimizer was built, but none stepped, and no backward ran";
-  }
-  if (saw("torch")) {
-    return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
-  }
-  if (saw("no-torch")) {
-    const std::string python = endpoint_->textOfSign(QStringLiteral("no-torch")).toStdString();
-    return python + " has no PyTorch; run the program with the Python that has it";
-  }
-  if (saw("python")) return "Python ran, but did not import torch";
-  return "no Python process of this program loaded Highwater's part; Python ignores it when "
-         "started "
-         "with -I, -E or -S, and where PYTHONPATH is changed";
+  return why;
 }
 
 }  // namespace highwater::session

@@ -94,7 +94,8 @@ ModelSizes modelSizesOf(const RunDescription& run) {
           .features = run.width,
           .heads = run.heads,
           .layers = run.layers,
-          .dtype = run.dtype,
+          // A script's may have autocast's after a comma; its weights have the first.
+          .dtype = run.dtype.substr(0, run.dtype.find(',')),
           // The built-in workload and model files that name none train with AdamW.
           .optimizer = run.optimizer.empty() ? "AdamW" : run.optimizer};
 }

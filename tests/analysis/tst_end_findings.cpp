@@ -87,6 +87,60 @@ class TestEndFindings : public QObject {
     QVERIFY(!contains(findings.found.front().evidence, "fitted"));
   }
 
+  void aRefusedDtypeIsNamed_data() {
+    QTest::addColumn<QString>("message");
+    QTest::addColumn<QString>("title");
+    QTest::addColumn<QString>("advice");
+    QTest::newRow("float64")
+        << "step 4 failed: Cannot convert a MPS Tensor to float64 dtype as the "
+           "MPS framework doesn't support float64. Please use float32 instead."
+        << "MPS has no float64: the run ended in step 3"
+        << "x.to(torch.float32)";
+    QTest::newRow("float8")
+        << "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it "
+           "does not have support for that dtype."
+        << "MPS has no float8_e4m3fn: the run ended in step 3"
+        << "a dtype that MPS has";
+    QTest::newRow("bfloat16") << "MPS bfloat16 type is supported on MacOS 14.0 or newer."
+                              << "MPS has no bfloat16 here: the run ended in step 3"
+                              << "macOS 14 or later";
+  }
+  void aRefusedDtypeIsNamed() {
+    QFETCH(QString, message);
+    QFETCH(QString, title);
+    QFETCH(QString, advice);
+    LiveStore store = runOf(3);
+    end(store, RunEnd::Reason::kFailed, kExitFailed, message.toStdString());
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::RefusedDtype});
+    const Finding& found = findings.found.front();
+    QCOMPARE(QString::fromStdString(found.title), title);
+    QCOMPARE(found.evidence, message.toStdString());
+    QVERIFY2(QString::fromStdString(found.advice).contains(advice), found.advice.c_str());
+    // A run that trained to its end may have printed the same words.
+    LiveStore finished = runOf(3);
+    end(finished, RunEnd::Reason::kFinished, 0, message.toStdString());
+    QVERIFY(analysis::findProblems(finished).found.empty());
+  }
+
+  void aRefusedDtypeMayBeInTheLastLines() {
+    LiveStore store = runOf(3);
+    RunEnd end;
+    end.reason = RunEnd::Reason::kExited;
+    end.exitCode = 1;
+    end.message = "python exited with 1";
+    end.lastLines = QStringLiteral(
+                        "  File \"torch/amp/grad_scaler.py\", line 335, in unscale_\nTypeError: "
+                        "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't "
+                        "support float64. Please use float32 instead.")
+                        .toStdString();
+    store.apply(end);
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::RefusedDtype});
+    QVERIFY(contains(findings.found[0].evidence, "python exited with 1; Cannot convert"));
+    QVERIFY(contains(findings.found[0].advice, "update PyTorch"));
+  }
+
   void aHangNamesItsOp() {
     LiveStore store = runOf(3);
     end(store, RunEnd::Reason::kHung, 0, "highwater-worker stopped responding", "aten::copy_");
@@ -136,8 +190,9 @@ class TestEndFindings : public QObject {
   void aRecoveryThatFailedIsOutOfMemory() {
     LiveStore store = runOf(3);
     mark(store, MarkerKind::OutOfMemory, 4, 28311552, 0);
-    end(store, RunEnd::Reason::kFailed, kExitEndedEarly,
-        std::string("step 4 ran out of memory with batch size 1, sequence length 64: ") + kRefusal);
+    std::string message = "step 4 ran out of memory with batch size 1, sequence length 64: ";
+    message += kRefusal;
+    end(store, RunEnd::Reason::kFailed, kExitEndedEarly, message);
     const Findings findings = analysis::findProblems(store);
     QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::OutOfMemory});
     QVERIFY(contains(findings.found[0].title, "in step 4"));

@@ -16,6 +16,10 @@ namespace {
 
 using Kinds = std::set<FindingKind>;
 
+constexpr char kNoFloat64[] =
+    "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
+    "float64. Please use float32 instead.";
+
 struct MadeRun {
   std::string name;
   Kinds finds;
@@ -103,10 +107,17 @@ void heatUp(JudgedRun& run) {
 }
 
 void loseLoss(JudgedRun& run) {
-  run.dtype = "float16";
   run.loss = [](std::uint32_t step) {
     return step < 25 ? 1.0F : std::numeric_limits<float>::quiet_NaN();
   };
+}
+
+/// As loseLoss, by a knob: float16 from step 20 on.
+void autocastToFloat16(JudgedRun& run) {
+  loseLoss(run);
+  run.dtype = "float32";
+  run.more.markers.emplace_back(JudgedRun::beginMs(20) * kMs, 1.0, 3.0, 20U, kNoId,
+                                events::MarkerKind::Precision);
 }
 
 RunEnd endOf(RunEnd::Reason reason, int exitCode) {
@@ -153,6 +164,11 @@ std::vector<MadeRun> madeRuns() {
       {"large step, long ago", {Kind::CacheAboveLive}, changed(leaveCache)},
       {"memory pressure", {Kind::SystemPressure}, changed(pressSystem)},
       {"loss is NaN", {Kind::NonFiniteLoss}, changed(loseLoss)},
+      {"loss is NaN in float16", {Kind::Float16Unscaled}, changed(autocastToFloat16)},
+      {"float64 on MPS", {Kind::RefusedDtype}, changed([](JudgedRun& run) {
+         run.runEnd = endOf(RunEnd::Reason::kFailed, kExitFailed);
+         run.runEnd->message = kNoFloat64;
+       })},
       {"hot machine", {Kind::ThermalState}, changed(heatUp)},
       {"Low Power Mode", {Kind::LowPowerMode}, changed([](JudgedRun& run) {
          run.power = [](std::uint32_t) { return events::PowerMode::Low; };
@@ -214,7 +230,8 @@ class TestFindingRules : public QObject {
     for (const FindingKind kind :
          {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,
           FindingKind::HiddenGrowth, FindingKind::CacheAboveLive, FindingKind::SystemPressure,
-          FindingKind::NonFiniteLoss, FindingKind::ThermalState, FindingKind::LowPowerMode}) {
+          FindingKind::NonFiniteLoss, FindingKind::Float16Unscaled, FindingKind::RefusedDtype,
+          FindingKind::ThermalState, FindingKind::LowPowerMode}) {
       QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
     }
   }
@@ -382,11 +399,31 @@ class TestFindingRules : public QObject {
     const Finding& found = findings.found.front();
     QCOMPARE(found.kind, FindingKind::NonFiniteLoss);
     QCOMPARE(found.firstStep, 25u);
-    QVERIFY2(contains(found.evidence, "4 of 8 losses") && contains(found.evidence, "float16"),
+    QVERIFY2(contains(found.evidence, "4 of 8 losses") && contains(found.evidence, "float32"),
              found.evidence.c_str());
+    QVERIFY2(contains(found.advice, "learning rate"), found.advice.c_str());
+    run.dtype = "bfloat16";
+    QVERIFY2(contains(run.judge().found.front().advice, "keep the softmax"), "bfloat16");
+  }
+
+  void float16IsWhatTheStepComputedIn() {
+    JudgedRun run = changed(loseLoss);
+    run.dtype = "float16";
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::Float16Unscaled);
+    QVERIFY2(contains(found.title, "float16 without loss scaling: the loss was NaN at step 30"),
+             found.title.c_str());
     QVERIFY2(contains(found.advice, "bfloat16"), found.advice.c_str());
-    run.dtype = "float32";
-    QVERIFY2(contains(run.judge().found.front().advice, "learning rate"), "float32");
+    // By autocast, and only while it is on: back in float32 before the loss was lost.
+    run = changed(autocastToFloat16);
+    QCOMPARE(kindsOf(run), Kinds{FindingKind::Float16Unscaled});
+    run.more.markers.emplace_back(JudgedRun::beginMs(22) * kMs, 3.0, 1.0, 22U, kNoId,
+                                  events::MarkerKind::Precision);
+    QCOMPARE(kindsOf(run), Kinds{FindingKind::NonFiniteLoss});
+    // Without a lost loss float16 is no finding.
+    run = changed(autocastToFloat16);
+    run.loss = [](std::uint32_t) { return 1.0F; };
+    QVERIFY(kindsOf(run).empty());
   }
 };
 

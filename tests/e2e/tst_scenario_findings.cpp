@@ -132,6 +132,9 @@ void TestScenarioFindings::rulesAndScenarios_data() {
   QTest::newRow("clean, hidden growth") << hidden << "hidden_growth";
   const QStringList others{"--sim-system-memory", "4GiB", "--sim-other-memory", "6500MiB"};
   QTest::newRow("clean, other programs") << others << "system_pressure";
+  // The learning rate is what lets the logits leave the range of float16 within few steps.
+  const QStringList float16{"--precision", "float16", "--lr", "10", "--loss-every", "5"};
+  QTest::newRow("clean, float16") << float16 << "float16_unscaled";
 }
 
 /// Problems that the machine has and not the program: of the clean scenario.

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "e2e/wait_accounts.h"
 #include "session/recording_loader.h"
@@ -55,6 +56,7 @@ class TestScript : public QObject {
   void namesModulesThatComeAndThrow();
   void recordsWithoutADevice();
   void tellsHowTheScriptEnded();
+  void namesADtypeThatMpsRefuses();
   void passesSignalsOn();
   void keepsTheExitCode();
   void endsByTheSameSignal();
@@ -230,8 +232,49 @@ raise ValueError("no more data")
   analysis::LiveStore store;
   QVERIFY(session::loadRecording(recording_.toStdString(), store));
   QCOMPARE(store.end()->reason, RunEnd::Reason::kFailed);
-  QCOMPARE(store.end()->message, std::string("ValueError: no more data"));
+  QCOMPARE(store.end()->message, std::string("ValueError: no more data (raises.py:9)"));
   for (const events::StepRecord& each : store.steps().records) QCOMPARE(each.tokens(), 8U);
+}
+
+/// MPS has no float64. The finding says so, with the line; and so does a program that fails before
+/// it trains, of which there is no recording.
+void TestScript::namesADtypeThatMpsRefuses() {
+  const QString script = folder_.filePath("doubles.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"(
+import sys
+import torch
+model = torch.nn.Linear(4, 4).to(getattr(torch, sys.argv[1])).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(10):
+    x = torch.ones(2, 4)
+    if step == 8:
+        x = x.double()
+    model(x.to("mps")).sum().backward()
+    optimizer.step()
+)");
+  file.close();
+  const QString recording = folder_.filePath("doubles.highwater");
+  const Outcome watched = runHighwater({"run", "--device", "sim", "--record", recording, "--",
+                                        kPython, "-W", "ignore", script, "float32"},
+                                       {}, kLimitMs);
+  QCOMPARE(watched.exitCode, 1);
+  analysis::LiveStore store;
+  QVERIFY(session::loadRecording(recording.toStdString(), store));
+  const auto findings = analysis::findProblems(store).found;
+  QCOMPARE(findings.size(), std::size_t{1});
+  QCOMPARE(findings[0].kind, analysis::FindingKind::RefusedDtype);
+  QVERIFY2(findings[0].evidence.find("(doubles.py:10)") != std::string::npos,
+           findings[0].evidence.c_str());
+  QVERIFY(QFile::remove(recording));
+  const Outcome early = runHighwater({"run", "--device", "sim", "--record", recording, "--",
+                                      kPython, "-W", "ignore", script, "float64"},
+                                     {}, kLimitMs);
+  QCOMPARE(early.exitCode, 1);
+  QVERIFY2(early.err.contains("MPS has no float64: convert to a dtype that it has"),
+           qPrintable(early.err));
+  QVERIFY(!QFile::exists(recording));
 }
 
 /// A scheduler that ends `highwater run` means the training.

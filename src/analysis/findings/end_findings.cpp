@@ -4,6 +4,7 @@
 #include "analysis/findings/finding_rules.h"
 #include "core/exit_codes.h"
 #include "core/out_of_memory.h"
+#include "core/refused_dtype.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -28,6 +29,16 @@ bool endedOutOfMemory(const LiveStore& store) {
   const bool failed = end.reason == Reason::kExited || end.reason == Reason::kFailed ||
                       (end.reason == Reason::kFinished && end.exitCode != 0);
   return saidSo || (failed && isRefusedAllocation(lastWords(store)));
+}
+
+/// A run that a dtype ended: another error that quotes such a message would be the same one.
+std::optional<RefusedDtype> endedByDtype(const LiveStore& store) {
+  const RunEnd& end = *store.end();
+  const bool failed = end.reason == Reason::kFailed || end.reason == Reason::kExited ||
+                      (end.reason == Reason::kFinished && end.exitCode != 0);
+  if (!failed) return std::nullopt;
+  if (auto refused = refusedDtype(end.message)) return refused;
+  return refusedDtype(end.lastLines);
 }
 
 bool hung(const LiveStore& store) {
@@ -127,6 +138,39 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   findings.found.push_back(std::move(finding));
 }
 
+std::string dtypeAdvice(const LiveStore& store, const RefusedDtype& refused) {
+  if (refused.needsNewerMacOs) {
+    return "update to macOS 14 or later, which has it, or use float32";
+  }
+  std::string advice;
+  if (refused.dtype == "float64" || refused.dtype == "complex128") {
+    advice =
+        "convert to float32, or complex64, before the move to the device: NumPy's arrays and "
+        "Python's floats become float64 (x.to(torch.float32).to(\"mps\")); compute what needs "
+        "float64 on the CPU";
+  } else {
+    advice =
+        "convert to a dtype that MPS has, such as float32, float16 or bfloat16, before the "
+        "move to the device";
+  }
+  // torch.amp.GradScaler computed in float64 up to PyTorch 2.7.
+  if (store.end()->message.find("grad_scaler") != std::string::npos ||
+      store.end()->lastLines.find("grad_scaler") != std::string::npos) {
+    advice += "; where it comes from torch.amp.GradScaler, update PyTorch";
+  }
+  return advice;
+}
+
+void findRefusedDtype(const LiveStore& store, const RefusedDtype& refused, Findings& findings) {
+  Finding finding = ofRun(store, FindingKind::RefusedDtype);
+  finding.title = "MPS has no " + refused.dtype + (refused.needsNewerMacOs ? " here" : "") +
+                  ": the run ended " + atStep(finding);
+  finding.evidence = store.end()->message;
+  if (!refusedDtype(finding.evidence)) finding.evidence += "; " + refused.message;
+  finding.advice = dtypeAdvice(store, refused);
+  findings.found.push_back(std::move(finding));
+}
+
 void findHang(const LiveStore& store, Findings& findings) {
   Finding finding = ofRun(store, FindingKind::Hung);
   const std::string& op = store.end()->openOp;
@@ -183,6 +227,8 @@ void findEnd(const LiveStore& store, Findings& findings) {
   if (store.end()) {
     if (endedOutOfMemory(store)) {
       findOutOfMemoryEnd(store, findings);
+    } else if (const auto refused = endedByDtype(store)) {
+      findRefusedDtype(store, *refused, findings);
     } else if (hung(store)) {
       findHang(store, findings);
     }

@@ -97,7 +97,10 @@ struct DriverGrowth {
 void findStepSwings(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
 void findSmallBatch(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if a loss that was read is NaN or infinite.
+/// Adds a finding if a loss that was read is NaN or infinite: Float16Unscaled where the forward
+/// pass computed in float16. Only the built-in workload tells its losses, and it does not scale
+/// them. That gradients underflow to 0, the other harm of float16, cannot be seen without ops of
+/// our own on every gradient, so it is no finding.
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
@@ -112,8 +115,8 @@ void findSystemPressure(const CheckedSteps& steps, Findings& findings);
 void findThermalState(const CheckedSteps& steps, Findings& findings);
 /// Adds a note if the machine was in Low Power Mode.
 void findLowPowerMode(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if the run ended out of memory or hung, and one if it ran out of memory and went
-/// on. About the whole run; needs no steps.
+/// Adds a finding if the run ended out of memory, by a dtype that MPS refuses, or hung, and one if
+/// it ran out of memory and went on. About the whole run; needs no steps.
 void findEnd(const LiveStore& store, Findings& findings);
 
 /// Writes a cost in milliseconds as text: "52.1 ms a step".

@@ -74,6 +74,10 @@ std::string_view findingKey(FindingKind kind) {
       return "system_pressure";
     case FindingKind::NonFiniteLoss:
       return "non_finite_loss";
+    case FindingKind::Float16Unscaled:
+      return "float16_unscaled";
+    case FindingKind::RefusedDtype:
+      return "refused_dtype";
     case FindingKind::OutOfMemory:
       return "out_of_memory";
     case FindingKind::Hung:
@@ -108,7 +112,11 @@ std::string_view findingSource(FindingKind kind) {
     case FindingKind::SystemPressure:
       return "Apple, Check if your Mac needs more RAM in Activity Monitor: "
              "https://support.apple.com/guide/activity-monitor/actmntr34865/mac";
+    case FindingKind::RefusedDtype:
+      return "pytorch/pytorch, MPS has no float64, by design: "
+             "https://github.com/pytorch/pytorch/issues/122602";
     case FindingKind::NonFiniteLoss:
+    case FindingKind::Float16Unscaled:
       return "PyTorch, Automatic Mixed Precision (gradient scaling): "
              "https://docs.pytorch.org/docs/stable/amp.html";
     case FindingKind::ThermalState:

@@ -14,28 +14,30 @@ namespace highwater::analysis {
 
 /// The kinds of problems that findProblems() can report.
 enum class FindingKind : std::uint8_t {
-  NearLimit,       ///< driver memory is close to the limit of the system or of the allocator
-  Fallback,        ///< an op runs on the CPU, and the user has not accepted that
-  ChattyLogging,   ///< values are read for logging in every step
-  SyncPoint,       ///< any other unplanned wait for the device
-  HostBound,       ///< the device is idle because of the host: batch assembly, queueing, logging
-  MemoryGrowth,    ///< current memory grows from step to step
-  ShapeGrowth,     ///< driver memory grows with each new shape
-  StepTimeSwings,  ///< some steps take far longer than others of the same shape
-  BatchTooSmall,   ///< a larger batch takes much less time a sample
-  Fragmentation,   ///< driver memory grows at known shapes, and current memory does not
-  HiddenGrowth,    ///< the process grows by memory that the driver does not count
-  CacheAboveLive,  ///< the driver holds far more memory than is ever in use
-  SystemPressure,  ///< the system is short of memory, or swaps
-  NonFiniteLoss,   ///< the loss is NaN or infinite
-  OutOfMemory,     ///< the run ended because memory was used up
-  Hung,            ///< the run stood still until it was ended
-  Recovered,       ///< memory ran out, and the training went on: a note
-  ThermalState,    ///< the machine was so hot that the system slows it down
-  LowPowerMode,    ///< the machine saved energy: a note
+  NearLimit,        ///< driver memory is close to the limit of the system or of the allocator
+  Fallback,         ///< an op runs on the CPU, and the user has not accepted that
+  ChattyLogging,    ///< values are read for logging in every step
+  SyncPoint,        ///< any other unplanned wait for the device
+  HostBound,        ///< the device is idle because of the host: batch assembly, queueing, logging
+  MemoryGrowth,     ///< current memory grows from step to step
+  ShapeGrowth,      ///< driver memory grows with each new shape
+  StepTimeSwings,   ///< some steps take far longer than others of the same shape
+  BatchTooSmall,    ///< a larger batch takes much less time a sample
+  Fragmentation,    ///< driver memory grows at known shapes, and current memory does not
+  HiddenGrowth,     ///< the process grows by memory that the driver does not count
+  CacheAboveLive,   ///< the driver holds far more memory than is ever in use
+  SystemPressure,   ///< the system is short of memory, or swaps
+  NonFiniteLoss,    ///< the loss is NaN or infinite
+  Float16Unscaled,  ///< the same in a forward pass in float16 whose loss is not scaled
+  RefusedDtype,     ///< the run ended because MPS has no such dtype
+  OutOfMemory,      ///< the run ended because memory was used up
+  Hung,             ///< the run stood still until it was ended
+  Recovered,        ///< memory ran out, and the training went on: a note
+  ThermalState,     ///< the machine was so hot that the system slows it down
+  LowPowerMode,     ///< the machine saved energy: a note
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 19;
+inline constexpr std::size_t kFindingKinds = 21;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -165,8 +167,9 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 /// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
 [[nodiscard]] bool isUnobserved(const LiveStore& store);
 
-/// Applies all rules to the run so far and returns what they find. That the run ended out of memory
-/// or hung comes first, and is found without any step, as are recoveries. The other rules find
+/// Applies all rules to the run so far and returns what they find. That the run ended out of
+/// memory, by a dtype that MPS refuses, or hung comes first, and is found without any step, as are
+/// recoveries. The other rules find
 /// nothing until the run has kLeastSteps steps after its first. With a range only the steps that
 /// lie wholly in it count, and there must be kLeastSteps of them. The cost grows with the length of
 /// the run.

@@ -8,6 +8,7 @@
 #include "analysis/device/range_timeline.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
+#include "core/knobs.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -244,6 +245,20 @@ void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
   findings.found.push_back(std::move(finding));
 }
 
+/// What the forward pass of a step computed in: the model's dtype, or autocast's.
+std::string computedIn(const LiveStore& store, const events::StepRecord& step) {
+  if (!store.run()) return {};
+  Precision precision = store.run()->knobs.precision;
+  for (const events::Marker& marker : store.markers()) {
+    const bool isChange = marker.kind() == events::MarkerKind::Precision;
+    if (isChange && marker.step() <= step.step()) {
+      precision = static_cast<Precision>(static_cast<int>(marker.value_after()));
+    }
+  }
+  const bool isAutocast = precision == Precision::kFloat16 || precision == Precision::kBFloat16;
+  return isAutocast ? std::string(precisionName(precision)) : store.run()->dtype;
+}
+
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
   std::uint64_t reads = 0, nonFinite = 0;
   const events::StepRecord *first = nullptr, *last = nullptr, *finite = nullptr;
@@ -259,14 +274,18 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
     last = &record;
   }
   if (!first) return;
-  Finding finding = steps.ofGrowth(FindingKind::NonFiniteLoss, 0);
+  const std::string dtype = computedIn(steps.store, *first);
+  const bool isFloat16 = dtype == "float16";
+  Finding finding =
+      steps.ofGrowth(isFloat16 ? FindingKind::Float16Unscaled : FindingKind::NonFiniteLoss, 0);
   finding.costBytes.reset();
   finding.weight = 1;
   finding.firstStep = first->step();
   finding.lastStep = last->step();
-  const std::string dtype = steps.store.run() ? steps.store.run()->dtype : std::string();
   const std::string value = std::isnan(first->loss()) ? "NaN" : "infinite";
-  finding.title = "Non-finite loss: " + value + " at step " + std::to_string(first->step());
+  const std::string when = value + " at step " + std::to_string(first->step());
+  finding.title =
+      isFloat16 ? "float16 without loss scaling: the loss was " + when : "Non-finite loss: " + when;
   finding.evidence = std::to_string(nonFinite) + " of " + std::to_string(reads) +
                      " losses that were read, steps " + std::to_string(first->step()) + " to " +
                      std::to_string(last->step());
@@ -274,10 +293,12 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; at step " + std::to_string(finite->step()) + " it was " +
                         formatDecimals(static_cast<double>(finite->loss()), 4);
   }
-  if (!dtype.empty()) finding.evidence += "; the model is " + dtype;
-  if (dtype == "float16") {
+  if (!dtype.empty()) finding.evidence += "; the forward pass computes in " + dtype;
+  if (isFloat16) {
     finding.advice =
-        "float16 ends at 65504: use bfloat16, or scale the loss (torch.amp.GradScaler)";
+        "use bfloat16, which needs no loss scaling: float16 ends at 65504, and gradients below "
+        "6e-8 become 0; a script of your own can scale the loss (torch.amp.GradScaler, on MPS "
+        "since PyTorch 2.8). If it is not finite in float32 either, lower the learning rate";
   } else if (dtype == "bfloat16") {
     finding.advice =
         "train a few steps in float32: if the loss stays finite, keep the softmax, the "

@@ -168,10 +168,8 @@ class NativeProbe(Probe):
     def stop(self, limit_ms=1000):
         function = self._starting.hw_stop
         function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
-        # Set where the interpreter prints a traceback at its end; in a notebook, at that of any cell.
-        error = None if is_notebook() else getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-        interrupted = isinstance(error, KeyboardInterrupt)
-        text = "" if error is None or interrupted else f"{type(error).__name__}: {error}"
+        interrupted = isinstance(_last_error(), KeyboardInterrupt)
+        text = "" if interrupted else uncaught_error()
         function(interrupted, _bytes(text[:2000]), limit_ms)
 
     def describe(self, text):
@@ -229,6 +227,25 @@ class NativeProbe(Probe):
         if "choices" in knob:
             return knob["name"], knob["choices"][int(value)]
         return knob["name"], int(value) if isinstance(knob["value"], int) else float(value)
+
+
+def _last_error():
+    """Set where the interpreter prints a traceback at its end; in a notebook, at that of any cell."""
+    return None if is_notebook() else getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+
+
+def uncaught_error() -> str:
+    """The exception that ends this program, "TypeError: ... (train.py:41)" with the user's line; else ""."""
+    error = _last_error()
+    if error is None:
+        return ""
+    folders, line, trace = tuple(library_folders()), "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith(("<", *folders)):
+            line = f" ({os.path.basename(file)}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {error}{line}"
 
 
 def is_notebook() -> bool:

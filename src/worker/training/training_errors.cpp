@@ -50,7 +50,14 @@ std::string missingOpText(const std::exception& error, const std::string& doctor
 
 std::string firstLine(const std::exception& error) {
   const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
+  std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
+  // TorchScript puts the lines of the model's code before the message.
+  constexpr std::string_view kMark = "RuntimeError: ";
+  const auto mark = text.rfind(kMark);
+  if (text.starts_with("The following operation failed in the TorchScript interpreter") &&
+      mark != std::string::npos) {
+    text.erase(0, mark + kMark.size());
+  }
   return text.substr(0, text.find('\n'));
 }
 
