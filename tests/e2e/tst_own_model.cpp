@@ -38,6 +38,22 @@ class Pair(nn.Module):
     def forward(self, inputs):
         return {"logits": self.layer(inputs), "loss": self.layer(inputs).square().mean()}
 
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(16, 4096)
+        self.norm = nn.BatchNorm1d(16)
+        self.register_buffer("steps", torch.zeros(1))
+    def forward(self, inputs):
+        if self.training:
+            self.steps.add_(1.0)
+        tracked = self.norm.num_batches_tracked
+        counted = self.steps.sum()
+        if self.training and tracked is not None:
+            counted = counted + tracked
+        return self.layer(self.norm(inputs)).square().mean() * 0.0 + counted
+
+torch.jit.script(Counts()).save("counts.pt")
 torch.jit.script(nn.Linear(4, 2)).save("plain.pt")
 torch.jit.script(nn.ReLU()).save("bare.pt")
 torch.jit.script(Pair()).save("pair.pt")
@@ -112,6 +128,29 @@ class TestOwnModel : public QObject {
     QVERIFY2(report.contains("tagger.pt, model Tagger, float32"), qPrintable(report));
     QVERIFY2(report.contains("random values, batch size 8, sequence length 32 at step 1"),
              qPrintable(report));
+  }
+
+  /// The loss counts the forward passes, by a buffer of its own and by the one of BatchNorm.
+  void aDroppedStepAdvancesNoBuffer() {
+    write("counts.json",
+          R"({"inputs": [{"shape": ["batch", 16], "dtype": "float32"}], "loss": "of_model"})");
+    const Outcome run = record(
+        "counts.pt", {"--steps", "12", "--batch", "8", "--seq", "1", "--loss-every", "1",
+                      "--sim-recommended-max", "16MiB", "--on-out-of-memory", "halve", "--set",
+                      "3:batch=4096", "--set", "6:batch=4000", "--set", "9:batch=3000"});
+    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    int refusals = 0;
+    for (const events::Marker& each : store.markers()) {
+      if (each.kind() == events::MarkerKind::OutOfMemory) ++refusals;
+    }
+    QVERIFY2(refusals >= 3, qPrintable(QString::number(refusals)));
+    QCOMPARE(store.steps().records.size(), 12U);
+    for (const events::StepRecord& each : store.steps().records) {
+      // The loss is computed before BatchNorm counts the step.
+      QCOMPARE(each.loss(), static_cast<float>(2 * each.step() - 1));
+    }
   }
 
   void takesAnOutputByItsKeyAndTheModelsOwnLoss() {

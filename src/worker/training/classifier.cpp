@@ -42,6 +42,7 @@ class Classifier final : public Workload {
   void useEvaluationMode() override { model_->eval(); }
   void useFloat64() override { model_->to(torch::kFloat64); }
   std::vector<std::pair<std::string, torch::Tensor>> modelState() const override;
+  std::vector<torch::Tensor> buffers() const override { return model_->buffers(); }
   void savePosition(std::ostream& out) const override {
     order_.save(out);
     program_->save(out);

@@ -185,6 +185,11 @@ class TorchScript final : public Workload {
     for (const auto& each : model_.named_buffers()) all.emplace_back(each.name, each.value);
     return all;
   }
+  std::vector<torch::Tensor> buffers() const override {
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& each : model_.buffers()) all.push_back(each);
+    return all;
+  }
   torch::optim::Optimizer& optimizer() override { return *optimizer_; }
 
   std::uint32_t beginStep(std::uint32_t planned) override {

@@ -23,6 +23,7 @@
 #include "worker/training/checkpoint.h"
 #include "worker/training/checkpoint_clock.h"
 #include "worker/training/classifier.h"
+#include "worker/training/kept_buffers.h"
 #include "worker/training/recovery.h"
 #include "worker/training/torchscript.h"
 #include "worker/training/training_errors.h"
@@ -94,6 +95,7 @@ class TrainingLoop final : public Training {
   torch::Device device_;
   std::unique_ptr<Workload> workload_;
   Recovery recovery_;
+  KeptBuffers kept_;                           ///< from before the step
   std::optional<CheckpointSlots> checkpoint_;  ///< nullopt: none is written
   CheckpointClock checkpointClock_;
   std::uint32_t restoredStep_ = 0;  ///< 0: the run continues no other one
@@ -256,6 +258,7 @@ void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunCo
   std::string refusal;
   optimizing_ = false;
   try {
+    kept_.keep(workload_->buffers());
     trainStep(action);
   } catch (const std::exception& error) {
     const auto refused = refusedAllocation(error);
@@ -282,6 +285,7 @@ void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunCo
                          "training cannot go on from there: " +
                          refusal};
   }
+  kept_.restore(workload_->buffers());
   const auto change = recovery_.afterOutOfMemory(action.step, action.knobs, refusal);
   if (!change) throw OutOfMemoryEnd{change.error().message};
   control.repeatStep(*change);

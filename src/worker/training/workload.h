@@ -36,6 +36,9 @@ class Workload {
   virtual void useFloat64() = 0;
   /// All tensors of the model that a checkpoint keeps, with their names: parameters and buffers.
   [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> modelState() const = 0;
+  /// The model's buffers, such as the running statistics of a normalization, always in the same
+  /// order. A forward pass may change them, or put others in their places.
+  [[nodiscard]] virtual std::vector<torch::Tensor> buffers() const { return {}; }
   /// Writes, as text, the place in the data and what else the next batches depend on, except for
   /// PyTorch's generators.
   virtual void savePosition(std::ostream& /*out*/) const {}
