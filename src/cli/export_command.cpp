@@ -27,6 +27,7 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
                                    .dark = options.dark,
                                    .greyscale = options.greyscale,
                                    .tuning = options.tuning,
+                                   .overwrites = options.force,
                                    .range = {options.fromNs, options.untilNs, options.steps}});
   if (!drawn) {
     printError(drawn.error().message);

@@ -96,6 +96,12 @@ class CommandLine {
     if (run_->parsed() && !scriptCommand_.empty() && !separated) {
       text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
     }
+    if (sweep_->parsed() && separated) {
+      text =
+          "a sweep trains the built-in workload or a TorchScript file (--workload), not a program; "
+          "for your own program turn its knobs in the window of highwater run: the memory model "
+          "learns from each setting";
+    }
     return {kExitUsage, std::move(text)};
   }
 
@@ -239,6 +245,7 @@ class CommandLine {
     };
     add("--to", exportOptions_.image, "The picture to write, for example run.png", "FILE")
         ->required();
+    export_->add_flag("--force", exportOptions_.force, "Overwrite an existing picture");
     add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
     add("--until", untilText_, "End at this time of the run, for example 52s", "TIME");
     add("--steps", stepsText_, "Show these steps, for example 120-139", "A-B")

@@ -75,6 +75,7 @@ struct AcceptOptions {
 struct ExportOptions {
   std::string recording;
   std::string image;
+  bool force = false;  ///< overwrites an existing picture
   QSize size{1600, 1000};
   bool dark = true;
   bool greyscale = false;

@@ -60,12 +60,14 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
   end.reason = Reason::kFailed;
   end.exitCode = kExitFailed;
   const QString lastLine = facts.lastLines.isEmpty() ? QString() : facts.lastLines.last();
-  if (facts.exit->signal == 0 && facts.exit->exitCode == kExitUsage && !lastLine.isEmpty()) {
-    end.exitCode = kExitUsage;
-    // highwater-worker begins its lines with its name, and what shows this message adds its own.
-    const QString prefix = facts.program + QStringLiteral(": ");
-    end.message =
-        (lastLine.startsWith(prefix) ? lastLine.mid(prefix.size()) : lastLine).toStdString();
+  // highwater-worker begins its lines with its name, and what shows this message adds its own.
+  const QString prefix = facts.program + QStringLiteral(": ");
+  const bool saidWhy = lastLine.startsWith(prefix);
+  const bool isUsage = facts.exit->exitCode == kExitUsage && !lastLine.isEmpty();
+  const bool failed = facts.exit->exitCode == kExitFailed && saidWhy;
+  if (facts.exit->signal == 0 && (isUsage || failed)) {
+    end.exitCode = facts.exit->exitCode;
+    end.message = (saidWhy ? lastLine.mid(prefix.size()) : lastLine).toStdString();
     return;
   }
   end.message = program + ' ' + howItEnded(*facts.exit) + " before it said hello";

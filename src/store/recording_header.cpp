@@ -11,6 +11,7 @@
 #include "store/big_endian.h"
 #include "store/format.h"
 #include "store/quoted.h"
+#include "store/recording_reader.h"
 #include "store/recording_wal.h"
 
 namespace highwater::store {
@@ -34,7 +35,7 @@ Error notARecording(const fs::path& path, const std::string& why) {
 }
 
 Error damaged(const fs::path& path, const std::string& why) {
-  return malformed(quoted(path) + " is damaged: " + why);
+  return malformed(quoted(path) + " is damaged: " + why + std::string(kNothingRead));
 }
 
 Error newerVersion(const fs::path& path, std::int64_t version) {

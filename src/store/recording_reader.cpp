@@ -86,11 +86,11 @@ struct RecordingReader::Impl {
     // What SQLite stumbles over in a file that lacks its end follows from that.
     const std::string cut = missingEnd(path);
     const std::string& why = cut.empty() ? error.message : cut;
-    if (frames == 0) {
-      return {error.code, quoted(path) + " is damaged: " + why + std::string(kNothingRead)};
-    }
-    return {error.code,
-            quoted(path) + " is damaged after " + std::to_string(frames) + " frames: " + why};
+    const std::string said = quoted(path) + " is damaged: " + why;
+    if (frames == 0) return {error.code, said + std::string(kNothingRead)};
+    return {error.code, said + "; the " + std::to_string(frames) +
+                            (frames == 1 ? " frame" : " frames") +
+                            " before the damage can be read"};
   }
 
   [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,

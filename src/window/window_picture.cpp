@@ -45,18 +45,24 @@ Result<analysis::TimeRange> timeOfSteps(const analysis::LiveStore& store, std::u
   return analysis::TimeRange{begin->begin_ns(), latest.begin_ns() + latest.duration_ns()};
 }
 
-/// Allows to replace an earlier picture, but not a file that was named by mistake. kExists.
-Result<void> checkReplaced(const std::filesystem::path& image) {
+/// Allows to replace an earlier picture if that is wanted, but never a file that was named by
+/// mistake. kExists.
+Result<void> checkReplaced(const std::filesystem::path& image, bool overwrites) {
   const QString path = QString::fromStdString(image.string());
   const QFileInfo info(path);
   // QSaveFile would replace a device by the picture.
   if (info.exists() && !info.isFile()) {
     return failure(image.string() + " is not a regular file; name another output");
   }
+  if (!info.exists()) return {};
   // By its content: the name says nothing about what is in a file.
   QImageReader old(path);
   old.setDecideFormatFromContent(true);
-  if (info.size() == 0 || old.canRead()) return {};
+  if (info.size() == 0 || old.canRead()) {
+    if (overwrites) return {};
+    return Error{ErrorCode::kExists,
+                 image.string() + " exists; give --force to overwrite it, or another name"};
+  }
   return Error{ErrorCode::kExists, image.string() +
                                        " exists and is not a picture, so it is not overwritten; "
                                        "name another output"};
@@ -106,7 +112,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
       options.size.height() > 8192) {
     return usageError("the picture must be 800 × 600 to 8192 × 8192 pixels large");
   }
-  if (auto replaced = checkReplaced(image); !replaced) return replaced.error();
+  if (auto replaced = checkReplaced(image, options.overwrites); !replaced) return replaced.error();
   applyTheme(options.dark ? ThemeChoice::kDark : ThemeChoice::kLight);
   MainWindow window({}, nullptr, MainWindow::Settings::kOff);
   window.setAttribute(Qt::WA_DontShowOnScreen);

@@ -25,7 +25,8 @@ struct PictureOptions {
   QSize size{1600, 1000};  ///< 800 × 600 to 8192 × 8192 pixels
   bool dark = true;
   bool greyscale = false;
-  bool tuning = false;  ///< the view Tuning instead of the timeline
+  bool tuning = false;      ///< the view Tuning instead of the timeline
+  bool overwrites = false;  ///< replaces an older picture of that name
   PictureRange range = {};
 };
 
@@ -36,9 +37,9 @@ struct PictureOptions {
 /// Draws the window with a recording into a picture file, whose format follows from its suffix.
 /// Needs a QApplication but no screen: QT_QPA_PLATFORM=offscreen is enough. Returns the state of
 /// the recording's file. Errors: kUsage for an unknown format, for a size out of range and for a
-/// range outside of the run, those of MainWindow::openRecording(), kExists for a file that is not a
-/// picture, kNoPermission and kFailed if the file cannot be written; then an old file stays as it
-/// was.
+/// range outside of the run, those of MainWindow::openRecording(), kExists for a picture that must
+/// not be overwritten and for a file that is not a picture, kNoPermission and kFailed if the file
+/// cannot be written; then an old file stays as it was.
 [[nodiscard]] Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
                                                              const std::filesystem::path& image,
                                                              const PictureOptions& options);

@@ -173,7 +173,8 @@ class TestOptions : public QObject {
     row("record -o f --set 20:batch=0", "batch of --set");
     row("record -o f --set 0:batch=2", "the step of --set 0:batch=2");
     row("record -o f --set x:batch=2", "the step of --set x:batch=2");
-    row("record -o f --set 20:width=2", "\"width\"; a run has the knobs batch, seq, loss-every, lr");
+    row("record -o f --set 20:width=2",
+        "\"width\"; a run has the knobs batch, seq, loss-every, lr");
     row("record -o f --steps 10 --set 20:batch=2", "the run ends with step 10");
     row("record -o f --set 5:batch=2,", "--set is \"5:batch=2,\"; give a KNOB=VALUE after");
     row("doctor --selftest ,", "--selftest is \",\"; give names of checks");
@@ -202,6 +203,9 @@ class TestOptions : public QObject {
     row("export --stpes 3", "unknown option --stpes; did you mean --steps?");
     row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
+    row("run --", "give it after --, as in highwater run -- python train.py");
+    row("run", "give it after --, as in highwater run -- python train.py");
+    row("sweep -- python x.py", "not a program; for your own program turn its knobs");
     row("run python x.py --lr 3", "put -- before the program: highwater run -- python");
   }
   void refusesWrongUsage() {

@@ -184,10 +184,24 @@ class TestRecordCommand : public QObject {
     QCOMPARE(onto.exitCode, int(kExitFailed));
     QVERIFY2(onto.err.contains("is not a picture"), qPrintable(onto.err));
     QCOMPARE(contents(path("a.png")), recording);
-    for (int i = 0; i < 2; ++i) {  // an earlier picture is replaced
-      const Outcome drawn = runHighwater({"export", path("a.highwater"), "--to", path("b.png")});
-      QVERIFY2(drawn.exitCode == kExitDone, qPrintable(drawn.err));
-    }
+    // An earlier picture is replaced only where that is asked for, as a recording is.
+    const QStringList toB{"export", path("a.highwater"), "--to", path("b.png")};
+    const Outcome drawn = runHighwater(toB);
+    QVERIFY2(drawn.exitCode == kExitDone, qPrintable(drawn.err));
+    const QByteArray picture = contents(path("b.png"));
+    const Outcome again = runHighwater(toB + QStringList{"--theme", "light"});
+    QCOMPARE(again.exitCode, int(kExitFailed));
+    QVERIFY2(again.err.contains("exists; give --force to overwrite it, or another name"),
+             qPrintable(again.err));
+    QCOMPARE(contents(path("b.png")), picture);
+    const Outcome forced = runHighwater(toB + QStringList{"--theme", "light", "--force"});
+    QVERIFY2(forced.exitCode == kExitDone, qPrintable(forced.err));
+    QVERIFY(contents(path("b.png")) != picture);
+    // --force is for pictures: a recording stays one.
+    const Outcome forcedOnto =
+        runHighwater({"export", path("a.png"), "--to", path("a.png"), "--force"});
+    QCOMPARE(forcedOnto.exitCode, int(kExitFailed));
+    QCOMPARE(contents(path("a.png")), recording);
   }
 
   void refusesAnOutputItCannotWrite() {

@@ -65,7 +65,7 @@ attempt packaging/run
 expect_status 0
 expect_out "highwater record --steps 200 -o $scratch/build/demo/demo.highwater --force
 highwater report $scratch/build/demo/demo.highwater
-highwater export $scratch/build/demo/demo.highwater --to $scratch/build/demo/demo.png"
+highwater export $scratch/build/demo/demo.highwater --to $scratch/build/demo/demo.png --force"
 expect_said "there is no display"
 [[ ${said##*$'\n'} == *"$scratch/build/demo/demo.png" ]] || broken "the last line should name the picture"
 

@@ -113,8 +113,8 @@ class TestKilledRecording : public QObject {
     QCOMPARE(reported.exitCode, int(kExitFailed));
     QVERIFY2(reported.err.contains(why), qPrintable(reported.err));
     const QString picture = folder_->filePath("a.png");
-    const Outcome exported =
-        runHighwater({"export", QString::fromStdString(path_.string()), "--to", picture});
+    const Outcome exported = runHighwater(
+        {"export", QString::fromStdString(path_.string()), "--to", picture, "--force"});
     QCOMPARE(exported.exitCode, int(kExitFailed));
     QVERIFY2(exported.err.contains(why), qPrintable(exported.err));
     QVERIFY(QFile::exists(picture));

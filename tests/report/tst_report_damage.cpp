@@ -78,10 +78,12 @@ class TestReportDamage : public QObject {
     QVERIFY(change("INSERT INTO batches (kinds, frames, raw_bytes, data) VALUES (0, 1, 9, x'00')"));
     const auto outcome = runHighwater({"report", path_});
     QCOMPARE(outcome.exitCode, int(kExitFailed));
-    QVERIFY2(outcome.err.contains("a.highwater\" is damaged after "), qPrintable(outcome.err));
+    QVERIFY2(outcome.err.contains("a.highwater\" is damaged: ") &&
+                 outcome.err.contains(" before the damage can be read"),
+             qPrintable(outcome.err));
     QVERIFY(outcome.out.contains(" 60, p50 "));
     QCOMPARE(json()["steps"].toInt(), 60);
-    QVERIFY(acceptRefusal().contains("is damaged after "));
+    QVERIFY(acceptRefusal().contains(" before the damage can be read"));
     // With the first batch damaged there is nothing to show.
     QVERIFY(change("UPDATE batches SET data = x'00'"));
     const auto nothing = runHighwater({"report", path_, "--json"});

@@ -98,7 +98,7 @@ class TestWindowRecordings : public QObject {
     QVERIFY(!bench_->window.openRecording(path).ok());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), steps);
     bench_->window.openInBackground(path);
-    QTRY_VERIFY(banner().endsWith("nothing of it can be shown"));
+    QTRY_VERIFY(banner().endsWith("nothing could be read"));
   }
 
   void keepsAReasonWithoutTheSpacesAroundIt() {
