@@ -192,6 +192,7 @@ class FreeMatching::Search {
   /// first; of those with the same sizes only one.
   void compose(int count, std::uint64_t rest, std::uint64_t slack, std::size_t end,
                Chosen& chosen) {
+    if (count == 1) return composeLast(rest, slack, end, chosen);
     std::vector<std::uint64_t>& tried = triedAt_[static_cast<std::size_t>(count)];
     const std::uint64_t here = ++searches_;
     // A block that takes no part counts as a try, too.
@@ -203,19 +204,41 @@ class FreeMatching::Search {
       if (tries_ > kMostTries || possibilities_.size() >= kMostPossibilities) return;
       const std::uint64_t bytes = eligible_.bytes[next];
       if (bytes > rest + slack) continue;
-      if (count == 1 && bytes + slack < rest) continue;
       const std::size_t kind = sizesOf_[live_[i].request];
       if (tried[kind] == here) continue;
       tried[kind] = here;
       chosen.push_back(i);
-      if (count > 1) {
-        compose(count - 1, rest - std::min(rest, bytes), slack, i, chosen);
-      } else {
-        addPossibility(chosen);
-      }
+      compose(count - 1, rest - std::min(rest, bytes), slack, i, chosen);
       chosen.pop_back();
     }
     tries_ += static_cast<int>(at);
+  }
+  /// The same for the last block, whose size is known: it is looked up by its size. The blocks that
+  /// are passed over count as tries nevertheless, so that the limit of tries is where it would be.
+  void composeLast(std::uint64_t rest, std::uint64_t slack, std::size_t end, Chosen& chosen) {
+    std::vector<std::uint64_t>& tried = triedAt_[1];
+    const std::uint64_t here = ++searches_;
+    const int before = tries_;
+    lastPlaces_.clear();
+    const std::uint64_t least = rest - std::min(rest, slack);
+    for (auto it = std::lower_bound(eligible_.bySize.begin(), eligible_.bySize.end(),
+                                    std::pair(least, std::size_t{0}));
+         it != eligible_.bySize.end() && it->first <= rest + slack; ++it) {
+      if (it->second < end) lastPlaces_.push_back(it->second);
+    }
+    // The newest first.
+    std::sort(lastPlaces_.begin(), lastPlaces_.end(), std::greater<>());
+    for (const std::size_t i : lastPlaces_) {
+      tries_ = before + static_cast<int>(end - i);
+      if (tries_ > kMostTries || possibilities_.size() >= kMostPossibilities) return;
+      const std::size_t kind = sizesOf_[live_[i].request];
+      if (tried[kind] == here) continue;
+      tried[kind] = here;
+      chosen.push_back(i);
+      addPossibility(chosen);
+      chosen.pop_back();
+    }
+    tries_ = before + static_cast<int>(end);
   }
   /// Chooses the live blocks that compose() may take: those for which isIn(place) holds.
   template <typename F>
@@ -229,6 +252,10 @@ class FreeMatching::Search {
       }
       eligible_.before.push_back(eligible_.places.size());
     }
+    for (std::size_t k = 0; k < eligible_.places.size(); ++k) {
+      eligible_.bySize.emplace_back(eligible_.bytes[k], eligible_.places[k]);
+    }
+    std::sort(eligible_.bySize.begin(), eligible_.bySize.end());
   }
   /// Numbers the requests by their sizes in all traces: equal for those that have the same in each.
   void numberSizes() {
@@ -318,11 +345,13 @@ class FreeMatching::Search {
     std::vector<std::size_t> places;
     std::vector<std::uint64_t> bytes;
     std::vector<std::size_t> before;  ///< for each place how many stand before it
+    std::vector<std::pair<std::uint64_t, std::size_t>> bySize;  ///< bytes and place
   } eligible_;
   std::vector<std::size_t> sizesOf_;  ///< of each request, see numberSizes()
   /// For each count of blocks the search, by its number, that has last tried such sizes.
   std::vector<std::vector<std::uint64_t>> triedAt_;
   std::uint64_t searches_ = 0;
+  Chosen lastPlaces_;  ///< scratch memory of composeLast()
   bool checked_ = true;
   int tries_ = 0;
 };
