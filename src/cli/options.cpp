@@ -149,7 +149,8 @@ class CommandLine {
     addRunOptions(*sweep_, sweepRunTexts_);
     sweep_->footer(
         "--batch and --seq are measured first. No other setting is tried whose predicted memory "
-        "may exceed the limit. For your own program see the sliders of highwater run.");
+        "may exceed the limit. The spread is the interquartile range of the tokens per second, as "
+        "a share of their median. For your own program see the sliders of highwater run.");
   }
 
   void addBenchmark() {

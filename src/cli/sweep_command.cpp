@@ -40,10 +40,10 @@ std::string padded(const std::string& text, std::size_t width, bool isLeft = fal
 /// A line of the table up to the reason. The widths are fixed, because rows are printed as they
 /// come.
 std::string lineOf(const std::vector<std::string>& cells) {
-  constexpr std::size_t kWidths[] = {2, 10, 10, 10, 10, 7, 8, 8};
+  constexpr std::size_t kWidths[] = {2, 10, 10, 10, 10, 7, 8, 8, 6};
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += (i == 0 ? "" : "  ") + padded(cells[i], kWidths[i], i == 1);
+    line += (i == 0 ? "" : " ") + padded(cells[i], kWidths[i], i == 1);
   }
   return line;
 }
@@ -170,11 +170,24 @@ class SweepCommand final : public QObject {
       printError(failure_);
       return failureCode_;
     }
+    if (!sweep_ && interrupted_) {
+      printError("interrupted before the first setting was measured; nothing was recorded");
+      return kExitEndedEarly;
+    }
     if (!sweep_) {
       printError(session::withOptionNames(session_.end()->message, options_.launch.environment));
       return session::exitCodeFor(*session_.end());
     }
-    if (interrupted_) return kExitEndedEarly;
+    if (interrupted_) {
+      const std::size_t count = sweep_->settings().size();
+      printError("interrupted: " +
+                 (count == 0   ? std::string("no setting was")
+                  : count == 1 ? std::string("1 setting was")
+                               : std::to_string(count) + " settings were") +
+                 " measured; " + options_.output + " keeps the run" +
+                 (count == 0 ? "" : " and what was measured"));
+      return kExitEndedEarly;
+    }
     if (!sweep_->stopReason().empty()) {
       printError(session::withOptionNames(sweep_->stopReason(), options_.launch.environment));
       return measured ? kExitEndedEarly : kExitFailed;

@@ -1,6 +1,7 @@
 #include "report/report_sweep.h"
 
 #include <QJsonArray>
+#include <cmath>
 
 #include "core/units.h"
 #include "report/report_values.h"
@@ -17,6 +18,19 @@ std::string sizeOf(std::uint64_t bytes) {
   return bytes > 0 ? formatBytes(bytes) : kDash;
 }
 
+/// "2.5 %", "25 %": two digits are enough, and the table has to fit 80 columns.
+std::string percentOf(double share) {
+  const double percent = share * 100;
+  return formatDecimals(percent, std::abs(percent) < 9.95 ? 1 : 0) + " %";
+}
+
+/// The interquartile range of the throughput as a share of its median.
+std::string spreadOf(const SweptSetting& swept) {
+  if (swept.tokensPerS <= 0 || swept.upperQuartile <= 0) return kDash;
+  const double share = (swept.upperQuartile - swept.lowerQuartile) / swept.tokensPerS;
+  return percentOf(share);
+}
+
 QJsonValue knownSize(std::uint64_t bytes) {
   return orNull(bytes > 0, integer(bytes));
 }
@@ -27,7 +41,8 @@ QJsonValue knownReal(double value) {
 }  // namespace
 
 std::vector<std::string> sweepHeadings() {
-  return {"#", "setting", "predicted", "at most", "measured", "error", "step", "tokens/s"};
+  return {"#",     "setting", "predicted", "at most", "measured",
+          "error", "step",    "tokens/s",  "spread"};
 }
 
 std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swept) {
@@ -37,9 +52,10 @@ std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swep
           sizeOf(swept.predicted.bytes),
           sizeOf(swept.predicted.upper),
           swept.outOfMemory ? "out of memory" : sizeOf(swept.peakDriver),
-          error ? (*error >= 0 ? "+" : "") + formatDecimals(*error * 100, 1) + " %" : kDash,
+          error ? (*error >= 0 ? "+" : "") + percentOf(*error) : kDash,
           swept.stepMs > 0 ? formatMs(swept.stepMs) : kDash,
-          swept.tokensPerS > 0 ? formatRate(swept.tokensPerS) : kDash};
+          swept.tokensPerS > 0 ? formatRate(swept.tokensPerS) : kDash,
+          spreadOf(swept)};
 }
 
 std::string sweepReason(const SweptSetting& swept) {

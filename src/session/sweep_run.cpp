@@ -1,7 +1,9 @@
 #include "session/sweep_run.h"
 
+#include <QThreadPool>
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 #include "analysis/memory_growth.h"
@@ -39,17 +41,45 @@ bool isAt(const events::StepRecord& step, Setting setting) {
 
 }  // namespace
 
+/// Where the thread that plans delivers: nowhere once the sweep is gone.
+struct SweepRun::PlanReceiver {
+  std::mutex mutex;
+  SweepRun* sweep = nullptr;
+
+  [[nodiscard]] bool isGone() {
+    const std::lock_guard lock(mutex);
+    return sweep == nullptr;
+  }
+  void deliver(std::optional<tuning::SweepStep> next, tuning::SweepResult result) {
+    const std::lock_guard lock(mutex);
+    if (sweep == nullptr) return;
+    QMetaObject::invokeMethod(
+        sweep,
+        [to = sweep, next = std::move(next), result = std::move(result)]() mutable {
+          to->onPlanned(std::move(next), std::move(result));
+        },
+        Qt::QueuedConnection);
+  }
+};
+
 SweepRun::SweepRun(Session* session, const analysis::LiveStore* store, SweepRunOptions options,
                    QObject* parent)
-    : QObject(parent), session_(session), store_(store), options_(std::move(options)) {
-  pool_.setMaxThreadCount(1);
+    : QObject(parent),
+      session_(session),
+      store_(store),
+      options_(std::move(options)),
+      receiver_(std::make_shared<PlanReceiver>()) {
+  receiver_->sweep = this;
   connect(session_, &Session::commandAnswered, this, &SweepRun::onAnswer);
   connect(session_, &Session::received, this, &SweepRun::onReceived);
   connect(session_, &Session::stateChanged, this, &SweepRun::proceed);
   connect(session_, &Session::ended, this, &SweepRun::onEnded);
 }
 
-SweepRun::~SweepRun() = default;
+SweepRun::~SweepRun() {
+  const std::lock_guard lock(receiver_->mutex);
+  receiver_->sweep = nullptr;
+}
 
 bool SweepRun::isLive() const {
   return session_->state() == Session::State::kRunning ||
@@ -156,17 +186,15 @@ bool SweepRun::standsStill() const {
 void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
   phase_ = Phase::kPlanning;
   isPlanned_ = false;
-  pool_.start([this, planner = planner_, measurement = std::move(measurement)]() mutable {
-    if (measurement) planner->record(std::move(*measurement));
-    auto next = planner->next();
-    auto result = planner->result();
-    QMetaObject::invokeMethod(
-        this,
-        [this, next = std::move(next), result = std::move(result)]() mutable {
-          onPlanned(std::move(next), std::move(result));
-        },
-        Qt::QueuedConnection);
-  });
+  QThreadPool::globalInstance()->start(
+      [to = receiver_, planner = planner_, measurement = std::move(measurement)]() mutable {
+        if (to->isGone()) return;
+        if (measurement) planner->record(std::move(*measurement));
+        if (to->isGone()) return;
+        auto next = planner->next();
+        if (to->isGone()) return;
+        to->deliver(std::move(next), planner->result());
+      });
 }
 
 void SweepRun::onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QObject>
-#include <QThreadPool>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +40,7 @@ class SweepRun final : public QObject {
   /// `session` and `store`, its sink, are not owned and must outlive this object.
   SweepRun(Session* session, const analysis::LiveStore* store, SweepRunOptions options,
            QObject* parent = nullptr);
+  /// Does not wait for a plan in progress, which then goes nowhere.
   ~SweepRun() override;
 
   /// Begins. Call it once, when the session trains. Fails with kFailed if it does not, or if the
@@ -76,6 +76,8 @@ class SweepRun final : public QObject {
  private:
   enum class Phase : std::uint8_t { kIdle, kPlanning, kMeasuring, kFinished };
 
+  struct PlanReceiver;
+
   void readRun(const RunDescription& run);
   void pause();
   void plan(std::optional<tuning::SweepMeasurement> measurement);
@@ -107,7 +109,7 @@ class SweepRun final : public QObject {
   Session* session_;
   const analysis::LiveStore* store_;
   SweepRunOptions options_;
-  std::shared_ptr<tuning::SweepPlanner> planner_;  ///< used by pool_ during Phase::kPlanning
+  std::shared_ptr<tuning::SweepPlanner> planner_;  ///< of another thread during Phase::kPlanning
   Phase phase_ = Phase::kIdle;
   std::uint64_t limitBytes_ = 0;
   tuning::Setting original_;  ///< and the knobs, from before the sweep
@@ -125,7 +127,7 @@ class SweepRun final : public QObject {
   tuning::SweepResult result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;
-  QThreadPool pool_;  ///< last: it waits for its thread, which uses the members above
+  std::shared_ptr<PlanReceiver> receiver_;
 };
 
 }  // namespace highwater::session

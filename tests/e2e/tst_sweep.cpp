@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QProcess>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSlider>
 #include <QStandardPaths>
 #include <QTabBar>
@@ -126,7 +127,9 @@ class TestSweep : public QObject {
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     QVERIFY2(run.out.contains("the CPU has no device memory"), qPrintable(run.out));
     QVERIFY2(run.out.contains("4 × 16") && run.out.contains("8 × 16"), qPrintable(run.out));
-    QVERIFY(run.out.contains("tokens/s"));
+    QVERIFY(run.out.contains("tokens/s spread"));
+    const QRegularExpression spread("k? +[0-9.]+ %  ");
+    QVERIFY2(spread.match(run.out).hasMatch(), qPrintable(run.out));
   }
 
   void saysWhatIsWrong_data() {
@@ -163,7 +166,7 @@ class TestSweep : public QObject {
     QVERIFY(QTest::qWaitFor(
         [&] {
           out += QString::fromUtf8(process.readAllStandardOutput());
-          return out.contains("\n 1  8 × 16");
+          return out.contains("\n 1 8 × 16");
         },
         kSweepMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
@@ -171,6 +174,10 @@ class TestSweep : public QObject {
     out += QString::fromUtf8(process.readAllStandardOutput());
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     out = out.simplified();
+    const QString said = QString::fromUtf8(process.readAllStandardError());
+    QVERIFY2(
+        said.contains("interrupted: ") && said.contains("measured; " + file + " keeps the run"),
+        qPrintable(said));
     QVERIFY2(out.contains("Recommended 8 × 16") && out.contains("stopped by the user"),
              qPrintable(out));
     analysis::LiveStore store;

@@ -25,6 +25,8 @@ SweptSetting swept(std::uint32_t batch, std::uint64_t driver, double tokensPerS)
   each.peakDriver = driver;
   each.safe = true;
   each.tokensPerS = tokensPerS;
+  each.lowerQuartile = tokensPerS * 0.9;
+  each.upperQuartile = tokensPerS * 1.1;
   each.stepMs = 20;
   each.reason = "the largest that is certain to stay under the limit";
   return each;
@@ -100,6 +102,8 @@ class TestReportSweep : public QObject {
     QCOMPARE(out.count("16 × 64"), 2);  // its row and the recommendation, no marker
     QVERIFY2(out.simplified().contains("above the limit; the largest"), qPrintable(out));
     QVERIFY2(out.simplified().contains("Recommended 16 × 64: batch 16 has 99 %"), qPrintable(out));
+    // Half of the steps trained 10 % more or less than the median.
+    QVERIFY2(out.contains("tokens/s  spread\n") && out.contains("500    20 %\n"), qPrintable(out));
     for (const QString& line : out.split('\n')) {
       QVERIFY2(line.size() <= 80, qPrintable(line));
     }

@@ -1,5 +1,7 @@
 // A sweep on a live session, whose worker obeys knobs and commands as the real one does.
+#include <QSemaphore>
 #include <QTest>
+#include <QThreadPool>
 #include <memory>
 
 #include "analysis/live_store.h"
@@ -217,6 +219,28 @@ class TestSweepRun : public QObject {
     for (const tuning::SweptSetting& each : run.sweep->settings()) {
       QCOMPARE(each.peakCurrent, (40 + each.setting.tokens() / 2) << 20U);
     }
+    run.session.abort();
+  }
+
+  /// The plan cannot begin, let alone end: every thread that could make it is taken.
+  void doesNotWaitForAPlanWhenDeleted() {
+    Run run(accumulating());
+    QVERIFY(run.trains());
+    QThreadPool& pool = *QThreadPool::globalInstance();
+    QSemaphore begun, goOn;
+    for (int i = 0; i < pool.maxThreadCount(); ++i) {
+      pool.start([&] {
+        begun.release();
+        goOn.acquire();
+      });
+    }
+    begun.acquire(pool.maxThreadCount());
+    QVERIFY(run.sweeps(small()));
+    run.sweep.reset();
+    goOn.release(pool.maxThreadCount());
+    QVERIFY(pool.waitForDone(kWaitMs));
+    QCoreApplication::processEvents();  // nothing is delivered
+    QVERIFY(run.notes() == 0);
     run.session.abort();
   }
 
