@@ -28,8 +28,8 @@ class FreeMatching::Search {
  public:
   /// Matches `steps` steps of the trace number `which`; the others have the same requests.
   Search(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps, Guess guess,
-         std::uint64_t smallestChecked)
-      : guess_(guess), smallestChecked_(smallestChecked) {
+         std::uint64_t smallestChecked, Compositions& compositions)
+      : guess_(guess), smallestChecked_(smallestChecked), compositions_(compositions) {
     for (std::size_t step = 0; step < steps; ++step) {
       for (const TracedRequest& each : traces[which].steps[step]) {
         traced_.push_back(each);
@@ -98,7 +98,20 @@ class FreeMatching::Search {
     return std::nullopt;
   }
 
-  void findPossibilities(std::size_t at, std::uint64_t rest) {
+  /// Sets possibilities_ to the ways in which the bytes freed before a request add up, the
+  /// likeliest first.
+  void findPossibilities(std::size_t at, std::uint64_t rest, std::uint64_t liveHash) {
+    const auto [known, isNew] = compositions_.try_emplace(liveHash);
+    if (isNew) {
+      composeAll(at, rest);
+      known->second = possibilities_;
+    }
+    possibilities_ = known->second;
+    std::stable_sort(possibilities_.begin(), possibilities_.end(),
+                     [&](const Chosen& a, const Chosen& b) { return rank(at, a) < rank(at, b); });
+  }
+
+  void composeAll(std::size_t at, std::uint64_t rest) {
     possibilities_.clear();
     tries_ = 0;
     // Most blocks live for one step; what the optimizer allocates, it frees itself, or keeps.
@@ -129,8 +142,6 @@ class FreeMatching::Search {
       compose(count, rest, 0, live_.size(), chosen);
     }
     if (possibilities_.empty()) asMuchAsFits(rest);
-    std::stable_sort(possibilities_.begin(), possibilities_.end(),
-                     [&](const Chosen& a, const Chosen& b) { return rank(at, a) < rank(at, b); });
   }
 
   void free(std::size_t at) {
@@ -140,7 +151,7 @@ class FreeMatching::Search {
     for (const Block& each : live_) liveHash = liveHash * 1'000'003 + each.request;
     const auto [known, isNew] = found_.try_emplace(liveHash);
     if (isNew) {
-      findPossibilities(at, rest);
+      findPossibilities(at, rest, liveHash);
       known->second = possibilities_;
     }
     possibilities_ = known->second;
@@ -330,6 +341,7 @@ class FreeMatching::Search {
 
   Guess guess_;
   std::uint64_t smallestChecked_;
+  Compositions& compositions_;
   std::vector<TracedRequest> traced_;
   std::vector<std::vector<TracedRequest>> others_;
   std::vector<std::size_t> groups_, choices_;
@@ -357,7 +369,8 @@ class FreeMatching::Search {
 };
 
 FreeMatching::FreeMatching(const std::vector<StepTrace>& traces, std::size_t which,
-                           std::size_t steps, Guess guess, std::uint64_t smallestChecked)
-    : freed_(Search(traces, which, steps, guess, smallestChecked).freed()) {}
+                           std::size_t steps, Guess guess, std::uint64_t smallestChecked,
+                           Compositions& compositions)
+    : freed_(Search(traces, which, steps, guess, smallestChecked, compositions).freed()) {}
 
 }  // namespace highwater::tuning

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "tuning/request_trace.h"
@@ -24,10 +25,15 @@ class FreeMatching {
     std::uint64_t unmatched = 0;
   };
 
+  /// For a request and the blocks that were live before it, the ways in which the freed bytes add
+  /// up: places among these blocks.
+  using Compositions = std::unordered_map<std::uint64_t, std::vector<std::vector<std::size_t>>>;
+
   /// Matches `steps` steps of the trace number `which`; the others have the same requests. Blocks
-  /// below `smallestChecked` bytes are not checked against reuse.
+  /// below `smallestChecked` bytes are not checked against reuse. `compositions` is empty, or of
+  /// another matching of the same traces, `which` and `steps`: only what is preferred differs then.
   FreeMatching(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps,
-               Guess guess, std::uint64_t smallestChecked);
+               Guess guess, std::uint64_t smallestChecked, Compositions& compositions);
 
   /// For each request, counted over all steps, what is freed before it.
   [[nodiscard]] const std::vector<Freed>& freed() const { return freed_; }

@@ -150,10 +150,12 @@ Result<RequestModel> RequestModel::make(std::span<const StepTrace> all) {
   std::optional<RequestModel> best;
   double least = std::numeric_limits<double>::infinity();
   for (const std::size_t reference : references) {
+    FreeMatching::Compositions compositions;
     for (const Guess guess : {Guess::kByUse, Guess::kBySum, Guess::kByUseFirst}) {
       for (const std::uint64_t smallest : {kSmallestChecked, kSmallestChecked / 64}) {
         if (least < kGoodError) break;
-        RequestModel model = combined(traces, reference, steps, fromStart, guess, smallest);
+        RequestModel model =
+            combined(traces, reference, steps, fromStart, guess, smallest, compositions);
         const double error = model.errorOf(traces, steps);
         if (error >= least) continue;
         least = error;
@@ -188,11 +190,12 @@ double RequestModel::errorOf(const std::vector<StepTrace>& traces, std::size_t s
 
 RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::size_t largest,
                                     std::size_t steps, bool fromStart, Guess guess,
-                                    std::uint64_t smallestChecked) {
+                                    std::uint64_t smallestChecked,
+                                    FreeMatching::Compositions& compositions) {
   RequestModel model;
   model.fromStart_ = fromStart;
   for (const StepTrace& each : traces) model.settings_.push_back(each.setting);
-  const FreeMatching matching(traces, largest, steps, guess, smallestChecked);
+  const FreeMatching matching(traces, largest, steps, guess, smallestChecked, compositions);
   std::vector<Request> requests;
   std::vector<events::Phase> phases;
   std::vector<std::uint64_t> before;  // freed by the first step, but allocated earlier

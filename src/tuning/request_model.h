@@ -56,7 +56,8 @@ class RequestModel {
   };
   static RequestModel combined(const std::vector<StepTrace>& traces, std::size_t largest,
                                std::size_t steps, bool fromStart, Guess guess,
-                               std::uint64_t smallestChecked);
+                               std::uint64_t smallestChecked,
+                               FreeMatching::Compositions& compositions);
   [[nodiscard]] double errorOf(const std::vector<StepTrace>& traces, std::size_t steps) const;
   using Sizes = std::vector<std::uint64_t>;  ///< of one request, at each traced setting
 
