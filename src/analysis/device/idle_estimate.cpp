@@ -60,6 +60,7 @@ class Estimator {
 template <typename Of>
 IdleTime medians(const std::vector<StepIdle>& steps, Of&& of) {
   std::vector<double> low, probable, high;
+  for (auto* values : {&low, &probable, &high}) values->reserve(steps.size());
   for (const StepIdle& step : steps) {
     const IdleTime& idle = of(step);
     low.push_back(idle.low);
@@ -73,9 +74,11 @@ std::vector<CauseOfIdle> causesOf(const std::vector<StepIdle>& steps) {
   std::vector<CauseOfIdle> causes;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const auto of = [i](const StepIdle& step) -> const IdleTime& { return step.byCause[i]; };
-    CauseOfIdle cause{static_cast<IdleCause>(i), medians(steps, of), {}};
+    CauseOfIdle cause{static_cast<IdleCause>(i), {}, {}};
     for (const StepIdle& step : steps) cause.total += of(step);
-    if (cause.total.high > 0) causes.push_back(cause);
+    if (cause.total.high <= 0) continue;
+    cause.p50 = medians(steps, of);
+    causes.push_back(cause);
   }
   std::sort(causes.begin(), causes.end(), [](const CauseOfIdle& a, const CauseOfIdle& b) {
     return a.p50.probable != b.p50.probable ? a.p50.probable > b.p50.probable
@@ -116,6 +119,8 @@ IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::u
   if (first >= last) return summary;
   const Estimator estimator(store, RangeTimeline(store, first, last));
   std::vector<double> windows;
+  windows.reserve(last - first);
+  summary.steps.reserve(last - first);
   for (std::size_t row = first; row < last; ++row) {
     StepIdle step = estimator.ofRow(row);
     step.step = records[row].step();

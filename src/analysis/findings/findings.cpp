@@ -176,9 +176,16 @@ std::optional<Gain> GainAccount::ofAll() const {
 }
 
 const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t beginNs) const {
-  const auto found = std::partition_point(
-      records.begin(), records.end(),
-      [step](const events::StepRecord& record) { return record.step() < step; });
+  // Steps without a gap in their numbers, as most are, need no search.
+  auto found = records.begin();
+  const std::size_t guess = step - std::size_t{records.front().step()};
+  if (guess < records.size() && records[guess].step() == step) {
+    found += static_cast<std::ptrdiff_t>(guess);
+  } else {
+    found = std::partition_point(
+        records.begin(), records.end(),
+        [step](const events::StepRecord& record) { return record.step() < step; });
+  }
   if (found == records.end() || found->step() != step) return nullptr;
   const bool within =
       beginNs >= found->begin_ns() && beginNs < found->begin_ns() + found->duration_ns();

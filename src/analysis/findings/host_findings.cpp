@@ -47,12 +47,17 @@ struct Assembly {
 
 Assembly assemblyOf(const CheckedSteps& steps) {
   const LiveStore& store = steps.store;
-  std::map<std::uint32_t, double> assemblyMs;
-  for (const events::PhaseSpan& phase : store.phases()) {
+  std::vector<double> assemblyMs(steps.records.size());
+  const SpanIndex& lane = store.phaseLane();
+  const TimeRange range = steps.timeRange();
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+    const events::PhaseSpan& phase = store.phases()[lane[i].payload];
+    if (phase.phase() != events::Phase::BatchAssembly) continue;
     // A step that ran out of memory was trained again: its first try is no part of it.
-    if (phase.phase() == events::Phase::BatchAssembly &&
-        steps.holding(phase.step(), phase.begin_ns())) {
-      assemblyMs[phase.step()] += toMs(phase.duration_ns());
+    if (const auto* record = steps.holding(phase.step(), phase.begin_ns())) {
+      assemblyMs[static_cast<std::size_t>(record - steps.records.data())] +=
+          toMs(phase.duration_ns());
     }
   }
   std::vector<double> assembly, idle, waits;
@@ -60,7 +65,7 @@ Assembly assemblyOf(const CheckedSteps& steps) {
     const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
     if (std::isnan(deviceMs)) continue;
     const double stepMs = toMs(steps.records[i].duration_ns());
-    assembly.push_back(assemblyMs[steps.records[i].step()]);
+    assembly.push_back(assemblyMs[i]);
     idle.push_back(std::max(stepMs - deviceMs, 0.0));
     waits.push_back(std::min(assembly.back(), idle.back()));
   }
