@@ -44,6 +44,12 @@ constexpr int kLeastNumbers = 368, kNumbers = 462;
 constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a compact window
 constexpr int kLeastTables = 104, kMostSmallTables = 150;
 
+/// The height of a dock whose table cuts no row, at most `height`. The head is as high as a row.
+int wholeRows(int height) {
+  constexpr int kRow = 24;
+  return kDockTitle + (height - kDockTitle) / kRow * kRow + 1;
+}
+
 /// `name` is for screen readers: the keyboard can scroll the area.
 QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   auto* area = new QScrollArea(parent);
@@ -263,8 +269,8 @@ void WindowDocks::setSmall(bool small) {
   compact_ = false;
   const int left = small ? 236 : 256, right = small ? 288 : 328;
   const int sixth = window_->height() / 6;
-  const int bottom =
-      small ? std::clamp(sixth, kLeastTables, kMostSmallTables) : std::clamp(sixth, 174, 300);
+  const int bottom = wholeRows(small ? std::clamp(sixth, kLeastTables, kMostSmallTables)
+                                     : std::clamp(sixth, 174, 300));
   now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
@@ -296,7 +302,7 @@ void WindowDocks::startOver() {
   tables_->startOver();
   refresh();
   comparisonOf_ = {};
-  findings_->checkNow();
+  findings_->startOver();
 }
 
 const analysis::RunSummary& WindowDocks::summary() {

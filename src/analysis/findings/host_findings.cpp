@@ -230,22 +230,40 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
 
 }  // namespace
 
-void findHostBound(const CheckedSteps& steps, Findings& findings) {
-  if (!steps.store.hasQueue()) return;
-  const Assembly assembly = assemblyOf(steps);
+struct HostBoundRule::Parts {
+  Parts(const CheckedSteps& steps, const Assembly& assembled)
+      : assembly(assembled),
+        idle(steps.store, steps.records.front().step(), steps.records.back().step()) {}
+
+  Assembly assembly;
+  IdleEstimation idle;
+};
+
+HostBoundRule::HostBoundRule() = default;
+HostBoundRule::~HostBoundRule() = default;
+
+bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
+  if (!parts_) {
+    if (!steps.store.hasQueue()) return false;
+    const Assembly assembly = assemblyOf(steps);
+    const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
+    // estimateIdle() is slow on a long run: not if it could give no finding.
+    if (steps.medianMs < kLeastIdleStepMs && !assembles) return false;
+    parts_ = std::make_unique<Parts>(steps, assembly);
+    return true;
+  }
+  if (parts_->idle.advance()) return true;
+  const Assembly& assembly = parts_->assembly;
+  const IdleSummary& idle = parts_->idle.summary();
   const bool spans = assembly.steps >= kLeastSteps;
-  const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
-  // estimateIdle() is slow on a long run: not if it could give no finding.
-  if (steps.medianMs < kLeastIdleStepMs && !assembles) return;
-  const IdleSummary idle =
-      estimateIdle(steps.store, steps.records.front().step(), steps.records.back().step());
   if (spans) addSlowAssembly(steps, assembly, idle, findings);
-  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return;
+  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return false;
   for (const CauseOfIdle& each : idle.causes) {
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements
     addIdleCause(steps, each, idle.steps.size(), findings);
   }
+  return false;
 }
 
 }  // namespace highwater::analysis
