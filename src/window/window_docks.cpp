@@ -6,6 +6,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
@@ -60,6 +61,13 @@ QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   return area;
 }
 
+/// Scrolls a dock's area to a part of its content, or to its top.
+void scrollTo(const QDockWidget* dock, const QWidget* part) {
+  auto* area = qobject_cast<QScrollArea*>(dock->widget());
+  area->widget()->layout()->activate();
+  area->verticalScrollBar()->setValue(part ? part->y() : 0);
+}
+
 }  // namespace
 
 WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
@@ -81,7 +89,10 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
   makeRight();
   makeBottom();
   refresh();
-  connect(focus_, &views::EventFocus::changed, this, &WindowDocks::refreshSelectionTitle);
+  connect(focus_, &views::EventFocus::changed, this, [this] {
+    refreshSelectionTitle();
+    scrollTo(selectionDock_, nullptr);
+  });
   // A drag changes the selection with every mouse move: the numbers follow at a lower rate.
   selectionTimer_.setSingleShot(true);
   selectionTimer_.setInterval(kSelectionMs);
@@ -91,6 +102,8 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       selectionTimer_.start();
     }
     findings_->refreshLater();
+    // The numbers of a range that is being dragged, and not the event that was picked before it.
+    if (axis_->selection()) scrollTo(selectionDock_, selection_);
     // In a compact window the numbers of the new range would stay behind another tab.
     if (compact_ && axis_->selection()) selectionDock_->raise();
   });

@@ -25,6 +25,13 @@ constexpr int kRoomy = 420;             ///< height in pixels from which the lar
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
 }
+constexpr int kLeastGap = 8;
+
+/// What the shares are of, in a panel of this width.
+QString unitText(int width) {
+  return width < kWide ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
+}
+
 }  // namespace
 
 SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), switch_(new ShareSwitch(this)) {
@@ -121,8 +128,10 @@ void SelectionPanel::placeSwitch() {
   const auto& phases = summary_.phaseMs;
   const bool any = std::any_of(phases.begin(), phases.end(), [](double ms) { return ms > 0; });
   switch_->setVisible(summary_.steps > 0 && any);
+  const int unit = QFontMetrics(textFont(kSmallText)).horizontalAdvance(unitText(width()));
   switch_->setGeometry(static_cast<int>(kInset), static_cast<int>(sharesTop()) - 1,
-                       std::min(width() - 110, 220), 18);
+                       std::min(width() - static_cast<int>(2 * kInset) - unit - kLeastGap, 220),
+                       18);
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
@@ -283,8 +292,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
   const QRectF caption(kInset, y, wide, 16);
-  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter,
-                   width() < kWide ? tr("ms a step") : tr("mean, ms a step"));
+  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, unitText(width()));
   y += 19;
   double x = kInset;
   for (const events::Phase phase : kPhases) {
