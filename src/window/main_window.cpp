@@ -481,6 +481,7 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
     showOpened();
+    docks_->tables()->finish();
     docks_->findings()->finish();
   }
   return opened;

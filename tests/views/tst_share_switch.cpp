@@ -52,7 +52,7 @@ class TestShareSwitch : public QObject {
     SelectionPanel panel;
     panel.showSummary(summaryOf(10, 30), QStringLiteral("1.0k tokens/s"), 1'000'000'000, false);
     panel.show();
-    for (int width = 240; width <= 360; width += 5) {
+    for (int width = 264; width <= 360; width += 4) {
       panel.resize(width, 420);
       QApplication::processEvents();
       for (const char* name : {"hostTimeButton", "deviceTimeButton"}) {

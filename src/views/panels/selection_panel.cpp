@@ -32,6 +32,12 @@ QString unitText(int width) {
   return width < kWide ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
 }
 
+/// The same of the shares of device time.
+QString estimateText(int width) {
+  return width < kWide ? SelectionPanel::tr("estimate, ms")
+                       : SelectionPanel::tr("estimate, ms a step");
+}
+
 }  // namespace
 
 SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), switch_(new ShareSwitch(this)) {
@@ -128,7 +134,9 @@ void SelectionPanel::placeSwitch() {
   const auto& phases = summary_.phaseMs;
   const bool any = std::any_of(phases.begin(), phases.end(), [](double ms) { return ms > 0; });
   switch_->setVisible(summary_.steps > 0 && any);
-  const int unit = QFontMetrics(textFont(kSmallText)).horizontalAdvance(unitText(width()));
+  const QFontMetrics metrics(textFont(kSmallText));
+  const int unit = std::max(metrics.horizontalAdvance(unitText(width())),
+                            metrics.horizontalAdvance(estimateText(width())));
   switch_->setGeometry(static_cast<int>(kInset), static_cast<int>(sharesTop()) - 1,
                        std::min(width() - static_cast<int>(2 * kInset) - unit - kLeastGap, 220),
                        18);
@@ -330,8 +338,7 @@ void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
   painter.drawText(QRectF(kInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
                    share.steps < summary_.steps
                        ? tr("estimate, newest %1 steps, ms").arg(share.steps)
-                   : width() < kWide ? tr("estimate, ms")
-                                     : tr("estimate, ms a step"));
+                       : estimateText(width()));
   y += 19;
   double x = kInset;
   const auto box = [&](double ms) {
