@@ -92,9 +92,9 @@ std::vector<ComparePanel::Row> ComparePanel::numbers() const {
     rows.push_back(rowOf(many ? tr("Tokens/s, k") : tr("Tokens/s"), c.tokensPerS, many ? 1000 : 1,
                          many ? 2 : 0));
   }
-  rows.push_back(rowOf(tr("In fallbacks, ms"), c.fallbackMs, 1, 1));
-  rows.push_back(rowOf(tr("In unplanned syncs"), c.unplannedSyncMs, 1, 1));
-  rows.push_back(rowOf(tr("In planned syncs"), c.plannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Fallbacks, ms"), c.fallbackMs, 1, 1));
+  rows.push_back(rowOf(tr("Unplanned syncs"), c.unplannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Planned syncs"), c.plannedSyncMs, 1, 1));
   if (c.a.memoryCounted && c.b.memoryCounted) {
     rows.push_back(bytesRow(tr("Peak current"), c.currentPeakBytes));
     rows.push_back(bytesRow(tr("Peak driver"), c.driverPeakBytes));
@@ -171,8 +171,9 @@ double ComparePanel::paintHead(QPainter& painter, double y) const {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                     tr("%1, %n step(s)", nullptr, static_cast<int>(summary.steps))
-                         .arg(text(formatDuration(ns))));
+                     summary.steps == 1
+                         ? tr("%1, 1 step").arg(text(formatDuration(ns)))
+                         : tr("%1, %2 steps").arg(text(formatDuration(ns))).arg(summary.steps));
     y += 22;
   };
   paint(Pin::kA, comparison_->a, lengthANs_);
@@ -255,17 +256,33 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
 double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows) const {
   const Theme& theme = Theme::of(this);
   const double wide = width() - 2 * kInset;
-  const double column = std::clamp(wide * 0.165, 42.0, 56.0);
-  const double right = width() - kInset;
+  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
+  // As wide as the numbers of both tables need: the names get the rest.
+  constexpr double kGap = 10;
+  double columns[4];
+  const QFontMetricsF small(textFont(kSmallText)), bold(textFont(kText, true));
+  for (int i = 0; i < 4; ++i) columns[i] = small.horizontalAdvance(heads[i]) + kGap;
+  for (const std::vector<Row>& table : {numbers(), phases()}) {
+    for (const Row& row : table) {
+      const QString* texts[] = {&row.a, &row.b, &row.change, &row.noise};
+      for (int i = 0; i < 4; ++i) {
+        columns[i] = std::max(columns[i], std::ceil(bold.horizontalAdvance(*texts[i])) + kGap);
+      }
+    }
+  }
   // The right edges of A, B, change and noise.
-  const double edges[] = {right - 3 * column, right - 2 * column, right - column, right};
+  double edges[4];
+  double right = width() - kInset;
+  for (int i = 3; i >= 0; --i) {
+    edges[i] = right;
+    right -= columns[i];
+  }
   const auto put = [&](int index, const QString& text) {
-    painter.drawText(QRectF(edges[index] - column, y, column, kRow),
+    painter.drawText(QRectF(edges[index] - columns[index], y, columns[index], kRow),
                      Qt::AlignRight | Qt::AlignVCenter, text);
   };
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
-  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
   for (int i = 0; i < 4; ++i) {
     put(i, heads[i]);
   }
@@ -280,7 +297,7 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
     }
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
-    const QRectF name(x, y, edges[0] - column - x + 12, kRow);
+    const QRectF name(x, y, edges[0] - columns[0] - x, kRow);
     painter.drawText(
         name, Qt::AlignLeft | Qt::AlignVCenter,
         painter.fontMetrics().elidedText(row.name, Qt::ElideRight, static_cast<int>(name.width())));
