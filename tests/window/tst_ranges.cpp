@@ -252,6 +252,9 @@ class TestRanges : public QObject {
     for (const char* key : {"Drag", "Shift+drag", "Wheel, pinch", "[  ]", "Esc"}) {
       QVERIFY2(texts.contains(QLatin1String(key)), key);
     }
+    // On the smallest screen that the window is made for.
+    QVERIFY(dialog->sizeHint().height() <= 560);
+    QVERIFY(dialog->sizeHint().width() <= 800);
     dialog->close();
   }
 };
