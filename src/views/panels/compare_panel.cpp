@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/names.h"
 #include "core/units.h"
@@ -50,6 +51,26 @@ ComparePanel::Row bytesRow(const QString& name, const ComparedValue& value) {
                                 value, unit, large ? 2 : 1);
   row.beyond = value.change() != 0;  // a maximum has no noise to be within
   return row;
+}
+
+/// The name of a row where the whole one does not fit.
+QString shortName(const QString& name) {
+  const std::pair<QString, QString> names[] = {
+      {ComparePanel::tr("Step p95, ms"), ComparePanel::tr("p95, ms")},
+      {ComparePanel::tr("Fallbacks, ms"), ComparePanel::tr("Fallbacks")},
+      {ComparePanel::tr("Unplanned syncs"), ComparePanel::tr("Unplanned")},
+      {ComparePanel::tr("Planned syncs"), ComparePanel::tr("Planned")},
+      {ComparePanel::tr("Peak current, MiB"), ComparePanel::tr("Current, MiB")},
+      {ComparePanel::tr("Peak current, GiB"), ComparePanel::tr("Current, GiB")},
+      {ComparePanel::tr("Peak driver, MiB"), ComparePanel::tr("Driver, MiB")},
+      {ComparePanel::tr("Peak driver, GiB"), ComparePanel::tr("Driver, GiB")},
+      {text(phaseName(events::Phase::BatchAssembly)), ComparePanel::tr("assembly")},
+      {text(phaseName(events::Phase::DeviceMove)), ComparePanel::tr("move")},
+      {text(phaseName(events::Phase::OptimizerStep)), ComparePanel::tr("optimizer")}};
+  for (const auto& [whole, shorter] : names) {
+    if (whole == name) return shorter;
+  }
+  return name;
 }
 
 QString stepsText(const analysis::RunSummary& summary) {
@@ -151,7 +172,11 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   painter.setPen(theme.text1);
   const QRectF line(kInset, y + 4, width() - 2 * kInset, 36);
   QRectF used;
-  painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, verdict(), &used);
+  // A number and its unit stay on one line.
+  QString told = verdict();
+  told.replace(QStringLiteral("± "), QStringLiteral("±\u00a0"));
+  told.replace(QStringLiteral(" ms"), QStringLiteral("\u00a0ms"));
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, told, &used);
   y = paintTable(painter, used.bottom() + 8, numbers());
   if (phases().empty()) {
     return;
@@ -258,15 +283,17 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
   const double wide = width() - 2 * kInset;
   const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
   // As wide as the numbers of both tables need: the names get the rest.
-  constexpr double kGap = 10;
+  constexpr double kGap = 7;
   double columns[4];
-  const QFontMetricsF small(textFont(kSmallText)), bold(textFont(kText, true));
+  const QFontMetricsF small(textFont(kSmallText)), plain(textFont(kText)),
+      bold(textFont(kText, true));
   for (int i = 0; i < 4; ++i) columns[i] = small.horizontalAdvance(heads[i]) + kGap;
   for (const std::vector<Row>& table : {numbers(), phases()}) {
     for (const Row& row : table) {
       const QString* texts[] = {&row.a, &row.b, &row.change, &row.noise};
       for (int i = 0; i < 4; ++i) {
-        columns[i] = std::max(columns[i], std::ceil(bold.horizontalAdvance(*texts[i])) + kGap);
+        const QFontMetricsF& metrics = i == 2 ? bold : plain;
+        columns[i] = std::max(columns[i], std::ceil(metrics.horizontalAdvance(*texts[i])) + kGap);
       }
     }
   }
@@ -298,9 +325,11 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
     const QRectF name(x, y, edges[0] - columns[0] - x, kRow);
+    const QFontMetricsF metrics(textFont(kText));
+    const bool fits = metrics.horizontalAdvance(row.name) <= name.width();
     painter.drawText(
         name, Qt::AlignLeft | Qt::AlignVCenter,
-        painter.fontMetrics().elidedText(row.name, Qt::ElideRight, static_cast<int>(name.width())));
+        metrics.elidedText(fits ? row.name : shortName(row.name), Qt::ElideRight, name.width()));
     painter.setPen(theme.text2);
     put(0, row.a);
     painter.setPen(theme.text1);
