@@ -192,6 +192,37 @@ class TestEventTable : public QObject {
     QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 170);
   }
 
+  void theHeadingOfASortedColumnIsNotCut() {
+    models::FallbackModel model;
+    model.refresh(kTotals, 1000);
+    EventTable table;
+    table.setStyleSheet(Theme::light().styleSheet());
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
+    table.setColumnWidths({150, 20, 20, 20, 20});
+    table.resize(900, 200);
+    table.show();
+    const QHeaderView* head = table.horizontalHeader();
+    int checked = 0;
+    for (int i = 0; i + 1 < head->count(); ++i) {
+      if (!(table.model()->index(0, i).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight)) {
+        continue;
+      }
+      QStyleOptionHeader option;
+      option.initFrom(head);
+      option.orientation = Qt::Horizontal;
+      option.rect = QRect(0, 0, head->sectionSize(i), head->height());
+      option.position = QStyleOptionHeader::Middle;
+      option.sortIndicator = QStyleOptionHeader::SortDown;
+      const QString text = table.model()->headerData(i, Qt::Horizontal).toString();
+      const int room = head->style()->subElementRect(QStyle::SE_HeaderLabel, &option, head).width();
+      QVERIFY2(room >= QFontMetrics(textFont(kSmallText)).horizontalAdvance(text),
+               qPrintable(text));
+      ++checked;
+    }
+    QVERIFY(checked >= 2);
+  }
+
   void numbersAreNotCutInANarrowTable() {
     analysis::LiveStore store;
     test::feed(test::makeSampleRun({.steps = 12}), store);

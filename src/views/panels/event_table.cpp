@@ -26,6 +26,24 @@ constexpr int kTextRoom = 34;                        ///< beside a text: inset a
 constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
 
+/// Width in which the heading of a column is not cut while the table is sorted by it. The style is
+/// asked, because only from Qt 6.8 on it keeps the room of the arrow free.
+int headingWidth(const QTableView& table, int column) {
+  constexpr int kAnyWidth = 1000;
+  const QHeaderView* header = table.horizontalHeader();
+  QStyleOptionHeader option;
+  option.initFrom(header);
+  option.orientation = Qt::Horizontal;
+  option.rect = QRect(0, 0, kAnyWidth, header->height());
+  option.section = column;
+  option.position = QStyleOptionHeader::Middle;
+  option.text = table.model()->headerData(column, Qt::Horizontal).toString();
+  if (header->isSortIndicatorShown()) option.sortIndicator = QStyleOptionHeader::SortDown;
+  const QRect label = header->style()->subElementRect(QStyle::SE_HeaderLabel, &option, header);
+  return QFontMetrics(textFont(kSmallText)).horizontalAdvance(option.text) + kAnyWidth -
+         label.width();
+}
+
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
  public:
@@ -286,7 +304,9 @@ void EventTable::fitNumbers() {
     return;
   }
   for (int i = 0; i + 1 < model()->columnCount(); ++i) {
-    const int wanted = i == nameColumn_ || !isNumber(i) ? 0 : sizeHintForColumn(i) + kNumberRoom;
+    const int wanted = i == nameColumn_ || !isNumber(i)
+                           ? 0
+                           : std::max(sizeHintForColumn(i) + kNumberRoom, headingWidth(*this, i));
     if (wanted > columnWidth(i)) {
       widening_ = true;
       setColumnWidth(i, wanted);
