@@ -26,22 +26,16 @@ constexpr int kTextRoom = 34;                        ///< beside a text: inset a
 constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
 
-/// Width in which the heading of a column is not cut while the table is sorted by it. The style is
-/// asked, because only from Qt 6.8 on it keeps the room of the arrow free.
+/// Width in which the heading of a column is not cut while the table is sorted by it: newer
+/// versions of Qt keep the text off the room of the arrow, which Qt 6.4 draws into the padding.
 int headingWidth(const QTableView& table, int column) {
-  constexpr int kAnyWidth = 1000;
+  constexpr int kPadding = 16;  // left and right, as in style.qss
   const QHeaderView* header = table.horizontalHeader();
-  QStyleOptionHeader option;
-  option.initFrom(header);
-  option.orientation = Qt::Horizontal;
-  option.rect = QRect(0, 0, kAnyWidth, header->height());
-  option.section = column;
-  option.position = QStyleOptionHeader::Middle;
-  option.text = table.model()->headerData(column, Qt::Horizontal).toString();
-  if (header->isSortIndicatorShown()) option.sortIndicator = QStyleOptionHeader::SortDown;
-  const QRect label = header->style()->subElementRect(QStyle::SE_HeaderLabel, &option, header);
-  return QFontMetrics(textFont(kSmallText)).horizontalAdvance(option.text) + kAnyWidth -
-         label.width();
+  const QString text = table.model()->headerData(column, Qt::Horizontal).toString();
+  const int arrow = header->isSortIndicatorShown()
+                        ? header->style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, header)
+                        : 0;
+  return QFontMetrics(textFont(kSmallText)).horizontalAdvance(text) + kPadding + arrow;
 }
 
 /// Paints the op and share cells.
