@@ -23,12 +23,33 @@ std::unordered_map<std::uint32_t, events::PhaseMemory> lastReadings(const LiveSt
   return last;
 }
 
-std::optional<double> lastSample(const LiveStore& store, std::int64_t beginNs, std::int64_t endNs) {
-  const MemoryColumns& memory = store.memory();
-  const auto after = std::upper_bound(memory.timesNs.begin(), memory.timesNs.end(), endNs);
-  if (after == memory.timesNs.begin() || *std::prev(after) < beginNs) return std::nullopt;
-  return memory.current[static_cast<std::size_t>(std::prev(after) - memory.timesNs.begin())];
-}
+/// The last sample of each step, for steps in order of time.
+class LastSamples {
+ public:
+  explicit LastSamples(const MemoryColumns& memory) : memory_(memory) {}
+
+  std::optional<double> in(std::int64_t beginNs, std::int64_t endNs) {
+    const auto& times = memory_.timesNs;
+    auto from = times.begin(), to = times.end();
+    // A search from the step before reads fewer places of a long run than one of all samples.
+    if (after_ > 0 && times[after_ - 1] <= endNs) {
+      from += static_cast<std::ptrdiff_t>(after_);
+      for (std::size_t width = 64; width < times.size() - after_; width *= 4) {
+        if (times[after_ + width] <= endNs) continue;
+        to = from + static_cast<std::ptrdiff_t>(width);
+        break;
+      }
+    }
+    const auto after = std::upper_bound(from, to, endNs);
+    after_ = static_cast<std::size_t>(after - times.begin());
+    if (after_ == 0 || times[after_ - 1] < beginNs) return std::nullopt;
+    return memory_.current[after_ - 1];
+  }
+
+ private:
+  const MemoryColumns& memory_;
+  std::size_t after_ = 0;  ///< the first sample after the last step that was asked for
+};
 
 using Shape = std::pair<std::uint32_t, std::uint32_t>;
 
@@ -54,7 +75,9 @@ void addSlopes(const std::vector<Point>& points, std::size_t most, std::vector<d
 
 std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
   const auto readings = lastReadings(store);
+  LastSamples samples(store.memory());
   std::vector<StepEnd> ends;
+  ends.reserve(store.steps().records.size());
   for (const events::StepRecord& record : store.steps().records) {
     const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
     std::optional<double> bytes;
@@ -62,7 +85,7 @@ std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
     if (reading != readings.end() && reading->second.time_ns() <= endNs) {
       bytes = static_cast<double>(reading->second.current_bytes());
     } else {
-      bytes = lastSample(store, beginNs, endNs);
+      bytes = samples.in(beginNs, endNs);
     }
     if (bytes) {
       ends.push_back({record.step(), record.batch_size(), record.sequence_length(), *bytes});

@@ -1,6 +1,7 @@
 #include "analysis/op_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "analysis/totals_tree.h"
@@ -166,10 +167,14 @@ struct RunningOpTimes::Counted {
   Counts leaves;        ///< of all ops in the tree
   bool forgot = false;  ///< the store dropped ops before they came into the tree
 
-  /// Moves complete leaves of ops into the tree.
-  void grow(const LiveStore& store) {
+  [[nodiscard]] bool hasNewLeaf(const LiveStore& store) const {
+    return store.ops().endRow() - tree.rows() >= decltype(tree)::kLeafRows;
+  }
+
+  /// Moves complete leaves of ops into the tree, at most as many as `most`.
+  void grow(const LiveStore& store, std::size_t most = std::numeric_limits<std::size_t>::max()) {
     const OpColumns& ops = store.ops();
-    while (ops.endRow() - tree.rows() >= decltype(tree)::kLeafRows) {
+    for (std::size_t i = 0; i < most && hasNewLeaf(store); ++i) {
       decltype(tree)::Node leaf;
       const std::size_t first = std::max(tree.rows(), ops.firstRow);
       const std::size_t last = tree.rows() + decltype(tree)::kLeafRows;
@@ -190,6 +195,12 @@ RunningOpTimes::RunningOpTimes(const LiveStore* store)
     : store_(store), counted_(std::make_unique<Counted>()) {}
 
 RunningOpTimes::~RunningOpTimes() = default;
+
+bool RunningOpTimes::countSome() {
+  constexpr std::size_t kLeaves = 8;
+  counted_->grow(*store_, kLeaves);
+  return counted_->hasNewLeaf(*store_);
+}
 
 OpTimes RunningOpTimes::update() {
   counted_->grow(*store_);

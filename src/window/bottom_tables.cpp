@@ -4,6 +4,7 @@
 #include <QClipboard>
 #include <QCoreApplication>
 #include <QDockWidget>
+#include <QElapsedTimer>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -39,7 +40,8 @@ using views::Lane;
 
 namespace {
 
-constexpr int kLogMs = 60;  ///< lines that arrive together scroll the log once
+constexpr int kLogMs = 60;     ///< lines that arrive together scroll the log once
+constexpr qint64 kTurnMs = 4;  ///< for which ops are counted at a time
 constexpr int kFoot = 24, kCopiedMs = 1500;
 
 /// Has a link say for a moment that it has copied.
@@ -326,6 +328,14 @@ void BottomTables::makeLog() {
       logTimer_.start();
     }
   });
+  opsTimer_.setSingleShot(true);
+  opsTimer_.setInterval(0);
+  connect(&opsTimer_, &QTimer::timeout, this, [this] {
+    refreshOps();
+    if (opsTimer_.isActive()) return;
+    refreshOpsTitle();
+    markPicked();
+  });
   logTimer_.setSingleShot(true);
   logTimer_.setInterval(kLogMs);
   connect(&logTimer_, &QTimer::timeout, logView_, &QListView::scrollToBottom);
@@ -511,9 +521,26 @@ void BottomTables::startOver() {
   worst_.reset();
   wholeRunOps_.reset();
   opsOf_.reset();
+  ops_.refresh({});
+}
+
+void BottomTables::finish() {
+  if (!opsTimer_.isActive()) return;
+  while (wholeRunOps_.countSome()) {
+  }
+  refreshOps();
+  refreshOpsTitle();
 }
 
 void BottomTables::refreshOps() {
+  QElapsedTimer turn;
+  turn.start();
+  while (wholeRunOps_.countSome()) {
+    if (!turn.hasExpired(kTurnMs)) continue;
+    opsTimer_.start();
+    return;
+  }
+  opsTimer_.stop();
   const auto& selection = axis_->selection();
   if (!selection) {
     ops_.refresh(wholeRunOps_.update());
@@ -564,20 +591,25 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
     return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
   };
   tabs_->setTabText(pageOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
-  const QString forgotten = tr("Older ops are only in the recording: they are not counted");
-  tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
-  tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
-  opsTable_->setEmptyText(
-      ops_.partial()
-          ? forgotten
-          : tr("No op was recorded here. To see what each op costs, record every op: press "
-               "%1 during a run, or choose the level before it")
-                .arg(views::keyText(QKeySequence(Qt::CTRL | Qt::Key_L))));
+  refreshOpsTitle();
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));
   }
   syncTitle_->setSubtitle(syncs > 0 ? (syncs == 1 ? tr("1 place") : tr("%1 places").arg(syncs))
                                     : QString());
+}
+
+void BottomTables::refreshOpsTitle() {
+  const QString forgotten = tr("Older ops are only in the recording: they are not counted");
+  tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
+  tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
+  opsTable_->setEmptyText(
+      opsTimer_.isActive() ? tr("Counting the recorded ops…")
+      : ops_.partial()
+          ? forgotten
+          : tr("No op was recorded here. To see what each op costs, record every op: press "
+               "%1 during a run, or choose the level before it")
+                .arg(views::keyText(QKeySequence(Qt::CTRL | Qt::Key_L))));
 }
 
 void BottomTables::showPickedTable() {

@@ -47,6 +47,8 @@ class BottomTables final : public QObject {
   void showComparison(const analysis::Comparison* comparison);
   /// Forgets all counts. Call it when the store holds another run.
   void startOver();
+  /// Counts at once what is left to be counted.
+  void finish();
   /// Chooses the layout: in a small window the sync points are one more tab, otherwise they have a
   /// dock of their own.
   void setSmall(bool small);
@@ -101,7 +103,10 @@ class BottomTables final : public QObject {
   void copyIssueReport();
   void refreshIssueLink();
   void offerAcceptance(const QPoint& position);
+  /// Counts new ops for a short while; where many are left, the next turn of the event loop goes on
+  /// and the table says so.
   void refreshOps();
+  void refreshOpsTitle();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
   void markPicked();
   /// The range that the tables show: the selection, or else the whole run.
@@ -124,6 +129,7 @@ class BottomTables final : public QObject {
   analysis::RunningOpTimes wholeRunOps_;
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
   std::optional<views::TimeRange> opsOf_;
+  QTimer opsTimer_;  ///< runs while ops are being counted
   QTimer logTimer_;
   bool logFollows_ = true;  ///< the user has not scrolled up to read
 

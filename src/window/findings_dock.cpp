@@ -15,6 +15,8 @@ namespace {
 constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
+/// How long a turn of a check goes on beginning parts: a part of a long run takes as long again.
+constexpr qint64 kTurnMs = 4;
 constexpr std::size_t kMostChanges = 3;
 
 std::optional<views::Lane> laneOf(const analysis::Finding& finding) {
@@ -41,40 +43,97 @@ FindingsDock::FindingsDock(QDockWidget* dock, views::DockTitle* title,
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   dock->setWidget(area);
   timer_.setSingleShot(true);
-  connect(&timer_, &QTimer::timeout, this, &FindingsDock::checkNow);
+  connect(&timer_, &QTimer::timeout, this, [this] {
+    begin();
+    takeTurn();
+  });
+  turnTimer_.setSingleShot(true);
+  turnTimer_.setInterval(0);
+  connect(&turnTimer_, &QTimer::timeout, this, &FindingsDock::takeTurn);
   connect(panel_, &views::FindingsPanel::findingPicked, this, &FindingsDock::show);
   connect(panel_, &views::FindingsPanel::acceptRequested, this, &FindingsDock::acceptRequested);
   connect(panel_, &views::FindingsPanel::withdrawRequested, this, &FindingsDock::withdrawRequested);
 }
 
 void FindingsDock::refresh() {
-  if (store_->revision() == revision_ || timer_.isActive()) {
+  if (store_->revision() == revision_ || timer_.isActive() || isChecking()) {
     return;
   }
   const qint64 passed = sinceCheck_.isValid() ? sinceCheck_.elapsed() : waitMs_;
   if (passed >= waitMs_) {
-    checkNow();
+    begin();
+    takeTurn();
   } else {
     timer_.start(static_cast<int>(waitMs_ - passed));
   }
 }
 
 void FindingsDock::refreshLater() {
+  check_.reset();  // of the range before
+  turnTimer_.stop();
+  isOutdated_ = true;
   timer_.start(kSelectionRestMs);
 }
 
 void FindingsDock::checkNow() {
+  begin();
+  finish();
+}
+
+void FindingsDock::startOver() {
+  isOutdated_ = true;
+  begin();
+  takeTurn();
+}
+
+void FindingsDock::begin() {
   timer_.stop();
+  range_ = axis_->selection();
+  checkRevision_ = store_->revision();
+  costNs_ = 0;
+  check_ = std::make_unique<analysis::FindingsCheck>(*store_, range_);
+}
+
+void FindingsDock::takeTurn() {
+  if (!check_) return;
+  QElapsedTimer turn;
+  turn.start();
+  while (!check_->isDone() && !turn.hasExpired(kTurnMs)) check_->advance();
+  costNs_ += turn.nsecsElapsed();
+  if (check_->isDone()) {
+    showChecked();
+    return;
+  }
+  if (isOutdated_) {
+    panel_->showChecking();
+    title_->setSubtitle(range_ ? tr("checking the selection") : tr("checking"));
+  }
+  turnTimer_.start();
+}
+
+void FindingsDock::finish() {
+  if (!check_) return;
+  QElapsedTimer turn;
+  turn.start();
+  while (!check_->isDone()) check_->advance();
+  costNs_ += turn.nsecsElapsed();
+  showChecked();
+}
+
+void FindingsDock::showChecked() {
+  turnTimer_.stop();
+  const analysis::Findings findings = check_->findings();
+  check_.reset();
+  isOutdated_ = false;
   QElapsedTimer cost;
   cost.start();
-  const analysis::Findings findings = analysis::findProblems(*store_, axis_->selection());
   // Of the whole run: two ranges of one's own are for Compare.
-  const bool ofRun = !axis_->selection().has_value();
-  panel_->showChanges(ofRun ? analysis::runChanges(*store_, kMostChanges)
-                            : std::vector<analysis::RunChange>());
-  waitMs_ = std::max(kLeastWaitMs, cost.elapsed() * kWaitOfCost);
+  panel_->showChanges(range_ ? std::vector<analysis::RunChange>()
+                             : analysis::runChanges(*store_, kMostChanges));
+  const qint64 costMs = (costNs_ + cost.nsecsElapsed()) / 1'000'000;
+  waitMs_ = std::max(kLeastWaitMs, costMs * kWaitOfCost);
   sinceCheck_.start();
-  revision_ = store_->revision();
+  revision_ = checkRevision_;
   worstLane_ = findings.found.empty() ? std::nullopt : laneOf(findings.found.front());
   panel_->showEnd(store_->end(), store_->run() && !store_->ownScript());
   panel_->showFindings(findings, store_->hello().has_value(), store_->end().has_value());
@@ -84,6 +143,7 @@ void FindingsDock::checkNow() {
                       : count == 1       ? QStringLiteral("1") + of
                       : findings.ofRange ? QString::number(count) + of
                                          : tr("%1, the worst first").arg(count));
+  emit checked();
 }
 
 void FindingsDock::show(const analysis::Finding& finding) {

@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
+#include <memory>
 #include <optional>
 
 #include "analysis/findings/findings.h"
@@ -18,7 +19,8 @@ class FindingsPanel;
 namespace highwater::window {
 
 /// Checks the run, or the selected range of it, for findings now and then and shows them in a dock.
-/// A check takes longer as the run grows, so the checks take at most a twentieth of the time.
+/// A check takes longer as the run grows, so the checks take at most a twentieth of the time, and a
+/// long one is spread over turns of the event loop. Nothing is shown of it until it is complete.
 class FindingsDock final : public QObject {
   Q_OBJECT
 
@@ -31,18 +33,31 @@ class FindingsDock final : public QObject {
   void refresh();
   /// Checks for findings soon, once the selection has rested: a check takes long in a long run.
   void refreshLater();
-  /// Checks for findings at once, for when the user accepted a fallback or another run is shown.
+  /// Checks for findings at once and to the end, for when the user accepted a fallback.
   void checkNow();
+  /// Shows that another run is checked, and begins.
+  void startOver();
+  /// Whether a check has begun that is not complete.
+  [[nodiscard]] bool isChecking() const { return check_ != nullptr; }
+  /// Completes the check that has begun. Does nothing without one.
+  void finish();
   /// The lane that the worst finding is about, if that is about events.
   [[nodiscard]] std::optional<views::Lane> worstLane() const { return worstLane_; }
 
  signals:
+  /// A check is complete, and its findings are shown.
+  void checked();
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
 
  private:
+  /// Begins a check, in place of one that is not complete.
+  void begin();
+  /// Goes on with the check for a short while; the next turn follows.
+  void takeTurn();
+  void showChecked();
   void show(const analysis::Finding& finding);
 
   const analysis::LiveStore* store_;
@@ -50,10 +65,16 @@ class FindingsDock final : public QObject {
   views::EventFocus* focus_;
   views::DockTitle* title_;
   views::FindingsPanel* panel_;
-  QTimer timer_;
+  QTimer timer_;      ///< until the next check begins
+  QTimer turnTimer_;  ///< until the next turn of the check
+  std::unique_ptr<analysis::FindingsCheck> check_;
+  std::optional<analysis::TimeRange> range_;  ///< of that check
+  std::uint64_t checkRevision_ = 0;
+  bool isOutdated_ = false;  ///< what is shown is of another run or range
+  qint64 costNs_ = 0;        ///< of that check, so far
   QElapsedTimer sinceCheck_;
-  qint64 waitMs_ = 0;  ///< from one check to the next
-  std::uint64_t revision_ = 0;
+  qint64 waitMs_ = 0;           ///< from one check to the next
+  std::uint64_t revision_ = 0;  ///< of the findings that are shown
   std::optional<views::Lane> worstLane_;
 };
 

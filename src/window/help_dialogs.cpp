@@ -14,6 +14,7 @@
 #include <QProcess>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "views/panes/time_keys.h"
 
@@ -35,22 +36,22 @@ void showKeysDialog(QWidget* parent) {
     auto* grid = new QGridLayout(dialog);
     grid->setContentsMargins(16, 16, 16, 16);
     grid->setHorizontalSpacing(24);
-    int row = 0;
-    for (const auto& [key, meaning] : views::timeKeys()) {
+    // The timeline's on the left and the commands' on the right: one column would be higher than a
+    // small screen.
+    int rows[] = {0, 0};
+    const auto add = [&](int half, const QString& key, const QString& meaning) {
       auto* name = new QLabel(key, dialog);
       name->setProperty("kind", "title");
-      grid->addWidget(name, row, 0);
-      grid->addWidget(new QLabel(meaning, dialog), row++, 1);
-    }
+      grid->addWidget(name, rows[half], 2 * half);
+      grid->addWidget(new QLabel(meaning, dialog), rows[half]++, 2 * half + 1);
+    };
+    for (const auto& [key, meaning] : views::timeKeys()) add(0, key, meaning);
     for (const QAction* action : parent->actions()) {
-      if (action->shortcut().isEmpty()) {
-        continue;
-      }
-      auto* name = new QLabel(action->shortcut().toString(QKeySequence::NativeText), dialog);
-      name->setProperty("kind", "title");
-      grid->addWidget(name, row, 0);
-      grid->addWidget(new QLabel(action->text().remove(QLatin1Char('&')), dialog), row++, 1);
+      if (action->shortcut().isEmpty()) continue;
+      add(1, action->shortcut().toString(QKeySequence::NativeText),
+          action->text().remove(QLatin1Char('&')));
     }
+    grid->setRowStretch(std::max(rows[0], rows[1]), 1);
   }
   dialog->show();
   dialog->raise();

@@ -324,6 +324,9 @@ void MainWindow::connectRun() {
     notices_->updateStall();
     notices_->tellRecoveries();
   });
+  connect(docks_->findings(), &FindingsDock::checked, this, [this] {
+    if (wantsWorstPage_) showWorstPage();
+  });
   connect(&run_, &CurrentRun::dataChanged, this, [this] {
     dataChanged_ = true;
     axis_.frames().request();
@@ -342,7 +345,7 @@ void MainWindow::connectRun() {
     useSettingThatFits();
     docks_->refresh();
     if (docks_->tables()->currentIsEmpty()) {
-      docks_->tables()->showFilledPage(docks_->findings()->worstLane());
+      showWorstPage();
     }
     tableTimer_.start();
   });
@@ -478,8 +481,16 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   auto opened = run_.open(path);
   if (opened) {
     showOpened();
+    docks_->tables()->finish();
+    docks_->findings()->finish();
   }
   return opened;
+}
+
+/// Raises the table of what the worst finding is about, once that is known.
+void MainWindow::showWorstPage() {
+  wantsWorstPage_ = docks_->findings()->isChecking();
+  if (!wantsWorstPage_) docks_->tables()->showFilledPage(docks_->findings()->worstLane());
 }
 
 void MainWindow::showOpened() {
@@ -489,7 +500,7 @@ void MainWindow::showOpened() {
   refreshPanes();
   tuning_.refresh();
   docks_->refresh();
-  docks_->tables()->showFilledPage(docks_->findings()->worstLane());
+  showWorstPage();
   axis_.fit();
   if (const auto& end = run_.store().end()) {
     notices_->showEnd(*end);

@@ -135,6 +135,7 @@ class MainWindow final : public QMainWindow {
   void coverWithOpening(bool covered);
   /// Brings everything in line with the recording that run_ now shows.
   void showOpened();
+  void showWorstPage();
   void connectRun();
   void restoreSettings();
   /// Shows a run of the built-in workload in controls and tool bar.
@@ -239,6 +240,7 @@ class MainWindow final : public QMainWindow {
   QByteArray firstState_;        ///< the layout of the docks as they were made
   QByteArray dockState_;         ///< the layout of the docks while the start page hides them
   QStringList fromDesktop_;      ///< files that are handed over and not opened yet
+  bool wantsWorstPage_ = false;  ///< when the findings are complete
   bool runShown_ = false;        ///< the controls show the run's description
 };
 

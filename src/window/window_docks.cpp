@@ -6,6 +6,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
@@ -44,6 +45,12 @@ constexpr int kLeastNumbers = 368, kNumbers = 462;
 constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a compact window
 constexpr int kLeastTables = 104, kMostSmallTables = 150;
 
+/// The height of a dock whose table cuts no row, at most `height`. The head is as high as a row.
+int wholeRows(int height) {
+  constexpr int kRow = 24;
+  return kDockTitle + (height - kDockTitle) / kRow * kRow + 1;
+}
+
 /// `name` is for screen readers: the keyboard can scroll the area.
 QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   auto* area = new QScrollArea(parent);
@@ -52,6 +59,13 @@ QScrollArea* scrolled(QWidget* content, const QString& name, QWidget* parent) {
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   return area;
+}
+
+/// Scrolls a dock's area to a part of its content, or to its top.
+void scrollTo(const QDockWidget* dock, const QWidget* part) {
+  auto* area = qobject_cast<QScrollArea*>(dock->widget());
+  area->widget()->layout()->activate();
+  area->verticalScrollBar()->setValue(part ? part->y() : 0);
 }
 
 }  // namespace
@@ -75,7 +89,10 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
   makeRight();
   makeBottom();
   refresh();
-  connect(focus_, &views::EventFocus::changed, this, &WindowDocks::refreshSelectionTitle);
+  connect(focus_, &views::EventFocus::changed, this, [this] {
+    refreshSelectionTitle();
+    scrollTo(selectionDock_, nullptr);
+  });
   // A drag changes the selection with every mouse move: the numbers follow at a lower rate.
   selectionTimer_.setSingleShot(true);
   selectionTimer_.setInterval(kSelectionMs);
@@ -85,6 +102,8 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       selectionTimer_.start();
     }
     findings_->refreshLater();
+    // The numbers of a range that is being dragged, and not the event that was picked before it.
+    if (axis_->selection()) scrollTo(selectionDock_, selection_);
     // In a compact window the numbers of the new range would stay behind another tab.
     if (compact_ && axis_->selection()) selectionDock_->raise();
   });
@@ -263,8 +282,8 @@ void WindowDocks::setSmall(bool small) {
   compact_ = false;
   const int left = small ? 236 : 256, right = small ? 288 : 328;
   const int sixth = window_->height() / 6;
-  const int bottom =
-      small ? std::clamp(sixth, kLeastTables, kMostSmallTables) : std::clamp(sixth, 174, 300);
+  const int bottom = wholeRows(small ? std::clamp(sixth, kLeastTables, kMostSmallTables)
+                                     : std::clamp(sixth, 174, 300));
   now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
@@ -296,7 +315,7 @@ void WindowDocks::startOver() {
   tables_->startOver();
   refresh();
   comparisonOf_ = {};
-  findings_->checkNow();
+  findings_->startOver();
 }
 
 const analysis::RunSummary& WindowDocks::summary() {

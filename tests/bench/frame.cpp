@@ -16,6 +16,7 @@
 
 #include "bench/findings.h"
 #include "bench/program.h"
+#include "bench/watch.h"
 #include "qcustomplot.h"
 #include "support/sample_run.h"
 
@@ -256,6 +257,21 @@ class Docks {
       QApplication::processEvents();
     });
   }
+  /// The longest that the window's thread stands still while the findings of a range are made.
+  double longestTurn(TimeRange range) {
+    bool checked = false;
+    const auto connection = QObject::connect(docks_.findings(), &window::FindingsDock::checked,
+                                             [&] { checked = true; });
+    axis_.select(range.beginNs, range.endNs);
+    docks_.refresh();
+    QApplication::processEvents();
+    bench::StillWatch watch;
+    watch.start();
+    bench::waitUntil([&] { return checked; }, 10'000);
+    QApplication::processEvents();
+    QObject::disconnect(connection);
+    return watch.longestMs();
+  }
 
  private:
   QMainWindow window_;
@@ -348,15 +364,18 @@ double mostBytesASpan() {
 /// Each range is nearly the whole run, the costliest to count, and none is as the one before.
 void measureDrag(const analysis::LiveStore& store, int rounds, bench::Findings& findings) {
   Docks docks(store);
-  Milliseconds drags, checks;
+  Milliseconds drags, checks, turns;
   for (int round = 1; round <= rounds; ++round) {
     drags.push_back(docks.drag({round * 7'000'000, kRunNs - round * 11'000'000}));
     checks.push_back(docks.check());
+    turns.push_back(docks.longestTurn({round * 8'000'000, kRunNs - round * 12'000'000}));
   }
   const std::string setting = "1 h";
   findings.rows.push_back({"range_drag", setting, "ms", bench::estimate(drags), kDragGoalMs});
   findings.rows.push_back(bench::quantile("range_drag_most", setting, "ms", drags, 1, kDragGoalMs));
   findings.rows.push_back({"range_findings", setting, "ms", bench::estimate(checks), {}});
+  findings.rows.push_back({"range_findings_turn", setting, "ms", bench::estimate(turns), {}});
+  findings.rows.push_back(bench::quantile("range_findings_turn_most", setting, "ms", turns, 1, {}));
 }
 
 void measure(const Choices& choices, bench::Findings& findings) {

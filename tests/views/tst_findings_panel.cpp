@@ -85,6 +85,36 @@ class TestFindingsPanel : public QObject {
     QVERIFY(!textsOf(panel).contains("Changed in this run"));
   }
 
+  void aCardKeepsLongEvidenceBehindMore() {
+    FindingsPanel panel;
+    panel.show();
+    Findings findings;
+    findings.steps = 30;
+    Finding finding = fallback(0.3);
+    finding.title = "Fallback: aten::x blocks the host, 3 ms a step; fixing it gains 1 ms a step";
+    finding.evidence = "10 times (an estimate; medians), most in forward";
+    const std::string details =
+        "; 7 device switches a step, so often the work goes from host to CPU";
+    finding.evidence += details;
+    findings.found = {finding};
+    panel.showFindings(findings, true);
+    FindingCard* card = panel.cards().front();
+    QVERIFY(textsOf(*card).contains("Fallback: aten::x blocks the host, 3 ms a step"));
+    QVERIFY(textsOf(*card).contains("10 times (an estimate; medians), most in forward"));
+    QVERIFY(card->asText().contains("fixing it gains 1 ms"));
+    QVERIFY(card->asText().contains("7 device switches"));
+    auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
+    QTest::mouseClick(more, Qt::LeftButton);
+    QVERIFY(textsOf(*card).contains(QString::fromStdString(finding.evidence)));
+    panel.showFindings(findings, true);  // the next check finds the same
+    QVERIFY(textsOf(*card).contains(QString::fromStdString(finding.evidence)));
+    QTest::mouseClick(more, Qt::LeftButton);
+    QVERIFY(!textsOf(*card).contains(QString::fromStdString(finding.evidence)));
+    findings.found = {fallback(0.3)};
+    panel.showFindings(findings, true);
+    QVERIFY(!more->isVisible());
+  }
+
   void aCardSaysWhatItCostsAndWhere() {
     FindingsPanel panel;
     Findings findings;

@@ -59,6 +59,7 @@ class TestPanes : public QObject {
   void neighboursOfTheSameOp();
   void shiftDragAndMiddleDragPan();
   void dragSelectsAndMovesEdges();
+  void aDoubleClickSelectsAStepButNotTheGapAfterIt();
   void rulerDragSelectsAndMovesHandles();
   void overviewWindowPans();
   void keysMoveTheAxis();
@@ -327,6 +328,32 @@ void TestPanes::dragSelectsAndMovesEdges() {
   const auto step = timeRangeOf(bench.store, {Lane::kSteps, 0});
   QVERIFY(bench.axis.selection()->endNs - bench.axis.selection()->beginNs <
           5 * (step.endNs - step.beginNs));
+}
+
+void TestPanes::aDoubleClickSelectsAStepButNotTheGapAfterIt() {
+  Bench bench;
+  test::OwnedBatch batch;
+  constexpr std::int64_t kLength = 100'000'000;
+  for (std::uint32_t step = 1; step <= 4; ++step) {  // as long as the gaps after them
+    batch.steps.emplace_back((step - 1) * 2 * kLength, kLength, 1ULL << 30, 1ULL << 30, -1, step,
+                             16U, 64U, 1024U, 0.5F, std::uint8_t{0}, std::uint8_t{0});
+  }
+  batch.completeUpToNs = 8 * kLength;
+  bench.store.apply(batch.view());
+  StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+  bench.axis.setExtent({0, 8 * kLength});
+  bench.axis.fit();
+  render(pane, {1000, 96});
+  const auto at = [&](std::int64_t ns) {
+    return QPoint(static_cast<int>(pane.scale().pixelAt(ns)), 50);
+  };
+  QTest::mouseDClick(&pane, Qt::LeftButton, {}, at(2 * kLength + kLength / 2));
+  QVERIFY(bench.axis.selection().has_value());
+  QCOMPARE(bench.axis.selection()->beginNs, 2 * kLength);
+  QCOMPARE(bench.axis.selection()->endNs, 3 * kLength);
+  bench.axis.clearSelection();
+  QTest::mouseDClick(&pane, Qt::LeftButton, {}, at(3 * kLength + kLength / 2));
+  QVERIFY(!bench.axis.selection());
 }
 
 void TestPanes::rulerDragSelectsAndMovesHandles() {

@@ -96,6 +96,27 @@ class TestPredictedPeak : public QObject {
     }
   }
 
+  /// As on a device that is not MPS.
+  void withoutLimitsNothingIsCalledUnsafe() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& message) {
+      const auto* hello = std::get_if<Hello>(&message);
+      if (hello == nullptr) return store_.apply(message);
+      Hello unlimited = *hello;
+      unlimited.limits = {};
+      store_.apply(unlimited);
+    });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    panel_->setKnobs({16, 64, 10});
+    QVERIFY(state_->model());
+    if (state_->model()->limits().recommendedBytes > 0) QSKIP("the sample run has sampled limits");
+    QVERIFY(label("predictionWarning").contains("limits of this device are not known"));
+    QVERIFY(!label("predictedBytes").isEmpty());
+    QVERIFY(!batch()->safeUpTo());
+    const auto* reserve = panel_->findChild<QSpinBox*>(QStringLiteral("reserveSpin"));
+    QVERIFY(!reserve->isVisibleTo(panel_.get()));
+  }
+
   void theReserveMovesTheEdge() {
     test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
     panel_->showRun(*store_.run());

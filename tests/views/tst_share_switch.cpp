@@ -48,6 +48,22 @@ class TestShareSwitch : public QObject {
   Q_OBJECT
 
  private slots:
+  void noWordIsCutInANarrowPanel() {
+    SelectionPanel panel;
+    panel.showSummary(summaryOf(10, 30), QStringLiteral("1.0k tokens/s"), 1'000'000'000, false);
+    panel.show();
+    for (int width = 264; width <= 360; width += 4) {
+      panel.resize(width, 420);
+      QApplication::processEvents();
+      for (const char* name : {"hostTimeButton", "deviceTimeButton"}) {
+        const auto* button = panel.findChild<QToolButton*>(QLatin1String(name));
+        QVERIFY(button->width() >= button->sizeHint().width());
+        const int right = button->mapTo(&panel, button->rect().topRight()).x();
+        QVERIFY(right < button->parentWidget()->geometry().right() + 1);
+      }
+    }
+  }
+
   void initTestCase() {
     QApplication::setPalette(Theme::dark().palette());
     qApp->setStyleSheet(Theme::dark().styleSheet());

@@ -9,7 +9,9 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "analysis/op_times.h"
 #include "analysis/run_summary.h"
+#include "models/op_times_model.h"
 #include "support/sample_run.h"
 #include "views/panels/dock_title.h"
 #include "window/bottom_tables.h"
@@ -55,6 +57,47 @@ class TestBottomTables : public QObject {
   Q_OBJECT
 
  private slots:
+  /// So many ops that they are counted in several turns of the event loop.
+  void manyOpsAreShownOnlyWhenAllAreCounted() {
+    Bench bench({.steps = 5});
+    constexpr std::uint32_t kOps = 1'500'000;
+    test::OwnedBatch batch;
+    const std::int64_t begin = bench.store.completeUpToNs();
+    for (std::uint32_t i = 0; i < kOps; ++i) {
+      batch.ops.emplace_back(begin + i * 1000, 900, 0, 0, 5, i % 7 + 1, kNoId, kNoId,
+                             std::uint16_t{1}, std::uint16_t{0}, events::Phase::Forward,
+                             std::uint8_t{0});
+    }
+    batch.completeUpToNs = begin + kOps * std::int64_t{1000};
+    bench.store.apply(batch.view());
+    bench.tables.startOver();
+    auto* table = bench.table("opsTable");
+    const auto total = [&] {
+      std::uint64_t calls = 0;
+      for (const auto& each : analysis::opTimesIn(bench.store, {0, batch.completeUpToNs}).byOp) {
+        calls += each.count;
+      }
+      return calls;
+    };
+    bench.tables.refresh(analysis::summarize(bench.store));
+    QCOMPARE(table->model()->rowCount(), 0);
+    QTRY_VERIFY(table->model()->rowCount() > 0);
+    const auto shown = [&] {
+      std::uint64_t calls = 0;
+      for (int row = 0; row < table->model()->rowCount(); ++row) {
+        QString count = table->model()->index(row, models::OpTimesModel::kCount).data().toString();
+        calls += count.remove(QLatin1Char(',')).toULongLong();
+      }
+      return calls;
+    };
+    QCOMPARE(shown(), total());
+    bench.tables.startOver();
+    bench.tables.refresh(analysis::summarize(bench.store));
+    QCOMPARE(table->model()->rowCount(), 0);
+    bench.tables.finish();
+    QCOMPARE(shown(), total());
+  }
+
   void showsWhatTheStoreHas() {
     Bench bench;
     QCOMPARE(bench.tabs()->count(), 4);

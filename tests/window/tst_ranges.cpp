@@ -4,6 +4,8 @@
 #include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QTabBar>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -120,6 +122,24 @@ class TestRanges : public QObject {
     QTRY_VERIFY(!subtitle("findingsDock").contains("selection"));
   }
 
+  /// An event that was picked before stands above the numbers in a small window.
+  void theNumbersOfADraggedRangeAreInView() {
+    window_->resize(1280, 760);
+    window_->renderNow();
+    press(Qt::Key_Period);  // picks a span
+    QTRY_VERIFY(subtitle("selectionDock") != "whole run");
+    auto* numbers = find<views::SelectionPanel>("selectionPanel");
+    auto* area = qobject_cast<QScrollArea*>(find<QDockWidget>("selectionDock")->widget());
+    const auto topOfNumbers = [&] { return numbers->mapTo(area->viewport(), QPoint(0, 0)).y(); };
+    QTRY_VERIFY(topOfNumbers() > 100);
+    drag(9, 29);
+    const int most = area->verticalScrollBar()->maximum();
+    QTRY_VERIFY(topOfNumbers() == 0 || area->verticalScrollBar()->value() == most);
+    QVERIFY(area->verticalScrollBar()->value() > 0);
+    press(Qt::Key_Period);
+    QTRY_COMPARE(area->verticalScrollBar()->value(), 0);
+  }
+
   void twoRangesAreCompared() {
     auto* compare = find<views::ComparePanel>("comparePanel");
     auto* selection = find<views::SelectionPanel>("selectionPanel");
@@ -232,6 +252,9 @@ class TestRanges : public QObject {
     for (const char* key : {"Drag", "Shift+drag", "Wheel, pinch", "[  ]", "Esc"}) {
       QVERIFY2(texts.contains(QLatin1String(key)), key);
     }
+    // On the smallest screen that the window is made for.
+    QVERIFY(dialog->sizeHint().height() <= 560);
+    QVERIFY(dialog->sizeHint().width() <= 800);
     dialog->close();
   }
 };

@@ -24,6 +24,8 @@ void Fix::add(const Fix& other) {
 GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
   lastRow = std::min(lastRow, store.steps().records.size());
   if (!store.hasQueue() || firstRow >= lastRow) return;
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2) return;
   const std::size_t rows = lastRow - firstRow;
   medianSpanNs_ = medianSpanNs(store);
   if (rows <= kMostSteps) {

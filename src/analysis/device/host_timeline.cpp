@@ -48,15 +48,19 @@ std::vector<Overlay> overlaysOf(const LiveStore& store, const TimeRange& range) 
   std::vector<Overlay> all;
   addFallbacks(store, range, all);
   const SpanIndex& lane = store.syncLane();
-  const std::size_t last = lane.firstFrom(range.endNs);
-  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+  const std::size_t first = lane.firstFrom(range.beginNs), last = lane.firstFrom(range.endNs);
+  all.reserve(all.size() + last - first);
+  for (std::size_t i = first; i < last; ++i) {
     const events::SyncKind kind = store.syncPoints()[lane[i].payload].kind();
     all.push_back({lane[i].beginNs, lane[i].endNs, true, kind != events::SyncKind::EventWait,
                    readsValues(kind)});
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Overlay& a, const Overlay& b) { return a.beginNs < b.beginNs; });
+  const auto isEarlier = [](const Overlay& a, const Overlay& b) { return a.beginNs < b.beginNs; };
+  if (!std::is_sorted(all.begin(), all.end(), isEarlier)) {
+    std::stable_sort(all.begin(), all.end(), isEarlier);
+  }
   std::vector<Overlay> disjoint;
+  disjoint.reserve(all.size());
   for (Overlay each : all) {
     if (!disjoint.empty()) {
       const std::int64_t from = disjoint.back().endNs;
@@ -83,14 +87,36 @@ HostWork workIn(Phase phase) {
   }
 }
 
-/// Splits the run into phases and the time between them.
+/// The first span of a lane that begins at or after a time, for times that mostly grow: then it is
+/// a few spans further on than the one before.
+class LaneCursor {
+ public:
+  explicit LaneCursor(const SpanIndex& lane) : lane_(lane) {}
+
+  std::size_t firstFrom(std::int64_t ns) {
+    constexpr std::size_t kNear = 32;
+    if (at_ > 0 && at_ <= lane_.size() && lane_[at_ - 1].beginNs < ns) {
+      for (std::size_t i = 0; i < kNear; ++i, ++at_) {
+        if (at_ == lane_.size() || lane_[at_].beginNs >= ns) return at_;
+      }
+    }
+    return at_ = lane_.firstFrom(ns);
+  }
+
+ private:
+  const SpanIndex& lane_;
+  std::size_t at_ = 0;
+};
+
+/// Splits the run into phases and the time between them, and calls take(span) for each.
+template <typename Take>
 class PhaseLine {
  public:
-  explicit PhaseLine(const LiveStore& store) : store_(store) {}
+  PhaseLine(const LiveStore& store, Take take)
+      : store_(store), take_(std::move(take)), phases_(store.phaseLane()) {}
 
   /// Of the steps [first, last); `endNs` is the end of the run so far.
-  [[nodiscard]] std::vector<HostSpan> make(std::size_t first, std::size_t last,
-                                           std::int64_t endNs) {
+  void make(std::size_t first, std::size_t last, std::int64_t endNs) {
     const SpanIndex& steps = store_.steps().lane;
     for (std::size_t i = first; i < last; ++i) {
       const bool isLast = i + 1 == steps.size();
@@ -100,15 +126,15 @@ class PhaseLine {
            isEvaluation(steps[i].endNs, nextNs) ? HostWork::Evaluation : HostWork::BetweenSteps,
            Phase::None, steps[i].payload);
     }
-    return std::move(spans_);
   }
 
  private:
   void addStep(const Span& step, std::int64_t nextNs) {
-    if (spans_.empty()) upToNs_ = step.beginNs;
+    if (!begun_) upToNs_ = step.beginNs;
     const SpanIndex& lane = store_.phaseLane();
-    const std::size_t last = lane.firstFrom(std::min(step.endNs, nextNs));
-    for (std::size_t i = lane.firstFrom(step.beginNs); i < last; ++i) {
+    const std::size_t first = phases_.firstFrom(step.beginNs);
+    const std::size_t last = phases_.firstFrom(std::min(step.endNs, nextNs));
+    for (std::size_t i = first; i < last; ++i) {
       const Span& phase = lane[i];
       const auto which = store_.phases()[phase.payload].phase();
       fill(std::min(phase.beginNs, step.endNs), HostWork::InStep, Phase::None, step.payload);
@@ -119,7 +145,8 @@ class PhaseLine {
 
   void fill(std::int64_t toNs, HostWork work, Phase phase, std::size_t row) {
     if (toNs <= upToNs_) return;
-    spans_.push_back({upToNs_, toNs, work, phase, row});
+    begun_ = true;
+    take_(HostSpan{upToNs_, toNs, work, phase, row});
     upToNs_ = toNs;
   }
 
@@ -129,6 +156,7 @@ class PhaseLine {
         all.begin(), all.end(), [=](const auto& each) { return each.time_ns() < fromNs; });
     if (first != all.end() && first->time_ns() <= toNs) return true;
     // A script has no results of evaluations, only spans.
+    if (store_.namedLane().empty()) return false;
     const auto [from, to] = store_.namedLane().touching(fromNs, toNs);
     for (std::size_t i = from; i < to; ++i) {
       const events::NamedSpan& span = store_.namedSpans()[store_.namedLane()[i].payload];
@@ -138,7 +166,9 @@ class PhaseLine {
   }
 
   const LiveStore& store_;
-  std::vector<HostSpan> spans_;
+  Take take_;
+  LaneCursor phases_;
+  bool begun_ = false;
   std::int64_t upToNs_ = 0;
 };
 
@@ -158,7 +188,8 @@ HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first, std::si
                          last == steps.size() ? Limits::max() : steps[last].beginNs});
   const std::int64_t endNs = overlays.empty() ? 0 : overlays.back().endNs;
   auto overlay = overlays.begin();
-  for (HostSpan span : PhaseLine(store).make(first, last, endNs)) {
+  timeline.work.reserve(7 * (last - first) + overlays.size());  // a step has six phases at most
+  const auto add = [&](HostSpan span) {
     for (; overlay != overlays.end() && overlay->beginNs < span.endNs; ++overlay) {
       if (overlay->endNs < span.beginNs) continue;
       HostSpan before = span;
@@ -176,11 +207,24 @@ HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first, std::si
       if (overlay->endNs > span.endNs) break;  // the rest interrupts the next span
     }
     if (span.ns() > 0) timeline.work.push_back(span);
-  }
+  };
+  PhaseLine(store, add).make(first, last, endNs);
   for (const Overlay& each : overlays) {
     if (each.drains) timeline.drains.push_back({each.beginNs, each.endNs, each.readsValues});
   }
   return timeline;
+}
+
+std::size_t possibleDrains(const LiveStore& store, const TimeRange& range, std::size_t most) {
+  std::size_t count = 0;
+  const SpanIndex& waits = store.syncLane();
+  const auto [firstWait, lastWait] = waits.touching(range.beginNs, range.endNs);
+  for (std::size_t i = firstWait; i < lastWait && count < most; ++i) {
+    count += store.syncPoints()[waits[i].payload].kind() != events::SyncKind::EventWait ? 1 : 0;
+  }
+  const SpanIndex& fallbacks = store.fallbackLane();
+  const auto [first, last] = fallbacks.touching(range.beginNs, range.endNs);
+  return std::min(count + (last - first), most);
 }
 
 std::int64_t medianSpanNs(const LiveStore& store) {
@@ -199,6 +243,7 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std
                        std::size_t lastRow)
     : firstRow_(firstRow), steps_(lastRow - firstRow) {
   const StepColumns& steps = store.steps();
+  LaneCursor phases(store.phaseLane());
   for (std::size_t row = firstRow; row < lastRow; ++row) {
     const events::StepRecord& record = steps.records[row];
     Step& step = steps_[row - firstRow];
@@ -207,9 +252,10 @@ DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std
     step.commits = true;
     const SpanIndex& lane = store.phaseLane();
     const bool isLast = row + 1 == steps.records.size();
-    const std::size_t last = lane.firstFrom(
+    const std::size_t first = phases.firstFrom(record.begin_ns());
+    const std::size_t last = phases.firstFrom(
         isLast ? step.endNs : std::min(step.endNs, steps.records[row + 1].begin_ns()));
-    for (std::size_t i = lane.firstFrom(record.begin_ns()); i < last; ++i) {
+    for (std::size_t i = first; i < last; ++i) {
       const Span& phase = lane[i];
       if (store.phases()[phase.payload].phase() != Phase::DeviceMove) continue;
       const auto drain =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "analysis/time_range.h"
 
 namespace highwater::analysis {
 
@@ -86,6 +87,12 @@ inline constexpr std::int64_t kNearZeroWaitNs = 500'000;
 /// before the first step are part of it only if `first` is 0.
 [[nodiscard]] HostTimeline makeHostTimeline(const LiveStore& store, std::size_t first,
                                             std::size_t last);
+
+/// The number of waits that touch a range of time and may be drains of a timeline, counted up to
+/// `most`: those that empty the queue by their kind, and fallbacks. It is not less than the number
+/// of the timeline's drains there. Needs no timeline.
+[[nodiscard]] std::size_t possibleDrains(const LiveStore& store, const TimeRange& range,
+                                         std::size_t most);
 
 /// The median of the device spans of the run, in ns; 0 if none is known.
 [[nodiscard]] std::int64_t medianSpanNs(const LiveStore& store);

@@ -32,34 +32,10 @@ IdleCause causeOf(HostWork work) {
   return IdleCause::Queueing;
 }
 
-class Estimator {
- public:
-  Estimator(const LiveStore& store, const RangeTimeline& timeline)
-      : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
-    const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-    const IdleRules rules(store, ends, medianSpanNs(store));
-    timeline.host.forEachStretch([&](const Stretch& stretch) {
-      rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
-    });
-  }
-
-  /// What was noted of the step of a row. Precondition: the row is in the timeline.
-  [[nodiscard]] const StepIdle& ofRow(std::size_t row) const { return steps_[row - firstRow_]; }
-
- private:
-  void note(const HostSpan& span, const IdleTime& idle) {
-    StepIdle& step = steps_[span.row - firstRow_];
-    step.total += idle;
-    step.byCause[static_cast<std::size_t>(causeOf(span.work))] += idle;
-  }
-
-  std::size_t firstRow_;
-  std::vector<StepIdle> steps_;
-};
-
 template <typename Of>
 IdleTime medians(const std::vector<StepIdle>& steps, Of&& of) {
   std::vector<double> low, probable, high;
+  for (auto* values : {&low, &probable, &high}) values->reserve(steps.size());
   for (const StepIdle& step : steps) {
     const IdleTime& idle = of(step);
     low.push_back(idle.low);
@@ -73,9 +49,11 @@ std::vector<CauseOfIdle> causesOf(const std::vector<StepIdle>& steps) {
   std::vector<CauseOfIdle> causes;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const auto of = [i](const StepIdle& step) -> const IdleTime& { return step.byCause[i]; };
-    CauseOfIdle cause{static_cast<IdleCause>(i), medians(steps, of), {}};
+    CauseOfIdle cause{static_cast<IdleCause>(i), {}, {}};
     for (const StepIdle& step : steps) cause.total += of(step);
-    if (cause.total.high > 0) causes.push_back(cause);
+    if (cause.total.high <= 0) continue;
+    cause.p50 = medians(steps, of);
+    causes.push_back(cause);
   }
   std::sort(causes.begin(), causes.end(), [](const CauseOfIdle& a, const CauseOfIdle& b) {
     return a.p50.probable != b.p50.probable ? a.p50.probable > b.p50.probable
@@ -100,36 +78,86 @@ std::string_view idleCauseKey(IdleCause cause) {
   return kKeys[static_cast<std::size_t>(cause)];
 }
 
-IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep) {
-  IdleSummary summary;
+/// Notes the idle time of each step of a timeline.
+class IdleEstimation::Estimator {
+ public:
+  Estimator(const LiveStore& store, const RangeTimeline& timeline)
+      : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
+    const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
+    const IdleRules rules(store, ends, medianSpanNs(store));
+    timeline.host.forEachStretch([&](const Stretch& stretch) {
+      rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
+    });
+  }
+
+  /// What was noted of the step of a row. Precondition: the row is in the timeline.
+  [[nodiscard]] const StepIdle& ofRow(std::size_t row) const { return steps_[row - firstRow_]; }
+
+ private:
+  void note(const HostSpan& span, const IdleTime& idle) {
+    StepIdle& step = steps_[span.row - firstRow_];
+    step.total += idle;
+    step.byCause[static_cast<std::size_t>(causeOf(span.work))] += idle;
+  }
+
+  std::size_t firstRow_;
+  std::vector<StepIdle> steps_;
+};
+
+IdleEstimation::IdleEstimation(const LiveStore& store, std::uint32_t firstStep,
+                               std::uint32_t lastStep)
+    : store_(store) {
   const auto& records = store.steps().records;
-  if (!store.hasQueue() || records.size() < 3) return summary;
+  if (!store.hasQueue() || records.size() < 3) return;
   const auto rowAfter = [&](auto&& isBefore) {
     const auto at = std::partition_point(records.begin(), records.end(), isBefore);
     return static_cast<std::size_t>(at - records.begin());
   };
   // The first step is not counted, and the last has no next one.
-  const std::size_t first =
+  first_ =
       std::max<std::size_t>(rowAfter([&](const auto& each) { return each.step() < firstStep; }), 1);
-  const std::size_t last = std::min(
-      rowAfter([&](const auto& each) { return each.step() <= lastStep; }), records.size() - 1);
-  if (first >= last) return summary;
-  const Estimator estimator(store, RangeTimeline(store, first, last));
+  last_ = std::min(rowAfter([&](const auto& each) { return each.step() <= lastStep; }),
+                   records.size() - 1);
+  last_ = std::max(last_, first_);
+}
+
+IdleEstimation::~IdleEstimation() = default;
+
+bool IdleEstimation::advance() {
+  if (first_ == last_) return false;
+  if (!timeline_) {
+    timeline_ = std::make_unique<RangeTimeline>(store_, first_, last_);
+    return true;
+  }
+  if (!estimator_) {
+    estimator_ = std::make_unique<Estimator>(store_, *timeline_);
+    return true;
+  }
+  const auto& records = store_.steps().records;
   std::vector<double> windows;
-  for (std::size_t row = first; row < last; ++row) {
-    StepIdle step = estimator.ofRow(row);
+  windows.reserve(last_ - first_);
+  summary_.steps.reserve(last_ - first_);
+  for (std::size_t row = first_; row < last_; ++row) {
+    StepIdle step = estimator_->ofRow(row);
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());
     // A wait counts for the step before it, though it may lie in the next one.
     step.total.high = std::min(step.total.high, step.ms);
     windows.push_back(step.ms);
-    summary.steps.push_back(step);
+    summary_.steps.push_back(step);
   }
-  summary.stepMsP50 = medianOf(std::move(windows));
-  summary.p50 =
-      medians(summary.steps, [](const StepIdle& step) -> const IdleTime& { return step.total; });
-  summary.causes = causesOf(summary.steps);
-  return summary;
+  summary_.stepMsP50 = medianOf(std::move(windows));
+  summary_.p50 =
+      medians(summary_.steps, [](const StepIdle& step) -> const IdleTime& { return step.total; });
+  summary_.causes = causesOf(summary_.steps);
+  return false;
+}
+
+IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep) {
+  IdleEstimation estimation(store, firstStep, lastStep);
+  while (estimation.advance()) {
+  }
+  return estimation.summary();
 }
 
 }  // namespace highwater::analysis

@@ -3,12 +3,15 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "analysis/device/host_timeline.h"
 
 namespace highwater::analysis {
+
+struct RangeTimeline;
 
 /// What the host did while the device was idle.
 enum class IdleCause : std::uint8_t {
@@ -87,5 +90,27 @@ struct IdleSummary {
 [[nodiscard]] IdleSummary estimateIdle(
     const LiveStore& store, std::uint32_t firstStep = 0,
     std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
+
+/// estimateIdle() in parts, for a thread that must not stand still for long. Steps may be added to
+/// the store between the parts, and do not count.
+class IdleEstimation {
+ public:
+  IdleEstimation(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep);
+  ~IdleEstimation();
+
+  /// Does the next part. Returns whether there is another one.
+  bool advance();
+  /// Precondition: all parts are done.
+  [[nodiscard]] const IdleSummary& summary() const { return summary_; }
+
+ private:
+  class Estimator;
+
+  const LiveStore& store_;
+  std::size_t first_ = 0, last_ = 0;  ///< rows; the same if nothing can be estimated
+  std::unique_ptr<RangeTimeline> timeline_;
+  std::unique_ptr<Estimator> estimator_;
+  IdleSummary summary_;
+};
 
 }  // namespace highwater::analysis

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "analysis/findings/findings.h"
@@ -70,8 +71,20 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings);
 /// Adds findings for unplanned waits for the device and for values that are read for logging in
 /// every step.
 void findSyncPoints(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if the device is idle because the host is too slow.
-void findHostBound(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if the device is idle because the host is too slow: a rule in parts, because it
+/// takes half of the time of a check.
+class HostBoundRule {
+ public:
+  HostBoundRule();
+  ~HostBoundRule();
+
+  /// Does the next part. Returns whether there is another one.
+  bool advance(const CheckedSteps& steps, Findings& findings);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;  ///< of the first part
+};
 /// Adds a finding if the allocated memory grows from step to step.
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.

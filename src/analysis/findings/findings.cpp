@@ -1,6 +1,7 @@
 #include "analysis/findings/findings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -176,9 +177,16 @@ std::optional<Gain> GainAccount::ofAll() const {
 }
 
 const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t beginNs) const {
-  const auto found = std::partition_point(
-      records.begin(), records.end(),
-      [step](const events::StepRecord& record) { return record.step() < step; });
+  // Steps without a gap in their numbers, as most are, need no search.
+  auto found = records.begin();
+  const std::size_t guess = step - std::size_t{records.front().step()};
+  if (guess < records.size() && records[guess].step() == step) {
+    found += static_cast<std::ptrdiff_t>(guess);
+  } else {
+    found = std::partition_point(
+        records.begin(), records.end(),
+        [step](const events::StepRecord& record) { return record.step() < step; });
+  }
   if (found == records.end() || found->step() != step) return nullptr;
   const bool within =
       beginNs >= found->begin_ns() && beginNs < found->begin_ns() + found->duration_ns();
@@ -224,41 +232,113 @@ bool isUnobserved(const LiveStore& store) {
   return store.probeLevel() == events::ProbeLevel::Off && store.phases().empty();
 }
 
-Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
+namespace {
+
+using Rule = void (*)(const CheckedSteps&, Findings&);
+/// In the order of findings of equal rank. The null is HostBoundRule.
+constexpr std::array<Rule, 15> kRules = {
+    &findNonFiniteLoss,  &findNearLimit,    &findFallbacks,
+    &findSyncPoints,     nullptr,           &findMemoryGrowth,
+    &findShapeGrowth,    &findStepSwings,   &findSmallBatch,
+    &findFragmentation,  &findHiddenGrowth, &findCacheAboveLive,
+    &findSystemPressure, &findThermalState, &findLowPowerMode};
+
+}  // namespace
+
+struct FindingsCheck::Parts {
+  const LiveStore& store;
   Findings findings;
+  std::size_t first = 0, last = 0;  ///< rows of the steps; the same if there are too few
+  bool ofRange = false;             ///< see CheckedSteps
+  double medianMs = 0;
+  std::optional<GainAccount> gains;  ///< made with the medians, by the first part
+  HostBoundRule hostBound;
+  std::size_t nextRule = 0;
+  bool done = false;
+
+  explicit Parts(const LiveStore& of) : store(of) {}
+
+  [[nodiscard]] std::span<const events::StepRecord> records() const {
+    return std::span(store.steps().records).subspan(first, last - first);
+  }
+
+  void measureSteps() {
+    std::vector<double> durations;
+    durations.reserve(last - first);
+    for (const events::StepRecord& each : records()) durations.push_back(toMs(each.duration_ns()));
+    medianMs = medianOf(std::move(durations));
+    findings.steps = last - first;
+    findings.noiseMs = noiseOf(records(), medianMs);
+    gains.emplace(store, first, last, medianMs, findings.noiseMs);
+  }
+
+  void applyNextRule() {
+    const CheckedSteps steps{store, first, records(), medianMs, *gains, ofRange};
+    if (const Rule rule = kRules[nextRule]) {
+      rule(steps, findings);
+    } else if (hostBound.advance(steps, findings)) {
+      return;
+    }
+    ++nextRule;
+  }
+
+  void finish() {
+    findings.gainOfAllMs = gains->ofAll();
+    std::stable_sort(findings.found.begin(), findings.found.end(),
+                     [](const Finding& a, const Finding& b) {
+                       return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
+                     });
+    done = true;
+  }
+};
+
+FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> range)
+    : parts_(std::make_unique<Parts>(store)) {
+  Findings& findings = parts_->findings;
   findings.ofRange = range.has_value();
   findings.unobserved = isUnobserved(store);
+  parts_->done = true;
   if (!range) findEnd(store, findings);
-  const std::span<const events::StepRecord> all = store.steps().records;
-  if (all.size() <= kLeastSteps) return findings;
-  std::size_t first = 1, last = all.size();
+  const std::size_t all = store.steps().records.size();
+  if (all <= kLeastSteps) return;
+  std::size_t first = 1, last = all;
   if (range) {
     const StepRows whole = wholeStepsIn(store, *range);
     first = std::max<std::size_t>(whole.first, 1);
     last = whole.last;
   }
-  if (last < first + kLeastSteps) return findings;
-  const std::span<const events::StepRecord> records = all.subspan(first, last - first);
-  std::vector<double> durations;
-  for (const events::StepRecord& record : records) durations.push_back(toMs(record.duration_ns()));
-  const double medianMs = medianOf(std::move(durations));
-  findings.steps = records.size();
-  findings.noiseMs = noiseOf(records, medianMs);
-  GainAccount gains(store, first, last, medianMs, findings.noiseMs);
-  const CheckedSteps steps{store, first, records, medianMs, gains, first > 1 || last < all.size()};
-  for (const auto rule :
-       {&findNonFiniteLoss, &findNearLimit, &findFallbacks, &findSyncPoints, &findHostBound,
-        &findMemoryGrowth, &findShapeGrowth, &findStepSwings, &findSmallBatch, &findFragmentation,
-        &findHiddenGrowth, &findCacheAboveLive, &findSystemPressure, &findThermalState,
-        &findLowPowerMode}) {
-    rule(steps, findings);
+  if (last < first + kLeastSteps) return;
+  parts_->first = first;
+  parts_->last = last;
+  parts_->ofRange = first > 1 || last < all;
+  parts_->done = false;
+}
+
+FindingsCheck::~FindingsCheck() = default;
+
+bool FindingsCheck::isDone() const {
+  return parts_->done;
+}
+
+void FindingsCheck::advance() {
+  if (parts_->done) return;
+  if (!parts_->gains) {
+    parts_->measureSteps();
+  } else if (parts_->nextRule < kRules.size()) {
+    parts_->applyNextRule();
+  } else {
+    parts_->finish();
   }
-  findings.gainOfAllMs = gains.ofAll();
-  std::stable_sort(findings.found.begin(), findings.found.end(),
-                   [](const Finding& a, const Finding& b) {
-                     return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
-                   });
-  return findings;
+}
+
+const Findings& FindingsCheck::findings() const {
+  return parts_->findings;
+}
+
+Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
+  FindingsCheck check(store, range);
+  while (!check.isDone()) check.advance();
+  return check.findings();
 }
 
 }  // namespace highwater::analysis

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -172,5 +173,25 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 /// the run.
 [[nodiscard]] Findings findProblems(const LiveStore& store,
                                     std::optional<TimeRange> range = std::nullopt);
+
+/// findProblems() in parts, for a thread that must not stand still for long. The steps that count
+/// are those of the beginning. If the store grows between the parts, each rule sees what has
+/// arrived before it; if the store gets another run, the check must not go on.
+class FindingsCheck {
+ public:
+  explicit FindingsCheck(const LiveStore& store, std::optional<TimeRange> range = std::nullopt);
+  ~FindingsCheck();
+
+  /// Whether all parts are done.
+  [[nodiscard]] bool isDone() const;
+  /// Does the next part, at most one rule. Does nothing once all are done.
+  void advance();
+  /// What was found. Precondition: isDone().
+  [[nodiscard]] const Findings& findings() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 }  // namespace highwater::analysis

@@ -47,12 +47,17 @@ struct Assembly {
 
 Assembly assemblyOf(const CheckedSteps& steps) {
   const LiveStore& store = steps.store;
-  std::map<std::uint32_t, double> assemblyMs;
-  for (const events::PhaseSpan& phase : store.phases()) {
+  std::vector<double> assemblyMs(steps.records.size());
+  const SpanIndex& lane = store.phaseLane();
+  const TimeRange range = steps.timeRange();
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+    const events::PhaseSpan& phase = store.phases()[lane[i].payload];
+    if (phase.phase() != events::Phase::BatchAssembly) continue;
     // A step that ran out of memory was trained again: its first try is no part of it.
-    if (phase.phase() == events::Phase::BatchAssembly &&
-        steps.holding(phase.step(), phase.begin_ns())) {
-      assemblyMs[phase.step()] += toMs(phase.duration_ns());
+    if (const auto* record = steps.holding(phase.step(), phase.begin_ns())) {
+      assemblyMs[static_cast<std::size_t>(record - steps.records.data())] +=
+          toMs(phase.duration_ns());
     }
   }
   std::vector<double> assembly, idle, waits;
@@ -60,7 +65,7 @@ Assembly assemblyOf(const CheckedSteps& steps) {
     const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
     if (std::isnan(deviceMs)) continue;
     const double stepMs = toMs(steps.records[i].duration_ns());
-    assembly.push_back(assemblyMs[steps.records[i].step()]);
+    assembly.push_back(assemblyMs[i]);
     idle.push_back(std::max(stepMs - deviceMs, 0.0));
     waits.push_back(std::min(assembly.back(), idle.back()));
   }
@@ -225,22 +230,40 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
 
 }  // namespace
 
-void findHostBound(const CheckedSteps& steps, Findings& findings) {
-  if (!steps.store.hasQueue()) return;
-  const Assembly assembly = assemblyOf(steps);
+struct HostBoundRule::Parts {
+  Parts(const CheckedSteps& steps, const Assembly& assembled)
+      : assembly(assembled),
+        idle(steps.store, steps.records.front().step(), steps.records.back().step()) {}
+
+  Assembly assembly;
+  IdleEstimation idle;
+};
+
+HostBoundRule::HostBoundRule() = default;
+HostBoundRule::~HostBoundRule() = default;
+
+bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
+  if (!parts_) {
+    if (!steps.store.hasQueue()) return false;
+    const Assembly assembly = assemblyOf(steps);
+    const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
+    // estimateIdle() is slow on a long run: not if it could give no finding.
+    if (steps.medianMs < kLeastIdleStepMs && !assembles) return false;
+    parts_ = std::make_unique<Parts>(steps, assembly);
+    return true;
+  }
+  if (parts_->idle.advance()) return true;
+  const Assembly& assembly = parts_->assembly;
+  const IdleSummary& idle = parts_->idle.summary();
   const bool spans = assembly.steps >= kLeastSteps;
-  const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
-  // estimateIdle() is slow on a long run: not if it could give no finding.
-  if (steps.medianMs < kLeastIdleStepMs && !assembles) return;
-  const IdleSummary idle =
-      estimateIdle(steps.store, steps.records.front().step(), steps.records.back().step());
   if (spans) addSlowAssembly(steps, assembly, idle, findings);
-  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return;
+  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return false;
   for (const CauseOfIdle& each : idle.causes) {
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements
     addIdleCause(steps, each, idle.steps.size(), findings);
   }
+  return false;
 }
 
 }  // namespace highwater::analysis

@@ -39,11 +39,12 @@ struct LostTime {
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
   bool onlyReads = true;                           ///< all copy numbers to the host
-  std::map<std::string, std::int64_t> nsByOp;
-  using Places = std::map<std::string, std::pair<std::int64_t, CallSiteId>>;
-  Places nsByPlace;
-  std::set<std::uint32_t> steps;
-  std::uint32_t longest = 0;  ///< the index of the longest event
+  std::map<NameId, std::int64_t> nsByOp;
+  /// Phase, named span around it, module and call site.
+  using Place = std::tuple<events::Phase, NameId, ModuleId, CallSiteId>;
+  std::map<Place, std::int64_t> nsByPlace;
+  std::vector<std::uint32_t> steps;  ///< sorted, each once
+  std::uint32_t longest = 0;         ///< the index of the longest event
   std::int64_t longestNs = -1;
   std::vector<TimeRange> ranges;  ///< of the events, in order of arrival
 
@@ -59,34 +60,57 @@ struct LostTime {
     ++count;
     bytes += eventBytes;
     ranges.push_back({event.begin_ns(), event.begin_ns() + event.duration_ns()});
-    nsByOp[store.name(event.op())] += event.duration_ns();
-    auto& [ns, site] = nsByPlace[placeOf(store, event)];
-    ns += event.duration_ns();
-    site = event.call_site();
-    steps.insert(event.step());
+    nsByOp[event.op()] += event.duration_ns();
+    nsByPlace[placeOf(store, event)] += event.duration_ns();
+    noteStep(event.step());
+  }
+
+  /// Events come nearly in order of their steps.
+  void noteStep(std::uint32_t step) {
+    if (!steps.empty() && steps.back() == step) return;
+    const bool isLast = steps.empty() || steps.back() < step;
+    const auto at = isLast ? steps.end() : std::lower_bound(steps.begin(), steps.end(), step);
+    if (isLast || *at != step) steps.insert(at, step);
   }
 
   template <typename Event>
-  static std::string placeOf(const LiveStore& store, const Event& event) {
-    std::string place(phaseName(event.phase()));
-    if (event.phase() == events::Phase::None) {
-      const events::NamedSpan* span = namedSpanAt(store, event.begin_ns());
-      if (span) place = store.name(span->name());
-    }
-    for (const std::string& more :
-         {store.modulePath(event.module_id()), store.callSite(event.call_site())}) {
-      if (!more.empty()) place += ", " + more;
-    }
-    return place;
+  static Place placeOf(const LiveStore& store, const Event& event) {
+    const events::NamedSpan* span =
+        event.phase() == events::Phase::None ? namedSpanAt(store, event.begin_ns()) : nullptr;
+    return {event.phase(), span ? span->name() : kNoId, event.module_id(), event.call_site()};
   }
 
-  [[nodiscard]] Places::const_iterator worstPlace() const {
-    return std::max_element(nsByPlace.begin(), nsByPlace.end(),
-                            [](auto& a, auto& b) { return a.second.first < b.second.first; });
+  static std::string placeText(const LiveStore& store, const Place& place) {
+    const auto& [phase, span, module, site] = place;
+    std::string text = span == kNoId ? std::string(phaseName(phase)) : store.name(span);
+    for (const std::string& more : {store.modulePath(module), store.callSite(site)}) {
+      if (!more.empty()) text += ", " + more;
+    }
+    return text;
+  }
+
+  struct WorstPlace {
+    std::string text;
+    std::int64_t ns = 0;
+    CallSiteId site = kNoId;
+  };
+  /// The costliest place. Places that read alike are one.
+  [[nodiscard]] WorstPlace worstPlace(const LiveStore& store) const {
+    std::map<std::string, WorstPlace> byText;
+    for (const auto& [place, ns] : nsByPlace) {
+      WorstPlace& each = byText[placeText(store, place)];
+      each.ns += ns;
+      each.site = std::get<3>(place);
+    }
+    auto worst = byText.begin();
+    for (auto each = byText.begin(); each != byText.end(); ++each) {
+      if (each->second.ns > worst->second.ns) worst = each;
+    }
+    return {worst->first, worst->second.ns, worst->second.site};
   }
   /// The call site of the costliest place.
   [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
-    return store.callSiteParts(worstPlace()->second.second);
+    return store.callSiteParts(worstPlace(store).site);
   }
 
   /// The training without these events.
@@ -100,14 +124,17 @@ struct LostTime {
   void describe(const LiveStore& store, Finding& finding, const std::string& advice) const {
     finding.count = count;
     finding.longest = longest;
-    finding.firstStep = *steps.begin();
-    finding.lastStep = *steps.rbegin();
+    finding.firstStep = steps.front();
+    finding.lastStep = steps.back();
+    std::map<std::string, std::int64_t> nsByName;
+    for (const auto& [op, ns] : nsByOp) nsByName[store.name(op)] += ns;
     std::vector<std::pair<std::int64_t, std::string>> byCost;
-    for (const auto& [op, ns] : nsByOp) byCost.emplace_back(-ns, op);
+    for (const auto& [op, ns] : nsByName) byCost.emplace_back(-ns, op);
     std::sort(byCost.begin(), byCost.end());
     for (const auto& [ns, op] : byCost) finding.ops.push_back(op);
-    finding.where = worstPlace()->first;
-    const CallSiteParts site = worstSite(store);
+    const WorstPlace worst = worstPlace(store);
+    finding.where = worst.text;
+    const CallSiteParts site = store.callSiteParts(worst.site);
     finding.line = site.line;
     const std::string ofLibrary = libraryAdvice(site);
     finding.advice = ofLibrary.empty() ? advice : ofLibrary;

@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/names.h"
 #include "core/units.h"
@@ -52,6 +53,26 @@ ComparePanel::Row bytesRow(const QString& name, const ComparedValue& value) {
   return row;
 }
 
+/// The name of a row where the whole one does not fit.
+QString shortName(const QString& name) {
+  const std::pair<QString, QString> names[] = {
+      {ComparePanel::tr("Step p95, ms"), ComparePanel::tr("p95, ms")},
+      {ComparePanel::tr("Fallbacks, ms"), ComparePanel::tr("Fallbacks")},
+      {ComparePanel::tr("Unplanned syncs"), ComparePanel::tr("Unplanned")},
+      {ComparePanel::tr("Planned syncs"), ComparePanel::tr("Planned")},
+      {ComparePanel::tr("Peak current, MiB"), ComparePanel::tr("Current, MiB")},
+      {ComparePanel::tr("Peak current, GiB"), ComparePanel::tr("Current, GiB")},
+      {ComparePanel::tr("Peak driver, MiB"), ComparePanel::tr("Driver, MiB")},
+      {ComparePanel::tr("Peak driver, GiB"), ComparePanel::tr("Driver, GiB")},
+      {text(phaseName(events::Phase::BatchAssembly)), ComparePanel::tr("assembly")},
+      {text(phaseName(events::Phase::DeviceMove)), ComparePanel::tr("move")},
+      {text(phaseName(events::Phase::OptimizerStep)), ComparePanel::tr("optimizer")}};
+  for (const auto& [whole, shorter] : names) {
+    if (whole == name) return shorter;
+  }
+  return name;
+}
+
 QString stepsText(const analysis::RunSummary& summary) {
   return summary.steps == 1
              ? ComparePanel::tr("Step %1").arg(summary.firstStep)
@@ -92,9 +113,9 @@ std::vector<ComparePanel::Row> ComparePanel::numbers() const {
     rows.push_back(rowOf(many ? tr("Tokens/s, k") : tr("Tokens/s"), c.tokensPerS, many ? 1000 : 1,
                          many ? 2 : 0));
   }
-  rows.push_back(rowOf(tr("In fallbacks, ms"), c.fallbackMs, 1, 1));
-  rows.push_back(rowOf(tr("In unplanned syncs"), c.unplannedSyncMs, 1, 1));
-  rows.push_back(rowOf(tr("In planned syncs"), c.plannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Fallbacks, ms"), c.fallbackMs, 1, 1));
+  rows.push_back(rowOf(tr("Unplanned syncs"), c.unplannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Planned syncs"), c.plannedSyncMs, 1, 1));
   if (c.a.memoryCounted && c.b.memoryCounted) {
     rows.push_back(bytesRow(tr("Peak current"), c.currentPeakBytes));
     rows.push_back(bytesRow(tr("Peak driver"), c.driverPeakBytes));
@@ -151,7 +172,11 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   painter.setPen(theme.text1);
   const QRectF line(kInset, y + 4, width() - 2 * kInset, 36);
   QRectF used;
-  painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, verdict(), &used);
+  // A number and its unit stay on one line.
+  QString told = verdict();
+  told.replace(QStringLiteral("± "), QStringLiteral("±\u00a0"));
+  told.replace(QStringLiteral(" ms"), QStringLiteral("\u00a0ms"));
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, told, &used);
   y = paintTable(painter, used.bottom() + 8, numbers());
   if (phases().empty()) {
     return;
@@ -171,8 +196,9 @@ double ComparePanel::paintHead(QPainter& painter, double y) const {
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                     tr("%1, %n step(s)", nullptr, static_cast<int>(summary.steps))
-                         .arg(text(formatDuration(ns))));
+                     summary.steps == 1
+                         ? tr("%1, 1 step").arg(text(formatDuration(ns)))
+                         : tr("%1, %2 steps").arg(text(formatDuration(ns))).arg(summary.steps));
     y += 22;
   };
   paint(Pin::kA, comparison_->a, lengthANs_);
@@ -255,17 +281,35 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
 double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows) const {
   const Theme& theme = Theme::of(this);
   const double wide = width() - 2 * kInset;
-  const double column = std::clamp(wide * 0.165, 42.0, 56.0);
-  const double right = width() - kInset;
+  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
+  // As wide as the numbers of both tables need: the names get the rest.
+  constexpr double kGap = 7;
+  double columns[4];
+  const QFontMetricsF small(textFont(kSmallText)), plain(textFont(kText)),
+      bold(textFont(kText, true));
+  for (int i = 0; i < 4; ++i) columns[i] = small.horizontalAdvance(heads[i]) + kGap;
+  for (const std::vector<Row>& table : {numbers(), phases()}) {
+    for (const Row& row : table) {
+      const QString* texts[] = {&row.a, &row.b, &row.change, &row.noise};
+      for (int i = 0; i < 4; ++i) {
+        const QFontMetricsF& metrics = i == 2 ? bold : plain;
+        columns[i] = std::max(columns[i], std::ceil(metrics.horizontalAdvance(*texts[i])) + kGap);
+      }
+    }
+  }
   // The right edges of A, B, change and noise.
-  const double edges[] = {right - 3 * column, right - 2 * column, right - column, right};
+  double edges[4];
+  double right = width() - kInset;
+  for (int i = 3; i >= 0; --i) {
+    edges[i] = right;
+    right -= columns[i];
+  }
   const auto put = [&](int index, const QString& text) {
-    painter.drawText(QRectF(edges[index] - column, y, column, kRow),
+    painter.drawText(QRectF(edges[index] - columns[index], y, columns[index], kRow),
                      Qt::AlignRight | Qt::AlignVCenter, text);
   };
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
-  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
   for (int i = 0; i < 4; ++i) {
     put(i, heads[i]);
   }
@@ -280,10 +324,12 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
     }
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
-    const QRectF name(x, y, edges[0] - column - x + 12, kRow);
+    const QRectF name(x, y, edges[0] - columns[0] - x, kRow);
+    const QFontMetricsF metrics(textFont(kText));
+    const bool fits = metrics.horizontalAdvance(row.name) <= name.width();
     painter.drawText(
         name, Qt::AlignLeft | Qt::AlignVCenter,
-        painter.fontMetrics().elidedText(row.name, Qt::ElideRight, static_cast<int>(name.width())));
+        metrics.elidedText(fits ? row.name : shortName(row.name), Qt::ElideRight, name.width()));
     painter.setPen(theme.text2);
     put(0, row.a);
     painter.setPen(theme.text1);

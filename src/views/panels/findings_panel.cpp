@@ -75,6 +75,23 @@ QColor severityColor(Severity severity, const Theme& theme) {
                                            : theme.grey;
 }
 
+/// The title without the gain, which the card has in its first line.
+QString titleText(const Finding& finding) {
+  const QString title = text(finding.title);
+  return title.left(title.indexOf(QLatin1String("; fixing it gains")));
+}
+
+/// Where the evidence goes into detail: after its first clause, if much follows; -1 if not.
+qsizetype detailsFrom(const QString& evidence) {
+  constexpr qsizetype kLeastDetails = 60;
+  int depth = 0;
+  for (qsizetype i = 0; i + kLeastDetails < evidence.size(); ++i) {
+    depth += evidence[i] == QLatin1Char('(') ? 1 : evidence[i] == QLatin1Char(')') ? -1 : 0;
+    if (depth == 0 && evidence[i] == QLatin1Char(';')) return i;
+  }
+  return -1;
+}
+
 void setWrapped(QLabel* label, const QString& text) {
   label->setVisible(!text.isEmpty());
   if (label->text() != text) {
@@ -132,22 +149,29 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   accept_->setToolTip(
       tr("Accept the CPU path: the recording keeps that this op may run on the CPU, and "
          "why"));
+  more_ = linkButton(tr("More"), "moreEvidenceButton", this);
   places_ = plainLabel(this, "quiet", false);
   foot->addWidget(show_);
   foot->addWidget(accept_);
+  foot->addWidget(more_);
   foot->addStretch();
   foot->addWidget(places_);
   column->addLayout(foot);
   connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
   connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
+  connect(more_, &QToolButton::clicked, this, [this] {
+    showsDetails_ = !showsDetails_;
+    showEvidence();
+  });
   addCopyText(this, tr("Copy"), [this] { return asText(); });
   setContextMenuPolicy(Qt::DefaultContextMenu);  // with more than that
 }
 
 QString FindingCard::asText() const {
   QStringList lines;
-  for (const QLabel* label : {title_, cost_, where_, evidence_, advice_}) {
-    if (!label->text().isEmpty()) lines << label->text();
+  for (const QString& line : {text(finding_.title), cost_->text(), where_->text(),
+                              text(finding_.evidence), advice_->text()}) {
+    if (!line.isEmpty()) lines << line;
   }
   return lines.join(QLatin1Char('\n'));
 }
@@ -161,16 +185,17 @@ void FindingCard::requestAccept() {
 }
 
 void FindingCard::showFinding(const Finding& finding) {
+  if (finding.kind != finding_.kind || finding.ops != finding_.ops) showsDetails_ = false;
   finding_ = finding;
   const Severity severity = severityOf(finding);
   setWrapped(severity_, severityWord(severity));
   setWrapped(cost_, costText(finding));
-  setWrapped(title_, text(finding.title));
+  setWrapped(title_, titleText(finding));
   // Most evidence already names the place.
   const bool told =
       finding.where.empty() || finding.evidence.find(finding.where) != std::string::npos;
   setWrapped(where_, told ? QString() : tr("In %1").arg(text(finding.where)));
-  setWrapped(evidence_, text(finding.evidence));
+  showEvidence();
   // In place of the report's "highwater accept".
   const QString advice = text(finding.advice);
   setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
@@ -180,6 +205,14 @@ void FindingCard::showFinding(const Finding& finding) {
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
   update();
+}
+
+void FindingCard::showEvidence() {
+  const QString evidence = text(finding_.evidence);
+  const qsizetype details = detailsFrom(evidence);
+  setWrapped(evidence_, details < 0 || showsDetails_ ? evidence : evidence.left(details));
+  more_->setVisible(details >= 0);
+  more_->setText(showsDetails_ ? tr("Less") : tr("More"));
 }
 
 void FindingCard::paintEvent(QPaintEvent*) {
@@ -308,6 +341,13 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
             .arg(findings.steps));
   }
   showAccepted(findings.accepted);
+}
+
+void FindingsPanel::showChecking() {
+  showFindings({}, true);
+  showEnd(std::nullopt);
+  showChanges({});
+  empty_->setText(tr("Checking…"));
 }
 
 void FindingsPanel::showEnd(const std::optional<RunEnd>& end, bool opsMayTell) {

@@ -48,10 +48,13 @@ class FindingCard final : public QFrame {
  private:
   [[nodiscard]] bool acceptable() const;
   void requestAccept();
+  /// Shows the first clause of the evidence, or all of it.
+  void showEvidence();
 
   analysis::Finding finding_;
+  bool showsDetails_ = false;
   QLabel *severity_, *cost_, *title_, *where_, *evidence_, *advice_, *places_;
-  QToolButton *show_, *accept_;
+  QToolButton *show_, *accept_, *more_;
 };
 
 /// What a change did, in lines: its text, then speed, then driver memory where it changed, then
@@ -69,6 +72,8 @@ class FindingsPanel final : public QWidget {
   /// recording is open; otherwise an empty panel explains itself. `ended`: the run has ended, and
   /// nothing more is to come.
   void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
+  /// Shows that the run or the range is being checked, in place of the findings of another one.
+  void showChecking();
   /// Says how the run ended where that was neither planned nor is a finding: by a signal, or with
   /// an exit code and no word. std::nullopt, or any other end, says nothing. `opsMayTell`:
   /// recording again with every op may tell more than the log. Not so of a script, whose traceback

@@ -25,6 +25,19 @@ constexpr int kRoomy = 420;             ///< height in pixels from which the lar
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
 }
+constexpr int kLeastGap = 8;
+
+/// What the shares are of, in a panel of this width.
+QString unitText(int width) {
+  return width < kWide ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
+}
+
+/// The same of the shares of device time.
+QString estimateText(int width) {
+  return width < kWide ? SelectionPanel::tr("estimate, ms")
+                       : SelectionPanel::tr("estimate, ms a step");
+}
+
 }  // namespace
 
 SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), switch_(new ShareSwitch(this)) {
@@ -121,8 +134,12 @@ void SelectionPanel::placeSwitch() {
   const auto& phases = summary_.phaseMs;
   const bool any = std::any_of(phases.begin(), phases.end(), [](double ms) { return ms > 0; });
   switch_->setVisible(summary_.steps > 0 && any);
+  const QFontMetrics metrics(textFont(kSmallText));
+  const int unit = std::max(metrics.horizontalAdvance(unitText(width())),
+                            metrics.horizontalAdvance(estimateText(width())));
   switch_->setGeometry(static_cast<int>(kInset), static_cast<int>(sharesTop()) - 1,
-                       std::min(width() - 110, 220), 18);
+                       std::min(width() - static_cast<int>(2 * kInset) - unit - kLeastGap, 220),
+                       18);
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
@@ -283,8 +300,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
   const QRectF caption(kInset, y, wide, 16);
-  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter,
-                   width() < kWide ? tr("ms a step") : tr("mean, ms a step"));
+  painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, unitText(width()));
   y += 19;
   double x = kInset;
   for (const events::Phase phase : kPhases) {
@@ -322,8 +338,7 @@ void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
   painter.drawText(QRectF(kInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
                    share.steps < summary_.steps
                        ? tr("estimate, newest %1 steps, ms").arg(share.steps)
-                   : width() < kWide ? tr("estimate, ms")
-                                     : tr("estimate, ms a step"));
+                       : estimateText(width()));
   y += 19;
   double x = kInset;
   const auto box = [&](double ms) {

@@ -13,10 +13,10 @@ ShareSwitch::ShareSwitch(QWidget* parent) : QWidget(parent) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(5);
-  auto* caption = new QLabel(tr("Share of"), this);
-  caption->setProperty("kind", "caption");
-  caption->setFont(textFont(kSmallText));
-  row->addWidget(caption);
+  caption_ = new QLabel(tr("Share of"), this);
+  caption_->setProperty("kind", "caption");
+  caption_->setFont(textFont(kSmallText));
+  row->addWidget(caption_);
   host_ = makeChoice(tr("host time"), "hostTimeButton",
                      tr("Where the host spends a step. It may wait in one phase for the device's "
                         "work of others"));
@@ -44,6 +44,12 @@ QToolButton* ShareSwitch::makeChoice(const QString& text, const char* name, cons
   button->setCursor(Qt::PointingHandCursor);
   layout()->addWidget(button);
   return button;
+}
+
+void ShareSwitch::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const int words = host_->sizeHint().width() + device_->sizeHint().width();
+  caption_->setVisible(width() >= caption_->sizeHint().width() + words + 2 * layout()->spacing());
 }
 
 bool ShareSwitch::showsDevice() const {

@@ -2,11 +2,13 @@
 
 #include <QWidget>
 
+class QLabel;
 class QToolButton;
 
 namespace highwater::views {
 
-/// The words "Share of host time | device time". The chosen one is underlined in accent.
+/// The words "Share of host time | device time". The chosen one is underlined in accent. Where they
+/// do not fit, the first two go.
 class ShareSwitch final : public QWidget {
   Q_OBJECT
 
@@ -20,9 +22,13 @@ class ShareSwitch final : public QWidget {
   /// The user has chosen device time (`device` true) or host time.
   void chosen(bool device);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   QToolButton* makeChoice(const QString& text, const char* name, const QString& tip);
 
+  QLabel* caption_;
   QToolButton *host_, *device_;
 };
 

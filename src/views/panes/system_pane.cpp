@@ -87,6 +87,23 @@ QString stateText(events::ThermalState state, bool low) {
              : text(thermalStateName(state));
 }
 
+/// In a narrow header what says whether times and memory can be trusted stays longest.
+int rankOf(Kind kind) {
+  switch (kind) {
+    case Kind::kFootprint:
+    case Kind::kPressure:
+    case Kind::kThermal:
+      return 0;
+    case Kind::kAvailable:
+    case Kind::kSwap:
+      return 1;
+    case Kind::kGpu:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
 QColor colorOf(Kind kind, const Theme& theme) {
   switch (kind) {
     case Kind::kAvailable:
@@ -383,7 +400,7 @@ std::vector<Readout> SystemPane::readouts() const {
     if (value.isEmpty()) continue;
     const bool plain = series(row.kind) == nullptr;
     items.push_back({plain ? Swatch::kNone : Swatch::kSolid, colorOf(row.kind, theme()),
-                     nameOf(row.kind), value});
+                     nameOf(row.kind), value, rankOf(row.kind)});
   }
   return items;
 }

@@ -11,6 +11,24 @@
 namespace highwater::views {
 namespace {
 
+constexpr double kReadoutGap = 18;
+
+/// Leaves out readouts until the others fit into `room`: the highest rank first, and the last of
+/// equal ones.
+template <typename WidthOf>
+std::vector<Readout> fitting(std::vector<Readout> items, double room, WidthOf&& widthOf) {
+  double width = -kReadoutGap;
+  for (const Readout& each : items) width += widthOf(each) + kReadoutGap;
+  while (width > room && !items.empty()) {
+    const auto least =
+        std::max_element(items.rbegin(), items.rend(),
+                         [](const Readout& a, const Readout& b) { return a.rank < b.rank; });
+    width -= widthOf(*least) + kReadoutGap;
+    items.erase(std::next(least).base());
+  }
+  return items;
+}
+
 constexpr int kHeaderText = 26;
 constexpr int kClickSlack = 4;    ///< a mouse that moves further, in pixels, drags
 constexpr double kEdgeReach = 5;  ///< pixels beside an edge of the selection where it is grabbed
@@ -325,15 +343,16 @@ void TimePane::paintHeader(QPainter& painter) const {
   };
   const QString right = rightReadout();
   const double rightWidth = right.isEmpty() ? 0 : labelMetrics.horizontalAdvance(right);
+  const auto widthOf = [&](const Readout& item) {
+    return (item.swatch == Swatch::kNone ? 0 : 16) + labelMetrics.horizontalAdvance(item.label) +
+           8 + valueMetrics.horizontalAdvance(item.value);
+  };
   double x = plot.left();
-  for (const Readout& item : readouts()) {
+  for (const Readout& item : fitting(readouts(), plot.right() - rightWidth - 12 - x, widthOf)) {
     const double mark = item.swatch == Swatch::kNone ? 0 : 16;
     const double labelWidth = labelMetrics.horizontalAdvance(item.label);
     const double valueWidth = valueMetrics.horizontalAdvance(item.value);
-    const double width = mark + labelWidth + 8 + valueWidth;
-    if (x + width > plot.right() - rightWidth - 12) {
-      break;
-    }
+    const double width = widthOf(item);
     ground(x - 2, width + 6);
     drawSwatch(painter, item.swatch, QRectF(x, height / 2 - 5, 10, 10), item.color, theme());
     painter.setFont(label);
@@ -343,7 +362,7 @@ void TimePane::paintHeader(QPainter& painter) const {
     painter.setPen(theme().text1);
     painter.drawText(QRectF(x + mark + labelWidth + 8, 0, valueWidth + 4, height), Qt::AlignVCenter,
                      item.value);
-    x += width + 18;
+    x += width + kReadoutGap;
   }
   if (rightWidth > 0) {
     ground(plot.right() - rightWidth - 4, rightWidth + 5);
@@ -481,9 +500,14 @@ void TimePane::mouseDoubleClickEvent(QMouseEvent* event) {
     mousePressEvent(event);  // a second middle press pans like the first
     return;
   }
-  if (const auto index = stepAt(scale().timeAt(event->position().x()))) {
-    const auto& step = store_->steps().records[*index];
-    axis_->select(step.begin_ns(), step.begin_ns() + step.duration_ns());
+  const std::int64_t at = scale().timeAt(event->position().x());
+  const auto index = stepAt(at);
+  if (!index) return;
+  const auto& step = store_->steps().records[*index];
+  const std::int64_t endNs = step.begin_ns() + step.duration_ns();
+  // Not in the gap after it. A step that is narrower than a pixel is meant in all of that pixel.
+  if (at < std::max(endNs, step.begin_ns() + scale().timeAt(1) - scale().timeAt(0))) {
+    axis_->select(step.begin_ns(), endNs);
   }
 }
 

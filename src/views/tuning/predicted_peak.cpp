@@ -199,12 +199,19 @@ void PredictedPeak::showPrediction() {
   } else if (limits.recommendedBytes > 0 && worst != Headroom::kSafe) {
     warning = tr("At worst %1").arg(text(tuning::headroomName(worst)));
   }
-  warning_->setProperty("kind", "problem");
+  const bool limited = limits.recommendedBytes > 0;
+  if (!limited) {
+    warning = tr("The memory limits of this device are not known: no setting can be called safe");
+  }
+  bar_->setVisible(limited);
+  table_->setVisible(limited);
+  reserveRow_->setVisible(limited);
+  warning_->setProperty("kind", limited ? "problem" : "note");
   warning_->style()->unpolish(warning_);
   warning_->style()->polish(warning_);
   warning_->setText(warning);
   warning_->setVisible(!warning.isEmpty());
-  showSafe();
+  if (limited) showSafe();
 }
 
 void PredictedPeak::showSafe() {
