@@ -43,10 +43,11 @@ torch_usable() {
 # The file of a PyTorch wheel that holds its version and what it was built for
 python_version_file() { echo "$(cd "$1/../../.." 2>/dev/null && pwd)/version.py"; }
 
-# torch_build DIR: prints the version with what version numbers of CMake leave out: 2.13.0+cpu
+# torch_build DIR: prints the version with what version numbers of CMake leave out: 2.13.0+cpu. A libtorch that
+# is not in a Python package, such as Debian's, has no such file.
 torch_build() {
   local version
-  version=$(sed -n "s/^__version__ *= *'\([^']*\)'.*/\1/p" "$(python_version_file "$1")" 2>/dev/null)
+  version=$(sed -n "s/^__version__ *= *'\([^']*\)'.*/\1/p" "$(python_version_file "$1")" 2>/dev/null) || true
   echo "${version:-$torch_version}"
 }
 

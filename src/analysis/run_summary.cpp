@@ -529,7 +529,8 @@ RunSummary RunningSummary::in(const TimeRange& range) {
   Counts counts;
   counts.steps = withoutCutSteps(*store_, range);
   DurationList durationsNs;
-  for (const events::StepRecord& step : wholeStepsIn(*store_, counts.steps).in(*store_)) {
+  const StepRows whole = wholeStepsIn(*store_, counts.steps);
+  for (const events::StepRecord& step : whole.in(*store_)) {
     counts.add(*store_, step);
     durationsNs.add(step.duration_ns());
   }

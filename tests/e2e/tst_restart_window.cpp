@@ -16,6 +16,7 @@
 
 #include "core/sim_knobs.h"
 #include "session/recording_loader.h"
+#include "support/active_window.h"
 #include "support/processes.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
@@ -49,7 +50,7 @@ struct Hands {
   explicit Hands(const session::LaunchOptions& options = smallRun())
       : window(options, nullptr, MainWindow::Settings::kOff) {
     window.show();
-    QApplication::setActiveWindow(&window);
+    test::makeActive(window);
     window.startRun();
   }
 

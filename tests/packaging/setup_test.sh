@@ -146,13 +146,19 @@ expect_status 0
 [ "$(cat build/libtorch.version)" = 2.14.0+cpu ] || broken "the new version was not recorded"
 
 # Debian 13's libtorch-dev is taken, and installed where it is missing; Debian 12's never is.
-make_torch "$scratch/usr/torch" 2.6.0
-echo "$scratch/usr/torch/share/cmake/Torch/TorchConfig.cmake" >"$scratch/libtorch-dev-files"
+# It is not in a Python package, so that it has no version.py.
+debian_config=$scratch/usr/lib/x86_64-linux-gnu/cmake/Torch
+mkdir -p "$debian_config"
+echo 'set(PACKAGE_VERSION "2.6.0")' >"$debian_config/TorchConfigVersion.cmake"
+touch "$debian_config/TorchConfig.cmake"
+echo "$debian_config/TorchConfig.cmake" >"$scratch/libtorch-dev-files"
 reset && debian13
 attempt packaging/setup
 expect_status 0
 expect_said "libtorch 2.6.0 of Debian's libtorch-dev"
 grep -q "install .* libtorch-dev libopenblas0-pthread$" "$scratch/calls" || broken "libtorch-dev was not installed"
+[ "$(cat build/libtorch)" = "$debian_config" ] || broken "build/libtorch is wrong"
+[ "$(cat build/libtorch.version)" = 2.6.0 ] || broken "build/libtorch.version is wrong"
 # Its BLAS is installed also where libtorch-dev is there already, and only with Debian's libtorch.
 reset && debian13
 echo "$every_package libtorch-dev" >"$scratch/installed"

@@ -4,6 +4,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "support/active_window.h"
 #include "window/main_window.h"
 
 namespace highwater::test {
@@ -24,7 +25,7 @@ struct WindowBench {
   WindowBench() {
     window.resize(1600, 1000);
     window.show();
-    QApplication::setActiveWindow(&window);
+    makeActive(window);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "analysis/run_summary.h"
 #include "models/now_model.h"
 #include "models/op_totals_model.h"
+#include "support/active_window.h"
 #include "support/sample_run.h"
 #include "views/panels/copy_actions.h"
 #include "views/panels/event_panel.h"
@@ -27,7 +28,7 @@ QString clipboard() {
 void show(QWidget& widget) {
   widget.resize(700, 300);
   widget.show();
-  QApplication::setActiveWindow(&widget);
+  test::makeActive(widget);
   widget.setFocus();
   QApplication::clipboard()->clear();
 }

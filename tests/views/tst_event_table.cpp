@@ -192,6 +192,48 @@ class TestEventTable : public QObject {
     QCOMPARE(table.columnWidth(OpTotalsModel::kOp), 170);
   }
 
+  void theHeadingOfASortedColumnIsNotCut() {
+    models::FallbackModel model;
+    model.refresh(kTotals, 1000);
+    EventTable table;
+    table.setStyleSheet(Theme::light().styleSheet());
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
+    table.setColumnWidths({150, 20, 20, 20, 20});
+    table.resize(900, 200);
+    table.show();
+    QHeaderView* head = table.horizontalHeader();
+    // The pixel columns of a section in which something is drawn: fewer where the text is cut.
+    const auto drawn = [&](int section) {
+      const QImage image = head->grab().toImage();
+      const int from = head->sectionViewportPosition(section), middle = head->height() / 2;
+      const QRgb ground = image.pixel(1, 1);
+      int columns = 0;
+      for (int x = from; x < from + head->sectionSize(section); ++x) {
+        bool any = false;
+        for (int y = middle - 6; y <= middle + 6; ++y) any = any || image.pixel(x, y) != ground;
+        columns += any ? 1 : 0;
+      }
+      return columns;
+    };
+    int checked = 0;
+    for (int i = 0; i + 1 < head->count(); ++i) {
+      if (!(table.model()->index(0, i).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight)) {
+        continue;
+      }
+      table.sortByColumn(i, Qt::DescendingOrder);
+      const int fitted = drawn(i);
+      const int width = head->sectionSize(i);
+      head->resizeSection(i, width + 60);
+      QVERIFY(fitted > 10);
+      const int wide = drawn(i);
+      QVERIFY2(fitted >= wide, qPrintable(QString("%1: %2 of %3").arg(i).arg(fitted).arg(wide)));
+      head->resizeSection(i, width);
+      ++checked;
+    }
+    QVERIFY(checked >= 2);
+  }
+
   void numbersAreNotCutInANarrowTable() {
     analysis::LiveStore store;
     test::feed(test::makeSampleRun({.steps = 12}), store);

@@ -6,6 +6,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "support/active_window.h"
 #include "views/panels/restart_controls.h"
 
 using namespace highwater;
@@ -30,7 +31,7 @@ struct Hands {
     controls.setInUse({QStringLiteral("sim"), false, 1.7, 1.4});
     controls.setLive(live);
     controls.show();
-    QApplication::setActiveWindow(&controls);
+    test::makeActive(controls);
   }
   static void type(QDoubleSpinBox* spin, const QString& value) {
     spin->setFocus();

@@ -12,6 +12,7 @@
 #include <QTest>
 
 #include "models/device_choices.h"
+#include "support/active_window.h"
 #include "support/recording_file.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
@@ -119,11 +120,11 @@ class TestDesktop : public QObject {
   void ctrlWClosesWhatIsInFront() {
     QDialog dialog(&bench_->window);
     dialog.show();
-    QApplication::setActiveWindow(&dialog);
+    test::makeActive(dialog);
     QTest::keyClick(&dialog, Qt::Key_W, Qt::ControlModifier);
     QVERIFY(!dialog.isVisible());
     QVERIFY(bench_->window.isVisible());
-    QApplication::setActiveWindow(&bench_->window);
+    test::makeActive(bench_->window);
     QTest::keyClick(&bench_->window, Qt::Key_W, Qt::ControlModifier);
     QVERIFY(!bench_->window.isVisible());
   }
@@ -150,11 +151,11 @@ class TestDesktop : public QObject {
     QVERIFY(mac.isMaximized());
     trigger("zoomWindowAction");
     QVERIFY(!mac.isMaximized());
-    QApplication::setActiveWindow(&mac);
+    test::makeActive(mac);
     QTest::keyClick(&mac, Qt::Key_M, Qt::ControlModifier);
     QVERIFY(mac.isMinimized());
     mac.showNormal();
-    QApplication::setActiveWindow(&mac);
+    test::makeActive(mac);
     trigger("bringToFrontAction");
     QCOMPARE(QApplication::activeWindow(), &mac);
   }
@@ -176,7 +177,7 @@ class TestDesktop : public QObject {
   void comesToTheFront() {
     QWidget terminal;
     terminal.show();
-    QApplication::setActiveWindow(&terminal);
+    test::makeActive(terminal);
     QVERIFY(!bench_->window.isActiveWindow());
     bench_->window.showInFront();
     QTRY_VERIFY_WITH_TIMEOUT(bench_->window.isActiveWindow(), kWaitMs);

@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "models/log_model.h"
+#include "support/active_window.h"
 #include "support/find_shown.h"
 #include "support/recording_file.h"
 #include "support/sample_run.h"
@@ -28,7 +29,7 @@ struct Opened {
                                         test::makeSampleRun({.steps = 40, .opsFromStep = 11}));
     opened = window.openRecording(path.toStdString()).ok();
     window.show();
-    QApplication::setActiveWindow(&window);
+    test::makeActive(window);
     QApplication::processEvents();
     window.renderNow();
   }

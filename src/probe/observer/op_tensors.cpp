@@ -45,7 +45,8 @@ std::uint64_t bytesMovedToCpu(c10::ArrayRef<const c10::IValue> inputs) {
   std::uint64_t bytes = 0;
   for (const c10::IValue& input : inputs) {
     if (!input.isTensorList()) continue;
-    for (const at::Tensor& tensor : input.toTensorList()) {
+    for (const c10::IValue& element : input.toListRef()) {
+      const at::Tensor& tensor = element.toTensor();
       if (isOnDevice(tensor)) bytes += bytesOf(tensor);
     }
   }
