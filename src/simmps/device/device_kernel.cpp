@@ -45,6 +45,13 @@ Layout layoutOf(const at::Tensor& tensor) {
   return {c10::DimVector(tensor.sizes()), c10::DimVector(tensor.strides()), tensor.scalar_type()};
 }
 
+/// Calls the kernel of `key`. libtorch 2.11 and older drop the arguments before they copy the
+/// references to them that an op with several out= arguments returns: here they live on.
+void callKernel(const c10::OperatorHandle& op, DispatchKey key, Stack& stack) {
+  const Stack alive = stack;
+  op.redispatchBoxed(DispatchKeySet(key), &stack);
+}
+
 /// From invalid lengths, which the kernel reports.
 bool hasNegativeSize(const Layouts& layouts) {
   return std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) {
@@ -133,10 +140,7 @@ class Call {
       expected.push_back({result.defined() ? cpuAlias(result) : result, isFresh});
     }
     submitJob(name(), [op = op_, cpu = mapped(arguments_, forJob), expected]() mutable {
-      // libtorch 2.6 drops the arguments before it returns references to them, so an op with
-      // several out= arguments would lose them.
-      const Stack alive = cpu;
-      op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &cpu);
+      callKernel(op, DispatchKey::CPU, cpu);
       for (std::size_t i = 0; i < expected.size(); ++i) take(op, expected[i], cpu[i].toTensor());
     });
     for (c10::IValue& result : results) torch::jit::push(stack_, std::move(result));
@@ -158,7 +162,7 @@ class Call {
     if (traits_.metaKernel == MetaKernel::None) return std::nullopt;
     Stack meta = mapped(arguments_, forMeta);
     try {
-      op_.redispatchBoxed(DispatchKeySet(DispatchKey::Meta), &meta);
+      callKernel(op_, DispatchKey::Meta, meta);
     } catch (const c10::NotImplementedError&) {
       return std::nullopt;
     }
