@@ -363,7 +363,7 @@ void TestScript::refusesBadInput_data() {
   QTest::addColumn<QStringList>("arguments");
   QTest::addColumn<QString>("words");
   const QString file = folder_.filePath("other.highwater");
-  QTest::newRow("no command") << QStringList{"run", "--record", file} << "COMMAND";
+  QTest::newRow("no command") << QStringList{"run", "--record", file} << "give it after --";
   QTest::newRow("no such program")
       << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
       << "no-such-python";
