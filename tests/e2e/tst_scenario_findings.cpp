@@ -71,7 +71,9 @@ class TestScenarioFindings : public QObject {
   void saysWhatItDidNotLookFor();
 
  private:
-  QString record(const QString& scenario, const QStringList& more = {});
+  /// Records the scenario as `name`.highwater with the ledger `name`.jsonl; without a name, as the
+  /// scenario's. Later tests read the files of earlier ones, so each kind of run has its own name.
+  QString record(const QString& scenario, const QStringList& more = {}, const QString& name = {});
 
   QTemporaryDir folder_;
   // Over the scenarios that have run.
@@ -80,11 +82,13 @@ class TestScenarioFindings : public QObject {
   std::map<std::string, std::set<std::string>> foundBy_;  ///< kinds of findings by training
 };
 
-QString TestScenarioFindings::record(const QString& scenario, const QStringList& more) {
-  const QString file = folder_.filePath(scenario + ".highwater");
+QString TestScenarioFindings::record(const QString& scenario, const QStringList& more,
+                                     const QString& name) {
+  const QString path = folder_.filePath(name.isEmpty() ? scenario : name);
+  const QString file = path + ".highwater";
   const auto run =
       runHighwater(QStringList{"record", "--device", "sim", "--scenario", scenario, "--force",
-                               "--sim-ledger", folder_.filePath(scenario + ".jsonl"), "-o", file} +
+                               "--sim-ledger", path + ".jsonl", "-o", file} +
                        more,
                    {}, kRunTimeoutMs);
   if (run.exitCode == kExitDone) return file;
@@ -141,7 +145,7 @@ void TestScenarioFindings::rulesAndScenarios_data() {
 void TestScenarioFindings::rulesAndScenarios() {
   QFETCH(QStringList, options);
   QFETCH(QString, problem);
-  const QString file = record("clean", options);
+  const QString file = record("clean", options, QTest::currentDataTag());
   QVERIFY(!file.isEmpty());
   analysis::LiveStore store;
   QVERIFY(session::loadRecording(file.toStdString(), store));
