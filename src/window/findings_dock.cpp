@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QScrollArea>
 #include <algorithm>
+#include <utility>
 
 #include "analysis/findings/run_changes.h"
 #include "views/panels/dock_title.h"
@@ -92,6 +93,7 @@ void FindingsDock::begin() {
   range_ = axis_->selection();
   checkRevision_ = store_->revision();
   costNs_ = 0;
+  saysChecking_ = false;
   check_ = std::make_unique<analysis::FindingsCheck>(*store_, range_);
 }
 
@@ -105,7 +107,7 @@ void FindingsDock::takeTurn() {
     showChecked();
     return;
   }
-  if (isOutdated_) {
+  if (isOutdated_ && !std::exchange(saysChecking_, true)) {
     panel_->showChecking();
     title_->setSubtitle(range_ ? tr("checking the selection") : tr("checking"));
   }

@@ -538,6 +538,7 @@ void MainWindow::replaceRun() {
   runShown_ = false;
   tuning_.refresh();
   refreshPanes();
+  wantsWorstPage_ = false;  // of the run before
   docks_->startOver();
   search_->startOver();
   updateState();
