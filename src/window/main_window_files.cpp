@@ -8,7 +8,6 @@
 
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
-#include "store/recording_reader.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -42,10 +41,7 @@ void MainWindow::connectOpeningPage() {
              const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
         coverWithOpening(false);
         if (!*loaded) {
-          const Error& error = loaded->error();
-          const bool says = error.message.ends_with(store::kNothingRead);
-          const bool lost = error.code == ErrorCode::kMalformed && !says;
-          explain(lost ? Error{error.code, error.message + "; nothing of it can be shown"} : error);
+          explain(loaded->error());
           return;
         }
         const auto range = openingPage_->chosenRange();
