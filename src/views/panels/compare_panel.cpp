@@ -63,7 +63,6 @@ std::array<QString, 4> tableHeads() {
 QString shortName(const QString& name) {
   const std::pair<QString, QString> names[] = {
       {ComparePanel::tr("Step p95, ms"), ComparePanel::tr("p95, ms")},
-      {ComparePanel::tr("Fallbacks, ms"), ComparePanel::tr("Fallb., ms")},
       {ComparePanel::tr("Unplanned syncs, ms"), ComparePanel::tr("Unplanned, ms")},
       {ComparePanel::tr("Planned syncs, ms"), ComparePanel::tr("Planned, ms")},
       {ComparePanel::tr("Peak current, MiB"), ComparePanel::tr("Current, MiB")},
