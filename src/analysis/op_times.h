@@ -45,8 +45,8 @@ class RunningOpTimes {
   explicit RunningOpTimes(const LiveStore* store);
   ~RunningOpTimes();
 
-  /// Counts some of the new ops, so that a thread that must not stand still for long can count many
-  /// in parts. Returns whether more are left; update() and in() count those at once.
+  /// Counts some of the new ops, so that counting many does not block the window's thread. Returns
+  /// whether more are left; update() and in() count those at once.
   bool countSome();
   /// Counts the new ops and returns the times of the whole run. Includes ops that the store has
   /// dropped after they were counted.

@@ -11,7 +11,6 @@
 #include "store/big_endian.h"
 #include "store/format.h"
 #include "store/quoted.h"
-#include "store/recording_reader.h"
 #include "store/recording_wal.h"
 
 namespace highwater::store {

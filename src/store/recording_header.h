@@ -3,11 +3,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 
 /// The header of a recording, read without SQLite. For the sources of store/ only.
 namespace highwater::store {
+
+/// How the error of a damaged recording ends that holds no readable frame.
+inline constexpr std::string_view kNothingRead = "; nothing could be read";
 
 /// What the SQLite header of a recording says.
 struct RecordingHeader {

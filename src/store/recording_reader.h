@@ -6,16 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/events_generated.h"
 #include "core/result.h"
 
 namespace highwater::store {
-
-/// How the error of a damaged recording ends that holds no readable frame.
-inline constexpr std::string_view kNothingRead = "; nothing could be read";
 
 /// Reads a recording. The file may be hostile: SQLite runs in defensive mode, does not trust the
 /// schema, and every size has a limit. The frames' contents are not checked here but in wire/.

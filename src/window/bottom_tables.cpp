@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "report/issue_report.h"
 #include "views/key_text.h"
@@ -332,9 +333,7 @@ void BottomTables::makeLog() {
   opsTimer_.setInterval(0);
   connect(&opsTimer_, &QTimer::timeout, this, [this] {
     refreshOps();
-    if (opsTimer_.isActive()) return;
-    refreshOpsTitle();
-    markPicked();
+    if (!isCounting_) markPicked();
   });
   logTimer_.setSingleShot(true);
   logTimer_.setInterval(kLogMs);
@@ -525,11 +524,10 @@ void BottomTables::startOver() {
 }
 
 void BottomTables::finish() {
-  if (!opsTimer_.isActive()) return;
+  if (!isCounting_) return;
   while (wholeRunOps_.countSome()) {
   }
   refreshOps();
-  refreshOpsTitle();
 }
 
 void BottomTables::refreshOps() {
@@ -538,9 +536,18 @@ void BottomTables::refreshOps() {
   while (wholeRunOps_.countSome()) {
     if (!turn.hasExpired(kTurnMs)) continue;
     opsTimer_.start();
+    isCounting_ = true;
     return;
   }
   opsTimer_.stop();
+  showOps();
+  if (std::exchange(isCounting_, false)) {
+    refreshOpsTitle();
+    emit counted();
+  }
+}
+
+void BottomTables::showOps() {
   const auto& selection = axis_->selection();
   if (!selection) {
     ops_.refresh(wholeRunOps_.update());
@@ -604,7 +611,7 @@ void BottomTables::refreshOpsTitle() {
   tabs_->setTabText(pages_->indexOf(opsTable_), ops_.partial() ? tr("Newest ops") : tr("Ops"));
   tabs_->setTabToolTip(pages_->indexOf(opsTable_), ops_.partial() ? forgotten : QString());
   opsTable_->setEmptyText(
-      opsTimer_.isActive() ? tr("Counting the recorded ops…")
+      isCounting_ ? tr("Counting the recorded ops…")
       : ops_.partial()
           ? forgotten
           : tr("No op was recorded here. To see what each op costs, record every op: press "

@@ -47,6 +47,8 @@ class BottomTables final : public QObject {
   void showComparison(const analysis::Comparison* comparison);
   /// Forgets all counts. Call it when the store holds another run.
   void startOver();
+  /// Whether ops are being counted: the table of ops is not complete.
+  [[nodiscard]] bool isCounting() const { return isCounting_; }
   /// Counts at once what is left to be counted.
   void finish();
   /// Chooses the layout: in a small window the sync points are one more tab, otherwise they have a
@@ -72,6 +74,8 @@ class BottomTables final : public QObject {
   void filterOps();
 
  signals:
+  /// The ops were being counted, and now the table has all of them.
+  void counted();
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
   /// The user picked a row of the search.
@@ -106,6 +110,8 @@ class BottomTables final : public QObject {
   /// Counts new ops for a short while; where many are left, the next turn of the event loop goes on
   /// and the table says so.
   void refreshOps();
+  /// Shows the counts of the ops in the selection, or in the whole run.
+  void showOps();
   void refreshOpsTitle();
   void refreshTitles(std::size_t fallbacks, std::size_t syncs);
   void markPicked();
@@ -129,7 +135,8 @@ class BottomTables final : public QObject {
   analysis::RunningOpTimes wholeRunOps_;
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
   std::optional<views::TimeRange> opsOf_;
-  QTimer opsTimer_;  ///< runs while ops are being counted
+  QTimer opsTimer_;  ///< until the next turn of counting ops
+  bool isCounting_ = false;
   QTimer logTimer_;
   bool logFollows_ = true;  ///< the user has not scrolled up to read
 

@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QScrollArea>
 #include <algorithm>
+#include <utility>
 
 #include "analysis/findings/run_changes.h"
 #include "views/panels/dock_title.h"
@@ -15,7 +16,8 @@ namespace {
 constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
-/// How long a turn of a check goes on beginning parts: a part of a long run takes as long again.
+/// How long a turn of a check goes on beginning parts. The last one may take longer than that: of a
+/// long run one part takes up to 20 ms (docs/performance.md).
 constexpr qint64 kTurnMs = 4;
 constexpr std::size_t kMostChanges = 3;
 
@@ -91,6 +93,7 @@ void FindingsDock::begin() {
   range_ = axis_->selection();
   checkRevision_ = store_->revision();
   costNs_ = 0;
+  saysChecking_ = false;
   check_ = std::make_unique<analysis::FindingsCheck>(*store_, range_);
 }
 
@@ -104,7 +107,7 @@ void FindingsDock::takeTurn() {
     showChecked();
     return;
   }
-  if (isOutdated_) {
+  if (isOutdated_ && !std::exchange(saysChecking_, true)) {
     panel_->showChecking();
     title_->setSubtitle(range_ ? tr("checking the selection") : tr("checking"));
   }
@@ -134,6 +137,8 @@ void FindingsDock::showChecked() {
   waitMs_ = std::max(kLeastWaitMs, costMs * kWaitOfCost);
   sinceCheck_.start();
   revision_ = checkRevision_;
+  // What arrived during the check may be the last of the run: nothing else asks for it again.
+  if (store_->revision() != revision_) timer_.start(static_cast<int>(waitMs_));
   worstLane_ = findings.found.empty() ? std::nullopt : laneOf(findings.found.front());
   panel_->showEnd(store_->end(), store_->run() && !store_->ownScript());
   panel_->showFindings(findings, store_->hello().has_value(), store_->end().has_value());

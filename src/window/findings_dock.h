@@ -70,8 +70,9 @@ class FindingsDock final : public QObject {
   std::unique_ptr<analysis::FindingsCheck> check_;
   std::optional<analysis::TimeRange> range_;  ///< of that check
   std::uint64_t checkRevision_ = 0;
-  bool isOutdated_ = false;  ///< what is shown is of another run or range
-  qint64 costNs_ = 0;        ///< of that check, so far
+  bool isOutdated_ = false;    ///< what is shown is of another run or range
+  bool saysChecking_ = false;  ///< and the panel says so, in place of it
+  qint64 costNs_ = 0;          ///< of that check, so far
   QElapsedTimer sinceCheck_;
   qint64 waitMs_ = 0;           ///< from one check to the next
   std::uint64_t revision_ = 0;  ///< of the findings that are shown

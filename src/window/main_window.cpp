@@ -30,6 +30,7 @@
 #include "views/panels/search_bar.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
+#include "window/bottom_tables.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
 #include "window/memory_budget.h"
@@ -324,9 +325,11 @@ void MainWindow::connectRun() {
     notices_->updateStall();
     notices_->tellRecoveries();
   });
-  connect(docks_->findings(), &FindingsDock::checked, this, [this] {
+  const auto worstIsKnown = [this] {
     if (wantsWorstPage_) showWorstPage();
-  });
+  };
+  connect(docks_->findings(), &FindingsDock::checked, this, worstIsKnown);
+  connect(docks_->tables(), &BottomTables::counted, this, worstIsKnown);
   connect(&run_, &CurrentRun::dataChanged, this, [this] {
     dataChanged_ = true;
     axis_.frames().request();
@@ -487,9 +490,10 @@ Result<void> MainWindow::openRecording(const std::filesystem::path& path) {
   return opened;
 }
 
-/// Raises the table of what the worst finding is about, once that is known.
+/// Raises the table of what the worst finding is about, once that is known and the tables have
+/// their rows.
 void MainWindow::showWorstPage() {
-  wantsWorstPage_ = docks_->findings()->isChecking();
+  wantsWorstPage_ = docks_->findings()->isChecking() || docks_->tables()->isCounting();
   if (!wantsWorstPage_) docks_->tables()->showFilledPage(docks_->findings()->worstLane());
 }
 
@@ -534,6 +538,7 @@ void MainWindow::replaceRun() {
   runShown_ = false;
   tuning_.refresh();
   refreshPanes();
+  wantsWorstPage_ = false;  // of the run before
   docks_->startOver();
   search_->startOver();
   updateState();

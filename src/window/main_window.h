@@ -240,7 +240,7 @@ class MainWindow final : public QMainWindow {
   QByteArray firstState_;        ///< the layout of the docks as they were made
   QByteArray dockState_;         ///< the layout of the docks while the start page hides them
   QStringList fromDesktop_;      ///< files that are handed over and not opened yet
-  bool wantsWorstPage_ = false;  ///< when the findings are complete
+  bool wantsWorstPage_ = false;  ///< when findings and tables are complete
   bool runShown_ = false;        ///< the controls show the run's description
 };
 

@@ -8,7 +8,6 @@
 
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
-#include "store/recording_reader.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -36,31 +35,27 @@ QString withSuffix(const QString& path, const char* suffix) {
 void MainWindow::connectOpeningPage() {
   connect(openingPage_, &OpeningPage::worthShowing, this, [this] { coverWithOpening(true); });
   connect(openingPage_, &OpeningPage::cancelled, this, [this] { coverWithOpening(false); });
-  connect(
-      openingPage_, &OpeningPage::ended, this,
-      [this](const std::filesystem::path& path,
-             const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
-        coverWithOpening(false);
-        if (!*loaded) {
-          const Error& error = loaded->error();
-          const bool says = error.message.ends_with(store::kNothingRead);
-          const bool lost = error.code == ErrorCode::kMalformed && !says;
-          explain(lost ? Error{error.code, error.message + "; nothing of it can be shown"} : error);
-          return;
-        }
-        const auto range = openingPage_->chosenRange();
-        RecordingOpening::Loaded& read = **loaded;
-        if (auto shown =
-                run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
-            !shown) {
-          explain(shown.error());
-          return;
-        }
-        showOpened();
-        if (range) {
-          axis_.setVisible(*range);
-        }
-      });
+  connect(openingPage_, &OpeningPage::ended, this,
+          [this](const std::filesystem::path& path,
+                 const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+            coverWithOpening(false);
+            if (!*loaded) {
+              explain(loaded->error());
+              return;
+            }
+            const auto range = openingPage_->chosenRange();
+            RecordingOpening::Loaded& read = **loaded;
+            if (auto shown =
+                    run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
+                !shown) {
+              explain(shown.error());
+              return;
+            }
+            showOpened();
+            if (range) {
+              axis_.setVisible(*range);
+            }
+          });
 }
 
 void MainWindow::openInBackground(const std::filesystem::path& path) {

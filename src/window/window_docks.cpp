@@ -91,6 +91,7 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
   refresh();
   connect(focus_, &views::EventFocus::changed, this, [this] {
     refreshSelectionTitle();
+    scrollsToNumbers_ = false;
     scrollTo(selectionDock_, nullptr);
   });
   // A drag changes the selection with every mouse move: the numbers follow at a lower rate.
@@ -103,7 +104,7 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
     }
     findings_->refreshLater();
     // The numbers of a range that is being dragged, and not the event that was picked before it.
-    if (axis_->selection()) scrollTo(selectionDock_, selection_);
+    scrollsToNumbers_ = axis_->selection().has_value();
     // In a compact window the numbers of the new range would stay behind another tab.
     if (compact_ && axis_->selection()) selectionDock_->raise();
   });
@@ -313,9 +314,9 @@ void WindowDocks::startOver() {
   wholeRun_.reset();
   summaryOf_.reset();
   tables_->startOver();
+  findings_->startOver();  // before refresh(), which begins a check if there is none
   refresh();
   comparisonOf_ = {};
-  findings_->startOver();
 }
 
 const analysis::RunSummary& WindowDocks::summary() {
@@ -353,6 +354,8 @@ void WindowDocks::refresh() {
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
   showDeviceShare();
+  // Only now: they are hidden while A and B are compared, until something is selected.
+  if (std::exchange(scrollsToNumbers_, false)) scrollTo(selectionDock_, selection_);
   const auto& steps = store_->steps().records;
   DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
                                                      : tr("step %1").arg(steps.back().step()));

@@ -109,6 +109,7 @@ class WindowDocks final : public QObject {
   /// The range of summary_; empty for the whole run, and while the range may still get events.
   std::optional<views::TimeRange> summaryOf_;
   QTimer selectionTimer_;
+  bool scrollsToNumbers_ = false;  ///< with the next refresh
 
   models::TuningState* tuning_;
   QDockWidget* tuningDock_ = nullptr;

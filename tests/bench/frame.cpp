@@ -267,7 +267,9 @@ class Docks {
     QApplication::processEvents();
     bench::StillWatch watch;
     watch.start();
-    bench::waitUntil([&] { return checked; }, 10'000);
+    if (!bench::waitUntil([&] { return checked; }, 60'000)) {
+      qFatal("a check for findings was not complete after a minute");
+    }
     QApplication::processEvents();
     QObject::disconnect(connection);
     return watch.longestMs();

@@ -115,6 +115,30 @@ class TestFindingsPanel : public QObject {
     QVERIFY(!more->isVisible());
   }
 
+  void aCardKeepsTheBoundsOfAGainBehindMore() {
+    FindingsPanel panel;
+    panel.show();
+    Findings findings;
+    findings.steps = 30;
+    Finding finding = fallback(0.3);
+    finding.gainMs = {1, 3, 5};
+    findings.found = {finding};
+    panel.showFindings(findings, true);
+    FindingCard* card = panel.cards().front();
+    QVERIFY(textsOf(*card).contains("gains 3.00 ms a step"));
+    auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
+    QVERIFY(!more->isHidden());
+    QTest::mouseClick(more, Qt::LeftButton);
+    QVERIFY(
+        textsOf(*card).contains("10 times in 10 steps\nFixing it gains about 3.00 ms a step "
+                                "(1.00 ms to 5.00 ms)"));
+    // One that is known exactly has nothing more to say.
+    findings.found.front().gainMs = {3, 3, 3};
+    panel.showFindings(findings, true);
+    QVERIFY(more->isHidden());
+    QVERIFY(textsOf(*card).contains("10 times in 10 steps"));
+  }
+
   void aCardSaysWhatItCostsAndWhere() {
     FindingsPanel panel;
     Findings findings;

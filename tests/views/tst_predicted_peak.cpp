@@ -109,7 +109,7 @@ class TestPredictedPeak : public QObject {
     state_->refresh();
     panel_->setKnobs({16, 64, 10});
     QVERIFY(state_->model());
-    if (state_->model()->limits().recommendedBytes > 0) QSKIP("the sample run has sampled limits");
+    QCOMPARE(state_->model()->limits().recommendedBytes, std::uint64_t{0});
     QVERIFY(label("predictionWarning").contains("limits of this device are not known"));
     QVERIFY(!label("predictedBytes").isEmpty());
     QVERIFY(!batch()->safeUpTo());

@@ -140,6 +140,27 @@ class TestRanges : public QObject {
     QTRY_COMPARE(area->verticalScrollBar()->value(), 0);
   }
 
+  /// A comparison hides the numbers until something is selected.
+  void theNumbersOfARangeDraggedDuringAComparisonAreInView() {
+    window_->resize(1280, 760);
+    window_->renderNow();
+    drag(3, 25);
+    press(Qt::Key_BracketLeft);
+    drag(31, 58);
+    press(Qt::Key_BracketRight);
+    QVERIFY(axis().compares());
+    auto* numbers = find<views::SelectionPanel>("selectionPanel");
+    QTRY_VERIFY(!numbers->isVisible());
+    press(Qt::Key_Period);  // picks a span, which moves them down
+    QTRY_VERIFY(subtitle("selectionDock") != "A with B");
+    drag(9, 29);
+    QTRY_VERIFY(numbers->isVisible());
+    auto* area = qobject_cast<QScrollArea*>(find<QDockWidget>("selectionDock")->widget());
+    QVERIFY(numbers->y() > 100);
+    QCOMPARE(area->verticalScrollBar()->value(),
+             std::min(numbers->y(), area->verticalScrollBar()->maximum()));
+  }
+
   void twoRangesAreCompared() {
     auto* compare = find<views::ComparePanel>("comparePanel");
     auto* selection = find<views::SelectionPanel>("selectionPanel");

@@ -6,6 +6,7 @@
 #include <QFile>
 #include <QLabel>
 #include <QSignalSpy>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -182,6 +183,28 @@ class TestWindowRecordings : public QObject {
     QVERIFY(!page->isVisible());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(1500));
     QCOMPARE(bench_->window.currentRun().recordingPath().string(), path);
+  }
+
+  /// The ops of a run without findings about events are shown once they are counted.
+  void showsTheOpsOfOneWithMany_data() {
+    QTest::addColumn<bool>("behind");
+    QTest::newRow("at once") << false;
+    QTest::newRow("behind the window") << true;
+  }
+  void showsTheOpsOfOneWithMany() {
+    QFETCH(const bool, behind);
+    const auto path = bench_->folder.filePath("ops.highwater").toStdString();
+    QVERIFY(test::writeLargeRecording(path, {.steps = 100, .opsAStep = 15'000}));
+    auto* ops = bench_->window.findChild<QTableView*>(QStringLiteral("opsTable"));
+    if (behind) {
+      bench_->window.openInBackground(path);
+      QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
+    } else {
+      QVERIFY(bench_->window.openRecording(path).ok());
+      QVERIFY(ops->isVisible());
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(ops->isVisible(), 30'000);
+    QVERIFY(ops->model()->rowCount() > 0);
   }
 
   void cancelsWhatIsBeingRead() {

@@ -91,7 +91,7 @@ struct IdleSummary {
     const LiveStore& store, std::uint32_t firstStep = 0,
     std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
 
-/// estimateIdle() in parts, for a thread that must not stand still for long. Steps may be added to
+/// estimateIdle() in parts, so that it does not block the window's thread. Steps may be added to
 /// the store between the parts, and do not count.
 class IdleEstimation {
  public:

@@ -170,16 +170,16 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 
 /// Applies all rules to the run so far and returns what they find. That the run ended out of
 /// memory, by a dtype that MPS refuses, or hung comes first, and is found without any step, as are
-/// recoveries. The other rules find
-/// nothing until the run has kLeastSteps steps after its first. With a range only the steps that
-/// lie wholly in it count, and there must be kLeastSteps of them. The cost grows with the length of
-/// the run.
+/// recoveries. The other rules find nothing until the run has kLeastSteps steps after its first.
+/// With a range only the steps that lie wholly in it count, and there must be kLeastSteps of them.
+///
+/// The cost grows with the length of the run.
 [[nodiscard]] Findings findProblems(const LiveStore& store,
                                     std::optional<TimeRange> range = std::nullopt);
 
-/// findProblems() in parts, for a thread that must not stand still for long. The steps that count
-/// are those of the beginning. If the store grows between the parts, each rule sees what has
-/// arrived before it; if the store gets another run, the check must not go on.
+/// findProblems() in parts, so that it does not block the window's thread. The steps that count are
+/// those of the beginning. If the store grows between the parts, each rule sees what has arrived
+/// before it; if the store gets another run, the check must not go on.
 class FindingsCheck {
  public:
   explicit FindingsCheck(const LiveStore& store, std::optional<TimeRange> range = std::nullopt);

@@ -53,13 +53,18 @@ ComparePanel::Row bytesRow(const QString& name, const ComparedValue& value) {
   return row;
 }
 
+/// The headings of the columns of numbers.
+std::array<QString, 4> tableHeads() {
+  return {ComparePanel::tr("A"), ComparePanel::tr("B"), ComparePanel::tr("Change"),
+          ComparePanel::tr("Noise")};
+}
+
 /// The name of a row where the whole one does not fit.
 QString shortName(const QString& name) {
   const std::pair<QString, QString> names[] = {
       {ComparePanel::tr("Step p95, ms"), ComparePanel::tr("p95, ms")},
-      {ComparePanel::tr("Fallbacks, ms"), ComparePanel::tr("Fallbacks")},
-      {ComparePanel::tr("Unplanned syncs"), ComparePanel::tr("Unplanned")},
-      {ComparePanel::tr("Planned syncs"), ComparePanel::tr("Planned")},
+      {ComparePanel::tr("Unplanned syncs, ms"), ComparePanel::tr("Unplanned, ms")},
+      {ComparePanel::tr("Planned syncs, ms"), ComparePanel::tr("Planned, ms")},
       {ComparePanel::tr("Peak current, MiB"), ComparePanel::tr("Current, MiB")},
       {ComparePanel::tr("Peak current, GiB"), ComparePanel::tr("Current, GiB")},
       {ComparePanel::tr("Peak driver, MiB"), ComparePanel::tr("Driver, MiB")},
@@ -114,8 +119,8 @@ std::vector<ComparePanel::Row> ComparePanel::numbers() const {
                          many ? 2 : 0));
   }
   rows.push_back(rowOf(tr("Fallbacks, ms"), c.fallbackMs, 1, 1));
-  rows.push_back(rowOf(tr("Unplanned syncs"), c.unplannedSyncMs, 1, 1));
-  rows.push_back(rowOf(tr("Planned syncs"), c.plannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Unplanned syncs, ms"), c.unplannedSyncMs, 1, 1));
+  rows.push_back(rowOf(tr("Planned syncs, ms"), c.plannedSyncMs, 1, 1));
   if (c.a.memoryCounted && c.b.memoryCounted) {
     rows.push_back(bytesRow(tr("Peak current"), c.currentPeakBytes));
     rows.push_back(bytesRow(tr("Peak driver"), c.driverPeakBytes));
@@ -177,12 +182,30 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   told.replace(QStringLiteral("± "), QStringLiteral("±\u00a0"));
   told.replace(QStringLiteral(" ms"), QStringLiteral("\u00a0ms"));
   painter.drawText(line, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, told, &used);
-  y = paintTable(painter, used.bottom() + 8, numbers());
-  if (phases().empty()) {
+  const std::vector<Row> numbers = this->numbers(), phases = this->phases();
+  // As wide as the numbers of both tables need: the names get the rest.
+  constexpr double kGap = 7;
+  const QFontMetricsF small(textFont(kSmallText)), plain(textFont(kText)),
+      bold(textFont(kText, true));
+  Columns columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i] = small.horizontalAdvance(tableHeads()[i]) + kGap;
+  }
+  for (const std::vector<Row>* table : {&numbers, &phases}) {
+    for (const Row& row : *table) {
+      const QString* texts[] = {&row.a, &row.b, &row.change, &row.noise};
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const QFontMetricsF& metrics = i == 2 ? bold : plain;
+        columns[i] = std::max(columns[i], std::ceil(metrics.horizontalAdvance(*texts[i])) + kGap);
+      }
+    }
+  }
+  y = paintTable(painter, used.bottom() + 8, numbers, columns);
+  if (phases.empty()) {
     return;
   }
   y = paintPhaseBars(painter, y + 8);
-  paintTable(painter, y, phases());
+  paintTable(painter, y, phases, columns);
 }
 
 double ComparePanel::paintHead(QPainter& painter, double y) const {
@@ -278,41 +301,25 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
                    tr("%1 ms").arg(QString::number(a.highMs, 'f', a.highMs < 100 ? 1 : 0)));
 }
 
-double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows) const {
+double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows,
+                                const Columns& columns) const {
   const Theme& theme = Theme::of(this);
   const double wide = width() - 2 * kInset;
-  const QString heads[] = {tr("A"), tr("B"), tr("Change"), tr("Noise")};
-  // As wide as the numbers of both tables need: the names get the rest.
-  constexpr double kGap = 7;
-  double columns[4];
-  const QFontMetricsF small(textFont(kSmallText)), plain(textFont(kText)),
-      bold(textFont(kText, true));
-  for (int i = 0; i < 4; ++i) columns[i] = small.horizontalAdvance(heads[i]) + kGap;
-  for (const std::vector<Row>& table : {numbers(), phases()}) {
-    for (const Row& row : table) {
-      const QString* texts[] = {&row.a, &row.b, &row.change, &row.noise};
-      for (int i = 0; i < 4; ++i) {
-        const QFontMetricsF& metrics = i == 2 ? bold : plain;
-        columns[i] = std::max(columns[i], std::ceil(metrics.horizontalAdvance(*texts[i])) + kGap);
-      }
-    }
-  }
+  const auto heads = tableHeads();
   // The right edges of A, B, change and noise.
-  double edges[4];
+  Columns edges;
   double right = width() - kInset;
-  for (int i = 3; i >= 0; --i) {
+  for (std::size_t i = columns.size(); i-- > 0;) {
     edges[i] = right;
     right -= columns[i];
   }
-  const auto put = [&](int index, const QString& text) {
+  const auto put = [&](std::size_t index, const QString& text) {
     painter.drawText(QRectF(edges[index] - columns[index], y, columns[index], kRow),
                      Qt::AlignRight | Qt::AlignVCenter, text);
   };
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
-  for (int i = 0; i < 4; ++i) {
-    put(i, heads[i]);
-  }
+  for (std::size_t i = 0; i < columns.size(); ++i) put(i, heads[i]);
   y += kHead;
   painter.fillRect(QRectF(kInset, y, wide, 1), theme.separator);
   y += 2;

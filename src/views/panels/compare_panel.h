@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -44,7 +45,9 @@ class ComparePanel final : public QWidget {
   double paintHead(QPainter& painter, double y) const;
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
-  double paintTable(QPainter& painter, double y, const std::vector<Row>& rows) const;
+  using Columns = std::array<double, 4>;  ///< the widths of A, B, change and noise
+  double paintTable(QPainter& painter, double y, const std::vector<Row>& rows,
+                    const Columns& columns) const;
   double paintPhaseBars(QPainter& painter, double y) const;
 
   std::optional<analysis::Comparison> comparison_;

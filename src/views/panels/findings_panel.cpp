@@ -81,6 +81,14 @@ QString titleText(const Finding& finding) {
   return title.left(title.indexOf(QLatin1String("; fixing it gains")));
 }
 
+/// The gain with its bounds, of which the card's first line has only one number; empty if that is
+/// all there is to say.
+QString boundsText(const Finding& finding) {
+  const auto& gain = finding.gainMs;
+  if (!gain || formatMs(gain->low) == formatMs(gain->high)) return {};
+  return FindingCard::tr("Fixing it gains %1").arg(text(gainText(*gain)));
+}
+
 /// Where the evidence goes into detail: after its first clause, if much follows; -1 if not.
 qsizetype detailsFrom(const QString& evidence) {
   constexpr qsizetype kLeastDetails = 60;
@@ -210,8 +218,11 @@ void FindingCard::showFinding(const Finding& finding) {
 void FindingCard::showEvidence() {
   const QString evidence = text(finding_.evidence);
   const qsizetype details = detailsFrom(evidence);
-  setWrapped(evidence_, details < 0 || showsDetails_ ? evidence : evidence.left(details));
-  more_->setVisible(details >= 0);
+  const QString bounds = boundsText(finding_);
+  QStringList shown{showsDetails_ ? evidence : evidence.left(details)};
+  if (showsDetails_ && !bounds.isEmpty()) shown << bounds;
+  setWrapped(evidence_, shown.join(QLatin1Char('\n')));
+  more_->setVisible(details >= 0 || !bounds.isEmpty());
   more_->setText(showsDetails_ ? tr("Less") : tr("More"));
 }
 

@@ -8,7 +8,7 @@ class QToolButton;
 namespace highwater::views {
 
 /// The words "Share of host time | device time". The chosen one is underlined in accent. Where they
-/// do not fit, the first two go.
+/// do not fit, "Share of" is hidden.
 class ShareSwitch final : public QWidget {
   Q_OBJECT
 

@@ -33,7 +33,7 @@ struct Readout {
   QColor color;
   QString label;
   QString value;
-  int rank = 0;  ///< where not all fit, those of the highest rank go first
+  int rank = 0;  ///< where not all fit, readouts of a higher rank are dropped first
 
   bool operator==(const Readout&) const = default;
 };

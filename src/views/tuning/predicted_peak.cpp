@@ -158,10 +158,10 @@ void PredictedPeak::showPrediction() {
   const auto& model = state_->model();
   const tuning::Setting chosen = state_->chosen();
   const bool known = model && chosen.batch > 0;
-  for (QWidget* each :
-       {static_cast<QWidget*>(peak_), static_cast<QWidget*>(of_), static_cast<QWidget*>(bar_),
-        static_cast<QWidget*>(error_), table_, reserveRow_}) {
-    each->setVisible(known);
+  const bool limited = known && model->limits().recommendedBytes > 0;
+  for (QWidget* each : {peak_, of_, error_}) each->setVisible(known);
+  for (QWidget* each : {static_cast<QWidget*>(bar_), table_, reserveRow_}) {
+    each->setVisible(limited);
   }
   if (!known) {
     title_->setToolTip(state_->reason());
@@ -185,27 +185,22 @@ void PredictedPeak::showPrediction() {
       static_cast<double>(std::max(peak.upper - peak.bytes, peak.bytes - peak.lower));
   error_->setText(error > 0 ? tr("± %1").arg(bytesText(error)) : QString());
   peak_->setText(bytesText(static_cast<double>(peak.bytes)));
-  of_->setText(limits.recommendedBytes > 0
-                   ? tr("of %1").arg(bytesText(static_cast<double>(limits.recommendedBytes)))
-                   : QString());
+  of_->setText(limited ? tr("of %1").arg(bytesText(static_cast<double>(limits.recommendedBytes)))
+                       : QString());
   bar_->show(peak, limits, model->safeBytes(state_->reserve()));
   const Headroom headroom = tuning::headroomOf(peak.bytes, limits);
   const Headroom worst = tuning::headroomOf(peak.upper, limits);
   QString warning;
-  if (limits.recommendedBytes > 0 && headroom != Headroom::kSafe) {
+  if (limited && headroom != Headroom::kSafe) {
     warning = text(tuning::headroomName(headroom));
     warning[0] = warning[0].toUpper();
     if (headroom == Headroom::kAboveHighWatermark) warning += tr(": it would run out of memory");
-  } else if (limits.recommendedBytes > 0 && worst != Headroom::kSafe) {
+  } else if (limited && worst != Headroom::kSafe) {
     warning = tr("At worst %1").arg(text(tuning::headroomName(worst)));
   }
-  const bool limited = limits.recommendedBytes > 0;
   if (!limited) {
     warning = tr("The memory limits of this device are not known: no setting can be called safe");
   }
-  bar_->setVisible(limited);
-  table_->setVisible(limited);
-  reserveRow_->setVisible(limited);
   warning_->setProperty("kind", limited ? "problem" : "note");
   warning_->style()->unpolish(warning_);
   warning_->style()->polish(warning_);
