@@ -148,23 +148,9 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   findings.found.push_back(std::move(finding));
 }
 
-std::string dtypeAdvice(const LiveStore& store, const RefusedDtype& refused) {
-  if (refused.needsNewerMacOs) {
-    return "update to macOS 14 or later, which has it, or use float32";
-  }
-  std::string advice;
-  if (refused.dtype == "float64" || refused.dtype == "complex128") {
-    advice =
-        "convert to float32, or complex64, before the move to the device: NumPy's arrays and "
-        "Python's floats become float64 (x.to(torch.float32).to(\"mps\")); compute what needs "
-        "float64 on the CPU";
-  } else {
-    advice =
-        "convert to a dtype that MPS has, such as float32, float16 or bfloat16, before the "
-        "move to the device";
-  }
+std::string adviceOn(const RefusedDtype& refused, const RunEnd& end) {
+  std::string advice = dtypeAdvice(refused);
   // torch.amp.GradScaler computed in float64 up to PyTorch 2.7. Its file is named in the traceback.
-  const RunEnd& end = *store.end();
   if (endingError(end).find("grad_scaler") != std::string::npos ||
       lastTraceback(end).find("grad_scaler") != std::string_view::npos) {
     advice += "; where it comes from torch.amp.GradScaler, update PyTorch";
@@ -178,7 +164,7 @@ void findRefusedDtype(const LiveStore& store, const RefusedDtype& refused, Findi
                   ": the run ended " + atStep(finding);
   finding.evidence = store.end()->message;
   if (!refusedDtype(finding.evidence)) finding.evidence += "; " + refused.message;
-  finding.advice = dtypeAdvice(store, refused);
+  finding.advice = adviceOn(refused, *store.end());
   findings.found.push_back(std::move(finding));
 }
 
