@@ -46,10 +46,6 @@ struct CheckedSteps {
   [[nodiscard]] TimeRange firstToLast() const;
   /// The same if ofRange, else all time.
   [[nodiscard]] TimeRange timeRange() const;
-  /// Whether a step is one of them.
-  [[nodiscard]] bool contain(std::uint32_t step) const {
-    return step >= records.front().step() && step <= records.back().step();
-  }
   /// Returns the record of step `step` if the time `beginNs` lies in it, else nullptr. This tells
   /// the events of a step from those of an evaluation, which carry the number of a step but come
   /// after it.
