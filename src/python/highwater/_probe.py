@@ -15,6 +15,8 @@ LOADER_BATCH = "dataloader_batch_size"
 LEARNING_RATE_FACTOR = "learning_rate_factor"
 # The kinds of ScriptKnob.
 _INTEGER, _REAL, _CHOICE = 1, 2, 3
+# Of the exception that ended the training.
+_MOST_ERROR_BYTES = 2000
 
 
 class Probe:
