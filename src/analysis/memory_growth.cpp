@@ -13,10 +13,13 @@ namespace {
 constexpr std::size_t kMostPoints = 1000;        // over all shapes: 500,000 pairs
 constexpr std::size_t kLeastPointsOfAShape = 8;  // for each shape, however many there are
 
-/// The latest reading of each step.
-std::unordered_map<std::uint32_t, events::PhaseMemory> lastReadings(const LiveStore& store) {
+/// The latest reading of each of the steps [firstStep, lastStep].
+std::unordered_map<std::uint32_t, events::PhaseMemory> lastReadings(const LiveStore& store,
+                                                                    std::uint32_t firstStep,
+                                                                    std::uint32_t lastStep) {
   std::unordered_map<std::uint32_t, events::PhaseMemory> last;
   for (const events::PhaseMemory& each : store.phaseMemory()) {
+    if (each.step() < firstStep || each.step() > lastStep) continue;
     const auto [found, isNew] = last.try_emplace(each.step(), each);
     if (!isNew && found->second.time_ns() < each.time_ns()) found->second = each;
   }
@@ -73,12 +76,13 @@ void addSlopes(const std::vector<Point>& points, std::size_t most, std::vector<d
 
 }  // namespace
 
-std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
-  const auto readings = lastReadings(store);
+std::vector<StepEnd> currentAtStepEnds(const LiveStore& store, std::uint32_t firstStep,
+                                       std::uint32_t lastStep) {
+  const auto readings = lastReadings(store, firstStep, lastStep);
   LastSamples samples(store.memory());
   std::vector<StepEnd> ends;
-  ends.reserve(store.steps().records.size());
   for (const events::StepRecord& record : store.steps().records) {
+    if (record.step() < firstStep || record.step() > lastStep) continue;
     const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
     std::optional<double> bytes;
     const auto reading = readings.find(record.step());
@@ -96,9 +100,7 @@ std::vector<StepEnd> currentAtStepEnds(const LiveStore& store) {
 
 std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store, std::uint32_t firstStep,
                                          std::uint32_t lastStep) {
-  std::vector<StepEnd> ends = currentAtStepEnds(store);
-  std::erase_if(ends,
-                [=](const StepEnd& end) { return end.step < firstStep || end.step > lastStep; });
+  std::vector<StepEnd> ends = currentAtStepEnds(store, firstStep, lastStep);
   if (!store.steps().records.empty()) {
     const std::uint32_t first = store.steps().records.front().step();
     std::erase_if(ends, [first](const StepEnd& end) { return end.step == first; });

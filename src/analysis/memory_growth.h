@@ -16,10 +16,13 @@ struct StepEnd {
   double bytes = 0;
 };
 
-/// Returns the allocated memory at the end of each step, in order of the steps. It is the reading
-/// at the end of the step's last phase, or else the step's last sample. Steps with neither are left
-/// out.
-[[nodiscard]] std::vector<StepEnd> currentAtStepEnds(const LiveStore& store);
+/// Returns the allocated memory at the end of each of the steps [firstStep, lastStep], in order of
+/// the steps. It is the reading at the end of the step's last phase, or else the step's last
+/// sample. Steps with neither are left out. Besides a scan of the step numbers it costs only those
+/// steps.
+[[nodiscard]] std::vector<StepEnd> currentAtStepEnds(
+    const LiveStore& store, std::uint32_t firstStep = 0,
+    std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
 
 /// By how many bytes the allocated memory grows per step. What is allocated at the end of a step
 /// depends on the batch's shape (loss, logits), so only steps of the same shape are compared.

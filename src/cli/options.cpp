@@ -91,16 +91,17 @@ class CommandLine {
   /// Refuses a command line. Options of the user's program that stand without -- are taken for
   /// those of `run`, whatever is then wrong with them.
   EarlyExit refuse(std::string text, int argc, const char* const* argv) const {
-    const bool separated = std::any_of(
-        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
-    if (run_->parsed() && !scriptCommand_.empty() && !separated) {
+    const char* const* end = argv + argc;
+    const auto separator =
+        std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+    if (run_->parsed() && !scriptCommand_.empty() && separator == end) {
       text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
     }
-    if (sweep_->parsed() && separated) {
+    if (sweep_->parsed() && end - separator > 1) {
       text =
-          "a sweep trains the built-in workload or a TorchScript file (--workload), not a program; "
-          "for your own program turn its knobs in the window of highwater run: the memory model "
-          "learns from each setting";
+          "a sweep trains the built-in workload or a TorchScript file (--workload), not a "
+          "program; for your own program turn its knobs in the window of highwater run: the memory "
+          "model learns from each setting";
     }
     return {kExitUsage, std::move(text)};
   }

@@ -78,4 +78,30 @@ std::optional<RefusedDtype> refusedDtype(std::string_view text) {
   return std::nullopt;
 }
 
+std::string dtypeAdvice(const RefusedDtype& refused) {
+  const bool isComplex = refused.dtype.starts_with("complex");
+  if (refused.needsNewerMacOs) {
+    return isComplex ? "update to macOS 14 or later, which has complex types; on this one compute "
+                       "what is complex on the CPU"
+                     : "update to macOS 14 or later, which has it, or use float32";
+  }
+  if (isComplex) {
+    return "convert to complex64 before the move to the device, as in "
+           "x.to(torch.complex64).to(\"mps\"); compute what needs " +
+           refused.dtype + " on the CPU";
+  }
+  if (refused.dtype == "float64") {
+    return "convert to float32 before the move to the device, as in "
+           "x.to(torch.float32).to(\"mps\"): NumPy's arrays are float64 unless told otherwise; "
+           "compute what needs float64 on the CPU";
+  }
+  if (refused.dtype.starts_with("uint")) {
+    return "convert to an integer dtype that MPS has, such as int32 or int64, before the move to "
+           "the device";
+  }
+  return "convert to a dtype that MPS has, such as float32, float16 or bfloat16, before the move "
+         "to "
+         "the device";
+}
+
 }  // namespace highwater

@@ -18,4 +18,7 @@ struct RefusedDtype {
 /// (aten/src/ATen/native/mps/OperationUtils.mm, aten/src/ATen/mps/EmptyTensor.cpp).
 [[nodiscard]] std::optional<RefusedDtype> refusedDtype(std::string_view text);
 
+/// What to do about a refused dtype, as a sentence's rest: "convert to float32 before ...".
+[[nodiscard]] std::string dtypeAdvice(const RefusedDtype& refused);
+
 }  // namespace highwater

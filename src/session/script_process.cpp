@@ -252,11 +252,9 @@ std::optional<AttachedConnection> ScriptProcess::takeConnection() {
 std::string ScriptProcess::whyNothingTrained() const {
   std::string why = whatWasSeen(*endpoint_);
   const auto refused = refusedDtype(endpoint_->textOfSign(QStringLiteral("error")).toStdString());
-  if (refused && refused->needsNewerMacOs) {
-    why += ". MPS has " + refused->dtype + " from macOS 14 on: update, or use float32";
-  } else if (refused) {
-    why += ". MPS has no " + refused->dtype +
-           ": convert to a dtype that it has, such as float32, before the move to the device";
+  if (refused) {
+    why += ". MPS has no " + refused->dtype + (refused->needsNewerMacOs ? " here: " : ": ") +
+           dtypeAdvice(*refused);
   }
   return why;
 }

@@ -130,6 +130,7 @@ class TestEndFindings : public QObject {
     end.exitCode = 1;
     end.message = "python exited with 1";
     end.lastLines = QStringLiteral(
+                        "Traceback (most recent call last):\n"
                         "  File \"torch/amp/grad_scaler.py\", line 335, in unscale_\nTypeError: "
                         "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't "
                         "support float64. Please use float32 instead.")
@@ -139,6 +140,49 @@ class TestEndFindings : public QObject {
     QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::RefusedDtype});
     QVERIFY(contains(findings.found[0].evidence, "python exited with 1; Cannot convert"));
     QVERIFY(contains(findings.found[0].advice, "update PyTorch"));
+  }
+
+  void onlyTheLastErrorEndsARun_data() {
+    QTest::addColumn<QString>("refusal");
+    QTest::addColumn<FindingKind>("kind");
+    QTest::newRow("dtype") << "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS "
+                              "framework doesn't support float64. Please use float32 instead."
+                           << FindingKind::RefusedDtype;
+    QTest::newRow("memory") << "RuntimeError: MPS backend out of memory (MPS allocated: 1.50 GiB). "
+                               "Tried to allocate 1.00 GiB on private pool."
+                            << FindingKind::OutOfMemory;
+  }
+  void onlyTheLastErrorEndsARun() {
+    QFETCH(QString, refusal);
+    QFETCH(FindingKind, kind);
+    const QString traceback = "Traceback (most recent call last):\n  File \"train.py\", line 7\n";
+    const QString other = "KeyError: 'labels'";
+    const QString handledFirst = "warning: " + refusal + "\n" + traceback + refusal + "\n";
+    const auto found = [](RunEnd::Reason reason, const QString& message, const QString& lines) {
+      LiveStore store = runOf(3);
+      RunDescription run;
+      run.ownScript = true;
+      store.apply(run);
+      RunEnd end;
+      end.reason = reason;
+      end.exitCode = 1;
+      end.message = message.toStdString();
+      end.lastLines = lines.toStdString();
+      store.apply(end);
+      return kindsOf(analysis::findProblems(store));
+    };
+    const std::vector<FindingKind> none, one{kind};
+    using Reason = RunEnd::Reason;
+    const QString silent = "python exited with 1 without saying why";
+    // The refusal was handled, and the program died of another exception.
+    QCOMPARE(found(Reason::kFailed, other + " (train.py:7)", handledFirst + traceback + other),
+             none);
+    QCOMPARE(found(Reason::kExited, silent, handledFirst + traceback + other), none);
+    QCOMPARE(found(Reason::kExited, silent, "warning: " + refusal), none);
+    // The other way round.
+    const QString refusedLast = traceback + other + "\n" + traceback + refusal;
+    QCOMPARE(found(Reason::kFailed, refusal + " (train.py:7)", refusedLast), one);
+    QCOMPARE(found(Reason::kExited, silent, refusedLast), one);
   }
 
   void aHangNamesItsOp() {

@@ -164,6 +164,37 @@ class TestGainEstimate : public QObject {
     QVERIFY2(std::abs(gain.estimate - 3) < kRestarts, text(gain, 3));
   }
 
+  /// With so few waits, each sampled block needs a timeline of all steps between two of them. The
+  /// steps are all alike, so a run that is not sampled has the same gain.
+  void rareWaitsOfALongRunAreSampled_data() {
+    QTest::addColumn<int>("every");
+    QTest::newRow("two, at the ends") << 0;
+    QTest::newRow("every 1000 steps") << 1000;
+  }
+  void rareWaitsOfALongRunAreSampled() {
+    QFETCH(int, every);
+    ModelStep step = evenStep(400);
+    step.assemblyNs = 40 * kMs;
+    const auto gainOfSteps = [&](int steps) {
+      OwnedBatch batch = runOf(step, steps).batch();
+      const auto last = static_cast<std::uint32_t>(steps);
+      EventVector<events::SyncPoint> kept;
+      for (const events::SyncPoint& each : batch.syncPoints) {
+        const bool isRegular = every > 0 && each.step() % static_cast<std::uint32_t>(every) == 2;
+        if (isRegular || each.step() == 2 || each.step() == last) kept.push_back(each);
+      }
+      batch.syncPoints = kept;
+      return gainOf(batch, withoutAssembly(batch));
+    };
+    const int notSampled = static_cast<int>(GainEstimator::kMostSteps);
+    const Gain whole = gainOfSteps(notSampled), sampled = gainOfSteps(3 * notSampled);
+    QVERIFY(whole.estimate > 1);
+    const auto same = [](double a, double b) { return std::abs(a - b) < 0.01 * (1 + std::abs(b)); };
+    QVERIFY2(same(sampled.estimate, whole.estimate), text(sampled, whole.estimate));
+    QVERIFY2(same(sampled.low, whole.low), text(sampled, whole.low));
+    QVERIFY2(same(sampled.high, whole.high), text(sampled, whole.high));
+  }
+
   void nothingIsKnownWithoutAQueue() {
     LiveStore store;
     Hello hello;

@@ -1,4 +1,5 @@
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -104,6 +105,38 @@ class TestMemoryGrowth : public QObject {
     store.apply(batch.view());
     QCOMPARE(currentAtStepEnds(store)[1].bytes, 2000.0);
     QCOMPARE(memoryGrowth(store)->medianBytes, 1000.0);
+  }
+
+  /// Of samples and readings that some steps lack.
+  void theEndsOfARangeAreThoseOfTheRun() {
+    std::mt19937 random(4);
+    for (int round = 0; round < 100; ++round) {
+      OwnedBatch batch;
+      const std::uint32_t steps = 1 + random() % 300;
+      for (std::uint32_t step = 1; step <= steps; ++step) {
+        const std::int64_t beginMs = 10 * step;
+        batch.steps.push_back(stepAt(step, beginMs, 9, 64));
+        if (random() % 3 > 0) {
+          batch.memorySamples.emplace_back((beginMs + 4) * kMs, random(), kBase, kBase,
+                                           events::SampleOrigin::Timer);
+        }
+        if (random() % 3 == 0) {
+          batch.phaseMemory.emplace_back((beginMs + 8) * kMs, 0, 0, random(), step,
+                                         Phase::OptimizerStep);
+        }
+      }
+      LiveStore store;
+      store.apply(batch.view());
+      const std::uint32_t first = random() % (steps + 2), last = random() % (steps + 2);
+      std::vector<StepEnd> expected = currentAtStepEnds(store);
+      std::erase_if(expected,
+                    [=](const StepEnd& end) { return end.step < first || end.step > last; });
+      const std::vector<StepEnd> ends = currentAtStepEnds(store, first, last);
+      QVERIFY(std::equal(ends.begin(), ends.end(), expected.begin(), expected.end(),
+                         [](const StepEnd& a, const StepEnd& b) {
+                           return a.step == b.step && a.bytes == b.bytes;
+                         }));
+    }
   }
 
   /// However shapes and their own memory vary, a leak is found to the byte.

@@ -205,6 +205,7 @@ class TestOptions : public QObject {
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
     row("run --", "give it after --, as in highwater run -- python train.py");
     row("run", "give it after --, as in highwater run -- python train.py");
+    row("sweep --max-batch banana --", "--max-batch");
     row("sweep -- python x.py", "not a program; for your own program turn its knobs");
     row("run python x.py --lr 3", "put -- before the program: highwater run -- python");
   }

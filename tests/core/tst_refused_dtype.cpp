@@ -41,6 +41,34 @@ class TestRefusedDtype : public QObject {
     QVERIFY(!QString::fromStdString(refused->message).contains(u'\n'));
   }
 
+  void advisesADtypeThatCanReplaceIt_data() {
+    QTest::addColumn<QString>("dtype");
+    QTest::addColumn<bool>("newer");
+    QTest::addColumn<QString>("says");
+    QTest::addColumn<QString>("saysNot");
+    QTest::newRow("float64") << "float64" << false << "convert to float32 "
+                             << "complex";
+    QTest::newRow("complex128") << "complex128" << false << "convert to complex64 "
+                                << "float32";
+    QTest::newRow("complex64") << "complex64" << true << "macOS 14"
+                               << "float32";
+    QTest::newRow("bfloat16") << "bfloat16" << true << "or use float32"
+                              << "CPU";
+    QTest::newRow("uint16") << "uint16" << false << "int32 or int64"
+                            << "float";
+    QTest::newRow("float8") << "float8_e4m3fn" << false << "bfloat16"
+                            << "macOS";
+  }
+  void advisesADtypeThatCanReplaceIt() {
+    QFETCH(QString, dtype);
+    QFETCH(bool, newer);
+    QFETCH(QString, says);
+    QFETCH(QString, saysNot);
+    const std::string advice = dtypeAdvice({dtype.toStdString(), newer, {}});
+    QVERIFY2(advice.find(says.toStdString()) != std::string::npos, advice.c_str());
+    QVERIFY2(advice.find(saysNot.toStdString()) == std::string::npos, advice.c_str());
+  }
+
   void leavesOtherTextsAlone_data() {
     QTest::addColumn<QString>("text");
     for (const char* text :

@@ -153,6 +153,40 @@ class TestOwnModel : public QObject {
     }
   }
 
+  /// Copies of the buffers cost memory and time, which a run that drops no step does not spend.
+  void keepsNoBuffersWhereNoStepIsDropped_data() {
+    QTest::addColumn<QString>("policy");
+    QTest::addColumn<bool>("keeps");
+    QTest::newRow("halve") << "halve" << true;
+    QTest::newRow("stop") << "stop" << false;
+    QTest::newRow("of a TorchScript file") << QString() << false;
+  }
+  void keepsNoBuffersWhereNoStepIsDropped() {
+    QFETCH(QString, policy);
+    QFETCH(bool, keeps);
+    write("counts.json",
+          R"({"inputs": [{"shape": ["batch", 16], "dtype": "float32"}], "loss": "of_model"})");
+    QStringList options = {"--steps", "5", "--batch", "8", "--seq", "1", "--level", "ops"};
+    if (!policy.isEmpty()) options << "--on-out-of-memory" << policy;
+    const Outcome run = record("counts.pt", options);
+    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    QCOMPARE(store.steps().records.size(), 5U);
+    const std::int64_t firstEndNs =
+        store.steps().records[0].begin_ns() + store.steps().records[0].duration_ns();
+    const std::int64_t lastBeginNs = store.steps().records[4].begin_ns();
+    int copies = 0;  // between the steps
+    for (const events::OpSpan& op : store.ops().records) {
+      const bool isCopy = store.name(op.op()) == "aten::copy_";
+      const bool isBetween = op.phase() == events::Phase::None && op.begin_ns() >= firstEndNs &&
+                             op.begin_ns() < lastBeginNs;
+      if (isCopy && isBetween) ++copies;
+    }
+    // Of four buffers before each of four steps.
+    QCOMPARE(copies, keeps ? 16 : 0);
+  }
+
   void takesAnOutputByItsKeyAndTheModelsOwnLoss() {
     for (const char* json :
          {R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}], "output": "logits",

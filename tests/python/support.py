@@ -89,6 +89,7 @@ class Run(NamedTuple):
     out: str
     err: str
     log: Log
+    signs: dict[str, str]  # what the process left for the window, by name
 
 
 def base_environment(**more):
@@ -112,7 +113,8 @@ def run(command, watched, commands=None, timeout=300, **options):
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 lines = file.readlines()
-    return Run(done.returncode, done.stdout, done.stderr, Log(lines))
+        signs = {entry.name: os.readlink(entry.path) for entry in os.scandir(folder) if entry.is_symlink()}
+    return Run(done.returncode, done.stdout, done.stderr, Log(lines), signs)
 
 
 def run_both(test, command, **options):

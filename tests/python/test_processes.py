@@ -230,6 +230,33 @@ class End(unittest.TestCase):
                 self.assertTrue(err.endswith("KeyboardInterrupt\n"), err)
 
 
+class EarlyError(unittest.TestCase):
+    """An exception before the training begins, of which the window is told."""
+
+    def check(self, lines):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "early.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\n" + lines)
+            without, watched = run_both(self, [PYTHON, path])
+        self.assertEqual((watched.code, watched.err), (1, without.err))
+        return watched.signs["error"]
+
+    def test_without_a_text(self):
+        self.assertEqual(self.check("class Bad(Exception):\n    def __str__(self): raise ValueError\nraise Bad"),
+                         "Bad: <exception str() failed> (early.py:4)")
+
+    def test_text_that_is_no_c_string(self):
+        self.assertEqual(self.check(r"raise KeyError('a\0b', '\ud800')"), r"KeyError: ('a\x00b', '\ud800') (early.py:2)")
+        self.assertEqual(self.check(r"raise ValueError('a\0b\ud800c')"), "ValueError: a b?c (early.py:2)")
+
+    def test_long_text(self):
+        error = self.check("raise ValueError('\u00e4' * 5000)")
+        self.assertTrue(error.startswith("ValueError: \u00e4\u00e4"), error)
+        self.assertTrue(error.endswith("\u00e4\u2026 (early.py:2)"), error)
+        self.assertLessEqual(len(error.encode()), 1000)
+
+
 TRACEBACKS = {
     "in a module": "class Bad(torch.nn.Module):\n    def forward(self, x):\n        return x.no_such_name\n"
                    "torch.nn.Sequential(model, Bad())(torch.ones(4, 2))",

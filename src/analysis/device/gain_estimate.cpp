@@ -28,23 +28,41 @@ GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::
   if (possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2) return;
   const std::size_t rows = lastRow - firstRow;
   medianSpanNs_ = medianSpanNs(store);
+  std::vector<Rows> blocks;
   if (rows <= kMostSteps) {
-    addRows(store, firstRow, lastRow);
+    blocks.push_back({firstRow, lastRow});
   } else {
     for (std::size_t i = 0; i < kBlocks; ++i) {
       const std::size_t first = firstRow + (rows - kMostSteps / kBlocks) * i / (kBlocks - 1);
-      addRows(store, first, first + kMostSteps / kBlocks);
+      blocks.push_back({first, first + kMostSteps / kBlocks});
+    }
+  }
+  // Where waits are rare, each block's timeline may be as long as the run.
+  std::size_t timelineRows = 0;
+  for (const Rows& each : blocks) {
+    timelineRows += RangeTimeline::leastRows(store, each.first, each.last);
+    if (timelineRows > rows) break;
+  }
+  if (blocks.size() > 1 && timelineRows > rows) {
+    addBlocks(store, RangeTimeline(store, firstRow, lastRow), blocks);
+  } else {
+    for (const Rows& each : blocks) {
+      addBlocks(store, RangeTimeline(store, each.first, each.last), std::span(&each, 1));
     }
   }
   if (known()) replayRecorded();
 }
 
-void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
+void GainEstimator::addBlocks(const LiveStore& store, const RangeTimeline& timeline,
+                              std::span<const Rows> blocks) {
   const auto& records = store.steps().records;
-  beginNs_ = records[firstRow].begin_ns();
-  endNs_ = lastRow < records.size() ? records[lastRow].begin_ns()
-                                    : records.back().begin_ns() + records.back().duration_ns();
-  const RangeTimeline timeline(store, firstRow, lastRow);
+  counted_.clear();
+  for (const Rows& each : blocks) {
+    counted_.push_back({records[each.first].begin_ns(),
+                        each.last < records.size()
+                            ? records[each.last].begin_ns()
+                            : records.back().begin_ns() + records.back().duration_ns()});
+  }
   const auto& drains = timeline.host.drains;
   if (drains.size() < 2) return;
   Part start;  // of this block: the device has nothing to do
@@ -64,16 +82,23 @@ void GainEstimator::addRows(const LiveStore& store, std::size_t firstRow, std::s
                {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low), busyNs(idle.probable)});
   });
   // Before the first drain and after the last one nothing is known.
-  const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs_, endNs_);
-  const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs_, endNs_);
-  if (toNs <= fromNs) return;
-  steps_ += static_cast<double>(lastRow - firstRow) * static_cast<double>(toNs - fromNs) /
-            static_cast<double>(endNs_ - beginNs_);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto& [beginNs, endNs] = counted_[i];
+    const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs, endNs);
+    const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs, endNs);
+    if (toNs <= fromNs) continue;
+    steps_ += static_cast<double>(blocks[i].last - blocks[i].first) *
+              static_cast<double>(toNs - fromNs) / static_cast<double>(endNs - beginNs);
+  }
 }
 
 void GainEstimator::addStretch(const Stretch& stretch, const DeviceEnds& ends,
                                const PerWork& deviceNs) {
-  const auto counts = [this](std::int64_t ns) { return ns >= beginNs_ && ns < endNs_; };
+  const auto counts = [this](std::int64_t ns) {
+    return std::any_of(counted_.begin(), counted_.end(), [ns](const TimeRange& each) {
+      return ns >= each.beginNs && ns < each.endNs;
+    });
+  };
   const auto [first, last] = queueingSpans(stretch);
   double queueingNs = 0;
   for (std::size_t i = first; i < last; ++i) {

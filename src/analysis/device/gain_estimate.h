@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "analysis/device/host_timeline.h"
 #include "analysis/run_summary.h"
 
 namespace highwater::analysis {
+
+struct RangeTimeline;
 
 /// What a fix would save, in ms a step: an estimate with a lower and an upper bound.
 struct Gain {
@@ -115,15 +118,22 @@ class GainEstimator {
   };
   class Removal;
 
-  void addRows(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
+  /// Rows of steps: [first, last).
+  struct Rows {
+    std::size_t first = 0, last = 0;
+  };
+
+  /// Adds the blocks of steps that `timeline` contains whole.
+  void addBlocks(const LiveStore& store, const RangeTimeline& timeline,
+                 std::span<const Rows> blocks);
   void addStretch(const Stretch& stretch, const DeviceEnds& ends, const PerWork& deviceNs);
   /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
   [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
 
-  std::int64_t beginNs_ = 0, endNs_ = 0;  ///< of the block of steps that is added
-  std::int64_t medianSpanNs_ = 0;         ///< of the run
+  std::vector<TimeRange> counted_;  ///< the blocks of steps that are added
+  std::int64_t medianSpanNs_ = 0;   ///< of the run
   WorkStart workStart_ = WorkStart::kUnknown;
   double steps_ = 0;  ///< of all blocks, as far as they lie between two drains
   std::vector<Part> parts_;

@@ -14,6 +14,10 @@ struct RangeTimeline {
 
   /// For the steps [from, to). Precondition: from < to, and `to` is at most the number of steps.
   RangeTimeline(const LiveStore& store, std::size_t from, std::size_t to);
+
+  /// The least number of steps that such a timeline contains, found without making it.
+  [[nodiscard]] static std::size_t leastRows(const LiveStore& store, std::size_t from,
+                                             std::size_t to);
 };
 
 }  // namespace highwater::analysis

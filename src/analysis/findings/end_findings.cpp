@@ -16,29 +16,36 @@ using Reason = RunEnd::Reason;
 // of a graph or a large copy, takes less.
 constexpr std::int64_t kHungNs = 2'000'000'000;
 
-/// What the run said at its end in which PyTorch's message about memory may be.
-std::string lastWords(const LiveStore& store) {
-  return store.end()->message + '\n' + store.end()->lastLines;
+/// What the program printed from its last traceback on; empty without one.
+std::string_view lastTraceback(const RunEnd& end) {
+  const std::string_view lines = end.lastLines;
+  const auto at = lines.rfind("Traceback (most recent call last)");
+  return at == std::string_view::npos ? std::string_view() : lines.substr(at);
+}
+
+/// What is known of the exception that ended the run. The lines before it may contain errors that
+/// the program has handled.
+std::string endingError(const RunEnd& end) {
+  // The message of a failed run is its exception.
+  if (end.reason == Reason::kFailed) return end.message;
+  return end.message + '\n' + std::string(lastTraceback(end));
+}
+
+bool hasFailed(const RunEnd& end) {
+  return end.reason == Reason::kFailed || end.reason == Reason::kExited ||
+         (end.reason == Reason::kFinished && end.exitCode != 0);
 }
 
 bool endedOutOfMemory(const LiveStore& store) {
   const RunEnd& end = *store.end();
   const bool saidSo = end.reason == Reason::kFailed && end.exitCode == kExitEndedEarly;
   if (!store.ownScript()) return saidSo;
-  // A script's exception is only known from what it printed.
-  const bool failed = end.reason == Reason::kExited || end.reason == Reason::kFailed ||
-                      (end.reason == Reason::kFinished && end.exitCode != 0);
-  return saidSo || (failed && isRefusedAllocation(lastWords(store)));
+  return saidSo || (hasFailed(end) && isRefusedAllocation(endingError(end)));
 }
 
-/// A run that a dtype ended: another error that quotes such a message would be the same one.
 std::optional<RefusedDtype> endedByDtype(const LiveStore& store) {
   const RunEnd& end = *store.end();
-  const bool failed = end.reason == Reason::kFailed || end.reason == Reason::kExited ||
-                      (end.reason == Reason::kFinished && end.exitCode != 0);
-  if (!failed) return std::nullopt;
-  if (auto refused = refusedDtype(end.message)) return refused;
-  return refusedDtype(end.lastLines);
+  return hasFailed(end) ? refusedDtype(endingError(end)) : std::nullopt;
 }
 
 bool hung(const LiveStore& store) {
@@ -131,31 +138,21 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   if (const std::string setting = settingText(store); !setting.empty()) {
     finding.title += " with " + setting;
   }
-  finding.evidence = numbersText(outOfMemoryNumbers(lastWords(store)));
-  if (finding.evidence.empty()) finding.evidence = store.end()->message;
+  const RunEnd& end = *store.end();
+  // The built-in workload may say only in its output how much it asked for.
+  finding.evidence = numbersText(outOfMemoryNumbers(
+      store.ownScript() ? endingError(end) : end.message + '\n' + end.lastLines));
+  if (finding.evidence.empty()) finding.evidence = end.message;
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
   findings.found.push_back(std::move(finding));
 }
 
-std::string dtypeAdvice(const LiveStore& store, const RefusedDtype& refused) {
-  if (refused.needsNewerMacOs) {
-    return "update to macOS 14 or later, which has it, or use float32";
-  }
-  std::string advice;
-  if (refused.dtype == "float64" || refused.dtype == "complex128") {
-    advice =
-        "convert to float32, or complex64, before the move to the device: NumPy's arrays and "
-        "Python's floats become float64 (x.to(torch.float32).to(\"mps\")); compute what needs "
-        "float64 on the CPU";
-  } else {
-    advice =
-        "convert to a dtype that MPS has, such as float32, float16 or bfloat16, before the "
-        "move to the device";
-  }
-  // torch.amp.GradScaler computed in float64 up to PyTorch 2.7.
-  if (store.end()->message.find("grad_scaler") != std::string::npos ||
-      store.end()->lastLines.find("grad_scaler") != std::string::npos) {
+std::string adviceOn(const RefusedDtype& refused, const RunEnd& end) {
+  std::string advice = dtypeAdvice(refused);
+  // torch.amp.GradScaler computed in float64 up to PyTorch 2.7. Its file is named in the traceback.
+  if (endingError(end).find("grad_scaler") != std::string::npos ||
+      lastTraceback(end).find("grad_scaler") != std::string_view::npos) {
     advice += "; where it comes from torch.amp.GradScaler, update PyTorch";
   }
   return advice;
@@ -167,7 +164,7 @@ void findRefusedDtype(const LiveStore& store, const RefusedDtype& refused, Findi
                   ": the run ended " + atStep(finding);
   finding.evidence = store.end()->message;
   if (!refusedDtype(finding.evidence)) finding.evidence += "; " + refused.message;
-  finding.advice = dtypeAdvice(store, refused);
+  finding.advice = adviceOn(refused, *store.end());
   findings.found.push_back(std::move(finding));
 }
 

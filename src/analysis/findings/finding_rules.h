@@ -46,10 +46,6 @@ struct CheckedSteps {
   [[nodiscard]] TimeRange firstToLast() const;
   /// The same if ofRange, else all time.
   [[nodiscard]] TimeRange timeRange() const;
-  /// Whether a step is one of them.
-  [[nodiscard]] bool contain(std::uint32_t step) const {
-    return step >= records.front().step() && step <= records.back().step();
-  }
   /// Returns the record of step `step` if the time `beginNs` lies in it, else nullptr. This tells
   /// the events of a step from those of an evaluation, which carry the number of a step but come
   /// after it.
@@ -111,9 +107,9 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
 void findSmallBatch(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if a loss that was read is NaN or infinite: Float16Unscaled where the forward
-/// pass computed in float16. Only the built-in workload tells its losses, and it does not scale
-/// them. That gradients underflow to 0, the other harm of float16, cannot be seen without ops of
-/// our own on every gradient, so it is no finding.
+/// pass computed in float16. Only the built-in workload and TorchScript files tell their losses,
+/// and Highwater does not scale those. That gradients underflow to 0, the other harm of float16,
+/// cannot be seen without ops of our own on every gradient, so it is no finding.
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.

@@ -18,8 +18,8 @@ std::string stepsText(const Finding& finding) {
 /// Current allocated at the end of each step, over the step number.
 std::vector<Point> currentAtEnds(const CheckedSteps& steps) {
   std::vector<Point> points;
-  for (const StepEnd& end : currentAtStepEnds(steps.store)) {
-    if (!steps.contain(end.step)) continue;
+  for (const StepEnd& end :
+       currentAtStepEnds(steps.store, steps.records.front().step(), steps.records.back().step())) {
     points.push_back({static_cast<double>(end.step), end.bytes});
   }
   return points;

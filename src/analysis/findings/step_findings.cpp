@@ -297,8 +297,9 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
   if (isFloat16) {
     finding.advice =
         "use bfloat16, which needs no loss scaling: float16 ends at 65504, and gradients below "
-        "6e-8 become 0; a script of your own can scale the loss (torch.amp.GradScaler, on MPS "
-        "since PyTorch 2.8). If it is not finite in float32 either, lower the learning rate";
+        "6e-8 become 0; or train in a script of your own (highwater run), which can scale the "
+        "loss (torch.amp.GradScaler, on MPS since PyTorch 2.8). If it is not finite in float32 "
+        "either, lower the learning rate";
   } else if (dtype == "bfloat16") {
     finding.advice =
         "train a few steps in float32: if the loss stays finite, keep the softmax, the "

@@ -58,6 +58,10 @@ def make_probe():
     return (None, problem) if problem else (probe, "")
 
 
+# The text of a link has at most 1023 bytes on macOS.
+MOST_SIGN_BYTES = 1000
+
+
 class Window:
     """What listens at a socket for the one process that trains. The socket's folder holds what all processes of a
     program know of each other, as names of files: links, since those are made with their text in one call."""
@@ -67,11 +71,14 @@ class Window:
         self._folder = os.path.dirname(socket)
 
     def note(self, sign: str, text: str = "-") -> bool:
-        """Leaves a sign for the window, which says what it saw where nothing trained. Returns whether it is new."""
+        """Leaves a sign for the window, which says what it saw where nothing trained. Returns whether it is new.
+        Of the text it keeps MOST_SIGN_BYTES bytes of UTF-8."""
         if not self._folder:
             return False
+        # Bytes, because the encoding of file names may be ASCII; a link's text ends at a NUL.
+        link = text.encode(errors="replace").replace(b"\0", b" ")[:MOST_SIGN_BYTES]
         try:
-            os.symlink(text[:1000], os.path.join(self._folder, sign))
+            os.symlink(link, os.fsencode(os.path.join(self._folder, sign)))
         except OSError:
             return False
         return True

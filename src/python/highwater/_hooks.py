@@ -14,7 +14,7 @@ import threading
 import weakref
 
 from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
-from ._attach import clean_environment, tell
+from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe, uncaught_error
 from ._training import Training, make_is_faking
@@ -74,12 +74,14 @@ class Hooks:
         register_optimizer_step_pre_hook(self._guard(self._before_step))
         register_optimizer_step_post_hook(self._guard(self._after_step))
         os.register_at_fork(after_in_child=self._forked)
-        atexit.register(self._note_error)
+        atexit.register(self._guard(self._note_error))
 
     def _note_error(self) -> None:
         """A program may fail before it trains: what it moves to the device may have a dtype that MPS lacks."""
-        text = uncaught_error()
-        if text and not self._attach_tried:
+        if self._attach_tried:
+            return
+        text = uncaught_error(MOST_SIGN_BYTES)
+        if text:
             self._window.note("error", text)
 
     def observe(self) -> None:

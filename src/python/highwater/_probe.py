@@ -15,6 +15,8 @@ LOADER_BATCH = "dataloader_batch_size"
 LEARNING_RATE_FACTOR = "learning_rate_factor"
 # The kinds of ScriptKnob.
 _INTEGER, _REAL, _CHOICE = 1, 2, 3
+# Of the exception that ended the training.
+_MOST_ERROR_BYTES = 2000
 
 
 class Probe:
@@ -169,8 +171,8 @@ class NativeProbe(Probe):
         function = self._starting.hw_stop
         function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
         interrupted = isinstance(_last_error(), KeyboardInterrupt)
-        text = "" if interrupted else uncaught_error()
-        function(interrupted, _bytes(text[:2000]), limit_ms)
+        text = "" if interrupted else uncaught_error(_MOST_ERROR_BYTES)
+        function(interrupted, _bytes(text), limit_ms)
 
     def describe(self, text):
         self._facts.update(json.loads(text))
@@ -234,8 +236,11 @@ def _last_error():
     return None if is_notebook() else getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
 
 
-def uncaught_error() -> str:
-    """The exception that ends this program, "TypeError: ... (train.py:41)" with the user's line; else ""."""
+def uncaught_error(most_bytes: int) -> str:
+    """The exception that ends this program, "TypeError: ... (train.py:41)" with the user's line; else "".
+
+    A long message is shortened, so that all are at most `most_bytes` bytes of UTF-8. There is no NUL in it.
+    """
     error = _last_error()
     if error is None:
         return ""
@@ -245,7 +250,21 @@ def uncaught_error() -> str:
         if not file.startswith(("<", *folders)):
             line = f" ({os.path.basename(file)}:{trace.tb_lineno})"
         trace = trace.tb_next
-    return f"{type(error).__name__}: {error}{line}"
+    try:
+        message = str(error)
+    except Exception:
+        message = "<exception str() failed>"  # the words of Python's own tracebacks
+    line = _shortened(line, most_bytes // 2)
+    return _shortened(f"{type(error).__name__}: {message}", most_bytes - len(line.encode())) + line
+
+
+def _shortened(text: str, most_bytes: int) -> str:
+    """`text` in at most `most_bytes` bytes of UTF-8, without NUL and lone surrogates."""
+    encoded = text.replace("\0", " ").encode(errors="replace")
+    if len(encoded) <= most_bytes:
+        return encoded.decode()
+    end = "\u2026"
+    return encoded[:most_bytes - len(end.encode())].decode(errors="ignore") + end
 
 
 def is_notebook() -> bool:

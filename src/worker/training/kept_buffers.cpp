@@ -27,6 +27,11 @@ void KeptBuffers::keep(const std::vector<torch::Tensor>& buffers) {
   isWhole_ = true;
 }
 
+void KeptBuffers::release() {
+  copies_.clear();
+  isWhole_ = false;
+}
+
 void KeptBuffers::restore(const std::vector<torch::Tensor>& buffers) const {
   if (!isWhole_) return;
   const torch::NoGradGuard noGrad;

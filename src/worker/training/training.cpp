@@ -258,7 +258,11 @@ void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunCo
   std::string refusal;
   optimizing_ = false;
   try {
-    kept_.keep(workload_->buffers());
+    if (action.knobs.outOfMemory == OutOfMemoryPolicy::kStop) {
+      kept_.release();  // no step is dropped
+    } else {
+      kept_.keep(workload_->buffers());
+    }
     trainStep(action);
   } catch (const std::exception& error) {
     const auto refused = refusedAllocation(error);
