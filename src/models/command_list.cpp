@@ -6,8 +6,8 @@ namespace highwater::models {
 namespace {
 
 /// What a word of the user scores, by where it stands.
-constexpr int kBeginOfName = 200, kWordOfName = 160, kWordOfPath = 80, kInName = 60, kInPath = 20,
-              kLetters = 10;
+constexpr int kBeginOfName = 200, kWordOfName = 160, kOtherWord = 100, kWordOfPath = 80,
+              kInName = 60, kInPath = 20, kLetters = 10;
 
 bool beginsWord(const QString& text, qsizetype at) {
   return at == 0 || !text[at - 1].isLetterOrNumber();
@@ -41,19 +41,21 @@ std::optional<CommandFit> fitOf(const Command& command, const QString& typed) {
   for (const QString& word : typed.split(u' ', Qt::SkipEmptyParts)) {
     const qsizetype inName = bestPlace(command.name, word);
     const qsizetype inPath = bestPlace(command.path, word);
+    const qsizetype inWords = bestPlace(command.words, word);
+    const bool isOther = inWords >= 0 && beginsWord(command.words, inWords);
     const QList<int> found = inName < 0 ? letters(command.name, word) : QList<int>();
-    if (inName < 0 && inPath < 0 && found.isEmpty()) return std::nullopt;
+    if (inName < 0 && inPath < 0 && !isOther && found.isEmpty()) return std::nullopt;
     const int name = inName == 0                                      ? kBeginOfName
                      : inName > 0 && beginsWord(command.name, inName) ? kWordOfName
                      : inName > 0                                     ? kInName
-                     : inPath < 0                                     ? kLetters
+                     : inPath < 0 && !isOther                         ? kLetters
                                                                       : 0;
     const int path = inPath < 0 ? 0 : beginsWord(command.path, inPath) ? kWordOfPath : kInPath;
-    fit.score += std::max(name, path);
+    fit.score += std::max({name, path, isOther ? kOtherWord : 0});
     for (qsizetype i = 0; inName >= 0 && i < word.size(); ++i) {
       fit.at << static_cast<int>(inName + i);
     }
-    if (inName < 0 && inPath < 0) fit.at << found;
+    if (inName < 0 && inPath < 0 && !isOther) fit.at << found;
   }
   return fit;
 }

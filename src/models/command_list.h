@@ -14,6 +14,7 @@ struct Command {
   QString key;   ///< "Ctrl+K"; empty for one without a key
   bool enabled = true;
   bool checked = false;
+  QString words = {};  ///< other words for it, which are searched and not shown
 };
 
 /// How well a command fits what was typed: better ones have a higher score. `at` are the letters of
@@ -23,8 +24,9 @@ struct CommandFit {
   QList<int> at;
 };
 /// Compares a command with what was typed, ignoring case. Each word must be in the name or in the
-/// path, or its letters in the name in this order ("epc" fits "Export picture"). Words at the begin
-/// of a word of the name count most. std::nullopt if the command does not fit.
+/// path, or begin one of the other words, or its letters in the name in this order ("epc" fits
+/// "Export picture"). Words at the begin of a word of the name count most. std::nullopt if the
+/// command does not fit.
 [[nodiscard]] std::optional<CommandFit> fitOf(const Command& command, const QString& typed);
 
 /// The commands that fit what was typed, the best first; all, in their own order, for nothing.

@@ -69,8 +69,10 @@ Result<FallbackAcceptance> makeWithdrawal(const std::string& op) {
 }
 
 Result<void> appendAcceptance(const std::filesystem::path& recording,
-                              const FallbackAcceptance& acceptance) {
-  return store::appendAcceptance(recording, wire::encode(acceptance), acceptance);
+                              const FallbackAcceptance& acceptance,
+                              const std::optional<RunId>& of) {
+  return store::appendAcceptance(recording, wire::encode(acceptance), acceptance,
+                                 checkOfRun(recording, of));
 }
 
 }  // namespace highwater::session

@@ -5,6 +5,7 @@
 
 #include "core/messages.h"
 #include "core/result.h"
+#include "session/run_id.h"
 
 namespace highwater::session {
 
@@ -28,8 +29,9 @@ namespace highwater::session {
 
 /// Appends the acceptance of a fallback, or its withdrawal, to a recording whose run has ended.
 /// Fails as store::appendAcceptance() does, for example with kFailed if the recording is being
-/// written or is open elsewhere.
+/// written or is open elsewhere, or if it is not of the run `of`.
 [[nodiscard]] Result<void> appendAcceptance(const std::filesystem::path& recording,
-                                            const FallbackAcceptance& acceptance);
+                                            const FallbackAcceptance& acceptance,
+                                            const std::optional<RunId>& of = std::nullopt);
 
 }  // namespace highwater::session

@@ -26,8 +26,9 @@ Result<Note> makeNote(std::int64_t timeNs, std::uint32_t step, const std::string
   return note;
 }
 
-Result<void> appendNote(const std::filesystem::path& recording, const Note& note) {
-  return store::appendNote(recording, wire::encode(note), note);
+Result<void> appendNote(const std::filesystem::path& recording, const Note& note,
+                        const std::optional<RunId>& of) {
+  return store::appendNote(recording, wire::encode(note), note, checkOfRun(recording, of));
 }
 
 }  // namespace highwater::session

@@ -6,6 +6,7 @@
 
 #include "core/messages.h"
 #include "core/result.h"
+#include "session/run_id.h"
 
 namespace highwater::session {
 
@@ -16,7 +17,9 @@ namespace highwater::session {
                                     const std::string& text);
 
 /// Appends a note to a recording whose run has ended. Fails as store::appendNote() does, for
-/// example with kFailed if the recording is being written or is open elsewhere.
-[[nodiscard]] Result<void> appendNote(const std::filesystem::path& recording, const Note& note);
+/// example with kFailed if the recording is being written or is open elsewhere, or if it is not of
+/// the run `of`.
+[[nodiscard]] Result<void> appendNote(const std::filesystem::path& recording, const Note& note,
+                                      const std::optional<RunId>& of = std::nullopt);
 
 }  // namespace highwater::session

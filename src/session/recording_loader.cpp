@@ -54,6 +54,16 @@ class MessageReader {
   std::shared_ptr<ReadSoFar> soFar_;
 };
 
+/// Fails if the recording is of another run than `of`.
+Result<void> checkRun(const std::filesystem::path& path, const store::RecordingReader& reader,
+                      const std::optional<RunId>& of) {
+  if (!of) return {};
+  const auto found = readRunId(reader);
+  if (!found) return found.error();
+  if (*found != of) return holdsAnotherRun(path);
+  return {};
+}
+
 /// The events of a batch that an overview shows. Owns them.
 struct OverviewBatch {
   std::vector<events::StepRecord> steps;
@@ -176,9 +186,10 @@ Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path, M
 }
 
 Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar, MessageSink& sink,
-                    std::int64_t mostBatches) {
+                    std::int64_t mostBatches, const std::optional<RunId>& of) {
   auto reader = store::RecordingReader::open(path);
   if (!reader) return reader.error();
+  if (auto same = checkRun(path, *reader, of); !same) return same.error();
   const Result<std::int64_t> count = reader->batchCount();
   if (!count) return count.error();
   // Shares the caller's state, and owns nothing of it.
@@ -252,6 +263,7 @@ Result<std::optional<std::vector<events::OpSpan>>> readOps(const std::filesystem
                                                            const LoadControl& control) {
   auto reader = store::RecordingReader::open(path);
   if (!reader) return reader.error();
+  if (auto same = checkRun(path, *reader, control.of); !same) return same.error();
   const auto ids = reader->batchesWith(events::EventKind::OpSpan, beginNs, endNs);
   if (!ids) return ids.error();
   MessageReader messages(path, control);

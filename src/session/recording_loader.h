@@ -11,6 +11,7 @@
 #include "core/message_sink.h"
 #include "core/recording_condition.h"
 #include "core/result.h"
+#include "session/run_id.h"
 #include "wire/validator.h"
 
 namespace highwater::session {
@@ -32,6 +33,7 @@ struct LoadControl {
   std::function<bool()> cancelled;         ///< asked before each message; true ends the reading
   std::function<void(double)> progressed;  ///< told the share of the recording that has been read
   std::shared_ptr<ReadSoFar> soFar = {};   ///< filled for readOn(), if it is there
+  std::optional<RunId> of = {};            ///< readOps() fails if the file is of another run by now
 };
 
 /// Replays a recording into a sink through the same decoder and validator as a live stream. The
@@ -54,9 +56,10 @@ struct LoadControl {
 
 /// Replays what another process has written into a recording since it was read. Returns whether it
 /// is still being written. Reads at most `mostBatches` batches of frames: more may be there. Fails
-/// as loadRecording() does.
+/// as loadRecording() does, and with kFailed if the file is of another run than `of` by now.
 [[nodiscard]] Result<bool> readOn(const std::filesystem::path& path, ReadSoFar& soFar,
-                                  MessageSink& sink, std::int64_t mostBatches);
+                                  MessageSink& sink, std::int64_t mostBatches,
+                                  const std::optional<RunId>& of = std::nullopt);
 
 /// Replays only some of a recording, so that a large one can be looked at before it is read: the
 /// first batch of frames, the last, and others spread evenly between them, as many as can be read

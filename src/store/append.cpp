@@ -94,6 +94,20 @@ Result<void> insertForPeople(Database& database, const Note& note) {
                   std::string_view(note.text));
 }
 
+Result<void> checkFirstFrame(Database& database, const CheckFirstFrame& check) {
+  auto row = database.prepare("SELECT raw_bytes, data FROM batches WHERE id = 1");
+  if (!row) return row.error();
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  if (!*found) return check({});
+  BatchUnpacker unpacker;
+  const auto frames = unpacker.unpack(row->blob(1), row->integer(0));
+  if (!frames) return frames.error();
+  const std::vector<std::uint8_t> aligned(
+      frames->begin(), frames->begin() + static_cast<std::ptrdiff_t>(frameSize(*frames)));
+  return check(aligned);
+}
+
 template <typename T>
 Result<void> insertInOneTransaction(Database& database, std::span<const std::uint8_t> frame,
                                     const T& message) {
@@ -106,7 +120,7 @@ Result<void> insertInOneTransaction(Database& database, std::span<const std::uin
 
 template <typename T>
 Result<void> append(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
-                    const T& message) {
+                    const T& message, const CheckFirstFrame& check) {
   if (frameSize(frame) != frame.size()) return failure("the frame disagrees with its own size");
   if (auto sound = checkSound(path); !sound) return sound;
   if (::access(path.c_str(), W_OK) != 0) {
@@ -115,6 +129,10 @@ Result<void> append(const std::filesystem::path& path, std::span<const std::uint
   auto database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database) return cannotWrite(path, database.error());
   harden(database->handle());
+  // Of the file that is open now: the name may be another file's by then.
+  if (check) {
+    if (auto checked = checkFirstFrame(*database, check); !checked) return checked;
+  }
   if (auto taken = takeForWriting(*database); !taken) return cannotWrite(path, taken.error());
   if (auto done = insertInOneTransaction(*database, frame, message); !done) {
     if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
@@ -127,13 +145,13 @@ Result<void> append(const std::filesystem::path& path, std::span<const std::uint
 
 Result<void> appendAcceptance(const std::filesystem::path& path,
                               std::span<const std::uint8_t> frame,
-                              const FallbackAcceptance& acceptance) {
-  return append(path, frame, acceptance);
+                              const FallbackAcceptance& acceptance, const CheckFirstFrame& check) {
+  return append(path, frame, acceptance, check);
 }
 
 Result<void> appendNote(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
-                        const Note& note) {
-  return append(path, frame, note);
+                        const Note& note, const CheckFirstFrame& check) {
+  return append(path, frame, note, check);
 }
 
 }  // namespace highwater::store

@@ -307,7 +307,7 @@ void CurrentRun::readOn() {
     return;
   }
   const std::int64_t before = soFar_->batches;
-  const auto goesOn = session::readOn(recordingPath_, *soFar_, store_, kMostBatchesAtOnce);
+  const auto goesOn = session::readOn(recordingPath_, *soFar_, store_, kMostBatchesAtOnce, runId());
   closedBytes_ = bytesOf(recordingPath_);
   if (soFar_->batches != before) {
     emit dataChanged();
@@ -335,6 +335,13 @@ Result<void> CurrentRun::saveAs(const fs::path& path) const {
   }
   if (store::isBeingWritten(path)) {
     return store::beingWritten(path);
+  }
+  const auto held = session::readRunId(recordingPath_);
+  if (!held) {
+    return held.error();
+  }
+  if (*held != runId()) {
+    return session::holdsAnotherRun(recordingPath_);
   }
   return store::copyRecording(recordingPath_, path);
 }
@@ -409,7 +416,7 @@ void CurrentRun::stopSweep() {
 
 void CurrentRun::keepSweep() {
   for (const Note& note : sweep_->unsavedNotes()) {
-    if (auto kept = session::appendNote(recordingPath_, note); !kept) {
+    if (auto kept = session::appendNote(recordingPath_, note, runId()); !kept) {
       emit problem(tr("The recording does not have the result of the sweep: %1")
                        .arg(QString::fromStdString(kept.error().message)));
       break;
@@ -451,7 +458,7 @@ Result<void> CurrentRun::acceptFallback(const std::string& op, bool accepted,
   if (recordingPath_.empty()) {
     return failure("there is no recording to keep it in");
   }
-  if (auto kept = session::appendAcceptance(recordingPath_, *made); !kept) {
+  if (auto kept = session::appendAcceptance(recordingPath_, *made, runId()); !kept) {
     return kept;
   }
   store_.apply(*made);
@@ -474,7 +481,7 @@ Result<void> CurrentRun::addNote(std::int64_t timeNs, const std::string& text) {
   if (recordingPath_.empty()) {
     return failure("there is no recording to keep it in");
   }
-  if (auto kept = session::appendNote(recordingPath_, *note); !kept) {
+  if (auto kept = session::appendNote(recordingPath_, *note, runId()); !kept) {
     return kept;
   }
   store_.apply(*note);
@@ -489,6 +496,10 @@ void CurrentRun::abandon() {
     session_->abort();
   }
   closeWriter();
+}
+
+std::optional<session::RunId> CurrentRun::runId() const {
+  return store_.hello() ? std::optional(session::runIdOf(*store_.hello())) : std::nullopt;
 }
 
 Session::State CurrentRun::state() const {

@@ -10,6 +10,7 @@
 #include "analysis/live_store.h"
 #include "session/abort_recovery.h"
 #include "session/recording_loader.h"
+#include "session/run_id.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "session/sweep_run.h"
@@ -78,8 +79,9 @@ class CurrentRun final : public QObject {
                                   RecordingCondition&& condition,
                                   std::shared_ptr<session::ReadSoFar> soFar = {});
   /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
-  /// there is no recording, if it is still being written, or if `path` is the recording itself or
-  /// cannot be written; kExists if a recording is being written to `path`.
+  /// there is no recording, if it is still being written, if its file holds another run by now, or
+  /// if `path` is the recording itself or cannot be written; kExists if a recording is being
+  /// written to `path`.
   [[nodiscard]] Result<void> saveAs(const std::filesystem::path& path) const;
   /// The file of a recording has another name now, which may be the one on screen.
   void noteRenamed(const std::filesystem::path& path, const std::filesystem::path& newPath);
@@ -132,6 +134,8 @@ class CurrentRun final : public QObject {
   [[nodiscard]] bool recording() const { return writer_ != nullptr; }
   /// The file of the run on screen; empty if there is none.
   [[nodiscard]] std::filesystem::path recordingPath() const { return recordingPath_; }
+  /// Which run is on screen; empty without one.
+  [[nodiscard]] std::optional<session::RunId> runId() const;
   /// The condition of the recording that was last opened, such as whether its end is missing.
   [[nodiscard]] const RecordingCondition& condition() const { return condition_; }
   /// The size of the recording in bytes; 0 if there is none.

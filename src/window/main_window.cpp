@@ -36,6 +36,7 @@
 #include "window/memory_budget.h"
 #include "window/op_read_back.h"
 #include "window/opening_page.h"
+#include "window/recording_watch.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -120,6 +121,9 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->addTo(actions_->viewMenu);
   firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
+  watch_ = new RecordingWatch(&run_, this);
+  connect(watch_, &RecordingWatch::replaced, this, &MainWindow::showReplaced);
+  connect(notices_, &RunNotices::reloadRequested, this, &MainWindow::reload);
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
   panes_->showSearch(&search_->model());
@@ -180,6 +184,7 @@ void MainWindow::connectActions() {
   on(actions_->stop, [this] { run_.stop(); });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
+  on(actions_->reload, [this] { reload(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->resetLayout, [this] { resetLayout(); });
   on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
@@ -597,6 +602,7 @@ void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString&
   if (auto kept = run_.acceptFallback(op.toStdString(), accepted, reason.toStdString()); !kept) {
     notices_->showProblem(tr("The acceptance could not be written to the recording: %1")
                               .arg(text(kept.error().message)));
+    watch_->look();
     return;
   }
   docks_->log().append(accepted ? tr("Accepted on the CPU: %1, %2").arg(op, reason)
@@ -609,6 +615,10 @@ void MainWindow::keepAcceptance(const QString& op, bool accepted, const QString&
 /// Asks for a note at the cursor; without one, now or, for a run that has ended, at the picked
 /// event or in the middle of what is shown.
 void MainWindow::askForNote() {
+  if (watch_->look()) {
+    showReplaced();
+    return;
+  }
   const analysis::LiveStore& store = run_.store();
   const views::TimeRange visible = axis_.visible();
   std::int64_t at = visible.beginNs + axis_.visibleNs() / 2;
@@ -628,6 +638,7 @@ void MainWindow::keepNote(std::int64_t timeNs, const QString& note) {
   if (auto kept = run_.addNote(timeNs, note.toStdString()); !kept) {
     notices_->showProblem(
         tr("The note could not be written to the recording: %1").arg(text(kept.error().message)));
+    watch_->look();
     return;
   }
   focus_.pick(

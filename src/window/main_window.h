@@ -26,6 +26,7 @@ class PaneStack;
 namespace highwater::window {
 
 class OpeningPage;
+class RecordingWatch;
 class RunNotices;
 class OpReadBack;
 class RunSearch;
@@ -183,6 +184,10 @@ class MainWindow final : public QMainWindow {
   /// none yet.
   [[nodiscard]] QByteArray layoutToStore();
   void askForNote();
+  /// Reads the file of the recording on screen again, which may hold another run by now.
+  void reload();
+  /// The file of the recording on screen holds another run: says so.
+  void showReplaced();
   void keepNote(std::int64_t timeNs, const QString& note);
   void resetLayout();
   void listRecent();
@@ -213,6 +218,7 @@ class MainWindow final : public QMainWindow {
   TuningPage* tuningPage_ = nullptr;  ///< made when it is first shown
   views::Banner* banner_;
   RunNotices* notices_;
+  RecordingWatch* watch_;
   RunSearch* search_;
   OpReadBack* opReadBack_;
   views::CommandPalette* palette_;

@@ -12,6 +12,7 @@
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
+#include "window/recording_watch.h"
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
 #include "window/start/recordings_folder.h"
@@ -161,6 +162,17 @@ void MainWindow::chooseRecording() {
   openInBackground(path.toStdString());
 }
 
+void MainWindow::reload() {
+  openInBackground(run_.recordingPath());
+}
+
+void MainWindow::showReplaced() {
+  updateState();
+  notices_->showReplaced(tr("%1 holds another run by now. Shown is the one before it, which is no "
+                            "longer on disk and takes no notes")
+                             .arg(text(run_.recordingPath().filename().string())));
+}
+
 void MainWindow::listRecent() {
   constexpr int kMostRecent = 12;
   QMenu* menu = actions_->recentMenu;
@@ -187,6 +199,7 @@ void MainWindow::chooseCopy() {
   }
   if (auto saved = run_.saveAs(withSuffix(path, ".highwater").toStdString()); !saved) {
     notices_->showProblem(text(saved.error().message));
+    watch_->look();
   }
 }
 

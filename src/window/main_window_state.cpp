@@ -8,6 +8,7 @@
 #include "views/panes/pane_stack.h"
 #include "window/device_badge.h"
 #include "window/main_window.h"
+#include "window/recording_watch.h"
 #include "window/restart.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -71,6 +72,7 @@ void MainWindow::updateState() {
   actions_->recentMenu->setEnabled(!live);
   actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
+  actions_->reload->setEnabled(!live && !run_.recordingPath().empty());
   actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
   actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
@@ -87,6 +89,7 @@ void MainWindow::updateState() {
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
   showLevel();
   updateTitle();
+  status_->setReplaced(watch_->isReplaced());
   status_->refresh(run_);
 }
 

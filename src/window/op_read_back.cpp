@@ -58,39 +58,40 @@ void OpReadBack::readMissing() {
                          range.first <= tooManyIn_.first && range.second >= tooManyIn_.second;
   if (surrounds) return;
   const std::int64_t length = range.second - range.first;
-  thread_.reset(QThread::create([this, path, range, length, most, of = replaced_] {
-    const session::LoadControl control{[this] { return cancelled_.load(); }, {}, {}};
-    Read read(std::nullopt);
-    // With room to pan, or else just what is seen.
-    for (const std::int64_t margin : {length, std::int64_t{0}}) {
-      const std::int64_t beginNs = std::max<std::int64_t>(range.first - margin, 0);
-      const std::int64_t endNs = range.second + margin;
-      auto found = session::readOps(path, beginNs, endNs, most, control);
-      if (!found) {
-        read = found.error();
-        break;
-      }
-      if (*found) {
-        read = std::optional(analysis::OpColumns::ReadBack{std::move(**found), beginNs, endNs});
-        break;
-      }
-    }
-    if (cancelled_) return;
-    auto shared = std::make_shared<Read>(std::move(read));
-    QMetaObject::invokeMethod(
-        this,
-        [this, shared, range, most, of] {
-          if (of != replaced_) return;  // its thread was stopped when the run was replaced
-          stop();
-          if (*shared && !**shared) {
-            tooManyIn_ = range;
-            tooManyFor_ = most;
-            emit tooMany();
+  thread_.reset(
+      QThread::create([this, path, range, length, most, of = replaced_, id = run_->runId()] {
+        const session::LoadControl control{[this] { return cancelled_.load(); }, {}, {}, id};
+        Read read(std::nullopt);
+        // With room to pan, or else just what is seen.
+        for (const std::int64_t margin : {length, std::int64_t{0}}) {
+          const std::int64_t beginNs = std::max<std::int64_t>(range.first - margin, 0);
+          const std::int64_t endNs = range.second + margin;
+          auto found = session::readOps(path, beginNs, endNs, most, control);
+          if (!found) {
+            read = found.error();
+            break;
           }
-          take(std::move(*shared));
-        },
-        Qt::QueuedConnection);
-  }));
+          if (*found) {
+            read = std::optional(analysis::OpColumns::ReadBack{std::move(**found), beginNs, endNs});
+            break;
+          }
+        }
+        if (cancelled_) return;
+        auto shared = std::make_shared<Read>(std::move(read));
+        QMetaObject::invokeMethod(
+            this,
+            [this, shared, range, most, of] {
+              if (of != replaced_) return;  // its thread was stopped when the run was replaced
+              stop();
+              if (*shared && !**shared) {
+                tooManyIn_ = range;
+                tooManyFor_ = most;
+                emit tooMany();
+              }
+              take(std::move(*shared));
+            },
+            Qt::QueuedConnection);
+      }));
   thread_->start();
 }
 

@@ -29,6 +29,7 @@ RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun*
   connect(run_, &CurrentRun::ended, this, &RunNotices::showEnd);
   connect(run_, &CurrentRun::problem, this, &RunNotices::showProblem);
   connect(run_, &CurrentRun::continued, this, &RunNotices::showContinued);
+  connect(run_, &CurrentRun::runReplaced, this, [this] { replacedShown_.clear(); });
   connect(banner_, &views::Banner::actionTriggered, this, &RunNotices::act);
 }
 
@@ -82,6 +83,8 @@ void RunNotices::hideStall() {
 void RunNotices::act() {
   if (closing_) {
     emit closeNowRequested();
+  } else if (!replacedShown_.isEmpty() && banner_->message() == replacedShown_) {
+    emit reloadRequested();
   } else if (run_->live()) {
     banner_->showMessage(banner_->message(), false, Banner::Kind::kProblem, {});
     run_->stop();
@@ -159,6 +162,12 @@ void RunNotices::showProblem(const QString& message) {
 void RunNotices::showContinued(const QString& what) {
   log_->append(what, models::LogModel::Kind::kMarker);
   banner_->showMessage(what, false, Banner::Kind::kNote, {});
+}
+
+void RunNotices::showReplaced(const QString& message) {
+  if (message != replacedShown_) log_->append(message, models::LogModel::Kind::kProblem);
+  replacedShown_ = message;
+  banner_->showMessage(message, false, Banner::Kind::kProblem, tr("Reload"));
 }
 
 void RunNotices::showBeingWritten(const QString& message) {

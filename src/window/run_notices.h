@@ -37,6 +37,8 @@ class RunNotices final : public QObject {
   void showProblem(const QString& message);
   /// Says that another process is still writing the recording on screen.
   void showBeingWritten(const QString& message);
+  /// Says that the file of the recording on screen holds another run, and offers to reload it.
+  void showReplaced(const QString& message);
   /// Says how the run on screen continues another one.
   void showContinued(const QString& what);
   /// Says that the run is being stopped and that the window closes then, and offers to close it at
@@ -48,6 +50,8 @@ class RunNotices final : public QObject {
   void closeNowRequested();
   /// The user pressed the banner's button to start the run again.
   void runAgainRequested();
+  /// The user pressed the banner's button to read the recording's file again.
+  void reloadRequested();
   /// The user pressed the banner's button to continue the training of the run that has ended.
   void continueRequested();
 
@@ -61,6 +65,7 @@ class RunNotices final : public QObject {
   models::LogModel* log_;
   CurrentRun* run_;
   bool closing_ = false;
+  QString replacedShown_;        ///< the banner's text that offers to reload, else empty
   QString stallShown_;           ///< the banner's text during a stall, else empty
   std::size_t seenMarkers_ = 0;  ///< those that tellRecoveries() has looked at
 };

@@ -131,9 +131,13 @@ void RunStatusBar::setSmall(bool small) {
   small_ = small;
 }
 
+void RunStatusBar::setReplaced(bool replaced) {
+  replaced_ = replaced;
+}
+
 void RunStatusBar::refresh(const CurrentRun& run) {
   const analysis::LiveStore& store = run.store();
-  put(state_, stateText(run));
+  put(state_, replaced_ ? tr("%1, replaced on disk").arg(stateText(run)) : stateText(run));
   const bool any = store.hello().has_value();
   put(events_, any ? tr("%L1 events").arg(store.eventCount()) : QString());
   QStringList kinds;

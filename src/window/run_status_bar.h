@@ -17,6 +17,8 @@ class RunStatusBar final : public QStatusBar {
   explicit RunStatusBar(QWidget* parent = nullptr);
   /// Shows the current state of `run`.
   void refresh(const CurrentRun& run);
+  /// Whether the file of the run holds another one by now, from the next refresh() on.
+  void setReplaced(bool replaced);
   /// Chooses the layout for small windows, from the next refresh() on.
   void setSmall(bool small);
 
@@ -30,7 +32,7 @@ class RunStatusBar final : public QStatusBar {
   void put(QLabel* label, const QString& text, const QString& tip = {});
 
   QLabel *state_, *events_, *drops_, *sampling_, *file_, *torch_, *simulated_;
-  bool small_ = false;
+  bool small_ = false, replaced_ = false;
 };
 
 /// Describes the state of the run as a text: "Running, step 214".

@@ -8,6 +8,7 @@
 
 #include "models/device_choices.h"
 #include "views/icons.h"
+#include "views/panels/command_palette.h"
 #include "views/theme.h"
 
 namespace highwater::window {
@@ -29,6 +30,8 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
                     tr("Free the driver's cached memory"));
   sweep = make(tr("Sweep"), "sweepAction", {}, tr("Measure safe settings, and recommend one"));
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
+  reload = make(tr("Reload recording"), "reloadAction", QKeySequence(Qt::Key_F5),
+                tr("Read the file of this recording again"));
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
   startPage = make(tr("Start page"), "startPageAction", {}, {});
@@ -102,7 +105,44 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
   makeMenus();
   if (desktop == Desktop::kMac) makeWindowMenu();
   makeHelpMenu();
+  nameOtherwise();
   updateIcons();
+}
+
+/// What people type in the command palette for these actions beside their titles.
+void WindowActions::nameOtherwise() {
+  const auto add = [](QAction* action, const QString& words) {
+    action->setProperty(views::kSynonyms, words);
+  };
+  const QString settings = tr("preferences settings options configure");
+  add(run, tr("start train begin launch continue resume"));
+  add(pause, tr("resume continue hold unpause"));
+  add(stop, tr("end quit abort cancel interrupt"));
+  add(emptyCache, tr("free clear release memory"));
+  add(sweep, tr("tune measure recommend batch size search best"));
+  add(open, tr("load file trace import"));
+  add(reload, tr("refresh reread update"));
+  add(saveAs, tr("copy store keep export"));
+  add(exportPicture, tr("screenshot image png save"));
+  add(startPage, tr("home welcome new demo samples scenarios"));
+  add(closeWindow, tr("exit"));
+  add(quit, tr("exit close"));
+  add(tuningView, tr("batch size map predict"));
+  add(follow, tr("newest live scroll tail"));
+  add(fit, tr("zoom all everything overview reset"));
+  add(search, tr("find"));
+  add(mark, tr("note annotate comment bookmark"));
+  add(resetLayout, tr("docks panels default restore"));
+  add(doctor, tr("doctor diagnose system hardware"));
+  add(benchmark, tr("speed test"));
+  add(keys, tr("shortcuts keyboard bindings help"));
+  add(about, tr("version license"));
+  add(memoryBudget, settings + tr(" limit ram"));
+  add(editorCommand, settings + tr(" source code"));
+  for (QAction* each : themes_->actions())
+    add(each, settings + tr(" appearance colours colors mode"));
+  for (QAction* each : devices_->actions()) add(each, settings + tr(" gpu mps cpu backend"));
+  for (QAction* each : levels_->actions()) add(each, settings + tr(" probe record trace"));
 }
 
 QAction* WindowActions::make(const QString& text, const char* name, const QKeySequence& key,
@@ -124,7 +164,7 @@ void WindowActions::makeMenus() {
   file->addAction(open);
   recentMenu = file->addMenu(tr("Open recent"));
   recentMenu->setObjectName(QStringLiteral("recentMenu"));
-  file->addActions({saveAs, exportPicture});
+  file->addActions({reload, saveAs, exportPicture});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();

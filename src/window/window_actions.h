@@ -29,7 +29,7 @@ class WindowActions final : public QObject {
   explicit WindowActions(QMainWindow* window, Desktop desktop = kOwnDesktop);
 
   QAction *run, *pause, *stop, *emptyCache, *sweep;
-  QAction *open, *saveAs, *exportPicture, *startPage, *closeWindow, *quit;
+  QAction *open, *reload, *saveAs, *exportPicture, *startPage, *closeWindow, *quit;
   QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;
   QAction *search, *nextHit, *previousHit, *commands, *mark;
@@ -74,6 +74,7 @@ class WindowActions final : public QObject {
 
  private:
   QAction* make(const QString& text, const char* name, const QKeySequence& key, const QString& tip);
+  void nameOtherwise();
   void makeMenus();
   void makeDeviceMenu(QMenu* runMenu);
   void makeWindowMenu();

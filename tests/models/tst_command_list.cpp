@@ -14,7 +14,7 @@ std::vector<models::Command> commands() {
   return {{"Open recording…", "File", "Ctrl+O"},
           {"Export picture…", "File", ""},
           {"Record every op for 20 steps", "Run › Level", "Ctrl+L"},
-          {"Pause", "Run", "Ctrl+P", false},
+          {"Pause", "Run", "Ctrl+P", false, false, "resume continue"},
           {"Light", "View › Theme", "", true, true}};
 }
 
@@ -29,7 +29,8 @@ class TestCommandList : public QObject {
     QTest::addColumn<QStringList>("names");
     QTest::newRow("begin of a word first")
         << "re"
-        << QStringList{"Record every op for 20 steps", "Open recording…", "Export picture…"};
+        << QStringList{"Record every op for 20 steps", "Open recording…", "Pause",
+                       "Export picture…"};
     QTest::newRow("any case") << "PAUSE" << QStringList{"Pause"};
     QTest::newRow("the path") << "theme" << QStringList{"Light"};
     QTest::newRow("begin of a menu before its middle")
@@ -38,6 +39,8 @@ class TestCommandList : public QObject {
     QTest::newRow("words in any order")
         << "steps record" << QStringList{"Record every op for 20 steps"};
     QTest::newRow("letters in order") << "expic" << QStringList{"Export picture…"};
+    QTest::newRow("another word") << "Contin" << QStringList{"Pause"};
+    QTest::newRow("the middle of another word") << "tinue" << QStringList{};
     QTest::newRow("nothing") << "xyzzy" << QStringList{};
   }
   void ranksWhatFits() {

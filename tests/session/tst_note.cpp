@@ -55,6 +55,25 @@ class TestNote : public QObject {
     QCOMPARE(store.markerText(store.markers()[store.markers().size() - 2]), std::string("late"));
     QVERIFY(store.end());
   }
+
+  void isNotWrittenIntoAnotherRun() {
+    const QTemporaryDir folder;
+    const auto path =
+        test::recordIn(folder, "a.highwater", test::makeSampleRun({.steps = 5})).toStdString();
+    const auto id = readRunId(path);
+    QVERIFY(id.ok() && id->has_value());
+    const Note note = *makeNote(0, 0, "mine");
+    QVERIFY(appendNote(path, note, *id).ok());
+    for (const RunId& other : {RunId{(*id)->processId + 1, (*id)->unixEpochNs},
+                               RunId{(*id)->processId, (*id)->unixEpochNs + 1}}) {
+      const auto refused = appendNote(path, note, other);
+      QVERIFY(!refused && refused.error().code == ErrorCode::kFailed);
+      QVERIFY(refused.error().message.find("another run") != std::string::npos);
+    }
+    analysis::LiveStore store;
+    QVERIFY(loadRecording(path, store).ok());
+    QCOMPARE(store.noteCount(), std::size_t{1});
+  }
 };
 
 QTEST_GUILESS_MAIN(TestNote)

@@ -1,4 +1,5 @@
 #include <QAction>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMainWindow>
@@ -28,6 +29,7 @@ struct Bench {
     pause = file->addAction(QStringLiteral("Pause"));
     pause->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_P));
     pause->setEnabled(false);
+    pause->setProperty(kSynonyms, QStringLiteral("resume continue"));
     QMenu* theme = file->addMenu(QStringLiteral("Theme"));
     light = theme->addAction(QStringLiteral("Light"));
     light->setCheckable(true);
@@ -99,6 +101,24 @@ class TestCommandPalette : public QObject {
     QVERIFY(bench.palette.isVisible());
     QTest::keyClick(bench.field(), Qt::Key_Escape);
     QVERIFY(!bench.palette.isVisible());
+  }
+
+  void findsOtherWords() {
+    Bench bench;
+    bench.palette.open(bench.window.menuBar());
+    const auto* nothing = bench.palette.findChild<QLabel*>(QStringLiteral("paletteNothing"));
+    QVERIFY(!nothing->isVisible());
+    QTest::keyClicks(bench.field(), "resu");
+    QCOMPARE(bench.chosen(), QString("Pause"));
+    QCOMPARE(bench.list()->model()->rowCount(), 1);
+    // A list without commands says so, with what was typed as plain text.
+    bench.field()->clear();
+    QTest::keyClicks(bench.field(), "<b>zz");
+    QCOMPARE(bench.list()->model()->rowCount(), 0);
+    QVERIFY(nothing->isVisible());
+    QCOMPARE(nothing->text(), QString("No command fits “<b>zz”"));
+    for (int i = 0; i < 5; ++i) QTest::keyClick(bench.field(), Qt::Key_Backspace);
+    QVERIFY(!nothing->isVisible());
   }
 
   void aClickRuns() {

@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
@@ -104,7 +105,8 @@ CommandPalette::CommandPalette(QWidget* window)
     : QFrame(window, Qt::Popup),
       window_(window),
       field_(new QLineEdit(this)),
-      list_(new QListView(this)) {
+      list_(new QListView(this)),
+      nothing_(new QLabel(list_)) {
   setObjectName(QStringLiteral("commandPalette"));
   setAccessibleName(tr("Commands"));
   auto* column = new QVBoxLayout(this);
@@ -122,6 +124,11 @@ CommandPalette::CommandPalette(QWidget* window)
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setMouseTracking(true);
   list_->setUniformItemSizes(true);
+  nothing_->setObjectName(QStringLiteral("paletteNothing"));
+  nothing_->setProperty("kind", "quiet");
+  nothing_->setTextFormat(Qt::PlainText);
+  nothing_->setWordWrap(true);
+  nothing_->setContentsMargins(28, 6, 12, 6);
   column->addWidget(field_);
   column->addWidget(list_);
   field_->installEventFilter(this);
@@ -129,6 +136,7 @@ CommandPalette::CommandPalette(QWidget* window)
   connect(field_, &QLineEdit::textChanged, this, [this](const QString& typed) {
     commands_.setFilter(typed);
     choose(0);
+    showWhetherAnyFits();
   });
   connect(list_, &QListView::clicked, this, &CommandPalette::run);
 }
@@ -144,7 +152,8 @@ void CommandPalette::collect(const QList<QAction*>& actions, const QString& path
     // "For the next run:" is the caption of a group.
     if (actions_.contains(action) || name.endsWith(QLatin1Char(':'))) continue;
     collected_.push_back({name, path, action->shortcut().toString(QKeySequence::NativeText),
-                          action->isEnabled(), action->isCheckable() && action->isChecked()});
+                          action->isEnabled(), action->isCheckable() && action->isChecked(),
+                          action->property(kSynonyms).toString()});
     actions_ << action;
   }
 }
@@ -165,6 +174,15 @@ void CommandPalette::open(const QMenuBar* menus) {
   move(window_->mapToGlobal(QPoint((window_->width() - wide) / 2, kTop)));
   show();
   field_->setFocus(Qt::PopupFocusReason);
+  showWhetherAnyFits();
+}
+
+void CommandPalette::showWhetherAnyFits() {
+  const bool none = commands_.rowCount() == 0;
+  nothing_->setText(none ? tr("No command fits “%1”").arg(field_->text().trimmed()) : QString());
+  nothing_->setFixedWidth(list_->viewport()->width());
+  nothing_->adjustSize();
+  nothing_->setVisible(none);
 }
 
 void CommandPalette::choose(int row) {

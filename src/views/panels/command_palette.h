@@ -7,11 +7,16 @@
 #include "models/command_list.h"
 
 class QAction;
+class QLabel;
 class QLineEdit;
 class QListView;
 class QMenuBar;
 
 namespace highwater::views {
+
+/// The dynamic property of an action with other words for it, which the palette searches and does
+/// not show.
+inline constexpr const char* kSynonyms = "synonyms";
 
 /// A list of all commands of a window, over that window, with a field that filters it. The arrow
 /// keys choose, Enter or a click runs, Esc or a click elsewhere closes.
@@ -32,11 +37,13 @@ class CommandPalette final : public QFrame {
  private:
   void collect(const QList<QAction*>& actions, const QString& path);
   void choose(int row);
+  void showWhetherAnyFits();
   void run(const QModelIndex& index);
 
   QWidget* window_;
   QLineEdit* field_;
   QListView* list_;
+  QLabel* nothing_;  ///< says that no command fits
   models::CommandList commands_;
   QList<QPointer<QAction>> actions_;
   std::vector<models::Command> collected_;
