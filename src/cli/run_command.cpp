@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <QCoreApplication>
-#include <QTimer>
 #include <csignal>
 #include <memory>
 
@@ -24,9 +23,6 @@ namespace {
 using session::ScriptProcess;
 using session::Session;
 
-// The stream's last frames come with the end of the process; they are read within milliseconds.
-constexpr int kLastFramesMs = 5000;
-
 /// The program that SIGTERM and SIGHUP are passed on to; 0: none.
 volatile std::sig_atomic_t programId = 0;
 /// The signal that came before there was a program; 0: none.
@@ -46,6 +42,7 @@ class ScriptRun final : public QObject {
   explicit ScriptRun(const ScriptCommandOptions& options)
       : output_(options.output, options.force),
         recording_(options.output),
+        command_(options.script.command),
         script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
@@ -75,6 +72,7 @@ class ScriptRun final : public QObject {
     session_->addSink(&store_);
     session_->addSink(&output_);
     connect(session_.get(), &Session::ended, this, &ScriptRun::quitWhenAllEnded);
+    session_->expectProgram(session::programText(command_));
     session_->start();
   }
 
@@ -86,8 +84,7 @@ class ScriptRun final : public QObject {
   void onScriptEnded() {
     programId = 0;  // the system may give the number to another process
     if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
-    // A process that the program has left behind may hold the socket open.
-    QTimer::singleShot(kLastFramesMs, session_.get(), [this] { session_->abort(); });
+    session_->programHasEnded({script_.exitCode(), script_.signal()});
   }
 
   void quitWhenAllEnded() {
@@ -116,6 +113,7 @@ class ScriptRun final : public QObject {
   analysis::LiveStore store_;
   RecordingOutput output_;
   std::string recording_;
+  QStringList command_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
 };

@@ -7,6 +7,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/lost_time_lines.h"
 #include "analysis/named_phases.h"
+#include "analysis/run_end_text.h"
 #include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -214,6 +215,7 @@ QJsonValue endJson(const LiveStore& store) {
                      {"message", text(end.message)},
                      {"exit_code", end.exitCode},
                      {"signal", end.signal},
+                     {"signal_name", textOrNull(analysis::signalName(end))},
                      {"open_op", end.openOp.empty() ? QJsonValue() : text(end.openOp)}};
 }
 

@@ -42,7 +42,18 @@ ExitCode exitCodeOf(Failure::Kind kind) {
   return kExitFailed;
 }
 
+/// A script says goodbye whenever its interpreter ends: how the process ended tells whether it got
+/// to its own end.
+void endScript(const RunFacts& facts, RunEnd& end) {
+  end.reason = facts.exit->signal != 0 ? Reason::kCrashed : Reason::kExited;
+  end.exitCode = facts.exit->exitCode;
+  end.message = facts.program.toStdString() + ' ' + howItEnded(*facts.exit) + " after " +
+                counted(facts.goodbye->stepsDone);
+}
+
 void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
+  const bool failed = facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0);
+  if (facts.isScript && failed && !facts.goodbye->stoppedOnRequest) return endScript(facts, end);
   end.reason = facts.goodbye->stoppedOnRequest ? Reason::kStopped : Reason::kFinished;
   end.message = facts.goodbye->stoppedOnRequest
                     ? "stopped on request after " + counted(facts.goodbye->stepsDone)
@@ -50,7 +61,7 @@ void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
   // A script that is stopped ends by the interrupt, as by Ctrl+C.
   const bool asAsked = facts.isScript && facts.goodbye->stoppedOnRequest;
   if (asAsked) end.signal = 0;
-  if (!asAsked && facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0)) {
+  if (!asAsked && failed) {
     end.message += "; then " + facts.program.toStdString() + ' ' + howItEnded(*facts.exit);
   }
 }
@@ -121,8 +132,10 @@ void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
   } else {
     end.reason = Reason::kExited;
     end.exitCode = facts.exit->exitCode;
-    end.message =
-        withPosition(program + ' ' + howItEnded(*facts.exit) + " without saying why", facts);
+    const bool scriptFailed = facts.isScript && facts.exit->exitCode != 0;
+    end.message = withPosition(
+        program + ' ' + howItEnded(*facts.exit) + (scriptFailed ? "" : " without saying why"),
+        facts);
   }
 }
 
@@ -161,7 +174,8 @@ RunEnd runEndFrom(const RunFacts& facts) {
   } else {
     endWithoutGoodbye(facts, end);
   }
-  if (!facts.goodbye) {
+  const bool asPlanned = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
+  if (!facts.goodbye || (facts.isScript && !asPlanned)) {
     end.openOp = facts.position.openOp();
     end.lastLines = facts.lastLines.join(u'\n').toStdString();
   }

@@ -69,6 +69,7 @@ class Session::Private final : public QObject {
   void watch();
   void watchStall();
   void endStall();
+  [[nodiscard]] bool programRuns() const;
   void awaitExit();
   void onExitTimeout();
   void forceEnd();
@@ -99,6 +100,7 @@ class Session::Private final : public QObject {
   bool described = false;
   bool startAccepted = false;
   bool connectionOver = false;
+  bool programExpected = false;  ///< see expectProgram()
   bool isStalled = false;
   milliseconds silence{0}, stoppingFor{0};
   std::optional<Activity> activity;  ///< while the run lives
@@ -121,7 +123,7 @@ void Session::Private::start() {
   if (script) {
     startScript();
   } else if (attached) {
-    facts.program = QStringLiteral("the attached process");
+    if (!programExpected) facts.program = QStringLiteral("the attached process");
     connectTo(std::move(attached->socket), std::move(attached->token));
   } else {
     launch();
@@ -224,7 +226,9 @@ void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Mess
 void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
-  if (attached) facts.program = QStringLiteral("process %1").arg(greeting.processId);
+  if (attached && !programExpected) {
+    facts.program = QStringLiteral("process %1").arg(greeting.processId);
+  }
   // If this cannot be sent, the connection ends, and its end tells more than the error.
   (void)channel->send(Welcome{wire::kProtocolVersion});
   for (const SetKnobs& knobs : options.scheduledKnobs) send(knobs, false);
@@ -354,12 +358,17 @@ void Session::Private::endStall() {
   emit q->stallEnded();
 }
 
+/// The user's program, started by the session or by its caller, has not ended yet.
+bool Session::Private::programRuns() const {
+  return script ? !script->hasEnded() : programExpected && !facts.exit;
+}
+
 /// The worker has sent its last message: its process must end within kExitGrace.
 void Session::Private::awaitExit() {
   watchTimer.stop();
   stopTimer.stop();
   // After its training a script may save, plot or upload for as long as it likes.
-  if (script && !script->hasEnded()) return;
+  if (programRuns()) return;
   exitTimer.start();
 }
 
@@ -383,8 +392,8 @@ void Session::Private::forceEnd() {
 }
 
 void Session::Private::concludeIfOver() {
-  const bool processOver = script ? script->hasEnded() : !process || !process->isRunning();
-  if (processOver && connectionOver) conclude();
+  const bool workerRuns = process && process->isRunning();
+  if (!programRuns() && !workerRuns && connectionOver) conclude();
 }
 
 /// From the event loop, because start() or a handler of the channel may be on the stack.
@@ -419,6 +428,19 @@ Session::Session(ScriptOptions script, QObject* parent) : Session(LaunchOptions{
   d_->facts.program = programText(script.command);
   d_->facts.isScript = true;
   d_->script = std::make_unique<ScriptProcess>(std::move(script), ScriptProcess::Output::kHeard);
+}
+
+void Session::expectProgram(const QString& program) {
+  d_->facts.program = program;
+  d_->facts.isScript = true;
+  d_->programExpected = true;
+}
+
+void Session::programHasEnded(ProcessExit exit) {
+  if (d_->machine.state() == State::kEnded) return;
+  d_->facts.exit = exit;
+  d_->awaitExit();
+  d_->concludeIfOver();
 }
 
 Session::~Session() {

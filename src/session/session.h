@@ -91,6 +91,14 @@ class Session final : public QObject {
   explicit Session(ScriptOptions script, QObject* parent = nullptr);
   ~Session() override;  ///< abort()
 
+  /// Tells an attached session before start() that the process belongs to the user's program, which
+  /// the caller has started and calls `program`. The run then ends when programHasEnded() was
+  /// called.
+  void expectProgram(const QString& program);
+  /// The user's program of expectProgram() has ended so. What it left behind may hold the
+  /// connection for 5 s.
+  void programHasEnded(ProcessExit exit);
+
   /// Adds a receiver for the run's messages. It gets every valid message in order, and RunEnd last.
   /// The session does not own it; it must outlive the run.
   void addSink(MessageSink* sink);

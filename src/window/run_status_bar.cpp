@@ -4,6 +4,7 @@
 #include <QLayout>
 #include <algorithm>
 
+#include "analysis/run_end_text.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "models/plain_tip.h"
@@ -32,6 +33,11 @@ double samplesPerSecond(const analysis::LiveStore& store) {
 }
 
 QString endText(const RunEnd& end) {
+  if (const std::string exit = analysis::processExitText(end); !exit.empty()) {
+    const QString how = QString::fromStdString(exit);
+    return end.signal != 0 ? RunStatusBar::tr("Killed by %1").arg(how)
+                           : RunStatusBar::tr("Ended with %1").arg(how);
+  }
   switch (end.reason) {
     case RunEnd::Reason::kFinished:
       return RunStatusBar::tr("Finished");

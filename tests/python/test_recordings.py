@@ -70,6 +70,12 @@ class Recording(unittest.TestCase):
                               check=False)
         return Recorded(done.returncode, done.stdout, done.stderr, *read(self.path))
 
+    def report(self):
+        """What `highwater report` says, in one line."""
+        done = subprocess.run([PROGRAM, "report", self.path], env=environment(), capture_output=True, text=True,
+                              timeout=LIMIT, check=False)
+        return " ".join(done.stdout.split())
+
     def start(self, text):
         """Begins to record a script, which prints a line when it is ready."""
         process = subprocess.Popen(self.command([PYTHON, "-c", TRAIN + text]), env=environment(), text=True,
@@ -183,12 +189,19 @@ class Ends(Recording):
     def test_exit_without_cleaning_up(self):
         """os._exit() has the last steps sent."""
         done = self.check("train(5)\nos._exit(4)", 4, steps=8)
-        self.assertEqual(done.facts["ended"], "finished", done.facts)
+        self.assertEqual(done.facts["ended"], "exited", done.facts)
 
     def test_killed(self):
         """The last step is missing: it lasts until the next begins."""
         done = self.check("time.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, steps=2)
-        self.assertNotEqual(done.facts.get("ended"), "finished")
+        self.assertEqual(done.facts["ended"], "crashed", done.facts)
+        self.assertIn("was killed by signal 9 (SIGKILL)", self.report())
+
+    def test_exit_code(self):
+        """A script says goodbye also where it gives up."""
+        done = self.check("sys.exit(7)", 7)
+        self.assertEqual(done.facts["ended"], "exited", done.facts)
+        self.assertIn("ended with exit code 7 after 3 steps", self.report())
 
     def test_child_that_exits(self):
         done = self.check("if not os.fork():\n    train(2)\n    sys.exit(5)\n"

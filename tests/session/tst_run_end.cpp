@@ -127,6 +127,40 @@ class TestRunEnd : public QObject {
     QVERIFY(runEndFrom(facts).message.find('\x1b') == std::string::npos);
   }
 
+  /// The interpreter of a script says goodbye however the script ends.
+  void aScriptEndsAsItsProcess() {
+    const auto endOf = [](int exitCode, int signal, bool stopped = false) {
+      RunFacts facts = withExit(running(), exitCode, signal);
+      facts.program = QStringLiteral("train.py");
+      facts.isScript = true;
+      facts.goodbye = Goodbye{12, stopped};
+      return runEndFrom(facts);
+    };
+    QVERIFY(endOf(0, 0).reason == Reason::kFinished);
+    const RunEnd exited = endOf(7, 0);
+    QVERIFY(exited.reason == Reason::kExited);
+    QCOMPARE(exited.exitCode, 7);
+    QCOMPARE(exited.message, std::string("train.py ended with exit code 7 after 12 steps"));
+    QCOMPARE(exited.lastLines, std::string("first\nlast words"));
+    const RunEnd killed = endOf(0, SIGSEGV);
+    QVERIFY(killed.reason == Reason::kCrashed && killed.signal == SIGSEGV);
+    QCOMPARE(killed.message,
+             std::string("train.py was killed by signal 11 (SIGSEGV) after 12 steps"));
+    // As asked for: with Stop, or with Ctrl+C.
+    QVERIFY(endOf(0, SIGINT, true).reason == Reason::kStopped);
+    QCOMPARE(endOf(0, SIGINT, true).signal, 0);
+  }
+
+  void aScriptWithoutAGoodbyeNamesItsExit() {
+    RunFacts facts = withExit(running(), 4);
+    facts.program = QStringLiteral("train.py");
+    facts.isScript = true;
+    QCOMPARE(runEndFrom(facts).message, std::string("train.py ended with exit code 4 in step 5"));
+    facts.exit = ProcessExit{0, SIGKILL};
+    QCOMPARE(runEndFrom(facts).message,
+             std::string("train.py was killed by signal 9 (SIGKILL) in step 5"));
+  }
+
   void tellsOfACrashAfterTheGoodbye() {
     RunFacts facts = withExit(running(), 0, SIGSEGV);
     facts.goodbye = Goodbye{60, false};

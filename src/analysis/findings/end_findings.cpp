@@ -2,6 +2,7 @@
 #include <string>
 
 #include "analysis/findings/finding_rules.h"
+#include "analysis/run_end_text.h"
 #include "core/exit_codes.h"
 #include "core/out_of_memory.h"
 #include "core/refused_dtype.h"
@@ -142,7 +143,11 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   // The built-in workload may say only in its output how much it asked for.
   finding.evidence = numbersText(outOfMemoryNumbers(
       store.ownScript() ? endingError(end) : end.message + '\n' + end.lastLines));
-  if (finding.evidence.empty()) finding.evidence = end.message;
+  if (finding.evidence.empty()) {
+    finding.evidence = end.message;
+  } else if (const std::string exit = processExitText(end); !exit.empty()) {
+    finding.evidence += "; the process ended with " + exit;
+  }
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
   findings.found.push_back(std::move(finding));
