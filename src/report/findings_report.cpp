@@ -21,6 +21,11 @@ std::string adviceText(const Finding& finding) {
   return finding.advice + (acceptable ? " (highwater accept)" : "");
 }
 
+/// What is wrong, and what fixing it gains where that is known.
+std::string headline(const Finding& finding) {
+  return finding.title + (finding.gain.empty() ? "" : "; fixing it gains " + finding.gain);
+}
+
 QJsonObject gainJson(const analysis::Gain& gain) {
   return {{"estimate", gain.estimate}, {"low", gain.low}, {"high", gain.high}};
 }
@@ -31,6 +36,7 @@ QJsonObject findingJson(const Finding& finding) {
   const std::string_view key = findingKey(finding.kind);
   return {{"kind", text(key)},
           {"title", text(finding.title)},
+          {"gain", textOrNull(finding.gain)},
           {"evidence", text(finding.evidence)},
           {"advice", text(adviceText(finding))},
           {"weight", finding.weight},
@@ -76,13 +82,14 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   } else if (findings.unobserved) {
     lines = none(" about memory; waits and fallbacks were not looked for (level off)");
   } else {
-    lines = none(" in " + std::to_string(findings.steps) + " steps");
+    lines = none(" in " + std::to_string(findings.steps) + " steps" +
+                 (findings.ofRange ? "" : " (without warm-up, the first)"));
   }
   int number = 0;
   for (const Finding& finding : findings.found) {
     const std::string begin = "  " + std::to_string(++number) + ". ", space(begin.size(), ' ');
     lines +=
-        hangingText(begin, plainText(finding.title), space.size(), width) +
+        hangingText(begin, plainText(headline(finding)), space.size(), width) +
         hangingText(space, plainText(finding.evidence), space.size(), width) +
         hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
     if (const std::string_view source = findingSource(finding.kind); !source.empty()) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/findings/run_changes.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/finding_example.h"
 #include "views/panels/findings_panel.h"
@@ -72,17 +71,20 @@ void FindingsDock::refresh() {
 
 void FindingsDock::refreshLater() {
   check_.reset();  // of the range before
+  changes_.reset();
   turnTimer_.stop();
   isOutdated_ = true;
   timer_.start(kSelectionRestMs);
 }
 
 void FindingsDock::checkNow() {
+  known_.clear();  // what the user accepts is no finding any more
   begin();
   finish();
 }
 
 void FindingsDock::startOver() {
+  known_.clear();
   isOutdated_ = true;
   begin();
   takeTurn();
@@ -94,6 +96,7 @@ void FindingsDock::begin() {
   checkRevision_ = store_->revision();
   costNs_ = 0;
   saysChecking_ = false;
+  changes_.reset();
   check_ = std::make_unique<analysis::FindingsCheck>(*store_, range_);
 }
 
@@ -101,9 +104,9 @@ void FindingsDock::takeTurn() {
   if (!check_) return;
   QElapsedTimer turn;
   turn.start();
-  while (!check_->isDone() && !turn.hasExpired(kTurnMs)) check_->advance();
+  while (!isDone() && !turn.hasExpired(kTurnMs)) advance();
   costNs_ += turn.nsecsElapsed();
-  if (check_->isDone()) {
+  if (isDone()) {
     showChecked();
     return;
   }
@@ -118,22 +121,33 @@ void FindingsDock::finish() {
   if (!check_) return;
   QElapsedTimer turn;
   turn.start();
-  while (!check_->isDone()) check_->advance();
+  while (!isDone()) advance();
   costNs_ += turn.nsecsElapsed();
   showChecked();
+}
+
+bool FindingsDock::isDone() const {
+  return check_->isDone() && (range_ || (changes_ && changes_->isDone()));
+}
+
+void FindingsDock::advance() {
+  if (!check_->isDone()) {
+    check_->advance();
+  } else if (!changes_) {
+    changes_ = std::make_unique<analysis::RunChangesCheck>(*store_, kMostChanges, &known_);
+  } else {
+    changes_->advance();
+  }
 }
 
 void FindingsDock::showChecked() {
   turnTimer_.stop();
   const analysis::Findings findings = check_->findings();
+  panel_->showChanges(changes_ ? changes_->changes() : std::vector<analysis::RunChange>());
   check_.reset();
+  changes_.reset();
   isOutdated_ = false;
-  QElapsedTimer cost;
-  cost.start();
-  // Of the whole run: two ranges of one's own are for Compare.
-  panel_->showChanges(range_ ? std::vector<analysis::RunChange>()
-                             : analysis::runChanges(*store_, kMostChanges));
-  const qint64 costMs = (costNs_ + cost.nsecsElapsed()) / 1'000'000;
+  const qint64 costMs = costNs_ / 1'000'000;
   waitMs_ = std::max(kLeastWaitMs, costMs * kWaitOfCost);
   sinceCheck_.start();
   revision_ = checkRevision_;

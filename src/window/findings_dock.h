@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/findings/findings.h"
+#include "analysis/findings/run_changes.h"
 #include "views/panes/event_focus.h"
 
 class QDockWidget;
@@ -57,6 +58,9 @@ class FindingsDock final : public QObject {
   void begin();
   /// Goes on with the check for a short while; the next turn follows.
   void takeTurn();
+  /// Does the next part of the check: first the findings, then what the run's changes did.
+  void advance();
+  [[nodiscard]] bool isDone() const;
   void showChecked();
   void show(const analysis::Finding& finding);
 
@@ -68,6 +72,9 @@ class FindingsDock final : public QObject {
   QTimer timer_;      ///< until the next check begins
   QTimer turnTimer_;  ///< until the next turn of the check
   std::unique_ptr<analysis::FindingsCheck> check_;
+  /// After the findings of the whole run: two ranges of one's own are for Compare.
+  std::unique_ptr<analysis::RunChangesCheck> changes_;
+  analysis::KnownRunChanges known_;
   std::optional<analysis::TimeRange> range_;  ///< of that check
   std::uint64_t checkRevision_ = 0;
   bool isOutdated_ = false;    ///< what is shown is of another run or range

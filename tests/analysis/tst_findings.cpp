@@ -136,8 +136,8 @@ class TestFindings : public QObject {
     QCOMPARE(found.gainMs->estimate, 6.25);
     QCOMPARE(found.weight, 0.125);
     QVERIFY(!found.withinNoise);
-    QVERIFY2(found.title.ends_with("; fixing it gains about 6.25 ms a step (0 to 10.0 ms)"),
-             found.title.c_str());
+    QCOMPARE(found.gain, std::string("about 6.25 ms a step (0 to 10.0 ms)"));
+    QVERIFY2(found.title.ends_with("blocks the host, 10.0 ms a step"), found.title.c_str());
     QCOMPARE(found.firstStep, 2u);
     QCOMPARE(found.lastStep, 40u);
     QVERIFY(found.where.starts_with("forward"));
@@ -232,6 +232,30 @@ class TestFindings : public QObject {
       const char* begin = isForward ? "at train.py:12: " : "the forward is at train.py:12: ";
       QVERIFY2(each.advice.starts_with(begin), each.advice.c_str());
     }
+  }
+
+  /// What is printed after a read costs time as well, which is not the wait's.
+  void aGainIsAtMostTheWait() {
+    Run run;
+    run.lossEvery = 1000;
+    run.deviceMs = 10;
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      Run::addSync(run.more, step, kScalarRead, events::SyncKind::ScalarRead, 5,
+                   events::Phase::LossRead, false);
+      run.more.phases.emplace_back((Run::beginMs(step) + 10) * test::kMs, 25 * test::kMs, step, 1,
+                                   events::Phase::LossRead);
+    }
+    const Findings findings = run.judge();
+    const auto logging =
+        std::find_if(findings.found.begin(), findings.found.end(),
+                     [](const Finding& each) { return each.kind == FindingKind::ChattyLogging; });
+    QVERIFY(logging != findings.found.end());
+    QCOMPARE(*logging->waitsMs, 5.0);
+    QCOMPARE(logging->gainMs->estimate, 5.0);
+    QVERIFY(logging->gainMs->high <= 5.0);
+    double waitsMs = 0;
+    for (const Finding& each : findings.found) waitsMs += each.waitsMs.value_or(0);
+    QVERIFY(findings.gainOfAllMs && findings.gainOfAllMs->estimate <= waitsMs);
   }
 
   void theWorstComesFirst() {

@@ -99,6 +99,44 @@ class TestRunChanges : public QObject {
     QCOMPARE(changes.front().stepsBefore, std::size_t{14});  // 16 to 29
   }
 
+  /// In parts the same is found, and changes whose steps are complete are compared once.
+  void changesAreKnownOnceTheirStepsAreComplete() {
+    JudgedRun run;
+    for (const std::uint32_t step : {10U, 20U, 30U}) {
+      mark(run, step, events::MarkerKind::LossInterval, step, step + 1);
+    }
+    LiveStore store;
+    run.fill(store);
+    OwnedBatch last;
+    last.completeUpToNs = JudgedRun::beginMs(run.steps + 1) * kMs;
+    store.apply(last.view());
+    KnownRunChanges known;
+    const auto parts = [&] {
+      RunChangesCheck check(store, 3, &known);
+      std::size_t count = 0;
+      for (; !check.isDone(); ++count) check.advance();
+      return std::pair(count, check.changes());
+    };
+    const auto [first, changes] = parts();
+    QCOMPARE(changes.size(), std::size_t{3});
+    // More may come of the newest one, after step 30.
+    QCOMPARE(known.size(), std::size_t{2});
+    const auto [second, again] = parts();
+    QVERIFY2(second < first / 2, qPrintable(QString("%1, %2").arg(first).arg(second)));
+    for (std::size_t i = 0; i < 3; ++i) {
+      QCOMPARE(again[i].firstStep, changes[i].firstStep);
+      QCOMPARE(again[i].stepMs.b, changes[i].stepMs.b);
+      QCOMPARE(again[i].gone.size(), changes[i].gone.size());
+    }
+    QCOMPARE(known.size(), std::size_t{2});
+    store.apply(RunEnd{});
+    (void)parts();
+    QCOMPARE(known.size(), std::size_t{3});
+    const auto [count, whole] = parts();
+    QCOMPARE(count, std::size_t{3});  // one part each
+    QCOMPARE(whole.size(), runChanges(store, 3).size());
+  }
+
   void noneWithoutSteps() {
     JudgedRun run;
     run.steps = 0;

@@ -61,7 +61,7 @@ class TestFindingsPanel : public QObject {
     change.stepMs = {45, 20, 1.5};
     change.driverPeakBytes = {100, 100};
     change.gone = {fallback(0.3)};
-    change.gone.front().gainMs = analysis::Gain{10, 20, 30};
+    change.gone.front().gain = "about 20.0 ms a step (10.0 ms to 30.0 ms)";
     FindingsPanel panel;
     panel.showChanges({change});
     const QStringList texts = textsOf(panel);
@@ -91,7 +91,9 @@ class TestFindingsPanel : public QObject {
     Findings findings;
     findings.steps = 30;
     Finding finding = fallback(0.3);
-    finding.title = "Fallback: aten::x blocks the host, 3 ms a step; fixing it gains 1 ms a step";
+    finding.title = "Fallback: aten::x blocks the host, 3 ms a step";
+    finding.gainMs = analysis::Gain{1, 1, 1};
+    finding.gain = "1 ms a step";
     finding.evidence = "10 times (an estimate; medians), most in forward";
     const std::string details =
         "; 7 device switches a step, so often the work goes from host to CPU";
@@ -101,7 +103,7 @@ class TestFindingsPanel : public QObject {
     FindingCard* card = panel.cards().front();
     QVERIFY(textsOf(*card).contains("Fallback: aten::x blocks the host, 3 ms a step"));
     QVERIFY(textsOf(*card).contains("10 times (an estimate; medians), most in forward"));
-    QVERIFY(card->asText().contains("fixing it gains 1 ms"));
+    QVERIFY(card->asText().contains("Fixing it gains 1 ms a step"));
     QVERIFY(card->asText().contains("7 device switches"));
     auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
     QTest::mouseClick(more, Qt::LeftButton);
@@ -122,6 +124,7 @@ class TestFindingsPanel : public QObject {
     findings.steps = 30;
     Finding finding = fallback(0.3);
     finding.gainMs = {1, 3, 5};
+    finding.gain = "about 3.00 ms a step (1.00 ms to 5.00 ms)";
     findings.found = {finding};
     panel.showFindings(findings, true);
     FindingCard* card = panel.cards().front();
@@ -342,7 +345,10 @@ class TestFindingsPanel : public QObject {
     FindingCard card;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
-    finding.gainMs->low = 0;  // it may be nothing
+    finding.gainMs->low = 0;  // it may be nothing, but is no reason for another number
+    card.showFinding(finding);
+    QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    finding.gainMs->estimate = 0;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
     QCOMPARE(severityOf(finding), Severity::kMajor);
@@ -361,8 +367,24 @@ class TestFindingsPanel : public QObject {
     QVERIFY(label->height() <= 2 * label->fontMetrics().lineSpacing() + 2);
     QCOMPARE(label->toolTip(), message);
     QVERIFY(banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
+    // All of it by a click, also without a mouse that rests.
+    auto* more = banner.findChild<QToolButton*>(QStringLiteral("moreBannerButton"));
+    QCOMPARE(more->text(), QString("More"));
+    banner.resize(800, 40);
+    QVERIFY(label->text().endsWith(QStringLiteral(" …")));
+    QTest::mouseClick(more, Qt::LeftButton);
+    QCOMPARE(label->text(), message);
+    const int needed =
+        label->fontMetrics()
+            .boundingRect(QRect(0, 0, label->width(), 10'000), Qt::TextWordWrap, message)
+            .height();
+    QVERIFY(label->height() >= needed);
+    QCOMPARE(more->text(), QString("Less"));
+    QTest::mouseClick(more, Qt::LeftButton);
+    QVERIFY(label->text().endsWith(QStringLiteral(" …")));
     banner.showMessage(QStringLiteral("short"), false, Banner::Kind::kProblem, {});
     QCOMPARE(label->text(), QString("short"));
+    QVERIFY(!more->isVisible());
     QVERIFY(!banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->isVisible());
   }
 };

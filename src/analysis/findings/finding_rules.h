@@ -16,11 +16,12 @@ class GainAccount {
   GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow, double medianMs,
               double noiseMs);
 
-  /// Sets the gain of a finding about time from its fix, ranks it by that, and appends the gain to
-  /// its title. Without a queue the finding stays as it is.
+  /// Sets the gain of a finding about time from its fix, and ranks it by that. A gain is at most
+  /// what the finding waits for: a fix may save more, which then is not this finding's. Without a
+  /// queue the finding stays as it is.
   void price(Finding& finding, Fix fix);
   /// The same with a gain that was found otherwise, which does not count in ofAll().
-  void price(Finding& finding, const Gain& gain) const;
+  void price(Finding& finding, const Gain& replayed) const;
   /// What all fixes together gain; empty if there was none.
   [[nodiscard]] std::optional<Gain> ofAll() const;
 
@@ -42,6 +43,9 @@ struct CheckedSteps {
   GainAccount& gains;
   bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
+  /// ", without warm-up: step 1" where the run's first step was left out of a number that other
+  /// numbers of the run include; else empty.
+  [[nodiscard]] std::string withoutText() const;
   /// The time from the begin of the first step to the end of the last.
   [[nodiscard]] TimeRange firstToLast() const;
   /// The same if ofRange, else all time.

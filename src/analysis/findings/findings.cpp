@@ -170,11 +170,17 @@ void GainAccount::price(Finding& finding, Fix fix) {
   }
 }
 
-void GainAccount::price(Finding& finding, const Gain& gain) const {
+void GainAccount::price(Finding& finding, const Gain& replayed) const {
+  Gain gain = replayed;
+  if (finding.waitsMs) {
+    gain.low = std::min(gain.low, *finding.waitsMs);
+    gain.estimate = std::min(gain.estimate, *finding.waitsMs);
+    if (!finding.estimate) gain.high = std::min(gain.high, *finding.waitsMs);
+  }
   finding.gainMs = gain;
+  finding.gain = gainText(gain);
   finding.weight = medianMs_ > 0 ? std::min(gain.estimate / medianMs_, 1.0) : 0;
   finding.withinNoise = gain.estimate < noiseMs_;
-  finding.title += "; fixing it gains " + gainText(gain);
   if (!finding.withinNoise) return;
   finding.evidence +=
       "; the gain is less than what step times vary by chance, " + formatMs(noiseMs_);
@@ -199,6 +205,11 @@ const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t
   const bool within =
       beginNs >= found->begin_ns() && beginNs < found->begin_ns() + found->duration_ns();
   return within ? &*found : nullptr;
+}
+
+std::string CheckedSteps::withoutText() const {
+  if (firstRow != 1) return {};
+  return ", without warm-up: step " + std::to_string(store.steps().records.front().step());
 }
 
 TimeRange CheckedSteps::firstToLast() const {
@@ -290,8 +301,22 @@ struct FindingsCheck::Parts {
     ++nextRule;
   }
 
-  void finish() {
+  /// See Findings::gainOfAllMs.
+  void addGainOfAll() {
     findings.gainOfAllMs = gains->ofAll();
+    if (!findings.gainOfAllMs) return;
+    double waitsMs = 0, highMs = 0;
+    for (const Finding& each : findings.found) {
+      if (!each.gainMs || !each.waitsMs) continue;
+      waitsMs += *each.waitsMs;
+      highMs += std::max(*each.waitsMs, each.gainMs->high);
+    }
+    Gain& all = *findings.gainOfAllMs;
+    all = {std::min(all.low, waitsMs), std::min(all.estimate, waitsMs), std::min(all.high, highMs)};
+  }
+
+  void finish() {
+    addGainOfAll();
     std::stable_sort(findings.found.begin(), findings.found.end(),
                      [](const Finding& a, const Finding& b) {
                        return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;

@@ -48,7 +48,7 @@ inline constexpr std::size_t kFindingKinds = 21;
 /// A problem of a run: what it costs, and what to do about it.
 struct Finding {
   FindingKind kind = FindingKind::SyncPoint;
-  std::string title;     ///< what is wrong, in one line
+  std::string title;     ///< what is wrong, in one line, without the gain
   std::string evidence;  ///< where and how often
   std::string advice;    ///< what to do. For a fallback it ends in "accept it"; a caller adds how
   /// The rank of the finding, 0 to 1: for time the share of a step that fixing it gains, or that is
@@ -58,7 +58,10 @@ struct Finding {
   /// How long the host waits, or the device where the host is too slow: in ms a step. A wait is not
   /// what fixing it gains.
   std::optional<double> waitsMs;
-  std::optional<Gain> gainMs;       ///< in ms a step: see GainEstimator. Empty where it is unknown
+  /// What fixing it gains, in ms a step: see GainEstimator. At most waitsMs where that was
+  /// measured; of an estimated wait only `low` and `estimate` are. Empty where it is unknown.
+  std::optional<Gain> gainMs;
+  std::string gain;                 ///< the same in words: gainText(); empty where it is unknown
   bool withinNoise = false;         ///< step times vary by chance by more than the gain
   std::optional<double> costBytes;  ///< per step
   bool estimate = false;            ///< waitsMs or costBytes is not measured directly
@@ -94,7 +97,8 @@ struct Findings {
   /// 1978), and at least kLeastLostShare of it. Only steps of the same batch shape are compared.
   double noiseMs = 0;
   /// What fixing all findings about time together gains, in ms a step. Less than the sum of their
-  /// gains, if each would only move the wait to the next. Empty where it is unknown.
+  /// gains, if each would only move the wait to the next. At most what they wait for together.
+  /// Empty where it is unknown.
   std::optional<Gain> gainOfAllMs;
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;

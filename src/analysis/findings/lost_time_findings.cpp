@@ -121,7 +121,8 @@ struct LostTime {
   }
 
   /// Fills in the finding from the events. The advice names the costliest line.
-  void describe(const LiveStore& store, Finding& finding, const std::string& advice) const {
+  void describe(const CheckedSteps& checked, Finding& finding, const std::string& advice) const {
+    const LiveStore& store = checked.store;
     finding.count = count;
     finding.longest = longest;
     finding.firstStep = steps.front();
@@ -141,7 +142,7 @@ struct LostTime {
     if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;
     finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
                        " steps (" + std::to_string(finding.firstStep) + " to " +
-                       std::to_string(finding.lastStep) + "), most " +
+                       std::to_string(finding.lastStep) + checked.withoutText() + "), most " +
                        (finding.where.starts_with("outside") ? "" : "in ") + finding.where + ", " +
                        formatBytes(bytes) + " moved";
   }
@@ -181,7 +182,7 @@ void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings&
   const double waitsMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::ChattyLogging, waitsMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(steps.store, finding, readAdvice(steps));
+  lost.describe(steps, finding, readAdvice(steps));
   finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
   Fix fix = lost.fix();
   fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
@@ -193,7 +194,7 @@ void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& fin
   const double waitsMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(steps.store, finding,
+  lost.describe(steps, finding,
                 steps.store.ownScript()
                     ? waitAdvice(lost.kind)
                     : "move it out of the step, or keep the value on the device");
@@ -263,7 +264,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
     if (finding.weight < kLeastLostShare) continue;
     lost.describe(
-        store, finding,
+        steps, finding,
         steps.store.ownScript()
             ? "use an op that has an MPS kernel, or call it less often than at each "
               "step; or accept it"

@@ -56,45 +56,147 @@ bool haveSameTokens(const LiveStore& store, std::size_t a, std::size_t b) {
   return store.steps().records[a].tokens() == store.steps().records[b].tokens();
 }
 
-std::vector<Finding> goneFindings(const LiveStore& store, const TimeRange& before,
-                                  const TimeRange& after) {
+/// How many steps must follow a range until nothing of it can come any more, as the device's span
+/// of a step does, after the step.
+constexpr std::size_t kStepsUntilComplete = 8;
+
+/// The findings of the steps before a change that those after it do not have.
+std::vector<Finding> goneFindings(const Findings& before, const Findings& after) {
   std::vector<Finding> gone;
-  const std::vector<Finding> left = findProblems(store, after).found;
-  for (Finding& finding : findProblems(store, before).found) {
+  for (const Finding& finding : before.found) {
     if (!finding.gainMs || finding.withinNoise) continue;
-    const bool isLeft = std::any_of(left.begin(), left.end(), [&](const Finding& other) {
-      return other.kind == finding.kind && other.ops == finding.ops;
-    });
-    if (!isLeft) gone.push_back(std::move(finding));
+    const bool isLeft =
+        std::any_of(after.found.begin(), after.found.end(), [&](const Finding& other) {
+          return other.kind == finding.kind && other.ops == finding.ops;
+        });
+    if (!isLeft) gone.push_back(finding);
   }
   return gone;
 }
 
-}  // namespace
+/// A change that has enough steps on both sides.
+struct Candidate {
+  std::string text;
+  std::size_t firstRow = 0;
+  std::size_t beforeFirst = 0, beforeLast = 0, afterFirst = 0, afterLast = 0;  ///< rows
+  TimeRange before, after;
+};
 
-std::vector<RunChange> runChanges(const LiveStore& store, std::size_t most) {
-  std::vector<RunChange> changes;
+bool areSame(const TimeRange& a, const TimeRange& b) {
+  return a.beginNs == b.beginNs && a.endNs == b.endNs;
+}
+
+/// The newest first.
+std::vector<Candidate> candidatesOf(const LiveStore& store) {
+  std::vector<Candidate> found;
   const std::vector<Steady> parts = steadyPartsOf(store);
-  for (std::size_t i = parts.size(); i-- > 1 && changes.size() < most;) {
+  for (std::size_t i = parts.size(); i-- > 1;) {
     if (parts[i].text.empty()) continue;
     const auto [beforeFirst, beforeLast] = counted(parts[i - 1], true);
     const auto [afterFirst, afterLast] = counted(parts[i], false);
     if (beforeLast - beforeFirst < kLeastComparedSteps) continue;
     if (afterLast - afterFirst < kLeastComparedSteps) continue;
-    const TimeRange before = rangeOf(store, beforeFirst, beforeLast);
-    const TimeRange after = rangeOf(store, afterFirst, afterLast);
-    const auto compared = compareRanges(store, before, after);
-    if (!compared) continue;
-    const auto& durations = store.steps().durationMs;
-    changes.push_back({parts[i].text, store.steps().records[parts[i].first].step(),
-                       beforeLast - beforeFirst, afterLast - afterFirst,
-                       compareSeries(valuesOf(durations, beforeFirst, beforeLast),
-                                     valuesOf(durations, afterFirst, afterLast), Statistic::kMean),
-                       compared->tokensPerS, compared->driverPeakBytes,
-                       haveSameTokens(store, beforeLast - 1, afterFirst), compared->sameLengths,
-                       goneFindings(store, before, after)});
+    found.push_back({parts[i].text, parts[i].first, beforeFirst, beforeLast, afterFirst, afterLast,
+                     rangeOf(store, beforeFirst, beforeLast),
+                     rangeOf(store, afterFirst, afterLast)});
   }
-  return changes;
+  return found;
+}
+
+}  // namespace
+
+struct RunChangesCheck::Parts {
+  const LiveStore& store;
+  std::size_t most;
+  KnownRunChanges* known;
+  std::vector<Candidate> candidates;
+  std::size_t next = 0;
+  std::vector<RunChange> changes = {};
+  std::unique_ptr<FindingsCheck> before = {},
+                                 after = {};  ///< of the last one in `changes`, while it is made
+
+  [[nodiscard]] bool isDone() const {
+    return !after && (next == candidates.size() || changes.size() == most);
+  }
+
+  [[nodiscard]] const KnownRunChanges::Entry* find(const Candidate& change) const {
+    if (!known) return nullptr;
+    const auto same = [&](const KnownRunChanges::Entry& each) {
+      return areSame(each.before, change.before) && areSame(each.after, change.after) &&
+             each.change.text == change.text;
+    };
+    const auto found = std::find_if(known->entries_.begin(), known->entries_.end(), same);
+    return found == known->entries_.end() ? nullptr : &*found;
+  }
+
+  void compare() {
+    const Candidate& each = candidates[next++];
+    if (const auto* entry = find(each)) {
+      changes.push_back(entry->change);
+      return;
+    }
+    const auto compared = compareRanges(store, each.before, each.after);
+    if (!compared) return;
+    const auto& durations = store.steps().durationMs;
+    changes.push_back(
+        {each.text,
+         store.steps().records[each.firstRow].step(),
+         each.beforeLast - each.beforeFirst,
+         each.afterLast - each.afterFirst,
+         compareSeries(valuesOf(durations, each.beforeFirst, each.beforeLast),
+                       valuesOf(durations, each.afterFirst, each.afterLast), Statistic::kMean),
+         compared->tokensPerS,
+         compared->driverPeakBytes,
+         haveSameTokens(store, each.beforeLast - 1, each.afterFirst),
+         compared->sameLengths,
+         {}});
+    before = std::make_unique<FindingsCheck>(store, each.before);
+    after = std::make_unique<FindingsCheck>(store, each.after);
+  }
+
+  void complete() {
+    changes.back().gone = goneFindings(before->findings(), after->findings());
+    before.reset();
+    after.reset();
+    const Candidate& each = candidates[next - 1];
+    const bool isComplete = store.steps().records.size() >= each.afterLast + kStepsUntilComplete &&
+                            store.completeUpToNs() >= each.after.endNs;
+    if (known && (isComplete || store.end())) {
+      known->entries_.push_back({each.before, each.after, changes.back()});
+    }
+  }
+};
+
+RunChangesCheck::RunChangesCheck(const LiveStore& store, std::size_t most, KnownRunChanges* known)
+    : parts_(std::make_unique<Parts>(Parts{store, most, known, candidatesOf(store)})) {}
+
+RunChangesCheck::~RunChangesCheck() = default;
+
+bool RunChangesCheck::isDone() const {
+  return parts_->isDone();
+}
+
+void RunChangesCheck::advance() {
+  if (isDone()) return;
+  if (!parts_->after) {
+    parts_->compare();
+  } else if (!parts_->after->isDone()) {
+    parts_->after->advance();
+  } else if (!parts_->before->isDone()) {
+    parts_->before->advance();
+  } else {
+    parts_->complete();
+  }
+}
+
+const std::vector<RunChange>& RunChangesCheck::changes() const {
+  return parts_->changes;
+}
+
+std::vector<RunChange> runChanges(const LiveStore& store, std::size_t most) {
+  RunChangesCheck check(store, most);
+  while (!check.isDone()) check.advance();
+  return check.changes();
 }
 
 }  // namespace highwater::analysis

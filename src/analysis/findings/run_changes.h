@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,43 @@ inline constexpr std::size_t kMostComparedSteps = 300;
 /// The newest changes of a run that have kLeastComparedSteps steps on both sides, at most `most`,
 /// the newest first. A change of the probe's level divides steps, but is none itself.
 [[nodiscard]] std::vector<RunChange> runChanges(const LiveStore& store, std::size_t most);
+
+/// Changes of a run whose steps are complete, so that they need not be compared again. They become
+/// invalid with another run, and when a fallback is accepted.
+class KnownRunChanges {
+ public:
+  void clear() { entries_.clear(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  friend class RunChangesCheck;
+  struct Entry {
+    TimeRange before, after;
+    RunChange change;
+  };
+  std::vector<Entry> entries_;
+};
+
+/// runChanges() in parts, so that it does not block the window's thread. The changes and their
+/// steps are those of the beginning. If the store gets another run, the check must not go on.
+class RunChangesCheck {
+ public:
+  /// Takes the changes that are in `known` from there, and puts those in that have become complete;
+  /// `known` may be nullptr, and must else outlive the check.
+  RunChangesCheck(const LiveStore& store, std::size_t most, KnownRunChanges* known = nullptr);
+  ~RunChangesCheck();
+
+  /// Whether all parts are done.
+  [[nodiscard]] bool isDone() const;
+  /// Does the next part: a comparison, or a part of a FindingsCheck. Does nothing once all are
+  /// done.
+  void advance();
+  /// What was found. Precondition: isDone().
+  [[nodiscard]] const std::vector<RunChange>& changes() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 }  // namespace highwater::analysis

@@ -12,7 +12,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kMostLines = 2;
+constexpr int kMostLines = 2, kMostExpandedLines = 12;
 /// More than two lines of any screen can hold; a message may have 64 KiB.
 constexpr int kMostShown = 1000, kMostTip = 4000;
 
@@ -27,6 +27,7 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
   message_->setWordWrap(true);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  more_ = linkButton({}, "moreBannerButton", this);
   expand_ = linkButton(tr("Show log"), "endBannerLines", this);
   action_ = linkButton({}, "runAgainButton", this);
   auto* dismiss = linkButton(tr("Dismiss"), "dismissBannerButton", this);
@@ -35,12 +36,14 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
   auto* row = new QHBoxLayout;
   row->setSpacing(12);
   row->addWidget(message_, 1);
+  row->addWidget(more_);
   row->addWidget(expand_);
   row->addWidget(action_);
   row->addWidget(dismiss);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(32, 8, 12, 8);
   column->addLayout(row);
+  connect(more_, &QToolButton::clicked, this, [this] { setExpanded(!isExpanded_); });
   connect(expand_, &QToolButton::clicked, this, &Banner::linesRequested);
   connect(action_, &QToolButton::clicked, this, &Banner::actionTriggered);
   connect(dismiss, &QToolButton::clicked, this, &QWidget::hide);
@@ -49,12 +52,19 @@ Banner::Banner(QWidget* parent) : QFrame(parent) {
 
 void Banner::showMessage(const QString& message, bool hasLines, Kind kind, const QString& action) {
   kind_ = kind;
+  if (message != text_) isExpanded_ = false;
   text_ = message;
   hasLines_ = hasLines;
   action_->setText(action);
   action_->setVisible(!action.isEmpty());
   show();
   layout()->activate();
+  fitText();
+  update();
+}
+
+void Banner::setExpanded(bool expanded) {
+  isExpanded_ = expanded;
   fitText();
   update();
 }
@@ -69,11 +79,11 @@ void Banner::resizeEvent(QResizeEvent* event) {
 void Banner::fitText() {
   const QFontMetrics metrics(message_->font());
   const int wide = std::max(message_->width(), 80);
-  const int most = kMostLines * metrics.lineSpacing();
+  const int most = (isExpanded_ ? kMostExpandedLines : kMostLines) * metrics.lineSpacing();
   const auto fits = [&](const QString& text) {
     return metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, text).height() <= most;
   };
-  QString shown = text_.left(kMostShown);
+  QString shown = text_.left(isExpanded_ ? kMostTip : kMostShown);
   if (shown != text_) {
     shown += QStringLiteral(" …");
   }
@@ -86,6 +96,8 @@ void Banner::fitText() {
   message_->setToolTip(cut ? models::plainTip(text_.left(kMostTip)) : QString());
   message_->setFixedHeight(
       metrics.boundingRect(QRect(0, 0, wide, 10'000), Qt::TextWordWrap, shown).height() + 2);
+  more_->setText(isExpanded_ ? tr("Less") : tr("More"));
+  more_->setVisible(isExpanded_ || cut);
   expand_->setVisible(hasLog_ && (cut || hasLines_));
 }
 

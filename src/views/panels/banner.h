@@ -9,7 +9,7 @@ namespace highwater::views {
 
 /// A message at the top of the window that does not block it: how a run ended, or a stall, with a
 /// link to the log, which has all of the message and the worker's last lines, and a button. A long
-/// message is cut after two lines, so that the window need not grow; the tooltip has more of it.
+/// message is cut after two lines, so that the window need not grow, and a link shows more of it.
 class Banner final : public QFrame {
   Q_OBJECT
 
@@ -42,12 +42,14 @@ class Banner final : public QFrame {
 
  private:
   void fitText();
+  void setExpanded(bool expanded);
 
   QLabel* message_;
+  QToolButton* more_;
   QToolButton* expand_;
   QToolButton* action_;
   QString text_;
-  bool hasLines_ = false, hasLog_ = true;
+  bool hasLines_ = false, hasLog_ = true, isExpanded_ = false;
   Kind kind_ = Kind::kNote;
 };
 

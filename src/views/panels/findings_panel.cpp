@@ -5,9 +5,9 @@
 #include <QLabel>
 #include <QMenu>
 #include <QPainter>
-#include <QRegularExpression>
 #include <QVBoxLayout>
 
+#include "analysis/run_end_text.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 #include "views/panels/copy_actions.h"
@@ -35,13 +35,6 @@ QLabel* plainLabel(QWidget* parent, const char* kind, bool wraps = true) {
   return label;
 }
 
-/// The name of the signal that ended a run, "SIGTERM", as the run's own sentence gives it: numbers
-/// differ between systems, and a recording may be of another one. Empty if the sentence has none.
-QString signalName(const RunEnd& end) {
-  const QRegularExpression named(QStringLiteral("signal %1 \\((SIG[A-Z]+)\\)").arg(end.signal));
-  return named.match(text(end.message)).captured(1);
-}
-
 /// Whether a process gets the signal of this name for an error of its own.
 bool isCrash(const QString& name) {
   static const QStringList crashes = {QStringLiteral("SIGSEGV"), QStringLiteral("SIGBUS"),
@@ -56,9 +49,10 @@ QString costText(const Finding& finding) {
   QString cost;
   if (finding.gainMs) {
     const analysis::Gain& gain = *finding.gainMs;
-    // One that may be nothing has no middle worth a headline.
-    return gain.low > 0 ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
-                        : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
+    // The number that the cards are in order of.
+    const bool any = formatMs(gain.estimate) != formatMs(0);
+    return any ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
+               : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
     cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
@@ -75,18 +69,12 @@ QColor severityColor(Severity severity, const Theme& theme) {
                                            : theme.grey;
 }
 
-/// The title without the gain, which the card has in its first line.
-QString titleText(const Finding& finding) {
-  const QString title = text(finding.title);
-  return title.left(title.indexOf(QLatin1String("; fixing it gains")));
-}
-
 /// The gain with its bounds, of which the card's first line has only one number; empty if that is
 /// all there is to say.
 QString boundsText(const Finding& finding) {
   const auto& gain = finding.gainMs;
   if (!gain || formatMs(gain->low) == formatMs(gain->high)) return {};
-  return FindingCard::tr("Fixing it gains %1").arg(text(gainText(*gain)));
+  return FindingCard::tr("Fixing it gains %1").arg(text(finding.gain));
 }
 
 /// Where the evidence goes into detail: after its first clause, if much follows; -1 if not.
@@ -147,9 +135,11 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   where_ = plainLabel(this, "quiet");
   evidence_ = plainLabel(this, "quiet");
   advice_ = plainLabel(this, "plain");
-  for (QLabel* label : {title_, where_, evidence_, advice_}) {
+  // What to do before the evidence: it must be in sight without scrolling.
+  for (QLabel* label : {title_, advice_, where_, evidence_}) {
     column->addWidget(label);
   }
+  advice_->setObjectName(QStringLiteral("findingAdvice"));
   auto* foot = new QHBoxLayout;
   foot->setSpacing(4);
   show_ = linkButton(tr("Show in timeline"), "showFindingButton", this);
@@ -177,8 +167,10 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
 
 QString FindingCard::asText() const {
   QStringList lines;
-  for (const QString& line : {text(finding_.title), cost_->text(), where_->text(),
-                              text(finding_.evidence), advice_->text()}) {
+  const QString gain =
+      finding_.gain.empty() ? cost_->text() : tr("Fixing it gains %1").arg(text(finding_.gain));
+  for (const QString& line :
+       {text(finding_.title), gain, where_->text(), text(finding_.evidence), advice_->text()}) {
     if (!line.isEmpty()) lines << line;
   }
   return lines.join(QLatin1Char('\n'));
@@ -198,7 +190,7 @@ void FindingCard::showFinding(const Finding& finding) {
   const Severity severity = severityOf(finding);
   setWrapped(severity_, severityWord(severity));
   setWrapped(cost_, costText(finding));
-  setWrapped(title_, titleText(finding));
+  setWrapped(title_, text(finding.title));
   // Most evidence already names the place.
   const bool told =
       finding.where.empty() || finding.evidence.find(finding.where) != std::string::npos;
@@ -347,9 +339,10 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
                         .arg(findings.steps));
   } else {
     empty_->setText(
-        tr("In %1 steps no fallback, unplanned sync point, idle device or growing memory "
+        tr("In %1 steps%2 no fallback, unplanned sync point, idle device or growing memory "
            "costs enough to be worth a change")
-            .arg(findings.steps));
+            .arg(QString::number(findings.steps),
+                 findings.ofRange ? QString() : tr(" (without warm-up, the first)")));
   }
   showAccepted(findings.accepted);
 }
@@ -378,7 +371,7 @@ void FindingsPanel::showEnd(const std::optional<RunEnd>& end, bool opsMayTell) {
     endText_->setText(what + log + record);
     return;
   }
-  const QString name = signalName(*end);
+  const QString name = text(analysis::signalName(*end));
   endTitle_->setText(name.isEmpty()
                          ? tr("The run was ended by signal %1").arg(end->signal)
                          : tr("The run was ended by signal %1 (%2)").arg(end->signal).arg(name));
@@ -424,8 +417,7 @@ QStringList changeLines(const analysis::RunChange& change) {
     lines << tr("driver peak %1 → %2").arg(bytesText(driver.a), bytesText(driver.b));
   }
   for (const Finding& gone : change.gone) {
-    lines << tr("gone: %1 (predicted gain %2)")
-                 .arg(text(gone.title), text(analysis::gainText(*gone.gainMs)));
+    lines << tr("gone: %1 (predicted gain %2)").arg(text(gone.title), text(gone.gain));
   }
   return lines;
 }
