@@ -30,6 +30,12 @@ const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns) {
   return &store.namedSpans()[lane[*found].payload];
 }
 
+bool namesPhases(const LiveStore& store) {
+  const auto& spans = store.namedSpans();
+  return std::any_of(spans.begin(), spans.end(),
+                     [&](const events::NamedSpan& span) { return !isEvaluation(store, span); });
+}
+
 NamedPhases summarizeNamedPhases(const LiveStore& store) {
   NamedPhases all;
   std::map<NameId, NamedPhase> byName;

@@ -34,6 +34,8 @@ struct NamedPhases {
 [[nodiscard]] bool isEvaluation(const LiveStore& store, const events::NamedSpan& span);
 /// The named span that holds the time `ns`; nullptr if there is none.
 [[nodiscard]] const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns);
+/// Whether the script names phases of its own.
+[[nodiscard]] bool namesPhases(const LiveStore& store);
 /// Adds up the named spans of the whole run.
 [[nodiscard]] NamedPhases summarizeNamedPhases(const LiveStore& store);
 

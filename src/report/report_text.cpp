@@ -193,6 +193,18 @@ std::string dataLine(const LiveStore& store) {
                    ", sequence length " + std::to_string(run.knobs.sequenceLength) + " at step 1");
 }
 
+/// How to name what a script does outside of its phases, where that is most of its steps.
+void addOutsideLine(TextTable& head, const LiveStore& store, const RunSummary& s) {
+  constexpr double kMuch = 0.5;
+  double inPhases = 0;
+  for (const double ms : s.phaseMs) inPhases += ms;
+  const double outside = s.stepsMs > 0 ? 1 - inPhases / s.stepsMs : 0;
+  if (!store.ownScript() || outside < kMuch || analysis::namesPhases(store)) return;
+  head.add({"Phases", formatDecimals(100 * outside, 0) +
+                          " % of the steps' time lies outside of phases. To see what it is, name "
+                          "parts of the script: with highwater.phase(\"augment\"):"});
+}
+
 /// Whether a script trained without a tensor on the device.
 bool leftDeviceUnused(const LiveStore& store, const RunSummary& s) {
   return store.ownScript() && store.hasQueue() && s.memoryCounted && s.currentPeakBytes == 0 &&
@@ -344,6 +356,7 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   addNumbers(head, store, summary);
   if (!unused) addTuningLine(store, head);
+  addOutsideLine(head, store, summary);
   head.add({"Ended", endLine(store, condition)});
   if (store.hello()) {
     head.add({"Device", deviceSentence(store.hello()->device) +

@@ -1,5 +1,7 @@
 #include "window/run_search.h"
 
+#include <utility>
+
 #include "views/panels/search_bar.h"
 #include "views/panes/search_marks.h"
 #include "window/bottom_tables.h"
@@ -34,6 +36,8 @@ void RunSearch::open() {
     bar_->show();
     model_.setText(bar_->text().trimmed());
     tables_->showSearch(true);
+    before_ = View{axis_->visible(), axis_->follows()};
+    shownByHit_.reset();
   }
   bar_->startTyping();
 }
@@ -43,7 +47,17 @@ void RunSearch::close() {
   bar_->hide();
   model_.setText({});
   tables_->showSearch(false);
+  restoreView();
   emit closed();
+}
+
+void RunSearch::restoreView() {
+  const auto before = std::exchange(before_, std::nullopt);
+  const auto byHit = std::exchange(shownByHit_, std::nullopt);
+  const views::TimeRange now = axis_->visible();
+  if (!before || !byHit || now.beginNs != byHit->beginNs || now.endNs != byHit->endNs) return;
+  axis_->setVisible(before->range);
+  axis_->setFollows(before->follows);
 }
 
 void RunSearch::refresh() {
@@ -51,6 +65,7 @@ void RunSearch::refresh() {
 }
 
 void RunSearch::startOver() {
+  before_.reset();
   model_.startOver();
 }
 
@@ -76,7 +91,12 @@ void RunSearch::stepOrOpen(int direction) {
 }
 
 void RunSearch::go(const SearchModel::Hit& hit) {
+  const views::TimeRange was = axis_->visible();
+  const bool moved =
+      shownByHit_ && (shownByHit_->beginNs != was.beginNs || shownByHit_->endNs != was.endNs);
+  if (moved) before_.reset();         // by the user, who wants to stay there
   focus_->goTo(views::eventOf(hit));  // does nothing if the store has dropped the event since
+  shownByHit_ = axis_->visible();
 }
 
 void RunSearch::pickRow(int row) {

@@ -29,6 +29,8 @@ class RunSearch final : public QObject {
   [[nodiscard]] bool isOpen() const;
   /// Shows the bar and the results, and puts the keyboard focus into the field.
   void open();
+  /// Hides the bar and the results. Unless the user has moved the view since the last hit, it is
+  /// what it was when the search was opened.
   void close();
   /// Finds what the store got since the last call.
   void refresh();
@@ -48,6 +50,7 @@ class RunSearch final : public QObject {
   void go(const models::SearchModel::Hit& hit);
   void pickRow(int row);
   void followFocus();
+  void restoreView();
   [[nodiscard]] std::int64_t startNs() const;
 
   const analysis::LiveStore* store_;
@@ -56,6 +59,13 @@ class RunSearch final : public QObject {
   BottomTables* tables_;
   models::SearchModel model_;
   views::SearchBar* bar_;
+  /// The view when the search was opened, and whether it followed the newest data.
+  struct View {
+    views::TimeRange range;
+    bool follows = false;
+  };
+  std::optional<View> before_;
+  std::optional<views::TimeRange> shownByHit_;  ///< the view as the last hit left it
 };
 
 }  // namespace highwater::window

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "models/qt_text.h"
+#include "views/panels/link_button.h"
 #include "window/start/machine_panel.h"
 #include "window/start/mark_legend.h"
 #include "window/start/recent_recordings.h"
@@ -45,7 +46,7 @@ QVBoxLayout* column(QWidget* widget) {
 StartPage::StartPage(session::LaunchOptions worker, Machine machine, QWidget* parent)
     : QWidget(parent), worker_(std::move(worker)), machine_(machine) {
   setObjectName(QStringLiteral("startPage"));
-  auto* area = new QScrollArea(this);
+  auto* area = area_ = new QScrollArea(this);
   area->setObjectName(QStringLiteral("startArea"));
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -77,6 +78,9 @@ QWidget* StartPage::makeLeft() {
   auto* rows = column(left);
   auto* form = new StartBlock(tr("Run your own script"), left);
   form->setSubtitle(tr("The script need not change"));
+  auto* demo = views::linkButton(tr("No script at hand? Train a sample"), "toSamplesButton", form);
+  form->addToTitle(demo);
+  connect(demo, &QToolButton::clicked, this, &StartPage::showSamples);
   script_ = new ScriptPanel(form);
   form->add(script_);
   rows->addWidget(form);
@@ -116,6 +120,13 @@ QWidget* StartPage::makeLeft() {
   rows->addWidget(explanations, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this] { layOut(); });
   return left;
+}
+
+void StartPage::showSamples() {
+  tabs_->setCurrentIndex(0);
+  area_->widget()->layout()->activate();
+  area_->ensureWidgetVisible(samples_, 0, 0);
+  samples_->setFocus(Qt::OtherFocusReason);
 }
 
 QWidget* StartPage::makeRight() {

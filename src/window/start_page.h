@@ -8,6 +8,7 @@
 #include "session/describe_worker.h"
 #include "session/script_process.h"
 
+class QScrollArea;
 class QBoxLayout;
 class QTabBar;
 
@@ -81,6 +82,8 @@ class StartPage final : public QWidget {
   QWidget* makeLeft();
   QWidget* makeRight();
   void layOut();
+  /// Brings the list of samples into view, with the keyboard's focus.
+  void showSamples();
   void askMachine();
   void saveForm() const;
   void keepOpened(const QStringList& files);
@@ -93,6 +96,7 @@ class StartPage final : public QWidget {
   QString namedScript_;  ///< as the form names it
   RecentRecordings* recent_ = nullptr;
   MachinePanel* machinePanel_ = nullptr;
+  QScrollArea* area_ = nullptr;
   QBoxLayout* columns_ = nullptr;
   SeparatorLine *between_ = nullptr, *betweenExplanations_ = nullptr;
   QTabBar* tabs_ = nullptr;

@@ -15,6 +15,7 @@
 #include <limits>
 #include <utility>
 
+#include "analysis/named_phases.h"
 #include "analysis/run_summary.h"
 #include "analysis/settings_change.h"
 #include "core/units.h"
@@ -353,6 +354,7 @@ void WindowDocks::refresh() {
           summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
+  selection_->setExplainsOutside(store_->ownScript() && !analysis::namesPhases(*store_));
   showDeviceShare();
   // Only now: they are hidden while A and B are compared, until something is selected.
   if (std::exchange(scrollsToNumbers_, false)) scrollTo(selectionDock_, selection_);

@@ -85,6 +85,38 @@ class TestRunSearch : public QObject {
     QVERIFY(opened.find<views::SearchBar>("searchBar")->isVisible());
   }
 
+  void escRestoresTheView() {
+    Opened opened;
+    views::TimeAxis& axis = opened.window.timeAxis();
+    const auto visible = [&axis] {
+      return std::pair(axis.visible().beginNs, axis.visible().endNs);
+    };
+    auto* timeline = opened.find<QWidget>("timelinePane");
+    const auto searchAndStep = [&] {
+      QTest::keyClick(&opened.window, Qt::Key_Slash);
+      opened.search(QStringLiteral("renorm"));
+      timeline->setFocus();
+      QTest::keyClick(&opened.window, Qt::Key_N, Qt::ShiftModifier);  // the last one
+    };
+    axis.setVisible({0, 300'000'000});
+    const auto before = visible();
+    searchAndStep();
+    QVERIFY(visible() != before);
+    QTest::keyClick(&opened.window, Qt::Key_Escape);
+    QCOMPARE(visible(), before);
+    // Not where the user has moved since: what is looked at stays.
+    searchAndStep();
+    QTest::keyClick(&opened.window, Qt::Key_A);
+    const auto moved = visible();
+    QVERIFY(moved != before);
+    QTest::keyClick(&opened.window, Qt::Key_Escape);
+    QCOMPARE(visible(), moved);
+    // Nor where no hit was shown.
+    QTest::keyClick(&opened.window, Qt::Key_Slash);
+    QTest::keyClick(opened.find<QLineEdit>("searchField"), Qt::Key_Escape);
+    QCOMPARE(visible(), moved);
+  }
+
   void nStepsThroughTheHits() {
     Opened opened;
     const auto& fallbacks = opened.store().fallbacks();

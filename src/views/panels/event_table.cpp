@@ -26,18 +26,6 @@ constexpr int kTextRoom = 34;                        ///< beside a text: inset a
 constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
 
-/// Width in which the heading of a column is not cut while the table is sorted by it: newer
-/// versions of Qt keep the text off the room of the arrow, which Qt 6.4 draws into the padding.
-int headingWidth(const QTableView& table, int column) {
-  constexpr int kPadding = 16;  // left and right, as in style.qss
-  const QHeaderView* header = table.horizontalHeader();
-  const QString text = table.model()->headerData(column, Qt::Horizontal).toString();
-  const int arrow = header->isSortIndicatorShown()
-                        ? header->style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, header)
-                        : 0;
-  return QFontMetrics(textFont(kSmallText)).horizontalAdvance(text) + kPadding + arrow;
-}
-
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
  public:
@@ -298,9 +286,10 @@ void EventTable::fitNumbers() {
     return;
   }
   for (int i = 0; i + 1 < model()->columnCount(); ++i) {
-    const int wanted = i == nameColumn_ || !isNumber(i)
-                           ? 0
-                           : std::max(sizeHintForColumn(i) + kNumberRoom, headingWidth(*this, i));
+    const int wanted =
+        i == nameColumn_ || !isNumber(i)
+            ? 0
+            : std::max(sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i));
     if (wanted > columnWidth(i)) {
       widening_ = true;
       setColumnWidth(i, wanted);

@@ -145,7 +145,10 @@ void StepTimePane::paintMarks(QPainter& painter) {
 
 QString StepTimePane::tickText(double value) const {
   const bool last = value + scale_.tick > scale_.top * 1.001;
-  return QString::number(value, 'g', 4) + (last ? QStringLiteral(" ms") : QString());
+  // Seconds from where readouts and tables have them.
+  const bool inSeconds = scale_.top >= 1000;
+  const QString unit = inSeconds ? QStringLiteral(" s") : QStringLiteral(" ms");
+  return QString::number(inSeconds ? value / 1000 : value, 'g', 4) + (last ? unit : QString());
 }
 
 std::vector<Readout> StepTimePane::readouts() const {
@@ -232,6 +235,7 @@ QString ThroughputPane::tipAt(const QPoint& position) const {
 }
 
 QString ThroughputPane::tickText(double value) const {
+  if (value >= 1e6) return QString::number(value / 1e6, 'g', 4) + QLatin1Char('M');
   return value >= 1000 ? QString::number(value / 1000, 'g', 4) + QLatin1Char('k')
                        : QString::number(value, 'g', 4);
 }

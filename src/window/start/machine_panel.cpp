@@ -104,14 +104,12 @@ void MachinePanel::showWorkerProblem(const QString& problem) {
 
 void MachinePanel::showInterpreter(const InterpreterAnswer& answer) {
   const bool none = answer.version.isEmpty();
+  // What is wrong with it stands beside its field.
   show(Fact::kPython, none ? QStringLiteral("–") : answer.version,
-       none ? answer.problem : shownPath(answer.program), none);
+       none ? QString() : shownPath(answer.program));
   const bool torch = !answer.torch.isEmpty();
   show(Fact::kTorch, torch ? answer.torch : QStringLiteral("–"),
-       torch  ? tr("Of this Python")
-       : none ? QString()
-              : answer.problem,
-       !torch && !none);
+       torch ? tr("Of this Python") : QString());
   if (!torch) {
     show(Fact::kProbe, QStringLiteral("–"), {});
   } else if (!answer.problem.isEmpty()) {
