@@ -124,9 +124,9 @@ QWidget* StartPage::makeLeft() {
 
 void StartPage::showSamples() {
   tabs_->setCurrentIndex(0);
-  area_->widget()->layout()->activate();
-  area_->ensureWidgetVisible(samples_, 0, 0);
   samples_->setFocus(Qt::OtherFocusReason);
+  // Once the page is laid out with them.
+  QTimer::singleShot(0, this, [this] { area_->ensureWidgetVisible(samples_, 0, 0); });
 }
 
 QWidget* StartPage::makeRight() {

@@ -43,6 +43,19 @@ class TestNamedPhases : public QObject {
     QCOMPARE(none.evaluation.count, 0U);
   }
 
+  void anEvaluationIsNoPhaseOfTheScripts() {
+    Run run;
+    QVERIFY(!namesPhases(run.store));
+    run.span(0, 5, 8, kEvaluation);
+    run.store.apply(run.batch.view());
+    QVERIFY(!namesPhases(run.store));
+    Run other;
+    other.span(0, 5, 8, kEvaluation);
+    other.span(10, 5, 9, kAugment);
+    other.store.apply(other.batch.view());
+    QVERIFY(namesPhases(other.store));
+  }
+
   void countsEvaluationsAndTheirWaits() {
     Run run;
     for (const int part : {0, 1, 2}) run.span(10 * part, 5, 8, kEvaluation, part > 0);

@@ -262,6 +262,7 @@ class TestFindingsPanel : public QObject {
       end.reason = RunEnd::Reason::kCrashed;
       end.signal = signal;
       end.message = "train was killed by signal " + std::to_string(signal) + name + " in step 2";
+      end.lastLines = "last words";
       panel.showEnd(end, opsMayTell);
       panel.showFindings({}, true, true);
       return textsOf(panel).join('|');
@@ -289,6 +290,7 @@ class TestFindingsPanel : public QObject {
     end.reason = RunEnd::Reason::kExited;
     end.exitCode = 1;
     end.message = "train.py ended with exit code 1 before it trained";
+    end.lastLines = "last words";
     panel.showEnd(end, false);
     panel.showFindings({}, true, true);
     QString shown = textsOf(panel).join('|');
@@ -297,6 +299,10 @@ class TestFindingsPanel : public QObject {
     panel.showEnd(end);
     shown = textsOf(panel).join('|');
     QVERIFY2(shown.contains("last lines. Record again, with every op"), qPrintable(shown));
+    // What a program prints to its terminal is in no log.
+    end.lastLines.clear();
+    panel.showEnd(end, false);
+    QVERIFY(!textsOf(panel).join('|').contains("The log"));
   }
 
   void examplesAreTheCostliest() {

@@ -2,6 +2,7 @@
 // and the panes that are shown on demand.
 #include <QAction>
 #include <QApplication>
+#include <QRegularExpression>
 #include <QTest>
 #include <QToolButton>
 #include <QToolTip>
@@ -10,6 +11,7 @@
 
 #include "support/pane_bench.h"
 #include "views/panes/memory_pane.h"
+#include "views/panes/pane_picture.h"
 #include "views/panes/pane_stack.h"
 #include "views/panes/step_panes.h"
 #include "views/panes/system_pane.h"
@@ -48,6 +50,29 @@ const StepPlottable& plottableOf(QCustomPlot& pane) {
 
 class TestStepPanes : public QObject {
   Q_OBJECT
+
+ private slots:
+  void longStepsAreInSeconds_data() {
+    QTest::addColumn<int>("ms");
+    QTest::addColumn<QString>("unit");
+    QTest::newRow("short") << 40 << "ms";
+    QTest::newRow("long") << 20'000 << "s";
+  }
+  void longStepsAreInSeconds() {
+    QFETCH(const int, ms);
+    QFETCH(const QString, unit);
+    Bench bench;
+    bench.apply(stepsOf({{0, ms}, {0, ms}, {0, ms}, {0, ms}}));
+    StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+    pane.resize(800, 200);
+    pane.show();
+    pane.renderNow();
+    const QString svg = QString::fromUtf8(paneSvg(pane));
+    // A label of the axis has no decimals here; the readout has.
+    const QRegularExpression label(QStringLiteral(">\\s*\\d+ %1\\s*<").arg(unit));
+    QVERIFY2(svg.contains(label), qPrintable(svg.right(4000)));
+    QVERIFY(!svg.contains("e+0"));
+  }
 
  private:
   /// The height at which a line of the colour of text crosses nearly all of a range; -1: none does.

@@ -27,6 +27,7 @@
 #include "window/main_window.h"
 #include "window/start/recording_changes.h"
 #include "window/start/recordings_folder.h"
+#include "window/start/sample_list.h"
 #include "window/start_page.h"
 
 using namespace highwater;
@@ -255,6 +256,22 @@ class TestStartPage : public QObject {
     bench.page.resize(1000, 700);
     QCoreApplication::processEvents();
     QVERIFY(leftOf(recordings) < 100);
+  }
+
+  /// On the smallest window the samples are below the form.
+  void aLinkLeadsToTheSamples() {
+    const Bench bench;
+    auto* tabs = child<QTabBar>(bench.page, "startTabs");
+    auto* samples = bench.page.findChild<window::SampleList*>();
+    auto* link = child<QToolButton>(bench.page, "toSamplesButton");
+    bench.page.window()->resize(800, 500);
+    QApplication::processEvents();
+    tabs->setCurrentIndex(1);
+    QVERIFY(link->isVisible() && !samples->isVisible());
+    QTest::mouseClick(link, Qt::LeftButton);
+    QCOMPARE(tabs->currentIndex(), 0);
+    QTRY_VERIFY(samples->isVisible() &&
+                samples->viewport()->visibleRegion().boundingRect().height() > 100);
   }
 
   void describesTheMachine() {
@@ -612,6 +629,39 @@ class TestStartPage : public QObject {
         kWaitMs);
     QTRY_COMPARE_WITH_TIMEOUT(field->currentText(), works, kWaitMs);
     QVERIFY2(problems(bench.page).isEmpty(), qPrintable(problems(bench.page).join('|')));
+  }
+
+  void whatAPythonLacksIsSaidOnce() {
+    const Bench bench(StartPage::Machine::kOn);
+    QFile python(bench.folder.filePath("python"));
+    QVERIFY(python.open(QIODevice::WriteOnly));
+    python.write(
+        "#!/bin/sh\necho '{\"python\": \"3.11.2\", \"torch\": \"\", "
+        "\"problem\": \"PyTorch is not there\", \"ready\": false}'\n");
+    python.setPermissions(python.permissions() | QFile::ExeOwner);
+    python.close();
+    bench.field("scriptField")->setText(bench.folder.filePath("train.py"));
+    child<QComboBox>(bench.page, "pythonField")->setEditText(python.fileName());
+    const auto saying = [&] {
+      QStringList places;
+      for (const auto* label : bench.page.findChildren<QLabel*>()) {
+        if (label->text().contains("PyTorch is not there")) {
+          places << label->parentWidget()->objectName();
+        }
+      }
+      return places;
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(saying().size(), 1, kWaitMs);
+    QVERIFY(saying().front() != QString("machinePanel"));
+    const auto* machine = child<QWidget>(bench.page, "machinePanel");
+    const auto version = [machine] {
+      for (const auto* label : machine->findChildren<QLabel*>()) {
+        if (label->text() == "3.11.2") return true;
+      }
+      return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(version(), kWaitMs);
+    QCOMPARE(saying().size(), 1);
   }
 
   void scrollingThePageChangesNoField() {

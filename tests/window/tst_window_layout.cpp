@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -89,6 +90,33 @@ class TestWindowLayout : public QObject {
   Q_OBJECT
 
  private slots:
+  /// What is wrong, what fixing it gains and the fix need no scrolling on a small screen.
+  void theFirstFindingShowsItsFix() {
+    const QTemporaryDir folder;
+    RunEnd end;
+    end.reason = RunEnd::Reason::kExited;
+    end.exitCode = 7;
+    end.message = "train.py ended with exit code 7 after 40 steps";
+    Opened opened(record(folder, {.steps = 40, .fallbackEvery = 1}, end), {1280, 800});
+    QVERIFY(opened.opened);
+    QVERIFY(!opened.findings()->cards().empty());
+    const views::FindingCard* card = opened.findings()->cards().front();
+    QVERIFY(card->finding().gainMs);
+    const auto* advice = card->findChild<QLabel*>(QStringLiteral("findingAdvice"));
+    QVERIFY(advice->text().startsWith("To do: "));
+    QStringList inSight;
+    for (const auto* label : card->findChildren<QLabel*>()) {
+      const int seen = label->visibleRegion().boundingRect().height();
+      if (seen == label->height()) inSight << label->text();
+    }
+    QVERIFY2(inSight.contains(QString::fromStdString(card->finding().title)) &&
+                 !inSight.filter(QRegularExpression("^gains ")).isEmpty(),
+             qPrintable(inSight.join('|')));
+    QVERIFY2(inSight.contains(advice->text()), qPrintable(inSight.join('|')));
+    const auto* state = opened.find<QLabel>("statusState");
+    QCOMPARE(state->text(), QString("Ended with exit code 7, step 40"));
+  }
+
   /// A long text of the level takes the captions' room, not that of the recording's state.
   void theToolBarKeepsTheRecordingsState() {
     const QTemporaryDir folder;

@@ -363,7 +363,8 @@ void FindingsPanel::showEnd(const std::optional<RunEnd>& end, bool opsMayTell) {
   if (!signalled && !exited) return;
   // The session's sentence begins with the program's name.
   const QString what = end->message.empty() ? QString() : text(end->message) + tr(". ");
-  const QString log = tr("The log has its last lines.");
+  // None where the program printed to a terminal.
+  const QString log = end->lastLines.empty() ? QString() : tr("The log has its last lines.");
   const QString record =
       opsMayTell ? tr(" Record again, with every op recorded, to see where it ends.") : QString();
   if (exited) {

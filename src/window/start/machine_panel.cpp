@@ -113,7 +113,7 @@ void MachinePanel::showInterpreter(const InterpreterAnswer& answer) {
   if (!torch) {
     show(Fact::kProbe, QStringLiteral("–"), {});
   } else if (!answer.problem.isEmpty()) {
-    show(Fact::kProbe, tr("cannot be built"), answer.problem, true);
+    show(Fact::kProbe, tr("cannot be built"), {});
   } else {
     show(Fact::kProbe, answer.probeReady ? tr("ready") : tr("not built yet"),
          answer.probeReady ? tr("There is a library for this PyTorch")
