@@ -541,7 +541,8 @@ void MainWindow::replaceRun() {
   axis_.reset();
   docks_->log().clear();
   runShown_ = false;
-  tuning_.refresh();
+  // Of a recording, showOpened() does: it takes long in a long run.
+  if (!run_.showsFile()) tuning_.refresh();
   refreshPanes();
   wantsWorstPage_ = false;  // of the run before
   docks_->startOver();

@@ -52,10 +52,14 @@ void MainWindow::connectOpeningPage() {
               explain(shown.error());
               return;
             }
-            showOpened();
-            if (range) {
-              axis_.setVisible(*range);
-            }
+            // In a turn of its own: of a long run the model of memory takes as long as the tables.
+            QTimer::singleShot(0, this, [this, range, path] {
+              if (!run_.showsFile() || run_.recordingPath() != path) return;
+              showOpened();
+              if (range) {
+                axis_.setVisible(*range);
+              }
+            });
           });
 }
 

@@ -21,7 +21,8 @@ SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks*
   connect(panel, &views::TuningPanel::sweepRequested, this, &SweepControl::startOrStop);
   connect(panel, &views::TuningPanel::stopSweepRequested, run_, &CurrentRun::stopSweep);
   connect(run_, &CurrentRun::sweepChanged, this, &SweepControl::showProgress);
-  connect(run_, &CurrentRun::runReplaced, this, &SweepControl::showProgress);
+  // The window fits the model to the new run itself.
+  connect(run_, &CurrentRun::runReplaced, this, &SweepControl::showSweep);
   connect(run_, &CurrentRun::stateChanged, this, [this] {
     if (wanted_ && run_->state() == Session::State::kRunning) start();
   });
@@ -50,10 +51,14 @@ void SweepControl::start() {
 }
 
 void SweepControl::showProgress() {
+  tuning_->refresh();
+  showSweep();
+}
+
+void SweepControl::showSweep() {
   const bool sweeps = run_->sweeps();
   std::optional<tuning::Setting> measuring;
   if (sweeps && run_->sweep()->current()) measuring = run_->sweep()->current()->setting;
-  tuning_->refresh();
   tuning_->setSweeping(sweeps, measuring);
   update();
   if (sweeps == swept_) return;

@@ -36,6 +36,7 @@ class SweepControl final : public QObject {
   void startOrStop();
   void start();
   void showProgress();
+  void showSweep();
 
   CurrentRun* run_;
   WindowActions* actions_;

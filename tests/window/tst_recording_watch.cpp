@@ -57,8 +57,8 @@ class TestRecordingWatch : public QObject {
     QCOMPARE(reload->text(), QString("Reload"));
     QTest::mouseClick(reload, Qt::LeftButton);
     QTRY_COMPARE(run().store().steps().records.size(), std::size_t(25));
-    QVERIFY(banner().isHidden());
-    QVERIFY(!state->text().contains("replaced"));
+    QTRY_VERIFY(banner().isHidden());
+    QTRY_VERIFY(!state->text().contains("replaced"));
     // Notes are of the run on screen again.
     QVERIFY(run().addNote(0, "of the new run").ok());
     QCOMPARE(notesIn(path), notes + 1);
