@@ -71,8 +71,11 @@ void CommandList::setFilter(const QString& typed) {
   for (std::size_t i = 0; i < commands_.size(); ++i) {
     if (auto fit = fitOf(commands_[i], typed)) rows_.push_back({i, std::move(*fit)});
   }
-  std::stable_sort(rows_.begin(), rows_.end(),
-                   [](const Row& a, const Row& b) { return a.fit.score > b.fit.score; });
+  std::stable_sort(rows_.begin(), rows_.end(), [this](const Row& a, const Row& b) {
+    if (a.fit.score != b.fit.score) return a.fit.score > b.fit.score;
+    // For what was typed, a command that runs now is the better one.
+    return a.fit.score > 0 && commands_[a.command].enabled && !commands_[b.command].enabled;
+  });
   endResetModel();
 }
 

@@ -29,7 +29,8 @@ struct CommandFit {
 /// command does not fit.
 [[nodiscard]] std::optional<CommandFit> fitOf(const Command& command, const QString& typed);
 
-/// The commands that fit what was typed, the best first; all, in their own order, for nothing.
+/// The commands that fit what was typed, the best first and of equal ones those that can run; all,
+/// in their own order, for nothing.
 class CommandList final : public QAbstractListModel {
   Q_OBJECT
 

@@ -59,6 +59,16 @@ class TestCommandList : public QObject {
     QCOMPARE(cell(list, 0, 0), QString("Open recording…"));
   }
 
+  void whatCanRunComesFirst() {
+    CommandList list;
+    list.setCommands(
+        {{"Pause", "Run", "", false, false, "continue"}, {"Run", "", "", true, false, "continue"}});
+    list.setFilter("continue");
+    QCOMPARE(cell(list, 0, 0), QString("Run"));
+    list.setFilter({});
+    QCOMPARE(cell(list, 0, 0), QString("Pause"));
+  }
+
   void marksTheLettersThatFit() {
     QCOMPARE(fitOf(commands()[0], "rec")->at, (QList<int>{5, 6, 7}));
     QCOMPARE(fitOf(commands()[1], "ep")->at, (QList<int>{0, 2}));
