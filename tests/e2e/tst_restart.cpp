@@ -81,6 +81,12 @@ class TestRestart : public QObject {
     QVERIFY(from >= 1 && from <= killed->steps().records.back().step() + 1);
     QVERIFY2(errors.contains(QString("continuing from step %1, batch 12 → 6").arg(from)),
              qPrintable(errors));
+    const std::uint32_t last = killed->steps().records.back().step();
+    const std::uint32_t again = last > from ? last - from : 0;
+    const QString said = again == 0   ? QString()
+                         : again == 1 ? QString("; 1 step is trained again")
+                                      : QString("; %1 steps are trained again").arg(again);
+    QVERIFY2(errors.contains("recording to " + second + said + '\n'), qPrintable(errors));
     QCOMPARE(continued->run()->knobs.batchSize, 6u);
     QVERIFY(hasMarker(*continued, QString("continued from step %1 of run.highwater, whose worker "
                                           "was killed by signal 9 (SIGKILL); batch 12 → 6")
