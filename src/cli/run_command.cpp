@@ -33,10 +33,10 @@ volatile std::sig_atomic_t programId = 0;
 volatile std::sig_atomic_t earlySignal = 0;
 
 extern "C" void passOn(int signal) {
-  if (programId > 0) {
-    ::kill(static_cast<pid_t>(programId), signal);
-  } else {
+  if (programId == 0) {
     earlySignal = signal;
+  } else if (signal != SIGINT && signal != SIGQUIT) {  // a terminal sends those to the program too
+    ::kill(static_cast<pid_t>(programId), signal);
   }
 }
 
@@ -56,12 +56,17 @@ class ScriptRun final : public QObject {
   int run() {
     // Before the program does its work, so that another run that writes the file is noticed.
     if (auto begun = output_.begin(); !begun) return refuse(begun.error());
+    if (earlySignal != 0) {
+      output_.discard();
+      return exitAs({0, static_cast<int>(earlySignal)});
+    }
     if (auto started = script_.start(); !started) {
       output_.discard();
       return refuse(started.error());
     }
     programId = static_cast<std::sig_atomic_t>(script_.processId());
-    if (earlySignal != 0) passOn(earlySignal);
+    // It may have come before the program was there to get it from the terminal.
+    if (earlySignal != 0) ::kill(static_cast<pid_t>(programId), static_cast<int>(earlySignal));
     QCoreApplication::exec();
     conclude();
     return exitAs({script_.exitCode(), script_.signal()});
@@ -127,10 +132,9 @@ int runScript(const ScriptCommandOptions& options) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  // They are the program's: it gets them from the terminal itself.
-  for (const int each : {SIGINT, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
-  for (const int each : {SIGTERM, SIGHUP}) {
+  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
     if (std::signal(each, &passOn) == SIG_IGN) std::signal(each, SIG_IGN);  // as by nohup
   }
   return ScriptRun(options).run();
