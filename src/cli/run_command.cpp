@@ -11,8 +11,10 @@
 #include "analysis/run_summary.h"
 #include "cli/recording_output.h"
 #include "cli/script_exit.h"
+#include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "core/simulation.h"
 #include "core/units.h"
 #include "report/report_text.h"
 #include "session/script_process.h"
@@ -46,6 +48,7 @@ class ScriptRun final : public QObject {
   explicit ScriptRun(const ScriptCommandOptions& options)
       : output_(options.output, options.force),
         recording_(options.output),
+        simulated_(options.script.simulated),
         script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
@@ -114,6 +117,10 @@ class ScriptRun final : public QObject {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
+    const bool onCpu = store_.hello() && store_.hello()->device.selected == "cpu";
+    if (kHasSimulation && !simulated_ && onCpu) {
+      printError("the training ran on the CPU: " + std::string(session::kSimulationHint));
+    }
   }
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
@@ -121,6 +128,7 @@ class ScriptRun final : public QObject {
   analysis::LiveStore store_;
   RecordingOutput output_;
   std::string recording_;
+  const bool simulated_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
 };
@@ -132,6 +140,7 @@ int runScript(const ScriptCommandOptions& options) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
+  warnOfLiftedLimit(options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {

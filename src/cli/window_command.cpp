@@ -93,8 +93,7 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
 int runWindow(const WindowOptions& options, int argc, char** argv) {
   std::error_code ignored;
   if (!options.recording.empty() && !std::filesystem::exists(options.recording, ignored)) {
-    printError("there is neither a recording nor a command \"" + options.recording +
-               "\"; 'highwater --help' lists commands and options");
+    printError(noSuchFileText(options.recording));
     return kExitUsage;
   }
   if (!hasDisplay()) {
@@ -104,7 +103,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                                             : kWithoutDisplay));
     return kExitFailed;
   }
-  warnOfLiftedLimit(options.launch.environment);
+  warnOfLiftedLimit(options.script ? options.script->environment : options.launch.environment);
   const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {

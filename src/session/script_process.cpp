@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/refused_dtype.h"
+#include "core/simulation.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
 #include "session/worker_process.h"
@@ -276,7 +277,11 @@ std::optional<AttachedConnection> ScriptProcess::takeConnection() {
 
 std::string ScriptProcess::whyNothingTrained() const {
   std::string why = whatWasSeen(*endpoint_);
-  const auto refused = refusedDtype(endpoint_->textOfSign(QStringLiteral("error")).toStdString());
+  const QString error = endpoint_->textOfSign(QStringLiteral("error"));
+  if (kHasSimulation && !options_.simulated && error.contains(QLatin1String("support for mps"))) {
+    why += std::string("; ") + kSimulationHint;
+  }
+  const auto refused = refusedDtype(error.toStdString());
   if (refused) {
     why += ". MPS has no " + refused->dtype + (refused->needsNewerMacOs ? " here: " : ": ") +
            dtypeAdvice(*refused);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kEndMs = 20'000;
 // The start of Qt and of the program takes 10 to 100 ms.
-constexpr int kMoments = 60, kStepUs = 1500;
+constexpr int kMoments = 40, kStepUs = 2000;
 
 /// Starts highwater as the first process of a group of its own, as a shell does.
 class ProcessGroup {

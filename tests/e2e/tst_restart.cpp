@@ -141,6 +141,19 @@ class TestRestart : public QObject {
     QVERIFY(warns("0", "a.highwater"));
     QVERIFY(warns("0.0", "b.highwater"));
     QVERIFY(!warns("0.5", "c.highwater"));
+    const QString script = folder.filePath("d.highwater");
+    const auto ofScript = [&](const QStringList& options, const QStringList& environment) {
+      return runHighwater(
+                 QStringList{"run", "--record", script} + options + QStringList{"--", "true"},
+                 environment, kRunTimeoutMs)
+          .err;
+    };
+    const QString option = ofScript({"--high-watermark", "0", "--low-watermark", "0"}, {});
+    QVERIFY2(option.contains("--high-watermark 0 lifts the memory limit"), qPrintable(option));
+    const QString variable = ofScript({}, {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
+    QVERIFY2(variable.contains("PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts the memory limit"),
+             qPrintable(variable));
+    QVERIFY(!ofScript({}, {}).contains("lifts"));
   }
 
   void refusesOtherWords() {
