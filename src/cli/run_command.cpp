@@ -46,9 +46,9 @@ extern "C" void passOn(int signal) {
 class ScriptRun final : public QObject {
  public:
   explicit ScriptRun(const ScriptCommandOptions& options)
-      : output_(options.output, options.force),
+      : simulated_(options.script.simulated),
+        output_(options.output, options.force),
         recording_(options.output),
-        simulated_(options.script.simulated),
         script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
@@ -125,10 +125,10 @@ class ScriptRun final : public QObject {
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
+  const bool simulated_;
   analysis::LiveStore store_;
   RecordingOutput output_;
   std::string recording_;
-  const bool simulated_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
 };
