@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "core/option_values.h"
 
@@ -64,7 +65,30 @@ std::string suggestion(const CLI::App& command) {
   return {};
 }
 
+/// The word that was given in place of a command, where more follows it and it is no file: CLI11
+/// takes it for the recording to open. Empty: there is none.
+std::string misspelledCommand(const CLI::App& app) {
+  const CLI::Option* file = app.get_option_no_throw("FILE");
+  if (file == nullptr || file->count() == 0 || app.remaining().empty()) return {};
+  const std::string& word = file->results().front();
+  std::error_code ignored;
+  return std::filesystem::exists(word, ignored) ? std::string() : word;
+}
+
 }  // namespace
+
+std::vector<std::string> commandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands({})) names.push_back(each->get_name());
+  return names;
+}
+
+std::string unknownCommandText(const std::string& word, std::span<const std::string> commands) {
+  const auto near = nearestWords(word, commands);
+  return "there is neither a recording nor a command \"" + word + "\"" +
+         (near.empty() ? "" : "; did you mean " + alternatives(near) + "?") +
+         "; 'highwater --help' lists commands and options";
+}
 
 void refuseValuesOfFlags(CLI::App& app) {
   for (CLI::Option* each : app.get_options()) {
@@ -93,6 +117,11 @@ std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
   const CLI::App& command = commandOf(app);
   for (const CLI::Option* each : command.get_options()) {
     if (isRepeated(*each)) return repeatedText(*each);
+  }
+  if (&command == &app && dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr) {
+    if (const auto word = misspelledCommand(app); !word.empty()) {
+      return unknownCommandText(word, commandNames(app));
+    }
   }
   const std::string message = wrong.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {

@@ -71,6 +71,10 @@ class CommandLine {
     refuseValuesOfFlags(app_);
   }
 
+  [[nodiscard]] std::string noSuchFileText(const std::string& word) const {
+    return unknownCommandText(word, commandNames(app_));
+  }
+
   std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
@@ -477,6 +481,10 @@ class CommandLine {
 };
 
 }  // namespace
+
+std::string noSuchFileText(const std::string& word) {
+  return CommandLine().noSuchFileText(word);
+}
 
 std::variant<Invocation, EarlyExit> parseCommandLine(int argc, const char* const* argv) {
   return CommandLine().parse(argc, argv);

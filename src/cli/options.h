@@ -118,4 +118,7 @@ struct EarlyExit {
 [[nodiscard]] std::variant<Invocation, EarlyExit> parseCommandLine(int argc,
                                                                    const char* const* argv);
 
+/// The message for a recording that does not exist: `word` may be a misspelled command.
+[[nodiscard]] std::string noSuchFileText(const std::string& word);
+
 }  // namespace highwater::cli

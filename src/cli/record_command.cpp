@@ -67,7 +67,9 @@ class RecordRun final : public QObject {
     elapsed_.start();
     session_.start();
     QCoreApplication::exec();
-    return conclude();
+    const int code = conclude();
+    signals_.readPending();  // who stops the run while it is being completed
+    return code;
   }
 
   /// The options of the run that continues this one, which has ended; nullopt where nothing is to
@@ -76,7 +78,8 @@ class RecordRun final : public QObject {
                                                   const std::string& firstOutput) const {
     const RunEnd& end = *session_.end();
     const bool wanted = options_.launch.afterAbort == session::AfterAbort::kRestart &&
-                        options_.launch.checkpoint && store_.run() && failure_.empty();
+                        options_.launch.checkpoint && store_.run() && failure_.empty() &&
+                        !stopRequested_;
     if (!wanted || !session::AbortRecovery::isAbort(end)) return std::nullopt;
     const auto& steps = store_.steps().records;
     const auto step = options_.launch.checkpoint->step();
@@ -90,6 +93,9 @@ class RecordRun final : public QObject {
     next.output = continuationName(firstOutput);
     const std::string batch = knobChangeText(*knobOf(events::MarkerKind::BatchSize),
                                              store_.knobs().batchSize, after->knobs.batchSize);
+    // The checkpoint may be newer than the last step that was received.
+    const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
+    const std::uint32_t again = last > after->fromStep ? last - after->fromStep : 0;
     const std::string of = std::filesystem::path(options_.output).filename().string() +
                            ", whose worker was killed by " +
                            session::signalText(end.signal).toStdString() + "; " + batch;
@@ -98,7 +104,10 @@ class RecordRun final : public QObject {
         after->fromStep > 0 ? QString::fromStdString(of) : QString());
     printError((after->fromStep > 0 ? "continuing from step " + std::to_string(after->fromStep)
                                     : std::string("starting anew")) +
-               ", " + batch + ", recording to " + next.output);
+               ", " + batch + ", recording to " + next.output +
+               (again == 0   ? ""
+                : again == 1 ? "; 1 step is trained again"
+                             : "; " + std::to_string(again) + " steps are trained again"));
     return next;
   }
 
@@ -145,6 +154,8 @@ class RecordRun final : public QObject {
   }
 
   void onStopRequested(int count) {
+    stopRequested_ = true;
+    if (session_.state() == Session::State::kEnded) return;
     progress_.finish();
     if (count == 1 && session_.state() != Session::State::kStopping) {
       printError(session_.state() == Session::State::kStarting
@@ -233,7 +244,7 @@ class RecordRun final : public QObject {
   StopSignals signals_;
   QElapsedTimer elapsed_;
   std::size_t seenMarkers_ = 0;
-  bool deviceSaid_ = false;
+  bool deviceSaid_ = false, stopRequested_ = false;
   std::string failure_;
   Session session_;  // last: on destruction it still uses the sinks above
 };

@@ -10,8 +10,10 @@
 #include "analysis/run_summary.h"
 #include "cli/recording_output.h"
 #include "cli/script_exit.h"
+#include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "core/simulation.h"
 #include "core/units.h"
 #include "report/report_text.h"
 #include "session/script_process.h"
@@ -29,10 +31,10 @@ volatile std::sig_atomic_t programId = 0;
 volatile std::sig_atomic_t earlySignal = 0;
 
 extern "C" void passOn(int signal) {
-  if (programId > 0) {
-    ::kill(static_cast<pid_t>(programId), signal);
-  } else {
+  if (programId == 0) {
     earlySignal = signal;
+  } else if (signal != SIGINT && signal != SIGQUIT) {  // a terminal sends those to the program too
+    ::kill(static_cast<pid_t>(programId), signal);
   }
 }
 
@@ -40,7 +42,8 @@ extern "C" void passOn(int signal) {
 class ScriptRun final : public QObject {
  public:
   explicit ScriptRun(const ScriptCommandOptions& options)
-      : output_(options.output, options.force),
+      : simulated_(options.script.simulated),
+        output_(options.output, options.force),
         recording_(options.output),
         command_(options.script.command),
         script_(options.script, ScriptProcess::Output::kForwarded) {
@@ -53,12 +56,17 @@ class ScriptRun final : public QObject {
   int run() {
     // Before the program does its work, so that another run that writes the file is noticed.
     if (auto begun = output_.begin(); !begun) return refuse(begun.error());
+    if (earlySignal != 0) {
+      output_.discard();
+      return exitAs({0, static_cast<int>(earlySignal)});
+    }
     if (auto started = script_.start(); !started) {
       output_.discard();
       return refuse(started.error());
     }
     programId = static_cast<std::sig_atomic_t>(script_.processId());
-    if (earlySignal != 0) passOn(earlySignal);
+    // It may have come before the program was there to get it from the terminal.
+    if (earlySignal != 0) ::kill(static_cast<pid_t>(programId), static_cast<int>(earlySignal));
     QCoreApplication::exec();
     conclude();
     return exitAs({script_.exitCode(), script_.signal()});
@@ -106,10 +114,15 @@ class ScriptRun final : public QObject {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
+    const bool onCpu = store_.hello() && store_.hello()->device.selected == "cpu";
+    if (kHasSimulation && !simulated_ && onCpu) {
+      printError("the training ran on the CPU: " + std::string(session::kSimulationHint));
+    }
   }
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
+  const bool simulated_;
   analysis::LiveStore store_;
   RecordingOutput output_;
   std::string recording_;
@@ -125,10 +138,10 @@ int runScript(const ScriptCommandOptions& options) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  // They are the program's: it gets them from the terminal itself.
-  for (const int each : {SIGINT, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
+  warnOfLiftedLimit(options.script.environment);
+  std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
-  for (const int each : {SIGTERM, SIGHUP}) {
+  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
     if (std::signal(each, &passOn) == SIG_IGN) std::signal(each, SIG_IGN);  // as by nohup
   }
   return ScriptRun(options).run();

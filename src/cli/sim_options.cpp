@@ -67,14 +67,18 @@ Result<QStringList> SimOptions::environment(const std::string& device) const {
 
 void warnOfLiftedLimit(const QStringList& environment) {
   const QString prefix = QString::fromUtf8(kMpsHighWatermarkVariable) + u'=';
+  std::string name = std::string(kMpsHighWatermarkVariable) + '=';
+  QString value = qEnvironmentVariable(kMpsHighWatermarkVariable);
   for (const QString& entry : environment) {
     if (!entry.startsWith(prefix)) continue;
-    const auto ratio = parseNumber(entry.mid(prefix.size()).toStdString());
-    if (!ratio || ratio->value != 0) continue;
-    printError(
-        "--high-watermark 0 lifts the memory limit: the training may take all memory of the "
-        "machine and bring the system down");
+    name = "--high-watermark ";
+    value = entry.mid(prefix.size());
   }
+  const auto ratio = parseNumber(value.toStdString());
+  if (!ratio || !ratio->rest.empty() || ratio->value != 0) return;
+  printError(name + value.toStdString() +
+             " lifts the memory limit: the training may take all memory of the machine and bring "
+             "the system down");
 }
 
 }  // namespace highwater::cli

@@ -39,7 +39,8 @@ class SimOptions {
   std::array<Entry, kSimKnobs.size()> entries_;
 };
 
-/// Warns on stderr where `environment`, NAME=VALUE, lifts the memory limit of MPS.
+/// Warns on stderr where `environment`, NAME=VALUE, or else this process's environment lifts the
+/// memory limit of MPS.
 void warnOfLiftedLimit(const QStringList& environment);
 
 }  // namespace highwater::cli

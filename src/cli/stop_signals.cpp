@@ -40,7 +40,7 @@ StopSignals::StopSignals(QObject* parent) : QObject(parent) {
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
   }
   notifier_ = std::make_unique<QSocketNotifier>(pipeEnds[0], QSocketNotifier::Read);
-  connect(notifier_.get(), &QSocketNotifier::activated, this, &StopSignals::readOne);
+  connect(notifier_.get(), &QSocketNotifier::activated, this, &StopSignals::readPending);
   handleWith(onSignal);
 }
 
@@ -53,9 +53,11 @@ StopSignals::~StopSignals() {
   }
 }
 
-void StopSignals::readOne() {
+bool StopSignals::readPending() {
+  const int before = count_;
   char byte = 0;
   while (::read(pipeEnds[0], &byte, 1) == 1) emit stopRequested(++count_, byte);
+  return count_ > before;
 }
 
 }  // namespace highwater::cli

@@ -18,13 +18,15 @@ class StopSignals final : public QObject {
   /// Sets the signals to the system's default, not to earlier handlers.
   ~StopSignals() override;
 
+  /// Emits stopRequested() for the signals that came before the event loop runs. Returns whether
+  /// any came.
+  bool readPending();
+
  signals:
   /// Emitted for each SIGINT, SIGTERM or SIGHUP; `count` numbers them from 1.
   void stopRequested(int count, int signal);
 
  private:
-  void readOne();
-
   std::unique_ptr<QSocketNotifier> notifier_;
   int count_ = 0;
 };

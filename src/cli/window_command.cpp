@@ -1,6 +1,7 @@
 #include "cli/window_command.h"
 
 #include <QApplication>
+#include <QThread>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -63,8 +64,9 @@ std::unique_ptr<QApplication> makeApplication(int& argc, char** argv) {
 }
 
 /// Whoever waits for `highwater run` waits for the program, also when the window is closed before.
-int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script) {
-  std::signal(SIGQUIT, SIG_IGN);  // the program's, as Ctrl+C is
+/// Signals that came while the program was started are passed on to it.
+int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script,
+                      StopSignals& stops) {
   QApplication::setQuitOnLastWindowClosed(false);
   const auto quitWhenBothAreGone = [&mainWindow] {
     if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();
@@ -80,7 +82,8 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
     printError(started.error().message);
     return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
-  mainWindow.showInFront();
+  std::signal(SIGQUIT, SIG_IGN);  // the program's, as Ctrl+C is
+  if (!stops.readPending()) mainWindow.showInFront();
   const int code = QApplication::exec();
   return exit ? exitAs(*exit) : code;
 }
@@ -90,8 +93,7 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
 int runWindow(const WindowOptions& options, int argc, char** argv) {
   std::error_code ignored;
   if (!options.recording.empty() && !std::filesystem::exists(options.recording, ignored)) {
-    printError("there is neither a recording nor a command \"" + options.recording +
-               "\"; 'highwater --help' lists commands and options");
+    printError(noSuchFileText(options.recording));
     return kExitUsage;
   }
   if (!hasDisplay()) {
@@ -101,7 +103,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                                             : kWithoutDisplay));
     return kExitFailed;
   }
-  warnOfLiftedLimit(options.launch.environment);
+  warnOfLiftedLimit(options.script ? options.script->environment : options.launch.environment);
   const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {
@@ -112,13 +114,15 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     }
     mainWindow.openInBackground(options.recording);
   }
-  const StopSignals stops;
+  StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,
                    [&mainWindow](int count, int signal) {
-                     // A program in this terminal gets Ctrl+C itself. Who ends this process by
-                     // another signal means the training.
+                     // A program in this terminal gets Ctrl+C itself, unless that came before the
+                     // program was there. Who ends this process by another signal means the
+                     // training.
                      if (mainWindow.currentRun().scriptRuns()) {
-                       if (signal == SIGINT) return;
+                       const bool isStarting = QThread::currentThread()->loopLevel() == 0;
+                       if (signal == SIGINT && !isStarting) return;
                        mainWindow.currentRun().signalScript(signal);
                        mainWindow.closeAtOnce();
                        return;
@@ -132,7 +136,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                      mainWindow.closeAtOnce();
                      QApplication::quit();
                    });
-  if (options.script) return runScriptInWindow(mainWindow, *options.script);
+  if (options.script) return runScriptInWindow(mainWindow, *options.script, stops);
   mainWindow.showInFront();
   if (options.startAtOnce) {
     mainWindow.startRun();

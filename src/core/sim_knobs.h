@@ -48,6 +48,15 @@ inline constexpr char kSimQueueVariable[] = "HIGHWATER_SIM_QUEUE";
 /// Environment variable that sets when the simulated device starts queued work: at once ("eager"),
 /// or when it is committed ("deferred", or "deferred:N" to commit after every N ops as well).
 inline constexpr char kSimCommitVariable[] = "HIGHWATER_SIM_COMMIT";
+/// Environment variable that sets who takes the times of the simulated device's events: its queue
+/// ("queue"), or a thread that is told of them late and in another order ("late").
+inline constexpr char kSimNoticesVariable[] = "HIGHWATER_SIM_NOTICES";
+/// Environment variable that sets what the simulated device holds under the high watermark: all of
+/// driver memory ("heaps"), or what is requested ("requests"), as on a Mac.
+inline constexpr char kSimLimitVariable[] = "HIGHWATER_SIM_LIMIT";
+/// Environment variable that sets which C++ exception the simulated device throws when it is out of
+/// memory: c10::OutOfMemoryError ("typed"), or c10::Error ("plain"), as on a Mac.
+inline constexpr char kSimOutOfMemoryErrorVariable[] = "HIGHWATER_SIM_OOM_ERROR";
 /// Environment variable that sets the file into which the simulated device writes a log of what it
 /// really did (its ledger), as JSON Lines.
 inline constexpr char kSimLedgerVariable[] = "HIGHWATER_SIM_LEDGER";
@@ -119,6 +128,14 @@ inline constexpr std::array kSimKnobs = {
     SimKnob{kSimCommitVariable, "--sim-commit", "MODE", "eager",
             "eager: queued ops start at once; deferred[:N]: they start at a wait, a copy between "
             "host and device or an event, or after N ops (500)"},
+    SimKnob{kSimNoticesVariable, "--sim-notices", "MODE", "queue",
+            "queue: an event's time is that of the queue; late: another thread takes it up to "
+            "0.2 ms later, and not always in the order of the events"},
+    SimKnob{kSimLimitVariable, "--sim-limit", "MODE", "heaps",
+            "heaps: driver memory never exceeds the high watermark; requests: only a request is "
+            "compared with it, and its heap may exceed it"},
+    SimKnob{kSimOutOfMemoryErrorVariable, "--sim-oom-error", "TYPE", "typed",
+            "Exception for out of memory: typed (c10::OutOfMemoryError) or plain (c10::Error)"},
     SimKnob{kSimLedgerVariable, "--sim-ledger", "FILE", "none",
             "Write the device's ledger as JSON Lines; %p in the name becomes the process id"},
     SimKnob{kMpsFallbackVariable, "--fallback", "", "off",

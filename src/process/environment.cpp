@@ -28,6 +28,9 @@ constexpr std::array<const char*, 10> kVariables = {
     "OMP_WAIT_POLICY",
 };
 constexpr std::string_view kOwnPrefix = "HIGHWATER_";
+/// What Highwater sets for each process that it starts: no settings, and nobody else's.
+constexpr std::array<std::string_view, 2> kInternalPrefixes = {"HIGHWATER_LAUNCH_ID",
+                                                               "HIGHWATER_SCRIPT_"};
 constexpr double kHighestRatio = 2.0;  // PyTorch's default_high_watermark_upper_bound
 
 double ratio(const char* name, double defaultValue) {
@@ -49,9 +52,11 @@ std::vector<EnvironmentEntry> relevantEnvironment() {
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || text.substr(0, kOwnPrefix.size()) != kOwnPrefix) {
-      continue;
-    }
+    if (equals == std::string_view::npos || !text.starts_with(kOwnPrefix)) continue;
+    const bool isInternal =
+        std::any_of(kInternalPrefixes.begin(), kInternalPrefixes.end(),
+                    [text](std::string_view prefix) { return text.starts_with(prefix); });
+    if (isInternal) continue;
     entries.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
   }
   return entries;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/refused_dtype.h"
+#include "core/simulation.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
 #include "session/worker_process.h"
@@ -46,11 +47,33 @@ const std::array<bool, kChangedSignals.size()> ignoredAtStart = [] {
   return ignored;
 }();
 
-/// The program gets its signals as this process did.
-void restoreSignals() {
+/// Blocks the signals of a terminal for this thread while it exists. A child that is forked
+/// meanwhile gets such a signal when it has restored its signals: until then the handlers are this
+/// process's, and would swallow it.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) sigaddset(&blocked, each);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
+
+/// The program gets its signals as this process did. Async-signal-safe.
+void restoreSignals(const sigset_t& mask) {
   for (std::size_t i = 0; i < kChangedSignals.size(); ++i) {
     std::signal(kChangedSignals[i], ignoredAtStart[i] ? SIG_IGN : SIG_DFL);
   }
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
 Result<void> checkProgram(const QString& program) {
@@ -119,7 +142,6 @@ ScriptProcess::ScriptProcess(ScriptOptions options, Output output, QObject* pare
       process_(std::make_unique<QProcess>()) {
   process_->setProcessChannelMode(QProcess::ForwardedChannels);
   process_->setInputChannelMode(QProcess::ForwardedInputChannel);
-  process_->setChildProcessModifier(&restoreSignals);
   if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
   connect(process_.get(), &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     signal_ = status == QProcess::CrashExit ? code : 0;
@@ -144,12 +166,6 @@ Result<void> ScriptProcess::hearOutput() {
   auto relay = OutputRelay::start();
   if (!relay) return relay.error();
   relay_ = std::move(*relay);
-  const int out = relay_.out.get(), err = relay_.err.get();
-  process_->setChildProcessModifier([out, err] {
-    restoreSignals();
-    ::dup2(out, STDOUT_FILENO);
-    ::dup2(err, STDERR_FILENO);
-  });
   printed_ = std::make_unique<QSocketNotifier>(relay_.copy.get(), QSocketNotifier::Read);
   connect(printed_.get(), &QSocketNotifier::activated, this, &ScriptProcess::readOutput);
   return {};
@@ -233,8 +249,18 @@ Result<void> ScriptProcess::start() {
   if (output_ == Output::kHeard) {
     if (auto heard = hearOutput(); !heard) return heard;
   }
-  process_->start(program, options_.command.mid(1));
-  const bool started = process_->waitForStarted(-1);
+  bool started = false;
+  {
+    const BlockedSignals blocked;
+    process_->setChildProcessModifier(
+        [out = relay_.out.get(), err = relay_.err.get(), mask = blocked.before()] {
+          if (out >= 0) ::dup2(out, STDOUT_FILENO);
+          if (err >= 0) ::dup2(err, STDERR_FILENO);
+          restoreSignals(mask);
+        });
+    process_->start(program, options_.command.mid(1));
+    started = process_->waitForStarted(-1);
+  }
   // The program has its own; the relay ends when nobody has them open.
   relay_.out.reset();
   relay_.err.reset();
@@ -251,7 +277,11 @@ std::optional<AttachedConnection> ScriptProcess::takeConnection() {
 
 std::string ScriptProcess::whyNothingTrained() const {
   std::string why = whatWasSeen(*endpoint_);
-  const auto refused = refusedDtype(endpoint_->textOfSign(QStringLiteral("error")).toStdString());
+  const QString error = endpoint_->textOfSign(QStringLiteral("error"));
+  if (kHasSimulation && !options_.simulated && error.contains(QLatin1String("support for mps"))) {
+    why += std::string("; ") + kSimulationHint;
+  }
+  const auto refused = refusedDtype(error.toStdString());
   if (refused) {
     why += ". MPS has no " + refused->dtype + (refused->needsNewerMacOs ? " here: " : ": ") +
            dtypeAdvice(*refused);

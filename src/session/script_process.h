@@ -26,6 +26,10 @@ struct ScriptOptions {
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
 };
 
+/// What to do where a program finds no MPS, in a build that has the simulated device.
+inline constexpr char kSimulationHint[] =
+    "this machine has no MPS; highwater run --device sim simulates it";
+
 /// What a command runs, for the user: "train.py", "-m package", or the program's name.
 [[nodiscard]] QString programText(const QStringList& command);
 

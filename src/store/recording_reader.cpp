@@ -89,8 +89,8 @@ struct RecordingReader::Impl {
     const std::string said = quoted(path) + " is damaged: " + why;
     if (frames == 0) return {error.code, said + std::string(kNothingRead)};
     return {error.code, said + "; the " + std::to_string(frames) +
-                            (frames == 1 ? " frame" : " frames") +
-                            " before the damage can be read"};
+                            (frames == 1 ? " message" : " messages") +
+                            " of the training before the damage can be read"};
   }
 
   [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,
@@ -160,7 +160,7 @@ Result<void> RecordingReader::Impl::visitRow(Statement& rows, BatchUnpacker& unp
   for (std::span<const std::uint8_t> rest = *batch; !rest.empty(); ++framesOfBatch) {
     const std::size_t size = frameSize(rest);
     if (size == 0) {
-      return damaged(frames, {ErrorCode::kMalformed, "a frame's size is out of limits"});
+      return damaged(frames, {ErrorCode::kMalformed, "a message's size is out of limits"});
     }
     aligned.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));
     if (auto done = visit(aligned); !done) return done;
@@ -168,7 +168,7 @@ Result<void> RecordingReader::Impl::visitRow(Statement& rows, BatchUnpacker& unp
     rest = rest.subspan(size);
   }
   if (framesOfBatch != rows.integer(0)) {
-    return damaged(frames, {ErrorCode::kMalformed, "a batch has another number of frames"});
+    return damaged(frames, {ErrorCode::kMalformed, "a batch has another number of messages"});
   }
   return {};
 }

@@ -313,7 +313,8 @@ void RecordingWriter::Impl::checkWhatWasTouched() {
   });
   if (!read) return said(read.error().message);
   if (frames != framesWritten) {
-    said(std::to_string(frames) + " frames of " + std::to_string(framesWritten) + " are left");
+    said(std::to_string(frames) + " of " + std::to_string(framesWritten) +
+         " messages of the training are left");
   }
 }
 
@@ -394,7 +395,8 @@ std::string RecordingWriter::Impl::errorText() const {
   if (!firstError) return {};
   const bool allLost = firstError->code == ErrorCode::kNotFound;
   if (lostFrames == 0 || allLost) return firstError->message;
-  return firstError->message + " (" + std::to_string(lostFrames) + " frames lost)";
+  return firstError->message + " (" + std::to_string(lostFrames) +
+         (lostFrames == 1 ? " message" : " messages") + " of the training lost)";
 }
 
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::filesystem::path& path,

@@ -31,6 +31,11 @@ class TestOptions : public QObject {
   }
 
  private slots:
+  void namesTheCommandThatWasMeant() {
+    QVERIFY(noSuchFileText("recrod").find("\"recrod\"; did you mean record?") != std::string::npos);
+    QVERIFY(noSuchFileText("a.highwater").find("did you mean") == std::string::npos);
+  }
+
   void takesTheStepsOfAScenario() {
     const auto plain = parsed<RecordOptions>("record --scenario clean -o f.hw");
     QCOMPARE(plain.launch.scenario, QString("clean"));
@@ -201,6 +206,9 @@ class TestOptions : public QObject {
     row("export a.hw --to b.png --steps 1-2 --from 3", "--from");
     row("report --bogus", "unknown option --bogus");
     row("export --stpes 3", "unknown option --stpes; did you mean --steps?");
+    row("reprot a.hw", "neither a recording nor a command \"reprot\"; did you mean report?");
+    row("reprot a.hw --json", "neither a recording nor a command \"reprot\"; did you mean report?");
+    row("doctr --selftest", "neither a recording nor a command \"doctr\"; did you mean doctor?");
     row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
     row("run --", "give it after --, as in highwater run -- python train.py");

@@ -81,6 +81,12 @@ class TestRestart : public QObject {
     QVERIFY(from >= 1 && from <= killed->steps().records.back().step() + 1);
     QVERIFY2(errors.contains(QString("continuing from step %1, batch 12 → 6").arg(from)),
              qPrintable(errors));
+    const std::uint32_t last = killed->steps().records.back().step();
+    const std::uint32_t again = last > from ? last - from : 0;
+    const QString said = again == 0   ? QString()
+                         : again == 1 ? QString("; 1 step is trained again")
+                                      : QString("; %1 steps are trained again").arg(again);
+    QVERIFY2(errors.contains("recording to " + second + said + '\n'), qPrintable(errors));
     QCOMPARE(continued->run()->knobs.batchSize, 6u);
     QVERIFY(hasMarker(*continued, QString("continued from step %1 of run.highwater, whose worker "
                                           "was killed by signal 9 (SIGKILL); batch 12 → 6")
@@ -135,6 +141,19 @@ class TestRestart : public QObject {
     QVERIFY(warns("0", "a.highwater"));
     QVERIFY(warns("0.0", "b.highwater"));
     QVERIFY(!warns("0.5", "c.highwater"));
+    const QString script = folder.filePath("d.highwater");
+    const auto ofScript = [&](const QStringList& options, const QStringList& environment) {
+      return runHighwater(
+                 QStringList{"run", "--record", script} + options + QStringList{"--", "true"},
+                 environment, kRunTimeoutMs)
+          .err;
+    };
+    const QString option = ofScript({"--high-watermark", "0", "--low-watermark", "0"}, {});
+    QVERIFY2(option.contains("--high-watermark 0 lifts the memory limit"), qPrintable(option));
+    const QString variable = ofScript({}, {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
+    QVERIFY2(variable.contains("PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts the memory limit"),
+             qPrintable(variable));
+    QVERIFY(!ofScript({}, {}).contains("lifts"));
   }
 
   void refusesOtherWords() {

@@ -209,6 +209,17 @@ void TestScript::recordsWithoutADevice() {
   QVERIFY(session::loadRecording(recording_.toStdString(), store));
   QCOMPARE(store.steps().records.size(), 12U);
   QCOMPARE(store.hello()->device.selected, std::string("cpu"));
+  // Linux has no MPS, and somebody who looks for it should hear of the simulated device.
+  const QString hint = "this machine has no MPS; highwater run --device sim simulates it";
+  QVERIFY2(watched.err.contains("the training ran on the CPU: " + hint), qPrintable(watched.err));
+  const QString script = folder_.filePath("asks_for_mps.py");
+  QFile file(script);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write("import torch\ntorch.ones(1).to('mps')\n");
+  file.close();
+  const Outcome failed =
+      runHighwater({"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+  QVERIFY2(failed.exitCode == 1 && failed.err.contains(hint), qPrintable(failed.err));
 }
 
 void TestScript::tellsHowTheScriptEnded() {

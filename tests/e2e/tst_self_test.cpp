@@ -41,6 +41,25 @@ class TestSelfTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void tellsWhoSetAVariable() {
+    const auto outcome = runHighwater({"doctor", "--json"});
+    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    QJsonObject variables;
+    for (const QJsonValue& each : report["environment"].toArray()) {
+      variables[each["name"].toString()] = each;
+    }
+    // Highwater's own mark of each worker is nobody's setting.
+    QVERIFY(!variables.contains("HIGHWATER_LAUNCH_ID"));
+    const QJsonObject fallback = variables["PYTORCH_ENABLE_MPS_FALLBACK"].toObject();
+    QVERIFY(fallback["value"].isNull() && !fallback["set_by_worker"].toBool(true));
+    QCOMPARE(fallback["default"].toString(), QString("off"));
+#ifndef Q_OS_MACOS
+    const QJsonObject policy = variables["OMP_WAIT_POLICY"].toObject();
+    QCOMPARE(policy["value"].toString(), qEnvironmentVariable("OMP_WAIT_POLICY", "PASSIVE"));
+    QCOMPARE(policy["set_by_worker"].toBool(), !qEnvironmentVariableIsSet("OMP_WAIT_POLICY"));
+#endif
+  }
+
   void holdsOnTheSimulatedDevice();
   void saysWhichCheckDeviates_data();
   void saysWhichCheckDeviates();

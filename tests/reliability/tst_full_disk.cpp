@@ -56,7 +56,7 @@ class TestFullDisk : public QObject {
     QVERIFY(withWal);
     QVERIFY2(run.err.contains("its end is in \"a.highwater-wal\"; keep both files"),
              qPrintable(run.err));
-    QVERIFY2(run.err.contains("frames lost"), qPrintable(run.err));
+    QVERIFY2(run.err.contains("of the training lost"), qPrintable(run.err));
     const Outcome report = runHighwater({"report", copy + "/a.highwater"});
     QVERIFY2(report.exitCode == kExitDone, qPrintable(report.err));
   }
@@ -68,7 +68,7 @@ class TestFullDisk : public QObject {
     QCOMPARE(run.exitCode, int(kExitFailed));
     QVERIFY2(run.err.contains("could not be written"), qPrintable(run.err));
     QVERIFY2(run.err.contains("limit of a file's size"), qPrintable(run.err));
-    QVERIFY2(run.err.contains("frames lost"), qPrintable(run.err));
+    QVERIFY2(run.err.contains("of the training lost"), qPrintable(run.err));
     const Outcome report = runHighwater({"report", path});
     QVERIFY2(report.exitCode == kExitDone, qPrintable(report.err));
   }

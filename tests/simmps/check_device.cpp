@@ -157,6 +157,27 @@ CHECK_CASE(outOfMemoryHasPyTorchsText) {
   REQUIRE(huge.find("Invalid buffer size: 1048576.00 GiB") == 0);
 }
 
+CHECK_CASE(outOfMemoryMayBeAPlainError) {
+  // HIGHWATER_SIM_OOM_ERROR=plain
+  try {
+    bytesOnDevice(200 * kMiB);
+  } catch (const c10::Error& error) {
+    REQUIRE(typeid(error) == typeid(c10::Error));
+    REQUIRE(std::string(error.what()).find("MPS backend out of memory (MPS allocated: ") == 0);
+    return;
+  }
+  throw checks::Failed("nothing was thrown");
+}
+
+CHECK_CASE(heapsMayPassTheHighWatermark) {
+  // HIGHWATER_SIM_LIMIT=requests: 20 MiB of the allowed 108.80 MiB get a heap of 1 GiB, as on a
+  // Mac, and nothing else is left.
+  const Tensor kept = bytesOnDevice(20 * kMiB);
+  REQUIRE_EQUAL(hooks().getDriverAllocatedMemory(), std::size_t(1024 * kMiB));
+  const auto text = checks::thrown<c10::OutOfMemoryError>([] { bytesOnDevice(1); });
+  REQUIRE(text.find("MPS backend out of memory (MPS allocated: 1024.00 MiB, ") == 0);
+}
+
 CHECK_CASE(outOfMemoryWithoutLimit) {
   // PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0: far over the recommended max is allowed.
   const Tensor kept = bytesOnDevice(200 * kMiB);

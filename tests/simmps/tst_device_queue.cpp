@@ -194,6 +194,40 @@ class DeviceQueueTest : public QObject {
     QVERIFY(first->timeNs() > 0);
   }
 
+  void lateNoticesHaveTimesOfTheirOwn() {
+    DeviceQueue queue({.lateNotices = true});
+    int reversed = 0;
+    for (int i = 0; i < 30; ++i) {
+      const auto first = std::make_shared<DeviceEvent>(), second = std::make_shared<DeviceEvent>();
+      const std::uint64_t before = deviceClockNs();
+      queue.record(first);
+      queue.record(second);
+      queue.wait();
+      QVERIFY(first->done() && second->done());
+      queue.waitForNotice(*first);
+      queue.waitForNotice(*second);
+      for (const auto& each : {first, second}) {
+        QVERIFY(each->isNoticed());
+        QVERIFY(each->timeNs() > before && each->timeNs() <= deviceClockNs());
+      }
+      if (second->timeNs() < first->timeNs()) ++reversed;
+    }
+    // Two of three pairs, where the thread gets a core in time.
+    QVERIFY2(reversed > 0 && reversed < 30, qPrintable(QString::number(reversed)));
+  }
+
+  void lateNoticesEndWithTheQueue() {
+    const auto event = std::make_shared<DeviceEvent>();
+    {
+      DeviceQueue queue({.lateNotices = true});
+      queue.record(event);
+      queue.wait();
+      queue.record(event);
+    }
+    QVERIFY(event->done() && event->isNoticed());
+    QVERIFY(event->timeNs() > 0);
+  }
+
   void stopRunsPendingJobs() {
     DeviceQueue queue;
     int count = 0;
@@ -204,16 +238,26 @@ class DeviceQueueTest : public QObject {
     QCOMPARE(count, 101);
   }
 
+  void forkedChildDoesNotHang_data() {
+    QTest::addColumn<bool>("lateNotices");
+    QTest::newRow("notices of the queue") << false;
+    QTest::newRow("late notices") << true;
+  }
   void forkedChildDoesNotHang() {
-    DeviceQueue queue;
+    QFETCH(bool, lateNotices);
+    DeviceQueue queue({.lateNotices = lateNotices});
+    const auto event = std::make_shared<DeviceEvent>();
+    queue.record(event);
     queue.submit("job", [] {});
     queue.wait();
     const pid_t child = fork();
     if (child == 0) {
       bool ran = false;
       queue.submit("in the child", [&] { ran = true; });
+      queue.record(event);
       queue.wait();
-      _exit(ran && !queue.drain() ? 0 : 1);
+      queue.waitForNotice(*event);
+      _exit(ran && event->timeNs() > 0 && !queue.drain() ? 0 : 1);
     }
     int status = -1;
     QCOMPARE(waitpid(child, &status, 0), child);

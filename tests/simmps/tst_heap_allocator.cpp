@@ -152,6 +152,23 @@ class HeapAllocatorTest : public QObject {
     memory.free(kept);
   }
 
+  void heapsMayPassTheHighWatermarkWhereOnlyRequestsAreLimited() {
+    MemoryOptions options;
+    options.limitsRequestsOnly = true;
+    HeapAllocator memory({100 * kMiB, 1.0, 0.0}, std::move(options));
+    DeviceBlock* small = blockOf(memory.allocate(1));
+    QVERIFY(small);
+    // Compared with 8 + 91 MiB, not with the heap of 1 GiB that it gets.
+    DeviceBlock* large = blockOf(memory.allocate(91 * kMiB));
+    QVERIFY(large);
+    QCOMPARE(memory.counters().driverBytes, kSmallHeap + kXLargeHeap);
+    QVERIFY(!memory.holdGraph(kMiB));
+    const auto refused = memory.allocate(1);
+    QVERIFY(std::get_if<OutOfMemory>(&refused));
+    memory.free(large);
+    memory.free(small);
+  }
+
   void releasesCachedBlocksBeforeGivingUp() {
     Jobs jobs;
     HeapAllocator memory({100 * kMiB, 1.0, 0.0}, jobs.options());

@@ -115,6 +115,9 @@ class SimSettingsTest : public QObject {
                                                    {kSimHangAtVariable, "8"},
                                                    {kSimCrashAtVariable, "9"},
                                                    {kSimQueueVariable, "sync"},
+                                                   {kSimNoticesVariable, "late"},
+                                                   {kSimLimitVariable, "requests"},
+                                                   {kSimOutOfMemoryErrorVariable, "plain"},
                                                    {kSimLedgerVariable, "a b.jsonl"}}));
     QCOMPARE(settings.systemBytes, 32 * kGiB);
     QCOMPARE(settings.limits.recommendedBytes, 24 * kGiB);
@@ -127,7 +130,17 @@ class SimSettingsTest : public QObject {
     QCOMPARE(settings.hangAt, 8u);
     QCOMPARE(settings.crashAt, 9u);
     QVERIFY(!settings.asynchronous);
+    QVERIFY(settings.lateNotices && settings.limitsRequestsOnly && settings.plainOutOfMemory);
     QCOMPARE(settings.ledgerFile, std::string("a b.jsonl"));
+  }
+
+  void defaultsMayBeSaid() {
+    const auto settings = std::get<Settings>(read({{kSimQueueVariable, "async"},
+                                                   {kSimNoticesVariable, "queue"},
+                                                   {kSimLimitVariable, "heaps"},
+                                                   {kSimOutOfMemoryErrorVariable, "typed"}}));
+    QVERIFY(settings.asynchronous);
+    QVERIFY(!settings.lateNotices && !settings.limitsRequestsOnly && !settings.plainOutOfMemory);
   }
 
   void readsDelays_data() {
@@ -171,6 +184,10 @@ class SimSettingsTest : public QObject {
       for (const char* value : {"0", "-1", "1.5", "99999999999999999999"}) add(variable, value);
     }
     add(kSimQueueVariable, "ASYNC");
+    for (const char* variable :
+         {kSimNoticesVariable, kSimLimitVariable, kSimOutOfMemoryErrorVariable}) {
+      add(variable, "maybe");
+    }
     for (const char* value : {"on", "1e30", "0.5", "1x", "99999999999"}) {
       add(kMpsFallbackVariable, value);
     }

@@ -77,6 +77,7 @@ class SimmpsDevice : public QObject {
     add("fusedOpsHaveOneGraph", {"HIGHWATER_SIM_GRAPH_CACHE=1MiB"});
     add("nthAllocationIsRefused", {"HIGHWATER_SIM_OOM_AT=2"});
     add("outOfMemoryHasPyTorchsText", {limit});
+    add("outOfMemoryMayBeAPlainError", {limit, "HIGHWATER_SIM_OOM_ERROR=plain"});
     add("outOfMemoryWithoutLimit", {limit, "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"});
     add("outOfMemoryComesOutOfBackward", {limit});
     add("missingOpIsNotImplemented");
@@ -88,6 +89,8 @@ class SimmpsDevice : public QObject {
     add("someOpsAlwaysFallBack");
     add("deviceWorkIsNotObserved");
     add("eventsFollowTheQueue");
+    add("eventsFollowTheQueue", {"HIGHWATER_SIM_NOTICES=late"});
+    add("heapsMayPassTheHighWatermark", {limit, "HIGHWATER_SIM_LIMIT=requests"});
     add("releaseWaitsForTheQueue");
   }
   void holds() {

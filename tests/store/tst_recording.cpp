@@ -421,7 +421,7 @@ void TestRecording::aFullQueueIsAnError() {
   auto writer = create(path, options);
   QVERIFY(writer);
   feedFrames(frames, *writer);
-  QVERIFY(writer->errorText().find("frames lost") != std::string::npos);
+  QVERIFY(writer->errorText().find("of the training lost") != std::string::npos);
   QVERIFY(!writer->close().ok());
 
   // The beginning of the stream without a hole, and the end of the run.

@@ -70,10 +70,13 @@ QStringList notesOf(const Stream& stream) {
   return notes;
 }
 
-std::size_t checkpointsOf(const Stream& stream) {
+std::size_t spansOf(const Stream& stream, std::string_view name) {
   return static_cast<std::size_t>(
       std::count_if(stream.namedSpans.begin(), stream.namedSpans.end(),
-                    [&](const auto& span) { return stream.nameOf(span.name()) == "checkpoint"; }));
+                    [&](const auto& span) { return stream.nameOf(span.name()) == name; }));
+}
+std::size_t checkpointsOf(const Stream& stream) {
+  return spansOf(stream, "checkpoint");
 }
 
 }  // namespace
@@ -172,6 +175,8 @@ void TestCheckpoint::continuesAfterAnAbort() {
   }
   // Writing is a span of its own, between steps.
   QVERIFY(checkpointsOf(s) >= 1);
+  // What the device still executes is waited for before it, and is not counted as its cost.
+  QCOMPARE(spansOf(s, "wait before checkpoint"), checkpointsOf(s));
   for (const auto& span : s.namedSpans) {
     for (const auto& step : s.steps) {
       QVERIFY(span.begin_ns() >= step.begin_ns() + step.duration_ns() ||

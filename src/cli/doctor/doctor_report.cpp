@@ -25,6 +25,7 @@ constexpr int kDoctorSchema = 1;
 struct Setting {
   QString name;
   std::optional<QString> value;
+  bool isWorkers = false;  ///< the worker has set it for itself
 };
 
 /// The value that the command line sets, or else that of this process.
@@ -46,6 +47,7 @@ std::vector<Setting> settings(const Diagnosis& diagnosis) {
     for (const EnvironmentEntry& entry : diagnosis.worker->environment) {
       Setting setting{QString::fromStdString(entry.name), std::nullopt};
       if (entry.value) setting.value = QString::fromStdString(*entry.value);
+      setting.isWorkers = setting.value && !ownValue(diagnosis, setting.name);
       all.push_back(setting);
     }
   }
@@ -196,8 +198,10 @@ std::string memoryText(const Hello& hello) {
 std::string environmentText(const Diagnosis& diagnosis) {
   std::string text;
   for (const Setting& setting : settings(diagnosis)) {
-    const std::string value =
-        setting.value ? "= " + plainText(setting.value->toStdString()) : "unset";
+    std::string value = setting.value ? "= " + plainText(setting.value->toStdString()) : "unset";
+    if (setting.isWorkers) value += ", set by the worker itself";
+    const QString otherwise = environmentDefault(setting.name);
+    if (!setting.value && !otherwise.isEmpty()) value += ", which means " + otherwise.toStdString();
     text += "  " + plainText(setting.name.toStdString()) + ' ' + value + '\n';
     const QString meaning = environmentMeaning(setting.name);
     if (!meaning.isEmpty()) text += "      " + meaning.toStdString() + '\n';
@@ -284,10 +288,13 @@ QJsonObject doctorJson(const Diagnosis& diagnosis) {
   }
   QJsonArray environment;
   for (const Setting& setting : settings(diagnosis)) {
-    environment.append(
-        QJsonObject{{"name", setting.name},
-                    {"value", setting.value ? QJsonValue(*setting.value) : QJsonValue()},
-                    {"meaning", environmentMeaning(setting.name)}});
+    environment.append(QJsonObject{
+        {"name", setting.name},
+        {"value", setting.value ? QJsonValue(*setting.value) : QJsonValue()},
+        {"set_by_worker", setting.isWorkers},
+        {"default",
+         orNull(!environmentDefault(setting.name).isEmpty(), environmentDefault(setting.name))},
+        {"meaning", environmentMeaning(setting.name)}});
   }
   report["worker"] = worker;
   report["versions"] = versions;

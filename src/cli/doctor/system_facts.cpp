@@ -63,6 +63,14 @@ Tool findTool(const QString& name, bool usrBinHasStubs) {
   return tool;
 }
 
+/// nullptr: the variable is none of kSimKnobs.
+const SimKnob* knobOf(const QString& name) {
+  const auto knob = std::find_if(kSimKnobs.begin(), kSimKnobs.end(), [&](const SimKnob& each) {
+    return name == QLatin1String(each.variable);
+  });
+  return knob == kSimKnobs.end() ? nullptr : &*knob;
+}
+
 }  // namespace
 
 SystemFacts readSystemFacts() {
@@ -91,10 +99,13 @@ QString environmentMeaning(const QString& name) {
   const auto known = std::find_if(kVariables.begin(), kVariables.end(),
                                   [&](const Variable& v) { return name == QLatin1String(v.name); });
   if (known != kVariables.end()) return QString::fromUtf8(known->meaning);
-  const auto knob = std::find_if(kSimKnobs.begin(), kSimKnobs.end(), [&](const SimKnob& each) {
-    return name == QLatin1String(each.variable);
-  });
-  return knob == kSimKnobs.end() ? QString() : QString::fromUtf8(knob->help);
+  const SimKnob* knob = knobOf(name);
+  return knob ? QString::fromUtf8(knob->help) : QString();
+}
+
+QString environmentDefault(const QString& name) {
+  const SimKnob* knob = knobOf(name);
+  return knob ? QString::fromUtf8(knob->defaultValue) : QString();
 }
 
 std::vector<QString> environmentNames() {

@@ -35,6 +35,8 @@ struct SystemFacts {
 /// What an environment variable does; empty for a variable that is not in environmentNames() or
 /// kSimKnobs.
 [[nodiscard]] QString environmentMeaning(const QString& name);
+/// What an unset variable of kSimKnobs means, in words; empty for any other.
+[[nodiscard]] QString environmentDefault(const QString& name);
 /// The environment variables that influence a run, set or not: those of PyTorch, OpenMP and
 /// Highwater, without those that only the simulated device reads.
 [[nodiscard]] std::vector<QString> environmentNames();

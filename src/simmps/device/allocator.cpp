@@ -36,7 +36,9 @@ std::string outOfMemoryText(const OutOfMemory& refused) {
 }
 
 void throwOutOfMemory(const OutOfMemory& refused) {
-  C10_THROW_ERROR(OutOfMemoryError, outOfMemoryText(refused));
+  const std::string text = outOfMemoryText(refused);
+  if (deviceSettings().plainOutOfMemory) C10_THROW_ERROR(Error, text);
+  C10_THROW_ERROR(OutOfMemoryError, text);
 }
 
 c10::DataPtr Allocator::allocate(std::size_t bytes) {

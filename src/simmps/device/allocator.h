@@ -58,8 +58,8 @@ Allocator* deviceAllocator();
 /// allocations" the rest of the driver's memory. Up to 2.12, PyTorch named private pools for most
 /// tensors.
 std::string outOfMemoryText(const OutOfMemory& refused);
-/// Throws c10::OutOfMemoryError with outOfMemoryText(). On a Mac, PyTorch 2.13 throws the base
-/// class c10::Error.
+/// Throws c10::OutOfMemoryError with outOfMemoryText(); with Settings::plainOutOfMemory its base
+/// class c10::Error, as PyTorch 2.13 does on a Mac.
 [[noreturn]] void throwOutOfMemory(const OutOfMemory& refused);
 
 }  // namespace highwater::simmps

@@ -74,6 +74,7 @@ struct Device {
         queue({.scope = onDeviceThread,
                .knobs = {from.launchDelayNs, from.slowdown, from.hangAt, from.crashAt},
                .commitAfter = from.commitAfter,
+               .lateNotices = from.lateNotices,
                .ledger = ledger.get()}),
         memory(from.limits, memoryOptions()) {}
 
@@ -97,6 +98,7 @@ struct Device {
     options.ledger = ledger.get();
     options.log = MemoryLog(settings.debugVerbosity);
     options.outOfMemoryAt = settings.outOfMemoryAt;
+    options.limitsRequestsOnly = settings.limitsRequestsOnly;
     return options;
   }
 
@@ -209,6 +211,15 @@ void drainDeviceUntil(const DeviceEvent& event) {
   Device& device = theDevice();
   throwIfFailed(
       device.timed(DrainCause::Event, {}, [&] { return device.queue.drainUntil(event); }));
+}
+
+void waitForNotices(const DeviceEvent& start, const DeviceEvent& end) {
+  Device& device = theDevice();
+  if (start.isNoticed() && end.isNoticed()) return;
+  device.timed(DrainCause::Event, {}, [&] {
+    for (const DeviceEvent* each : {&start, &end}) device.queue.waitForNotice(*each);
+    return true;
+  });
 }
 
 double elapsedMs(std::uint64_t startNs, std::uint64_t endNs, const std::string& startName,

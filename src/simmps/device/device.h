@@ -108,6 +108,9 @@ class FallbackScope {
   FallbackScope* const outer_;
 };
 
+/// Blocks until the times of two events are known that the queue has passed.
+void waitForNotices(const DeviceEvent& start, const DeviceEvent& end);
+
 /// Returns the milliseconds between the times of two recorded events. Throws PyTorch's error for
 /// events in the wrong order; since 2.15 equal times are right. `startName` and `endName` follow
 /// the word "event" in its text.

@@ -55,9 +55,11 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     delete static_cast<SharedEvent*>(event);
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
+    const DeviceEvent& from = **static_cast<SharedEvent*>(start);
+    const DeviceEvent& to = **static_cast<SharedEvent*>(end);
     drainDevice(DrainCause::Event);
-    return elapsedMs((*static_cast<SharedEvent*>(start))->timeNs(),
-                     (*static_cast<SharedEvent*>(end))->timeNs(), "", "");
+    waitForNotices(from, to);
+    return elapsedMs(from.timeNs(), to.timeNs(), "", "");
   }
 };
 

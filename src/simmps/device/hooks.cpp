@@ -170,6 +170,7 @@ struct Hooks final : at::MPSHooksInterface {
                 "Events were not created with argument 'enable_timing=True'");
     TORCH_CHECK(from.recorded && to.recorded,
                 "Both events must be recorded before calculating elapsed time.");
+    waitForNotices(*from.event, *to.event);
     return elapsedMs(from.event->timeNs(), to.event->timeNs(), ' ' + std::to_string(start),
                      ' ' + std::to_string(end));
   }

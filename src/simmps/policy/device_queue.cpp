@@ -36,12 +36,23 @@ bool DeviceEvent::done() const {
   return passed_.load() == recordings_.load();
 }
 
+bool DeviceEvent::isNoticed() const {
+  return noticed_.load() == recordings_.load();
+}
+
 std::uint64_t DeviceEvent::timeNs() const {
-  return done() ? timeNs_.load() : 0;
+  return isNoticed() ? timeNs_.load() : 0;
+}
+
+void DeviceEvent::notice(std::uint64_t recording, std::uint64_t timeNs) {
+  if (recording <= noticed_.load()) return;
+  timeNs_.store(timeNs);
+  noticed_.store(recording);
 }
 
 DeviceQueue::DeviceQueue(Options options)
     : options_(std::move(options)),
+      notices_(options_.lateNotices ? std::make_unique<EventNotices>() : nullptr),
       fork_(ForkOrder::Queue,
             {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { stopInChild(); }}) {}
 
@@ -224,8 +235,9 @@ void DeviceQueue::runInPlace(Item& item) {
 
 void DeviceQueue::pass(Item& item) {
   const std::uint64_t now = deviceClockNs();
-  item.event->timeNs_.store(now);
+  if (!notices_) item.event->notice(item.recording, now);
   item.event->passed_.store(item.recording);
+  if (notices_) notices_->post(item.event, item.recording);
   if (options_.ledger) options_.ledger->addEvent({item.enqueuedNs, now});
 }
 
@@ -305,6 +317,10 @@ std::optional<JobFailure> DeviceQueue::drainUntil(const DeviceEvent& event) {
   }
   // Later jobs are being skipped, so this is short; they must not run on unwritten tensors.
   return drain();
+}
+
+void DeviceQueue::waitForNotice(const DeviceEvent& event) {
+  if (notices_) notices_->wait(event);
 }
 
 std::uint64_t DeviceQueue::pending() const {

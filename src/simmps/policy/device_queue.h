@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "simmps/policy/event_notices.h"
 #include "simmps/policy/ledger.h"
 #include "simmps/policy/process_fork.h"
 
@@ -32,14 +33,21 @@ class DeviceEvent {
  public:
   /// True once the queue has passed the point last recorded, or if none was ever recorded.
   bool done() const;
+  /// True once the time is known at which the queue passed the point last recorded.
+  bool isNoticed() const;
   /// Time at which the queue last passed the event, in nanoseconds of deviceClockNs(); 0 if it
-  /// never has.
+  /// never has, or if that is not noticed yet (DeviceQueue::waitForNotice()).
   std::uint64_t timeNs() const;
 
  private:
   friend class DeviceQueue;
+  friend class EventNotices;
+  /// Sets the time of a recording, unless that of a later one is known.
+  void notice(std::uint64_t recording, std::uint64_t timeNs);
+
   std::atomic<std::uint64_t> recordings_{0};
   std::atomic<std::uint64_t> passed_{0};
+  std::atomic<std::uint64_t> noticed_{0};
   std::atomic<std::uint64_t> timeNs_{0};
   std::atomic<std::uint64_t> position_{0};  ///< of the newest recording in the queue's order
 };
@@ -89,6 +97,7 @@ class DeviceQueue {
     std::uint64_t maxPending = kMaxPending;
     QueueKnobs knobs = {};
     std::uint64_t commitAfter = 0;  ///< commits after so many kernels; 0: each job at once
+    bool lateNotices = false;  ///< the time of an event is taken by EventNotices, not by the queue
     Ledger* ledger = nullptr;  ///< records kernels, events and waits for a full queue; may be null
   };
 
@@ -119,6 +128,10 @@ class DeviceQueue {
   /// Blocks until the event's newest recording has passed; does not wait for later jobs. Returns
   /// the failure, as drain() does, if it was before that recording.
   std::optional<JobFailure> drainUntil(const DeviceEvent& event);
+
+  /// Blocks until the time of the event's newest recording is known, which the queue must have
+  /// passed. Returns at once unless notices are late.
+  void waitForNotice(const DeviceEvent& event);
 
   /// Number of jobs and events (calls of record()) that are in the queue or run now.
   std::uint64_t pending() const;
@@ -171,6 +184,7 @@ class DeviceQueue {
   bool isDeviceThread() const { return threadId_.load() == std::this_thread::get_id(); }
 
   const Options options_;
+  const std::unique_ptr<EventNotices> notices_;  ///< null: the queue takes the times of events
   mutable std::mutex mutex_;
   /// Held by pointer, so that a forked child can replace them.
   struct Signals {

@@ -82,6 +82,9 @@ void writeSettings(JsonLine& line, const Settings& settings) {
       .number("hang_at", settings.hangAt)
       .number("crash_at", settings.crashAt)
       .boolean("asynchronous", settings.asynchronous)
+      .boolean("late_notices", settings.lateNotices)
+      .boolean("limits_requests_only", settings.limitsRequestsOnly)
+      .boolean("plain_out_of_memory", settings.plainOutOfMemory)
       .boolean("cpu_fallback", settings.cpuFallback)
       .endObject();
 }

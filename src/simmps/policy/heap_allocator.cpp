@@ -188,7 +188,7 @@ MemoryHeap* HeapAllocator::addHeap(const Request& request) {
     tier = kXLargeHeap;
   }
   for (const std::uint64_t bytes : {tier, own}) {
-    if (exceedsHighWatermark(bytes)) continue;
+    if (!options_.limitsRequestsOnly && exceedsHighWatermark(bytes)) continue;
     if (MemoryHeap* heap = reserveHeap(request.pool, bytes, bytes != own)) return heap;
   }
   return nullptr;
@@ -215,8 +215,9 @@ void HeapAllocator::addDriver(std::uint64_t bytes) {
 
 std::optional<OutOfMemory> HeapAllocator::holdGraph(std::uint64_t bytes) {
   Lock lock(mutex_);
-  if (exceedsHighWatermark(bytes)) releaseAll(lock);
-  if (exceedsHighWatermark(bytes)) return refuse(bytes, bytes);
+  const bool isLimited = !options_.limitsRequestsOnly;
+  if (isLimited && exceedsHighWatermark(bytes)) releaseAll(lock);
+  if (isLimited && exceedsHighWatermark(bytes)) return refuse(bytes, bytes);
   counters_.graphBytes += bytes;
   addDriver(bytes);
   note(MemoryEntry::Kind::GraphCache, nullptr, bytes);

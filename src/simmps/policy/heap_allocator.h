@@ -117,6 +117,9 @@ struct MemoryOptions {
   Ledger* ledger = nullptr;  ///< may be null; must outlive the allocator
   MemoryLog log = MemoryLog();
   std::uint64_t outOfMemoryAt = 0;  ///< refuses the n-th allocation, counted from 1; 0: none
+  /// As on a Mac: a request within the high watermark gets its heap even if that takes driver past
+  /// the watermark, and graphs are not limited.
+  bool limitsRequestsOnly = false;
 };
 
 /// The simulated device's allocator, after MPSHeapAllocatorImpl of PyTorch 2.13: pools of heaps,
@@ -127,7 +130,8 @@ struct MemoryOptions {
 ///
 /// It differs from PyTorch:
 /// - Driver memory never exceeds the high watermark: a heap that would exceed it is replaced by a
-///   heap of the block's own size. PyTorch checks only the block's size.
+///   heap of the block's own size. PyTorch checks only the block's size
+///   (MemoryOptions::limitsRequestsOnly).
 /// - Memory is returned to the system only after the jobs that may use it. Metal keeps such memory
 ///   alive until then, and counts it.
 /// - Of blocks or heaps of equal size the older is chosen, not by address, so that runs repeat.

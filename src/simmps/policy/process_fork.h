@@ -8,7 +8,16 @@ namespace highwater::simmps {
 
 /// Order in which objects prepare for a fork, which is also their lock order: an earlier one may
 /// lock a later one, never the reverse. After the fork they run in reverse order.
-enum class ForkOrder : std::uint8_t { Generator, Machine, Graphs, Events, Memory, Queue, Ledger };
+enum class ForkOrder : std::uint8_t {
+  Generator,
+  Machine,
+  Graphs,
+  Events,
+  Memory,
+  Queue,
+  Notices,
+  Ledger
+};
 
 /// Runs callbacks before and after each fork() of the process, while this object exists. A child
 /// has only the thread that forked, so a lock that another thread holds would stay locked for ever.

@@ -191,12 +191,21 @@ class Reader {
     }
   }
 
-  void readDevice() {
-    if (const char* given = text(kSimQueueVariable)) {
-      const std::string_view value = given;
-      if (value != "sync" && value != "async") refuse(kSimQueueVariable, value, "sync or async");
-      settings_.asynchronous = value == "async";
+  /// Whether the variable has `changed` and not `usual`, which is the default.
+  bool isChanged(const char* variable, std::string_view usual, std::string_view changed) {
+    const char* given = text(variable);
+    if (!given || given == usual) return false;
+    if (given != changed) {
+      refuse(variable, given, std::string(changed) + " or " + std::string(usual));
     }
+    return true;
+  }
+
+  void readDevice() {
+    settings_.asynchronous = !isChanged(kSimQueueVariable, "async", "sync");
+    settings_.lateNotices = isChanged(kSimNoticesVariable, "queue", "late");
+    settings_.limitsRequestsOnly = isChanged(kSimLimitVariable, "heaps", "requests");
+    settings_.plainOutOfMemory = isChanged(kSimOutOfMemoryErrorVariable, "typed", "plain");
     if (const char* given = text(kSimCommitVariable)) readCommit(given);
     if (const char* given = text(kMpsFallbackVariable)) {
       // PyTorch takes any number but 0 as on.

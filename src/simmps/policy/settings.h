@@ -23,6 +23,13 @@ struct Settings {
   /// Kernels after which encoded work is committed without a wait, a copy or an event; 0: each
   /// starts at once (HIGHWATER_SIM_COMMIT).
   std::uint64_t commitAfter = 0;
+  /// The times of events are taken late, on another thread, and not in their order
+  /// (HIGHWATER_SIM_NOTICES=late).
+  bool lateNotices = false;
+  /// The high watermark limits requests, not heaps and graphs (HIGHWATER_SIM_LIMIT=requests).
+  bool limitsRequestsOnly = false;
+  /// Out of memory is a plain c10::Error (HIGHWATER_SIM_OOM_ERROR=plain).
+  bool plainOutOfMemory = false;
   /// True: ops without an MPS kernel run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK).
   bool cpuFallback = false;
 

@@ -34,6 +34,7 @@ namespace {
 
 constexpr std::uint32_t kEvaluationBatch = 32;
 constexpr char kCheckpointSpan[] = "checkpoint";
+constexpr char kCheckpointWaitSpan[] = "wait before checkpoint";
 constexpr char kRecoverySpan[] = "recovery from out of memory";
 
 /// The exception thrown where the run ends because memory is used up.
@@ -143,6 +144,12 @@ Result<std::uint32_t> TrainingLoop::restore() {
 
 void TrainingLoop::keepCheckpoint() {
   if (!checkpoint_ || stepsDone_ == keptStep_) return;
+  {
+    // The device has to execute the queued step in any case. If its time counted as the cost of a
+    // checkpoint, the limit of 2 % would put at least 49 steps between two checkpoints.
+    const probe::DeliberateScope scope(recorder_, kCheckpointWaitSpan);
+    if (device_.is_mps()) probe::synchronizeDevice(recorder_);
+  }
   const probe::DeliberateScope scope(recorder_, kCheckpointSpan);
   const auto begin = CheckpointClock::Clock::now();
   if (auto kept = writeCheckpoint(*checkpoint_, stepsDone_, *workload_, device_); !kept) {
