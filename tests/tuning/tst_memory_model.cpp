@@ -215,6 +215,46 @@ class TestMemoryModel : public QObject {
     QVERIFY(model.driver({8, 64}).bytes < 200 * kMiB);
   }
 
+  /// A prediction for more is never below what less has taken.
+  void isNoLessThanWhatWasMeasuredBelow() {
+    Observation high = measured(16, 64);
+    high.peakDriver = 900 * kMiB;
+    const MemoryModel model = fitted({measured(8, 64), high}, {.recommendedBytes = kGiB});
+    for (const std::uint32_t batch : {17U, 20U, 24U}) {
+      const Prediction driver = model.driver({batch, 64});
+      QVERIFY2(driver.bytes >= 900 * kMiB, driver.text().c_str());
+      QVERIFY(driver.lower >= 868 * kMiB && driver.upper >= driver.bytes);
+    }
+    // Fewer rows of the same length, and shorter ones, need not.
+    QVERIFY(model.driver({12, 64}).bytes < 900 * kMiB);
+    QVERIFY(model.driver({16, 32}).bytes < 900 * kMiB);
+  }
+
+  /// In a process that goes on nothing is safe while its cache is above the limit, and everything
+  /// is at least what is held.
+  void goesOnFromWhatIsHeld() {
+    const MemoryModel afresh = fitted({measured(16, 64), measured(32, 64)});
+    const std::uint64_t safe = afresh.safeBytes();
+    const auto largest = afresh.largestSafeBatch(64, 4096);
+    QVERIFY(largest && *largest > 32);
+    const MemoryModel full = afresh.goingOn({safe + kMiB, {{{16, 64}, safe + kMiB}}});
+    QVERIFY(!full.largestSafeBatch(64, 4096) && !full.longestSafeLength(16, 512));
+    QVERIFY(full.driver({1, 64}).bytes >= safe + kMiB);
+    QVERIFY2(contains(full.sentence({8, 64}), "with the cache that the process holds"),
+             full.sentence({8, 64}).c_str());
+    QVERIFY(contains(full.sentence({8, 64}), "in a fresh process"));
+    const MemoryModel part = afresh.goingOn({safe / 2, {{{16, 64}, safe / 2}}});
+    const auto fewer = part.largestSafeBatch(64, 4096);
+    QVERIFY(fewer && *fewer < *largest && *fewer >= 16);
+    QCOMPARE(part.driver({16, 64}).bytes, safe / 2);
+    QVERIFY(part.driver({32, 64}).lower >= safe / 2);
+    QVERIFY(part.driver({32, 64}).upper >= afresh.driver({32, 64}).upper);
+    QCOMPARE(part.driverAfresh({32, 64}).bytes, afresh.driver({32, 64}).bytes);
+    // Nothing held: a fresh process.
+    QCOMPARE(afresh.goingOn({}).driver({64, 64}).bytes, afresh.driver({64, 64}).bytes);
+    QVERIFY(contains(afresh.sentence({64, 64}), "in a fresh process"));
+  }
+
   void choosesWhatTeachesMost() {
     const MemoryModel model = fitted({measured(64, 64)});
     const std::vector<Setting> candidates{{32, 64}, {64, 64}, {128, 64}, {256, 64}, {4096, 512}};
