@@ -170,6 +170,20 @@ void TuningState::readMarks() {
   seenMarkers_ = store_->markers().size();
   tried_ = triedIn(*store_);
   sweep_ = tuning::sweepOf(*store_);
+  if (!sweep_) return;
+  // What the table of the sweep and its recommendation say, the chart says as well: other steps at
+  // the setting do not move its point.
+  for (const tuning::SweptSetting& swept : sweep_->settings) {
+    const auto same = std::find_if(tried_.begin(), tried_.end(), [&](const TriedSetting& each) {
+      return each.setting == swept.setting;
+    });
+    if (same == tried_.end() || swept.tokensPerS <= 0) continue;
+    same->tokensPerS = swept.tokensPerS;
+    same->lowerQuartile = swept.lowerQuartile;
+    same->upperQuartile = swept.upperQuartile;
+    if (swept.peakDriver > 0) same->peakDriver = swept.peakDriver;
+    if (swept.peakCurrent > 0) same->peakCurrent = swept.peakCurrent;
+  }
 }
 
 void TuningState::fit() {

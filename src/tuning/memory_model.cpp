@@ -52,6 +52,18 @@ bool isWithin(Setting a, Setting b) {
   return a.batch <= b.batch && a.length <= b.length;
 }
 
+/// The batch of the newest setting, if it was trained at so many lengths that the next step will
+/// have another one; otherwise 0.
+std::uint32_t batchOfManyLengths(const HeldMemory& held) {
+  constexpr std::ptrdiff_t kMany = 4;
+  if (held.trained.empty()) return 0;
+  const std::uint32_t batch = held.trained.back().setting.batch;
+  const auto lengths =
+      std::count_if(held.trained.begin(), held.trained.end(),
+                    [batch](const auto& each) { return each.setting.batch == batch; });
+  return lengths >= kMany ? batch : 0;
+}
+
 void raiseTo(Range& range, double least) {
   range.likely = std::max(range.likely, least);
   range.upper = std::max(range.upper, range.likely);
@@ -87,6 +99,9 @@ std::vector<Observation> merged(std::span<const Observation> observations) {
     kept.peakCurrent = std::max(kept.peakCurrent, each.peakCurrent);
     kept.exact = kept.exact && each.exact;
     kept.steps += each.steps;
+    if (kept.stepMs == 0 || (each.stepMs > 0 && each.stepMs < kept.stepMs)) {
+      kept.stepMs = each.stepMs;
+    }
     if (kept.leftAllocated == 0 ||
         (each.leftAllocated > 0 && each.leftAllocated < kept.leftAllocated)) {
       kept.leftAllocated = each.leftAllocated;
@@ -476,6 +491,12 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
   }
   const bool isPlayed = heldHeaps_ && canPlay(setting);
   Range range;
+  std::uint64_t live = 0;
+  for (const Observation& each : observations_) {
+    if (each.leftAllocated == 0) continue;
+    live = live == 0 ? each.leftAllocated : std::min(live, each.leftAllocated);
+  }
+  const std::uint64_t cached = held_->driverNow - std::min(live, held_->driverNow);
   if (isPlayed) {
     range = playedDriver(setting, heldHeaps_.get());
     range.likely += heldBeside_;
@@ -483,16 +504,15 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
     range.upper += std::max(heldBeside_, 0.0);
   } else {
     const Prediction afresh = driverAfresh(setting);
-    std::uint64_t live = 0;
-    for (const Observation& each : observations_) {
-      if (each.leftAllocated == 0) continue;
-      live = live == 0 ? each.leftAllocated : std::min(live, each.leftAllocated);
-    }
-    const std::uint64_t cached = held_->driverNow - std::min(live, held_->driverNow);
     range = {static_cast<double>(afresh.lower), static_cast<double>(afresh.bytes),
              static_cast<double>(afresh.upper) + static_cast<double>(cached)};
   }
   if (isBelow) limitTo(range, least * (1 + kRepeatNoise) + kLargeHeap);
+  if (const std::uint32_t batch = batchOfManyLengths(*held_); batch > 0 && setting.batch > batch) {
+    // Each length has left blocks of its own, and will again, as much larger as the batch is.
+    const double more = static_cast<double>(cached) * setting.batch / batch;
+    range.upper = std::max(range.upper, static_cast<double>(held_->driverNow) + more);
+  }
   range.lower = std::max(range.lower, least);
   raiseTo(range, range.lower);
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);

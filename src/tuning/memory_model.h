@@ -27,6 +27,7 @@ struct Observation {
   bool driverIncludesEarlier = false;
   std::uint64_t leftAllocated = 0;  ///< current allocated at the end of a step
   std::uint64_t steps = 0;          ///< how many steps were measured
+  double stepMs = 0;                ///< how long one takes; 0: unknown
 };
 
 /// What a process that trains holds now: where it goes on from here. Sizes in bytes.

@@ -70,6 +70,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
+    const double ms = store.steps().durationMs.values()[row];
+    if (ms > 0 && (seen.stepMs == 0 || ms < seen.stepMs)) seen.stepMs = ms;
     seen.setting = setting;
     seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     if (seen.driverIncludesEarlier && !includesEarlier) {
