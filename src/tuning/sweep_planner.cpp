@@ -23,9 +23,9 @@ constexpr double kWorthAGap = 0.05;
 constexpr double kCloseRatio = 1.15, kFarRatio = 4;
 
 /// How many times as many tokens as were measured so far a setting may have: while only bounds are
-/// known, and once requests are played. With the first, 16 to 256 rows are reached in two settings;
-/// with the second, batch 4096 is reached from 8 in four.
-constexpr double kMostGrowth = 4, kMostGrowthPlayed = 8;
+/// known, and once requests are played. With these the tuner bench needs no more settings than
+/// without a bound (with 8 for the second, a third of its pairs needed one more).
+constexpr double kMostGrowth = 4, kMostGrowthPlayed = 16;
 
 double shareOf(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -379,8 +379,8 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
   if (!best) return std::nullopt;
   const std::uint32_t near = nearEnough(*best);
   if (near < best->batch && !wasMeasured({near, best->length})) {
-    return stepTo({near, best->length},
-                  "on the way to " + settingText(*best) + ", not too far from what was measured");
+    return stepTo({near, best->length}, "on the way to batch " + std::to_string(best->batch) +
+                                            ", as far as the settings so far reach");
   }
   return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
                                    : "the largest of the bounds");

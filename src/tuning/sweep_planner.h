@@ -86,7 +86,7 @@ struct SweepResult {
 /// limit: towards the largest batch of each length and, unless only that is wanted, between the
 /// measured batches, where batch and throughput differ most. If the first setting does not fit,
 /// ever smaller ones are measured until one does; their bounds are unknown. No setting has more
-/// than 4 times the tokens of those that were measured before it, or 8 times once their requests
+/// than 4 times the tokens of those that were measured before it, or 16 times once their requests
 /// are known. Throughput is compared within one length. The caller empties the cache before each
 /// setting, drops the warm-up, and may stop at any time.
 class SweepPlanner {
