@@ -42,6 +42,22 @@ struct Tuning {
   }
 };
 
+/// The setting of the newest step; where steps of that batch have many lengths, the longest: the
+/// next one may have it again.
+Setting settingOf(const events::StepRecord& newest, const MemoryModel& model) {
+  constexpr std::size_t kMany = 4;
+  Setting setting{newest.batch_size(), std::max(1U, newest.sequence_length())};
+  std::size_t lengths = 0;
+  std::uint32_t longest = setting.length;
+  for (const Observation& each : model.observations()) {
+    if (each.setting.batch != setting.batch) continue;
+    ++lengths;
+    longest = std::max(longest, each.setting.length);
+  }
+  if (lengths >= kMany) setting.length = longest;
+  return setting;
+}
+
 std::optional<Tuning> tuningOf(const LiveStore& store) {
   auto model = tuning::memoryModelOf(store);
   if (!model) return std::nullopt;
@@ -50,9 +66,8 @@ std::optional<Tuning> tuningOf(const LiveStore& store) {
                                  [](const auto& step) { return step.batch_size() > 0; });
   if (last == records.rend()) return std::nullopt;
   MemoryModel goingOn = model->goingOn(tuning::heldMemoryOf(store));
-  Tuning tuned{std::move(*model),
-               std::move(goingOn),
-               {last->batch_size(), std::max(1U, last->sequence_length())}};
+  const Setting setting = settingOf(*last, *model);
+  Tuning tuned{std::move(*model), std::move(goingOn), setting};
   if (store.run() && store.run()->maxBatchSize > 0) tuned.mostBatch = store.run()->maxBatchSize;
   if (store.run() && store.run()->maxSequenceLength > 0) {
     tuned.mostLength = store.run()->maxSequenceLength;

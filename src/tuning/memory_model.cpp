@@ -64,6 +64,36 @@ std::uint32_t batchOfManyLengths(const HeldMemory& held) {
   return lengths >= kMany ? batch : 0;
 }
 
+/// What a run holds whose length changes from step to step: blocks of each.
+struct ManyLengths {
+  std::uint32_t batch = 0;      ///< 0: the run is not one
+  double peak = 0, cached = 0;  ///< of driver, in bytes, and what of it does not stay allocated
+};
+
+/// Of the largest batch that was trained at many lengths without emptying the cache between them.
+ManyLengths manyLengthsIn(std::span<const Observation> observations) {
+  constexpr std::size_t kMany = 4;
+  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> byBatch;  // lengths, with earlier
+  for (const Observation& each : observations) {
+    auto& [lengths, withEarlier] = byBatch[each.setting.batch];
+    ++lengths;
+    withEarlier += each.driverIncludesEarlier ? 1 : 0;
+  }
+  ManyLengths many;
+  for (const auto& [batch, counts] : byBatch) {
+    if (counts.first >= kMany && 2 * counts.second >= counts.first) many.batch = batch;
+  }
+  double live = std::numeric_limits<double>::infinity();
+  for (const Observation& each : observations) {
+    if (each.leftAllocated > 0) live = std::min(live, static_cast<double>(each.leftAllocated));
+    if (each.setting.batch == many.batch) {
+      many.peak = std::max(many.peak, static_cast<double>(each.peakDriver));
+    }
+  }
+  many.cached = std::max(0.0, many.peak - (std::isinf(live) ? 0.0 : live));
+  return many;
+}
+
 void raiseTo(Range& range, double least) {
   range.likely = std::max(range.likely, least);
   range.upper = std::max(range.upper, range.likely);
@@ -439,9 +469,12 @@ Range MemoryModel::driverBound(Setting setting) const {
 /// The largest peak of driver that was measured at no larger batch and length, without the cache of
 /// larger ones.
 double MemoryModel::leastDriver(Setting setting) const {
+  // Where the length changes from step to step, the next run will have the same cache.
+  const bool repeats = manyLengthsIn(observations_).batch > 0;
   double least = 0;
   for (const Observation& each : observations_) {
-    if (each.driverIncludesEarlier || !isWithin(each.setting, setting)) continue;
+    if (each.driverIncludesEarlier && !repeats) continue;
+    if (!isWithin(each.setting, setting)) continue;
     least = std::max(least, static_cast<double>(each.peakDriver));
   }
   return least;
@@ -524,20 +557,27 @@ Prediction MemoryModel::driver(Setting setting) const {
 
 Prediction MemoryModel::driverAfresh(Setting setting) const {
   const Observation* seen = observed(setting);
-  if (seen && seen->peakDriver > 0 && !seen->driverIncludesEarlier) {
-    const auto bytes = static_cast<double>(seen->peakDriver);
+  const double least = leastDriver(setting);
+  const ManyLengths many = manyLengthsIn(observations_);
+  const auto seenBytes = seen ? static_cast<double>(seen->peakDriver) : 0.0;
+  if (seen && seen->peakDriver > 0 &&
+      (many.batch > 0 ? seenBytes >= least : !seen->driverIncludesEarlier)) {
+    const double bytes = seenBytes;
     return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
                         Basis::kMeasured);
   }
   const bool isPlayed = canPlay(setting);
   Range range = isPlayed ? playedDriver(setting, nullptr) : driverBound(setting);
   // Larger batches may take less, but by a heap at most, which another order of reuse saves.
-  const double least = leastDriver(setting);
   range.lower = std::max(range.lower, least - kLargeHeap);
   raiseTo(range, least);
   limitTo(range, mostBelow(setting, &Observation::peakDriver));
-  if (seen && seen->peakDriver > 0) {
-    limitTo(range, static_cast<double>(seen->peakDriver));
+  if (seen && seen->peakDriver > 0 && many.batch == 0) limitTo(range, seenBytes);
+  if (many.batch > 0) raiseTo(range, least);
+  if (many.batch > 0 && setting.batch > many.batch) {
+    // Each length will leave blocks, as much larger as the batch is.
+    const double ratio = static_cast<double>(setting.batch) / many.batch;
+    range.upper = std::max(range.upper, many.peak + many.cached * (ratio - 1));
   }
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
 }

@@ -255,6 +255,30 @@ class TestMemoryModel : public QObject {
     QVERIFY(contains(afresh.sentence({64, 64}), "in a fresh process"));
   }
 
+  /// Where the length changes from step to step, each length leaves blocks, and does so again in
+  /// the next run: half the batch has shown how many.
+  void countsTheCacheOfManyLengths() {
+    std::vector<Observation> churn;
+    const std::vector<std::uint32_t> lengths{62, 30, 44, 18, 57, 25, 51, 37};
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      Observation each = measured(16, 64);
+      each.setting.length = lengths[i];
+      each.peakDriver = (90 + 14 * i) * kMiB;
+      each.driverIncludesEarlier = i > 0;
+      churn.push_back(each);
+    }
+    const MemoryModel model = fitted(churn, {.recommendedBytes = 512 * kMiB});
+    for (const Setting setting : {Setting{16, 62}, Setting{16, 64}, Setting{32, 64}}) {
+      const Prediction driver = model.driver(setting);
+      QVERIFY2(driver.bytes >= 188 * kMiB, driver.text().c_str());
+      QVERIFY(driver.lower <= driver.bytes && driver.bytes <= driver.upper);
+    }
+    QVERIFY(model.driver({64, 64}).upper > 3 * 188 * kMiB);
+    QVERIFY(model.largestSafeBatch(64, 4096).value_or(0) < 64);
+    // Half of a batch, or shorter ones alone, were not measured.
+    QVERIFY(model.driver({8, 64}).lower < 188 * kMiB);
+  }
+
   void choosesWhatTeachesMost() {
     const MemoryModel model = fitted({measured(64, 64)});
     const std::vector<Setting> candidates{{32, 64}, {64, 64}, {128, 64}, {256, 64}, {4096, 512}};

@@ -99,6 +99,7 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   title_ = label(tr("Driver peak, predicted"), "quiet");
   bounds_ = label({}, "quiet");
   bounds_->setObjectName(QStringLiteral("predictedBounds"));
+  bounds_->setToolTip(tr("The bounds of the prediction, with 95 % confidence"));
   peak_ = label({}, "value");
   peak_->setObjectName(QStringLiteral("predictedBytes"));
   peak_->setFont(textFont(kPeakText, true));
@@ -190,7 +191,7 @@ void PredictedPeak::showPrediction() {
          "caches. Now shows what it holds at this moment"));
   const QString bounds =
       boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
-  bounds_->setText(tr("%1, with 95 % confidence").arg(bounds));
+  bounds_->setText(bounds);
   bounds_->setVisible(peak.basis != tuning::Basis::kMeasured);
   const QString afresh = bytesText(static_cast<double>(model->driverAfresh(chosen).bytes));
   const bool cacheMatters = model->held() && afresh != bytesText(static_cast<double>(peak.bytes));
