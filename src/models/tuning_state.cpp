@@ -242,7 +242,8 @@ void TuningState::take(Result<tuning::MemoryModel> model) {
 
 void TuningState::useHeld() {
   if (!fitted_) return;
-  model_ = hasEnded_ ? *fitted_ : fitted_->goingOn(tuning::heldMemoryOf(*store_));
+  // A sweep empties the cache before each setting.
+  model_ = hasEnded_ || sweeps_ ? *fitted_ : fitted_->goingOn(tuning::heldMemoryOf(*store_));
 }
 
 void TuningState::fitBehind(tuning::ModelInput input) {
@@ -274,8 +275,13 @@ void TuningState::setChosen(Setting setting) {
 
 void TuningState::setSweeping(bool sweeps, std::optional<Setting> measuring) {
   if (sweeps == sweeps_ && measuring == measuring_) return;
+  const bool begins = sweeps != sweeps_;
   sweeps_ = sweeps;
   measuring_ = measuring;
+  if (begins && fitted_) {
+    useHeld();
+    emit changed();
+  }
   emit sweepingChanged();
 }
 

@@ -40,7 +40,7 @@ class TuningState final : public QObject {
   void refresh();
 
   /// The model: of the process that trains, with the cache that it holds, or of a fresh process if
-  /// the run has ended. std::nullopt as long as there is none: reason() says why.
+  /// the run has ended or is swept. std::nullopt as long as there is none: reason() says why.
   [[nodiscard]] const std::optional<tuning::MemoryModel>& model() const { return model_; }
   [[nodiscard]] QString reason() const { return reason_; }
   /// Whether another thread is still fitting a model with the requests of recorded steps, which

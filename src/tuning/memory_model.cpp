@@ -485,7 +485,12 @@ MemoryModel MemoryModel::goingOn(HeldMemory held) const {
   model.held_.reset();
   model.heldHeaps_.reset();
   model.heldBeside_ = 0;
-  if (held.driverNow == 0 && held.trained.empty()) return model;
+  if (held.driverNow == 0) {
+    for (const HeldMemory::Trained& each : held.trained) {
+      held.driverNow = std::max(held.driverNow, each.peakDriver);
+    }
+  }
+  if (held.driverNow == 0) return model;
   if (model.requests_ && !held.trained.empty()) {
     std::vector<Setting> history;
     for (const HeldMemory::Trained& each : held.trained) {
@@ -510,10 +515,13 @@ MemoryModel MemoryModel::goingOn(HeldMemory held) const {
 /// requests; without them, none of it may be of use.
 Prediction MemoryModel::driverFromHere(Setting setting) const {
   double least = static_cast<double>(held_->driverNow);
-  bool wasTrained = false, isBelow = false;
+  double below = std::numeric_limits<double>::infinity();
+  bool wasTrained = false;
   for (const HeldMemory::Trained& each : held_->trained) {
     wasTrained = wasTrained || each.setting == setting;
-    isBelow = isBelow || isNoLarger(setting, each.setting);
+    if (each.peakDriver > 0 && isNoLarger(setting, each.setting)) {
+      below = std::min(below, static_cast<double>(each.peakDriver));
+    }
     if (isWithin(each.setting, setting)) {
       least = std::max(least, static_cast<double>(each.peakDriver));
     }
@@ -540,7 +548,7 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
     range = {static_cast<double>(afresh.lower), static_cast<double>(afresh.bytes),
              static_cast<double>(afresh.upper) + static_cast<double>(cached)};
   }
-  if (isBelow) limitTo(range, least * (1 + kRepeatNoise) + kLargeHeap);
+  limitTo(range, std::max(least, below) * (1 + kRepeatNoise) + kLargeHeap);
   if (const std::uint32_t batch = batchOfManyLengths(*held_); batch > 0 && setting.batch > batch) {
     // Each length has left blocks of its own, and will again, as much larger as the batch is.
     const double more = static_cast<double>(cached) * setting.batch / batch;

@@ -78,6 +78,38 @@ class TestTuningState : public QObject {
     QVERIFY(tried->steps > 20);
   }
 
+  /// As long as the run lives, its cache counts; in a sweep, which empties it, it does not, nor
+  /// after the end.
+  void countsTheCacheOfALiveRun() {
+    analysis::LiveStore store;
+    std::vector<Message> ends;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) {
+      std::holds_alternative<RunEnd>(each) ? ends.push_back(each) : store.apply(each);
+    });
+    TuningState state(&store);
+    state.refresh();
+    QVERIFY(state.model() && state.model()->held());
+    const std::uint64_t held = state.model()->held()->driverNow;
+    QVERIFY(held > 0 && state.model()->driver({1, 64}).lower >= held);
+    QSignalSpy changes(&state, &TuningState::changed);
+    state.setSweeping(true, std::nullopt);
+    QVERIFY(!state.model()->held() && changes.size() == 1);
+    QVERIFY(state.model()->driver({1, 64}).lower < held);
+    state.setSweeping(false, std::nullopt);
+    QVERIFY(state.model()->held().has_value());
+    // Emptied: what is left is the least now.
+    const std::vector<events::Marker> markers{{store.completeUpToNs(), double(held), 1.0 * kMiB, 60,
+                                               kNoId, events::MarkerKind::CacheEmptied}};
+    EventBatch batch;
+    batch.markers = markers;
+    store.apply(batch);
+    state.refresh();
+    QVERIFY(state.model()->held() && state.model()->held()->driverNow == kMiB);
+    store.apply(ends.empty() ? Message(RunEnd{}) : ends.front());
+    state.refresh();
+    QVERIFY(state.model() && !state.model()->held());
+  }
+
   void aLargerReserveLeavesSmallerSettings() {
     analysis::LiveStore store;
     test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });

@@ -250,6 +250,11 @@ class TestMemoryModel : public QObject {
     QVERIFY(part.driver({32, 64}).lower >= safe / 2);
     QVERIFY(part.driver({32, 64}).upper >= afresh.driver({32, 64}).upper);
     QCOMPARE(part.driverAfresh({32, 64}).bytes, afresh.driver({32, 64}).bytes);
+    // Without a reading of what is held now: what was trained. Less than what was trained is known
+    // to take no more than that, and a heap.
+    const MemoryModel unread = afresh.goingOn({0, {{{32, 64}, safe / 2}}});
+    QVERIFY(unread.driver({8, 64}).lower >= safe / 2);
+    QVERIFY(unread.driver({8, 64}).upper <= safe / 2 + safe / 50 + 32 * kMiB);
     // Nothing held: a fresh process.
     QCOMPARE(afresh.goingOn({}).driver({64, 64}).bytes, afresh.driver({64, 64}).bytes);
     QVERIFY(contains(afresh.sentence({64, 64}), "in a fresh process"));
