@@ -413,11 +413,24 @@ void SweepRun::onReceived() {
   const auto& steps = store_->steps();
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
   const std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
+  if (isOverdue()) return conclude(false);
   if (steps.records.empty() || steps.records.back().step() < last) return;
   const std::size_t index = rowAt(steps.records, last);
   const bool isLate = steps.records.back().step() >= last + kLateSpans;
   if (store_->hasQueue() && steps.deviceEndNs[index] < 0 && !isLate) return;
   conclude(false);
+}
+
+/// Whether the setting takes much longer than any may, and has steps after the warm-up: as where
+/// the system has begun to swap. They are enough then.
+bool SweepRun::isOverdue() const {
+  constexpr double kMuch = 2;
+  const double most = options_.sweep.longestSettingS;
+  if (most <= 0) return false;
+  const std::vector<std::size_t> rows = measuredRows();
+  if (rows.size() <= kWarmUpSteps + 1) return false;
+  const std::int64_t begin = store_->steps().records[rows.front()].begin_ns();
+  return static_cast<double>(store_->completeUpToNs() - begin) > kMuch * most * 1e9;
 }
 
 /// The rows of the setting that is being measured. The first has the past of another setting, so
@@ -517,7 +530,9 @@ void SweepRun::onEnded(const RunEnd& end) {
 
 void SweepRun::finish() {
   if (stopReason_.empty() && !isLive()) stopReason_ = "the run ended";
-  if (result_.points.empty()) result_.reason = "nothing was measured";
+  if (result_.points.empty() && result_.reason.empty()) {
+    result_.reason = "nothing was measured";
+  }
   if (!stopReason_.empty()) {
     result_.complete = false;
     result_.reason += "; " + stopReason_;

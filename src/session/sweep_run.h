@@ -112,6 +112,7 @@ class SweepRun final : public QObject {
   void conclude(bool outOfMemory);
   [[nodiscard]] std::vector<std::size_t> measuredRows() const;
   [[nodiscard]] bool wasSetToSomethingElse() const;
+  [[nodiscard]] bool isOverdue() const;
   [[nodiscard]] tuning::SweepMeasurement measurementOf(const std::vector<std::size_t>& rows,
                                                        bool outOfMemory) const;
   void stop(std::string reason);

@@ -487,9 +487,9 @@ SweepResult SweepPlanner::endedWith(std::optional<SweepMeasurement> last) const 
 SweepResult SweepPlanner::resultNow(bool hasEnded) const {
   SweepResult result;
   result.points = points();
-  if (!hasEnded && !measured_.empty()) {
+  if (!hasEnded) {
     const bool isOver = !next();
-    result.complete = isOver && used() < options_.mostSettings;
+    result.complete = isOver && !measured_.empty() && used() < options_.mostSettings;
     if (isOver) result.leftOut = leftOut();
   }
   for (const std::uint32_t length : options_.lengths) {
@@ -507,6 +507,10 @@ SweepResult SweepPlanner::resultNow(bool hasEnded) const {
   if (!fastest) {
     if (result.points.empty()) {
       result.reason = "nothing was measured";
+      if (!result.leftOut.empty()) {
+        const LeftOutSetting& left = result.leftOut.front();
+        result.reason += ", not even " + settingText(left.setting) + ": " + left.reason;
+      }
     } else {
       const std::string fixed =
           model_ ? "; weights and optimizer take about " + formatBytes(model_->fixedPart().bytes)

@@ -277,6 +277,40 @@ class TestSweepRun : public QObject {
     run.session.abort();
   }
 
+  /// A setting whose steps take far too long ends with those that there are, and larger ones are
+  /// left out.
+  void endsASettingThatTakesTooLong() {
+    Run run(accumulating());
+    SweepRunOptions options = small();
+    options.measuredSteps = 100'000;
+    options.sweep.longestSettingS = 0.01;
+    // Before its first step, nothing tells how long one takes.
+    connect(&run.session, &Session::stateChanged, &run.session, [&](State state) {
+      if (state == State::kRunning && !run.sweep) QVERIFY(run.sweeps(options));
+    });
+    QVERIFY(QTest::qWaitFor([&] { return run.sweep && run.sweep->isFinished(); }, kWaitMs));
+    QVERIFY2(run.sweep->stopReason().empty(), run.sweep->stopReason().c_str());
+    QVERIFY(!run.sweep->settings().empty());
+    QVERIFY(run.sweep->settings().front().tokensPerS > 0);
+    const auto& leftOut = run.sweep->result().leftOut;
+    QVERIFY(!leftOut.empty());
+    const auto says = std::any_of(leftOut.begin(), leftOut.end(), [](const auto& each) {
+      return each.reason.find("steps would take about") != std::string::npos;
+    });
+    QVERIFY2(says, leftOut.front().reason.c_str());
+    QVERIFY(run.goesOn());
+    QCOMPARE(run.store.knobs().batchSize, 8U);
+    // And now it does: nothing is measured again, and the result says why.
+    QVERIFY(run.sweeps(options));
+    QVERIFY(run.finishes());
+    const std::string reason = run.sweep->result().reason;
+    QVERIFY2(
+        reason.find("nothing was measured, not even batch 1, length 32: its 100004 steps") == 0,
+        reason.c_str());
+    QVERIFY(run.goesOn());
+    run.session.abort();
+  }
+
   /// The user stops the run in the middle of a setting: nobody else has set anything.
   void endsWithARunThatIsStopped() {
     Run run(accumulating());

@@ -193,8 +193,10 @@ void PredictedPeak::showPrediction() {
       boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
   bounds_->setText(bounds);
   bounds_->setVisible(peak.basis != tuning::Basis::kMeasured);
-  const QString afresh = bytesText(static_cast<double>(model->driverAfresh(chosen).bytes));
-  const bool cacheMatters = model->held() && afresh != bytesText(static_cast<double>(peak.bytes));
+  const std::uint64_t afreshBytes = model->driverAfresh(chosen).bytes;
+  const QString afresh = bytesText(static_cast<double>(afreshBytes));
+  const bool cacheMatters = model->held() && afreshBytes < peak.bytes &&
+                            afresh != bytesText(static_cast<double>(peak.bytes));
   afresh_->setText(tr("With the cache that is held now; a fresh process: about %1").arg(afresh));
   afresh_->setToolTip(
       tr("Driver memory does not shrink before the cache is emptied: blocks that no "
