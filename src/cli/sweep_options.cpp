@@ -64,7 +64,7 @@ void addSweepOptions(CLI::App& app, SweepTexts& texts) {
   add("--setting-seconds", texts.settingSeconds,
       "Seconds that a setting may take; slower ones are left out (default " +
           formatDecimals(session::kLongestSettingS, 0) + ')',
-      "SECONDS");
+      "N");
   app.add_flag("--only-largest", texts.onlyLargest,
                "Find the largest safe batch only, not the best throughput");
 }

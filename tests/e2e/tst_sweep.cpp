@@ -241,6 +241,29 @@ class TestSweep : public QObject {
     QVERIFY2(!reason.contains("something else"), qPrintable(reason));
   }
 
+  /// Nor does Stop in the window wait for a step of the sweep, and the sweep says what happened.
+  void stopsTheRunInALongStep() {
+    session::LaunchOptions options;
+    options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
+    options.device = QStringLiteral("sim");
+    options.batchSize = 2048;
+    options.sequenceLength = 128;
+    MainWindow window(options, nullptr, MainWindow::Settings::kOff);
+    window.show();
+    auto& run = window.currentRun();
+    window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(run.state() == State::kRunning, kSweepMs);
+    window.findChild<QAction*>(QStringLiteral("sweepAction"))->trigger();
+    QVERIFY(run.sweeps());
+    window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
+    QVERIFY(!run.sweeps());
+    QTRY_COMPARE_WITH_TIMEOUT(run.state(), State::kEnded, kSweepMs);
+    QVERIFY(run.store().steps().records.empty());
+    QTRY_VERIFY(window.tuning().sweep() && window.tuning().sweep()->ended);
+    const QString reason = QString::fromStdString(window.tuning().sweep()->reason);
+    QVERIFY2(reason.contains("the run was stopped"), qPrintable(reason));
+  }
+
   /// Drags the batch slider into the red, sees the warning before releasing it, then sweeps and
   /// applies what is recommended.
   void sweepsInTheWindow() {
