@@ -118,4 +118,16 @@ MinMax SeriesPyramid::minMax(std::size_t begin, std::size_t end) const {
   return sum.min <= sum.max ? sum : MinMax{kNaN, kNaN};
 }
 
+void SeriesPyramid::prefetch(std::size_t index) const {
+  if (levels_.size() < 2) return;  // a short series is in the caches
+  const auto fetchGroup = [](const auto& level, std::size_t at) {
+    constexpr std::size_t kLine = 64 / sizeof(level[0]);  // entries of a cache line
+    const std::size_t begin = at / kFactor * kFactor;
+    const std::size_t end = std::min(begin + kFactor, level.size());
+    for (std::size_t i = begin; i < end; i += kLine) __builtin_prefetch(&level[i]);
+  };
+  fetchGroup(values_, index);
+  fetchGroup(levels_[0], index / kFactor);
+}
+
 }  // namespace highwater::analysis

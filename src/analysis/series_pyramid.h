@@ -34,6 +34,10 @@ class SeriesPyramid {
 
   /// The extremes of the values [begin, end). Precondition: begin < end <= size().
   [[nodiscard]] MinMax minMax(std::size_t begin, std::size_t end) const;
+  /// Asks the processor to fetch what minMax() reads of a range that begins or ends at `index`.
+  /// Asked a few ranges ahead, it waits for little else in a long series. Precondition: index <=
+  /// size().
+  void prefetch(std::size_t index) const;
 
  private:
   /// The entry of `level` at `index`. Level 0 is the values themselves.

@@ -197,6 +197,64 @@ class TestStepPanes : public QObject {
     QCOMPARE(plottableOf(rate).beyondTop().size(), std::size_t{1});
   }
 
+  /// Zoomed out, a pixel column has the longest of its steps, and from below the most time that
+  /// fallbacks and unplanned waits took of one.
+  void barsAtADistanceAgreeWithAFullWalk() {
+    std::mt19937 random(5);
+    std::vector<std::pair<int, int>> lengths;
+    for (int i = 0; i < 3000; ++i) lengths.emplace_back(0, 10 + int(random() % 10));
+    for (const std::size_t slow : {700U, 1500U, 2999U}) lengths[slow].second = 25 + int(slow) % 7;
+    test::OwnedBatch batch = stepsOf(lengths);
+    for (const events::StepRecord& step : batch.steps) {
+      const std::int64_t third = step.duration_ns() / 3;
+      if (random() % 8 == 0) {
+        batch.fallbacks.emplace_back(step.begin_ns(), third, 0, 0, 0, step.step(), 1, kNoId, kNoId,
+                                     std::uint16_t{1}, events::Phase::Forward);
+      }
+      if (random() % 4 == 0) {
+        batch.syncPoints.emplace_back(step.begin_ns() + third, third, 4, step.step(), 1, kNoId,
+                                      kNoId, std::uint16_t{1}, events::SyncKind::ScalarRead,
+                                      events::Phase::Forward, std::uint8_t{0});
+      }
+    }
+    Bench bench;
+    bench.apply(batch);
+    StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
+    const QImage image = render(pane, {600, 96});
+    const TimeScale scale = pane.scale();
+    const auto& steps = bench.store.steps();
+    const Theme& theme = Theme::dark();
+    const auto rowOf = [&pane](double ms) { return int(std::round(pane.yAxis->coordToPixel(ms))); };
+    const int left = pane.plotRect().left(), width = pane.plotRect().width();
+    int hatched = 0, waits = 0;
+    for (int column = 2; column < width - 2; ++column) {  // the run's edges are lines
+      const std::int64_t from = scale.timeAt(left + column), to = scale.timeAt(left + column + 1);
+      double longest = 0, fallback = 0, wait = 0;
+      for (std::size_t i = steps.lane.firstFrom(from); i < steps.lane.firstFrom(to); ++i) {
+        longest = std::max(longest, steps.durationMs[i]);
+        fallback = std::max(fallback, steps.fallbackMs[i]);
+        wait = std::max(wait, steps.unplannedSyncMs[i]);
+      }
+      if (longest == 0) continue;
+      const int top = rowOf(longest), floor = rowOf(0);
+      const int fallbackTop = rowOf(std::min(fallback, longest));
+      const int waitTop = rowOf(std::min(fallback + wait, longest));
+      const auto at = [&](int y) { return image.pixelColor(left + column, y); };
+      const QByteArray place = QByteArray::number(column);
+      for (int y = pane.plotRect().top(); y < floor; ++y) {
+        const bool isWait = y >= waitTop && y < fallbackTop;
+        const bool isFallback = y >= fallbackTop && fallback > 0;
+        const bool isPlain = y >= top && !isWait && !isFallback;
+        QVERIFY2((at(y) == theme.orange) == isWait, place);
+        QVERIFY2((at(y) == theme.neutralBar) == isPlain, place);
+        waits += isWait;
+        hatched += isFallback && at(y) == theme.vermillion;
+      }
+      if (fallback > 0 && waitTop < fallbackTop) QCOMPARE(at(fallbackTop), theme.plot);
+    }
+    QVERIFY(waits > 100 && hatched > 100);
+  }
+
   void lossScalesHoldTheirValues() {
     std::mt19937 random(4);
     for (int round = 0; round < 2000; ++round) {

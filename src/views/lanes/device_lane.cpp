@@ -28,17 +28,22 @@ class DeviceLane final : public LaneKind {
     return label;
   }
 
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
+  std::function<void()> prepare(const LaneFrame& f, const LaneRow& row) const override {
     const DeviceTimeline& device = f.store.deviceTimeline();
-    const double bar = row.height - 14;
-    drawActivity(f, device, QRectF(f.left, row.top + 10, f.right - f.left, bar));
-    drawStepSpans(f, device, row.top + 4);
-    if (const QString why = absence(f.store); !why.isEmpty()) {
-      f.painter.setFont(textFont(kSmallText));
-      f.painter.setPen(f.theme.text3);
-      const QRectF box(f.left, row.top, f.right - f.left, row.height);
-      f.painter.drawText(box, Qt::AlignVCenter, fitText(f.painter, {why}, box.width()));
-    }
+    const QRectF bar(f.left, row.top + 10, f.right - f.left, row.height - 14);
+    return [&f, &row, drawActivity = activity(f, device, bar),
+            brackets = stepBrackets(f, device, row.top + 4)] {
+      drawActivity();
+      for (const QRectF& each : brackets) {
+        f.painter.fillRect(each, f.theme.text2);
+      }
+      if (const QString why = absence(f.store); !why.isEmpty()) {
+        f.painter.setFont(textFont(kSmallText));
+        f.painter.setPen(f.theme.text3);
+        const QRectF box(f.left, row.top, f.right - f.left, row.height);
+        f.painter.drawText(box, Qt::AlignVCenter, fitText(f.painter, {why}, box.width()));
+      }
+    };
   }
 
   bool exists(const Store& store, std::uint32_t index) const override {
@@ -123,16 +128,14 @@ class DeviceLane final : public LaneKind {
                : tr("Not known: no device spans, and no wait that shows when the queue was empty");
   }
 
-  static void drawActivity(const LaneFrame& f, const DeviceTimeline& device, const QRectF& place) {
+  /// What draws busy and idle time in `place`.
+  static std::function<void()> activity(const LaneFrame& f, const DeviceTimeline& device,
+                                        const QRectF& place) {
     const double from = std::max(std::round(f.scale.pixelAt(device.beginNs())), f.left);
     const double to = std::min(std::round(f.scale.pixelAt(device.endNs())), f.right);
     if (!device.knowsActivity() || from >= to) {
-      return;
+      return [] {};
     }
-    QColor line = f.theme.busy;
-    line.setAlphaF(0.55f);
-    f.painter.fillRect(QRectF(from, place.top(), to - from, place.height()),
-                       hatchBrush(line, f.theme.plot, 5));
     ShareColumns columns(f, place);
     std::vector<std::pair<QRectF, int>> boxes;
     f.eachVisible(device.activity(), [&](const analysis::VisibleSpan& span, double x, double wide) {
@@ -152,34 +155,45 @@ class DeviceLane final : public LaneKind {
         ns += static_cast<double>(part.ns) * (part.category == DeviceTimeline::kBusy ? 1 : 0.5);
       }
       const SharePart part{ns / static_cast<double>(shares.columnNs), 0};
-      columns.fill(column, stackHeights({&part, 1}, columns.height()), {&busy, 1});
+      columns.fill(column, {&part, 1}, {&busy, 1});
     });
-    columns.draw();
-    for (auto [box, category] : boxes) {
-      if (category == DeviceTimeline::kHalfBusy) {
-        box.setTop(box.top() + std::floor(box.height() / 2));
+    return [&f, from, to, place, columns = std::move(columns), boxes = std::move(boxes)] {
+      QColor line = f.theme.busy;
+      line.setAlphaF(0.55f);
+      f.painter.fillRect(QRectF(from, place.top(), to - from, place.height()),
+                         hatchBrush(line, f.theme.plot, 5));
+      columns.draw();
+      for (auto [box, category] : boxes) {
+        if (category == DeviceTimeline::kHalfBusy) {
+          box.setTop(box.top() + std::floor(box.height() / 2));
+        }
+        f.painter.fillRect(box, f.theme.busy);
       }
-      f.painter.fillRect(box, f.theme.busy);
-    }
+    };
   }
 
-  static void drawStepSpans(const LaneFrame& f, const DeviceTimeline& device, double top) {
-    const QColor color = f.theme.text2;
+  /// The brackets of the steps' device spans; short ones are lines without edges, in one piece
+  /// where they are neighbours.
+  static std::vector<QRectF> stepBrackets(const LaneFrame& f, const DeviceTimeline& device,
+                                          double top) {
+    std::vector<QRectF> lines, edges;
     f.eachVisible(device.stepSpans(), [&](const analysis::VisibleSpan& span, double x, double w) {
       if (span.count > 1 || w < 5) {
-        f.painter.fillRect(QRectF(x, top, w, 2), color);
+        addOrExtend(lines, QRectF(x, top, w, 2));
         return;
       }
       // Edges only where the span ends, not where the view does.
       const bool begins = f.scale.pixelAt(span.beginNs) >= f.left;
       const bool ends = f.scale.pixelAt(span.endNs) <= f.right;
-      f.painter.fillRect(QRectF(x + 1, top, w - 2, 2), color);
+      lines.emplace_back(x + 1, top, w - 2, 2);
       for (const double edge : {begins ? x + 1 : -1, ends ? x + w - 2 : -1}) {
         if (edge >= 0) {
-          f.painter.fillRect(QRectF(edge, top, 1, 5), color);
+          edges.emplace_back(edge, top, 1, 5);
         }
       }
     });
+    lines.insert(lines.end(), edges.begin(), edges.end());
+    return lines;
   }
 
   /// The place of a step's span in its lane, which has the rows in order if the steps arrived in

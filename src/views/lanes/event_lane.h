@@ -155,8 +155,9 @@ class LostTimeLane : public EventLane<Event> {
     for (const Bar& bar : bars) {
       columns.cover(bar.box.left(), bar.box.width());
     }
+    Stack stack;
     columns.eachMerged(spans, [&](int column, const analysis::ColumnShares& shares) {
-      fillColumn(columns, column, shares, f.theme, glyphs);
+      fillColumn(columns, column, shares, f.theme, stack, glyphs);
     });
     // What matters more is drawn later, over the rest.
     std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
@@ -199,34 +200,42 @@ class LostTimeLane : public EventLane<Event> {
     QRectF box;
   };
 
-  /// The highest rank at the bottom, with two pixels at least.
-  void fillColumn(ShareColumns& columns, int column, const analysis::ColumnShares& shares,
-                  const Theme& theme, std::vector<PlacedGlyph>& glyphs) const {
+  /// What a column is made of: here, to allocate once.
+  struct Stack {
     struct Layer {
       Mark mark;
       double share = 0;
     };
     std::vector<Layer> layers;
+    std::vector<SharePart> parts;
+    std::vector<QRgb> colors;
+  };
+
+  /// The highest rank at the bottom, with two pixels at least.
+  void fillColumn(ShareColumns& columns, int column, const analysis::ColumnShares& shares,
+                  const Theme& theme, Stack& stack, std::vector<PlacedGlyph>& glyphs) const {
+    auto& [layers, parts, colors] = stack;
+    layers.clear();
+    parts.clear();
+    colors.clear();
     for (const analysis::CategoryTime& part : shares.parts) {
       const Mark mark = markOf(part.category, theme);
       if (part.begun > 0) {
         glyphs.push_back({columns.xOf(column) + 0.5, part.category, mark.rank, kMergedGlyphGap});
       }
       const double share = static_cast<double>(part.ns) / static_cast<double>(shares.columnNs);
-      const auto same = std::find_if(layers.begin(), layers.end(), [&mark](const Layer& layer) {
+      const auto same = std::find_if(layers.begin(), layers.end(), [&mark](const auto& layer) {
         return layer.mark.rank == mark.rank;
       });
       same != layers.end() ? void(same->share += share) : layers.push_back({mark, share});
     }
     std::sort(layers.begin(), layers.end(),
-              [](const Layer& a, const Layer& b) { return a.mark.rank > b.mark.rank; });
-    std::vector<SharePart> parts;
-    std::vector<QRgb> colors;
-    for (const Layer& layer : layers) {
+              [](const auto& a, const auto& b) { return a.mark.rank > b.mark.rank; });
+    for (const auto& layer : layers) {
       parts.push_back({layer.share, parts.empty() ? 2 : 1});
       colors.push_back(layer.mark.color.rgb());
     }
-    columns.fill(column, stackHeights(parts, columns.height()), colors);
+    columns.fill(column, parts, colors);
   }
 };
 

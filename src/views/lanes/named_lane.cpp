@@ -34,7 +34,7 @@ class NamedLane final : public EventLane<events::NamedSpan> {
         ns += static_cast<double>(part.ns);
       }
       const SharePart part{ns / static_cast<double>(shares.columnNs), 2};
-      columns.fill(column, stackHeights({&part, 1}, columns.height()), {&color, 1});
+      columns.fill(column, {&part, 1}, {&color, 1});
     });
     columns.draw();
     f.painter.setFont(textFont(kSmallText));

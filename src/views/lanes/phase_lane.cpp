@@ -48,8 +48,18 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
     for (const auto& [box, phase] : boxes) {
       columns.cover(box.left(), box.width());
     }
+    std::vector<SharePart> parts;
+    std::vector<QRgb> colors;
     columns.eachMerged(lane(f.store), [&](int column, const analysis::ColumnShares& shares) {
-      drawShares(columns, column, shares, f.theme);
+      parts.clear();
+      colors.clear();
+      // The first phase of a step is on top, as one reads; time outside of phases stays empty
+      // above.
+      for (auto part = shares.parts.rbegin(); part != shares.parts.rend(); ++part) {
+        parts.push_back({static_cast<double>(part->ns) / static_cast<double>(shares.columnNs), 0});
+        colors.push_back(f.theme.phase(static_cast<events::Phase>(part->category)).rgb());
+      }
+      columns.fill(column, parts, colors);
     });
     return [&f, columns = std::move(columns), boxes = std::move(boxes)] {
       columns.draw();
@@ -95,18 +105,6 @@ class PhaseLane final : public EventLane<events::PhaseSpan> {
       f.painter.drawText(box, Qt::AlignCenter,
                          fitText(f.painter, phaseForms(phase), box.width() - 5));
     }
-  }
-
-  /// The first phase of a step is on top, as one reads; time outside of phases stays empty above.
-  static void drawShares(ShareColumns& columns, int column, const analysis::ColumnShares& shares,
-                         const Theme& theme) {
-    std::vector<SharePart> parts;
-    std::vector<QRgb> colors;
-    for (auto part = shares.parts.rbegin(); part != shares.parts.rend(); ++part) {
-      parts.push_back({static_cast<double>(part->ns) / static_cast<double>(shares.columnNs), 0});
-      colors.push_back(theme.phase(static_cast<events::Phase>(part->category)).rgb());
-    }
-    columns.fill(column, stackHeights(parts, columns.height()), colors);
   }
 };
 

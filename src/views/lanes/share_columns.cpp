@@ -6,8 +6,9 @@
 
 namespace highwater::views {
 
-std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels) {
-  std::vector<int> heights;
+std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels,
+                              std::vector<int> heights) {
+  heights.clear();
   // The edges between the parts are rounded, not the heights: so the sum is right.
   double upTo = 0;
   int edge = 0;
@@ -38,6 +39,18 @@ std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels) {
     }
   }
   return heights;
+}
+
+void addOrExtend(std::vector<QRectF>& boxes, const QRectF& box) {
+  if (!boxes.empty()) {
+    QRectF& last = boxes.back();
+    const bool aligned = last.top() == box.top() && last.bottom() == box.bottom();
+    if (aligned && box.left() >= last.left() && box.left() <= last.right()) {
+      last.setRight(std::max(last.right(), box.right()));
+      return;
+    }
+  }
+  boxes.push_back(box);
 }
 
 ShareColumns::ShareColumns(const LaneFrame& frame, const QRectF& box)
@@ -79,12 +92,14 @@ void ShareColumns::eachMerged(
                });
 }
 
-void ShareColumns::fill(int column, std::span<const int> heights, std::span<const QRgb> colors) {
+void ShareColumns::fill(int column, std::span<const SharePart> parts,
+                        std::span<const QRgb> colors) {
+  heights_ = stackHeights(parts, height(), std::move(heights_));
   int y = image_.height();
   auto* const pixels = reinterpret_cast<QRgb*>(image_.bits()) + column;
   const qsizetype line = image_.bytesPerLine() / qsizetype{sizeof(QRgb)};
-  for (std::size_t i = 0; i < heights.size(); ++i) {
-    for (const int top = std::max(y - heights[i], 0); y > top; --y)
+  for (std::size_t i = 0; i < heights_.size(); ++i) {
+    for (const int top = std::max(y - heights_[i], 0); y > top; --y)
       pixels[(y - 1) * line] = colors[i];
   }
 }

@@ -18,8 +18,14 @@ struct SharePart {
 
 /// Divides `pixels` among parts, so that each height is within a pixel of its share and together
 /// they are as high as their shares are, rounded. A part's least height comes first; it is taken
-/// from what is left empty, or else from the highest other part.
-[[nodiscard]] std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels);
+/// from what is left empty, or else from the highest other part. The result takes the room of
+/// `heights`, which is overwritten.
+[[nodiscard]] std::vector<int> stackHeights(std::span<const SharePart> parts, int pixels,
+                                            std::vector<int> heights = {});
+
+/// Adds a box that is filled with the colour of those before it. The last one grows where the new
+/// one continues it: zoomed out, neighbouring columns make one box.
+void addOrExtend(std::vector<QRectF>& boxes, const QRectF& box);
 
 /// The pixel columns of a row in which spans are merged. Each is a stack of colours from below, by
 /// the share of the column's time. All columns are drawn as one image.
@@ -49,8 +55,8 @@ class ShareColumns {
   /// Calls visit(column, shares) for the merged columns; `shares` is an analysis::ColumnShares.
   void eachMerged(const analysis::SpanIndex& spans,
                   const std::function<void(int, const analysis::ColumnShares&)>& visit) const;
-  /// Fills a column with colours of the given heights, from below; what is left stays empty.
-  void fill(int column, std::span<const int> heights, std::span<const QRgb> colors);
+  /// Fills a column with a colour for each part, from below; what is left stays empty.
+  void fill(int column, std::span<const SharePart> parts, std::span<const QRgb> colors);
   /// Draws what was filled.
   void draw() const;
 
@@ -61,6 +67,7 @@ class ShareColumns {
   QRectF box_;
   QImage image_;
   std::vector<char> merged_;  ///< by column
+  std::vector<int> heights_;  ///< of the parts of a column, to allocate once
 };
 
 }  // namespace highwater::views

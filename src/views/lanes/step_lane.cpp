@@ -10,19 +10,28 @@ class StepLane final : public EventLane<events::StepRecord> {
       : EventLane({Lane::kSteps, 24, 21, LaneOutline{}, false, tr("Steps"), tr("Training steps")}) {
   }
 
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
-    const auto& records = f.store.steps().records;
-    f.painter.setFont(textFont(kSmallText));
+  std::function<void()> prepare(const LaneFrame& f, const LaneRow& row) const override {
+    std::vector<QRectF> boxes;
+    std::vector<std::pair<QRectF, std::uint32_t>> numbered;
     f.eachVisible(lane(f.store), [&](const analysis::VisibleSpan& span, double x, double width) {
       const QRectF box(x, row.top + 2, std::max(width - 1, 1.0), row.height - 5);
-      f.painter.fillRect(box, f.theme.stepBox);
+      addOrExtend(boxes, box);
       if (span.count == 1 && width > 12) {
-        const QString number = QString::number(records[span.firstPayload].step());
-        f.painter.setPen(f.theme.text2);
-        f.painter.drawText(box, Qt::AlignCenter, fitText(f.painter, {number}, box.width() - 4));
+        numbered.emplace_back(box, f.store.steps().records[span.firstPayload].step());
       }
     });
-    drawRunningStep(f, row);
+    return [&f, &row, boxes = std::move(boxes), numbered = std::move(numbered)] {
+      for (const QRectF& box : boxes) {
+        f.painter.fillRect(box, f.theme.stepBox);
+      }
+      f.painter.setFont(textFont(kSmallText));
+      f.painter.setPen(f.theme.text2);
+      for (const auto& [box, step] : numbered) {
+        f.painter.drawText(box, Qt::AlignCenter,
+                           fitText(f.painter, {QString::number(step)}, box.width() - 4));
+      }
+      drawRunningStep(f, row);
+    };
   }
 
   EventText text(const Store& store, std::uint32_t index, const Theme& theme) const override {

@@ -2,6 +2,7 @@
 
 #include <QImage>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -24,17 +25,23 @@ class ColumnRows {
 
   /// The first row at or after `ns`; no earlier than the last one returned.
   std::size_t from(std::int64_t ns) {
-    const std::size_t size = times_.size();
-    std::size_t low = at_, high = std::min(at_ + std::max<std::size_t>(stride_, 1), size);
-    while (high < size && times_[high] < ns) {
-      low = high;
-      high = std::min(high + std::max<std::size_t>(high - at_, 1), size);
+    // Outwards from where it is expected, with growing strides: samples are nearly regular.
+    const std::size_t size = times_.size(), expected = std::min(at_ + stride_, size);
+    std::size_t low = at_, high = size, reach = stride_ / 64 + 1;
+    if (expected < size && times_[expected] < ns) {
+      low = expected + 1;
+      for (; low + reach < size && times_[low + reach] < ns; reach *= 2) low += reach + 1;
+      high = std::min(low + reach, size);
+    } else {
+      high = expected;
+      for (; high > at_ + reach && times_[high - reach] >= ns; reach *= 2) high -= reach;
+      low = std::max(high - std::min(reach, high), at_);
     }
     const auto begin = times_.begin();
     const auto found = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
                                         begin + static_cast<std::ptrdiff_t>(high), ns);
     const auto row = static_cast<std::size_t>(found - begin);
-    stride_ = row - at_ + 1;
+    stride_ = row - at_;
     at_ = row;
     return row;
   }
@@ -63,8 +70,9 @@ struct Tile {
   int size = 1;
   std::vector<QRgb> pixels;  ///< premultiplied, row by row
 
+  /// Precondition: 0 <= y < size.
   [[nodiscard]] const QRgb* row(int y) const {
-    return pixels.data() + static_cast<std::ptrdiff_t>(y % size) * size;
+    return pixels.data() + static_cast<std::ptrdiff_t>(y) * size;
   }
 };
 
@@ -131,32 +139,58 @@ HIGHWATER_VECTORIZED void fillRow(QRgb* pixels, int width, int y, const BandEdge
 }
 #undef HIGHWATER_VECTORIZED
 
-/// Repeats a row of a tile over `width` pixels, beginning at device pixel `left`.
-void repeatRow(const Tile& tile, int y, int left, std::vector<QRgb>& row) {
-  const QRgb* from = tile.row(y);
-  int x = left % tile.size;
-  for (QRgb& pixel : row) {
-    pixel = from[x];
-    x = x + 1 == tile.size ? 0 : x + 1;
+/// The rows of a tile, each repeated over `width` pixels from device pixel `left` on.
+class RepeatedRows {
+ public:
+  RepeatedRows(const Tile& tile, int left, int width)
+      : size_(tile.size), width_(static_cast<std::size_t>(width)) {
+    pixels_.reserve(width_ * static_cast<std::size_t>(size_));
+    for (int y = 0; y < size_; ++y) {
+      int x = left % size_;
+      for (int column = 0; column < width; ++column) {
+        pixels_.push_back(tile.row(y)[x]);
+        x = x + 1 == size_ ? 0 : x + 1;
+      }
+    }
   }
-}
+  /// That of device row `y`.
+  [[nodiscard]] const QRgb* row(int y) const {
+    return pixels_.data() + static_cast<std::size_t>(y % size_) * width_;
+  }
+
+ private:
+  int size_;
+  std::size_t width_;
+  std::vector<QRgb> pixels_;
+};
 
 /// The columns that one thread samples at a time.
 constexpr int kPartColumns = 128;
+/// So many columns ahead their memory is fetched.
+constexpr int kAhead = 8;
 
 /// The pixel columns [from, to), of those in which there is memory to draw.
 std::vector<MemoryColumn> samplePart(const analysis::LiveStore& store, const TimeScale& scale,
                                      double pixelRatio, int from, int to) {
-  std::vector<MemoryColumn> columns;
   const auto& memory = store.memory();
   const auto& system = store.system();
   const auto& times = memory.timesNs;
   ColumnRows memoryRows(times), systemRows(system.timesNs);
   const auto timeOf = [&](int column) { return scale.timeAt(scale.left + column / pixelRatio); };
-  std::size_t first = memoryRows.from(timeOf(from));
+  std::array<std::size_t, kPartColumns + 1> borders;  // the rows of column i begin at i - from
+  for (int i = from; i <= to; ++i) {
+    borders[static_cast<std::size_t>(i - from)] = memoryRows.from(timeOf(i));
+  }
+  std::vector<MemoryColumn> columns;
+  columns.reserve(static_cast<std::size_t>(to - from));
   for (int i = from; i < to; ++i) {
+    const auto at = static_cast<std::size_t>(i - from);
+    if (i + kAhead < to) {
+      memory.current.prefetch(borders[at + kAhead + 1]);
+      memory.driver.prefetch(borders[at + kAhead + 1]);
+    }
+    const std::size_t first = borders[at], last = borders[at + 1];
     const std::int64_t begin = timeOf(i);
-    const std::size_t last = memoryRows.from(timeOf(i + 1));
     // A reading of the system is valid until the next one; there are at most ten per second.
     const std::size_t next = systemRows.from(begin + 1);
     const double footprint =
@@ -167,7 +201,6 @@ std::vector<MemoryColumn> samplePart(const analysis::LiveStore& store, const Tim
                          columnOf(times, memory.current, first, last, begin),
                          columnOf(times, memory.driver, first, last, begin), footprint});
     }
-    first = last;
   }
   return columns;
 }
@@ -241,17 +274,16 @@ void drawMemoryBands(QPainter& painter, const std::vector<MemoryColumn>& columns
 
   const auto left = static_cast<int>(std::lround(columns.front().x * ratio));
   QImage image(width, height - highest, QImage::Format_ARGB32_Premultiplied);
-  std::vector<QRgb> dotRow(columns.size()), cachedRow(columns.size()), peakRow(columns.size());
+  const RepeatedRows dotRows(dots, left, width), cachedRows(cached, left, width);
+  const RepeatedRows peakRows(peaks, left, width);
   for (int y = highest; y < height; ++y) {
     auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(y - highest));
     if (y >= allLive) {
       std::fill(pixels, pixels + width, live);
       continue;
     }
-    repeatRow(dots, top + y, left, dotRow);
-    repeatRow(cached, top + y, left, cachedRow);
-    repeatRow(peaks, top + y, left, peakRow);
-    fillRow(pixels, width, y, edges, {dotRow.data(), cachedRow.data(), peakRow.data(), live});
+    fillRow(pixels, width, y, edges,
+            {dotRows.row(top + y), cachedRows.row(top + y), peakRows.row(top + y), live});
   }
   // The upper edges: a line for driver memory, dots for the footprint.
   const int thick = std::max(static_cast<int>(std::lround(ratio)), 1);

@@ -1,5 +1,6 @@
 #include "views/panes/step_bars.h"
 
+#include <QImage>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,6 +34,13 @@ std::size_t firstBeginningFrom(const analysis::SpanIndex& lane, std::size_t from
   return low;
 }
 
+/// The lines over the time of fallbacks.
+QBrush fallbackHatch(const Theme& theme) {
+  QColor line = theme.isDark ? theme.plot : QColor(Qt::white);
+  line.setAlphaF(0.55f);
+  return hatchBrush(line, Qt::transparent, 5);
+}
+
 /// The mark of a value above the axis, in pixels.
 constexpr double kMarkHalf = 3.5, kMarkHeight = 4, kMarkGap = 9;
 
@@ -63,6 +71,38 @@ void StepPlottable::drawBeyondTop(QPainter& painter) {
   noted_.clear();
 }
 
+/// The pixels of a plot in which a thousand narrow bars are filled and drawn at once: as many
+/// rectangles cost more. One image pixel is a logical pixel, as all edges of bars are.
+class StepBars::BarImage {
+ public:
+  explicit BarImage(const QRect& plot)
+      : plot_(plot), image_(plot.size(), QImage::Format_ARGB32_Premultiplied) {
+    image_.fill(Qt::transparent);
+  }
+
+  void fill(const QRectF& box, QRgb color, Ground ground) {
+    const QRect inside = box.toRect() & plot_;
+    const qsizetype line = image_.bytesPerLine() / qsizetype{sizeof(QRgb)};
+    auto* pixels = reinterpret_cast<QRgb*>(image_.bits()) + (inside.top() - plot_.top()) * line +
+                   (inside.left() - plot_.left());
+    for (int y = 0; y < inside.height(); ++y, pixels += line) {
+      std::fill(pixels, pixels + inside.width(), color);
+    }
+    if (ground == Ground::kHatched && !inside.isEmpty()) hatched_.push_back(inside);
+  }
+
+  void draw(QPainter& painter, const Theme& theme) const {
+    painter.drawImage(QRectF(plot_), image_, QRectF(image_.rect()));
+    const QBrush hatch = fallbackHatch(theme);
+    for (const QRect& each : hatched_) painter.fillRect(each, hatch);
+  }
+
+ private:
+  QRect plot_;
+  QImage image_;
+  std::vector<QRect> hatched_;
+};
+
 void StepBars::draw(QCPPainter* painter) {
   const auto& steps = store_->steps();
   const TimeScale s = timeScale();
@@ -75,15 +115,22 @@ void StepBars::draw(QCPPainter* painter) {
       s.pixelAt(steps.lane[last - 1].endNs) - s.pixelAt(steps.lane[first].beginNs);
   if (pixels / static_cast<double>(last - first) >= kNarrowest) {
     for (std::size_t i = first; i < last; ++i) {
-      drawBar(*painter,
-              {std::round(s.pixelAt(steps.lane[i].beginNs)) + 1,
-               std::round(s.pixelAt(steps.lane[i].endNs)), steps.durationMs[i], steps.fallbackMs[i],
-               steps.unplannedSyncMs[i]},
-              theme);
+      eachPart({std::round(s.pixelAt(steps.lane[i].beginNs)) + 1,
+                std::round(s.pixelAt(steps.lane[i].endNs)), steps.durationMs[i],
+                steps.fallbackMs[i], steps.unplannedSyncMs[i]},
+               theme, [&](const QRectF& box, const QColor& color, Ground ground) {
+                 painter->fillRect(box, color);
+                 if (ground == Ground::kHatched) painter->fillRect(box, fallbackHatch(theme));
+               });
     }
     drawBeyondTop(*painter);
     return;
   }
+  // Filled into an image: a thousand rectangles of a pixel's width cost more.
+  BarImage image(keyAxis()->axisRect()->rect());
+  const auto fill = [&](const QRectF& box, const QColor& color, Ground ground) {
+    image.fill(box, color.rgb(), ground);
+  };
   std::size_t at = first;
   for (int column = 0; column < static_cast<int>(s.width) && at < last; ++column) {
     const double x = s.left + column;
@@ -91,43 +138,43 @@ void StepBars::draw(QCPPainter* painter) {
     const std::size_t low = firstBeginningFrom(steps.lane, at, last, end);
     if (low > at) {
       // The last one may be a slow step, which goes on beyond its column.
-      const double slow = std::round(s.pixelAt(steps.lane[low - 1].endNs));
+      const std::int64_t slowEndNs = steps.lane[low - 1].endNs;
+      const double slow = slowEndNs > end ? std::round(s.pixelAt(slowEndNs)) : x;
       if (slow > x + 1) {
-        drawBar(*painter,
-                {x, slow, steps.durationMs[low - 1], steps.fallbackMs[low - 1],
-                 steps.unplannedSyncMs[low - 1]},
-                theme);
+        eachPart({x + 1, slow, steps.durationMs[low - 1], steps.fallbackMs[low - 1],
+                  steps.unplannedSyncMs[low - 1]},
+                 theme, fill);
       }
-      drawBar(*painter,
-              {x, x + 1, steps.durationMs.minMax(at, low).max, steps.fallbackMs.minMax(at, low).max,
-               steps.unplannedSyncMs.minMax(at, low).max},
-              theme);
+      eachPart({x, x + 1, steps.durationMs.minMax(at, low).max,
+                steps.fallbackMs.minMax(at, low).max, steps.unplannedSyncMs.minMax(at, low).max},
+               theme, fill);
       at = low;
     }
   }
+  image.draw(*painter, theme);
   drawBeyondTop(*painter);
 }
 
-void StepBars::drawBar(QPainter& painter, const Bar& bar, const Theme& theme) {
+template <typename Fill>
+void StepBars::eachPart(const Bar& bar, const Theme& theme, Fill&& fill) {
   const double width = std::max(bar.right - bar.left, 1.0);
   noteBeyondTop(bar.ms, std::floor(bar.left + width / 2) + 0.5);
   const auto y = [this](double ms) { return std::round(valueAxis()->coordToPixel(ms)); };
   const double floor = y(0), top = y(bar.ms);
   const double lostTop = y(std::min(bar.fallbackMs, bar.ms));
   const double syncTop = y(std::min(bar.fallbackMs + bar.syncMs, bar.ms));
-  painter.fillRect(QRectF(bar.left, top, width, std::max(floor - top, 1.0)), theme.neutralBar);
+  fill(QRectF(bar.left, top, width, std::max(floor - top, 1.0)), theme.neutralBar, Ground::kPlain);
   if (bar.syncMs > 0 && syncTop < lostTop) {
-    painter.fillRect(QRectF(bar.left, syncTop, width, lostTop - syncTop), theme.orange);
+    fill(QRectF(bar.left, syncTop, width, lostTop - syncTop), theme.orange, Ground::kPlain);
   }
   if (bar.fallbackMs > 0 && lostTop < floor) {
-    QColor line = theme.isDark ? theme.plot : QColor(Qt::white);
-    line.setAlphaF(0.55f);
-    painter.fillRect(QRectF(bar.left, lostTop, width, floor - lostTop), theme.vermillion);
-    painter.fillRect(QRectF(bar.left, lostTop, width, floor - lostTop),
-                     hatchBrush(line, Qt::transparent, 5));
-    if (syncTop < lostTop) {
-      painter.fillRect(QRectF(bar.left, lostTop, width, 1), theme.plot);
+    double fallbackTop = lostTop;
+    if (syncTop < lostTop) {  // a line between the two
+      fill(QRectF(bar.left, lostTop, width, 1), theme.plot, Ground::kPlain);
+      ++fallbackTop;
     }
+    fill(QRectF(bar.left, fallbackTop, width, floor - fallbackTop), theme.vermillion,
+         Ground::kHatched);
   }
 }
 

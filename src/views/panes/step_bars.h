@@ -39,7 +39,12 @@ class StepBars final : public StepPlottable {
     double left = 0, right = 0;
     double ms = 0, fallbackMs = 0, syncMs = 0;
   };
-  void drawBar(QPainter& painter, const Bar& bar, const Theme& theme);
+  /// What a part of a bar is painted on: fallbacks are hatched, to tell them apart without colour.
+  enum class Ground { kPlain, kHatched };
+  class BarImage;
+  /// Calls fill(box, color, ground) for the parts of a bar, in the order of painting.
+  template <typename Fill>
+  void eachPart(const Bar& bar, const Theme& theme, Fill&& fill);
 };
 
 /// What a pixel column of a stepped line shows: from `low` to `high`, with the way from the column

@@ -55,6 +55,8 @@ TimePane::TimePane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus*
   styleAxes(*this);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
+  // Only pictures have something on it, so it needs no buffer of its own to clear and to blend.
+  layer(QStringLiteral("overlay"))->setMode(QCPLayer::lmLogical);
   new PaintLayerable(this, QStringLiteral("grid"), [this](QPainter& p) { paintGround(p); });
   new PaintLayerable(this, QStringLiteral("axes"), [this](QPainter& p) {
     paintMarks(p);
