@@ -186,9 +186,14 @@ void PredictedPeak::showPrediction() {
   setToolTip(sentence + QLatin1Char('\n') + text(model->confidence().text));
   title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Driver peak, measured")
                                                          : tr("Driver peak, predicted"));
+  const QString predicted = model->held()
+                                ? tr("Of the process that trains, with the cache that it holds now")
+                                : tr("Of a fresh process that trains at this setting");
   title_->setToolTip(
-      tr("Of all steps at this setting: the most memory that the driver held, with "
-         "caches. Now shows what it holds at this moment"));
+      peak.basis != tuning::Basis::kMeasured
+          ? predicted
+          : tr("Of all steps at this setting: the most memory that the driver held, with "
+               "caches. Now shows what it holds at this moment"));
   const QString bounds =
       boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
   bounds_->setText(bounds);
