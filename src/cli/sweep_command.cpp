@@ -4,6 +4,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QTimer>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -121,8 +122,17 @@ class SweepCommand final : public QObject {
     }
   }
 
+  void sayLeftOut() {
+    for (const tuning::LeftOutSetting& each : sweep_->result().leftOut) {
+      const SweptSetting row = tuning::rowOf(each);
+      const std::string line = lineOf(report::sweepCells(0, row)) + "  ";
+      say(report::hangingText(line, report::sweepReason(row), kReasonHang, textWidth(stdout)));
+    }
+  }
+
   void onFinished() {
     onChanged();
+    sayLeftOut();
     if (session_.state() == Session::State::kEnded) return quitIfOver();
     session_.stop();
   }
@@ -147,6 +157,8 @@ class SweepCommand final : public QObject {
       return;
     }
     printError("stopping, and keeping what was measured; once more ends the run at once");
+    // A step of a large batch may take long, and nobody needs its end.
+    QTimer::singleShot(session::kSweepStopGrace, &session_, [this] { session_.abort(); });
     sweep_->interrupt();
   }
 
@@ -213,12 +225,17 @@ class SweepCommand final : public QObject {
     QJsonArray settings;
     for (const SweptSetting& each : sweep_->settings()) settings.append(report::sweptJson(each));
     const tuning::SweepResult& result = sweep_->result();
+    QJsonArray leftOut;
+    for (const tuning::LeftOutSetting& each : result.leftOut) {
+      leftOut.append(report::leftOutJson(tuning::rowOf(each)));
+    }
     QJsonObject object{
         {"schema", 1},
         {"device_memory", sweep_->hasMemory()},
         {"limit", sweep_->limitBytes() > 0 ? QJsonValue(static_cast<qint64>(sweep_->limitBytes()))
                                            : QJsonValue()},
         {"settings", settings},
+        {"left_out", leftOut},
         {"complete", result.complete},
         {"recommended",
          result.best ? report::settingJson(result.best->memory.setting) : QJsonValue()},

@@ -6,11 +6,13 @@
 #include "core/model_files.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
+#include "core/units.h"
+#include "session/sweep_run.h"
 
 namespace highwater::cli {
 namespace {
 
-constexpr std::uint32_t kFirstBatch = 8;
+constexpr std::uint32_t kMostSettingSeconds = 86'400;
 constexpr std::uint32_t kMostSettings = 64, kMostLengths = 16;
 constexpr std::uint32_t kFewestSteps = 3, kMostSteps = 1000;
 constexpr std::uint32_t kMostReservePercent = 90;
@@ -59,6 +61,10 @@ void addSweepOptions(CLI::App& app, SweepTexts& texts) {
   add("--settings", texts.settings, "How many settings to measure at most", "N");
   add("--steps-per-setting", texts.stepsPerSetting, "Steps to measure at each, after the warm-up",
       "N");
+  add("--setting-seconds", texts.settingSeconds,
+      "Seconds that a setting may take; slower ones are left out (default " +
+          formatDecimals(session::kLongestSettingS, 0) + ')',
+      "N");
   app.add_flag("--only-largest", texts.onlyLargest,
                "Find the largest safe batch only, not the best throughput");
 }
@@ -88,6 +94,13 @@ Result<void> readSweepOptions(const SweepTexts& texts, SweepCommandOptions& opti
       !read) {
     return read;
   }
+  std::uint32_t seconds = static_cast<std::uint32_t>(session::kLongestSettingS);
+  if (auto read =
+          readWhole("--setting-seconds", texts.settingSeconds, 1, kMostSettingSeconds, seconds);
+      !read) {
+    return read;
+  }
+  sweep.longestSettingS = seconds;
   sweep.reserve = reserve / 100.0;
   sweep.mostSettings = settings;
   sweep.onlyLargest = texts.onlyLargest;
@@ -97,8 +110,10 @@ Result<void> readSweepOptions(const SweepTexts& texts, SweepCommandOptions& opti
                       std::to_string(sweep.smallestBatch) + " is above --max-batch " +
                       std::to_string(largest));
   }
+  // What the user names is measured first, whatever it takes.
+  options.sweep.startsWithRun = launch.batchSize > 0;
   if (launch.batchSize == 0) {
-    launch.batchSize = std::clamp(kFirstBatch, sweep.smallestBatch, largest);
+    launch.batchSize = session::firstSweepBatch(sweep.smallestBatch, largest);
   } else if (launch.batchSize < sweep.smallestBatch || launch.batchSize > largest) {
     return usageError("--batch " + std::to_string(launch.batchSize) +
                       ", the first to measure, is not from " + std::to_string(sweep.smallestBatch) +

@@ -14,7 +14,8 @@ namespace highwater::cli {
 
 /// The options of `highwater sweep` as given, without those of the run.
 struct SweepTexts {
-  std::string minBatch, maxBatch, lengths, reserve = "10", settings = "8", stepsPerSetting = "8";
+  std::string minBatch, maxBatch, lengths, reserve = "10", settings = "8", stepsPerSetting = "8",
+                                           settingSeconds;
   bool onlyLargest = false;
 };
 

@@ -28,6 +28,7 @@ void SweepModel::refresh(const std::optional<tuning::RecordedSweep>& sweep) {
   if (sweep) {
     for (const tuning::SweptSetting& each : sweep->settings)
       rows.push_back({rows.size() + 1, each});
+    for (const tuning::SweptSetting& each : sweep->leftOut) rows.push_back({rows.size() + 1, each});
   }
   replaceRows(rows_, std::move(rows), [](const Row& row) { return row.number; });
 }
@@ -48,7 +49,7 @@ QString SweepModel::cellText(const Row& row, int column) const {
   const tuning::SweptSetting& swept = row.swept;
   switch (column) {
     case kNumber:
-      return QString::number(row.number);
+      return swept.leftOut ? dash() : QString::number(row.number);
     case kSetting:
       return text(tuning::shortSettingText(swept.setting));
     case kPredicted:
@@ -68,6 +69,7 @@ QString SweepModel::cellText(const Row& row, int column) const {
     case kTokensPerS:
       return swept.tokensPerS > 0 ? text(formatRate(swept.tokensPerS)) : dash();
     default:
+      if (swept.leftOut) return tr("left out: %1").arg(text(swept.reason));
       if (swept.setting == best_) return tr("recommended; %1").arg(text(swept.reason));
       return swept.safe || swept.outOfMemory ? text(swept.reason)
                                              : tr("above the limit; %1").arg(text(swept.reason));

@@ -8,8 +8,8 @@
 
 namespace highwater::models {
 
-/// A table model of the settings that a sweep measured, in the order of measuring. Its data uses
-/// the roles of OpTotalsModel.
+/// A table model of the settings that a sweep measured, in the order of measuring, and of those
+/// that it left out. Its data uses the roles of OpTotalsModel.
 class SweepModel final : public KeptRowsModel {
   Q_OBJECT
 

@@ -125,6 +125,7 @@ void TuningState::startOver() {
   fittedSteps_ = fittedOps_ = seenMarkers_ = 0;
   fittedSettings_.clear();
   next_.reset();
+  fitted_.reset();
   model_.reset();
 }
 
@@ -144,12 +145,13 @@ void TuningState::refresh() {
   // Where each batch has another length, new settings are nothing new.
   const std::size_t newSteps = std::max(kFewSteps, fittedSettings_.size() / 4);
   const bool grew = records.size() >= fittedSteps_ + std::max(fittedSteps_ / 4, kFewSteps * 2);
-  const bool ended = store_->end().has_value() && records.size() > fittedSteps_;
+  const bool ended = store_->end().has_value() && (!hasEnded_ || records.size() > fittedSteps_);
   const bool hasOps = store_->ops().endRow() > fittedOps_ + fittedOps_ / 2;
   if (other || atNew >= newSteps || grew || ended || hasOps) {
     fit();
   } else if (hasNewMarks()) {
     readMarks();
+    useHeld();
     emit changed();
   }
 }
@@ -159,6 +161,7 @@ bool TuningState::hasNewMarks() const {
   return std::any_of(markers.begin() + static_cast<std::ptrdiff_t>(seenMarkers_), markers.end(),
                      [](const events::Marker& marker) {
                        return marker.kind() == events::MarkerKind::Note ||
+                              marker.kind() == events::MarkerKind::CacheEmptied ||
                               marker.kind() == events::MarkerKind::OutOfMemory;
                      });
 }
@@ -167,11 +170,26 @@ void TuningState::readMarks() {
   seenMarkers_ = store_->markers().size();
   tried_ = triedIn(*store_);
   sweep_ = tuning::sweepOf(*store_);
+  if (!sweep_) return;
+  // What the table of the sweep and its recommendation say, the chart says as well: other steps at
+  // the setting do not move its point.
+  for (const tuning::SweptSetting& swept : sweep_->settings) {
+    const auto same = std::find_if(tried_.begin(), tried_.end(), [&](const TriedSetting& each) {
+      return each.setting == swept.setting;
+    });
+    if (same == tried_.end() || swept.tokensPerS <= 0) continue;
+    same->tokensPerS = swept.tokensPerS;
+    same->lowerQuartile = swept.lowerQuartile;
+    same->upperQuartile = swept.upperQuartile;
+    if (swept.peakDriver > 0) same->peakDriver = swept.peakDriver;
+    if (swept.peakCurrent > 0) same->peakCurrent = swept.peakCurrent;
+  }
 }
 
 void TuningState::fit() {
   const auto& records = store_->steps().records;
   fittedSteps_ = records.size();
+  hasEnded_ = store_->end().has_value();
   fittedOps_ = store_->ops().endRow();
   fittedSettings_.clear();
   for (const events::StepRecord& step : records) fittedSettings_.insert(keyOf(settingOf(step)));
@@ -182,7 +200,11 @@ void TuningState::fit() {
     input->traces.clear();
     // A model that knows the requests stays until the next one is there.
     const bool keeps = model_ && model_->confidence().fromRequests && traces.size() > 1;
-    if (!keeps) take(tuning::fitModel(*input));
+    if (keeps) {
+      useHeld();
+    } else {
+      take(tuning::fitModel(*input));
+    }
     if (traces.size() > 1) {
       input->traces = std::move(traces);
       fitBehind(std::move(*input));
@@ -205,15 +227,23 @@ void TuningState::fit() {
 }
 
 void TuningState::take(Result<tuning::MemoryModel> model) {
+  fitted_.reset();
   model_.reset();
   reason_.clear();
   if (model) {
-    model_ = std::move(*model);
+    fitted_ = std::move(*model);
+    useHeld();
   } else if (store_->hasMemoryCounters() && store_->steps().records.empty()) {
     reason_ = tr("No step was measured yet");
   } else {
     reason_ = text(model.error().message);
   }
+}
+
+void TuningState::useHeld() {
+  if (!fitted_) return;
+  // A sweep empties the cache before each setting.
+  model_ = hasEnded_ || sweeps_ ? *fitted_ : fitted_->goingOn(tuning::heldMemoryOf(*store_));
 }
 
 void TuningState::fitBehind(tuning::ModelInput input) {
@@ -245,8 +275,13 @@ void TuningState::setChosen(Setting setting) {
 
 void TuningState::setSweeping(bool sweeps, std::optional<Setting> measuring) {
   if (sweeps == sweeps_ && measuring == measuring_) return;
+  const bool begins = sweeps != sweeps_;
   sweeps_ = sweeps;
   measuring_ = measuring;
+  if (begins && fitted_) {
+    useHeld();
+    emit changed();
+  }
   emit sweepingChanged();
 }
 

@@ -21,7 +21,7 @@ struct TriedSetting {
   std::uint64_t peakCurrent = 0, peakDriver = 0;  ///< bytes; 0 where unknown
   std::size_t steps = 0;                          ///< without the first after a change of setting
   /// Tokens per second of the steps, credited to the batch that the device executed: the median and
-  /// the quartiles; NaN without steps.
+  /// the quartiles; NaN without steps. Of a setting of the sweep: of those steps that it measured.
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
   bool outOfMemory = false;
 };
@@ -35,10 +35,12 @@ class TuningState final : public QObject {
   /// `store` is not owned and must outlive this object.
   explicit TuningState(const analysis::LiveStore* store, QObject* parent = nullptr);
 
-  /// Fits the model again if the run has steps at a new setting, or many more than at the last fit.
+  /// Fits the model again if the run has steps at a new setting, or many more than at the last fit,
+  /// or has ended. Follows what the process holds.
   void refresh();
 
-  /// The model; std::nullopt as long as there is none: reason() says why.
+  /// The model: of the process that trains, with the cache that it holds, or of a fresh process if
+  /// the run has ended or is swept. std::nullopt as long as there is none: reason() says why.
   [[nodiscard]] const std::optional<tuning::MemoryModel>& model() const { return model_; }
   [[nodiscard]] QString reason() const { return reason_; }
   /// Whether another thread is still fitting a model with the requests of recorded steps, which
@@ -83,6 +85,8 @@ class TuningState final : public QObject {
  private:
   void fit();
   void take(Result<tuning::MemoryModel> model);
+  /// Makes model() of the fitted one: it goes on from what the process holds as long as it lives.
+  void useHeld();
   /// Fits a model with the requests of recorded steps on another thread, and takes it if no other
   /// fit has begun meanwhile.
   void fitBehind(tuning::ModelInput input);
@@ -93,7 +97,8 @@ class TuningState final : public QObject {
   void readMarks();
 
   const analysis::LiveStore* store_;
-  std::optional<tuning::MemoryModel> model_;
+  std::optional<tuning::MemoryModel> fitted_, model_;
+  bool hasEnded_ = false;  ///< at the last fit
   QString reason_;
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;

@@ -47,7 +47,7 @@ std::vector<std::string> sweepHeadings() {
 
 std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swept) {
   const auto error = swept.error();
-  return {std::to_string(number),
+  return {swept.leftOut ? kDash : std::to_string(number),
           tuning::shortSettingText(swept.setting),
           sizeOf(swept.predicted.bytes),
           sizeOf(swept.predicted.upper),
@@ -59,6 +59,7 @@ std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swep
 }
 
 std::string sweepReason(const SweptSetting& swept) {
+  if (swept.leftOut) return "left out: " + swept.reason;
   return (swept.safe || swept.outOfMemory ? "" : "above the limit; ") + swept.reason;
 }
 
@@ -87,14 +88,26 @@ QJsonObject sweptJson(const SweptSetting& swept) {
   return object;
 }
 
+QJsonObject leftOutJson(const SweptSetting& swept) {
+  const QJsonObject all = sweptJson(swept);
+  QJsonObject object = settingJson(swept.setting);
+  for (const char* key : {"why", "predicted_driver"}) {
+    object[QLatin1String(key)] = all[QLatin1String(key)];
+  }
+  return object;
+}
+
 void addSweepPart(const analysis::LiveStore& store, QJsonObject& report) {
   report["sweep"] = QJsonValue();
   const auto sweep = tuning::sweepOf(store);
   if (!sweep) return;
   QJsonArray settings;
   for (const SweptSetting& each : sweep->settings) settings.append(sweptJson(each));
+  QJsonArray leftOut;
+  for (const SweptSetting& each : sweep->leftOut) leftOut.append(leftOutJson(each));
   report["sweep"] =
       QJsonObject{{"settings", settings},
+                  {"left_out", leftOut},
                   {"ended", sweep->ended},
                   {"complete", sweep->complete},
                   {"recommended", sweep->best ? settingJson(*sweep->best) : QJsonValue()},
@@ -117,6 +130,7 @@ std::string sweepSection(const analysis::LiveStore& store, std::size_t width) {
   for (std::size_t i = 0; i < sweep->settings.size(); ++i) {
     add(sweepCells(i + 1, sweep->settings[i]), sweepReason(sweep->settings[i]));
   }
+  for (const SweptSetting& each : sweep->leftOut) add(sweepCells(0, each), sweepReason(each));
   table.foldFrom(columns.size() - 1);
   const std::string first = sweep->best
                                 ? "  Recommended " + tuning::shortSettingText(*sweep->best) + ": "

@@ -24,6 +24,9 @@ namespace highwater::report {
 /// One setting of a sweep, as `highwater sweep --json` and `report --json` list it.
 [[nodiscard]] QJsonObject sweptJson(const tuning::SweptSetting& swept);
 
+/// A setting that a sweep left out, likewise.
+[[nodiscard]] QJsonObject leftOutJson(const tuning::SweptSetting& swept);
+
 /// Adds the key `sweep` of the recording's last sweep to the JSON report; null without one.
 void addSweepPart(const analysis::LiveStore& store, QJsonObject& report);
 /// The recording's last sweep as a section of the text report; empty without one.

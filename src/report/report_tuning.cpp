@@ -23,9 +23,10 @@ using tuning::Setting;
 /// A script names no limit of its length.
 constexpr std::uint32_t kLongestLength = 1U << 20;
 
-/// A memory model with the setting from which its predictions start.
+/// The memory model of a fresh process and of the one that trained, had it gone on, with the
+/// setting from which predictions start.
 struct Tuning {
-  MemoryModel model;
+  MemoryModel model, goingOn;
   Setting setting;  ///< of the newest steps
   std::uint32_t mostBatch = kMostBatchSize;
   std::uint32_t mostLength = kLongestLength;
@@ -33,10 +34,29 @@ struct Tuning {
   [[nodiscard]] std::optional<std::uint32_t> largestBatch() const {
     return model.largestSafeBatch(setting.length, mostBatch);
   }
+  [[nodiscard]] std::optional<std::uint32_t> largestBatchGoingOn() const {
+    return goingOn.largestSafeBatch(setting.length, mostBatch);
+  }
   [[nodiscard]] std::optional<std::uint32_t> longestLength() const {
     return setting.length > 1 ? model.longestSafeLength(setting.batch, mostLength) : std::nullopt;
   }
 };
+
+/// The setting of the newest step; where steps of that batch have many lengths, the longest: the
+/// next one may have it again.
+Setting settingOf(const events::StepRecord& newest, const MemoryModel& model) {
+  constexpr std::size_t kMany = 4;
+  Setting setting{newest.batch_size(), std::max(1U, newest.sequence_length())};
+  std::size_t lengths = 0;
+  std::uint32_t longest = setting.length;
+  for (const Observation& each : model.observations()) {
+    if (each.setting.batch != setting.batch) continue;
+    ++lengths;
+    longest = std::max(longest, each.setting.length);
+  }
+  if (lengths >= kMany) setting.length = longest;
+  return setting;
+}
 
 std::optional<Tuning> tuningOf(const LiveStore& store) {
   auto model = tuning::memoryModelOf(store);
@@ -45,7 +65,9 @@ std::optional<Tuning> tuningOf(const LiveStore& store) {
   const auto last = std::find_if(records.rbegin(), records.rend(),
                                  [](const auto& step) { return step.batch_size() > 0; });
   if (last == records.rend()) return std::nullopt;
-  Tuning tuned{std::move(*model), {last->batch_size(), std::max(1U, last->sequence_length())}};
+  MemoryModel goingOn = model->goingOn(tuning::heldMemoryOf(store));
+  const Setting setting = settingOf(*last, *model);
+  Tuning tuned{std::move(*model), std::move(goingOn), setting};
   if (store.run() && store.run()->maxBatchSize > 0) tuned.mostBatch = store.run()->maxBatchSize;
   if (store.run() && store.run()->maxSequenceLength > 0) {
     tuned.mostLength = store.run()->maxSequenceLength;
@@ -90,6 +112,7 @@ QJsonArray predictedJson(const Tuning& tuned) {
                            {"sequence_length", integer(setting.length)},
                            {"current", predictionJson(tuned.model.current(setting))},
                            {"driver", predictionJson(tuned.model.driver(setting))},
+                           {"driver_going_on", predictionJson(tuned.goingOn.driver(setting))},
                            {"headroom", headroomJson(tuned.model, setting)}});
   }
   return all;
@@ -120,12 +143,15 @@ void addTuningParts(const LiveStore& store, QJsonObject& report) {
   if (!tuned) return;
   const MemoryModel& model = tuned->model;
   const std::uint64_t limit = model.safeBytes();
+  const std::uint64_t held = tuned->goingOn.held() ? tuned->goingOn.held()->driverNow : 0;
   report["memory_model"] =
       QJsonObject{{"batch_size", integer(tuned->setting.batch)},
                   {"sequence_length", integer(tuned->setting.length)},
                   {"predicted_peak", predictedJson(*tuned)},
                   {"error", real(model.confidence().error)},
                   {"largest_safe_batch", orNull(tuned->largestBatch())},
+                  {"largest_safe_batch_going_on", orNull(tuned->largestBatchGoingOn())},
+                  {"held", orNull(held > 0, integer(held))},
                   {"longest_safe_length", orNull(tuned->longestLength())},
                   {"limit", orNull(limit > 0, integer(limit))},
                   {"reserve", real(tuning::kDefaultReserve)},
@@ -154,8 +180,14 @@ void addTuningLine(const LiveStore& store, TextTable& head) {
     line += ". " + (largest ? "Largest safe batch" + length + ": " + std::to_string(*largest)
                             : "No batch is certain to be safe" + length);
     if (largest == tuned->mostBatch) line += ", the most that the run allows";
-    line += " (limit " + formatBytes(limit) + ", " +
+    line += " (in a fresh process; limit " + formatBytes(limit) + ", " +
             formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)";
+  }
+  const Prediction afresh = tuned->model.driver({other, at.length});
+  const Prediction here = tuned->goingOn.driver({other, at.length});
+  if (here.bytes > afresh.bytes && formatBytes(here.bytes) != formatBytes(afresh.bytes)) {
+    line += ". This process, which held " + formatBytes(tuned->goingOn.held()->driverNow) +
+            ", would have come to " + here.text();
   }
   head.add({"Tuning", line + ". " + tuned->model.confidence().text});
 }

@@ -41,6 +41,18 @@ bool isAt(const events::StepRecord& step, Setting setting) {
 
 }  // namespace
 
+std::uint32_t firstSweepBatch(std::uint32_t smallest, std::uint32_t largest) {
+  constexpr std::uint32_t kFirst = 8;
+  return std::clamp(kFirst, smallest, std::max(smallest, largest));
+}
+
+/// What the thread that plans has found: the planner with all measurements, and what it says.
+struct SweepRun::Plan {
+  tuning::SweepPlanner planner;
+  std::optional<tuning::SweepStep> next;
+  tuning::SweepResult result;
+};
+
 /// Where the thread that plans delivers: nowhere once the sweep is gone.
 struct SweepRun::PlanReceiver {
   std::mutex mutex;
@@ -50,14 +62,11 @@ struct SweepRun::PlanReceiver {
     const std::lock_guard lock(mutex);
     return sweep == nullptr;
   }
-  void deliver(std::optional<tuning::SweepStep> next, tuning::SweepResult result) {
+  void deliver(std::shared_ptr<Plan> plan) {
     const std::lock_guard lock(mutex);
     if (sweep == nullptr) return;
     QMetaObject::invokeMethod(
-        sweep,
-        [to = sweep, next = std::move(next), result = std::move(result)]() mutable {
-          to->onPlanned(std::move(next), std::move(result));
-        },
+        sweep, [to = sweep, plan = std::move(plan)] { to->onPlanned(std::move(*plan)); },
         Qt::QueuedConnection);
   }
 };
@@ -72,7 +81,7 @@ SweepRun::SweepRun(Session* session, const analysis::LiveStore* store, SweepRunO
   receiver_->sweep = this;
   connect(session_, &Session::commandAnswered, this, &SweepRun::onAnswer);
   connect(session_, &Session::received, this, &SweepRun::onReceived);
-  connect(session_, &Session::stateChanged, this, &SweepRun::proceed);
+  connect(session_, &Session::stateChanged, this, &SweepRun::onStateChanged);
   connect(session_, &Session::ended, this, &SweepRun::onEnded);
 }
 
@@ -118,7 +127,7 @@ Result<void> SweepRun::start() {
   const MemoryLimits limits = store_->hello() ? store_->hello()->limits : MemoryLimits{};
   auto planner = tuning::SweepPlanner::make(sweep, limits, std::move(known));
   if (!planner) return planner.error();
-  planner_ = std::make_shared<tuning::SweepPlanner>(std::move(*planner));
+  planner_ = std::move(*planner);
   limitBytes_ = sweep.hasMemory ? planner_->limitBytes() : 0;
   pause();
   plan(std::nullopt);
@@ -137,6 +146,7 @@ void SweepRun::readRun(const RunDescription& run) {
         isLimited ? most : std::min(most, std::max(kMostBatchWithoutLimit, sweep.smallestBatch));
   }
   if (sweep.lengths.empty()) sweep.lengths = {original_.length};
+  sweep.stepsPerSetting = kWarmUpSteps + options_.measuredSteps;
   if (!sweep.start) {
     // What trains already fits, unless it is out of the bounds.
     const bool isOfLengths = std::find(sweep.lengths.begin(), sweep.lengths.end(),
@@ -144,7 +154,17 @@ void SweepRun::readRun(const RunDescription& run) {
     const bool isWithin = original_.batch >= sweep.smallestBatch &&
                           original_.batch <= sweep.largestBatch &&
                           original_.batch % std::max(1U, sweep.batchMultiple) == 0;
-    if (isOfLengths && isWithin) sweep.start = original_;
+    const auto& records = store_->steps().records;
+    const bool isKnown =
+        options_.startsWithRun ||
+        std::any_of(records.begin(), records.end(),
+                    [this](const events::StepRecord& step) { return isAt(step, original_); });
+    const std::uint32_t first = firstSweepBatch(sweep.smallestBatch, sweep.largestBatch);
+    if (isOfLengths && isWithin && (isKnown || original_.batch <= first)) {
+      sweep.start = original_;
+    } else if (isOfLengths && first % std::max(1U, sweep.batchMultiple) == 0) {
+      sweep.start = Setting{first, original_.length};
+    }
   }
   sweep.knownFixed = tuning::tensorBudget({}, tuning::modelSizesOf(run)).fixed();
   if (sweep.knownFixed == tuning::kTooManyBytes) sweep.knownFixed = 0;
@@ -156,8 +176,33 @@ void SweepRun::interrupt() {
 
 void SweepRun::stop(std::string reason) {
   if (stopReason_.empty()) stopReason_ = std::move(reason);
-  // A plan in progress ends first: only then is the result known.
-  if (phase_ == Phase::kMeasuring) finish();
+  // The recording takes no note between this state and ended(), which follows.
+  if (session_->state() == Session::State::kEnded && !hasEnded_) return;
+  if (phase_ == Phase::kPlanning && !isPlanned_) {
+    // Nobody waits for the plan: the result is known without it.
+    result_ = planner_->endedWith(std::exchange(pending_, std::nullopt));
+    noteNewest();
+  }
+  finish();
+}
+
+/// Adds the note of the setting that was measured last, once it is known whether it is safe.
+void SweepRun::noteNewest() {
+  if (result_.points.empty() || settings_.size() != result_.points.size() ||
+      noted_ == settings_.size()) {
+    return;
+  }
+  noted_ = settings_.size();
+  settings_.back().safe = result_.points.back().safe;
+  addNote(store_->completeUpToNs(), store_->runningStep(),
+          tuning::noteOf(settings_.size(), settings_.back()));
+}
+
+void SweepRun::onStateChanged() {
+  if (isRunning() && session_->state() == Session::State::kStopping) {
+    return stop("the run was stopped");
+  }
+  proceed();
 }
 
 std::optional<tuning::SweepStep> SweepRun::current() const {
@@ -186,26 +231,28 @@ bool SweepRun::standsStill() const {
 void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
   phase_ = Phase::kPlanning;
   isPlanned_ = false;
+  pending_ = std::move(measurement);
   QThreadPool::globalInstance()->start(
-      [to = receiver_, planner = planner_, measurement = std::move(measurement)]() mutable {
+      [to = receiver_, planner = *planner_, measurement = pending_]() mutable {
         if (to->isGone()) return;
-        if (measurement) planner->record(std::move(*measurement));
+        if (measurement) planner.record(std::move(*measurement));
         if (to->isGone()) return;
-        auto next = planner->next();
+        auto next = planner.next();
         if (to->isGone()) return;
-        to->deliver(std::move(next), planner->result());
+        auto result = planner.result();
+        to->deliver(
+            std::make_shared<Plan>(Plan{std::move(planner), std::move(next), std::move(result)}));
       });
 }
 
-void SweepRun::onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result) {
-  result_ = std::move(result);
-  next_ = std::move(next);
-  if (!result_.points.empty() && settings_.size() == result_.points.size()) {
-    // What counts as safe is known to the planner.
-    settings_.back().safe = result_.points.back().safe;
-    addNote(store_->completeUpToNs(), store_->runningStep(),
-            tuning::noteOf(settings_.size(), settings_.back()));
-  }
+void SweepRun::onPlanned(Plan plan) {
+  if (phase_ != Phase::kPlanning) return;
+  planner_ = std::move(plan.planner);
+  pending_.reset();
+  result_ = std::move(plan.result);
+  next_ = std::move(plan.next);
+  // What counts as safe is known to the planner.
+  noteNewest();
   isPlanned_ = true;
   emit changed();
   proceed();
@@ -333,6 +380,22 @@ void SweepRun::onAnswer(const CommandAnswer& answer) {
   }
 }
 
+/// Whether somebody else has changed batch or length since the setting was measured.
+bool SweepRun::wasSetToSomethingElse() const {
+  const auto& markers = store_->markers();
+  for (std::size_t i = std::min(markersBefore_, markers.size()); i < markers.size(); ++i) {
+    const Setting& wanted = next_->setting;
+    const auto isOther = [&](events::MarkerKind kind, std::uint32_t value) {
+      return markers[i].kind() == kind && markers[i].value_after() != value;
+    };
+    if (isOther(events::MarkerKind::BatchSize, wanted.batch) ||
+        isOther(events::MarkerKind::SequenceLength, wanted.length)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Whether a step of the current setting ran out of memory. An evaluation has a batch of its own,
 /// and a step before the setting has another.
 bool SweepRun::ranOutOfMemory() const {
@@ -350,11 +413,24 @@ void SweepRun::onReceived() {
   const auto& steps = store_->steps();
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
   const std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
+  if (isOverdue()) return conclude(false);
   if (steps.records.empty() || steps.records.back().step() < last) return;
   const std::size_t index = rowAt(steps.records, last);
   const bool isLate = steps.records.back().step() >= last + kLateSpans;
   if (store_->hasQueue() && steps.deviceEndNs[index] < 0 && !isLate) return;
   conclude(false);
+}
+
+/// Whether the setting takes much longer than any may, and has steps after the warm-up: as where
+/// the system has begun to swap. They are enough then.
+bool SweepRun::isOverdue() const {
+  constexpr double kMuch = 2;
+  const double most = options_.sweep.longestSettingS;
+  if (most <= 0) return false;
+  const std::vector<std::size_t> rows = measuredRows();
+  if (rows.size() <= kWarmUpSteps + 1) return false;
+  const std::int64_t begin = store_->steps().records[rows.front()].begin_ns();
+  return static_cast<double>(store_->completeUpToNs() - begin) > kMuch * most * 1e9;
 }
 
 /// The rows of the setting that is being measured. The first has the past of another setting, so
@@ -375,7 +451,9 @@ void SweepRun::conclude(bool outOfMemory) {
   const std::vector<std::size_t> rows = outOfMemory ? std::vector<std::size_t>() : measuredRows();
   if (!outOfMemory && rows.size() <= kWarmUpSteps) {
     return stop(tuning::settingText(next_->setting) +
-                " could not be measured: the run was set to something else meanwhile");
+                (wasSetToSomethingElse()
+                     ? " could not be measured: the run was set to something else meanwhile"
+                     : " could not be measured: the run has no steps at this setting"));
   }
   pause();
   tuning::SweepMeasurement measured = measurementOf(rows, outOfMemory);
@@ -397,6 +475,7 @@ void SweepRun::conclude(bool outOfMemory) {
       durations.push_back(store_->steps().durationMs.values()[rows[i]]);
     }
     swept.stepMs = analysis::medianOf(std::move(durations));
+    measured.memory.stepMs = swept.stepMs;
   }
   settings_.push_back(std::move(swept));
   plan(std::move(measured));
@@ -447,17 +526,26 @@ void SweepRun::onEnded(const RunEnd& end) {
                                 ? " while " + tuning::settingText(next_->setting) + " was measured"
                                 : "";
   stop("the run ended" + where + ": " + end.message);
-  proceed();
 }
 
 void SweepRun::finish() {
   if (stopReason_.empty() && !isLive()) stopReason_ = "the run ended";
-  if (result_.points.empty()) result_.reason = "nothing was measured";
+  if (result_.points.empty() && result_.reason.empty()) {
+    result_.reason = "nothing was measured";
+  }
   if (!stopReason_.empty()) {
     result_.complete = false;
     result_.reason += "; " + stopReason_;
   }
   phase_ = Phase::kFinished;
+  {
+    // Nobody waits for a plan any more.
+    const std::lock_guard lock(receiver_->mutex);
+    receiver_->sweep = nullptr;
+  }
+  for (const tuning::LeftOutSetting& each : result_.leftOut) {
+    addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(each));
+  }
   addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(result_));
   if (isLive()) {
     const bool usesBest = options_.appliesBest && result_.best;

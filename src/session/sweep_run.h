@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +24,22 @@ struct SweepRunOptions {
   /// What is recorded outside of the few steps whose ops are recorded, and afterwards. nullopt: the
   /// level that the run had before the sweep, not counting one that was set for a few steps.
   std::optional<events::ProbeLevel> level = std::nullopt;
+  /// Whether the run's own setting is measured first even if none of its steps was recorded yet,
+  /// because the user named it. Otherwise a run that has not trained begins with firstSweepBatch().
+  bool startsWithRun = false;
   bool appliesBest = false;  ///< afterwards: the recommended setting, not the one from before
 };
 
 /// The largest batch that a sweep tries where no memory limit ends it and the user gave none.
 inline constexpr std::uint32_t kMostBatchWithoutLimit = 64;
+
+/// Seconds that the steps of one setting may take, unless the user sets it.
+inline constexpr double kLongestSettingS = 60;
+/// The time that a run may take to stop after a sweep was interrupted in it; then it is ended.
+inline constexpr std::chrono::milliseconds kSweepStopGrace{3000};
+
+/// The batch with which a sweep begins where nothing is known: small enough for any device.
+[[nodiscard]] std::uint32_t firstSweepBatch(std::uint32_t smallest, std::uint32_t largest);
 
 /// Drives one live session through a sweep: sets each setting that the planner asks for, lets it
 /// train, and reads what it took. While the next setting is computed, on a thread of its own, the
@@ -47,7 +59,8 @@ class SweepRun final : public QObject {
   /// run's settings cannot be changed; and as tuning::SweepPlanner::make() does. Then finished()
   /// does not follow.
   [[nodiscard]] Result<void> start();
-  /// Ends the sweep with what it has. finished() follows, within the time of a plan: some 2 s.
+  /// Ends the sweep with what it has, at once: finished() is emitted in this call, or with the end
+  /// of the run. The step in progress ends in its own time, and then the knobs from before follow.
   void interrupt();
 
   [[nodiscard]] bool isRunning() const { return phase_ != Phase::kIdle && !isFinished(); }
@@ -81,7 +94,10 @@ class SweepRun final : public QObject {
   void readRun(const RunDescription& run);
   void pause();
   void plan(std::optional<tuning::SweepMeasurement> measurement);
-  void onPlanned(std::optional<tuning::SweepStep> next, tuning::SweepResult result);
+  struct Plan;
+  void onPlanned(Plan plan);
+  void noteNewest();
+  void onStateChanged();
   void proceed();
   void begin();
   void measure(tuning::Setting setting, bool emptiesCache);
@@ -95,6 +111,8 @@ class SweepRun final : public QObject {
   [[nodiscard]] bool ranOutOfMemory() const;
   void conclude(bool outOfMemory);
   [[nodiscard]] std::vector<std::size_t> measuredRows() const;
+  [[nodiscard]] bool wasSetToSomethingElse() const;
+  [[nodiscard]] bool isOverdue() const;
   [[nodiscard]] tuning::SweepMeasurement measurementOf(const std::vector<std::size_t>& rows,
                                                        bool outOfMemory) const;
   void stop(std::string reason);
@@ -109,7 +127,9 @@ class SweepRun final : public QObject {
   Session* session_;
   const analysis::LiveStore* store_;
   SweepRunOptions options_;
-  std::shared_ptr<tuning::SweepPlanner> planner_;  ///< of another thread during Phase::kPlanning
+  std::optional<tuning::SweepPlanner> planner_;  ///< without pending_
+  /// What the thread that plans has been given.
+  std::optional<tuning::SweepMeasurement> pending_;
   Phase phase_ = Phase::kIdle;
   std::uint64_t limitBytes_ = 0;
   tuning::Setting original_;  ///< and the knobs, from before the sweep
@@ -124,6 +144,7 @@ class SweepRun final : public QObject {
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
   std::vector<tuning::SweptSetting> settings_;
+  std::size_t noted_ = 0;  ///< of settings_, that have a note
   tuning::SweepResult result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

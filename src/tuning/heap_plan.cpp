@@ -70,6 +70,14 @@ struct HeapPlan::Heap {
   std::set<std::pair<std::uint64_t, std::uint64_t>> bySize;
 };
 
+HeapPlan::Pool::Pool() = default;
+HeapPlan::Pool::~Pool() = default;
+HeapPlan::Pool::Pool(Pool&&) noexcept = default;
+HeapPlan::Pool& HeapPlan::Pool::operator=(Pool&&) noexcept = default;
+HeapPlan::Pool::Pool(const Pool& other) : cached(other.cached) {
+  for (const auto& [id, heap] : other.heaps) heaps.emplace(id, std::make_unique<Heap>(*heap));
+}
+
 HeapPlan::HeapPlan(const MemoryLimits& limits) {
   if (limits.recommendedBytes == 0) return;
   highWatermark_ = share(limits.highWatermarkRatio, limits.recommendedBytes);
@@ -77,6 +85,10 @@ HeapPlan::HeapPlan(const MemoryLimits& limits) {
 }
 
 HeapPlan::~HeapPlan() = default;
+HeapPlan::HeapPlan(const HeapPlan& other) = default;
+HeapPlan& HeapPlan::operator=(const HeapPlan& other) {
+  return *this = HeapPlan(other);
+}
 HeapPlan::HeapPlan(HeapPlan&&) noexcept = default;
 HeapPlan& HeapPlan::operator=(HeapPlan&&) noexcept = default;
 
@@ -144,7 +156,7 @@ HeapPlan::Block HeapPlan::carve(std::size_t which, std::uint64_t bytes, bool und
   Heap* heap = roomIn(pool, bytes);
   if (!heap) heap = addHeap(pool, bytes, underPressure);
   if (!heap) return kRefused;
-  pieces_.push_back({heap, heap->take(bytes), bytes, which});
+  pieces_.push_back({heap->id, heap->take(bytes), bytes, which});
   return pieces_.size() - 1;
 }
 
@@ -171,10 +183,11 @@ HeapPlan::Heap* HeapPlan::addHeap(Pool& pool, std::uint64_t bytes, bool underPre
 void HeapPlan::release(Pool& pool, Block block, bool keepHeap) {
   const Piece& piece = pieces_[block];
   pool.cached.erase({piece.bytes, block});
-  piece.heap->giveBack(piece.offset, piece.bytes);
-  if (keepHeap || piece.heap->blocks > 0) return;
-  driver_ -= piece.heap->bytes;
-  pool.heaps.erase(piece.heap->id);
+  const auto heap = pool.heaps.find(piece.heap);
+  heap->second->giveBack(piece.offset, piece.bytes);
+  if (keepHeap || heap->second->blocks > 0) return;
+  driver_ -= heap->second->bytes;
+  pool.heaps.erase(heap);
 }
 
 void HeapPlan::emptyCache() {

@@ -32,11 +32,15 @@ struct HeapRules {
 ///
 /// It leaves out what depends on time: blocks that the GPU still uses, and collection by age above
 /// the low watermark. There it is exact only in that heaps of 1 GiB are no longer opened.
+///
+/// A copy goes on independently, and knows the blocks of the original by the same numbers.
 class HeapPlan {
  public:
   /// Starts without heaps. Without `limits.recommendedBytes` nothing is ever refused.
   explicit HeapPlan(const MemoryLimits& limits);
   ~HeapPlan();
+  HeapPlan(const HeapPlan& other);
+  HeapPlan& operator=(const HeapPlan& other);
   HeapPlan(HeapPlan&&) noexcept;
   HeapPlan& operator=(HeapPlan&&) noexcept;
 
@@ -60,11 +64,18 @@ class HeapPlan {
  private:
   struct Heap;
   struct Piece {
-    Heap* heap = nullptr;
+    std::size_t heap = 0;  ///< its number within the pool
     std::uint64_t offset = 0, bytes = 0;
     std::size_t pool = 0;
   };
   struct Pool {
+    Pool();
+    ~Pool();
+    Pool(const Pool& other);
+    Pool& operator=(const Pool&) = delete;
+    Pool(Pool&&) noexcept;
+    Pool& operator=(Pool&&) noexcept;
+
     std::map<std::size_t, std::unique_ptr<Heap>> heaps;
     std::set<std::pair<std::uint64_t, Block>> cached;  ///< by size, then age
   };

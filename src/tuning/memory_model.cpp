@@ -47,6 +47,58 @@ bool isNoLarger(Setting a, Setting b) {
   return a.tokens() <= b.tokens() && a.length <= b.length;
 }
 
+/// Whether neither batch nor length of `a` is larger: then every request of `a` is no larger.
+bool isWithin(Setting a, Setting b) {
+  return a.batch <= b.batch && a.length <= b.length;
+}
+
+/// The batch of the newest setting, if it was trained at so many lengths that the next step will
+/// have another one; otherwise 0.
+std::uint32_t batchOfManyLengths(const HeldMemory& held) {
+  constexpr std::ptrdiff_t kMany = 4;
+  if (held.trained.empty()) return 0;
+  const std::uint32_t batch = held.trained.back().setting.batch;
+  const auto lengths =
+      std::count_if(held.trained.begin(), held.trained.end(),
+                    [batch](const auto& each) { return each.setting.batch == batch; });
+  return lengths >= kMany ? batch : 0;
+}
+
+/// What a run holds whose length changes from step to step: blocks of each.
+struct ManyLengths {
+  std::uint32_t batch = 0;      ///< 0: the run is not one
+  double peak = 0, cached = 0;  ///< of driver, in bytes, and what of it does not stay allocated
+};
+
+/// Of the largest batch that was trained at many lengths without emptying the cache between them.
+ManyLengths manyLengthsIn(std::span<const Observation> observations) {
+  constexpr std::size_t kMany = 4;
+  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> byBatch;  // lengths, with earlier
+  for (const Observation& each : observations) {
+    auto& [lengths, withEarlier] = byBatch[each.setting.batch];
+    ++lengths;
+    withEarlier += each.driverIncludesEarlier ? 1 : 0;
+  }
+  ManyLengths many;
+  for (const auto& [batch, counts] : byBatch) {
+    if (counts.first >= kMany && 2 * counts.second >= counts.first) many.batch = batch;
+  }
+  double live = std::numeric_limits<double>::infinity();
+  for (const Observation& each : observations) {
+    if (each.leftAllocated > 0) live = std::min(live, static_cast<double>(each.leftAllocated));
+    if (each.setting.batch == many.batch) {
+      many.peak = std::max(many.peak, static_cast<double>(each.peakDriver));
+    }
+  }
+  many.cached = std::max(0.0, many.peak - (std::isinf(live) ? 0.0 : live));
+  return many;
+}
+
+void raiseTo(Range& range, double least) {
+  range.likely = std::max(range.likely, least);
+  range.upper = std::max(range.upper, range.likely);
+}
+
 void limitTo(Range& range, double most) {
   range.upper = std::min(range.upper, most);
   range.likely = std::min(range.likely, range.upper);
@@ -77,6 +129,9 @@ std::vector<Observation> merged(std::span<const Observation> observations) {
     kept.peakCurrent = std::max(kept.peakCurrent, each.peakCurrent);
     kept.exact = kept.exact && each.exact;
     kept.steps += each.steps;
+    if (kept.stepMs == 0 || (each.stepMs > 0 && each.stepMs < kept.stepMs)) {
+      kept.stepMs = each.stepMs;
+    }
     if (kept.leftAllocated == 0 ||
         (each.leftAllocated > 0 && each.leftAllocated < kept.leftAllocated)) {
       kept.leftAllocated = each.leftAllocated;
@@ -208,8 +263,8 @@ double MemoryModel::playedMargin(Setting setting) const {
 }
 
 /// Driver memory jumps where a request needs another heap: what slightly smaller and larger
-/// settings would take is possible here too.
-Range MemoryModel::playedDriver(Setting setting) const {
+/// settings would take is possible here too. `held`: the heaps of the process; nullptr: none yet.
+Range MemoryModel::playedDriver(Setting setting, const HeapPlan* held) const {
   const double margin = playedMargin(setting);
   const auto batchAt = [&](double factor) {
     const double batch = std::clamp(factor * setting.batch, 1.0, 4e9);
@@ -217,7 +272,7 @@ Range MemoryModel::playedDriver(Setting setting) const {
                    setting.length};
   };
   const auto played = [&](Setting each) {
-    const PlayedPeak peak = requests_->play(each, limits_);
+    const PlayedPeak peak = held ? requests_->playIn(*held, each) : requests_->play(each, limits_);
     if (!peak.refused) return static_cast<double>(peak.driver);
     // What it would take where nothing is refused, and in any case more than is allowed.
     const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
@@ -227,7 +282,7 @@ Range MemoryModel::playedDriver(Setting setting) const {
   range.likely = played(setting);
   const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
   // Where the heaps of three measured settings were played exactly, no more are expected here.
-  const double least = requests_->settings().size() > 2 ? 0 : kSmallHeap;
+  const double least = held ? kLargeHeap : requests_->settings().size() > 2 ? 0 : kSmallHeap;
   const double heap = requests_->fromStart()
                           ? std::clamp(playedDriverOff_, least, kSmallAndLargeHeaps)
                           : kSmallAndLargeHeaps;
@@ -361,6 +416,14 @@ double MemoryModel::mostBelow(Setting setting, std::uint64_t Observation::*peak)
 
 /// Whether a setting at least as large was measured with no more than `limit` bytes of driver.
 bool MemoryModel::isBelowMeasured(Setting setting, std::uint64_t limit) const {
+  if (held_) {
+    if (held_->driverNow > limit) return false;
+    return std::any_of(held_->trained.begin(), held_->trained.end(),
+                       [&](const HeldMemory::Trained& each) {
+                         return each.peakDriver > 0 && each.peakDriver <= limit &&
+                                isNoLarger(setting, each.setting);
+                       });
+  }
   return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& each) {
     return each.peakDriver > 0 && each.peakDriver <= limit && isNoLarger(setting, each.setting);
   });
@@ -403,18 +466,126 @@ Range MemoryModel::driverBound(Setting setting) const {
   return range;
 }
 
+/// The largest peak of driver that was measured at no larger batch and length, without the cache of
+/// larger ones.
+double MemoryModel::leastDriver(Setting setting) const {
+  // Where the length changes from step to step, the next run will have the same cache.
+  const bool repeats = manyLengthsIn(observations_).batch > 0;
+  double least = 0;
+  for (const Observation& each : observations_) {
+    if (each.driverIncludesEarlier && !repeats) continue;
+    if (!isWithin(each.setting, setting)) continue;
+    least = std::max(least, static_cast<double>(each.peakDriver));
+  }
+  return least;
+}
+
+MemoryModel MemoryModel::goingOn(HeldMemory held) const {
+  MemoryModel model = *this;
+  model.held_.reset();
+  model.heldHeaps_.reset();
+  model.heldBeside_ = 0;
+  if (held.driverNow == 0) {
+    for (const HeldMemory::Trained& each : held.trained) {
+      held.driverNow = std::max(held.driverNow, each.peakDriver);
+    }
+  }
+  if (held.driverNow == 0) return model;
+  if (model.requests_ && !held.trained.empty()) {
+    std::vector<Setting> history;
+    for (const HeldMemory::Trained& each : held.trained) {
+      if (model.canPlay(each.setting)) history.push_back(each.setting);
+    }
+    // Of hundreds of shapes the newest are enough: older ones have left blocks of the same sizes.
+    constexpr std::size_t kMostPlayed = 32;
+    if (history.size() > kMostPlayed) history.erase(history.begin(), history.end() - kMostPlayed);
+    auto heaps = std::make_shared<HeapPlan>(model.requests_->heapsAfter(history, limits_));
+    if (held.driverNow > 0) {
+      model.heldBeside_ =
+          static_cast<double>(held.driverNow) - static_cast<double>(heaps->driver());
+    }
+    model.heldHeaps_ = std::move(heaps);
+  }
+  model.held_ = std::move(held);
+  return model;
+}
+
+/// Driver memory does not shrink before the cache is emptied (or a watermark is reached), so what
+/// is held now is the least. How much of the cache a larger setting can use again is known from the
+/// requests; without them, none of it may be of use.
+Prediction MemoryModel::driverFromHere(Setting setting) const {
+  double least = static_cast<double>(held_->driverNow);
+  double below = std::numeric_limits<double>::infinity();
+  bool wasTrained = false;
+  for (const HeldMemory::Trained& each : held_->trained) {
+    wasTrained = wasTrained || each.setting == setting;
+    if (each.peakDriver > 0 && isNoLarger(setting, each.setting)) {
+      below = std::min(below, static_cast<double>(each.peakDriver));
+    }
+    if (isWithin(each.setting, setting)) {
+      least = std::max(least, static_cast<double>(each.peakDriver));
+    }
+  }
+  if (wasTrained) {
+    return predictionOf({least * (1 - kRepeatNoise), least, least * (1 + kRepeatNoise)},
+                        Basis::kMeasured);
+  }
+  const bool isPlayed = heldHeaps_ && canPlay(setting);
+  Range range;
+  std::uint64_t live = 0;
+  for (const Observation& each : observations_) {
+    if (each.leftAllocated == 0) continue;
+    live = live == 0 ? each.leftAllocated : std::min(live, each.leftAllocated);
+  }
+  const std::uint64_t cached = held_->driverNow - std::min(live, held_->driverNow);
+  if (isPlayed) {
+    range = playedDriver(setting, heldHeaps_.get());
+    range.likely += heldBeside_;
+    range.lower += heldBeside_;
+    range.upper += std::max(heldBeside_, 0.0);
+  } else {
+    const Prediction afresh = driverAfresh(setting);
+    range = {static_cast<double>(afresh.lower), static_cast<double>(afresh.bytes),
+             static_cast<double>(afresh.upper) + static_cast<double>(cached)};
+  }
+  limitTo(range, std::max(least, below) * (1 + kRepeatNoise) + kLargeHeap);
+  if (const std::uint32_t batch = batchOfManyLengths(*held_); batch > 0 && setting.batch > batch) {
+    // Each length has left blocks of its own, and will again, as much larger as the batch is.
+    const double more = static_cast<double>(cached) * setting.batch / batch;
+    range.upper = std::max(range.upper, static_cast<double>(held_->driverNow) + more);
+  }
+  range.lower = std::max(range.lower, least);
+  raiseTo(range, range.lower);
+  return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
+}
+
 Prediction MemoryModel::driver(Setting setting) const {
+  return held_ ? driverFromHere(setting) : driverAfresh(setting);
+}
+
+Prediction MemoryModel::driverAfresh(Setting setting) const {
   const Observation* seen = observed(setting);
-  if (seen && seen->peakDriver > 0 && !seen->driverIncludesEarlier) {
-    const auto bytes = static_cast<double>(seen->peakDriver);
+  const double least = leastDriver(setting);
+  const ManyLengths many = manyLengthsIn(observations_);
+  const auto seenBytes = seen ? static_cast<double>(seen->peakDriver) : 0.0;
+  if (seen && seen->peakDriver > 0 &&
+      (many.batch > 0 ? seenBytes >= least : !seen->driverIncludesEarlier)) {
+    const double bytes = seenBytes;
     return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
                         Basis::kMeasured);
   }
   const bool isPlayed = canPlay(setting);
-  Range range = isPlayed ? playedDriver(setting) : driverBound(setting);
+  Range range = isPlayed ? playedDriver(setting, nullptr) : driverBound(setting);
+  // Larger batches may take less, but by a heap at most, which another order of reuse saves.
+  range.lower = std::max(range.lower, least - kLargeHeap);
+  raiseTo(range, least);
   limitTo(range, mostBelow(setting, &Observation::peakDriver));
-  if (seen && seen->peakDriver > 0) {
-    limitTo(range, static_cast<double>(seen->peakDriver));
+  if (seen && seen->peakDriver > 0 && many.batch == 0) limitTo(range, seenBytes);
+  if (many.batch > 0) raiseTo(range, least);
+  if (many.batch > 0 && setting.batch > many.batch) {
+    // Each length will leave blocks, as much larger as the batch is.
+    const double ratio = static_cast<double>(setting.batch) / many.batch;
+    range.upper = std::max(range.upper, many.peak + many.cached * (ratio - 1));
   }
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
 }
@@ -428,9 +599,18 @@ std::string MemoryModel::sentence(Setting setting) const {
   const Headroom likely = headroomOf(driver.bytes, limits_);
   const bool isBelow = isBelowMeasured(setting, limits_.recommendedBytes);
   const Headroom worst = isBelow ? Headroom::kSafe : headroomOf(driver.upper, limits_);
-  const std::string takes = settingText(setting) +
-                            (driver.basis == Basis::kMeasured ? " takes " : " would take ") +
-                            driver.text() + " of driver memory";
+  std::string takes = settingText(setting) +
+                      (driver.basis == Basis::kMeasured ? " takes " : " would take ") +
+                      driver.text() + " of driver memory";
+  if (held_) {
+    const std::uint64_t afresh = driverAfresh(setting).bytes;
+    takes += " with the cache that the process holds";
+    if (afresh < driver.bytes && formatBytes(afresh) != formatBytes(driver.bytes)) {
+      takes += " (about " + formatBytes(afresh) + " in a fresh process)";
+    }
+  } else if (driver.basis != Basis::kMeasured) {
+    takes += " in a fresh process";
+  }
   if (limits_.recommendedBytes == 0) return takes;
   if (likely != Headroom::kSafe) return takes + ": " + std::string(headroomName(likely));
   if (worst == Headroom::kSafe) return takes + ": safe";

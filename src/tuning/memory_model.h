@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,18 @@ struct Observation {
   bool driverIncludesEarlier = false;
   std::uint64_t leftAllocated = 0;  ///< current allocated at the end of a step
   std::uint64_t steps = 0;          ///< how many steps were measured
+  double stepMs = 0;                ///< how long one takes; 0: unknown
+};
+
+/// What a process that trains holds now: where it goes on from here. Sizes in bytes.
+struct HeldMemory {
+  /// A setting that was trained since the cache was last emptied.
+  struct Trained {
+    Setting setting;
+    std::uint64_t peakDriver = 0;  ///< of driver allocated, since then
+  };
+  std::uint64_t driverNow = 0;   ///< driver allocated, with the cache; 0: unknown
+  std::vector<Trained> trained;  ///< in the order in which they were first trained
 };
 
 /// How a prediction was made.
@@ -83,6 +96,10 @@ inline constexpr double kDefaultReserve = 0.1;
 /// Predicts the peak memory of a training step at any setting from those that were measured.
 /// Predicting takes microseconds, or half a millisecond where requests are played: cheap enough for
 /// each move of a slider. Immutable; any thread may read it.
+///
+/// Driver memory depends on the past, because blocks that no longer fit stay in the cache. A fitted
+/// model predicts what a fresh process would take at a setting; goingOn() makes one for the process
+/// that holds a cache.
 class MemoryModel {
  public:
   /// Fits a model. `knownFixed` is what weights and optimizer are known to take, in bytes.
@@ -94,9 +111,20 @@ class MemoryModel {
                                                std::optional<RequestModel> requests = std::nullopt,
                                                RunBounds bounds = {});
 
+  /// The model of a process that goes on with what it holds now, instead of a fresh one. Where the
+  /// requests of a step are known, the settings that it was trained at are played first. `held` may
+  /// be of no use, without steps and memory: then the predictions are those of a fresh process.
+  [[nodiscard]] MemoryModel goingOn(HeldMemory held) const;
+  /// What the process of goingOn() holds; std::nullopt for a fresh process.
+  [[nodiscard]] const std::optional<HeldMemory>& held() const { return held_; }
+  /// The peak of driver allocated in a fresh process, also if this model is one of goingOn().
+  [[nodiscard]] Prediction driverAfresh(Setting setting) const;
+
   /// The peak of current allocated.
   [[nodiscard]] Prediction current(Setting setting) const;
-  /// The peak of driver allocated, in a process whose cache was empty before.
+  /// The peak of driver allocated: in a fresh process or, of goingOn(), in the one that goes on.
+  /// The latter is at least what is held now, and what was measured at no larger batch and length
+  /// since the cache was emptied.
   [[nodiscard]] Prediction driver(Setting setting) const;
   /// Where the predicted driver memory lies.
   [[nodiscard]] Headroom headroom(Setting setting) const;
@@ -138,7 +166,9 @@ class MemoryModel {
     return requests_ && requests_->canPlay(setting);
   }
   [[nodiscard]] double playedMargin(Setting setting) const;
-  [[nodiscard]] Range playedDriver(Setting setting) const;
+  [[nodiscard]] Range playedDriver(Setting setting, const HeapPlan* held) const;
+  [[nodiscard]] Prediction driverFromHere(Setting setting) const;
+  [[nodiscard]] double leastDriver(Setting setting) const;
   void judge(double atLeastFixed);
   [[nodiscard]] std::string advice(std::vector<Setting> candidates) const;
   [[nodiscard]] bool mayBeTried(Setting setting) const;
@@ -154,6 +184,9 @@ class MemoryModel {
   RunBounds bounds_;
   PeakFit fit_;
   std::optional<RequestModel> requests_;
+  std::optional<HeldMemory> held_;
+  std::shared_ptr<const HeapPlan> heldHeaps_;  ///< of goingOn(), where the requests are known
+  double heldBeside_ = 0;       ///< what is held beyond heldHeaps_, in bytes; may be negative
   double playedError_ = 0;      ///< largest relative error of a played peak of current
   double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes
   Confidence confidence_;

@@ -1,12 +1,15 @@
 #include "tuning/observations.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "analysis/memory_growth.h"
 #include "core/events_generated.h"
+#include "core/units.h"
 
 namespace highwater::tuning {
 namespace {
@@ -67,6 +70,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
+    const double ms = store.steps().durationMs.values()[row];
+    if (ms > 0 && (seen.stepMs == 0 || ms < seen.stepMs)) seen.stepMs = ms;
     seen.setting = setting;
     seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     if (seen.driverIncludesEarlier && !includesEarlier) {
@@ -87,6 +92,33 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   std::vector<Observation> all;
   for (auto& [key, seen] : settled) all.push_back(seen);
   return all;
+}
+
+HeldMemory heldMemoryOf(const analysis::LiveStore& store) {
+  HeldMemory held;
+  std::int64_t emptiedNs = std::numeric_limits<std::int64_t>::min();
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() != events::MarkerKind::CacheEmptied) continue;
+    emptiedNs = marker.time_ns();
+    if (std::isfinite(marker.value_after())) {
+      held.driverNow = wholeBytes(std::max(0.0, marker.value_after()));
+    }
+  }
+  const auto& memory = store.memory();
+  if (!memory.timesNs.empty() && memory.timesNs.back() >= emptiedNs) {
+    held.driverNow = wholeBytes(std::max(0.0, memory.driver.values().back()));
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> places;
+  for (const StepRecord& step : store.steps().records) {
+    const Setting setting = settingOf(step);
+    if (setting.batch == 0 || step.begin_ns() < emptiedNs) continue;
+    const auto [place, isNew] =
+        places.try_emplace({setting.batch, setting.length}, held.trained.size());
+    if (isNew) held.trained.push_back({setting, 0});
+    std::uint64_t& peak = held.trained[place->second].peakDriver;
+    peak = std::max(peak, step.peak_driver_bytes());
+  }
+  return held;
 }
 
 ModelSizes modelSizesOf(const RunDescription& run) {

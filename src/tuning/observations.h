@@ -18,6 +18,10 @@ namespace highwater::tuning {
 /// until the cache is emptied. Such driver peaks are marked (Observation::driverIncludesEarlier).
 [[nodiscard]] std::vector<Observation> observationsOf(const analysis::LiveStore& store);
 
+/// What the process of a run holds at the run's newest moment: the settings of the steps since its
+/// cache was last emptied, and the newest reading of driver memory.
+[[nodiscard]] HeldMemory heldMemoryOf(const analysis::LiveStore& store);
+
 /// What a run's description says of its model: the factors of the tensor budget.
 [[nodiscard]] ModelSizes modelSizesOf(const RunDescription& run);
 

@@ -289,10 +289,11 @@ bool RequestModel::canPlay(Setting setting) const {
   return setting.batch > 0 && setting.length > 0;
 }
 
-PlayedPeak RequestModel::play(Setting setting, const MemoryLimits& limits) const {
-  HeapPlan plan(limits);
-  std::vector<HeapPlan::Block> blocks(requests_.size(), HeapPlan::kRefused);
-  PlayedPeak peak;
+/// Plays all requests, and leaves the blocks that were not freed in `blocks`. Returns whether none
+/// was refused; a refused one is the last.
+bool RequestModel::playThrough(HeapPlan& plan, Setting setting,
+                               std::vector<HeapPlan::Block>& blocks) const {
+  blocks.assign(requests_.size(), HeapPlan::kRefused);
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     for (const std::size_t freed : requests_[i].freedBefore) {
       if (blocks[freed] == HeapPlan::kRefused) continue;
@@ -300,14 +301,37 @@ PlayedPeak RequestModel::play(Setting setting, const MemoryLimits& limits) const
     }
     if (i == firstSettled_) plan.resetPeaks();
     blocks[i] = plan.allocate(bytesAt(requests_[i], setting));
-    if (blocks[i] == HeapPlan::kRefused) {
-      peak.refused = true;
-      break;
+    if (blocks[i] == HeapPlan::kRefused) return false;
+  }
+  return true;
+}
+
+HeapPlan RequestModel::heapsAfter(std::span<const Setting> history,
+                                  const MemoryLimits& limits) const {
+  HeapPlan plan(limits);
+  std::vector<HeapPlan::Block> blocks;
+  for (const Setting& each : history) {
+    (void)playThrough(plan, each, blocks);
+    // The blocks of weights and optimizer too: those of the next setting have the same sizes, and
+    // take them from the cache again.
+    for (const HeapPlan::Block block : blocks) {
+      if (block != HeapPlan::kRefused) plan.free(block);
     }
   }
-  peak.current = plan.peakCurrent();
-  peak.driver = plan.peakDriver();
+  return plan;
+}
+
+PlayedPeak RequestModel::playIn(HeapPlan heaps, Setting setting) const {
+  std::vector<HeapPlan::Block> blocks;
+  PlayedPeak peak;
+  peak.refused = !playThrough(heaps, setting, blocks);
+  peak.current = heaps.peakCurrent();
+  peak.driver = heaps.peakDriver();
   return peak;
+}
+
+PlayedPeak RequestModel::play(Setting setting, const MemoryLimits& limits) const {
+  return playIn(HeapPlan(limits), setting);
 }
 
 }  // namespace highwater::tuning

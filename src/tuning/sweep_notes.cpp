@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kPrefix = "Sweep ";
 constexpr std::string_view kBetween = " | ";
 constexpr std::string_view kTimes = " × ";
+constexpr std::string_view kLeftOut = "Sweep left out: ";
 constexpr std::string_view kDone = "Sweep complete: ";
 constexpr std::string_view kCut = "Sweep ended: ";
 constexpr std::string_view kRecommended = " recommended";
@@ -18,6 +19,11 @@ constexpr std::string_view kNone = "nothing recommended";
 
 std::string mib(std::uint64_t bytes) {
   return formatDecimals(static_cast<double>(bytes) / static_cast<double>(kMiB), 1) + " MiB";
+}
+
+std::string predictedText(const Prediction& predicted) {
+  return "predicted " + mib(predicted.bytes) + " (" + mib(predicted.lower) + " to " +
+         mib(predicted.upper) + ")";
 }
 
 /// Takes `word` from the beginning of a text; false where it begins with something else.
@@ -85,7 +91,10 @@ bool takePart(std::string_view part, SweptSetting& setting) {
 
 std::optional<SweptSetting> readSetting(std::string_view note, std::size_t& number) {
   SweptSetting read;
-  if (!take(note, kPrefix) || !takeNumber(note, number) || !take(note, ": ")) return std::nullopt;
+  read.leftOut = take(note, kLeftOut);
+  if (!read.leftOut && (!take(note, kPrefix) || !takeNumber(note, number) || !take(note, ": "))) {
+    return std::nullopt;
+  }
   if (!takeSetting(note, read.setting)) return std::nullopt;
   while (take(note, kBetween)) {
     const std::string_view part = note.substr(0, note.find(kBetween));
@@ -131,10 +140,7 @@ std::string noteOf(std::size_t number, const SweptSetting& setting) {
   std::string text =
       std::string(kPrefix) + std::to_string(number) + ": " + shortSettingText(setting.setting);
   const auto add = [&text](const std::string& part) { text += std::string(kBetween) + part; };
-  if (setting.predicted.bytes > 0) {
-    add("predicted " + mib(setting.predicted.bytes) + " (" + mib(setting.predicted.lower) + " to " +
-        mib(setting.predicted.upper) + ")");
-  }
+  if (setting.predicted.bytes > 0) add(predictedText(setting.predicted));
   if (setting.peakDriver > 0) add("driver " + mib(setting.peakDriver));
   if (setting.peakCurrent > 0) add("current " + mib(setting.peakCurrent));
   if (setting.tokensPerS > 0) {
@@ -146,6 +152,23 @@ std::string noteOf(std::size_t number, const SweptSetting& setting) {
   add(setting.outOfMemory ? "out of memory" : setting.safe ? "safe" : "above the limit");
   if (!setting.reason.empty()) add(setting.reason);
   return text;
+}
+
+std::string noteOf(const LeftOutSetting& setting) {
+  std::string text = std::string(kLeftOut) + shortSettingText(setting.setting);
+  if (setting.driver.bytes > 0) {
+    text += std::string(kBetween) + predictedText(setting.driver);
+  }
+  return text + std::string(kBetween) + setting.reason;
+}
+
+SweptSetting rowOf(const LeftOutSetting& setting) {
+  SweptSetting row;
+  row.setting = setting.setting;
+  row.predicted = setting.driver;
+  row.reason = setting.reason;
+  row.leftOut = true;
+  return row;
 }
 
 std::string noteOf(const SweepResult& result) {
@@ -161,10 +184,13 @@ std::optional<RecordedSweep> sweepOf(const std::vector<std::string>& notes) {
     std::size_t number = 0;
     if (auto setting = readSetting(note, number)) {
       if (number == 1 || !sweep) sweep.emplace();
-      sweep->settings.push_back(std::move(*setting));
+      (setting->leftOut ? sweep->leftOut : sweep->settings).push_back(std::move(*setting));
     } else if (RecordedSweep end; readEnd(note, end)) {
       // One that was stopped before its first setting has an end only.
-      if (sweep && !sweep->ended) end.settings = std::move(sweep->settings);
+      if (sweep && !sweep->ended) {
+        end.settings = std::move(sweep->settings);
+        end.leftOut = std::move(sweep->leftOut);
+      }
       sweep = std::move(end);
     }
   }

@@ -19,7 +19,8 @@ struct SweptSetting {
   bool outOfMemory = false;
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;  ///< 0 where unknown
   double stepMs = 0;                                            ///< median; 0 where unknown
-  std::string reason;                                           ///< why it was measured
+  std::string reason;                                           ///< why it was measured, or why not
+  bool leftOut = false;  ///< not measured: only the prediction is known
 
   /// How far the prediction was from what was measured: 0.02 for 2 % too much. std::nullopt where
   /// either is unknown.
@@ -29,6 +30,7 @@ struct SweptSetting {
 /// The sweep that a recording holds.
 struct RecordedSweep {
   std::vector<SweptSetting> settings;  ///< in the order of measuring
+  std::vector<SweptSetting> leftOut;   ///< not measured, for the reason that they name
   bool ended = false;                  ///< false: it goes on, or the run was cut off
   bool complete = false;               ///< false: interrupted, or the settings were used up
   std::optional<Setting> best;         ///< the recommended setting
@@ -41,6 +43,10 @@ struct RecordedSweep {
 /// The note that a recording keeps of a measured setting, the `number`-th of the sweep, from 1.
 /// Sizes are kept to 0.1 MiB.
 [[nodiscard]] std::string noteOf(std::size_t number, const SweptSetting& setting);
+/// The note that a recording keeps of a setting that was left out.
+[[nodiscard]] std::string noteOf(const LeftOutSetting& setting);
+/// A setting that was left out, as a row of the table.
+[[nodiscard]] SweptSetting rowOf(const LeftOutSetting& setting);
 /// The note that a recording keeps of a sweep's end.
 [[nodiscard]] std::string noteOf(const SweepResult& result);
 

@@ -22,6 +22,11 @@ constexpr double kWorthAGap = 0.05;
 /// get one whatever their throughput is.
 constexpr double kCloseRatio = 1.15, kFarRatio = 4;
 
+/// How many times as many tokens as were measured so far a setting may have: while only bounds are
+/// known, and once requests are played. With these the tuner bench needs no more settings than
+/// without a bound (with 8 for the second, a third of its pairs needed one more).
+constexpr double kMostGrowth = 4, kMostGrowthPlayed = 16;
+
 double shareOf(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -187,7 +192,7 @@ std::optional<SweepStep> SweepPlanner::smaller() const {
     std::uint32_t batch =
         rounded(static_cast<std::uint32_t>(std::min<std::uint64_t>(half, options_.largestBatch)));
     const auto isHopeless = [&] {
-      return isLimited() && model_ && model_->driver({batch, *length}).lower > limitBytes();
+      return isLimited() && model_ && model_->driver({batch, *length}).bytes > limitBytes();
     };
     while (batch > smallest() && isHopeless()) batch = rounded(batch / 2);
     batch = std::max(batch, smallest());
@@ -229,6 +234,96 @@ std::uint32_t SweepPlanner::largestMeasured(std::uint32_t length) const {
   return largest;
 }
 
+/// What was trained without exceeding the limit, in the sweep and before it.
+std::vector<Observation> SweepPlanner::fitting() const {
+  std::vector<Observation> all;
+  for (const Observation& each : known_) {
+    if (!isLimited() || (each.peakDriver > 0 && each.peakDriver <= limitBytes())) {
+      all.push_back(each);
+    }
+  }
+  for (const SweepMeasurement& each : measured_) {
+    if (!isAbove(each)) all.push_back(each.memory);
+  }
+  return all;
+}
+
+/// How long a setting will take, by the largest one of which that is known: in proportion to the
+/// tokens, and to the length if that is larger, as attention is. 0: unknown.
+double SweepPlanner::settingSeconds(Setting setting) const {
+  std::vector<Observation> all = known_;
+  for (const SweepMeasurement& each : measured_) all.push_back(each.memory);
+  Observation largest;
+  for (const Observation& each : all) {
+    const bool isLarger = each.setting.tokens() >= largest.setting.tokens();
+    if (each.stepMs > 0 && isLarger) largest = each;
+  }
+  if (largest.stepMs <= 0) return 0;
+  const double longer = std::max(1.0, static_cast<double>(setting.length) / largest.setting.length);
+  return largest.stepMs * options_.stepsPerSetting / 1000 * static_cast<double>(setting.tokens()) /
+         static_cast<double>(largest.setting.tokens()) * longer;
+}
+
+bool SweepPlanner::isTooSlow(Setting setting) const {
+  return options_.longestSettingS > 0 && settingSeconds(setting) > options_.longestSettingS;
+}
+
+/// The largest batch up to that of `setting` that does not take too long; 0: none.
+std::uint32_t SweepPlanner::fastEnough(Setting setting) const {
+  if (!isTooSlow(setting)) return setting.batch;
+  const double share = options_.longestSettingS / settingSeconds(setting);
+  std::uint32_t batch = rounded(static_cast<std::uint32_t>(share * setting.batch));
+  while (batch > 0 && isTooSlow({batch, setting.length})) batch = rounded(batch - 1);
+  return batch >= smallest() ? batch : 0;
+}
+
+/// The largest batch up to that of `setting` that is not too far from what was measured, and safe.
+std::uint32_t SweepPlanner::nearEnough(Setting setting) const {
+  std::uint64_t tokens = 0;
+  for (const Observation& each : fitting()) tokens = std::max(tokens, each.setting.tokens());
+  const bool isPlayed = model_ && model_->confidence().fromRequests;
+  const double most = (isPlayed ? kMostGrowthPlayed : kMostGrowth) *
+                      static_cast<double>(std::max<std::uint64_t>(tokens, 1)) / setting.length;
+  if (tokens == 0 || most >= setting.batch) return setting.batch;
+  std::uint32_t batch = std::max(smallest(), rounded(static_cast<std::uint32_t>(most)));
+  if (!isLimited() || !model_) return batch;
+  const auto safe = model_->largestSafeBatch(setting.length, batch, options_.reserve);
+  batch = rounded(safe.value_or(0));
+  return batch >= smallest() && batch > largestMeasured(setting.length) ? batch : setting.batch;
+}
+
+/// For each length the next larger setting, if it was not measured, and why.
+std::vector<LeftOutSetting> SweepPlanner::leftOut() const {
+  std::vector<LeftOutSetting> all;
+  for (const std::uint32_t length : options_.lengths) {
+    const std::uint32_t reached = largestMeasured(length);
+    const auto twice = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(std::uint64_t{2} * reached, options_.largestBatch));
+    const Setting next{std::max(smallest(), rounded(twice)), length};
+    if (next.batch <= reached || wasMeasured(next)) continue;
+    LeftOutSetting left{next, isLimited() && model_ ? model_->driver(next) : Prediction{}, {}};
+    if (wasTooLarge(next)) {
+      left.reason = "a setting that is no larger did not fit";
+    } else if (isLimited() && largestFor(length).value_or(0) < next.batch) {
+      left.reason = left.driver.bytes > 0
+                        ? "it may take up to " + formatBytes(left.driver.upper) +
+                              ", and nothing may exceed " + formatBytes(limitBytes())
+                        : "nothing is known of what it would take";
+    } else if (isTooSlow(next)) {
+      left.reason = "its " + std::to_string(options_.stepsPerSetting) + " steps would take about " +
+                    formatDecimals(settingSeconds(next), 0) + " s, and a setting may take " +
+                    formatDecimals(options_.longestSettingS, 0) + " s";
+    } else if (used() >= options_.mostSettings) {
+      left.reason =
+          "the number of settings, " + std::to_string(options_.mostSettings) + ", was used up";
+    } else {
+      continue;
+    }
+    all.push_back(std::move(left));
+  }
+  return all;
+}
+
 SweepStep SweepPlanner::stepTo(Setting setting, std::string reason) const {
   return {setting, std::move(reason), model_ ? model_->driver(setting) : Prediction{}};
 }
@@ -239,10 +334,10 @@ std::optional<SweepStep> SweepPlanner::next() const {
     const Setting first = options_.start.value_or(Setting{smallest(), options_.lengths.front()});
     return stepTo(first, "the first: nothing is known yet");
   }
-  if (nothingFits()) {
+  auto up = towardsLargest();
+  if (nothingFits() && (!isLimited() || !up)) {
     if (auto step = smaller()) return step;
   }
-  auto up = towardsLargest();
   if (!up) up = secondTrace();
   if (options_.onlyLargest) return up;
   auto between = betweenMeasured();
@@ -269,8 +364,8 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
   std::optional<Setting> best;
   double widest = -1;
   for (const std::uint32_t length : options_.lengths) {
-    const std::uint32_t target = largestFor(length).value_or(0);
     const std::uint32_t reached = largestMeasured(length);
+    const std::uint32_t target = fastEnough({largestFor(length).value_or(0), length});
     if (target == 0 || wasMeasured({target, length})) continue;
     const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
     const double allowed = std::max<double>(options_.batchMultiple, close * reached);
@@ -282,6 +377,11 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
     best = Setting{target, length};
   }
   if (!best) return std::nullopt;
+  const std::uint32_t near = nearEnough(*best);
+  if (near < best->batch && !wasMeasured({near, best->length})) {
+    return stepTo({near, best->length}, "on the way to batch " + std::to_string(best->batch) +
+                                            ", as far as the settings so far reach");
+  }
   return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
                                    : "the largest of the bounds");
 }
@@ -375,12 +475,26 @@ std::optional<std::uint32_t> SweepPlanner::comparedLength(
 }
 
 SweepResult SweepPlanner::result() const {
+  return resultNow(false);
+}
+
+SweepResult SweepPlanner::endedWith(std::optional<SweepMeasurement> last) const {
+  SweepPlanner ended = *this;
+  if (last) ended.measured_.push_back(std::move(*last));
+  return ended.resultNow(true);
+}
+
+SweepResult SweepPlanner::resultNow(bool hasEnded) const {
   SweepResult result;
   result.points = points();
-  result.complete = !measured_.empty() && used() < options_.mostSettings && !next();
+  if (!hasEnded) {
+    const bool isOver = !next();
+    result.complete = isOver && !measured_.empty() && used() < options_.mostSettings;
+    if (isOver) result.leftOut = leftOut();
+  }
   for (const std::uint32_t length : options_.lengths) {
-    result.largest.push_back(isLimited() ? largestFor(length).value_or(0)
-                                         : largestMeasured(length));
+    result.largest.push_back(isLimited() && !hasEnded ? largestFor(length).value_or(0)
+                                                      : largestMeasured(length));
   }
   const std::optional<std::uint32_t> length = comparedLength(result.points);
   const auto takesPart = [&](const SweepPoint& point) {
@@ -393,6 +507,10 @@ SweepResult SweepPlanner::result() const {
   if (!fastest) {
     if (result.points.empty()) {
       result.reason = "nothing was measured";
+      if (!result.leftOut.empty()) {
+        const LeftOutSetting& left = result.leftOut.front();
+        result.reason += ", not even " + settingText(left.setting) + ": " + left.reason;
+      }
     } else {
       const std::string fixed =
           model_ ? "; weights and optimizer take about " + formatBytes(model_->fixedPart().bytes)

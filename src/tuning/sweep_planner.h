@@ -20,9 +20,13 @@ struct SweepOptions {
   double reserve = kDefaultReserve;             ///< part of the recommended maximum to leave free
   /// How many settings are measured at most. Those before the first that fits do not count.
   std::size_t mostSettings = 8;
-  bool onlyLargest = false;      ///< find the largest batch only, not the best throughput
-  bool hasMemory = true;         ///< false for the CPU: only throughput is compared
-  std::uint64_t knownFixed = 0;  ///< bytes of weights, gradients and optimizer state
+  /// Seconds that the steps of a setting may take; 0: any. Settings that would take longer, judging
+  /// by the steps so far, are left out.
+  double longestSettingS = 0;
+  std::uint32_t stepsPerSetting = 12;  ///< with the warm-up
+  bool onlyLargest = false;            ///< find the largest batch only, not the best throughput
+  bool hasMemory = true;               ///< false for the CPU: only throughput is compared
+  std::uint64_t knownFixed = 0;        ///< bytes of weights, gradients and optimizer state
 };
 
 /// What the steps at one setting of a sweep took.
@@ -59,22 +63,32 @@ struct SweepStep {
   Prediction driver;  ///< what it is predicted to take; 0 bytes if nothing is known yet
 };
 
+/// A setting that a sweep did not measure although a user might expect it: the next larger one that
+/// was not to be tried, of each length.
+struct LeftOutSetting {
+  Setting setting;
+  Prediction driver;   ///< 0 bytes: unknown
+  std::string reason;  ///< for people
+};
+
 /// What a sweep has found so far; also of one that was interrupted.
 struct SweepResult {
-  std::vector<SweepPoint> points;      ///< in the order of measuring
-  std::optional<SweepPoint> best;      ///< the recommended one; none if no point was safe
-  std::string reason;                  ///< why, or why there is none
-  bool complete = false;               ///< false: interrupted, or the settings were used up
-  std::vector<std::uint32_t> largest;  ///< largest safe batch for each length; 0: none
+  std::vector<SweepPoint> points;       ///< in the order of measuring
+  std::optional<SweepPoint> best;       ///< the recommended one; none if no point was safe
+  std::string reason;                   ///< why, or why there is none
+  bool complete = false;                ///< false: interrupted, or the settings were used up
+  std::vector<std::uint32_t> largest;   ///< largest safe batch for each length; 0: none
+  std::vector<LeftOutSetting> leftOut;  ///< of a sweep that has nothing left to measure
 };
 
 /// Decides which settings a sweep measures: pure logic, without clock or device. Each next setting
 /// is the one that teaches most among those whose upper 95 % bound of driver memory stays under the
 /// limit: towards the largest batch of each length and, unless only that is wanted, between the
 /// measured batches, where batch and throughput differ most. If the first setting does not fit,
-/// ever smaller ones are measured until one does; their bounds are unknown. Throughput is compared
-/// within one length. The caller empties the cache before each setting, drops the warm-up, and may
-/// stop at any time.
+/// ever smaller ones are measured until one does; their bounds are unknown. No setting has more
+/// than 4 times the tokens of those that were measured before it, or 16 times once their requests
+/// are known. Throughput is compared within one length. The caller empties the cache before each
+/// setting, drops the warm-up, and may stop at any time.
 class SweepPlanner {
  public:
   /// Fails with kUsage if the options leave no setting, and with kFailed if the limit is below what
@@ -86,6 +100,9 @@ class SweepPlanner {
   [[nodiscard]] std::optional<SweepStep> next() const;
   void record(SweepMeasurement measurement);
   [[nodiscard]] SweepResult result() const;
+  /// The result of a sweep that ends now, with one more measurement from which nothing else is to
+  /// be learned. Takes no time.
+  [[nodiscard]] SweepResult endedWith(std::optional<SweepMeasurement> last) const;
   /// The model of what was measured; std::nullopt before the first measurement.
   [[nodiscard]] const std::optional<MemoryModel>& model() const { return model_; }
   /// Recommended × (1 - reserve) in bytes; 0 if there is no limit.
@@ -107,6 +124,13 @@ class SweepPlanner {
   [[nodiscard]] std::uint32_t smallest() const;
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
+  [[nodiscard]] std::vector<Observation> fitting() const;
+  [[nodiscard]] double settingSeconds(Setting setting) const;
+  [[nodiscard]] bool isTooSlow(Setting setting) const;
+  [[nodiscard]] std::uint32_t fastEnough(Setting setting) const;
+  [[nodiscard]] std::uint32_t nearEnough(Setting setting) const;
+  [[nodiscard]] std::vector<LeftOutSetting> leftOut() const;
+  [[nodiscard]] SweepResult resultNow(bool hasEnded) const;
   [[nodiscard]] std::optional<SweepStep> smaller() const;
   [[nodiscard]] std::optional<SweepStep> towardsLargest() const;
   [[nodiscard]] std::optional<SweepStep> secondTrace() const;

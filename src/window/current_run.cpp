@@ -3,6 +3,7 @@
 #include <QDateTime>
 #include <QDir>
 #include <QThreadPool>
+#include <QTimer>
 #include <system_error>
 
 #include "core/knobs.h"
@@ -363,9 +364,18 @@ void CurrentRun::pauseOrResume() {
 void CurrentRun::stop() {
   restart_.reset();
   continuesAtOnce_ = false;
-  if (session_) {
-    session_->stop();
+  if (!session_) {
+    return;
   }
+  if (sweeps()) {
+    // The step in progress is one of the sweep's, which no training needs.
+    QTimer::singleShot(session::kSweepStopGrace, session_.get(), [session = session_.get()] {
+      if (session->state() == Session::State::kStopping) {
+        session->abort();
+      }
+    });
+  }
+  session_->stop();
 }
 
 void CurrentRun::emptyCache() {

@@ -113,6 +113,7 @@ class MainWindow final : public QMainWindow {
   void connectActions();
   void connectStartPage();
   void connectTuning();
+  void startRunToSweep();
   /// Makes the page of the view Tuning, when it is first shown.
   void makeTuningPage();
   /// What the centre shows of a run: the panes, or the page of the view Tuning.

@@ -1,7 +1,9 @@
 // The window and its view Tuning: the switch, and the settings that are chosen there.
 #include <QStackedWidget>
 
+#include "core/run_limits.h"
 #include "models/qt_text.h"
+#include "session/sweep_run.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/pane_stack.h"
 #include "views/tuning/tuning_panel.h"
@@ -21,13 +23,29 @@ void MainWindow::connectTuning() {
   connect(actions_->timelineView, &QAction::triggered, this, [this] { showTuning(false); });
   connect(actions_->tuningView, &QAction::triggered, this, [this] { showTuning(true); });
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
-  connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRun);
+  connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
   connect(sweep_, &SweepControl::problem, notices_, &RunNotices::showProblem);
   connect(sweep_, &SweepControl::sweepingChanged, this, &MainWindow::updateState);
   connect(docks_->tuningPanel(), &views::TuningPanel::applyRequested, this,
           &MainWindow::applySetting);
   connect(docks_, &WindowDocks::settingPicked, this, &MainWindow::chooseSetting);
   connect(&tuning_, &models::TuningState::sweepingChanged, this, &MainWindow::showTuningMarks);
+}
+
+/// A sweep finds out what fits: its run begins as `highwater sweep` does, not with a large batch
+/// that was never tried.
+void MainWindow::startRunToSweep() {
+  if (run_.live()) return;
+  views::ControlsPanel& controls = *docks_->controls();
+  controls.commit();
+  Knobs knobs = controls.knobs();
+  const std::uint32_t first = session::firstSweepBatch(1, kMostBatchSize);
+  if (knobs.batchSize > first) {
+    knobs.batchSize = first;
+    controls.request(knobs);
+    status_->showMessage(tr("The sweep begins at batch %1").arg(first), 6000);
+  }
+  startRun();
 }
 
 void MainWindow::chooseSetting(tuning::Setting setting) {

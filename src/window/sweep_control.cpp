@@ -45,6 +45,7 @@ void SweepControl::start() {
   wanted_ = false;
   session::SweepRunOptions options;
   options.sweep.reserve = tuning_->reserve();
+  options.sweep.longestSettingS = session::kLongestSettingS;
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
   }

@@ -32,6 +32,23 @@ class TestSweepModel : public QObject {
   Q_OBJECT
 
  private slots:
+  void endsWithWhatWasLeftOut() {
+    SweepModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    RecordedSweep sweep;
+    sweep.settings = {swept(8, 80 * kMiB), swept(16, 160 * kMiB)};
+    sweep.leftOut.push_back(tuning::rowOf(
+        {{32, 64}, {300 * kMiB, 200 * kMiB, 600 * kMiB}, "it may take up to 600.0 MiB"}));
+    model.refresh(sweep);
+    QCOMPARE(model.rowCount(), 3);
+    QCOMPARE(cell(model, 2, SweepModel::kNumber), QStringLiteral("–"));
+    QCOMPARE(cell(model, 2, SweepModel::kSetting), QStringLiteral("32 × 64"));
+    QCOMPARE(cell(model, 2, SweepModel::kAtMost), QStringLiteral("600.0 MiB"));
+    QCOMPARE(cell(model, 2, SweepModel::kDriver), QStringLiteral("–"));
+    QCOMPARE(cell(model, 2, SweepModel::kWhy),
+             QStringLiteral("left out: it may take up to 600.0 MiB"));
+  }
+
   void growsInTheOrderOfMeasuring() {
     SweepModel model;
     const QAbstractItemModelTester tester(&model, kFatal);

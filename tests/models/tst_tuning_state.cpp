@@ -1,11 +1,14 @@
 // The memory model of the run on screen, and what the sliders ask of it.
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 #include <cmath>
 
 #include "core/out_of_memory.h"
+#include "core/units.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
+#include "tuning/sweep_notes.h"
 
 using namespace highwater;
 using models::TuningState;
@@ -48,6 +51,63 @@ class TestTuningState : public QObject {
     store.clear();
     state.refresh();
     QVERIFY(!state.model() && state.tried().empty());
+  }
+
+  /// The chart has the numbers of the sweep's own steps, whatever is trained before and after them.
+  void theSweepKeepsItsNumbers() {
+    analysis::LiveStore store;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store.apply(each); });
+    tuning::SweptSetting swept;
+    swept.setting = {16, 64};
+    swept.peakDriver = 77 * kMiB;
+    swept.safe = true;
+    swept.tokensPerS = 1234.5;
+    swept.lowerQuartile = 1200.5;
+    swept.upperQuartile = 1300.5;
+    store.apply(Note{0, 1, tuning::noteOf(1, swept), 0});
+    TuningState state(&store);
+    state.refresh();
+    const auto tried =
+        std::find_if(state.tried().begin(), state.tried().end(),
+                     [&](const auto& each) { return each.setting == swept.setting; });
+    QVERIFY(tried != state.tried().end());
+    QCOMPARE(tried->tokensPerS, 1234.5);
+    QCOMPARE(tried->lowerQuartile, 1200.5);
+    QCOMPARE(tried->upperQuartile, 1300.5);
+    QCOMPARE(tried->peakDriver, 77 * kMiB);
+    QVERIFY(tried->steps > 20);
+  }
+
+  /// As long as the run lives, its cache counts; in a sweep, which empties it, it does not, nor
+  /// after the end.
+  void countsTheCacheOfALiveRun() {
+    analysis::LiveStore store;
+    std::vector<Message> ends;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) {
+      std::holds_alternative<RunEnd>(each) ? ends.push_back(each) : store.apply(each);
+    });
+    TuningState state(&store);
+    state.refresh();
+    QVERIFY(state.model() && state.model()->held());
+    const std::uint64_t held = state.model()->held()->driverNow;
+    QVERIFY(held > 0 && state.model()->driver({1, 64}).lower >= held);
+    QSignalSpy changes(&state, &TuningState::changed);
+    state.setSweeping(true, std::nullopt);
+    QVERIFY(!state.model()->held() && changes.size() == 1);
+    QVERIFY(state.model()->driver({1, 64}).lower < held);
+    state.setSweeping(false, std::nullopt);
+    QVERIFY(state.model()->held().has_value());
+    // Emptied: what is left is the least now.
+    const std::vector<events::Marker> markers{{store.completeUpToNs(), double(held), 1.0 * kMiB, 60,
+                                               kNoId, events::MarkerKind::CacheEmptied}};
+    EventBatch batch;
+    batch.markers = markers;
+    store.apply(batch);
+    state.refresh();
+    QVERIFY(state.model()->held() && state.model()->held()->driverNow == kMiB);
+    store.apply(ends.empty() ? Message(RunEnd{}) : ends.front());
+    state.refresh();
+    QVERIFY(state.model() && !state.model()->held());
   }
 
   void aLargerReserveLeavesSmallerSettings() {

@@ -45,6 +45,8 @@ std::vector<std::string> sweepNotes(bool ended) {
     result.reason =
         "batch 16 has 99 % of the best throughput, with less memory than all others "
         "that have as much";
+    notes.push_back(noteOf(tuning::LeftOutSetting{
+        {96, 64}, {900 * kMiB, 800 * kMiB, 2 * kGiB}, "it may take up to 2.00 GiB"}));
     notes.push_back(noteOf(result));
   }
   return notes;
@@ -85,6 +87,11 @@ class TestReportSweep : public QObject {
     QVERIFY(sweep["ended"].toBool() && sweep["complete"].toBool());
     QCOMPARE(sweep["recommended"]["batch"].toInt(), 16);
     QVERIFY(sweep["reason"].toString().startsWith("batch 16 has 99 %"));
+    const QJsonArray leftOut = sweep["left_out"].toArray();
+    QCOMPARE(leftOut.size(), 1);
+    QCOMPARE(leftOut[0]["batch"].toInt(), 96);
+    QCOMPARE(leftOut[0]["why"].toString(), QStringLiteral("it may take up to 2.00 GiB"));
+    QCOMPARE(leftOut[0]["predicted_driver"]["upper"].toInteger(), qint64(2 * kGiB));
   }
 
   void knowsOneThatDidNotEnd() {
@@ -101,6 +108,7 @@ class TestReportSweep : public QObject {
     QVERIFY2(out.contains("\nSweep\n"), qPrintable(out));
     QCOMPARE(out.count("16 × 64"), 2);  // its row and the recommendation, no marker
     QVERIFY2(out.simplified().contains("above the limit; the largest"), qPrintable(out));
+    QVERIFY2(out.simplified().contains("left out: it may take up to 2.00 GiB"), qPrintable(out));
     QVERIFY2(out.simplified().contains("Recommended 16 × 64: batch 16 has 99 %"), qPrintable(out));
     // Half of the steps trained 10 % more or less than the median.
     QVERIFY2(out.contains("tokens/s  spread\n") && out.contains("500    20 %\n"), qPrintable(out));

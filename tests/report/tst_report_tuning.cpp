@@ -50,6 +50,12 @@ class TestReportTuning : public QObject {
     }
     QVERIFY(predicted[2]["current"]["bytes"].toInteger() >
             predicted[1]["current"]["bytes"].toInteger());
+    // A process that goes on has its cache besides.
+    for (const QJsonValue& each : predicted) {
+      QVERIFY(each["driver_going_on"]["bytes"].toInteger() >= model["held"].toInteger());
+    }
+    QVERIFY(model["held"].toInteger() > 0);
+    QVERIFY(model["largest_safe_batch_going_on"].toInt() <= model["largest_safe_batch"].toInt());
     QVERIFY(model["largest_safe_batch"].toInt() >= 16);
     QVERIFY(model["longest_safe_length"].toInt() >= 64);
     QVERIFY(model.contains("error") && model["error"].isNull());
@@ -62,6 +68,7 @@ class TestReportTuning : public QObject {
     QVERIFY2(out.contains("Tuning batch 64, length 64 would take about"), qPrintable(out));
     QVERIFY2(out.contains("Largest safe batch at length 64: "), qPrintable(out));
     QVERIFY(out.contains("10 % under recommended"));
+    QVERIFY2(out.contains("in a fresh process"), qPrintable(out));
   }
 
   void theCpuHasNone() {

@@ -244,6 +244,131 @@ class TestSweepRun : public QObject {
     run.session.abort();
   }
 
+  /// Nor when it is stopped: what was measured is kept, and the run goes on as before.
+  void doesNotWaitForAPlanWhenStopped() {
+    Run run(accumulating());
+    QVERIFY(run.trains());
+    QVERIFY(run.sweeps(small()));
+    QThreadPool& pool = *QThreadPool::globalInstance();
+    QSemaphore begun, goOn;
+    // While the first setting is measured, every thread that could plan the next is taken.
+    QVERIFY(QTest::qWaitFor([&] { return run.sweep->current().has_value(); }, kWaitMs));
+    for (int i = 0; i < pool.maxThreadCount(); ++i) {
+      pool.start([&] {
+        begun.release();
+        goOn.acquire();
+      });
+    }
+    begun.acquire(pool.maxThreadCount());
+    const bool measured = QTest::qWaitFor([&] { return !run.sweep->settings().empty(); }, kWaitMs);
+    const bool isPlanning = !run.sweep->current().has_value();
+    run.sweep->interrupt();
+    const bool isFinished = run.sweep->isFinished();
+    goOn.release(pool.maxThreadCount());
+    QVERIFY(pool.waitForDone(kWaitMs));
+    QVERIFY(measured && isPlanning && isFinished);
+    QCOMPARE(run.sweep->settings().size(), 1U);
+    QVERIFY(run.sweep->settings().front().safe);
+    QVERIFY(run.sweep->result().best && !run.sweep->result().complete);
+    QCOMPARE(run.sweep->stopReason(), std::string("stopped by the user"));
+    QCOMPARE(run.notes(), 2U);
+    QVERIFY(run.goesOn());
+    QCOMPARE(run.store.knobs().batchSize, 8U);
+    run.session.abort();
+  }
+
+  /// A setting whose steps take far too long ends with those that there are, and larger ones are
+  /// left out.
+  void endsASettingThatTakesTooLong() {
+    Run run(accumulating());
+    SweepRunOptions options = small();
+    options.measuredSteps = 100'000;
+    options.sweep.longestSettingS = 0.01;
+    // Before its first step, nothing tells how long one takes.
+    connect(&run.session, &Session::stateChanged, &run.session, [&](State state) {
+      if (state == State::kRunning && !run.sweep) QVERIFY(run.sweeps(options));
+    });
+    QVERIFY(QTest::qWaitFor([&] { return run.sweep && run.sweep->isFinished(); }, kWaitMs));
+    QVERIFY2(run.sweep->stopReason().empty(), run.sweep->stopReason().c_str());
+    QVERIFY(!run.sweep->settings().empty());
+    QVERIFY(run.sweep->settings().front().tokensPerS > 0);
+    const auto& leftOut = run.sweep->result().leftOut;
+    QVERIFY(!leftOut.empty());
+    const auto says = std::any_of(leftOut.begin(), leftOut.end(), [](const auto& each) {
+      return each.reason.find("steps would take about") != std::string::npos;
+    });
+    QVERIFY2(says, leftOut.front().reason.c_str());
+    QVERIFY(run.goesOn());
+    QCOMPARE(run.store.knobs().batchSize, 8U);
+    // And now it does: nothing is measured again, and the result says why.
+    QVERIFY(run.sweeps(options));
+    QVERIFY(run.finishes());
+    const std::string reason = run.sweep->result().reason;
+    QVERIFY2(
+        reason.find("nothing was measured, not even batch 1, length 32: its 100004 steps") == 0,
+        reason.c_str());
+    QVERIFY(run.goesOn());
+    run.session.abort();
+  }
+
+  /// The user stops the run in the middle of a setting: nobody else has set anything.
+  void endsWithARunThatIsStopped() {
+    Run run(accumulating());
+    QVERIFY(run.trains());
+    SweepRunOptions options = small();
+    options.measuredSteps = 1000;
+    QVERIFY(run.sweeps(options));
+    QVERIFY(QTest::qWaitFor([&] { return run.sweep->current().has_value(); }, kWaitMs));
+    run.session.stop();
+    QVERIFY(run.finishes());
+    QCOMPARE(run.sweep->stopReason(), std::string("the run was stopped"));
+    QVERIFY(QTest::qWaitFor([&] { return run.session.state() == State::kEnded; }, kWaitMs));
+    QCOMPARE(run.notes() + run.sweep->unsavedNotes().size(), 1U);
+  }
+
+  /// A large batch that has not been trained yet is not where a sweep begins, unless the user named
+  /// it; one that has is known.
+  void beginsSmall_data() {
+    QTest::addColumn<bool>("trained");
+    QTest::addColumn<bool>("named");
+    QTest::addColumn<std::uint32_t>("first");
+    QTest::newRow("untried") << false << false << 8U;
+    QTest::newRow("named") << false << true << 64U;
+    QTest::newRow("trained") << true << false << 64U;
+  }
+  void beginsSmall() {
+    QFETCH(bool, trained);
+    QFETCH(bool, named);
+    QFETCH(std::uint32_t, first);
+    LaunchOptions launch = accumulating();
+    launch.batchSize = 64;
+    Run run(launch);
+    std::unique_ptr<SweepRun> sweep;
+    SweepRunOptions options = small(256);
+    options.startsWithRun = named;
+    std::optional<std::uint32_t> began;
+    const auto begin = [&] {
+      QVERIFY(run.sweeps(options));
+      connect(run.sweep.get(), &SweepRun::changed, run.sweep.get(), [&] {
+        if (!began && run.sweep->current()) began = run.sweep->current()->setting.batch;
+      });
+    };
+    if (trained) {
+      QVERIFY(run.trains());
+      begin();
+      QVERIFY(QTest::qWaitFor([&] { return began.has_value(); }, kWaitMs));
+      QVERIFY2(*began >= first && *began <= 4 * first, qPrintable(QString::number(*began)));
+    } else {
+      // As soon as it trains, as the window and the command do.
+      connect(&run.session, &Session::stateChanged, &run.session, [&](State state) {
+        if (state == State::kRunning && !run.sweep) begin();
+      });
+      QVERIFY(QTest::qWaitFor([&] { return began.has_value(); }, kWaitMs));
+      QCOMPARE(*began, first);
+    }
+    run.session.abort();
+  }
+
   /// The end of the run at any moment loses neither a setting nor the end of the sweep.
   void keepsItsNotesWhenTheRunEnds_data() {
     QTest::addColumn<int>("changes");

@@ -74,6 +74,41 @@ class TestHeapPlan : public QObject {
     QCOMPARE(opens(10 * kMiB), 0u);
   }
 
+  /// A copy has the same blocks and heaps, and neither feels what the other does.
+  void aCopyGoesOnByItself() {
+    std::mt19937_64 random(3);
+    HeapPlan plan({.recommendedBytes = 2 * kGiB, .lowWatermarkRatio = 1, .highWatermarkRatio = 1});
+    std::vector<HeapPlan::Block> live;
+    const auto change = [](HeapPlan& which, std::vector<HeapPlan::Block>& blocks,
+                           std::uint64_t number) {
+      if (number % 3 == 0 && !blocks.empty()) {
+        which.free(blocks[number % blocks.size()]);
+        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(number % blocks.size()));
+      } else if (number % 97 == 0) {
+        which.emptyCache();
+      } else {
+        const auto block = which.allocate(number % (20 * kMiB) + 1);
+        if (block != HeapPlan::kRefused) blocks.push_back(block);
+      }
+    };
+    for (int i = 0; i < 300; ++i) change(plan, live, random());
+    const std::uint64_t driver = plan.driver(), current = plan.current();
+    HeapPlan copy = plan;
+    std::vector<HeapPlan::Block> copied = live;
+    std::vector<std::uint64_t> numbers, after;
+    for (int i = 0; i < 300; ++i) {
+      numbers.push_back(random());
+      change(copy, copied, numbers.back());
+      after.push_back(copy.driver());
+    }
+    QVERIFY(plan.driver() == driver && plan.current() == current);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      change(plan, live, numbers[i]);
+      QCOMPARE(plan.driver(), after[i]);
+    }
+    QCOMPARE(plan.peakDriver(), copy.peakDriver());
+  }
+
   void refusesAboveTheHighWatermark() {
     HeapPlan plan({.recommendedBytes = 100 * kMiB, .highWatermarkRatio = 1.5});
     const auto block = plan.allocate(90 * kMiB);

@@ -215,6 +215,75 @@ class TestMemoryModel : public QObject {
     QVERIFY(model.driver({8, 64}).bytes < 200 * kMiB);
   }
 
+  /// A prediction for more is never below what less has taken.
+  void isNoLessThanWhatWasMeasuredBelow() {
+    Observation high = measured(16, 64);
+    high.peakDriver = 900 * kMiB;
+    const MemoryModel model = fitted({measured(8, 64), high}, {.recommendedBytes = kGiB});
+    for (const std::uint32_t batch : {17U, 20U, 24U}) {
+      const Prediction driver = model.driver({batch, 64});
+      QVERIFY2(driver.bytes >= 900 * kMiB, driver.text().c_str());
+      QVERIFY(driver.lower >= 868 * kMiB && driver.upper >= driver.bytes);
+    }
+    // Fewer rows of the same length, and shorter ones, need not.
+    QVERIFY(model.driver({12, 64}).bytes < 900 * kMiB);
+    QVERIFY(model.driver({16, 32}).bytes < 900 * kMiB);
+  }
+
+  /// In a process that goes on nothing is safe while its cache is above the limit, and everything
+  /// is at least what is held.
+  void goesOnFromWhatIsHeld() {
+    const MemoryModel afresh = fitted({measured(16, 64), measured(32, 64)});
+    const std::uint64_t safe = afresh.safeBytes();
+    const auto largest = afresh.largestSafeBatch(64, 4096);
+    QVERIFY(largest && *largest > 32);
+    const MemoryModel full = afresh.goingOn({safe + kMiB, {{{16, 64}, safe + kMiB}}});
+    QVERIFY(!full.largestSafeBatch(64, 4096) && !full.longestSafeLength(16, 512));
+    QVERIFY(full.driver({1, 64}).bytes >= safe + kMiB);
+    QVERIFY2(contains(full.sentence({8, 64}), "with the cache that the process holds"),
+             full.sentence({8, 64}).c_str());
+    QVERIFY(contains(full.sentence({8, 64}), "in a fresh process"));
+    const MemoryModel part = afresh.goingOn({safe / 2, {{{16, 64}, safe / 2}}});
+    const auto fewer = part.largestSafeBatch(64, 4096);
+    QVERIFY(fewer && *fewer < *largest && *fewer >= 16);
+    QCOMPARE(part.driver({16, 64}).bytes, safe / 2);
+    QVERIFY(part.driver({32, 64}).lower >= safe / 2);
+    QVERIFY(part.driver({32, 64}).upper >= afresh.driver({32, 64}).upper);
+    QCOMPARE(part.driverAfresh({32, 64}).bytes, afresh.driver({32, 64}).bytes);
+    // Without a reading of what is held now: what was trained. Less than what was trained is known
+    // to take no more than that, and a heap.
+    const MemoryModel unread = afresh.goingOn({0, {{{32, 64}, safe / 2}}});
+    QVERIFY(unread.driver({8, 64}).lower >= safe / 2);
+    QVERIFY(unread.driver({8, 64}).upper <= safe / 2 + safe / 50 + 32 * kMiB);
+    // Nothing held: a fresh process.
+    QCOMPARE(afresh.goingOn({}).driver({64, 64}).bytes, afresh.driver({64, 64}).bytes);
+    QVERIFY(contains(afresh.sentence({64, 64}), "in a fresh process"));
+  }
+
+  /// Where the length changes from step to step, each length leaves blocks, and does so again in
+  /// the next run: half the batch has shown how many.
+  void countsTheCacheOfManyLengths() {
+    std::vector<Observation> churn;
+    const std::vector<std::uint32_t> lengths{62, 30, 44, 18, 57, 25, 51, 37};
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      Observation each = measured(16, 64);
+      each.setting.length = lengths[i];
+      each.peakDriver = (90 + 14 * i) * kMiB;
+      each.driverIncludesEarlier = i > 0;
+      churn.push_back(each);
+    }
+    const MemoryModel model = fitted(churn, {.recommendedBytes = 512 * kMiB});
+    for (const Setting setting : {Setting{16, 62}, Setting{16, 64}, Setting{32, 64}}) {
+      const Prediction driver = model.driver(setting);
+      QVERIFY2(driver.bytes >= 188 * kMiB, driver.text().c_str());
+      QVERIFY(driver.lower <= driver.bytes && driver.bytes <= driver.upper);
+    }
+    QVERIFY(model.driver({64, 64}).upper > 3 * 188 * kMiB);
+    QVERIFY(model.largestSafeBatch(64, 4096).value_or(0) < 64);
+    // Half of a batch, or shorter ones alone, were not measured.
+    QVERIFY(model.driver({8, 64}).lower < 188 * kMiB);
+  }
+
   void choosesWhatTeachesMost() {
     const MemoryModel model = fitted({measured(64, 64)});
     const std::vector<Setting> candidates{{32, 64}, {64, 64}, {128, 64}, {256, 64}, {4096, 512}};

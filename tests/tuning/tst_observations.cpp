@@ -39,8 +39,17 @@ class Run {
     store_.apply(events);
     return *this;
   }
-  Run& emptyCache() {
-    const std::vector<events::Marker> markers{{10 * test::kMs * (steps_ + 1) - 1, 0, 0,
+  Run& sample(std::uint64_t current, std::uint64_t driver) {
+    const std::vector<events::MemorySample> samples{{10 * test::kMs * (steps_ + 1) - 2, current,
+                                                     driver, 4 * kGiB,
+                                                     events::SampleOrigin::Timer}};
+    EventBatch events;
+    events.memorySamples = samples;
+    store_.apply(events);
+    return *this;
+  }
+  Run& emptyCache(double after = 0) {
+    const std::vector<events::Marker> markers{{10 * test::kMs * (steps_ + 1) - 1, 0, after,
                                                static_cast<std::uint32_t>(steps_ + 1), kNoId,
                                                events::MarkerKind::CacheEmptied}};
     EventBatch events;
@@ -63,6 +72,24 @@ class TestObservations : public QObject {
   Q_OBJECT
 
  private slots:
+  /// Since the cache was emptied; of a setting the largest peak, in the order of the first steps.
+  void knowsWhatIsHeld() {
+    Run run;
+    QVERIFY(heldMemoryOf(run.store()).trained.empty());
+    run.step(64, 64, 500, 900).emptyCache();
+    QVERIFY(heldMemoryOf(run.store()).trained.empty());
+    run.step(8, 64, 50, 100).step(8, 32, 40, 110).step(8, 64, 60, 120).sample(55, 120);
+    const HeldMemory held = heldMemoryOf(run.store());
+    QCOMPARE(held.driverNow, 120U);
+    QCOMPARE(held.trained.size(), 2U);
+    QVERIFY((held.trained[0].setting == Setting{8, 64}) && held.trained[0].peakDriver == 120);
+    QVERIFY((held.trained[1].setting == Setting{8, 32}) && held.trained[1].peakDriver == 110);
+    run.emptyCache(70);
+    QCOMPARE(heldMemoryOf(run.store()).driverNow, 70U);
+    run.step(8, 64, 50, 90).sample(45, 95);
+    QCOMPARE(heldMemoryOf(run.store()).driverNow, 95U);
+  }
+
   void leavesOutTheWarmUp() {
     // The first step lacks the optimizer's state; the first at a new setting has another past.
     const auto seen = Run()

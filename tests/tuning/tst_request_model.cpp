@@ -46,6 +46,16 @@ class Training {
     }
     peak = {plan_.peakCurrent(), plan_.peakDriver(), false};
   }
+  /// Trains on at another setting, with the cache that is there: the peaks of its steps.
+  PlayedPeak goOn(Setting setting, std::size_t steps = 3) {
+    setting_ = setting;
+    plan_.resetPeaks();
+    for (std::size_t i = 0; i < steps; ++i) step();
+    return {plan_.peakCurrent(), plan_.peakDriver(), false};
+  }
+  void emptyCache() { plan_.emptyCache(); }
+  std::uint64_t driver() const { return plan_.driver(); }
+
   StepTrace trace;
   PlayedPeak peak;
 
@@ -229,6 +239,74 @@ class TestRequestModel : public QObject {
       const std::uint64_t played = requests->play({30, 64}, {}).current;
       QVERIFY(played >= base && played < base + base / 10);
     }
+  }
+
+  /// One process goes from setting to setting, and each next one is predicted from what it holds:
+  /// with requests and without. It never takes less than what is held already.
+  void predictsAProcessThatGoesOn() {
+    std::mt19937_64 random(41);
+    std::size_t predicted = 0, near = 0, contained = 0, bounded = 0, aboveFresh = 0;
+    for (int run = 0; run < 30; ++run) {
+      const Model model = Model::random(random);
+      std::vector<StepTrace> traces;
+      std::vector<Observation> seen;
+      for (const Setting setting : {Setting{24, 64}, Setting{64, 64}}) {
+        const Training training(model, setting, 4);
+        traces.push_back(training.trace);
+        seen.push_back({.setting = setting,
+                        .peakCurrent = training.peak.current,
+                        .exact = true,
+                        .peakDriver = training.peak.driver,
+                        .steps = 3});
+      }
+      const auto requests = RequestModel::make(traces);
+      QVERIFY(requests);
+      const auto fitted = MemoryModel::fit(seen, kLimits, 0, *requests);
+      const auto formula = MemoryModel::fit(seen, kLimits);
+      QVERIFY(fitted && formula && fitted->confidence().fromRequests);
+      Training process(model, {16, 64}, 3);
+      HeldMemory held{process.driver(), {{{16, 64}, process.peak.driver}}};
+      for (const std::uint32_t batch : {40U, 8U, 100U, 70U, 220U, 130U}) {
+        const Setting setting{batch, 64};
+        const MemoryModel here = fitted->goingOn(held), bound = formula->goingOn(held);
+        const Prediction driver = here.driver(setting), worst = bound.driver(setting);
+        QVERIFY(here.held() && !fitted->held());
+        QVERIFY(driver.lower >= held.driverNow && worst.lower >= held.driverNow);
+        QVERIFY(driver.lower <= driver.bytes && driver.bytes <= driver.upper);
+        const std::uint64_t truth = process.goOn(setting).driver;
+        QVERIFY(truth >= held.driverNow);
+        ++predicted;
+        const std::uint64_t off =
+            truth > driver.bytes ? truth - driver.bytes : driver.bytes - truth;
+        near += off <= std::max<std::uint64_t>(32 * kMiB, truth / 33) ? 1 : 0;
+        contained += driver.lower <= truth && truth <= driver.upper ? 1 : 0;
+        bounded += worst.lower <= truth && truth <= worst.upper ? 1 : 0;
+        aboveFresh += truth > fitted->driver(setting).upper ? 1 : 0;
+        held.driverNow = process.driver();
+        held.trained.push_back({setting, truth});
+        const Prediction again = fitted->goingOn(held).driver(setting);
+        QCOMPARE(again.bytes, truth);
+        QCOMPARE(again.basis, Basis::kMeasured);
+      }
+      // What a fresh process would take is what it was.
+      QCOMPARE(fitted->goingOn(held).driverAfresh({300, 64}).bytes,
+               fitted->driver({300, 64}).bytes);
+      process.emptyCache();
+      const HeldMemory empty{process.driver(), {}};
+      QVERIFY(fitted->goingOn(empty).driver({300, 64}).lower >= empty.driverNow);
+    }
+    const auto text = QStringLiteral("%1 near, %2 contained, %3 bounded of %4; %5 above fresh")
+                          .arg(near)
+                          .arg(contained)
+                          .arg(bounded)
+                          .arg(predicted)
+                          .arg(aboveFresh);
+    // The cache matters, and the bounds are those of 95 %.
+    QVERIFY2(20 * contained >= 19 * predicted, qPrintable(text));
+    QVERIFY2(20 * bounded >= 19 * predicted, qPrintable(text));
+    QVERIFY2(10 * near >= 8 * predicted, qPrintable(text));
+    QVERIFY2(aboveFresh > 0, qPrintable(text));
+    qInfo("%s", qPrintable(text));
   }
 
   /// The memory model uses the requests, with their heaps, where they explain what was measured.

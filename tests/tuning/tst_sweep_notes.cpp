@@ -39,6 +39,32 @@ class TestSweepNotes : public QObject {
   Q_OBJECT
 
  private slots:
+  /// What was left out keeps its prediction and its reason, and is no measured setting.
+  void keepsWhatWasLeftOut() {
+    const LeftOutSetting known{{512, 64},
+                               {40 * kMiB, 30 * kMiB, 90 * kMiB, Basis::kBound},
+                               "it may take up to 90 MiB | and more"};
+    const LeftOutSetting unknown{{1, 512}, {}, "nothing is known of what it would take"};
+    for (const LeftOutSetting& each : {known, unknown}) QVERIFY(isSweepNote(noteOf(each)));
+    const auto sweep = sweepOf({noteOf(1, measuredSetting()), noteOf(known), noteOf(unknown),
+                                noteOf(resultOf(Setting{32, 128}, true))});
+    QVERIFY(sweep && sweep->ended && sweep->settings.size() == 1);
+    QCOMPARE(sweep->leftOut.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const SweptSetting& read = sweep->leftOut[i];
+      const SweptSetting wrote = rowOf(i == 0 ? known : unknown);
+      QVERIFY(read.leftOut && wrote.leftOut);
+      QCOMPARE(read.setting, wrote.setting);
+      QCOMPARE(read.predicted.upper, wrote.predicted.upper);
+      QCOMPARE(read.reason, wrote.reason);
+    }
+    // The next sweep has its own.
+    const auto next =
+        sweepOf({noteOf(1, measuredSetting()), noteOf(known),
+                 noteOf(resultOf(Setting{32, 128}, true)), noteOf(1, measuredSetting())});
+    QVERIFY(next && next->leftOut.empty() && next->settings.size() == 1);
+  }
+
   void readsWhatItWrote() {
     const SweptSetting wrote = measuredSetting();
     const auto sweep = sweepOf({"a note of the user", noteOf(1, wrote)});

@@ -305,6 +305,109 @@ class TestSweepPlanner : public QObject {
     }
   }
 
+  /// However large the bounds are, no setting is far from what was measured before it.
+  void growsByBoundedSteps() {
+    std::mt19937_64 random(5);
+    for (int run = 0; run < 40; ++run) {
+      Device device{.fixed = 50.0 * kMiB * (1 + random() % 20),
+                    .perToken = 1e4 * (1 + random() % 100),
+                    .perScore = 100.0 * (random() % 30),
+                    .halfAt = 100.0 * (1 + random() % 1000)};
+      device.random.seed(random());
+      const std::uint32_t first = 1 + random() % 32;
+      const bool isLimited = random() % 4 > 0;
+      SweepPlanner tried = planner({.largestBatch = 4096,
+                                    .lengths = {32, 128},
+                                    .start = Setting{first, 128},
+                                    .mostSettings = 20,
+                                    .onlyLargest = random() % 2 == 0},
+                                   limitsOf(isLimited ? (4 + random() % 60) * kGiB : 0));
+      std::uint64_t tokens = 0;
+      while (const auto step = tried.next()) {
+        QVERIFY2(tokens == 0 || step->setting.tokens() <= 4 * tokens,
+                 settingText(step->setting).c_str());
+        tokens = std::max(tokens, step->setting.tokens());
+        tried.record(device.measure(step->setting));
+      }
+      QVERIFY(tokens > 16 * first);
+    }
+  }
+
+  /// A setting that would take too long is left out, and the sweep says so; with more time, or
+  /// where the step times are unknown, it is measured.
+  void leavesOutWhatTakesTooLong() {
+    const auto largestOf = [](double seconds, bool knowsTimes, SweepResult& result) {
+      Device device{.halfAt = 1e7};
+      SweepPlanner tried = planner({.largestBatch = 512,
+                                    .lengths = {64},
+                                    .start = Setting{8, 64},
+                                    .mostSettings = 20,
+                                    .longestSettingS = seconds,
+                                    .stepsPerSetting = 10},
+                                   limitsOf(64 * kGiB));
+      std::uint32_t largest = 0;
+      while (const auto step = tried.next()) {
+        SweepMeasurement measured = device.measure(step->setting);
+        if (knowsTimes) measured.memory.stepMs = 10.0 * step->setting.batch;
+        largest = std::max(largest, step->setting.batch);
+        tried.record(std::move(measured));
+      }
+      result = tried.result();
+      return largest;
+    };
+    SweepResult result;
+    // 10 steps of batch 100 take 10 s.
+    QCOMPARE(largestOf(10, true, result), 100U);
+    QCOMPARE(result.leftOut.size(), 1U);
+    QVERIFY((result.leftOut.front().setting == Setting{200, 64}));
+    const std::string& reason = result.leftOut.front().reason;
+    QVERIFY2(contains(reason, "its 10 steps would take about 20 s, and a setting may take 10 s"),
+             reason.c_str());
+    QCOMPARE(largestOf(1000, true, result), 512U);
+    QVERIFY(result.leftOut.empty());
+    QCOMPARE(largestOf(10, false, result), 512U);
+    QCOMPARE(largestOf(0, true, result), 512U);
+  }
+
+  /// What was left out for its memory, and for the number of settings, has its reason in words.
+  void saysWhatItLeavesOut() {
+    Device device;
+    SweepPlanner tried = planner(
+        {.largestBatch = 4096, .lengths = {128}, .start = Setting{8, 128}, .mostSettings = 20},
+        limitsOf(8 * kGiB));
+    sweep(tried, device);
+    const SweepResult limited = tried.result();
+    QCOMPARE(limited.leftOut.size(), 1U);
+    const LeftOutSetting& left = limited.leftOut.front();
+    QVERIFY(left.driver.upper > tried.limitBytes());
+    QVERIFY2(contains(left.reason, "it may take up to ") &&
+                 contains(left.reason, "nothing may exceed 7.20 GiB"),
+             left.reason.c_str());
+    SweepPlanner brief = planner(
+        {.largestBatch = 4096, .lengths = {128}, .start = Setting{8, 128}, .mostSettings = 2},
+        limitsOf(64 * kGiB));
+    sweep(brief, device);
+    QCOMPARE(brief.result().leftOut.size(), 1U);
+    QVERIFY(contains(brief.result().leftOut.front().reason, "number of settings, 2, was used up"));
+    // As long as there is something to measure, nothing is left out yet.
+    SweepPlanner begun = planner({.largestBatch = 4096, .lengths = {128}}, limitsOf(64 * kGiB));
+    begun.record(device.measure(begun.next()->setting));
+    QVERIFY(begun.result().leftOut.empty());
+  }
+
+  /// One that ends counts its last measurement, without computing what would follow.
+  void endsWithItsLastMeasurement() {
+    Device device;
+    SweepPlanner tried =
+        planner({.largestBatch = 64, .lengths = {128}, .start = Setting{8, 128}}, limitsOf(kGiB));
+    const SweepResult none = tried.endedWith(std::nullopt);
+    QVERIFY(!none.complete && !none.best && none.reason == "nothing was measured");
+    const SweepResult one = tried.endedWith(device.measure({8, 128}));
+    QVERIFY(!one.complete && one.points.size() == 1 && one.points.front().safe);
+    QVERIFY(one.best && one.best->memory.setting.batch == 8);
+    QVERIFY(tried.result().points.empty());
+  }
+
   /// Another length is another task, however fast it is.
   void comparesOneLength() {
     for (const std::uint32_t length : {32U, 256U}) {

@@ -4,6 +4,7 @@
 #include <QSpinBox>
 #include <QTest>
 
+#include "core/units.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
 #include "views/panels/controls_panel.h"
@@ -75,6 +76,42 @@ class TestPredictedPeak : public QObject {
     QVERIFY(!applied);
     batch()->setSliderDown(false);
     QVERIFY(applied);
+  }
+
+  /// The bounds are a range, which begins at no less than nothing; and in a run that goes on the
+  /// prediction counts the cache that is held.
+  void tellsTheBoundsAndTheCache() {
+    std::optional<RunEnd> end;
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) {
+      if (const auto* over = std::get_if<RunEnd>(&each)) {
+        end = *over;
+      } else {
+        store_.apply(each);
+      }
+    });
+    const std::vector<events::MemorySample> samples{
+        {store_.completeUpToNs(), 2 * kGiB, 6 * kGiB, 8 * kGiB, events::SampleOrigin::Timer}};
+    EventBatch batch;
+    batch.memorySamples = samples;
+    store_.apply(batch);
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    panel_->setKnobs({16, 64, 10});
+    QVERIFY(state_->model() && state_->model()->held());
+    QVERIFY(state_->model()->driver({16, 64}).bytes >= 6 * kGiB);
+    QVERIFY2(label("predictedAfresh").contains("a fresh process: about"),
+             qPrintable(label("predictedAfresh")));
+    const QString bounds = label("predictedBounds");
+    QVERIFY2(bounds.contains(" to "), qPrintable(bounds));
+    for (const auto* each : panel_->findChildren<QLabel*>()) {
+      QVERIFY2(!each->text().contains(QChar(0xb1)), qPrintable(each->text()));
+    }
+    // Once the run is over, its cache is gone.
+    store_.apply(end.value_or(RunEnd{}));
+    state_->refresh();
+    QVERIFY(state_->model() && !state_->model()->held());
+    QCOMPARE(label("predictedAfresh"), QString());
+    QVERIFY(state_->model()->driver({16, 64}).bytes < 6 * kGiB);
   }
 
   /// A recording that is opened: the model is known before the range of the sliders.

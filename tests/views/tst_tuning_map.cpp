@@ -270,7 +270,7 @@ class TestTuningMap : public QObject {
     QApplication::sendEvent(map_.get(), &help);
     const Setting setting = map_->grid().settingOf(cell->first, cell->second);
     QCOMPARE(QToolTip::text(), text(state_->model()->sentence(setting)));
-    const QPoint point = map_->placeOf({32, 64})->toPoint();
+    const QPoint point = map_->placeOf({64, 64})->toPoint();
     const QString tip = map_->tipAt(point);
     QVERIFY2(tip.contains(QStringLiteral("(measured)")) && tip.contains(QStringLiteral("tokens/s")),
              qPrintable(tip));

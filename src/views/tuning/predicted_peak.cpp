@@ -15,6 +15,7 @@
 #include "views/panels/wheel_guard.h"
 #include "views/panes/paint.h"
 #include "views/theme.h"
+#include "views/tuning/bounds_text.h"
 
 namespace highwater::views {
 namespace {
@@ -96,7 +97,9 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
     return made;
   };
   title_ = label(tr("Driver peak, predicted"), "quiet");
-  error_ = label({}, "quiet");
+  bounds_ = label({}, "quiet");
+  bounds_->setObjectName(QStringLiteral("predictedBounds"));
+  bounds_->setToolTip(tr("The bounds of the prediction, with 95 % confidence"));
   peak_ = label({}, "value");
   peak_->setObjectName(QStringLiteral("predictedBytes"));
   peak_->setFont(textFont(kPeakText, true));
@@ -104,6 +107,9 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   warning_ = label({}, "problem");
   warning_->setObjectName(QStringLiteral("predictionWarning"));
   warning_->setWordWrap(true);
+  afresh_ = label({}, "quiet");
+  afresh_->setObjectName(QStringLiteral("predictedAfresh"));
+  afresh_->setWordWrap(true);
   bar_ = new Bar(this);
   auto* table = new KeyValueView(&rows_, this);
   table->setFlush();
@@ -133,9 +139,11 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
     if (right != nullptr) row->addWidget(right, 0, Qt::AlignBaseline);
     column->addLayout(row);
   };
-  line({title_}, error_);
+  line({title_}, nullptr);
   line({peak_, of_}, nullptr);
   column->addWidget(bar_);
+  line({bounds_}, nullptr);
+  column->addWidget(afresh_);
   column->addWidget(warning_);
   column->addWidget(table_);
   reserveRow_ = new QWidget(this);
@@ -159,7 +167,7 @@ void PredictedPeak::showPrediction() {
   const tuning::Setting chosen = state_->chosen();
   const bool known = model && chosen.batch > 0;
   const bool limited = known && model->limits().recommendedBytes > 0;
-  for (QWidget* each : {peak_, of_, error_}) each->setVisible(known);
+  for (QWidget* each : {peak_, of_, bounds_, afresh_}) each->setVisible(known);
   for (QWidget* each : {static_cast<QWidget*>(bar_), table_, reserveRow_}) {
     each->setVisible(limited);
   }
@@ -178,12 +186,27 @@ void PredictedPeak::showPrediction() {
   setToolTip(sentence + QLatin1Char('\n') + text(model->confidence().text));
   title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Driver peak, measured")
                                                          : tr("Driver peak, predicted"));
+  const QString predicted = model->held()
+                                ? tr("Of the process that trains, with the cache that it holds now")
+                                : tr("Of a fresh process that trains at this setting");
   title_->setToolTip(
-      tr("Of all steps at this setting: the most memory that the driver held, with "
-         "caches. Now shows what it holds at this moment"));
-  const auto error =
-      static_cast<double>(std::max(peak.upper - peak.bytes, peak.bytes - peak.lower));
-  error_->setText(error > 0 ? tr("± %1").arg(bytesText(error)) : QString());
+      peak.basis != tuning::Basis::kMeasured
+          ? predicted
+          : tr("Of all steps at this setting: the most memory that the driver held, with "
+               "caches. Now shows what it holds at this moment"));
+  const QString bounds =
+      boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
+  bounds_->setText(bounds);
+  bounds_->setVisible(peak.basis != tuning::Basis::kMeasured);
+  const std::uint64_t afreshBytes = model->driverAfresh(chosen).bytes;
+  const QString afresh = bytesText(static_cast<double>(afreshBytes));
+  const bool cacheMatters = model->held() && afreshBytes < peak.bytes &&
+                            afresh != bytesText(static_cast<double>(peak.bytes));
+  afresh_->setText(tr("With the cache that is held now; a fresh process: about %1").arg(afresh));
+  afresh_->setToolTip(
+      tr("Driver memory does not shrink before the cache is emptied: blocks that no "
+         "longer fit stay in it"));
+  afresh_->setVisible(cacheMatters);
   peak_->setText(bytesText(static_cast<double>(peak.bytes)));
   of_->setText(limited ? tr("of %1").arg(bytesText(static_cast<double>(limits.recommendedBytes)))
                        : QString());

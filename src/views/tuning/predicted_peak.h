@@ -29,7 +29,7 @@ class PredictedPeak final : public QWidget {
   void showSafe();
 
   models::TuningState* state_;
-  QLabel *title_, *error_, *peak_, *of_, *warning_;
+  QLabel *title_, *bounds_, *peak_, *of_, *afresh_, *warning_;
   Bar* bar_;
   models::ValueRows rows_;
   QWidget* table_;

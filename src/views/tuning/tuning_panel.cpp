@@ -14,6 +14,7 @@
 #include "tuning/observations.h"
 #include "views/panels/key_value_view.h"
 #include "views/theme.h"
+#include "views/tuning/bounds_text.h"
 
 namespace highwater::views {
 namespace {
@@ -27,13 +28,8 @@ QString sizeText(std::uint64_t bytes) {
                                                      : QStringLiteral("–");
 }
 
-/// One number where both bounds read the same, else both: "13.2 to 46.8 MiB".
 QString rangeText(const tuning::Range& range) {
-  const QString low = bytesText(range.lower), high = bytesText(range.upper);
-  if (low == high) return low;
-  const QString unit = high.section(QLatin1Char(' '), -1);
-  const bool same = low.endsWith(QLatin1Char(' ') + unit);
-  return TuningPanel::tr("%1 to %2").arg(same ? low.section(QLatin1Char(' '), 0, 0) : low, high);
+  return boundsText(range.lower, range.upper);
 }
 
 }  // namespace

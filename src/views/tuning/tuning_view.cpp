@@ -180,11 +180,13 @@ void TuningView::showState() {
   pages_->setCurrentIndex(1);
   note_->setText(text(state_->model()->confidence().text));
   const bool lengths = state_->limits().length > 1 && throughput_->length() > 1;
-  mapHeader_->setSubtitle(lengths
-                              ? QStringList{tr("batch × length, predicted peak of driver memory"),
-                                            tr("predicted driver peak"), tr("driver peak")}
-                              : QStringList{tr("by batch, predicted peak of driver memory"),
-                                            tr("predicted driver peak"), tr("driver peak")});
+  const QString from =
+      state_->model()->held() ? tr("with the cache held now") : tr("in a fresh process");
+  mapHeader_->setSubtitle({(lengths ? tr("batch × length, predicted peak of driver memory %1")
+                                    : tr("by batch, predicted peak of driver memory %1"))
+                               .arg(from),
+                           tr("predicted driver peak %1").arg(from), tr("driver peak %1").arg(from),
+                           tr("predicted driver peak"), tr("driver peak")});
   const QString at = lengths ? tr(", length %1").arg(throughput_->length()) : QString();
   throughputHeader_->setSubtitle(
       {tr("against peak memory%1").arg(at), tr("by memory%1").arg(at),
