@@ -8,7 +8,7 @@
 //                device (after the last drain for a copy to it in the device move) to the end of
 //                the last one enqueued before `end`. A device that defers its work passes the
 //                step's first event long before that start: there the span begins when it passed
-//                the event
+//                the event. Where notices of events are late, by what the ledger says of both
 // The probe has other means: ops that wait as an observer sees them, and a pair of events. Their
 // ends lie some 10 us beside the ledger's, which is why a few single steps may differ by more than
 // 2 % when the machine is busy; the sums over the run may not.
@@ -18,6 +18,7 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/live_store.h"
@@ -45,8 +46,9 @@ struct Drain {
   std::int64_t beginNs, endNs;
 };
 
+/// lateNs: by how much the event's time lies after the moment at which the queue passed it.
 struct EventPass {
-  std::int64_t recordedNs, passedNs;
+  std::int64_t recordedNs, passedNs, lateNs;
 };
 
 /// Times are the run's: since its epoch.
@@ -69,7 +71,13 @@ struct Ledger {
       } else if (entry["event"] == "drain") {
         ledger.drains.push_back({entry["cause"].toString(), ns("begin_ns"), ns("end_ns")});
       } else if (entry["event"] == "event_passed") {
-        ledger.events.push_back({ns("recorded_ns"), ns("passed_ns")});
+        ledger.events.push_back({ns("recorded_ns"), ns("passed_ns"), 0});
+      } else if (entry["event"] == "event_noticed") {
+        for (EventPass& event : ledger.events) {
+          if (event.recordedNs == ns("recorded_ns")) {
+            event.lateNs = ns("noticed_ns") - event.passedNs;
+          }
+        }
       }
     }
     return ledger;
@@ -98,18 +106,26 @@ struct Ledger {
       const bool moves = drain.cause == "copy_to_device";
       if (moves && drain.beginNs >= beginNs && drain.beginNs < movedNs) onDeviceNs = drain.endNs;
     }
-    std::int64_t firstNs = INT64_MAX, firstQueuedNs = INT64_MAX, lastNs = INT64_MIN;
+    std::int64_t firstNs = INT64_MAX, firstQueuedNs = INT64_MAX, lastNs = INT64_MIN,
+                 lastQueuedNs = INT64_MIN;
     for (const Kernel& kernel : kernels) {
       if (kernel.enqueuedNs < onDeviceNs || kernel.enqueuedNs >= endNs) continue;
       firstNs = std::min(firstNs, kernel.startNs);
       firstQueuedNs = std::min(firstQueuedNs, kernel.enqueuedNs);
       lastNs = std::max(lastNs, kernel.endNs);
+      lastQueuedNs = std::max(lastQueuedNs, kernel.enqueuedNs);
     }
+    std::int64_t startLateNs = 0, endLateNs = 0;
     for (const EventPass& event : events) {
-      if (!deferred || event.recordedNs < onDeviceNs || event.recordedNs > firstQueuedNs) continue;
-      firstNs = event.passedNs;
+      if (event.recordedNs < onDeviceNs || event.recordedNs > firstQueuedNs) continue;
+      startLateNs = event.lateNs;
+      if (deferred) firstNs = event.passedNs;
     }
-    return static_cast<double>(lastNs - firstNs) / 1e6;
+    const auto end = std::find_if(events.begin(), events.end(), [&](const EventPass& event) {
+      return event.recordedNs >= lastQueuedNs;
+    });
+    if (end != events.end()) endLateNs = end->lateNs;
+    return static_cast<double>(lastNs + endLateNs - firstNs - startLateNs) / 1e6;
   }
 };
 

@@ -195,14 +195,19 @@ class DeviceQueueTest : public QObject {
   }
 
   void lateNoticesHaveTimesOfTheirOwn() {
+    // Notices are late by 200, 50 and 125 us in turn. Of three pairs the first is late by 200 and
+    // 50 us: its order is reversed where the queue passed both within the difference.
+    constexpr std::uint64_t kDifferenceNs = 150'000;
+    constexpr int kMostPairs = 3000, kEnough = 10;
     DeviceQueue queue({.lateNotices = true});
-    int reversed = 0;
-    for (int i = 0; i < 30; ++i) {
+    int close = 0;
+    for (int i = 0; i < kMostPairs && close < kEnough; ++i) {
       const auto first = std::make_shared<DeviceEvent>(), second = std::make_shared<DeviceEvent>();
       const std::uint64_t before = deviceClockNs();
       queue.record(first);
       queue.record(second);
       queue.wait();
+      const std::uint64_t passedIn = deviceClockNs() - before;
       QVERIFY(first->done() && second->done());
       queue.waitForNotice(*first);
       queue.waitForNotice(*second);
@@ -210,10 +215,14 @@ class DeviceQueueTest : public QObject {
         QVERIFY(each->isNoticed());
         QVERIFY(each->timeNs() > before && each->timeNs() <= deviceClockNs());
       }
-      if (second->timeNs() < first->timeNs()) ++reversed;
+      if (i % 3 != 0) {
+        QVERIFY(first->timeNs() <= second->timeNs());
+      } else if (passedIn < kDifferenceNs) {
+        QVERIFY(second->timeNs() <= first->timeNs());
+        ++close;
+      }
     }
-    // Two of three pairs, where the thread gets a core in time.
-    QVERIFY2(reversed > 0 && reversed < 30, qPrintable(QString::number(reversed)));
+    if (close == 0) QSKIP("the machine is too busy to pass two events shortly after each other");
   }
 
   void lateNoticesEndWithTheQueue() {

@@ -123,10 +123,11 @@ class FileLedgerTest : public QObject {
     ledger->add(DrainEntry{DrainCause::ScalarRead, "odd \"op\"\n", 4, 5, 3, 6});
     ledger->add(FallbackEntry{"aten::kthvalue.values", 6, 7, 800, 900});
     ledger->addEvent({8, 9});
+    ledger->addNotice({8, 10});
     ledger->addFault({FaultEntry::Kind::Hang, "aten::add", 77, 10});
     ledger->flush();
     const Lines lines = linesOf(path("kinds"));
-    QCOMPARE(lines.size(), std::size_t(8));
+    QCOMPARE(lines.size(), std::size_t(9));
     QCOMPARE(text(lines[1], "event"), "allocate");
     QCOMPARE(number(lines[1], "address"), 4096);
     QCOMPARE(number(lines[1], "requested_bytes"), 4);
@@ -143,7 +144,10 @@ class FileLedgerTest : public QObject {
     QCOMPARE(number(lines[4], "return_ns"), 6);
     QCOMPARE(number(lines[5], "bytes_to_device"), 900);
     QCOMPARE(number(lines[6], "passed_ns"), 9);
-    QCOMPARE(number(lines[7], "kernel"), 77);
+    QCOMPARE(text(lines[7], "event"), "event_noticed");
+    QCOMPARE(number(lines[7], "recorded_ns"), 8);
+    QCOMPARE(number(lines[7], "noticed_ns"), 10);
+    QCOMPARE(number(lines[8], "kernel"), 77);
   }
 
   void flushesBySizeAndByTime() {

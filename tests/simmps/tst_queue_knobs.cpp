@@ -26,6 +26,7 @@ class Account : public Ledger {
   void add(const DrainEntry& entry) override { drains.push_back(entry); }
   void add(const FallbackEntry&) override {}
   void addEvent(const EventEntry& entry) override { events.push_back(entry); }
+  void addNotice(const NoticeEntry& entry) override { notices.push_back(entry); }
   void addFault(const FaultEntry& entry) override { faults.push_back(entry); }
   void flush() override { flushedFaults = faults.size(); }
 
@@ -33,6 +34,7 @@ class Account : public Ledger {
   std::vector<KernelEntry> kernels;
   std::vector<DrainEntry> drains;
   std::vector<EventEntry> events;
+  std::vector<NoticeEntry> notices;  ///< written by the notices' thread, read after the queue's end
   std::vector<FaultEntry> faults;
   std::atomic<std::size_t> flushedFaults{0};
 };
@@ -156,6 +158,21 @@ class QueueKnobsTest : public QObject {
     for (const DrainEntry& drain : account.drains) {
       QVERIFY(drain.cause == DrainCause::QueueFull && drain.endNs >= drain.beginNs);
     }
+  }
+
+  void recordsLateNotices() {
+    Account account;
+    const auto event = std::make_shared<DeviceEvent>();
+    {
+      DeviceQueue queue({.lateNotices = true, .ledger = &account});
+      queue.record(event);
+      queue.wait();
+    }
+    QCOMPARE(account.events.size(), std::size_t(1));
+    QCOMPARE(account.notices.size(), std::size_t(1));
+    QCOMPARE(account.notices[0].recordedNs, account.events[0].recordedNs);
+    QCOMPARE(account.notices[0].noticedNs, event->timeNs());
+    QVERIFY(account.notices[0].noticedNs > account.events[0].passedNs);
   }
 
   void launchDelayComesBeforeEachKernel_data() {

@@ -52,7 +52,7 @@ void DeviceEvent::notice(std::uint64_t recording, std::uint64_t timeNs) {
 
 DeviceQueue::DeviceQueue(Options options)
     : options_(std::move(options)),
-      notices_(options_.lateNotices ? std::make_unique<EventNotices>() : nullptr),
+      notices_(options_.lateNotices ? std::make_unique<EventNotices>(options_.ledger) : nullptr),
       fork_(ForkOrder::Queue,
             {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { stopInChild(); }}) {}
 
@@ -237,8 +237,8 @@ void DeviceQueue::pass(Item& item) {
   const std::uint64_t now = deviceClockNs();
   if (!notices_) item.event->notice(item.recording, now);
   item.event->passed_.store(item.recording);
-  if (notices_) notices_->post(item.event, item.recording);
   if (options_.ledger) options_.ledger->addEvent({item.enqueuedNs, now});
+  if (notices_) notices_->post(item.event, item.recording, item.enqueuedNs);
 }
 
 void DeviceQueue::call(Item& item) {

@@ -98,7 +98,8 @@ class DeviceQueue {
     QueueKnobs knobs = {};
     std::uint64_t commitAfter = 0;  ///< commits after so many kernels; 0: each job at once
     bool lateNotices = false;  ///< the time of an event is taken by EventNotices, not by the queue
-    Ledger* ledger = nullptr;  ///< records kernels, events and waits for a full queue; may be null
+    /// Records kernels, events, their late notices, and waits for a full queue; may be null.
+    Ledger* ledger = nullptr;
   };
 
   DeviceQueue() : DeviceQueue(Options()) {}

@@ -11,14 +11,15 @@
 namespace highwater::simmps {
 namespace {
 
-/// They take turns. Three, since events come in pairs: each of a pair is late by each of them, so
-/// that the times between the two are right on average.
+/// They take turns. Three, since events come in pairs: over three pairs each position gets each
+/// delay once, so that the difference is right on average.
 constexpr std::array<std::uint64_t, 3> kDelaysNs = {200'000, 50'000, 125'000};
 
 }  // namespace
 
-EventNotices::EventNotices()
-    : fork_(ForkOrder::Notices,
+EventNotices::EventNotices(Ledger* ledger)
+    : ledger_(ledger),
+      fork_(ForkOrder::Notices,
             {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { stopInChild(); }}) {}
 
 EventNotices::~EventNotices() {
@@ -30,11 +31,12 @@ EventNotices::~EventNotices() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventNotices::post(std::shared_ptr<DeviceEvent> event, std::uint64_t recording) {
+void EventNotices::post(std::shared_ptr<DeviceEvent> event, std::uint64_t recording,
+                        std::uint64_t recordedNs) {
   const std::lock_guard lock(mutex_);
   if (inChild_) return event->notice(recording, deviceClockNs());
   const std::uint64_t delay = kDelaysNs[posted_++ % kDelaysNs.size()];
-  pending_.push_back({std::move(event), recording, deviceClockNs() + delay});
+  pending_.push_back({std::move(event), recording, recordedNs, deviceClockNs() + delay});
   if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
   signals_->work.notify_one();
 }
@@ -60,6 +62,7 @@ void EventNotices::loop() {
       continue;
     }
     next->event->notice(next->recording, now);
+    if (ledger_) ledger_->addNotice({next->recordedNs, now});
     pending_.erase(next);
     signals_->delivered.notify_all();
   }

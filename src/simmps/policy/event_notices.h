@@ -12,6 +12,7 @@
 namespace highwater::simmps {
 
 class DeviceEvent;
+class Ledger;
 
 /// Tells events that the queue has passed them, as the listeners of Metal's shared events do: on a
 /// thread of its own, 50 to 200 us late, and of events that are passed shortly after each other the
@@ -19,14 +20,16 @@ class DeviceEvent;
 /// listener). In a child that was forked later, events are noticed at once. Thread-safe.
 class EventNotices {
  public:
-  EventNotices();
+  /// `ledger` records the notices; may be null, else it must outlive this object.
+  explicit EventNotices(Ledger* ledger);
   /// Delivers what is pending, then ends the thread.
   ~EventNotices();
   EventNotices(const EventNotices&) = delete;
   EventNotices& operator=(const EventNotices&) = delete;
 
-  /// Notices later that the queue has passed `recording` of the event. Does not wait.
-  void post(std::shared_ptr<DeviceEvent> event, std::uint64_t recording);
+  /// Notices later that the queue has passed `recording` of the event, which was recorded at
+  /// `recordedNs` of deviceClockNs(). Does not wait.
+  void post(std::shared_ptr<DeviceEvent> event, std::uint64_t recording, std::uint64_t recordedNs);
   /// Blocks until the event's newest recording was noticed, which must have passed.
   void wait(const DeviceEvent& event);
 
@@ -34,12 +37,14 @@ class EventNotices {
   struct Notice {
     std::shared_ptr<DeviceEvent> event;
     std::uint64_t recording = 0;
+    std::uint64_t recordedNs = 0;
     std::uint64_t dueNs = 0;
   };
 
   void loop();
   void stopInChild();
 
+  Ledger* const ledger_;
   std::mutex mutex_;
   /// Held by pointer, so that a forked child can replace them.
   struct Signals {

@@ -239,6 +239,14 @@ void FileLedger::addEvent(const EventEntry& entry) {
   });
 }
 
+void FileLedger::addNotice(const NoticeEntry& entry) {
+  append([&](std::string& out) {
+    JsonLine(out, "event_noticed")
+        .number("recorded_ns", entry.recordedNs)
+        .number("noticed_ns", entry.noticedNs);
+  });
+}
+
 void FileLedger::addFault(const FaultEntry& entry) {
   append([&](std::string& out) {
     JsonLine(out, entry.kind == FaultEntry::Kind::Hang ? "hang" : "crash")

@@ -54,6 +54,7 @@ class FileLedger final : public Ledger {
   void add(const DrainEntry& entry) override;
   void add(const FallbackEntry& entry) override;
   void addEvent(const EventEntry& entry) override;
+  void addNotice(const NoticeEntry& entry) override;
   void addFault(const FaultEntry& entry) override;
   void flush() override;
 

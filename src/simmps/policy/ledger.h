@@ -88,6 +88,13 @@ struct EventEntry {
   std::uint64_t passedNs = 0;
 };
 
+/// Ledger entry: a DeviceEvent that the queue had passed was noticed on another thread. Times in ns
+/// at which it was recorded and noticed; the latter is the event's time.
+struct NoticeEntry {
+  std::uint64_t recordedNs = 0;
+  std::uint64_t noticedNs = 0;
+};
+
 /// Ledger entry: a hang or crash that QueueKnobs asked for.
 struct FaultEntry {
   /// Hang: the queue stops for ever. Crash: the process aborts.
@@ -116,6 +123,8 @@ class Ledger {
   // Named differently from add(), so that a subclass need not override them.
   /// Adds an event that the queue passed; the default ignores it.
   virtual void addEvent(const EventEntry&) {}
+  /// Adds a late notice of an event; the default ignores it.
+  virtual void addNotice(const NoticeEntry&) {}
   /// Adds a hang or crash that is about to happen; the default ignores it.
   virtual void addFault(const FaultEntry&) {}
   /// Writes everything added so far to where it outlives the process; the default does nothing.
