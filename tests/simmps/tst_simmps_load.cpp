@@ -40,12 +40,12 @@ class SimmpsLoad : public QObject {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<QString>("version");
     QTest::newRow("wheel") << "version.py"
-                           << QByteArray("from typing import Optional\n__version__ = '2.6.0+cpu'\n")
-                           << "2.6.0+cpu";
+                           << QByteArray("from typing import Optional\n__version__ = '1.6.0+cpu'\n")
+                           << "1.6.0+cpu";
     QTest::newRow("archive") << "build-version" << QByteArray("2.7.1+cu126\n") << "2.7.1+cu126";
     QTest::newRow("longer") << "build-version" << QByteArray(SIMMPS_TORCH_VERSION "1\n")
                             << SIMMPS_TORCH_VERSION "1";
-    QTest::newRow("no file") << QString() << QByteArray() << "2.6.0";
+    QTest::newRow("no file") << QString() << QByteArray() << "1.6.0";
   }
   void refusesAnotherLibtorch() {
     QFETCH(QString, file);

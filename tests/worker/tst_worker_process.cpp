@@ -436,13 +436,13 @@ void TestWorkerProcess::refusesAnotherPyTorch() {
 #ifndef FAKE_TORCH
   QSKIP("needs the stub library of tests/simmps");
 #else
-  // A stub in front of libtorch that says it is PyTorch 2.6.0.
+  // A stub in front of libtorch that says it is PyTorch 1.6.0.
   WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "1"},
                        {{"LD_PRELOAD", FAKE_TORCH}});
   QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
   QVERIFY(!worker.stream().hello);
   const QString errors = worker.errors();
-  for (const char* part : {"built for PyTorch " TORCH_VERSION, "PyTorch 2.6.0 (", "libtorch_cpu"}) {
+  for (const char* part : {"built for PyTorch " TORCH_VERSION, "PyTorch 1.6.0 (", "libtorch_cpu"}) {
     QVERIFY2(errors.contains(part), qPrintable(errors));
   }
 #endif
