@@ -21,7 +21,8 @@ struct TriedSetting {
   std::uint64_t peakCurrent = 0, peakDriver = 0;  ///< bytes; 0 where unknown
   std::size_t steps = 0;                          ///< without the first after a change of setting
   /// Tokens per second of the steps, credited to the batch that the device executed: the median and
-  /// the quartiles; NaN without steps. Of a setting of the sweep: of those steps that it measured.
+  /// the quartiles; NaN without steps. Of a setting of the sweep, these and the peaks are of those
+  /// steps that it measured.
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
   bool outOfMemory = false;
 };

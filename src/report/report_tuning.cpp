@@ -45,7 +45,6 @@ struct Tuning {
 /// The setting of the newest step; where steps of that batch have many lengths, the longest: the
 /// next one may have it again.
 Setting settingOf(const events::StepRecord& newest, const MemoryModel& model) {
-  constexpr std::size_t kMany = 4;
   Setting setting{newest.batch_size(), std::max(1U, newest.sequence_length())};
   std::size_t lengths = 0;
   std::uint32_t longest = setting.length;
@@ -54,7 +53,7 @@ Setting settingOf(const events::StepRecord& newest, const MemoryModel& model) {
     ++lengths;
     longest = std::max(longest, each.setting.length);
   }
-  if (lengths >= kMany) setting.length = longest;
+  if (tuning::changesLength(lengths)) setting.length = longest;
   return setting;
 }
 

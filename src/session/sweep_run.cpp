@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "analysis/memory_growth.h"
@@ -470,11 +471,7 @@ void SweepRun::conclude(bool outOfMemory) {
     swept.tokensPerS = analysis::medianOf(rates);
     swept.lowerQuartile = analysis::percentileOf(rates, 25);
     swept.upperQuartile = analysis::percentileOf(rates, 75);
-    std::vector<double> durations;
-    for (std::size_t i = kWarmUpSteps; i < rows.size(); ++i) {
-      durations.push_back(store_->steps().durationMs.values()[rows[i]]);
-    }
-    swept.stepMs = analysis::medianOf(std::move(durations));
+    swept.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
     measured.memory.stepMs = swept.stepMs;
   }
   settings_.push_back(std::move(swept));

@@ -144,7 +144,7 @@ class SweepRun final : public QObject {
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
   std::vector<tuning::SweptSetting> settings_;
-  std::size_t noted_ = 0;  ///< of settings_, that have a note
+  std::size_t noted_ = 0;  ///< how many of settings_ have a note
   tuning::SweepResult result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

@@ -28,8 +28,11 @@ class FreeMatching::Search {
  public:
   /// Matches `steps` steps of the trace number `which`; the others have the same requests.
   Search(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps, Guess guess,
-         std::uint64_t smallestChecked, Compositions& compositions)
-      : guess_(guess), smallestChecked_(smallestChecked), compositions_(compositions) {
+         bool keepsGradients, std::uint64_t smallestChecked, Compositions& compositions)
+      : guess_(guess),
+        keepsGradients_(keepsGradients),
+        smallestChecked_(smallestChecked),
+        compositions_(compositions) {
     for (std::size_t step = 0; step < steps; ++step) {
       for (const TracedRequest& each : traces[which].steps[step]) {
         traced_.push_back(each);
@@ -67,6 +70,7 @@ class FreeMatching::Search {
   using Chosen = std::vector<std::size_t>;  ///< places in live_
   static constexpr auto kPhases = static_cast<std::size_t>(events::Phase::MAX) + 1;
   static constexpr auto kOptimizer = static_cast<std::size_t>(events::Phase::OptimizerStep);
+  static constexpr auto kBackward = static_cast<std::size_t>(events::Phase::Backward);
 
   /// Goes through the trace by the present choices. Returns the free that turned out wrong.
   std::optional<std::size_t> follow() {
@@ -115,14 +119,20 @@ class FreeMatching::Search {
     possibilities_.clear();
     tries_ = 0;
     // Most blocks live for one step; what the optimizer allocates, it frees itself, or keeps.
+    // Gradients are not freed by the backward pass that makes them: in a small step they lie in
+    // blocks as large as those of hidden states. Scalars, which are freed, may be as small as those
+    // of a bias.
     const std::size_t step = groups_[at] / kPhases;
     const bool isFirst = at > 0 && groups_[at - 1] / kPhases != step;
     const bool inOptimizer = groups_[at] % kPhases == kOptimizer;
     for (const bool usual : {true, false}) {
       setEligible([&](std::size_t i) {
         const std::size_t age = step - live_[i].group / kPhases;
-        return !usual || (age == (isFirst ? 1U : 0U) &&
-                          (inOptimizer || live_[i].group % kPhases != kOptimizer));
+        if (!usual) return true;
+        const bool isLargeGradient =
+            traced_[live_[i].request].requested > kSlack && isNewGradient(at, i);
+        return age == (isFirst ? 1U : 0U) && !isLargeGradient &&
+               (inOptimizer || live_[i].group % kPhases != kOptimizer);
       });
       for (int count = 1; count <= kMostTried && (usual || possibilities_.empty()); ++count) {
         Chosen chosen;
@@ -185,10 +195,21 @@ class FreeMatching::Search {
     const double use = unused(at, chosen);
     return guess_ == Guess::kByUse ? std::pair(off, use) : std::pair(use, off);
   }
+  /// Whether the backward pass that frees blocks before the request `at` has made the live block
+  /// `i` of the same size at each setting: then it is probably a weight's gradient, which stays
+  /// until the gradients are cleared.
+  bool isNewGradient(std::size_t at, std::size_t i) const {
+    return keepsGradients_ && isConstant_[live_[i].request] && groups_[at] == live_[i].group &&
+           live_[i].group % kPhases == kBackward;
+  }
   /// The share of blocks that no op has used since the request before, or the one before that.
   double unused(std::size_t at, const Chosen& chosen) const {
     double all = 0;
     for (const std::size_t i : chosen) {
+      if (isNewGradient(at, i)) {
+        all += 1;
+        continue;
+      }
       const std::uint64_t bytes = traced_[live_[i].request].requested;
       const auto isIn = [bytes](const std::vector<std::uint64_t>& sizes) {
         return std::find(sizes.begin(), sizes.end(), bytes) != sizes.end();
@@ -269,11 +290,16 @@ class FreeMatching::Search {
     std::sort(eligible_.bySize.begin(), eligible_.bySize.end());
   }
   /// Numbers the requests by their sizes in all traces: equal for those that have the same in each.
+  /// A block may be of the same size as others because it was reused for a smaller request.
   void numberSizes() {
     std::map<std::vector<std::uint64_t>, std::size_t> numbers;
     for (std::size_t request = 0; request < traced_.size(); ++request) {
       std::vector<std::uint64_t> sizes{traced_[request].bytes};
+      if (keepsGradients_) sizes.push_back(traced_[request].requested);
       for (const auto& other : others_) sizes.push_back(other[request].bytes);
+      isConstant_.push_back(std::all_of(others_.begin(), others_.end(), [&](const auto& other) {
+        return other[request].requested == traced_[request].requested;
+      }));
       sizesOf_.push_back(numbers.try_emplace(std::move(sizes), numbers.size()).first->second);
     }
     triedAt_.assign(kMostTried + 1, std::vector<std::uint64_t>(numbers.size(), 0));
@@ -340,6 +366,7 @@ class FreeMatching::Search {
   }
 
   Guess guess_;
+  bool keepsGradients_;
   std::uint64_t smallestChecked_;
   Compositions& compositions_;
   std::vector<TracedRequest> traced_;
@@ -360,6 +387,7 @@ class FreeMatching::Search {
     std::vector<std::pair<std::uint64_t, std::size_t>> bySize;  ///< bytes and place
   } eligible_;
   std::vector<std::size_t> sizesOf_;  ///< of each request, see numberSizes()
+  std::vector<bool> isConstant_;      ///< of each request: as large at each setting
   /// For each count of blocks the search, by its number, that has last tried such sizes.
   std::vector<std::vector<std::uint64_t>> triedAt_;
   std::uint64_t searches_ = 0;
@@ -369,8 +397,9 @@ class FreeMatching::Search {
 };
 
 FreeMatching::FreeMatching(const std::vector<StepTrace>& traces, std::size_t which,
-                           std::size_t steps, Guess guess, std::uint64_t smallestChecked,
-                           Compositions& compositions)
-    : freed_(Search(traces, which, steps, guess, smallestChecked, compositions).freed()) {}
+                           std::size_t steps, Guess guess, bool keepsGradients,
+                           std::uint64_t smallestChecked, Compositions& compositions)
+    : freed_(Search(traces, which, steps, guess, keepsGradients, smallestChecked, compositions)
+                 .freed()) {}
 
 }  // namespace highwater::tuning

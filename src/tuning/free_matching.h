@@ -29,11 +29,14 @@ class FreeMatching {
   /// up: places among these blocks.
   using Compositions = std::unordered_map<std::uint64_t, std::vector<std::vector<std::size_t>>>;
 
-  /// Matches `steps` steps of the trace number `which`; the others have the same requests. Blocks
-  /// below `smallestChecked` bytes are not checked against reuse. `compositions` is empty, or of
-  /// another matching of the same traces, `which` and `steps`: only what is preferred differs then.
+  /// Matches `steps` steps of the trace number `which`; the others have the same requests.
+  /// `keepsGradients`: what a backward pass allocates in the same size at each setting is freed
+  /// before its end only if nothing else adds up. Blocks below `smallestChecked` bytes are not
+  /// checked against reuse. `compositions` is empty, or of another matching of the same traces,
+  /// `which` and `steps`: only what is preferred differs then.
   FreeMatching(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps,
-               Guess guess, std::uint64_t smallestChecked, Compositions& compositions);
+               Guess guess, bool keepsGradients, std::uint64_t smallestChecked,
+               Compositions& compositions);
 
   /// For each request, counted over all steps, what is freed before it.
   [[nodiscard]] const std::vector<Freed>& freed() const { return freed_; }

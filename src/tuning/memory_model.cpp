@@ -55,13 +55,12 @@ bool isWithin(Setting a, Setting b) {
 /// The batch of the newest setting, if it was trained at so many lengths that the next step will
 /// have another one; otherwise 0.
 std::uint32_t batchOfManyLengths(const HeldMemory& held) {
-  constexpr std::ptrdiff_t kMany = 4;
   if (held.trained.empty()) return 0;
   const std::uint32_t batch = held.trained.back().setting.batch;
   const auto lengths =
       std::count_if(held.trained.begin(), held.trained.end(),
                     [batch](const auto& each) { return each.setting.batch == batch; });
-  return lengths >= kMany ? batch : 0;
+  return changesLength(static_cast<std::size_t>(lengths)) ? batch : 0;
 }
 
 /// What a run holds whose length changes from step to step: blocks of each.
@@ -72,7 +71,6 @@ struct ManyLengths {
 
 /// Of the largest batch that was trained at many lengths without emptying the cache between them.
 ManyLengths manyLengthsIn(std::span<const Observation> observations) {
-  constexpr std::size_t kMany = 4;
   std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> byBatch;  // lengths, with earlier
   for (const Observation& each : observations) {
     auto& [lengths, withEarlier] = byBatch[each.setting.batch];
@@ -81,7 +79,7 @@ ManyLengths manyLengthsIn(std::span<const Observation> observations) {
   }
   ManyLengths many;
   for (const auto& [batch, counts] : byBatch) {
-    if (counts.first >= kMany && 2 * counts.second >= counts.first) many.batch = batch;
+    if (changesLength(counts.first) && 2 * counts.second >= counts.first) many.batch = batch;
   }
   double live = std::numeric_limits<double>::infinity();
   for (const Observation& each : observations) {
@@ -500,10 +498,7 @@ MemoryModel MemoryModel::goingOn(HeldMemory held) const {
     constexpr std::size_t kMostPlayed = 32;
     if (history.size() > kMostPlayed) history.erase(history.begin(), history.end() - kMostPlayed);
     auto heaps = std::make_shared<HeapPlan>(model.requests_->heapsAfter(history, limits_));
-    if (held.driverNow > 0) {
-      model.heldBeside_ =
-          static_cast<double>(held.driverNow) - static_cast<double>(heaps->driver());
-    }
+    model.heldBeside_ = static_cast<double>(held.driverNow) - static_cast<double>(heaps->driver());
     model.heldHeaps_ = std::move(heaps);
   }
   model.held_ = std::move(held);
@@ -516,9 +511,9 @@ MemoryModel MemoryModel::goingOn(HeldMemory held) const {
 Prediction MemoryModel::driverFromHere(Setting setting) const {
   double least = static_cast<double>(held_->driverNow);
   double below = std::numeric_limits<double>::infinity();
-  bool wasTrained = false;
+  std::optional<double> own;  // what it took when it was trained
   for (const HeldMemory::Trained& each : held_->trained) {
-    wasTrained = wasTrained || each.setting == setting;
+    if (each.setting == setting) own = static_cast<double>(each.peakDriver);
     if (each.peakDriver > 0 && isNoLarger(setting, each.setting)) {
       below = std::min(below, static_cast<double>(each.peakDriver));
     }
@@ -526,9 +521,9 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
       least = std::max(least, static_cast<double>(each.peakDriver));
     }
   }
-  if (wasTrained) {
-    return predictionOf({least * (1 - kRepeatNoise), least, least * (1 + kRepeatNoise)},
-                        Basis::kMeasured);
+  if (own) {
+    return predictionOf({least, least, least * (1 + kRepeatNoise)},
+                        *own >= least ? Basis::kMeasured : Basis::kBound);
   }
   const bool isPlayed = heldHeaps_ && canPlay(setting);
   Range range;

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "analysis/memory_growth.h"
+#include "analysis/named_phases.h"
+#include "analysis/statistics.h"
+#include "analysis/time_range.h"
 #include "core/events_generated.h"
 #include "core/units.h"
 
@@ -41,7 +44,74 @@ std::vector<Setting> outOfMemoryOf(const analysis::LiveStore& store) {
   return all;
 }
 
+/// The times in which the training was paused.
+std::vector<analysis::TimeRange> pausesOf(const analysis::LiveStore& store) {
+  std::vector<analysis::TimeRange> pauses;
+  bool isPaused = false;
+  for (const events::Marker& marker : store.markers()) {
+    if (marker.kind() == events::MarkerKind::Paused && !isPaused) {
+      pauses.push_back({marker.time_ns(), std::numeric_limits<std::int64_t>::max()});
+      isPaused = true;
+    } else if (marker.kind() == events::MarkerKind::Resumed && isPaused) {
+      pauses.back().endNs = marker.time_ns();
+      isPaused = false;
+    }
+  }
+  return pauses;
+}
+
+/// The pauses and the evaluations.
+std::vector<analysis::TimeRange> breaksOf(const analysis::LiveStore& store) {
+  std::vector<analysis::TimeRange> breaks = pausesOf(store);
+  const analysis::SpanIndex& lane = store.namedLane();
+  std::int64_t upToNs = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < lane.size(); ++i) {
+    const analysis::Span span = lane[i];
+    if (span.endNs <= upToNs || !isEvaluation(store, store.namedSpans()[span.payload])) continue;
+    breaks.push_back({std::max(span.beginNs, upToNs), span.endNs});
+    upToNs = span.endNs;
+  }
+  return breaks;
+}
+
+std::int64_t withoutBreaks(analysis::TimeRange range,
+                           const std::vector<analysis::TimeRange>& breaks) {
+  std::int64_t ns = range.endNs - range.beginNs;
+  for (const analysis::TimeRange& each : breaks) {
+    const std::int64_t from = std::max(each.beginNs, range.beginNs);
+    ns -= std::max<std::int64_t>(0, std::min(each.endNs, range.endNs) - from);
+  }
+  return ns;
+}
+
+double stepMsWithout(const std::vector<analysis::TimeRange>& breaks,
+                     const analysis::LiveStore& store, std::span<const std::size_t> rows) {
+  const auto& steps = store.steps();
+  std::vector<double> byDevice;
+  for (const std::size_t row : rows) {
+    const bool isKnown =
+        steps.deviceEndNs[row] >= 0 && (row == 0 || steps.deviceEndNs[row - 1] >= 0);
+    const double rate = steps.tokensPerS[row];
+    if (isKnown && rate > 0) byDevice.push_back(1000 * steps.records[row].tokens() / rate);
+  }
+  if (!byDevice.empty()) return analysis::medianOf(std::move(byDevice));
+  std::int64_t ns = 0;
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t last = first;
+    while (last + 1 < rows.size() && rows[last + 1] == rows[last] + 1) ++last;
+    const StepRecord& end = steps.records[rows[last]];
+    ns += withoutBreaks({steps.records[rows[first]].begin_ns(), end.begin_ns() + end.duration_ns()},
+                        breaks);
+    first = last + 1;
+  }
+  return rows.empty() ? 0 : toMs(ns) / static_cast<double>(rows.size());
+}
+
 }  // namespace
+
+double stepMsOf(const analysis::LiveStore& store, std::span<const std::size_t> rows) {
+  return stepMsWithout(breaksOf(store), store, rows);
+}
 
 std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   const auto& records = store.steps().records;
@@ -49,7 +119,11 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   for (const events::Marker& marker : store.markers()) {
     if (marker.kind() == events::MarkerKind::CacheEmptied) emptied.push_back(marker.time_ns());
   }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Observation> settled, unsettled;
+  struct Group {
+    Observation seen;
+    std::vector<std::size_t> rows;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Group> settled, unsettled;
   std::uint64_t largestTokens = 0, largestScores = 0;  // since the cache was emptied
   std::size_t nextEmptied = 0;
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -61,7 +135,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     const Setting setting = settingOf(step);
     if (setting.batch == 0 || step.peak_current_bytes() == 0) continue;
     auto& group = hasSettled(records, row) ? settled : unsettled;
-    Observation& seen = group[{setting.batch, setting.length}];
+    auto& [seen, rows] = group[{setting.batch, setting.length}];
+    rows.push_back(row);
     // As many tokens in longer rows have larger attention scores.
     const std::uint64_t scores = product(setting.tokens(), setting.length);
     const bool includesEarlier = largestTokens > setting.tokens() || largestScores > scores;
@@ -70,8 +145,6 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
-    const double ms = store.steps().durationMs.values()[row];
-    if (ms > 0 && (seen.stepMs == 0 || ms < seen.stepMs)) seen.stepMs = ms;
     seen.setting = setting;
     seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     if (seen.driverIncludesEarlier && !includesEarlier) {
@@ -81,16 +154,20 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
       seen.peakDriver = std::max(seen.peakDriver, step.peak_driver_bytes());
     }
   }
-  for (auto& [key, seen] : unsettled) settled.try_emplace(key, seen);
+  for (auto& [key, each] : unsettled) settled.try_emplace(key, std::move(each));
   for (const analysis::StepEnd& end : analysis::currentAtStepEnds(store)) {
     const auto found = settled.find({end.batchSize, std::max(1U, end.sequenceLength)});
     if (found == settled.end() || end.bytes <= 0) continue;
-    std::uint64_t& left = found->second.leftAllocated;
+    std::uint64_t& left = found->second.seen.leftAllocated;
     const auto bytes = static_cast<std::uint64_t>(end.bytes);
     left = left == 0 ? bytes : std::min(left, bytes);
   }
+  const std::vector<analysis::TimeRange> breaks = breaksOf(store);
   std::vector<Observation> all;
-  for (auto& [key, seen] : settled) all.push_back(seen);
+  for (auto& [key, each] : settled) {
+    each.seen.stepMs = stepMsWithout(breaks, store, each.rows);
+    all.push_back(each.seen);
+  }
   return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -17,6 +18,13 @@ namespace highwater::tuning {
 /// Memory depends on the past: blocks that a larger setting has left in the cache keep their heaps
 /// until the cache is emptied. Such driver peaks are marked (Observation::driverIncludesEarlier).
 [[nodiscard]] std::vector<Observation> observationsOf(const analysis::LiveStore& store);
+
+/// How long a step takes in milliseconds, of some rows of steps() at one setting in ascending
+/// order: the median of the device's times, by which tokensPerS counts, where they are known.
+/// Otherwise the mean of the host's time from the first to the last of consecutive rows, without
+/// pauses and evaluations: a host that reads the loss only now and then queues most steps in no
+/// time. 0 where it is unknown.
+[[nodiscard]] double stepMsOf(const analysis::LiveStore& store, std::span<const std::size_t> rows);
 
 /// What the process of a run holds at the run's newest moment: the settings of the steps since its
 /// cache was last emptied, and the newest reading of driver memory.

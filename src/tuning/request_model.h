@@ -62,7 +62,7 @@ class RequestModel {
     std::vector<std::size_t> freedBefore;  ///< requests whose blocks are freed before this one
   };
   static RequestModel combined(const std::vector<StepTrace>& traces, std::size_t largest,
-                               std::size_t steps, bool fromStart, Guess guess,
+                               std::size_t steps, bool fromStart, Guess guess, bool keepsGradients,
                                std::uint64_t smallestChecked,
                                FreeMatching::Compositions& compositions);
   bool playThrough(HeapPlan& plan, Setting setting, std::vector<HeapPlan::Block>& blocks) const;

@@ -183,7 +183,9 @@ std::optional<RecordedSweep> sweepOf(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::size_t number = 0;
     if (auto setting = readSetting(note, number)) {
-      if (number == 1 || !sweep) sweep.emplace();
+      // A sweep that measured nothing begins with what it left out.
+      const bool isNew = !sweep || (setting->leftOut ? sweep->ended : number == 1);
+      if (isNew) sweep.emplace();
       (setting->leftOut ? sweep->leftOut : sweep->settings).push_back(std::move(*setting));
     } else if (RecordedSweep end; readEnd(note, end)) {
       // One that was stopped before its first setting has an end only.

@@ -191,15 +191,27 @@ std::optional<SweepStep> SweepPlanner::smaller() const {
     const std::uint64_t half = least.tokens() / 2 / *length;
     std::uint32_t batch =
         rounded(static_cast<std::uint32_t>(std::min<std::uint64_t>(half, options_.largestBatch)));
-    const auto isHopeless = [&] {
-      return isLimited() && model_ && model_->driver({batch, *length}).bytes > limitBytes();
-    };
-    while (batch > smallest() && isHopeless()) batch = rounded(batch / 2);
+    if (isLimited() && model_) {
+      // The likely peak tells how far to go down. It may count a heap of 1 GiB that no smaller
+      // batch opens: where no batch is likely to fit, the first that may fit is next.
+      const std::uint64_t limit = limitBytes();
+      const auto firstUnder = [&](std::uint64_t Prediction::*peak) -> std::optional<std::uint32_t> {
+        for (std::uint32_t each = std::max(batch, smallest());;
+             each = std::max(rounded(each / 2), smallest())) {
+          if (model_->driver({each, *length}).*peak <= limit) return each;
+          if (each == smallest()) return std::nullopt;
+        }
+      };
+      auto fits = firstUnder(&Prediction::bytes);
+      if (!fits) fits = firstUnder(&Prediction::lower);
+      if (!fits) continue;
+      batch = *fits;
+    }
     batch = std::max(batch, smallest());
     const bool isAsLarge = std::any_of(tooLarge.begin(), tooLarge.end(), [&](Setting each) {
       return each.batch <= batch && each.length <= *length;
     });
-    if (isAsLarge || isHopeless()) continue;
+    if (isAsLarge) continue;
     return stepTo({batch, *length}, "smaller than " + settingText(least) + ", which did not fit");
   }
   return std::nullopt;
@@ -264,6 +276,11 @@ double SweepPlanner::settingSeconds(Setting setting) const {
          static_cast<double>(largest.setting.tokens()) * longer;
 }
 
+/// How many times as many tokens as what was measured a setting may have.
+double SweepPlanner::mostGrowth() const {
+  return model_ && model_->confidence().fromRequests ? kMostGrowthPlayed : kMostGrowth;
+}
+
 bool SweepPlanner::isTooSlow(Setting setting) const {
   return options_.longestSettingS > 0 && settingSeconds(setting) > options_.longestSettingS;
 }
@@ -277,19 +294,21 @@ std::uint32_t SweepPlanner::fastEnough(Setting setting) const {
   return batch >= smallest() ? batch : 0;
 }
 
-/// The largest batch up to that of `setting` that is not too far from what was measured, and safe.
+/// The largest batch up to that of `setting` that is not too far from what was measured, and safe;
+/// 0: none that is larger than the measured ones. The smallest batch of a length is never too far.
 std::uint32_t SweepPlanner::nearEnough(Setting setting) const {
   std::uint64_t tokens = 0;
   for (const Observation& each : fitting()) tokens = std::max(tokens, each.setting.tokens());
-  const bool isPlayed = model_ && model_->confidence().fromRequests;
-  const double most = (isPlayed ? kMostGrowthPlayed : kMostGrowth) *
-                      static_cast<double>(std::max<std::uint64_t>(tokens, 1)) / setting.length;
+  const double most =
+      mostGrowth() * static_cast<double>(std::max<std::uint64_t>(tokens, 1)) / setting.length;
   if (tokens == 0 || most >= setting.batch) return setting.batch;
   std::uint32_t batch = std::max(smallest(), rounded(static_cast<std::uint32_t>(most)));
-  if (!isLimited() || !model_) return batch;
-  const auto safe = model_->largestSafeBatch(setting.length, batch, options_.reserve);
-  batch = rounded(safe.value_or(0));
-  return batch >= smallest() && batch > largestMeasured(setting.length) ? batch : setting.batch;
+  if (isLimited() && model_) {
+    // Larger batches may be safe where this one is not: a request of 512 MiB has a heap of its own,
+    // a smaller one may open one of 1 GiB.
+    batch = rounded(model_->largestSafeBatch(setting.length, batch, options_.reserve).value_or(0));
+  }
+  return batch >= smallest() && batch > largestMeasured(setting.length) ? batch : 0;
 }
 
 /// For each length the next larger setting, if it was not measured, and why.
@@ -302,13 +321,23 @@ std::vector<LeftOutSetting> SweepPlanner::leftOut() const {
     const Setting next{std::max(smallest(), rounded(twice)), length};
     if (next.batch <= reached || wasMeasured(next)) continue;
     LeftOutSetting left{next, isLimited() && model_ ? model_->driver(next) : Prediction{}, {}};
+    const auto safe = isLimited() && model_
+                          ? model_->largestSafeBatch(length, next.batch, options_.reserve)
+                          : std::nullopt;
     if (wasTooLarge(next)) {
       left.reason = "a setting that is no larger did not fit";
-    } else if (isLimited() && largestFor(length).value_or(0) < next.batch) {
-      left.reason = left.driver.bytes > 0
-                        ? "it may take up to " + formatBytes(left.driver.upper) +
-                              ", and nothing may exceed " + formatBytes(limitBytes())
-                        : "nothing is known of what it would take";
+    } else if (isLimited() &&
+               std::min(largestFor(length).value_or(0), safe.value_or(0)) < next.batch) {
+      if (left.driver.bytes <= 0) {
+        left.reason = "nothing is known of what it would take";
+      } else if (left.driver.upper > limitBytes() || !ranOutOfMemory(length)) {
+        left.reason = "it may take up to " + formatBytes(left.driver.upper) +
+                      ", and nothing may exceed " + formatBytes(limitBytes());
+      } else {
+        left.reason =
+            "a larger one of this length ran out of memory, so what it would take is not "
+            "sure";
+      }
     } else if (isTooSlow(next)) {
       left.reason = "its " + std::to_string(options_.stepsPerSetting) + " steps would take about " +
                     formatDecimals(settingSeconds(next), 0) + " s, and a setting may take " +
@@ -362,6 +391,7 @@ double SweepPlanner::stepRatio(Setting setting) const {
 /// Towards the largest safe batch, at the length whose largest step is the least certain.
 std::optional<SweepStep> SweepPlanner::towardsLargest() const {
   std::optional<Setting> best;
+  std::uint32_t bestTarget = 0;
   double widest = -1;
   for (const std::uint32_t length : options_.lengths) {
     const std::uint32_t reached = largestMeasured(length);
@@ -370,17 +400,19 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
     const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
     const double allowed = std::max<double>(options_.batchMultiple, close * reached);
     if (reached > 0 && static_cast<double>(target) < reached + allowed) continue;
+    const std::uint32_t near = nearEnough({target, length});
+    if (near == 0 || wasMeasured({near, length})) continue;
     const Range range = model_ ? model_->formula().at({target, length}) : Range{};
     const double width = range.upper - range.lower;
     if (width <= widest) continue;
     widest = width;
-    best = Setting{target, length};
+    best = Setting{near, length};
+    bestTarget = target;
   }
   if (!best) return std::nullopt;
-  const std::uint32_t near = nearEnough(*best);
-  if (near < best->batch && !wasMeasured({near, best->length})) {
-    return stepTo({near, best->length}, "on the way to batch " + std::to_string(best->batch) +
-                                            ", as far as the settings so far reach");
+  if (best->batch < bestTarget) {
+    return stepTo(*best, "on the way to batch " + std::to_string(bestTarget) +
+                             ", as far as the settings so far reach");
   }
   return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
                                    : "the largest of the bounds");
@@ -491,10 +523,6 @@ SweepResult SweepPlanner::resultNow(bool hasEnded) const {
     const bool isOver = !next();
     result.complete = isOver && !measured_.empty() && used() < options_.mostSettings;
     if (isOver) result.leftOut = leftOut();
-  }
-  for (const std::uint32_t length : options_.lengths) {
-    result.largest.push_back(isLimited() && !hasEnded ? largestFor(length).value_or(0)
-                                                      : largestMeasured(length));
   }
   const std::optional<std::uint32_t> length = comparedLength(result.points);
   const auto takesPart = [&](const SweepPoint& point) {

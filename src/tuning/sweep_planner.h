@@ -77,7 +77,6 @@ struct SweepResult {
   std::optional<SweepPoint> best;       ///< the recommended one; none if no point was safe
   std::string reason;                   ///< why, or why there is none
   bool complete = false;                ///< false: interrupted, or the settings were used up
-  std::vector<std::uint32_t> largest;   ///< largest safe batch for each length; 0: none
   std::vector<LeftOutSetting> leftOut;  ///< of a sweep that has nothing left to measure
 };
 
@@ -87,8 +86,9 @@ struct SweepResult {
 /// measured batches, where batch and throughput differ most. If the first setting does not fit,
 /// ever smaller ones are measured until one does; their bounds are unknown. No setting has more
 /// than 4 times the tokens of those that were measured before it, or 16 times once their requests
-/// are known. Throughput is compared within one length. The caller empties the cache before each
-/// setting, drops the warm-up, and may stop at any time.
+/// are known; only the smallest batch of a length may, if its bound is under the limit. Throughput
+/// is compared within one length. The caller empties the cache before each setting, drops the
+/// warm-up, and may stop at any time.
 class SweepPlanner {
  public:
   /// Fails with kUsage if the options leave no setting, and with kFailed if the limit is below what
@@ -126,6 +126,7 @@ class SweepPlanner {
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
   [[nodiscard]] std::vector<Observation> fitting() const;
   [[nodiscard]] double settingSeconds(Setting setting) const;
+  [[nodiscard]] double mostGrowth() const;
   [[nodiscard]] bool isTooSlow(Setting setting) const;
   [[nodiscard]] std::uint32_t fastEnough(Setting setting) const;
   [[nodiscard]] std::uint32_t nearEnough(Setting setting) const;

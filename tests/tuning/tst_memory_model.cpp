@@ -260,6 +260,27 @@ class TestMemoryModel : public QObject {
     QVERIFY(contains(afresh.sentence({64, 64}), "in a fresh process"));
   }
 
+  /// Memory that another setting has left in the cache was not measured at this one.
+  void measuredIsWhatTheSettingItselfTook() {
+    const MemoryModel afresh = fitted({measured(8, 64), measured(64, 64)});
+    const MemoryModel held =
+        afresh.goingOn({900 * kMiB, {{{8, 64}, 100 * kMiB}, {{64, 64}, 900 * kMiB}}});
+    const Prediction small = held.driver({8, 64}), large = held.driver({64, 64});
+    QCOMPARE(small.basis, Basis::kBound);
+    QCOMPARE(large.basis, Basis::kMeasured);
+    // Nothing takes less than what is held.
+    for (const Prediction& each : {small, large}) {
+      QCOMPARE(each.bytes, 900 * kMiB);
+      QCOMPARE(each.lower, 900 * kMiB);
+      QVERIFY(each.upper >= each.bytes && each.upper < 950 * kMiB);
+    }
+    QVERIFY2(contains(held.sentence({8, 64}), "would take about"), held.sentence({8, 64}).c_str());
+    // Trained again with the cache of the other one, it has taken as much itself.
+    const MemoryModel again =
+        afresh.goingOn({900 * kMiB, {{{8, 64}, 900 * kMiB}, {{64, 64}, 900 * kMiB}}});
+    QCOMPARE(again.driver({8, 64}).basis, Basis::kMeasured);
+  }
+
   /// Where the length changes from step to step, each length leaves blocks, and does so again in
   /// the next run: half the batch has shown how many.
   void countsTheCacheOfManyLengths() {

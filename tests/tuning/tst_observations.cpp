@@ -71,6 +71,23 @@ class Run {
 class TestObservations : public QObject {
   Q_OBJECT
 
+ private:
+  /// The step time of four steps of 9 ms, one every 10 ms but for a break after the second, in
+  /// which lies what `events` tell. Name 7 is "evaluation", 8 is "data".
+  static double stepMsWithBreak(std::int64_t breakMs, EventBatch events) {
+    analysis::LiveStore store;
+    store.apply(Definitions{{{7, "evaluation"}, {8, "data"}}, {}, {}, {}});
+    std::vector<events::StepRecord> records;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::int64_t begin = (10 * i + (i > 1 ? breakMs : 0)) * test::kMs;
+      records.push_back({begin, 9 * test::kMs, 50, 100, -1, i + 1, 8, 64, 512, 0, 0, 1});
+    }
+    events.steps = records;
+    store.apply(events);
+    const std::vector<std::size_t> rows{0, 1, 2, 3};
+    return stepMsOf(store, rows);
+  }
+
  private slots:
   /// Since the cache was emptied; of a setting the largest peak, in the order of the first steps.
   void knowsWhatIsHeld() {
@@ -140,6 +157,53 @@ class TestObservations : public QObject {
     const auto seen = run.observations();
     QCOMPARE(seen.size(), 2u);
     QVERIFY(!seen[0].driverIncludesEarlier && seen[1].driverIncludesEarlier);
+  }
+
+  /// A host that reads the loss at each tenth step has queued the others in no time.
+  void knowsHowLongAStepTakes() {
+    const auto run = [](auto&& durationOf) {
+      std::vector<events::StepRecord> records;
+      std::int64_t begin = 0;
+      for (std::uint32_t i = 1; i <= 41; ++i) {
+        records.push_back({begin, durationOf(i), 50, 100, -1, i, 8, 64, 512, 0, 0, 1});
+        begin += durationOf(i);
+      }
+      analysis::LiveStore store;
+      EventBatch events;
+      events.steps = records;
+      store.apply(events);
+      return store;
+    };
+    const analysis::LiveStore queued =
+        run([](std::uint32_t step) { return step % 10 == 1 ? 491 * test::kMs : test::kMs; });
+    QCOMPARE(observationsOf(queued).front().stepMs, 50.0);
+    const analysis::LiveStore alike = run([](std::uint32_t) { return 50 * test::kMs; });
+    QCOMPARE(observationsOf(alike).front().stepMs, 50.0);
+    const std::vector<std::size_t> rows{10, 11, 12, 20, 21};
+    QCOMPARE(stepMsOf(queued, rows), (491.0 + 1 + 1 + 491 + 1) / 5);
+    QCOMPARE(stepMsOf(queued, {}), 0.0);
+  }
+
+  /// Nobody trains in a pause.
+  void stepTimesHaveNoPauses() {
+    const std::vector<events::Marker> markers{
+        {20 * test::kMs, 0, 0, 3, kNoId, events::MarkerKind::Paused},
+        {60'020 * test::kMs, 0, 0, 3, kNoId, events::MarkerKind::Resumed}};
+    EventBatch events;
+    events.markers = markers;
+    QCOMPARE(stepMsWithBreak(60'000, events), 39.0 / 4);
+  }
+
+  /// Nor in an evaluation, which may take longer than the steps between two of them.
+  void stepTimesHaveNoEvaluations() {
+    // One within the other, and a phase of the script's own, which belongs to the step.
+    std::vector<events::NamedSpan> spans;
+    spans.emplace_back(20 * test::kMs, 500 * test::kMs, 2u, 7u, ThreadId{1}, std::uint8_t{0});
+    spans.emplace_back(30 * test::kMs, 100 * test::kMs, 2u, 7u, ThreadId{1}, std::uint8_t{1});
+    spans.emplace_back(520 * test::kMs, 4 * test::kMs, 3u, 8u, ThreadId{1}, std::uint8_t{0});
+    EventBatch events;
+    events.namedSpans = spans;
+    QCOMPARE(stepMsWithBreak(500, events), 39.0 / 4);
   }
 
   void inputsWithoutLength() {

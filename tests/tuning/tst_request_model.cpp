@@ -2,6 +2,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "tuning/free_matching.h"
 #include "tuning/heap_plan.h"
 #include "tuning/memory_model.h"
 #include "tuning/request_model.h"
@@ -224,6 +225,32 @@ class TestRequestModel : public QObject {
     QVERIFY(driver.upper >= truth.driver);
     QCOMPARE(current.bytes, truth.current);
     QCOMPARE(fitted->headroom(large), Headroom::kAboveHighWatermark);
+  }
+
+  /// In a small step a weight's gradient may lie in a block as large as that of a hidden state, so
+  /// that the freed bytes tell neither from the other. The gradient stays until it is cleared.
+  void tellsGradientsFromHiddenStates() {
+    using enum events::Phase;
+    constexpr std::uint64_t kWeight = 16 * 1024;
+    std::vector<StepTrace> traces;
+    for (const std::uint32_t batch : {16U, 19U}) {
+      const std::uint64_t hidden = std::uint64_t{batch} * 16 * 1024;
+      const std::vector<std::uint64_t> used{hidden, kWeight};
+      traces.push_back({{batch, 64},
+                        true,
+                        0,
+                        {{{1, hidden, hidden, 0, Forward, used},
+                          {1, hidden, kWeight, 0, Backward, used},
+                          {1, hidden, hidden, hidden, Backward, used}}}});
+    }
+    for (const Guess guess : {Guess::kByUse, Guess::kBySum, Guess::kByUseFirst}) {
+      for (const bool keepsGradients : {true, false}) {
+        FreeMatching::Compositions compositions;
+        const FreeMatching matching(traces, 0, 1, guess, keepsGradients, 1024, compositions);
+        const std::vector<std::size_t> freed{keepsGradients ? 0U : 1U};
+        QCOMPARE(matching.freed()[2].requests, freed);
+      }
+    }
   }
 
   /// What lies before the trace is played with each prediction, however much it is.

@@ -65,6 +65,18 @@ class TestSweepNotes : public QObject {
     QVERIFY(next && next->leftOut.empty() && next->settings.size() == 1);
   }
 
+  /// A second sweep that measured nothing: what it left out is its own.
+  void keepsWhatASecondSweepLeftOut() {
+    const LeftOutSetting first{{512, 64}, {}, "too large"}, second{{1, 512}, {}, "too slow"};
+    const auto sweep = sweepOf({noteOf(1, measuredSetting()), noteOf(first),
+                                noteOf(resultOf(Setting{32, 128}, true)), noteOf(second),
+                                noteOf(resultOf({}, false))});
+    QVERIFY(sweep && sweep->ended && !sweep->best && sweep->settings.empty());
+    QCOMPARE(sweep->leftOut.size(), 1U);
+    QCOMPARE(sweep->leftOut.front().setting, second.setting);
+    QCOMPARE(sweep->leftOut.front().reason, second.reason);
+  }
+
   void readsWhatItWrote() {
     const SweptSetting wrote = measuredSetting();
     const auto sweep = sweepOf({"a note of the user", noteOf(1, wrote)});

@@ -64,6 +64,15 @@ int sweep(SweepPlanner& planner, Device& device, std::vector<Setting>* tried = n
   return above;
 }
 
+/// The largest batch that was measured and is safe; 0: none.
+std::uint32_t largestSafe(const SweepResult& result) {
+  std::uint32_t largest = 0;
+  for (const SweepPoint& point : result.points) {
+    if (point.safe) largest = std::max(largest, point.memory.setting.batch);
+  }
+  return largest;
+}
+
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
@@ -107,7 +116,6 @@ class TestSweepPlanner : public QObject {
     QVERIFY(!result.best);
     QVERIFY(contains(result.reason, "no setting stayed under the limit"));
     QVERIFY(contains(result.reason, "weights and optimizer take about"));
-    QCOMPARE(result.largest, std::vector<std::uint32_t>{0});
   }
 
   /// For devices and limits of all kinds: never above the limit, few settings, and the largest
@@ -131,7 +139,7 @@ class TestSweepPlanner : public QObject {
       above += sweep(tried, device, &settings);
       QVERIFY2(settings.size() <= 8, qPrintable(QString::number(settings.size())));
       const auto limit = static_cast<double>(tried.limitBytes());
-      const std::uint32_t found = tried.result().largest.front();
+      const std::uint32_t found = largestSafe(tried.result());
       QVERIFY(found > 0);
       // A heap and the reuse of blocks are uncertain; the rest must be used.
       const double used = device.bytes({found, 128});
@@ -221,7 +229,7 @@ class TestSweepPlanner : public QObject {
     QVERIFY(refused != ~std::uint32_t{0});
     const SweepResult result = tried.result();
     QVERIFY(result.best && !result.best->outOfMemory);
-    QVERIFY(result.largest.front() < refused);
+    QVERIFY(largestSafe(result) < refused);
   }
 
   /// However large the first setting is: until one fits, each next one is half of it.
@@ -250,6 +258,54 @@ class TestSweepPlanner : public QObject {
     QVERIFY(result.best->memory.setting.batch >= 8);
     QVERIFY(std::count_if(result.points.begin(), result.points.end(),
                           [](const SweepPoint& point) { return point.safe; }) <= 4);
+  }
+
+  /// One request has opened a heap of 1 GiB, which the likely peaks of all smaller batches count as
+  /// well: that is no reason to measure none of them.
+  void goesDownPastALargeHeap_data() {
+    QTest::addColumn<bool>("known");
+    QTest::newRow("measured by the sweep") << false;
+    QTest::newRow("known before it") << true;
+  }
+  void goesDownPastALargeHeap() {
+    QFETCH(bool, known);
+    const auto measured = [](Setting setting) {
+      SweepMeasurement each;
+      each.memory = {.setting = setting,
+                     .peakCurrent = (24 + setting.batch) * kMiB,
+                     .exact = true,
+                     .peakDriver = (setting.batch < 96 ? 80 + setting.batch : 1104) * kMiB,
+                     .steps = 8};
+      each.tokensPerS.assign(8, 1000.0 * setting.batch);
+      return each;
+    };
+    const std::vector<Observation> before{measured({96, 64}).memory};
+    auto made =
+        SweepPlanner::make({.largestBatch = 256, .lengths = {64}, .start = Setting{96, 64}},
+                           limitsOf(1000 * kMiB), known ? before : std::vector<Observation>());
+    QVERIFY(made);
+    std::vector<Setting> settings;
+    while (const auto step = made->next()) {
+      settings.push_back(step->setting);
+      made->record(measured(step->setting));
+    }
+    const SweepResult result = made->result();
+    QVERIFY2(result.best && result.best->safe, result.reason.c_str());
+    QVERIFY(largestSafe(result) >= 48 && largestSafe(result) < 96);
+    // The first smaller one has half the tokens, and fits.
+    QCOMPARE(settings[known ? 0 : 1].batch, 48U);
+  }
+
+  /// Where weights and optimizer alone are above the limit, no smaller batch is tried.
+  void givesUpWhereNothingCanFit() {
+    Device device{.fixed = 4.0 * kGiB, .perToken = 1000};
+    auto made = SweepPlanner::make({.largestBatch = 64, .lengths = {64}, .start = Setting{64, 64}},
+                                   limitsOf(2 * kGiB));
+    QVERIFY(made);
+    made->record(device.measure({64, 64}));
+    const auto next = made->next();
+    QVERIFY(!next);
+    QVERIFY(contains(made->result().reason, "no setting stayed under the limit"));
   }
 
   /// Only the shorter length fits, and only its smallest batches.
@@ -331,6 +387,62 @@ class TestSweepPlanner : public QObject {
       }
       QVERIFY(tokens > 16 * first);
     }
+  }
+
+  /// Requests below 512 MiB open heaps of 1 GiB, which are above the limit, and larger ones have
+  /// heaps of their own: those are safe again, but far from what was measured.
+  void leavesOutWhatIsTooFar() {
+    SweepPlanner tried = planner({.largestBatch = 800,
+                                  .lengths = {1},
+                                  .start = Setting{2, 1},
+                                  .mostSettings = 20,
+                                  .onlyLargest = true},
+                                 limitsOf(1000 * kMiB));
+    std::uint64_t largest = 0;
+    while (const auto step = tried.next()) {
+      const std::uint32_t batch = step->setting.batch;
+      QVERIFY2(largest == 0 || batch <= 16 * largest, qPrintable(QString::number(batch)));
+      largest = std::max<std::uint64_t>(largest, batch);
+      SweepMeasurement measured;
+      const std::uint64_t bytes = batch * kMiB;
+      const std::uint64_t heap = batch < 2 ? 8 * kMiB : batch < 10 ? 32 * kMiB : kGiB;
+      measured.memory = {.setting = step->setting,
+                         .peakCurrent = bytes,
+                         .exact = true,
+                         .peakDriver = heap,
+                         .steps = 3};
+      measured.tokensPerS.assign(3, 1000.0);
+      measured.trace = {{step->setting, true, 0, {}}};
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        measured.trace->steps.push_back({{1, bytes, bytes, i == 0 ? 0 : bytes}});
+      }
+      tried.record(std::move(measured));
+    }
+    QVERIFY(tried.model() && tried.model()->confidence().fromRequests);
+    QVERIFY(largest >= 8 && largest < 10);
+    const SweepResult result = tried.result();
+    QCOMPARE(result.leftOut.size(), 1U);
+    QVERIFY2(contains(result.leftOut.front().reason, "it may take up to "),
+             result.leftOut.front().reason.c_str());
+  }
+
+  /// The smallest batch of a length is tried even if it is far from what was measured.
+  void triesTheSmallestBatchOfALength() {
+    Device device{.perToken = 5000, .perScore = 1};
+    SweepPlanner tried = planner({.smallestBatch = 8,
+                                  .largestBatch = 64,
+                                  .lengths = {16, 1024},
+                                  .start = Setting{8, 16},
+                                  .mostSettings = 20,
+                                  .onlyLargest = true},
+                                 limitsOf(64 * kGiB));
+    std::vector<Setting> settings;
+    QCOMPARE(sweep(tried, device, &settings), 0);
+    const auto first = std::find_if(settings.begin(), settings.end(),
+                                    [](Setting each) { return each.length == 1024; });
+    QVERIFY(first != settings.end());
+    QCOMPARE(first->batch, 8U);
+    QCOMPARE(largestSafe(tried.result()), 64U);
   }
 
   /// A setting that would take too long is left out, and the sweep says so; with more time, or
