@@ -15,6 +15,9 @@ namespace highwater::analysis {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+/// How many of the newest steps may still await their device span, which is sent once the device
+/// has finished: the queue holds the work of one or two steps.
+constexpr std::size_t kMostAwaited = 16;
 
 Span spanOf(std::int64_t beginNs, std::int64_t durationNs, std::size_t payload,
             std::uint8_t category) {
@@ -98,6 +101,7 @@ void LiveStore::apply(const Message& message) {
           addBatch(value);
         } else if constexpr (std::is_same_v<T, RunEnd>) {
           end_ = value;
+          stopAwaitingRates(0);
         } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
           acceptances_[value.op] = value;
         } else if constexpr (std::is_same_v<T, ScriptKnob>) {
@@ -123,7 +127,8 @@ void LiveStore::clear() {
 }
 
 void LiveStore::prepareForDrawing() const {
-  for (const SpanIndex* lane : {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_}) {
+  for (const SpanIndex* lane :
+       {&steps_.lane, &phaseLane_, &namedLane_, &syncLane_, &fallbackLane_}) {
     lane->prepare();
   }
   for (const auto& [key, lane] : ops_.lanes) lane.prepare();
@@ -264,8 +269,12 @@ void LiveStore::addStep(const events::StepRecord& step) {
   if (lossKnown) steps_.lastLossRow = steps_.records.size();
   steps_.records.push_back(step);
   steps_.durationMs.append(toMs(step.duration_ns()));
-  const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
-  steps_.tokensPerS.append(seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN);
+  // The host may only have queued the step, in a hundredth of the time that it takes: where device
+  // spans arrive, its rate is that of the device or not known yet.
+  const std::size_t row = steps_.records.size() - 1;
+  const bool awaitsSpan = step.device_ns() < 0 && lastEnd_ && row <= *lastEnd_ + kMostAwaited;
+  steps_.tokensPerS.append(awaitsSpan ? kNaN : hostRateOf(row));
+  stopAwaitingRates(kMostAwaited);
   steps_.deviceMs.append(step.device_ns() < 0 ? kNaN : toMs(step.device_ns()));
   steps_.loss.append(lossKnown ? static_cast<double>(step.loss()) : kNaN);
   steps_.deviceEndNs.push_back(-1);
@@ -279,6 +288,7 @@ void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {
   if (!row) return;
   steps_.deviceMs.set(*row, toMs(span.device_ns()));
   steps_.deviceEndNs[*row] = deviceEndOf(*row);
+  if (steps_.deviceEndNs[*row] >= 0) lastEnd_ = std::max(lastEnd_.value_or(0), *row);
   updateRate(*row);
   // The device spans of steps may arrive in any order.
   if (*row + 1 < steps_.records.size() && steps_.deviceEndNs[*row + 1] >= 0) updateRate(*row + 1);
@@ -303,10 +313,24 @@ void LiveStore::updateRate(std::size_t row) {
   const events::StepRecord& step = steps_.records[row];
   const std::int64_t before = row > 0 ? steps_.deviceEndNs[row - 1] : -1;
   const std::int64_t ns = steps_.deviceEndNs[row] - std::max(before, step.begin_ns());
-  if (steps_.deviceEndNs[row] < 0 || (row > 0 && before < 0) || ns <= 0 || step.tokens() == 0) {
-    return;
+  const bool known = steps_.deviceEndNs[row] >= 0 && (row == 0 || before >= 0) && ns > 0;
+  if (known && step.tokens() > 0) {
+    steps_.tokensPerS.set(row, step.tokens() / (static_cast<double>(ns) / kNsPerS));
+  } else {
+    steps_.tokensPerS.set(row, hostRateOf(row));
   }
-  steps_.tokensPerS.set(row, step.tokens() / (static_cast<double>(ns) / kNsPerS));
+}
+
+double LiveStore::hostRateOf(std::size_t row) const {
+  const events::StepRecord& step = steps_.records[row];
+  const double seconds = static_cast<double>(step.duration_ns()) / kNsPerS;
+  return seconds > 0 && step.tokens() > 0 ? step.tokens() / seconds : kNaN;
+}
+
+void LiveStore::stopAwaitingRates(std::size_t stillAwaited) {
+  for (; awaitedFrom_ + stillAwaited < steps_.records.size(); ++awaitedFrom_) {
+    if (std::isnan(steps_.tokensPerS[awaitedFrom_])) updateRate(awaitedFrom_);
+  }
 }
 
 void LiveStore::addPhase(const events::PhaseSpan& phase) {

@@ -167,8 +167,9 @@ class LiveStore final : public MessageSink {
     return device_;
   }
 
-  /// Makes now what the first frame would make: late spans in their places, sums by category, the
-  /// device's timeline. For a store that was filled on another thread than the one that draws it.
+  /// Makes now what the queries of a frame would make when they first need it: late spans in their
+  /// places, sums by category, the device's timeline. Until the store changes again, several
+  /// threads can query it at once.
   void prepareForDrawing() const;
 
   /// Returns the user's consent to the CPU path of an op, given the op's full name. nullptr if it
@@ -297,8 +298,14 @@ class LiveStore final : public MessageSink {
   /// When the device finished the step of a row: the end of its batch's move, if that emptied the
   /// queue, and the device span after it. -1 if unknown.
   [[nodiscard]] std::int64_t deviceEndOf(std::size_t row) const;
-  /// Credits a step's tokens to the time that it took on the device.
+  /// Tokens per second of the host's time for a step; NaN if it has none.
+  [[nodiscard]] double hostRateOf(std::size_t row) const;
+  /// Credits a step's tokens to the time that it took on the device. Where that is not known, to
+  /// the host's.
   void updateRate(std::size_t row);
+  /// Credits the tokens of steps to the host's time, whose device span has not arrived by now and
+  /// is not expected any more: of all but the newest `stillAwaited` steps.
+  void stopAwaitingRates(std::size_t stillAwaited);
   /// The row of a finished step; std::nullopt if there is no such step.
   [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// A wait or a fallback, as far as its step counts it.
@@ -339,6 +346,8 @@ class LiveStore final : public MessageSink {
   DefinitionTable definitions_;
   std::map<ThreadId, std::string> threadNames_;
   PendingLostTime pendingFallbacks_, pendingSyncs_;
+  std::size_t awaitedFrom_ = 0;         ///< no step before this row awaits its device span
+  std::optional<std::size_t> lastEnd_;  ///< the newest row with a deviceEndNs
   OpenSpanTracker openSpans_;
   Knobs knobs_;
   std::vector<ScriptKnob> scriptKnobs_;

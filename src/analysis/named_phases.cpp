@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/names.h"
 
 namespace highwater::analysis {
 namespace {
+
+constexpr double kMuchOutside = 0.5;  ///< share of the steps from which naming it is advised
 
 void addWaits(const LiveStore& store, const Span& span, EvaluationTotal& total) {
   const SpanIndex& lane = store.syncLane();
@@ -62,6 +65,19 @@ NamedPhases summarizeNamedPhases(const LiveStore& store) {
   std::stable_sort(all.phases.begin(), all.phases.end(),
                    [](const NamedPhase& a, const NamedPhase& b) { return a.totalNs > b.totalNs; });
   return all;
+}
+
+double shareOutsidePhases(const RunSummary& summary) {
+  if (summary.stepsMs <= 0) return 0;
+  const double inPhases = std::accumulate(summary.phaseMs.begin(), summary.phaseMs.end(), 0.0);
+  return std::max(1 - inPhases / summary.stepsMs, 0.0);
+}
+
+std::string_view phaseNamingHint(const LiveStore& store, const RunSummary& summary) {
+  if (!store.ownScript() || shareOutsidePhases(summary) < kMuchOutside || namesPhases(store)) {
+    return {};
+  }
+  return "To see what it is, name parts of the script: with highwater.phase(\"augment\"):";
 }
 
 }  // namespace highwater::analysis

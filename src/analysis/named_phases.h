@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "analysis/run_summary.h"
 
 namespace highwater::analysis {
 
@@ -38,5 +40,11 @@ struct NamedPhases {
 [[nodiscard]] bool namesPhases(const LiveStore& store);
 /// Adds up the named spans of the whole run.
 [[nodiscard]] NamedPhases summarizeNamedPhases(const LiveStore& store);
+
+/// The share of the steps' time that lies outside of their phases, 0 to 1; 0 without steps.
+[[nodiscard]] double shareOutsidePhases(const RunSummary& summary);
+/// A sentence on how a script names what it does outside of its phases. Empty unless at least half
+/// of the time of its steps lies there and it names no phase yet.
+[[nodiscard]] std::string_view phaseNamingHint(const LiveStore& store, const RunSummary& summary);
 
 }  // namespace highwater::analysis

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "analysis/growing.h"
-
 namespace highwater::analysis {
 namespace {
 
@@ -45,7 +43,6 @@ void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
   // A quarter at a time, because dropping costs time for all that remain.
   if (records.size() >= most) forgetDownTo(most / 4 * 3);
   lanes[{op.thread(), op.depth()}].append(spanOf(op, endRow(), look));
-  reserveOneMore(records);
   records.push_back(op);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <utility>
@@ -41,7 +42,9 @@ struct OpColumns {
   /// recording may claim 65,535 depths.
   static constexpr std::uint16_t kDeepestMarked = 64;
 
-  std::vector<events::OpSpan> records;  ///< records[0] is row `firstRow`
+  /// records[0] is row `firstRow`. In blocks: a vector of a million ops takes 30 ms to grow, in
+  /// which the window stands still.
+  std::deque<events::OpSpan> records;
   std::map<LaneKey, SpanIndex> lanes;
   std::size_t firstRow = 0;
   std::int64_t forgottenUpToNs = 0;  ///< ops that ended before this time may be missing; 0: none is

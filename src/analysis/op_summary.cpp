@@ -1,9 +1,10 @@
 #include "analysis/op_summary.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <ranges>
 #include <set>
-#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -23,11 +24,11 @@ class CountedSteps {
  public:
   CountedSteps(const LiveStore& store, std::size_t most)
       : records_(store.steps().records),
-        ops_(store.ops().records),
+        ops_(store.ops().records.begin(), store.ops().records.end()),
         wholeFromNs_(store.ops().forgottenUpToNs) {
     if (most < ops_.size()) {
       wholeFromNs_ = std::max(wholeFromNs_, endOf(ops_[ops_.size() - most - 1]));
-      ops_ = ops_.last(most);
+      ops_.advance(static_cast<std::ptrdiff_t>(ops_.size() - most));
     }
     std::set<std::uint32_t> seen;
     for (const OpSpan& op : ops_) {
@@ -41,7 +42,7 @@ class CountedSteps {
   [[nodiscard]] bool hold(std::uint32_t step) const { return step != leftOut_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// Includes ops that lie in no counted step.
-  [[nodiscard]] std::span<const OpSpan> ops() const { return ops_; }
+  [[nodiscard]] auto ops() const { return ops_; }
 
  private:
   [[nodiscard]] bool find(const OpSpan& op) const {
@@ -54,7 +55,7 @@ class CountedSteps {
   }
 
   const std::vector<events::StepRecord>& records_;
-  std::span<const OpSpan> ops_;
+  std::ranges::subrange<std::deque<OpSpan>::const_iterator> ops_;
   std::int64_t wholeFromNs_ = 0;
   std::uint32_t leftOut_ = 0;
   std::uint64_t count_ = 0;

@@ -195,14 +195,10 @@ std::string dataLine(const LiveStore& store) {
 
 /// How to name what a script does outside of its phases, where that is most of its steps.
 void addOutsideLine(TextTable& head, const LiveStore& store, const RunSummary& s) {
-  constexpr double kMuch = 0.5;
-  double inPhases = 0;
-  for (const double ms : s.phaseMs) inPhases += ms;
-  const double outside = s.stepsMs > 0 ? 1 - inPhases / s.stepsMs : 0;
-  if (!store.ownScript() || outside < kMuch || analysis::namesPhases(store)) return;
-  head.add({"Phases", formatDecimals(100 * outside, 0) +
-                          " % of the steps' time lies outside of phases. To see what it is, name "
-                          "parts of the script: with highwater.phase(\"augment\"):"});
+  const std::string_view hint = analysis::phaseNamingHint(store, s);
+  if (hint.empty()) return;
+  head.add({"Phases", formatDecimals(100 * analysis::shareOutsidePhases(s), 0) +
+                          " % of the steps' time lies outside of phases. " + std::string(hint)});
 }
 
 /// Whether a script trained without a tensor on the device.

@@ -19,6 +19,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/settings_change.h"
 #include "core/units.h"
+#include "models/qt_text.h"
 #include "views/lanes/event_text.h"
 #include "views/panels/compare_panel.h"
 #include "views/panels/controls_panel.h"
@@ -276,6 +277,10 @@ void WindowDocks::showTuning(bool shown) {
   tuningDock_->raise();
 }
 
+void WindowDocks::showWhoSetsKnobs(bool sweep) {
+  DockTitle::of(controlsDock_)->setSubtitle(sweep ? tr("set by the sweep") : QString());
+}
+
 void WindowDocks::hideEmpty() {
   if (small_) syncDock_->hide();
 }
@@ -354,7 +359,7 @@ void WindowDocks::refresh() {
           summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
       selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
       selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
-  selection_->setExplainsOutside(store_->ownScript() && !analysis::namesPhases(*store_));
+  selection_->setOutsideHint(text(analysis::phaseNamingHint(*store_, summary)));
   showDeviceShare();
   // Only now: they are hidden while A and B are compared, until something is selected.
   if (std::exchange(scrollsToNumbers_, false)) scrollTo(selectionDock_, selection_);

@@ -41,6 +41,8 @@ class WindowDocks final : public QObject {
               views::EventFocus* focus, models::TuningState* tuning);
   /// Shows the dock of tuning, before the selection, or hides it.
   void showTuning(bool shown);
+  /// Says beside the title of the controls whether a sweep sets them.
+  void showWhoSetsKnobs(bool sweep);
 
   [[nodiscard]] views::ControlsPanel* controls() const { return controls_; }
   [[nodiscard]] views::ScriptControls* scriptControls() const { return scriptControls_; }

@@ -1,6 +1,7 @@
 #include "analysis/device/device_timeline.h"
 
 #include <QtTest>
+#include <cmath>
 #include <random>
 
 #include "analysis/device/idle_estimate.h"
@@ -262,6 +263,43 @@ class TestDeviceTimeline : public QObject {
       QVERIFY2(std::abs(store.steps().tokensPerS[row] / usual - 1) < 0.06,
                qPrintable(QString("%1: %2").arg(row).arg(store.steps().tokensPerS[row])));
     }
+  }
+
+  /// Of a run that is watched, the span of the newest steps has not arrived. Their rate by the
+  /// host's time would be that of a host that only queues.
+  void theRateOfAStepAwaitsItsDeviceSpan() {
+    QueueModel model;
+    for (int i = 0; i < 60; ++i) model.run(evenStep(1000));
+    const OwnedBatch whole = model.batch();
+    OwnedBatch begin = whole;
+    begin.steps.resize(30);
+    begin.deviceSpans.resize(30);
+    LiveStore store = storeOf(begin);
+    const auto addSteps = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      OwnedBatch more;
+      more.steps.assign(whole.steps.begin() + first, whole.steps.begin() + last);
+      store.apply(more.view());
+    };
+    const auto rate = [&store](std::size_t row) { return store.steps().tokensPerS[row]; };
+    const auto hostRate = [&whole](std::size_t row) {
+      return whole.steps[row].tokens() / toSeconds(whole.steps[row].duration_ns());
+    };
+    addSteps(30, 35);
+    for (std::size_t row = 30; row < 35; ++row) QVERIFY(std::isnan(rate(row)));
+    OwnedBatch later;
+    later.deviceSpans.push_back(whole.deviceSpans[30]);
+    store.apply(later.view());
+    QVERIFY(std::abs(rate(30) / rate(20) - 1) < 0.06);
+    QVERIFY(std::isnan(rate(31)));
+    addSteps(35, 58);  // the spans of these steps are lost
+    QCOMPARE(rate(31), hostRate(31));
+    QCOMPARE(rate(57), hostRate(57));
+    later.deviceSpans = {whole.deviceSpans[57]};
+    store.apply(later.view());
+    addSteps(58, 60);
+    QVERIFY(std::isnan(rate(59)));
+    store.apply(RunEnd{});
+    QCOMPARE(rate(59), hostRate(59));
   }
 
  private:

@@ -185,6 +185,60 @@ class TestEndFindings : public QObject {
     QCOMPARE(found(Reason::kExited, silent, refusedLast), one);
   }
 
+  void aRefusalMayBeTheCauseOfTheLastError_data() {
+    QTest::addColumn<QString>("beforeIt");
+    QTest::addColumn<QString>("between");
+    QTest::addColumn<bool>("isCause");
+    const QString cause =
+        "\nThe above exception was the direct cause of the following exception:\n\n";
+    const QString context =
+        "\nDuring handling of the above exception, another exception occurred:\n\n";
+    const QString traceback = "Traceback (most recent call last):\n  File \"train.py\", line 7\n";
+    QTest::newRow("raised from it") << traceback << cause << true;
+    QTest::newRow("raised from what was raised from it")
+        << traceback << cause + traceback + "ValueError: no batch\n" + cause << true;
+    QTest::newRow("the beginning of its traceback is lost") << "  File \"train.py\", line 9\n"
+                                                            << cause << true;
+    // The program had caught it.
+    QTest::newRow("another error while it was handled") << traceback << context << false;
+    QTest::newRow("handled before the cause")
+        << traceback << context + traceback + "ValueError: no batch\n" + cause << false;
+    QTest::newRow("printed before") << traceback << "\n" << false;
+  }
+  void aRefusalMayBeTheCauseOfTheLastError() {
+    QFETCH(QString, beforeIt);
+    QFETCH(QString, between);
+    QFETCH(bool, isCause);
+    const QString last =
+        "Traceback (most recent call last):\n  File \"train.py\", line 12\nRuntimeError: epoch "
+        "failed";
+    const auto found = [&](const QString& refusal) {
+      LiveStore store = runOf(3);
+      RunDescription run;
+      run.ownScript = true;
+      store.apply(run);
+      RunEnd end;
+      end.reason = RunEnd::Reason::kExited;
+      end.exitCode = 1;
+      end.message = "python exited with 1";
+      end.lastLines = (beforeIt + refusal + '\n' + between + last).toStdString();
+      store.apply(end);
+      return analysis::findProblems(store).found;
+    };
+    const auto memory = found(
+        "RuntimeError: MPS backend out of memory (MPS allocated: 1.50 GiB). Tried to allocate 1.00 "
+        "GiB on private pool.");
+    const auto dtype = found(
+        "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't "
+        "support float64. Please use float32 instead.");
+    QCOMPARE(memory.size(), std::size_t{isCause});
+    QCOMPARE(dtype.size(), std::size_t{isCause});
+    if (!isCause) return;
+    QCOMPARE(memory[0].kind, FindingKind::OutOfMemory);
+    QVERIFY2(contains(memory[0].evidence, "requested 1.00 GiB"), memory[0].evidence.c_str());
+    QCOMPARE(dtype[0].kind, FindingKind::RefusedDtype);
+  }
+
   void aHangNamesItsOp() {
     LiveStore store = runOf(3);
     end(store, RunEnd::Reason::kHung, 0, "highwater-worker stopped responding", "aten::copy_");

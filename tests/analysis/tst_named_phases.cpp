@@ -88,6 +88,34 @@ class TestNamedPhases : public QObject {
     QCOMPARE(all.phases[1].totalNs, 7 * kMs);
   }
 
+  void advisesToNameWhatMostOfTheStepsIs() {
+    RunSummary summary;
+    QCOMPARE(shareOutsidePhases(summary), 0.0);
+    summary.stepsMs = 100;
+    summary.phaseMs[static_cast<std::size_t>(events::Phase::Forward)] = 30;
+    summary.phaseMs[static_cast<std::size_t>(events::Phase::Backward)] = 20;
+    QCOMPARE(shareOutsidePhases(summary), 0.5);
+
+    Run run;
+    QVERIFY(phaseNamingHint(run.store, summary).empty());  // not a script
+    RunDescription script;
+    script.ownScript = true;
+    run.store.apply(script);
+    QVERIFY(!phaseNamingHint(run.store, summary).empty());
+    run.span(0, 5, 1, kEvaluation);
+    run.store.apply(run.batch.view());
+    QVERIFY(!phaseNamingHint(run.store, summary).empty());
+    RunSummary mostlyPhases = summary;
+    mostlyPhases.phaseMs[static_cast<std::size_t>(events::Phase::Backward)] = 21;
+    QVERIFY(phaseNamingHint(run.store, mostlyPhases).empty());
+
+    Run named;
+    named.store.apply(script);
+    named.span(0, 5, 1, kAugment);
+    named.store.apply(named.batch.view());
+    QVERIFY(phaseNamingHint(named.store, summary).empty());
+  }
+
   void findsTheSpanAtATime() {
     Run run;
     run.span(10, 5, 1, kAugment);

@@ -43,7 +43,9 @@ double load() {
 }
 
 std::string verdictOf(const Finding& row) {
-  return row.goal ? nameOf(judge(row.estimate, *row.goal)) : "reported";
+  if (!row.goal) return "reported";
+  if (row.exact) return nameOf(row.estimate.median <= *row.goal ? Verdict::Met : Verdict::Missed);
+  return nameOf(judge(row.estimate, *row.goal));
 }
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -57,7 +59,8 @@ std::string padded(const std::string& text, std::size_t width) {
 
 Finding exact(std::string name, std::string setting, std::string unit, double value,
               std::optional<double> goal) {
-  return {std::move(name), std::move(setting), std::move(unit), {value, value, value, 1}, goal};
+  return {
+      std::move(name), std::move(setting), std::move(unit), {value, value, value, 1}, goal, true};
 }
 
 Finding quantile(std::string name, std::string setting, std::string unit,
@@ -76,7 +79,8 @@ std::string asTable(const Findings& findings) {
       << padded("what", 28) << padded("setting", 30) << padded("median", 12)
       << padded("95 % interval", 22) << padded("n", 6) << padded("goal", 10) << "\n";
   for (const Finding& row : findings.rows) {
-    const std::string interval = number(row.estimate.low) + " to " + number(row.estimate.high);
+    const std::string interval =
+        row.exact ? "" : number(row.estimate.low) + " to " + number(row.estimate.high);
     out << padded(row.name, 28) << padded(row.setting, 30)
         << padded(number(row.estimate.median) + " " + row.unit, 12) << padded(interval, 22)
         << padded(std::to_string(row.estimate.samples), 6)

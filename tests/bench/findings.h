@@ -15,6 +15,7 @@ struct Finding {
   std::string unit;     ///< "×", "ms"
   Estimate estimate;
   std::optional<double> goal;  ///< upper limit; none if the value is only reported
+  bool exact = false;          ///< the value has no interval: see exact()
 };
 
 /// A row with one value, such as a count or a maximum: it has no interval.

@@ -256,6 +256,26 @@ class EarlyError(unittest.TestCase):
         self.assertTrue(error.endswith("\u00e4\u2026 (early.py:2)"), error)
         self.assertLessEqual(len(error.encode()), 1000)
 
+    def test_causes(self):
+        chain = ("try:\n    try:\n        raise KeyError('labels')\n"
+                 "    except KeyError as error:\n        raise TypeError('no float64') from error\n"
+                 "except TypeError as error:\n    raise RuntimeError('epoch failed') from error\n")
+        self.assertEqual(self.check(chain), "RuntimeError: epoch failed (early.py:8), caused by "
+                                            "TypeError: no float64, caused by KeyError: 'labels'")
+        # Another exception while one is handled is not caused by it.
+        handled = "try:\n    raise KeyError('labels')\nexcept KeyError:\n    raise ValueError('late')\n"
+        self.assertEqual(self.check(handled), "ValueError: late (early.py:5)")
+        self.assertEqual(self.check("error = ValueError('ring')\nerror.__cause__ = KeyError('labels')\n"
+                                    "error.__cause__.__cause__ = error\nraise error\n"),
+                         "ValueError: ring (early.py:5), caused by KeyError: 'labels'")
+
+    def test_long_texts_with_a_cause(self):
+        error = self.check("raise ValueError('a' * 5000) from TypeError('b' * 5000)")
+        self.assertTrue(error.startswith("ValueError: aa"), error)
+        self.assertIn("a\u2026 (early.py:2), caused by TypeError: bb", error)
+        self.assertTrue(error.endswith("b\u2026"), error)
+        self.assertLessEqual(len(error.encode()), 1000)
+
 
 TRACEBACKS = {
     "in a module": "class Bad(torch.nn.Module):\n    def forward(self, x):\n        return x.no_such_name\n"

@@ -132,6 +132,10 @@ void TestCheckpoint::continuesWithEqualLosses() {
   QCOMPARE(rest.finish(), static_cast<int>(kExitDone));
   QCOMPARE(rest.stream().complaint, QString());
   QCOMPARE(rest.stream().goodbye->stepsDone, stopped + kMore);
+  // The steps of the CPU are not queued.
+  QVERIFY(checkpointsOf(rest.stream()) >= 1);
+  QCOMPARE(spansOf(rest.stream(), "wait before checkpoint"),
+           to == "cpu" ? 0 : checkpointsOf(rest.stream()));
   QVERIFY(notesOf(rest.stream())
               .contains(QString("continued from step %1 of run.highwater").arg(stopped)));
 

@@ -6,25 +6,26 @@
 
 namespace highwater::worker::test {
 void Stream::take(const Message& message) {
-  std::visit(Overloaded{[this](const Hello& m) { hello = m; },
-                        [this](const RunDescription& m) { description = m; },
-                        [this](const Definitions& m) {
-                          definitions.add(m);
-                          for (const auto& d : m.names) names[d.id] = d.text;
-                          for (const auto& d : m.threads) threads[d.id] = d.name;
-                        },
-                        [this](const EventBatch& m) {
-                          m.forEachKind([this]<typename Event>(std::span<const Event> events) {
-                            auto& all = of<Event>();
-                            all.insert(all.end(), events.begin(), events.end());
-                          });
-                        },
-                        [this](const CommandResult& m) { results.push_back(m); },
-                        [this](const Failure& m) { failure = m; },
-                        [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
-                        [](const Command&) {}, [](const RunEnd&) {},
-                        [](const FallbackAcceptance&) {}, [](const ScriptKnob&) {}, [](const Note&) {}},
-             message);
+  std::visit(
+      Overloaded{[this](const Hello& m) { hello = m; },
+                 [this](const RunDescription& m) { description = m; },
+                 [this](const Definitions& m) {
+                   definitions.add(m);
+                   for (const auto& d : m.names) names[d.id] = d.text;
+                   for (const auto& d : m.threads) threads[d.id] = d.name;
+                 },
+                 [this](const EventBatch& m) {
+                   m.forEachKind([this]<typename Event>(std::span<const Event> events) {
+                     auto& all = of<Event>();
+                     all.insert(all.end(), events.begin(), events.end());
+                   });
+                 },
+                 [this](const CommandResult& m) { results.push_back(m); },
+                 [this](const Failure& m) { failure = m; },
+                 [this](const Goodbye& m) { goodbye = m; }, [](const Welcome&) {},
+                 [](const Command&) {}, [](const RunEnd&) {}, [](const FallbackAcceptance&) {},
+                 [](const ScriptKnob&) {}, [](const Note&) {}},
+      message);
 }
 
 std::vector<events::Marker> Stream::markersOf(events::MarkerKind kind) const {

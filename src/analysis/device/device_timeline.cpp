@@ -137,12 +137,11 @@ class DeviceTimeline::Builder {
 
 void DeviceTimeline::update(const LiveStore& store) {
   if (revision_ == store.revision()) return;
+  const bool hasQueue = store.hasQueue();
+  if (!hasQueue) *this = {};
   revision_ = store.revision();
+  if (!hasQueue) return;
   const SpanIndex& steps = store.steps().lane;
-  if (!store.hasQueue()) {
-    *this = {};
-    return;
-  }
   // The phases and waits of later steps may still be on their way.
   std::size_t complete = steps.size();
   while (complete > 0 && steps[complete - 1].endNs > store.completeUpToNs()) --complete;

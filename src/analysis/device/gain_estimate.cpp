@@ -21,73 +21,109 @@ void Fix::add(const Fix& other) {
   }
 }
 
-GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow) {
+/// A timeline with what its stretches are read by. The rules refer to the ends, and the walk to the
+/// timeline.
+struct GainEstimator::Reading {
+  Reading(const LiveStore& store, const Rows& rows, std::int64_t medianSpanNs)
+      : timeline(store, rows.first, rows.last),
+        ends(store, timeline.host, timeline.first, timeline.last),
+        rules(store, ends, medianSpanNs),
+        walk(timeline.host) {}
+
+  RangeTimeline timeline;
+  DeviceEnds ends;
+  IdleRules rules;
+  StretchWalk walk;
+};
+
+GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow)
+    : store_(store) {
   lastRow = std::min(lastRow, store.steps().records.size());
-  if (!store.hasQueue() || firstRow >= lastRow) return;
   using Limits = std::numeric_limits<std::int64_t>;
-  if (possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2) return;
+  done_ = !store.hasQueue() || firstRow >= lastRow ||
+          possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2;
+  if (done_) return;
   const std::size_t rows = lastRow - firstRow;
   medianSpanNs_ = medianSpanNs(store);
-  std::vector<Rows> blocks;
+  workStart_ = workStartOf(store);
   if (rows <= kMostSteps) {
-    blocks.push_back({firstRow, lastRow});
-  } else {
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      const std::size_t first = firstRow + (rows - kMostSteps / kBlocks) * i / (kBlocks - 1);
-      blocks.push_back({first, first + kMostSteps / kBlocks});
-    }
+    blocks_.push_back({firstRow, lastRow});
+    return;
+  }
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t first = firstRow + (rows - kMostSteps / kBlocks) * i / (kBlocks - 1);
+    blocks_.push_back({first, first + kMostSteps / kBlocks});
   }
   // Where waits are rare, each block's timeline may be as long as the run.
   std::size_t timelineRows = 0;
-  for (const Rows& each : blocks) {
+  for (const Rows& each : blocks_) {
     timelineRows += RangeTimeline::leastRows(store, each.first, each.last);
-    if (timelineRows > rows) break;
+    shareTimeline_ = timelineRows > rows;
+    if (shareTimeline_) break;
   }
-  if (blocks.size() > 1 && timelineRows > rows) {
-    addBlocks(store, RangeTimeline(store, firstRow, lastRow), blocks);
-  } else {
-    for (const Rows& each : blocks) {
-      addBlocks(store, RangeTimeline(store, each.first, each.last), std::span(&each, 1));
-    }
-  }
-  if (known()) replayRecorded();
 }
 
-void GainEstimator::addBlocks(const LiveStore& store, const RangeTimeline& timeline,
-                              std::span<const Rows> blocks) {
-  const auto& records = store.steps().records;
+GainEstimator::~GainEstimator() = default;
+
+bool GainEstimator::advance() {
+  if (done_) return false;
+  if (reading_) {
+    read();
+  } else if (nextBlock_ < blocks_.size()) {
+    startReading();
+  } else {
+    if (known()) replayRecorded();
+    done_ = true;
+  }
+  return !done_;
+}
+
+void GainEstimator::startReading() {
+  read_ = std::span(blocks_).subspan(nextBlock_, shareTimeline_ ? blocks_.size() : 1);
+  nextBlock_ += read_.size();
+  reading_ = std::make_unique<Reading>(store_, Rows{read_.front().first, read_.back().last},
+                                       medianSpanNs_);
+  const auto& records = store_.steps().records;
   counted_.clear();
-  for (const Rows& each : blocks) {
+  for (const Rows& each : read_) {
     counted_.push_back({records[each.first].begin_ns(),
                         each.last < records.size()
                             ? records[each.last].begin_ns()
                             : records.back().begin_ns() + records.back().duration_ns()});
   }
-  const auto& drains = timeline.host.drains;
+  const auto& drains = reading_->timeline.host.drains;
   if (drains.size() < 2) return;
   Part start;  // of this block: the device has nothing to do
   start.kind = Part::Kind::Drain;
   start.beginNs = drains.front().endNs;
   parts_.push_back(start);
-  const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-  const IdleRules rules(store, ends, medianSpanNs_);
-  workStart_ = workStartOf(store);
-  timeline.host.forEachStretch([&](const Stretch& stretch) {
+}
+
+void GainEstimator::read() {
+  const auto add = [this](const Stretch& stretch) {
     IdleTime idle;
-    rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
+    reading_->rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
     const double ms =
         toMs(std::max<std::int64_t>(stretch.closing.endNs - stretch.opening.endNs, 0));
     const auto busyNs = [ms](double idleMs) { return std::max(ms - idleMs, 0.0) * kNsPerMs; };
-    addStretch(stretch, ends,
+    addStretch(stretch, reading_->ends,
                {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low), busyNs(idle.probable)});
-  });
+  };
+  if (reading_->walk.forNext(StretchWalk::kSpansAPart, add)) return;
+  countSteps();
+  reading_.reset();
+}
+
+void GainEstimator::countSteps() {
+  const auto& drains = reading_->timeline.host.drains;
+  if (drains.size() < 2) return;
   // Before the first drain and after the last one nothing is known.
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
+  for (std::size_t i = 0; i < read_.size(); ++i) {
     const auto& [beginNs, endNs] = counted_[i];
     const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs, endNs);
     const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs, endNs);
     if (toNs <= fromNs) continue;
-    steps_ += static_cast<double>(blocks[i].last - blocks[i].first) *
+    steps_ += static_cast<double>(read_[i].last - read_[i].first) *
               static_cast<double>(toNs - fromNs) / static_cast<double>(endNs - beginNs);
   }
 }

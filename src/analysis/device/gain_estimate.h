@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,8 +12,6 @@
 #include "analysis/run_summary.h"
 
 namespace highwater::analysis {
-
-struct RangeTimeline;
 
 /// What a fix would save, in ms a step: an estimate with a lower and an upper bound.
 struct Gain {
@@ -71,13 +70,20 @@ struct Fix {
 ///   - The bounds are those of the idle time: the gains with the least, the probable and the most
 ///     work of the device; the lower one without what a removed wait took beyond the backlog. How
 ///     much step times vary by chance is not in the bounds.
+///
+/// The recorded time line is read in parts, so that it does not block the window's thread.
 class GainEstimator {
  public:
-  /// Looks at the steps of the rows [firstRow, lastRow); of more than kMostSteps at as many, in
-  /// blocks that are spread evenly.
+  /// For the steps of the rows [firstRow, lastRow); of more than kMostSteps it looks at as many, in
+  /// blocks that are spread evenly. Steps may be added to the store between the parts, and do not
+  /// count. The store must outlive the estimator.
   GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
+  ~GainEstimator();
 
+  /// Does the next part. Returns whether there is another one.
+  bool advance();
   /// False if the rows contain no two waits that emptied the queue: then every gain is 0.
+  /// Precondition, as of of(): all parts are done.
   [[nodiscard]] bool known() const { return steps_ > 0; }
   /// The gain of a fix, in ms a step: the mean of the steps. Not negative.
   [[nodiscard]] Gain of(const Fix& fix) const;
@@ -122,17 +128,29 @@ class GainEstimator {
   struct Rows {
     std::size_t first = 0, last = 0;
   };
+  /// How far the stretches of one timeline are read.
+  struct Reading;
 
-  /// Adds the blocks of steps that `timeline` contains whole.
-  void addBlocks(const LiveStore& store, const RangeTimeline& timeline,
-                 std::span<const Rows> blocks);
+  /// Makes the timeline of the next blocks of steps: of one, or of all if they share it.
+  void startReading();
+  /// Adds the next stretches.
+  void read();
+  /// Counts the steps of the blocks that are read.
+  void countSteps();
   void addStretch(const Stretch& stretch, const DeviceEnds& ends, const PerWork& deviceNs);
   /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
   [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
 
-  std::vector<TimeRange> counted_;  ///< the blocks of steps that are added
+  const LiveStore& store_;
+  std::vector<Rows> blocks_;
+  bool shareTimeline_ = false;  ///< all blocks are read from one timeline
+  std::size_t nextBlock_ = 0;
+  std::unique_ptr<Reading> reading_;
+  bool done_ = false;
+  std::span<const Rows> read_;      ///< the blocks of steps that are being read
+  std::vector<TimeRange> counted_;  ///< their times
   std::int64_t medianSpanNs_ = 0;   ///< of the run
   WorkStart workStart_ = WorkStart::kUnknown;
   double steps_ = 0;  ///< of all blocks, as far as they lie between two drains

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -64,16 +66,48 @@ struct HostTimeline {
 
   /// Calls f(stretch) for the work between each pair of consecutive drains, in order of time.
   template <typename F>
-  void forEachStretch(F&& f) const {
-    std::size_t next = 0;
-    for (std::size_t i = 0; i + 1 < drains.size(); ++i) {
-      while (next < work.size() && work[next].beginNs < drains[i].endNs) ++next;
-      const std::size_t first = next;
-      while (next < work.size() && work[next].beginNs < drains[i + 1].beginNs) ++next;
-      f(Stretch{drains[i], drains[i + 1], std::span(work).subspan(first, next - first)});
-    }
-  }
+  void forEachStretch(F&& f) const;
 };
+
+/// Walks over the stretches of a timeline, in order of time, all at once or in parts.
+class StretchWalk {
+ public:
+  /// `timeline` must outlive the walk and not change.
+  explicit StretchWalk(const HostTimeline& timeline) : timeline_(timeline) {}
+
+  /// Calls f(stretch) for the next stretches, until they have contained `mostSpans` spans of work.
+  /// Returns whether there are more. As many as kSpansAPart take about a millisecond.
+  template <typename F>
+  bool forNext(std::size_t mostSpans, F&& f) {
+    for (std::size_t spans = 0; !atEnd() && spans < mostSpans;) {
+      const Stretch stretch = next();
+      spans += stretch.work.size() + 1;
+      f(stretch);
+    }
+    return !atEnd();
+  }
+  static constexpr std::size_t kSpansAPart = 4096;
+
+ private:
+  [[nodiscard]] bool atEnd() const { return drain_ + 1 >= timeline_.drains.size(); }
+  Stretch next() {
+    const auto& [work, drains] = timeline_;
+    const Drain& opening = drains[drain_];
+    const Drain& closing = drains[++drain_];
+    while (span_ < work.size() && work[span_].beginNs < opening.endNs) ++span_;
+    const std::size_t first = span_;
+    while (span_ < work.size() && work[span_].beginNs < closing.beginNs) ++span_;
+    return {opening, closing, std::span(work).subspan(first, span_ - first)};
+  }
+
+  const HostTimeline& timeline_;
+  std::size_t drain_ = 0, span_ = 0;  ///< the next of each
+};
+
+template <typename F>
+void HostTimeline::forEachStretch(F&& f) const {
+  StretchWalk(*this).forNext(std::numeric_limits<std::size_t>::max(), std::forward<F>(f));
+}
 
 /// The longest wait for the device, in ns, that counts as near zero: the queue may have been empty
 /// when it began. Committing an empty command buffer and the notification of its end alone take

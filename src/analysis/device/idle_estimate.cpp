@@ -81,12 +81,21 @@ std::string_view idleCauseKey(IdleCause cause) {
 /// Notes the idle time of each step of a timeline.
 class IdleEstimation::Estimator {
  public:
+  /// `timeline` must outlive the estimator.
   Estimator(const LiveStore& store, const RangeTimeline& timeline)
-      : firstRow_(timeline.first), steps_(timeline.last - timeline.first) {
-    const DeviceEnds ends(store, timeline.host, timeline.first, timeline.last);
-    const IdleRules rules(store, ends, medianSpanNs(store));
-    timeline.host.forEachStretch([&](const Stretch& stretch) {
-      rules.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
+      : firstRow_(timeline.first),
+        steps_(timeline.last - timeline.first),
+        ends_(store, timeline.host, timeline.first, timeline.last),
+        rules_(store, ends_, medianSpanNs(store)),
+        walk_(timeline.host) {}
+  // The rules refer to the ends.
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+
+  /// Looks at the next stretches. Returns whether there are more.
+  bool advance() {
+    return walk_.forNext(StretchWalk::kSpansAPart, [this](const Stretch& stretch) {
+      rules_.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
     });
   }
 
@@ -102,6 +111,9 @@ class IdleEstimation::Estimator {
 
   std::size_t firstRow_;
   std::vector<StepIdle> steps_;
+  DeviceEnds ends_;
+  IdleRules rules_;
+  StretchWalk walk_;
 };
 
 IdleEstimation::IdleEstimation(const LiveStore& store, std::uint32_t firstStep,
@@ -133,6 +145,7 @@ bool IdleEstimation::advance() {
     estimator_ = std::make_unique<Estimator>(store_, *timeline_);
     return true;
   }
+  if (estimator_->advance()) return true;
   const auto& records = store_.steps().records;
   std::vector<double> windows;
   windows.reserve(last_ - first_);

@@ -17,17 +17,34 @@ using Reason = RunEnd::Reason;
 // of a graph or a large copy, takes less.
 constexpr std::int64_t kHungNs = 2'000'000'000;
 
-/// What the program printed from its last traceback on; empty without one.
+constexpr std::string_view kTraceback = "Traceback (most recent call last)";
+// Between the tracebacks of `raise ... from error`. Not "During handling of the above exception,
+// another exception occurred": that exception was caught, maybe long ago and by code that trained
+// on with a smaller batch, and what ended the run is the other one.
+constexpr std::string_view kDirectCause =
+    "The above exception was the direct cause of the following exception:";
+
+/// What the program printed from its last traceback on, with those of the exceptions that it was
+/// raised from; empty without one.
 std::string_view lastTraceback(const RunEnd& end) {
   const std::string_view lines = end.lastLines;
-  const auto at = lines.rfind("Traceback (most recent call last)");
-  return at == std::string_view::npos ? std::string_view() : lines.substr(at);
+  auto at = lines.rfind(kTraceback);
+  if (at == std::string_view::npos) return {};
+  while (true) {
+    const std::string_view before = lines.substr(0, at);
+    const auto textEnd = before.find_last_not_of(" \r\n");
+    const auto length = textEnd == std::string_view::npos ? 0 : textEnd + 1;
+    if (!before.substr(0, length).ends_with(kDirectCause)) return lines.substr(at);
+    at = before.rfind(kTraceback);
+    // Only the last lines are kept: the cause's traceback may have begun before them.
+    if (at == std::string_view::npos) return lines;
+  }
 }
 
 /// What is known of the exception that ended the run. The lines before it may contain errors that
 /// the program has handled.
 std::string endingError(const RunEnd& end) {
-  // The message of a failed run is its exception.
+  // The message of a failed run is its exception, with those that it was raised from.
   if (end.reason == Reason::kFailed) return end.message;
   return end.message + '\n' + std::string(lastTraceback(end));
 }

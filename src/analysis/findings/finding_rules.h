@@ -1,36 +1,52 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "analysis/findings/findings.h"
 
 /// The rules behind findProblems(): only for the sources of this folder.
 namespace highwater::analysis {
 
-/// Tells what fixing a finding gains, and what fixing all of them gains together. The replay that
-/// this takes is prepared when it is first needed.
+/// Tells what fixing a finding gains, and what fixing all of them gains together. This takes a
+/// replay, so fixes are noted by the rules and priced after them, in parts.
 class GainAccount {
  public:
   /// For the steps of the rows [firstRow, lastRow), with their median and its noise: see Findings.
   GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow, double medianMs,
               double noiseMs);
 
-  /// Sets the gain of a finding about time from its fix, and ranks it by that. A gain is at most
-  /// what the finding waits for: a fix may save more, which then is not this finding's. Without a
-  /// queue the finding stays as it is.
-  void price(Finding& finding, Fix fix);
-  /// The same with a gain that was found otherwise, which does not count in ofAll().
-  void price(Finding& finding, const Gain& replayed) const;
-  /// What all fixes together gain; empty if there was none.
-  [[nodiscard]] std::optional<Gain> ofAll() const;
+  /// Adds a finding about time to those that were found, and notes its fix for advance().
+  void add(Findings& findings, Finding finding, Fix fix);
+  /// Adds a finding with a gain that was found otherwise, which does not count in ofAll(), and
+  /// ranks it by that.
+  void add(Findings& findings, Finding finding, const Gain& gain) const;
+  /// Does the next part of setting the gains of the findings from their fixes, and ranks them by
+  /// that. A gain is at most what the finding waits for: a fix may save more, which then is not
+  /// this finding's. Without a queue the findings stay as they are. Returns whether there is
+  /// another part. `findings` must be the same each time, in the order in which they were added.
+  bool advance(Findings& findings);
+  /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
+  [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 
  private:
+  /// The fix of the finding at an index of Findings::found.
+  struct Noted {
+    std::size_t index = 0;
+    Fix fix;
+  };
+
+  void price(Finding& finding, Gain gain) const;
+
   const LiveStore& store_;
   std::size_t firstRow_, lastRow_;
   double medianMs_, noiseMs_;
-  std::optional<GainEstimator> estimator_;
-  std::optional<Fix> all_;
+  std::vector<Noted> noted_;
+  std::size_t nextNoted_ = 0;
+  std::unique_ptr<GainEstimator> estimator_;  ///< of the first part
+  std::optional<Gain> ofAll_;
 };
 
 /// The steps that the rules for findings look at: all but the run's first, or those of them that
@@ -43,7 +59,7 @@ struct CheckedSteps {
   GainAccount& gains;
   bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
-  /// ", without warm-up: step 1" where the run's first step was left out of a number that other
+  /// "; step 1 is warm-up" where the run's first step was left out of a number that other
   /// numbers of the run include; else empty.
   [[nodiscard]] std::string withoutText() const;
   /// The time from the begin of the first step to the end of the last.
@@ -57,7 +73,7 @@ struct CheckedSteps {
   /// Divides a total in ns by the number of checked steps; the result is in ms.
   [[nodiscard]] double perStepMs(std::int64_t totalNs) const;
   /// Makes a finding about all checked steps, which wait for `waitsMs` milliseconds per step. Its
-  /// weight is the share of the median step until GainAccount::price() ranks it by its gain. Texts
+  /// weight is the share of the median step until GainAccount ranks it by its gain. Texts
   /// stay empty.
   [[nodiscard]] Finding ofTime(FindingKind kind, double waitsMs) const;
   /// Makes a finding about all checked steps that costs `costBytes` bytes of memory per step. Its

@@ -157,21 +157,38 @@ GainAccount::GainAccount(const LiveStore& store, std::size_t firstRow, std::size
       medianMs_(medianMs),
       noiseMs_(noiseMs) {}
 
-void GainAccount::price(Finding& finding, Fix fix) {
-  if (!estimator_) estimator_.emplace(store_, firstRow_, lastRow_);
-  if (!estimator_->known()) return;
+void GainAccount::add(Findings& findings, Finding finding, Fix fix) {
   std::sort(fix.removed.begin(), fix.removed.end(),
             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
-  price(finding, estimator_->of(fix));
-  if (all_) {
-    all_->add(fix);
-  } else {
-    all_ = std::move(fix);
-  }
+  noted_.push_back({findings.found.size(), std::move(fix)});
+  findings.found.push_back(std::move(finding));
 }
 
-void GainAccount::price(Finding& finding, const Gain& replayed) const {
-  Gain gain = replayed;
+void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) const {
+  price(finding, gain);
+  findings.found.push_back(std::move(finding));
+}
+
+bool GainAccount::advance(Findings& findings) {
+  if (noted_.empty()) return false;
+  if (!estimator_) {
+    estimator_ = std::make_unique<GainEstimator>(store_, firstRow_, lastRow_);
+    return true;
+  }
+  if (estimator_->advance()) return true;
+  if (!estimator_->known()) return false;
+  if (nextNoted_ < noted_.size()) {
+    const auto& [index, fix] = noted_[nextNoted_++];
+    price(findings.found[index], estimator_->of(fix));
+    return true;
+  }
+  Fix all;
+  for (const auto& [index, fix] : noted_) all.add(fix);
+  ofAll_ = estimator_->of(all);
+  return false;
+}
+
+void GainAccount::price(Finding& finding, Gain gain) const {
   if (finding.waitsMs) {
     gain.low = std::min(gain.low, *finding.waitsMs);
     gain.estimate = std::min(gain.estimate, *finding.waitsMs);
@@ -184,10 +201,6 @@ void GainAccount::price(Finding& finding, const Gain& replayed) const {
   if (!finding.withinNoise) return;
   finding.evidence +=
       "; the gain is less than what step times vary by chance, " + formatMs(noiseMs_);
-}
-
-std::optional<Gain> GainAccount::ofAll() const {
-  return all_ ? std::optional(estimator_->of(*all_)) : std::nullopt;
 }
 
 const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t beginNs) const {
@@ -209,7 +222,7 @@ const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t
 
 std::string CheckedSteps::withoutText() const {
   if (firstRow != 1) return {};
-  return ", without warm-up: step " + std::to_string(store.steps().records.front().step());
+  return "; step " + std::to_string(store.steps().records.front().step()) + " is warm-up";
 }
 
 TimeRange CheckedSteps::firstToLast() const {
@@ -359,7 +372,7 @@ void FindingsCheck::advance() {
     parts_->measureSteps();
   } else if (parts_->nextRule < kRules.size()) {
     parts_->applyNextRule();
-  } else {
+  } else if (!parts_->gains->advance(parts_->findings)) {
     parts_->finish();
   }
 }

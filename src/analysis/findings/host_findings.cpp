@@ -88,8 +88,7 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
   finding.advice = steps.store.ownScript() ? kLoaderAdvice : kBatchAdvice;
   Fix fix;
   fix.remove(HostWork::BatchAssembly);
-  steps.gains.price(finding, std::move(fix));
-  findings.found.push_back(std::move(finding));
+  steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
 /// The phase in which the host spends most time queueing, and that time per step.
@@ -224,8 +223,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
                               : "by the waits the device is idle for about " +
                                     boundsText(idle.p50) + " a step" + basisText(counted);
   finding.advice = steps.store.ownScript() ? words->scriptAdvice : words->advice;
-  steps.gains.price(finding, fixOf(idle.cause));
-  findings.found.push_back(std::move(finding));
+  steps.gains.add(findings, std::move(finding), fixOf(idle.cause));
 }
 
 }  // namespace

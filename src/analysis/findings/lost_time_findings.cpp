@@ -8,6 +8,7 @@
 #include "analysis/findings/finding_rules.h"
 #include "analysis/named_phases.h"
 #include "analysis/op_label.h"
+#include "core/fallback_advice.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -186,8 +187,7 @@ void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings&
   finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
   Fix fix = lost.fix();
   fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
-  steps.gains.price(finding, std::move(fix));
-  findings.found.push_back(std::move(finding));
+  steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
 void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
@@ -200,8 +200,7 @@ void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& fin
                     : "move it out of the step, or keep the value on the device");
   finding.title = "Unplanned sync point: " + opLabel(finding.ops.front(), lost.kind) +
                   " makes the host wait " + costText(waitsMs);
-  steps.gains.price(finding, lost.fix());
-  findings.found.push_back(std::move(finding));
+  steps.gains.add(findings, std::move(finding), lost.fix());
 }
 
 /// Whether a wait copies numbers to the host. A single byte is a condition: a bool that an `if`
@@ -228,8 +227,7 @@ std::string switchesText(const PathSummary& paths) {
   return "; " + count(paths.changesP50) + " device switches a step (" + count(paths.deliberateP50) +
          " planned, such as the batch's move" +
          (paths.acceptedP50 > 0 ? "; " + count(paths.acceptedP50) + " accepted" : "") +
-         "): so often the work goes from host, mps or CPU to another of them, and each time one "
-         "waits for the other";
+         "): each time the work moves between host, mps and CPU, one of them waits for another";
 }
 
 }  // namespace
@@ -265,10 +263,9 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     if (finding.weight < kLeastLostShare) continue;
     lost.describe(
         steps, finding,
-        steps.store.ownScript()
-            ? "use an op that has an MPS kernel, or call it less often than at each "
-              "step; or accept it"
-            : "use an op that has an MPS kernel, or move it out of the step; or accept it");
+        std::string(fallbackAdvice(op)) +
+            (steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
+                                     : ", or move it out of the step; or accept it"));
     if (const std::string line = forwardLineOf(op); finding.line.empty() && !line.empty()) {
       finding.line = line;
       finding.advice = "the forward is at " + line + ": " + finding.advice;
@@ -277,8 +274,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
                         " of this is waiting for queued device work, copies included" + switches;
     finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
-    steps.gains.price(finding, lost.fix());
-    findings.found.push_back(std::move(finding));
+    steps.gains.add(findings, std::move(finding), lost.fix());
   }
 }
 

@@ -196,14 +196,14 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
     Fix fix;
     fix.longestNs[static_cast<std::size_t>(host->work)] =
         static_cast<std::int64_t>(host->medianMs * kNsPerMs);
-    steps.gains.price(finding, std::move(fix));
+    steps.gains.add(findings, std::move(finding), std::move(fix));
   } else {
     finding.advice =
         "look for other programs that use the GPU, and for heat: a Mac that is warm "
         "slows down";
-    steps.gains.price(finding, Gain{0, *finding.waitsMs, *finding.waitsMs});
+    const Gain gain{0, *finding.waitsMs, *finding.waitsMs};
+    steps.gains.add(findings, std::move(finding), gain);
   }
-  findings.found.push_back(std::move(finding));
 }
 
 void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
@@ -241,8 +241,7 @@ void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
                      " steps), the same sequence length; the gain is for " +
                      std::to_string(now.first) + " samples";
   finding.advice = "use a larger batch, as memory allows, and adapt the learning rate to it";
-  steps.gains.price(finding, gain);
-  findings.found.push_back(std::move(finding));
+  steps.gains.add(findings, std::move(finding), gain);
 }
 
 /// What the forward pass of a step computed in: the model's dtype, or autocast's.

@@ -239,23 +239,40 @@ def _last_error():
 def uncaught_error(most_bytes: int) -> str:
     """The exception that ends this program, "TypeError: ... (train.py:41)" with the user's line; else "".
 
-    A long message is shortened, so that all are at most `most_bytes` bytes of UTF-8. There is no NUL in it.
+    The exceptions that it was raised from follow: "RuntimeError: ... (train.py:41), caused by TypeError: ...".
+    Long messages are shortened, so that all are at most `most_bytes` bytes of UTF-8. There is no NUL in it.
     """
     error = _last_error()
     if error is None:
         return ""
+    if error.__cause__ is None:
+        return _text_with_line(error, most_bytes)
+    text, seen, cause = _text_with_line(error, most_bytes // 2), {id(error)}, error.__cause__
+    while cause is not None and id(cause) not in seen:  # a chain may be a ring
+        seen.add(id(cause))
+        text, cause = f"{text}, caused by {_text(cause)}", cause.__cause__
+    return _shortened(text, most_bytes)
+
+
+def _text(error: BaseException) -> str:
+    """"TypeError: ...", as in Python's own tracebacks."""
+    try:
+        message = str(error)
+    except Exception:
+        message = "<exception str() failed>"  # the words of Python's own tracebacks
+    return f"{type(error).__name__}: {message}"
+
+
+def _text_with_line(error: BaseException, most_bytes: int) -> str:
+    """"TypeError: ... (train.py:41)", with the innermost line that is the user's."""
     folders, line, trace = tuple(library_folders()), "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if not file.startswith(("<", *folders)):
             line = f" ({os.path.basename(file)}:{trace.tb_lineno})"
         trace = trace.tb_next
-    try:
-        message = str(error)
-    except Exception:
-        message = "<exception str() failed>"  # the words of Python's own tracebacks
     line = _shortened(line, most_bytes // 2)
-    return _shortened(f"{type(error).__name__}: {message}", most_bytes - len(line.encode())) + line
+    return _shortened(_text(error), most_bytes - len(line.encode())) + line
 
 
 def _shortened(text: str, most_bytes: int) -> str:

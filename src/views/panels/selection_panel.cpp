@@ -18,8 +18,6 @@ namespace highwater::views {
 namespace {
 
 constexpr double kInset = 12;
-/// The share of the steps outside of phases from which on the panel says how to name it.
-constexpr double kMuchOutside = 0.5;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
 constexpr int kWide = 310;              ///< width in pixels from which captions are whole
 constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
@@ -93,8 +91,8 @@ void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QStr
   update();
 }
 
-void SelectionPanel::setExplainsOutside(bool explains) {
-  explainsOutside_ = explains;
+void SelectionPanel::setOutsideHint(const QString& hint) {
+  outsideHint_ = hint;
   update();
 }
 
@@ -330,12 +328,11 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
     paintPhaseRow(painter, y, theme.neutralBar, tr("outside of phases"), outside, total);
     y += measures().phaseRow;
   }
-  if (explainsOutside_ && outside / total >= kMuchOutside) {
+  if (!outsideHint_.isEmpty()) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme.text2);
     painter.drawText(QRectF(kInset, y + 2, wide, height() - y - 4), Qt::AlignTop | Qt::TextWordWrap,
-                     tr("To see what it is, name parts of the script: with "
-                        "highwater.phase(\"augment\"):"));
+                     outsideHint_);
   }
 }
 

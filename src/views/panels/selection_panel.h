@@ -23,9 +23,8 @@ class SelectionPanel final : public QWidget {
   void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
                    bool selected, std::size_t settings = 1);
 
-  /// Says how to name what lies outside of phases, where that is most of the steps: for a script
-  /// that names no phases of its own.
-  void setExplainsOutside(bool explains);
+  /// Sets what stands below the phases on the time outside of them; empty: nothing.
+  void setOutsideHint(const QString& hint);
   /// The numbers as lines of name and value, to copy; empty if no step was summarized.
   [[nodiscard]] QString asText() const;
   /// Whether the user wants to see the shares of device time.
@@ -71,7 +70,7 @@ class SelectionPanel final : public QWidget {
   std::int64_t lengthNs_ = 0;
   bool selected_ = false;
   std::size_t settings_ = 1;
-  bool explainsOutside_ = false;
+  QString outsideHint_;
   ShareSwitch* switch_;
   analysis::DeviceShare deviceShare_;
 };

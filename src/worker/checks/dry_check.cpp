@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "core/definition_table.h"
+#include "core/fallback_advice.h"
 #include "core/names.h"
 #include "core/sim_knobs.h"
 #include "probe/observer/op_observer.h"
@@ -211,17 +212,11 @@ class PlainCpuPaths {
 std::string adviceFor(const DryOp& op) {
   if (op.fate == OpFate::kFloat64)
     return "convert its tensors to float32 before they go to the device";
-  if (op.name == "aten::embedding_renorm_") {
-    return "leave out max_norm and scale the rows yourself, for example once an epoch, or accept "
-           "it";
-  }
+  const std::string advice(fallbackAdvice(op.name));
   if (op.fate == OpFate::kFallsBack) {
-    return "use ops that have an MPS kernel, or accept it: each call waits for the queue and "
-           "copies "
-           "to the CPU and back";
+    return advice + ", or accept it: each call waits for the queue and copies to the CPU and back";
   }
-  return "use ops that have an MPS kernel, or start with PYTORCH_ENABLE_MPS_FALLBACK=1 "
-         "(highwater's --fallback)";
+  return advice + ", or start with PYTORCH_ENABLE_MPS_FALLBACK=1 (highwater's --fallback)";
 }
 
 const char* fateKey(OpFate fate) {

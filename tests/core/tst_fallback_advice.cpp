@@ -1,0 +1,24 @@
+#include <QTest>
+
+#include "core/fallback_advice.h"
+
+using namespace highwater;
+
+class TestFallbackAdvice : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void namesTheWayAroundAnOpThatIsKnown() {
+    QVERIFY(fallbackAdvice("aten::embedding_renorm_").find("max_norm") != std::string_view::npos);
+    QVERIFY(fallbackAdvice("aten::multi_margin_loss").find("clamp") != std::string_view::npos);
+    QCOMPARE(fallbackAdvice("aten::multi_margin_loss_backward"),
+             fallbackAdvice("aten::multi_margin_loss"));
+  }
+  void hasAdviceForEveryOp() {
+    QVERIFY(fallbackAdvice("aten::no_such_op").find("MPS kernel") != std::string_view::npos);
+    QVERIFY(!fallbackAdvice({}).empty());
+  }
+};
+
+QTEST_APPLESS_MAIN(TestFallbackAdvice)
+#include "tst_fallback_advice.moc"
