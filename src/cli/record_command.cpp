@@ -259,7 +259,7 @@ int runRecord(const RecordOptions& asked) {
     options.output = newOutputName(
         (launch.scenario.isEmpty() ? launch.workload : launch.scenario).toStdString());
   }
-  warnOfLiftedLimit(launch.environment);
+  warnOfLiftedLimit(launch.device, launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
   if (auto usable = checkOutput(options.output, options.force); !usable) {

@@ -18,6 +18,7 @@
 #include "report/report_text.h"
 #include "session/script_process.h"
 #include "session/session.h"
+#include "session/start_signals.h"
 
 namespace highwater::cli {
 namespace {
@@ -30,10 +31,15 @@ volatile std::sig_atomic_t programId = 0;
 /// The signal that came before there was a program; 0: none.
 volatile std::sig_atomic_t earlySignal = 0;
 
+/// A terminal sends these to the program too.
+bool isOfTerminal(int signal) {
+  return signal == SIGINT || signal == SIGQUIT;
+}
+
 extern "C" void passOn(int signal) {
   if (programId == 0) {
-    earlySignal = signal;
-  } else if (signal != SIGINT && signal != SIGQUIT) {  // a terminal sends those to the program too
+    if (earlySignal == 0 || !isOfTerminal(signal)) earlySignal = signal;
+  } else if (!isOfTerminal(signal)) {
     ::kill(static_cast<pid_t>(programId), signal);
   }
 }
@@ -56,6 +62,7 @@ class ScriptRun final : public QObject {
   int run() {
     // Before the program does its work, so that another run that writes the file is noticed.
     if (auto begun = output_.begin(); !begun) return refuse(begun.error());
+    const session::StartSignals terminals;
     if (earlySignal != 0) {
       output_.discard();
       return exitAs({0, static_cast<int>(earlySignal)});
@@ -65,8 +72,8 @@ class ScriptRun final : public QObject {
       return refuse(started.error());
     }
     programId = static_cast<std::sig_atomic_t>(script_.processId());
-    // It may have come before the program was there to get it from the terminal.
-    if (earlySignal != 0) ::kill(static_cast<pid_t>(programId), static_cast<int>(earlySignal));
+    // It came while the program was started. One of a terminal the program has got.
+    if (const int early = earlySignal; early != 0 && !isOfTerminal(early)) script_.send(early);
     QCoreApplication::exec();
     conclude();
     return exitAs({script_.exitCode(), script_.signal()});
@@ -116,7 +123,7 @@ class ScriptRun final : public QObject {
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
     const bool onCpu = store_.hello() && store_.hello()->device.selected == "cpu";
     if (kHasSimulation && !simulated_ && onCpu) {
-      printError("the training ran on the CPU: " + std::string(session::kSimulationHint));
+      say("The training ran on the CPU: " + std::string(session::kSimulationHint) + '\n');
     }
   }
 
@@ -138,7 +145,7 @@ int runScript(const ScriptCommandOptions& options) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  warnOfLiftedLimit(options.script.environment);
+  warnOfLiftedLimit(QStringLiteral("mps"), options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {

@@ -39,8 +39,9 @@ class SimOptions {
   std::array<Entry, kSimKnobs.size()> entries_;
 };
 
-/// Warns on stderr where `environment`, NAME=VALUE, or else this process's environment lifts the
-/// memory limit of MPS.
-void warnOfLiftedLimit(const QStringList& environment);
+/// Warns on stderr before a run on `device` (auto, mps, sim or cpu) where `environment`,
+/// NAME=VALUE, or else this process's environment lifts the memory limit of MPS, which the CPU does
+/// not have.
+void warnOfLiftedLimit(const QString& device, const QStringList& environment);
 
 }  // namespace highwater::cli

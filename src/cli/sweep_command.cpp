@@ -268,7 +268,7 @@ int runSweep(const SweepCommandOptions& asked) {
   const bool isNamed = !options.output.empty();
   if (!isNamed) options.output = newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
-  warnOfLiftedLimit(options.launch.environment);
+  warnOfLiftedLimit(options.launch.device, options.launch.environment);
   if (auto usable = checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;

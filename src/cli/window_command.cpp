@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QThread>
+#include <QTimer>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "session/start_signals.h"
 #include "store/recording_reader.h"
 #include "window/main_window.h"
 
@@ -63,10 +65,22 @@ std::unique_ptr<QApplication> makeApplication(int& argc, char** argv) {
   return application;
 }
 
+// A program that an early Ctrl+C ends has ended by then, and no window has flashed up.
+constexpr int kWaitForEndMs = 5000;
+
 /// Whoever waits for `highwater run` waits for the program, also when the window is closed before.
-/// Signals that came while the program was started are passed on to it.
+/// Signals that came while the program was started are meant for it. The window is then only shown
+/// if the program goes on nevertheless.
 int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script,
                       StopSignals& stops) {
+  std::optional<session::StartSignals> terminals(std::in_place);
+  // One that came before is not for the program, which does not exist yet.
+  int early = 0;
+  const auto noting = QObject::connect(&stops, &StopSignals::stopRequested,
+                                       [&early](int, int signal) { early = signal; });
+  stops.readPending();
+  QObject::disconnect(noting);
+  if (early != 0) return exitAs({0, early});
   QApplication::setQuitOnLastWindowClosed(false);
   const auto quitWhenBothAreGone = [&mainWindow] {
     if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();
@@ -82,8 +96,15 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
     printError(started.error().message);
     return started.error().code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
+  terminals.reset();
   std::signal(SIGQUIT, SIG_IGN);  // the program's, as Ctrl+C is
-  if (!stops.readPending()) mainWindow.showInFront();
+  if (!stops.readPending()) {
+    mainWindow.showInFront();
+  } else {
+    QTimer::singleShot(kWaitForEndMs, &mainWindow, [&mainWindow] {
+      if (mainWindow.currentRun().live()) mainWindow.showInFront();
+    });
+  }
   const int code = QApplication::exec();
   return exit ? exitAs(*exit) : code;
 }
@@ -103,7 +124,11 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                                             : kWithoutDisplay));
     return kExitFailed;
   }
-  warnOfLiftedLimit(options.script ? options.script->environment : options.launch.environment);
+  if (options.script) {
+    warnOfLiftedLimit(QStringLiteral("mps"), options.script->environment);
+  } else if (options.startAtOnce) {
+    warnOfLiftedLimit(options.launch.device, options.launch.environment);
+  }
   const std::unique_ptr<QApplication> application = makeApplication(argc, argv);
   window::MainWindow mainWindow(options.launch);
   if (!options.recording.empty()) {
@@ -117,14 +142,13 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
   StopSignals stops;
   QObject::connect(&stops, &StopSignals::stopRequested, &mainWindow,
                    [&mainWindow](int count, int signal) {
-                     // A program in this terminal gets Ctrl+C itself, unless that came before the
-                     // program was there. Who ends this process by another signal means the
-                     // training.
+                     // A program in this terminal gets Ctrl+C itself. Who ends this process by
+                     // another signal means the training.
                      if (mainWindow.currentRun().scriptRuns()) {
-                       const bool isStarting = QThread::currentThread()->loopLevel() == 0;
-                       if (signal == SIGINT && !isStarting) return;
+                       if (signal == SIGINT) return;
                        mainWindow.currentRun().signalScript(signal);
-                       mainWindow.closeAtOnce();
+                       // While the program is started, the window is not shown yet.
+                       if (QThread::currentThread()->loopLevel() > 0) mainWindow.closeAtOnce();
                        return;
                      }
                      // As if the user had closed the window: stops the run and completes its

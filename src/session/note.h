@@ -17,8 +17,8 @@ namespace highwater::session {
                                     const std::string& text);
 
 /// Appends a note to a recording whose run has ended. Fails as store::appendNote() does, for
-/// example with kFailed if the recording is being written or is open elsewhere, or if it is not of
-/// the run `of`.
+/// example with kFailed if the recording is being written or is open elsewhere, or if the file
+/// holds another run than `of`.
 [[nodiscard]] Result<void> appendNote(const std::filesystem::path& recording, const Note& note,
                                       const std::optional<RunId>& of = std::nullopt);
 

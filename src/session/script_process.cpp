@@ -14,6 +14,7 @@
 #include "core/simulation.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
+#include "session/start_signals.h"
 #include "session/worker_process.h"
 
 namespace highwater::session {
@@ -47,15 +48,16 @@ const std::array<bool, kChangedSignals.size()> ignoredAtStart = [] {
   return ignored;
 }();
 
-/// Blocks the signals of a terminal for this thread while it exists. A child that is forked
-/// meanwhile gets such a signal when it has restored its signals: until then the handlers are this
-/// process's, and would swallow it.
+/// Blocks SIGTERM and SIGHUP for this thread while it exists. A child that is forked meanwhile gets
+/// such a signal when it has restored its signals: until then the handlers are this process's, and
+/// would swallow it. This process gets it afterwards, and passes it on. For the signals of a
+/// terminal, which the child gets itself, see StartSignals.
 class BlockedSignals {
  public:
   BlockedSignals() {
     sigset_t blocked;
     sigemptyset(&blocked);
-    for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) sigaddset(&blocked, each);
+    for (const int each : {SIGTERM, SIGHUP}) sigaddset(&blocked, each);
     ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
   ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -70,9 +72,14 @@ class BlockedSignals {
 
 /// The program gets its signals as this process did. Async-signal-safe.
 void restoreSignals(const sigset_t& mask) {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int each : kChangedSignals) sigaddset(&blocked, each);
+  ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
   for (std::size_t i = 0; i < kChangedSignals.size(); ++i) {
     std::signal(kChangedSignals[i], ignoredAtStart[i] ? SIG_IGN : SIG_DFL);
   }
+  StartSignals::raiseNoted();
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
@@ -251,6 +258,7 @@ Result<void> ScriptProcess::start() {
   }
   bool started = false;
   {
+    const StartSignals terminals;
     const BlockedSignals blocked;
     process_->setChildProcessModifier(
         [out = relay_.out.get(), err = relay_.err.get(), mask = blocked.before()] {

@@ -52,7 +52,9 @@ class ScriptProcess final : public QObject {
   ~ScriptProcess() override;
 
   /// Starts the program. Fails with the errors of checkScript(), and kFailed where no socket can be
-  /// made.
+  /// made. SIGTERM and SIGHUP are handled in this process when it returns. Of the signals of a
+  /// terminal the program gets each once: see StartSignals, which a caller makes that handles them
+  /// before.
   [[nodiscard]] Result<void> start();
   /// The connection of the process that trains; once, after connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();

@@ -79,7 +79,7 @@ class TestRecord : public QObject {
     const Outcome outcome = runHighwater({"report", file, "--json"});
     QCOMPARE(outcome.exitCode, int(kExitDone));
     const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
-    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["schema"].toInt(), 2);
     QCOMPARE(report["device"].toString(), QString("mps"));
     QCOMPARE(report["simulated"].toBool(), true);
     QCOMPARE(report["steps"].toInt(), 60);

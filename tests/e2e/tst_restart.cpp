@@ -154,6 +154,11 @@ class TestRestart : public QObject {
     QVERIFY2(variable.contains("PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts the memory limit"),
              qPrintable(variable));
     QVERIFY(!ofScript({}, {}).contains("lifts"));
+    // The CPU has no such limit.
+    const Outcome onCpu = runHighwater(
+        {"record", "--device", "cpu", "--steps", "1", "-o", folder.filePath("e.highwater")},
+        {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0"}, kRunTimeoutMs);
+    QVERIFY2(onCpu.exitCode == kExitDone && !onCpu.err.contains("lifts"), qPrintable(onCpu.err));
   }
 
   void refusesOtherWords() {

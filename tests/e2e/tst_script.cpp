@@ -211,7 +211,7 @@ void TestScript::recordsWithoutADevice() {
   QCOMPARE(store.hello()->device.selected, std::string("cpu"));
   // Linux has no MPS, and somebody who looks for it should hear of the simulated device.
   const QString hint = "this machine has no MPS; highwater run --device sim simulates it";
-  QVERIFY2(watched.err.contains("the training ran on the CPU: " + hint), qPrintable(watched.err));
+  QVERIFY2(watched.err.contains("\nThe training ran on the CPU: " + hint), qPrintable(watched.err));
   const QString script = folder_.filePath("asks_for_mps.py");
   QFile file(script);
   QVERIFY(file.open(QIODevice::WriteOnly));
