@@ -182,6 +182,7 @@ QString Theme::styleSheet() const {
       {"@row@", selectedRow},
       {"@vermillion@", vermillion},
       {"@wrong@", vermillionText},
+      {"@warning@", orangeText},
   };
   for (const auto& [token, color] : tokens) {
     sheet.replace(QLatin1String(token), color.name());

@@ -121,6 +121,7 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
   table->setColumnWidths({124, 206, 54, 68, 92});
+  table->setHiddenIfNarrow(OpTotalsModel::kBytes);
   table->setLinks(OpTotalsModel::kWhere, [this](const QModelIndex& cell) {
     // Only the place of a script's event begins with its line.
     return store_->ownScript() && focus_->hasSource(cell.data(OpTotalsModel::kSiteRole).toUInt());
@@ -271,8 +272,7 @@ void BottomTables::showComparison(const analysis::Comparison* comparison) {
   compare_.refresh(comparison ? comparison->ops : std::vector<analysis::ComparedOp>());
   if (comparison && page < 0) {
     addPage(compareTable_, tr("Waits and fallbacks, A with B"));
-    tabs_->setCurrentIndex(pages_->indexOf(compareTable_));
-    tabsDock_->show();
+    bringToFront(compareTable_);
   } else if (!comparison) {
     showExtraPage(compareTable_, {}, false);
   }
@@ -385,6 +385,11 @@ void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown
     if (current) tabs_->setCurrentIndex(0);
     pages_->setCurrentIndex(tabs_->currentIndex());
   }
+}
+
+void BottomTables::bringToFront(QWidget* page) {
+  tabs_->setCurrentIndex(pages_->indexOf(page));
+  tabsDock_->show();
 }
 
 void BottomTables::showLogLine(int row) {

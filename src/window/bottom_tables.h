@@ -68,6 +68,8 @@ class BottomTables final : public QObject {
   void showSearch(bool shown);
   /// Shows a page that not every run has as the last tab, or removes it. `page` is not owned.
   void showExtraPage(QWidget* page, const QString& title, bool shown);
+  /// Switches to a page that is shown.
+  void bringToFront(QWidget* page);
   /// Shows the log with a line of it, a row of log(), selected.
   void showLogLine(int row);
   /// Shows the table of ops and puts the keyboard focus into its filter.

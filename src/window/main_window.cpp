@@ -350,6 +350,7 @@ void MainWindow::connectRun() {
     if (axis_.follows() && axis_.extent().endNs < axis_.visibleNs()) {
       axis_.fit();
     }
+    sweep_->putBackSetting();
     useSettingThatFits();
     docks_->refresh();
     if (docks_->tables()->currentIsEmpty()) {
@@ -510,7 +511,10 @@ void MainWindow::showOpened() {
   tuning_.refresh();
   docks_->refresh();
   showWorstPage();
-  axis_.fit();
+  // What is followed keeps its length, so a run that has only begun is not fitted.
+  const bool young = run_.condition().beingWritten &&
+                     axis_.extent().endNs - axis_.extent().beginNs < views::TimeAxis::kDefaultNs;
+  if (!young) axis_.fit();
   if (const auto& end = run_.store().end()) {
     notices_->showEnd(*end);
   }

@@ -25,7 +25,12 @@ void MainWindow::connectTuning() {
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
   connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
   connect(sweep_, &SweepControl::problem, notices_, &RunNotices::showProblem);
-  connect(sweep_, &SweepControl::sweepingChanged, this, &MainWindow::updateState);
+  connect(sweep_, &SweepControl::sweepingChanged, this, [this] {
+    // What a sweep does is seen there: in the timeline the run would only seem to change by itself.
+    if (run_.sweeps()) showTuning(true);
+    docks_->showWhoSetsKnobs(run_.sweeps());
+    updateState();
+  });
   connect(docks_->tuningPanel(), &views::TuningPanel::applyRequested, this,
           &MainWindow::applySetting);
   connect(docks_, &WindowDocks::settingPicked, this, &MainWindow::chooseSetting);

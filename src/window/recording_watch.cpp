@@ -20,32 +20,40 @@ RecordingWatch::RecordingWatch(CurrentRun* run, QObject* parent) : QObject(paren
 
 void RecordingWatch::startOver() {
   seen_.reset();
+  unreadable_ = {};
   isReplaced_ = false;
   timer_.start();
 }
 
-std::optional<RecordingWatch::Stamp> RecordingWatch::stamp() const {
+std::optional<RecordingWatch::Stamp> RecordingWatch::stampOf(const std::filesystem::path& path) {
   struct stat file {};
-  if (::stat(run_->recordingPath().c_str(), &file) != 0) return std::nullopt;
-  Stamp stamp{static_cast<std::uint64_t>(file.st_dev), static_cast<std::uint64_t>(file.st_ino)};
-  // A file that is being written changes all the time; one that replaces it is another file.
-  if (run_->condition().beingWritten) return stamp;
+  if (::stat(path.c_str(), &file) != 0) return std::nullopt;
 #ifdef __APPLE__
-  stamp.seconds = file.st_mtimespec.tv_sec;
-  stamp.nanoseconds = file.st_mtimespec.tv_nsec;
+  const timespec &modified = file.st_mtimespec, &changed = file.st_ctimespec;
 #else
-  stamp.seconds = file.st_mtim.tv_sec;
-  stamp.nanoseconds = file.st_mtim.tv_nsec;
+  const timespec &modified = file.st_mtim, &changed = file.st_ctim;
 #endif
-  return stamp;
+  const auto ns = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return Stamp{static_cast<std::uint64_t>(file.st_dev), static_cast<std::uint64_t>(file.st_ino),
+               file.st_size, ns(modified), ns(changed)};
 }
 
 bool RecordingWatch::look() {
   if (isReplaced_ || run_->live() || run_->recording() || !run_->runId()) return isReplaced_;
-  const auto now = stamp();
-  if (!now || now == seen_) return false;
-  const auto held = session::readRunId(run_->recordingPath());
-  // One that cannot be read, or in which nothing is written yet, is looked at again.
+  const std::filesystem::path path = run_->recordingPath();
+  std::filesystem::path log = path;
+  log += "-wal";
+  const Stamps whole{stampOf(path), stampOf(log)};
+  if (!whole.file || whole == unreadable_) return false;
+  // A file that is being written changes all the time; one that replaces it is another file.
+  Stamp now = *whole.file;
+  if (run_->condition().beingWritten) now = Stamp{now.device, now.inode};
+  if (now == seen_) return false;
+  const auto held = session::readRunId(path);
+  if (!held) unreadable_ = whole;
+  // One in which nothing is written yet is looked at again.
   if (!held || !*held) return false;
   if (*held == run_->runId()) {
     seen_ = now;

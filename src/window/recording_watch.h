@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QTimer>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 namespace highwater::window {
@@ -28,18 +29,24 @@ class RecordingWatch final : public QObject {
   void replaced();
 
  private:
-  /// What tells whether a file has changed.
+  /// What tells whether a file has changed. Times in ns.
   struct Stamp {
     std::uint64_t device = 0, inode = 0;
-    std::int64_t seconds = 0, nanoseconds = 0;
+    std::int64_t bytes = 0, modified = 0, changed = 0;
     bool operator==(const Stamp&) const = default;
   };
+  /// The file and, for one that is being written, SQLite's log beside it; nullopt: there is none.
+  struct Stamps {
+    std::optional<Stamp> file, log;
+    bool operator==(const Stamps&) const = default;
+  };
   void startOver();
-  [[nodiscard]] std::optional<Stamp> stamp() const;
+  [[nodiscard]] static std::optional<Stamp> stampOf(const std::filesystem::path& path);
 
   CurrentRun* run_;
   QTimer timer_;
   std::optional<Stamp> seen_;  ///< of the file when it was last found to hold the run on screen
+  Stamps unreadable_;          ///< when it could not be read
   bool isReplaced_ = false;
 };
 

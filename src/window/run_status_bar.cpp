@@ -8,7 +8,6 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/plain_tip.h"
-#include "views/theme.h"
 #include "window/current_run.h"
 
 namespace highwater::window {
@@ -73,13 +72,16 @@ QString stateText(const CurrentRun& run) {
       return RunStatusBar::tr("Starting");
     case Session::State::kRunning: {
       const QString running =
-          withStep(RunStatusBar::tr("Running"), std::max(store.runningStep(), last));
+          withStep(run.sweeps() ? RunStatusBar::tr("Sweeping") : RunStatusBar::tr("Running"),
+                   std::max(store.runningStep(), last));
       return store.run() && store.run()->plannedSteps > 0
                  ? RunStatusBar::tr("%1 of %2").arg(running).arg(store.run()->plannedSteps)
                  : running;
     }
     case Session::State::kPaused:
-      return withStep(RunStatusBar::tr("Paused"), last);
+      // A sweep pauses the run while it decides what to measure next.
+      return withStep(run.sweeps() ? RunStatusBar::tr("Sweeping") : RunStatusBar::tr("Paused"),
+                      last);
     case Session::State::kStopping:
       return withStep(RunStatusBar::tr("Stopping"), last);
     case Session::State::kIdle:
@@ -170,10 +172,6 @@ void RunStatusBar::refresh(const CurrentRun& run) {
   put(simulated_, store.simulated() ? (small_ ? tr("simulated device")
                                               : tr("Times and memory come from a simulated device"))
                                     : QString());
-  const QString sheet = QStringLiteral("color: %1").arg(views::Theme::of(this).orangeText.name());
-  if (simulated_->styleSheet() != sheet) {
-    simulated_->setStyleSheet(sheet);
-  }
   fit();
 }
 

@@ -1,9 +1,11 @@
 #include "window/sweep_control.h"
 
 #include <QAction>
+#include <utility>
 
 #include "models/qt_text.h"
 #include "models/tuning_state.h"
+#include "views/panels/controls_panel.h"
 #include "views/tuning/tuning_panel.h"
 #include "window/current_run.h"
 #include "window/window_actions.h"
@@ -12,6 +14,14 @@
 namespace highwater::window {
 
 using session::Session;
+
+namespace {
+
+tuning::Setting settingOf(const Knobs& knobs) {
+  return {knobs.batchSize, knobs.sequenceLength};
+}
+
+}  // namespace
 
 SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks* docks,
                            models::TuningState* tuning, QObject* parent)
@@ -36,19 +46,39 @@ void SweepControl::startOrStop() {
   } else if (run_->live()) {
     start();
   } else {
+    views::ControlsPanel* controls = docks_->controls();
+    users_ = settingOf(controls->knobs());
     emit runRequested();
     wanted_ = run_->live();
+    beganElsewhere_ = users_ && *users_ != settingOf(controls->knobs());
+    if (!wanted_) putBackSetting();
   }
 }
 
 void SweepControl::start() {
-  wanted_ = false;
+  if (!std::exchange(wanted_, false)) {
+    users_ = settingOf(run_->store().knobs());
+    beganElsewhere_ = false;
+  }
   session::SweepRunOptions options;
   options.sweep.reserve = tuning_->reserve();
   options.sweep.longestSettingS = session::kLongestSettingS;
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
+    putBackSetting();
   }
+}
+
+void SweepControl::putBackSetting() {
+  const Session::State state = run_->state();
+  const bool trains = state == Session::State::kRunning || state == Session::State::kPaused;
+  if (!users_ || run_->sweeps() || (run_->live() && !trains)) return;
+  const tuning::Setting users = *std::exchange(users_, std::nullopt);
+  const session::SweepRun* sweep = run_->sweep();
+  const bool recommends = sweep && sweep->result().best && sweep->stopReason().empty();
+  // The sweep has set a run that goes on to what it had.
+  if (recommends || (trains && !beganElsewhere_)) return;
+  docks_->controls()->choose(users.batch, users.length);
 }
 
 void SweepControl::showProgress() {
@@ -65,6 +95,7 @@ void SweepControl::showSweep() {
   if (sweeps == swept_) return;
   swept_ = sweeps;
   emit sweepingChanged();
+  putBackSetting();
 }
 
 void SweepControl::update() {

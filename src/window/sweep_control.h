@@ -1,6 +1,9 @@
 #pragma once
 
 #include <QObject>
+#include <optional>
+
+#include "tuning/tensor_budget.h"
 
 namespace highwater::models {
 class TuningState;
@@ -23,6 +26,10 @@ class SweepControl final : public QObject {
 
   /// Shows in the action what it would do now. Call it when the state of the run has changed.
   void update();
+  /// After a sweep that was stopped, or has recommended nothing, and when the run has ended:
+  /// returns to the setting that the user had chosen before. A run that goes on with another one
+  /// only offers it, since it may never have been tried.
+  void putBackSetting();
 
  signals:
   /// A sweep was asked for and no run is live: the receiver starts one.
@@ -42,7 +49,9 @@ class SweepControl final : public QObject {
   WindowActions* actions_;
   WindowDocks* docks_;
   models::TuningState* tuning_;
-  bool wanted_ = false;  ///< as soon as the run that was asked for trains
+  bool wanted_ = false;                   ///< as soon as the run that was asked for trains
+  std::optional<tuning::Setting> users_;  ///< the user's own setting, until putBackSetting()
+  bool beganElsewhere_ = false;           ///< the run to sweep has begun with another one
   bool swept_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "window/sweep_table.h"
 
+#include <utility>
+
 #include "models/tuning_state.h"
 #include "views/panels/event_table.h"
 #include "window/bottom_tables.h"
@@ -24,7 +26,10 @@ SweepTable::SweepTable(const models::TuningState* state, BottomTables* tables, Q
 
 void SweepTable::refresh() {
   model_.refresh(state_->sweep());
-  tables_->showExtraPage(view_, tr("Sweep"), state_->sweeps() || state_->sweep().has_value());
+  const bool sweeps = state_->sweeps();
+  tables_->showExtraPage(view_, tr("Sweep"), sweeps || state_->sweep().has_value());
+  if (sweeps && !std::exchange(sweeps_, sweeps)) tables_->bringToFront(view_);
+  sweeps_ = sweeps;
 }
 
 }  // namespace highwater::window

@@ -37,6 +37,7 @@ class SweepTable final : public QObject {
   BottomTables* tables_;
   models::SweepModel model_;
   views::EventTable* view_;
+  bool sweeps_ = false;  ///< at the last refresh
 };
 
 }  // namespace highwater::window

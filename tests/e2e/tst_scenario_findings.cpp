@@ -31,8 +31,10 @@ constexpr int kRunTimeoutMs = 240'000;
 constexpr double kMostOutliers = 0.01;
 /// Between a step and the sum of its phases.
 constexpr double kStepTolerance = 0.01;
-// Of steps that have more: the thread lost its core between two phases, on a busy machine.
-constexpr double kMostStepsOutside = 0.05;
+// Of steps that have more: the thread lost its core between two phases, on a busy machine. Work
+// that belongs to no phase would be in nearly every step of at least one of the seven scenarios: 14
+// %.
+constexpr double kMostStepsOutside = 0.1;
 
 /// Each step's share that is in no phase.
 std::vector<double> sharesOutsideOfPhases(const analysis::LiveStore& store) {

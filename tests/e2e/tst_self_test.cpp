@@ -41,6 +41,9 @@ class TestSelfTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // Whoever runs the tests may have set it, as many do on a Mac.
+  void initTestCase() { qunsetenv("PYTORCH_ENABLE_MPS_FALLBACK"); }
+
   void tellsWhoSetAVariable() {
     const auto outcome = runHighwater({"doctor", "--json"});
     const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
@@ -73,6 +76,7 @@ class TestSelfTest : public QObject {
 
  private:
   QTemporaryDir folder_;
+  int unknownStarts_ = 0;  ///< of measuresWhenWorkStarts()
 };
 
 void TestSelfTest::holdsOnTheSimulatedDevice() {
@@ -165,10 +169,14 @@ void TestSelfTest::measuresWhenWorkStarts() {
   QFETCH(QStringList, knobs);
   QFETCH(QString, says);
   const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
-  QCOMPARE(run.exitCode, int{kExitDone});
+  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
   const QJsonObject check = checkOf(jsonOf(run.out.toUtf8()), "work-start");
-  // A busy machine may hide that the device is eager, but nothing makes it look deferred for sure.
-  if (says.startsWith("eager") && check["outcome"] == "unknown") QSKIP("the machine is too busy");
+  // A busy machine may hide when work starts, but nothing makes one kind look like the other.
+  if (check["outcome"] == "unknown") {
+    ++unknownStarts_;
+    QVERIFY2(unknownStarts_ < 3, "of three devices none is known");
+    QSKIP("the machine is too busy");
+  }
   QCOMPARE(check["detail"].toString(), says);
 }
 

@@ -10,8 +10,8 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSlider>
+#include <QSpinBox>
 #include <QStandardPaths>
-#include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -19,6 +19,7 @@
 #include "models/tuning_state.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "tuning/observations.h"
 #include "tuning/sweep_notes.h"
 #include "views/panels/event_table.h"
 #include "window/main_window.h"
@@ -32,6 +33,8 @@ using State = session::Session::State;
 namespace {
 
 constexpr int kSweepMs = 240'000;
+/// The number of a kernel of the first step: a run has some 650 kernels a step, and few before.
+const QString kInFirstStep = QStringLiteral("300");
 const QStringList kOneThread{QStringLiteral("OMP_NUM_THREADS=1")};
 
 QJsonObject jsonOf(const Outcome& outcome) {
@@ -119,6 +122,39 @@ class TestSweep : public QObject {
     QVERIFY2(best > 0 && best < 256, qPrintable(run.out));
   }
 
+  /// The host waits for the device at each tenth step only: how long a step takes is known
+  /// nevertheless, and with it what would take too long.
+  void knowsHowLongQueuedStepsTake() {
+    const QString file = path("queued.highwater");
+    const Outcome run = runHighwater({"sweep", "--device",     "sim", "--seq",
+                                      "32",    "--batch",      "16",  "--max-batch",
+                                      "64",    "--settings",   "3",   "--steps-per-setting",
+                                      "12",    "--loss-every", "10",  "--sim-launch-delay",
+                                      "100us", "--json",       "-o",  file},
+                                     kOneThread, kSweepMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    const QJsonArray settings = jsonOf(run)["settings"].toArray();
+    QVERIFY(!settings.isEmpty());
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const std::vector<tuning::Observation> known = tuning::observationsOf(store);
+    for (const QJsonValue& value : settings) {
+      const QJsonObject each = value.toObject();
+      const double tokens = each["batch"].toDouble() * each["length"].toDouble();
+      const double stepMs = 1000 * tokens / each["tokens_per_s"].toObject()["p50"].toDouble();
+      QVERIFY2(
+          each["step_ms"].toDouble() > 0.8 * stepMs && each["step_ms"].toDouble() < 1.25 * stepMs,
+          qPrintable(run.out));
+      // A sweep of the same run would begin with as much.
+      const auto same = std::find_if(known.begin(), known.end(), [&](const auto& seen) {
+        return int(seen.setting.batch) == each["batch"].toInt();
+      });
+      QVERIFY(same != known.end());
+      QVERIFY2(same->stepMs > stepMs / 2,
+               qPrintable(QString("%1 ms of %2 ms").arg(same->stepMs).arg(stepMs)));
+    }
+  }
+
   void comparesOnlyThroughputOnTheCpu() {
     const Outcome run =
         runHighwater({"sweep", "--device", "cpu", "--max-batch", "8", "--batch", "4", "--seq", "16",
@@ -186,13 +222,13 @@ class TestSweep : public QObject {
     QVERIFY(kept && kept->ended && !kept->complete && kept->best);
   }
 
-  /// A step of a large batch may take long: a second is not waited for it.
+  /// A step may take as long as it will: a few seconds are waited for it. This one never ends.
   void doesNotWaitForALongStepWhenInterrupted() {
     const QString file = path("long.highwater");
     QProcess process;
     process.start(HIGHWATER_BIN_DIR "/highwater",
-                  {"sweep", "--device", "sim", "--seq", "128", "--batch", "2048", "--max-batch",
-                   "2048", "--setting-seconds", "3600", "-o", file});
+                  {"sweep", "--device", "sim", "--seq", "32", "--batch", "8", "--max-batch", "8",
+                   "--sim-hang-at", kInFirstStep, "-o", file});
     QString out;
     QVERIFY(QTest::qWaitFor(
         [&] {
@@ -217,7 +253,7 @@ class TestSweep : public QObject {
     options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
     options.device = QStringLiteral("sim");
     options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB")};
-    options.batchSize = 4096;
+    options.batchSize = 256;
     options.sequenceLength = 32;
     MainWindow window(options, nullptr, MainWindow::Settings::kOff);
     window.show();
@@ -235,19 +271,22 @@ class TestSweep : public QObject {
                qPrintable(QString::number(step.batch_size())));
     }
     QCOMPARE(store.steps().records.front().batch_size(), 8U);
+    // The next run starts with the user's own batch.
+    QCOMPARE(window.findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value(), 256);
     QTRY_VERIFY(window.tuning().sweep()->ended);
     QVERIFY(window.tuning().sweep()->settings.size() >= measured);
     const QString reason = QString::fromStdString(window.tuning().sweep()->reason);
     QVERIFY2(!reason.contains("something else"), qPrintable(reason));
   }
 
-  /// Nor does Stop in the window wait for a step of the sweep, and the sweep says what happened.
+  /// Nor does Stop in the window wait for a step that never ends, and the sweep says what happened.
   void stopsTheRunInALongStep() {
     session::LaunchOptions options;
     options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
     options.device = QStringLiteral("sim");
-    options.batchSize = 2048;
-    options.sequenceLength = 128;
+    options.environment = {QStringLiteral("HIGHWATER_SIM_HANG_AT=") + kInFirstStep};
+    options.batchSize = 8;
+    options.sequenceLength = 32;
     MainWindow window(options, nullptr, MainWindow::Settings::kOff);
     window.show();
     auto& run = window.currentRun();
@@ -300,6 +339,12 @@ class TestSweep : public QObject {
     sweep->trigger();
     QVERIFY(window.currentRun().sweeps());
     QVERIFY(!slider->isEnabled());
+    // The window shows what sweeps: the view Tuning with the table in front, and the state.
+    QVERIFY(window.findChild<QAction*>(QStringLiteral("tuningViewAction"))->isChecked());
+    auto* table = window.findChild<views::EventTable*>(QStringLiteral("sweepTable"));
+    QTRY_VERIFY(table->isVisible());
+    const auto* state = window.findChild<QLabel*>(QStringLiteral("statusState"));
+    QTRY_VERIFY2(state->text().startsWith("Sweeping"), qPrintable(state->text()));
     QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().sweeps(), kSweepMs);
     QTRY_VERIFY(slider->isEnabled());
     QVERIFY(window.tuning().sweep() && window.tuning().sweep()->best);
@@ -308,15 +353,11 @@ class TestSweep : public QObject {
       QVERIFY(!each.outOfMemory);
     }
     // The table has each setting, and its row chooses it.
-    auto* table = window.findChild<views::EventTable*>(QStringLiteral("sweepTable"));
-    auto* tabs = window.findChild<QTabBar*>(QStringLiteral("eventTabs"));
     const auto measured = int(window.tuning().sweep()->settings.size());
     const auto leftOut = int(window.tuning().sweep()->leftOut.size());
     QTRY_COMPARE(table->model()->rowCount(), measured + leftOut);
-    for (int tab = 0; tab < tabs->count(); ++tab) {
-      if (tabs->tabText(tab) == QStringLiteral("Sweep")) tabs->setCurrentIndex(tab);
-    }
-    QTRY_VERIFY(table->isVisible());
+    QVERIFY(table->isVisible());
+    QTRY_VERIFY2(!state->text().startsWith("Sweeping"), qPrintable(state->text()));
     const int last = measured - 1;
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                       table->visualRect(table->model()->index(last, 1)).center());

@@ -58,9 +58,11 @@ std::vector<events::Marker> markersOf(const analysis::LiveStore& store, MarkerKi
   return found;
 }
 
-template <typename T>
-bool sameBytes(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+template <typename Events>
+bool sameBytes(const Events& a, const Events& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return std::memcmp(&one, &other, sizeof(one)) == 0;
+  });
 }
 
 /// A window as the user has it, and hands to work it with.

@@ -124,8 +124,7 @@ class TestSession : public QObject {
     CountingSink sink;
     const auto session = runToEnd(fakeWorker("exit7"), sink);
     QVERIFY(session);
-    const QStringList expected = {"first line", "second red line",
-                                  "last words"};
+    const QStringList expected = {"first line", "second red line", "last words"};
     QCOMPARE(session->lastLines(), expected);
     QCOMPARE(text(session->end()->lastLines), expected.join(u'\n'));
   }

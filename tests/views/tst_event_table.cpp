@@ -61,6 +61,20 @@ struct Shown {
   }
 };
 
+/// The pixel columns of a section in which something is drawn: fewer where the text is cut.
+int drawnIn(QHeaderView& head, int section) {
+  const QImage image = head.grab().toImage();
+  const int from = head.sectionViewportPosition(section), middle = head.height() / 2;
+  const QRgb ground = image.pixel(1, 1);
+  int columns = 0;
+  for (int x = from; x < from + head.sectionSize(section); ++x) {
+    bool any = false;
+    for (int y = middle - 6; y <= middle + 6; ++y) any = any || image.pixel(x, y) != ground;
+    columns += any ? 1 : 0;
+  }
+  return columns;
+}
+
 /// A table of numbers that knows which rows were asked for.
 class AskedRows final : public QAbstractTableModel {
  public:
@@ -203,30 +217,17 @@ class TestEventTable : public QObject {
     table.resize(900, 200);
     table.show();
     QHeaderView* head = table.horizontalHeader();
-    // The pixel columns of a section in which something is drawn: fewer where the text is cut.
-    const auto drawn = [&](int section) {
-      const QImage image = head->grab().toImage();
-      const int from = head->sectionViewportPosition(section), middle = head->height() / 2;
-      const QRgb ground = image.pixel(1, 1);
-      int columns = 0;
-      for (int x = from; x < from + head->sectionSize(section); ++x) {
-        bool any = false;
-        for (int y = middle - 6; y <= middle + 6; ++y) any = any || image.pixel(x, y) != ground;
-        columns += any ? 1 : 0;
-      }
-      return columns;
-    };
     int checked = 0;
     for (int i = 0; i + 1 < head->count(); ++i) {
       if (!(table.model()->index(0, i).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight)) {
         continue;
       }
       table.sortByColumn(i, Qt::DescendingOrder);
-      const int fitted = drawn(i);
+      const int fitted = drawnIn(*head, i);
       const int width = head->sectionSize(i);
       head->resizeSection(i, width + 60);
       QVERIFY(fitted > 10);
-      const int wide = drawn(i);
+      const int wide = drawnIn(*head, i);
       QVERIFY2(fitted >= wide, qPrintable(QString("%1: %2 of %3").arg(i).arg(fitted).arg(wide)));
       head->resizeSection(i, width);
       ++checked;
@@ -244,16 +245,79 @@ class TestEventTable : public QObject {
     table.setEvenColumns();
     table.show();
     const auto* head = table.horizontalHeader();
-    for (const int width : {900, 420, 900}) {
+    for (const int width : {900, 320, 900}) {
       table.resize(width, 200);
       int sum = 0;
       for (int i = 0; i < head->count(); ++i) {
-        QVERIFY2(head->sectionSize(i) >= head->sectionSizeHint(i), qPrintable(QString::number(i)));
+        const QString heading = model.headerData(i, Qt::Horizontal, Qt::DisplayRole).toString();
+        QVERIFY2(head->sectionSize(i) > head->fontMetrics().horizontalAdvance(heading),
+                 qPrintable(heading));
         sum += head->sectionSize(i);
       }
       // Narrow, it scrolls; wide, it fills its width.
-      QCOMPARE(sum > table.viewport()->width(), width == 420);
+      QCOMPARE(sum > table.viewport()->width(), width == 320);
     }
+  }
+
+  /// As in a window of 800 × 600.
+  void theStepsFitIntoASmallWindow() {
+    analysis::LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 40}), store);
+    StepModel model(&store);
+    model.setRange(std::nullopt);
+    EventTable table;
+    table.setFont(textFont(kText));
+    table.setStyleSheet(Theme::light().styleSheet());
+    table.setModel(&model);
+    table.setEvenColumns();
+    table.sortByColumn(StepModel::kStep, Qt::DescendingOrder);
+    table.resize(508, 120);
+    table.show();
+    QHeaderView* head = table.horizontalHeader();
+    QVERIFY(head->length() <= table.viewport()->width());
+    for (int i = 0; i + 1 < head->count(); ++i) {
+      const int width = head->sectionSize(i), fitted = drawnIn(*head, i);
+      head->resizeSection(i, width + 60);
+      QVERIFY2(fitted >= drawnIn(*head, i), qPrintable(QString::number(i)));
+      head->resizeSection(i, width);
+    }
+  }
+
+  /// Op and place are told apart by their names, whose room no number may take.
+  void namesKeepRoomInASmallWindow() {
+    models::FallbackModel model;
+    std::vector<OpTotal> totals = {total("copy_ to device", 80, 1265, 325 << 10)};
+    totals[0].where = "device move";
+    model.refresh(totals, 1000);
+    EventTable table;
+    table.setFont(textFont(kText));
+    table.setStyleSheet(Theme::light().styleSheet());
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
+    table.setColumnWidths({124, 206, 54, 68, 92});
+    table.setHiddenIfNarrow(OpTotalsModel::kBytes);
+    table.resize(508, 120);
+    table.show();
+    QVERIFY(table.isColumnHidden(OpTotalsModel::kBytes));
+    QVERIFY(table.horizontalHeader()->length() <= table.viewport()->width());
+    const QFontMetrics metrics(textFont(kText));
+    const auto room = [&](int column) {
+      return table.columnWidth(column) -
+             metrics.horizontalAdvance(model.index(0, column).data().toString());
+    };
+    QVERIFY(room(OpTotalsModel::kOp) >= 12);
+    QVERIFY2(room(OpTotalsModel::kWhere) >= 12,
+             qPrintable(QString::number(table.columnWidth(OpTotalsModel::kWhere))));
+    // Grown, it gives the names what there is, also as the numbers become longer.
+    table.resize(800, 120);
+    QVERIFY(!table.isColumnHidden(OpTotalsModel::kBytes));
+    QVERIFY(room(OpTotalsModel::kBytes) >= 12);
+    QVERIFY(table.columnWidth(OpTotalsModel::kShare) < 160);
+    totals[0].op = "aten::an_op_with_a_name_that_is_longer";
+    totals[0].totalNs = totals[0].inStepsNs = 123'456'000'000'000;
+    model.refresh(totals, 1000);
+    QTRY_VERIFY(room(OpTotalsModel::kOp) >= 12);
+    QTRY_VERIFY(room(OpTotalsModel::kTotalMs) >= 12);
   }
 
   void onlyRowsInViewAreMeasured() {

@@ -35,7 +35,8 @@ Finding fallback(double weight) {
 QStringList textsOf(const QWidget& widget) {
   QStringList texts;
   for (const QLabel* label : widget.findChildren<QLabel*>()) {
-    if (label->isVisibleTo(&widget)) texts << label->text();
+    // Lines are not broken between a number and its unit.
+    if (label->isVisibleTo(&widget)) texts << label->text().replace(QChar(0x00A0), QChar(' '));
   }
   return texts;
 }
@@ -46,6 +47,23 @@ class TestFindingsPanel : public QObject {
   Q_OBJECT
 
  private slots:
+  void aLineNeitherPartsNumberAndUnitNorFileAndLine() {
+    Finding finding;
+    finding.kind = FindingKind::NearLimit;
+    finding.title = "driver memory reaches 96 % of 92.0 MiB";
+    finding.advice = "at model.cpp:22: use less";
+    finding.evidence = "3 steps";
+    FindingCard card;
+    card.showFinding(finding);
+    QStringList texts;
+    for (const QLabel* label : card.findChildren<QLabel*>()) texts << label->text();
+    QVERIFY(texts.contains(QString::fromUtf8("driver memory reaches 96\u00a0% of 92.0\u00a0MiB")));
+    QVERIFY(texts.contains(QString::fromUtf8("To do: at model.cpp:\u206022: use less")));
+    QVERIFY(texts.contains(QStringLiteral("3 steps")));
+    QVERIFY(card.asText().contains(QStringLiteral("reaches 96 % of 92.0 MiB")));
+    QVERIFY(card.asText().contains(QStringLiteral("model.cpp:22")));
+  }
+
   void severityHasAWord() {
     QCOMPARE(severityWord(severityOf(fallback(0.3))), QString("major"));
     QCOMPARE(severityWord(severityOf(fallback(0.1))), QString("moderate"));
@@ -354,6 +372,11 @@ class TestFindingsPanel : public QObject {
     finding.gainMs->low = 0;  // it may be nothing, but is no reason for another number
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    finding.gainMs->estimate = finding.gainMs->high;
+    card.showFinding(finding);
+    QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
+    finding.gainMs->estimate = 7.02;
+    card.showFinding(finding);
     finding.gainMs->estimate = 0;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));

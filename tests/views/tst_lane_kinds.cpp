@@ -1,6 +1,9 @@
 // The table of lane kinds: what holds for every kind, and what only some have.
+#include <QImage>
+#include <QPainter>
 #include <QTest>
 #include <algorithm>
+#include <limits>
 
 #include "support/sample_run.h"
 #include "views/lanes/lane_kind.h"
@@ -111,6 +114,83 @@ class TestLaneKinds : public QObject {
     const LaneRow row{Lane::kMarkers, 0, 26, {}};
     QCOMPARE(laneKind(Lane::kMarkers).at(crashed, row, crashed.completeUpToNs(), 10),
              std::optional(mark.index));
+  }
+
+  /// The text of the end is red, the others are grey: no column of pixels has both, and a gap lies
+  /// between them, wherever the last marker stands.
+  void theEndLeavesRoomToTheMarkersBeforeIt() {
+    constexpr int kWide = 400, kHigh = 26;
+    constexpr std::int64_t kNsPerPixel = 1'000'000;
+    for (int before = 0; before <= 200; before += 3) {
+      analysis::LiveStore store;
+      test::OwnedBatch batch;
+      batch.completeUpToNs = kWide * kNsPerPixel;
+      batch.markers.emplace_back(std::int64_t{(kWide - before) * kNsPerPixel}, 16.0, 32.0, 4u,
+                                 kNoId, events::MarkerKind::BatchSize);
+      store.apply(batch.view());
+      RunEnd end;
+      end.reason = RunEnd::Reason::kExited;
+      end.exitCode = 7;
+      store.apply(end);
+
+      const Theme& theme = Theme::light();
+      QImage image(kWide + 12, kHigh, QImage::Format_RGB32);
+      image.fill(theme.plot);
+      QPainter painter(&image);
+      const LaneFrame frame{painter, store, theme, {{0, kWide * kNsPerPixel}, 0, kWide}, 0, kWide};
+      const LaneRow row{Lane::kMarkers, 0, kHigh, {}};
+      laneKind(Lane::kMarkers).draw(frame, row);
+      painter.end();
+
+      std::vector<int> red, grey;
+      for (int x = 0; x < image.width(); ++x) {
+        bool isRed = false, isGrey = false;
+        for (int y = 0; y < kHigh; ++y) {
+          const QColor color = image.pixelColor(x, y);
+          if (color.blue() > 190) continue;  // the ground, and the soft edges of letters
+          (color.red() - color.blue() > 24 ? isRed : isGrey) = true;
+        }
+        if (isRed) red.push_back(x);
+        if (isGrey && !isRed) grey.push_back(x);
+      }
+      // More than the glyph, but for markers that leave some room, and too little.
+      QVERIFY2((before >= 50 && before <= 150) || red.size() > 40,
+               qPrintable(QString("%1 before the end: %2").arg(before).arg(red.size())));
+      QVERIFY(red.size() > 5);
+      QVERIFY(before < 24 || !grey.empty());
+      for (const int x : grey) {
+        const auto near = std::count_if(red.begin(), red.end(),
+                                        [&](int other) { return std::abs(other - x) <= 3; });
+        QVERIFY2(near == 0 || before < 24, qPrintable(QString("%1 before the end").arg(before)));
+      }
+    }
+  }
+
+  /// Where not all have room, the next multiple may be above the largest number of a step.
+  void theLargestStepNumbersAreDrawn() {
+    constexpr int kWide = 400, kHigh = 26, kSteps = 40;
+    constexpr std::int64_t kNsPerPixel = 1'000'000, kStepNs = kWide / kSteps * kNsPerPixel;
+    analysis::LiveStore store;
+    test::OwnedBatch batch;
+    batch.completeUpToNs = kWide * kNsPerPixel;
+    for (std::uint32_t i = 0; i < kSteps; ++i) {
+      batch.steps.emplace_back(i * kStepNs, kStepNs, 1, 1, -1,
+                               std::numeric_limits<std::uint32_t>::max() - (kSteps - 1) + i, 16, 64,
+                               1024, 0, 0, 0);
+    }
+    store.apply(batch.view());
+    const Theme& theme = Theme::light();
+    QImage image(kWide, kHigh, QImage::Format_RGB32);
+    image.fill(theme.plot);
+    QPainter painter(&image);
+    const LaneFrame frame{painter, store, theme, {{0, kWide * kNsPerPixel}, 0, kWide}, 0, kWide};
+    laneKind(Lane::kSteps).draw(frame, {Lane::kSteps, 0, kHigh, {}});
+    painter.end();
+    int inked = 0;
+    for (int x = 0; x < kWide; ++x) {
+      for (int y = 0; y < kHigh; ++y) inked += qGray(image.pixel(x, y)) < 140;
+    }
+    QVERIFY(inked > 50);
   }
 };
 

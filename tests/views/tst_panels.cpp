@@ -106,6 +106,7 @@ class TestPanels : public QObject {
   void whatTheWheelTurnsIsOnlyChosen();
   void aChosenValueCanBeTakenBack();
   void theWheelChoosesAScriptsKnob();
+  void whatCannotBeChangedDoesNotScroll();
   void bannerTellsAndOffersAWayOn();
   void tableTellsWhatTheUserPicked();
   void selectionPanelDrawsAnySummary();
@@ -329,6 +330,23 @@ void TestPanels::whatTheWheelTurnsIsOnlyChosen() {
   QTest::keyClick(spin, Qt::Key_Return);
   QCOMPARE(asked.count(), 2);
   QCOMPARE(asked[1][0].value<SetKnobs>().lossEvery, std::optional<std::uint32_t>(6));
+}
+
+/// As when a run is stopped right after its batch size was typed.
+void TestPanels::whatCannotBeChangedDoesNotScroll() {
+  ScrolledControls controls;
+  QVERIFY(controls.shown);
+  auto* spin = controls.find<QSpinBox>("batchSpin");
+  spin->setFocus();
+  QTRY_VERIFY(spin->hasFocus());
+  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
+  controls.panel->setChangeable(false);
+  QVERIFY(!spin->isEnabled());
+  QVERIFY(!controls.panel->isAncestorOf(QApplication::focusWidget()));
+  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
+  controls.panel->setChangeable(true);
+  QVERIFY(spin->isEnabled());
+  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
 }
 
 void TestPanels::aChosenValueCanBeTakenBack() {

@@ -80,7 +80,8 @@ class TestShareSwitch : public QObject {
     QVERIFY(host->isVisible() && device->isVisible());
     QVERIFY(!panel.showsDeviceTime());
     const Theme& theme = Theme::dark();
-    const int sky = count(panel, theme.phase(events::Phase::DeviceMove)), blue = count(panel, theme.phase(events::Phase::Forward));
+    const int sky = count(panel, theme.phase(events::Phase::DeviceMove)),
+              blue = count(panel, theme.phase(events::Phase::Forward));
     QVERIFY(sky > 5 * blue);  // the host is in the device move
     connect(&panel, &SelectionPanel::deviceTimeChosen, &panel,
             [&panel] { panel.showDeviceShare(shareOf(90, 10)); });

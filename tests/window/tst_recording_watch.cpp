@@ -11,6 +11,7 @@
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
+#include "window/recording_watch.h"
 
 using namespace highwater;
 
@@ -99,6 +100,21 @@ class TestRecordingWatch : public QObject {
     const std::size_t shown = run().store().noteCount();
     QTest::keyClick(&bench_->window, Qt::Key_F5);
     QTRY_COMPARE(run().store().noteCount(), shown + 1);
+  }
+
+  void looksAgainAtWhatCouldNotBeRead() {
+    const QString path = record(40, 100);
+    QVERIFY(bench_->window.openRecording(path.toStdString()).ok());
+    auto* watch = bench_->window.findChild<window::RecordingWatch*>();
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+    QVERIFY(file.write("half of a copy") > 0);
+    file.close();
+    for (int i = 0; i < 3; ++i) QVERIFY(!watch->look());
+    QVERIFY(banner().isHidden());
+    QCOMPARE(record(25, 200), path);
+    QVERIFY(watch->look());
+    QVERIFY(banner().isVisible() && banner().message().contains("holds another run"));
   }
 
   void staysQuietWhereTheFileIsGone() {

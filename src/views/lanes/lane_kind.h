@@ -107,8 +107,8 @@ class LaneKind {
   /// Draws the visible events of a row.
   virtual void draw(const LaneFrame& frame, const LaneRow& row) const { prepare(frame, row)(); }
   /// Finds what there is to draw, and returns what draws it; a lane has one of the two functions.
-  /// This one runs on any thread, one row a thread: it reads spans and makes images, and leaves
-  /// `frame.painter` and texts to what it returns.
+  /// This one runs on any thread, one row a thread, after LiveStore::prepareForDrawing(): it reads
+  /// spans and makes images, and leaves `frame.painter` and texts to what it returns.
   [[nodiscard]] virtual std::function<void()> prepare(const LaneFrame& frame,
                                                       const LaneRow& row) const {
     return [this, &frame, &row] { draw(frame, row); };

@@ -7,6 +7,9 @@
 namespace highwater::views {
 namespace {
 
+constexpr double kHalfGlyph = 5;      ///< pixels from the middle of a glyph to its edge
+constexpr double kLeastEndText = 40;  ///< pixels: no text of the end is shorter
+
 /// Markers have a time and no length. The mark of the run's end follows the last one.
 class MarkerLane final : public LaneKind {
  public:
@@ -14,10 +17,7 @@ class MarkerLane final : public LaneKind {
       : LaneKind({Lane::kMarkers, 26, 24, std::nullopt, false, tr("Markers"),
                   tr("Changed knobs, notes, and problems such as running out of memory")}) {}
 
-  void draw(const LaneFrame& f, const LaneRow& row) const override {
-    drawMarkers(f, row);
-    drawEnd(f, row);
-  }
+  void draw(const LaneFrame& f, const LaneRow& row) const override { drawMarkers(f, row); }
 
   bool exists(const Store& store, std::uint32_t index) const override {
     return isEnd(store, index) ? endMark(store) != nullptr : index < store.markers().size();
@@ -98,58 +98,86 @@ class MarkerLane final : public LaneKind {
     return index == store.markers().size();
   }
 
-  static void drawMarkers(const LaneFrame& f, const LaneRow& row) {
-    const double y = row.top + row.height / 2;
-    const auto& markers = f.store.markers();
-    const auto visible = [&](const events::Marker& marker) {
-      return marker.time_ns() >= f.scale.range.beginNs && marker.time_ns() <= f.scale.range.endNs;
-    };
-    // By time: a note may have been added long after its time.
+  /// Where the mark of the run's end and its text are drawn.
+  struct PlacedEnd {
+    double x;      ///< of the glyph
+    QRectF box;    ///< of the text; empty where there is no room for it
+    double begin;  ///< the left edge of both
+  };
+
+  /// The markers in view by time: a note may have been added long after its time.
+  static std::vector<const events::Marker*> shownMarkers(const LaneFrame& f) {
     std::vector<const events::Marker*> shown;
-    for (const events::Marker& marker : markers) {
-      if (visible(marker)) shown.push_back(&marker);
+    for (const events::Marker& marker : f.store.markers()) {
+      if (marker.time_ns() >= f.scale.range.beginNs && marker.time_ns() <= f.scale.range.endNs) {
+        shown.push_back(&marker);
+      }
     }
     std::stable_sort(shown.begin(), shown.end(),
                      [](const auto* a, const auto* b) { return a->time_ns() < b->time_ns(); });
-    double free = -1e9;
+    return shown;
+  }
+
+  static double markerX(const LaneFrame& f, const events::Marker& marker) {
+    return std::round(f.scale.pixelAt(marker.time_ns())) + 0.5;
+  }
+
+  /// The end of a run is mostly at the right edge: then its text stands to the left of the glyph,
+  /// and of the glyphs of markers that are as near as a text is short.
+  static std::optional<PlacedEnd> placeEnd(const LaneFrame& f, const LaneRow& row,
+                                           const std::vector<const events::Marker*>& shown) {
+    const RunEnd* end = endMark(f.store);
+    const double at = std::round(f.scale.pixelAt(f.store.completeUpToNs())) + 0.5;
+    if (!end || at < f.left || at > f.right + 1) return std::nullopt;
+    const double x = std::min(at, f.right - kHalfGlyph - 2);
+    const double width = f.painter.fontMetrics().horizontalAdvance(endMarkText(*end)) + 2;
+    const auto boxFrom = [&](double left) {
+      return QRectF(left, row.top + 2, width, row.height - 4);
+    };
+    if (at + 12 + width < f.right) return PlacedEnd{x, boxFrom(x + 11), x - kHalfGlyph};
+    double right = x - 11, left = f.left;
+    for (auto marker = shown.rbegin(); marker != shown.rend(); ++marker) {
+      const double other = markerX(f, **marker);
+      if (right - other > kHalfGlyph + kLeastEndText) {
+        left = other + 10;
+        break;
+      }
+      right = std::min(right, other - 11);
+    }
+    if (right - width < left) return PlacedEnd{x, {}, x - kHalfGlyph};
+    return PlacedEnd{x, boxFrom(right - width), right - width};
+  }
+
+  static void drawMarkers(const LaneFrame& f, const LaneRow& row) {
     f.painter.setFont(textFont(kSmallText));
+    const std::vector<const events::Marker*> shown = shownMarkers(f);
+    const std::optional<PlacedEnd> end = placeEnd(f, row, shown);
+    const double y = row.top + row.height / 2;
+    double free = -1e9;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const events::Marker& marker = *shown[i];
-      const double x = std::round(f.scale.pixelAt(marker.time_ns())) + 0.5;
+      const double x = markerX(f, marker);
       if (x < free) {
         continue;
       }
       drawGlyph(f.painter, markerGlyph(marker.kind()), {x, y}, markerColor(marker.kind(), f.theme),
                 f.theme.plot);
-      const double next =
-          i + 1 < shown.size() ? f.scale.pixelAt(shown[i + 1]->time_ns()) - 8 : f.right;
+      double next = i + 1 < shown.size() ? f.scale.pixelAt(shown[i + 1]->time_ns()) - 8 : f.right;
+      // A marker that stands between the text and the glyph of the end has no room for its own.
+      if (end) next = std::min(next, (x < end->begin ? end->begin : end->x - kHalfGlyph) - 8);
       f.painter.setPen(f.theme.text1);
       f.painter.drawText(QRectF(x + 10, row.top, std::max(next - x, 0.0), row.height),
                          Qt::AlignVCenter,
                          fitText(f.painter, markerForms(f.store, marker), next - x - 12));
       free = x + kGlyphGap;
     }
+    if (end) drawEnd(f, y, *end);
   }
 
-  static void drawEnd(const LaneFrame& f, const LaneRow& row) {
-    const RunEnd* end = endMark(f.store);
-    const double x = std::round(f.scale.pixelAt(f.store.completeUpToNs())) + 0.5;
-    if (!end || x < f.left || x > f.right) {
-      return;
-    }
-    const double y = row.top + row.height / 2;
-    drawGlyph(f.painter, Glyph::kOctagon, {std::min(x, f.right - 7), y}, f.theme.vermillion,
-              f.theme.plot);
-    // The end of a run is mostly at the right edge: then its text goes to the left of the glyph.
-    f.painter.setFont(textFont(kSmallText));
-    const QString text = endMarkText(*end);
-    const double width = f.painter.fontMetrics().horizontalAdvance(text) + 2;
-    const bool right = x + 12 + width < f.right;
-    const QRectF box(right ? x + 11 : std::min(x, f.right - 7) - 11 - width, row.top + 2, width,
-                     row.height - 4);
-    f.painter.fillRect(box, f.theme.plot);
+  static void drawEnd(const LaneFrame& f, double y, const PlacedEnd& end) {
+    drawGlyph(f.painter, Glyph::kOctagon, {end.x, y}, f.theme.vermillion, f.theme.plot);
     f.painter.setPen(f.theme.vermillionText);
-    f.painter.drawText(box, Qt::AlignVCenter, text);
+    f.painter.drawText(end.box, Qt::AlignVCenter, endMarkText(*endMark(f.store)));
   }
 };
 

@@ -1,5 +1,6 @@
 #include "views/panels/controls_panel.h"
 
+#include <QApplication>
 #include <QKeyEvent>
 #include <QSignalBlocker>
 #include <algorithm>
@@ -250,6 +251,10 @@ void ControlsPanel::showAnswer(bool accepted, const QString& message) {
 }
 
 void ControlsPanel::setChangeable(bool changeable) {
+  // Qt would pass the focus of a disabled control on to the next enabled one, and the scroll area
+  // would jump there.
+  QWidget* focus = QApplication::focusWidget();
+  if (!changeable && focus && isAncestorOf(focus)) focus->clearFocus();
   for (QWidget* each : controls()) each->setEnabled(changeable);
   if (!changeable) {
     for (QSlider* slider :

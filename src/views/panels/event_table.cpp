@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QPainter>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <algorithm>
 #include <cmath>
@@ -18,13 +19,16 @@ namespace highwater::views {
 namespace {
 
 constexpr int kRow = 24;
-constexpr int kBarWidth = 44;
+constexpr int kBarWidth = 44, kShareGap = 8;
+const QString kWidestShare = QStringLiteral("100 %");
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< most room for the names of places
 constexpr int kCellInset = 4;
+constexpr int kHeadPadding = 8, kSortArrow = 18;     ///< of a header, as in the style sheet
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
-constexpr int kLeastText = 110, kShortestText = 56;  ///< of a column of texts other than the names
+constexpr int kLeastText = 110, kShortestText = 72;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
+constexpr int kNarrow = 540;  ///< as beside the right docks of a window 800 pixels wide
 
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
@@ -47,6 +51,13 @@ class OpDelegate final : public QStyledItemDelegate {
     : share_ ? paintShare(*painter, option, index, color, theme)
              : paintOp(*painter, option, index, color, planned, theme);
     painter->restore();
+  }
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const QSize hint = QStyledItemDelegate::sizeHint(option, index);
+    if (!share_ || kind_ == EventTable::Kind::kCompared) return hint;
+    const int text = QFontMetrics(textFont(kText)).horizontalAdvance(kWidestShare);
+    return {kShareGap + kBarWidth + kShareGap + text + kShareGap, hint.height()};
   }
 
  private:
@@ -93,11 +104,12 @@ class OpDelegate final : public QStyledItemDelegate {
 
   void paintShare(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
                   const QColor& color, const Theme& theme) const {
-    const QRect cell = option.rect.adjusted(0, 0, -8, 0);
+    const QRect cell = option.rect.adjusted(0, 0, -kShareGap, 0);
     const QString text = index.data().toString();
     painter.setFont(textFont(kText));
-    const int textWidth = painter.fontMetrics().horizontalAdvance(QStringLiteral("100 %"));
-    const QRect bar(cell.right() - textWidth - 8 - kBarWidth, cell.center().y() - 4, kBarWidth, 8);
+    const int textWidth = painter.fontMetrics().horizontalAdvance(kWidestShare);
+    const QRect bar(cell.right() - textWidth - kShareGap - kBarWidth, cell.center().y() - 4,
+                    kBarWidth, 8);
     painter.fillRect(bar, theme.track);
     const double share =
         std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
@@ -183,6 +195,14 @@ EventTable::EventTable(QWidget* parent) : QTableView(parent) {
   setHorizontalScrollMode(ScrollPerPixel);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);
+  connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int column) {
+    fitNumbers();
+    // Where the user has chosen widths, only the arrow gets its room.
+    if (!canMeasure() || column < 0 || column >= model()->columnCount()) return;
+    widening_ = true;
+    setColumnWidth(column, std::max(columnWidth(column), headWidth(column)));
+    widening_ = false;
+  });
   horizontalHeader()->setResizeContentsPrecision(0);  // only rows in view
   setSortingEnabled(true);
   addCopyActions(this);
@@ -246,6 +266,29 @@ void EventTable::setEvenColumns() {
   fitEvenColumns();
 }
 
+void EventTable::setHiddenIfNarrow(int column) {
+  narrowHides_ = column;
+  hideIfNarrow();
+}
+
+void EventTable::hideIfNarrow() {
+  const bool hides = viewport()->width() < kNarrow;
+  if (narrowHides_ < 0 || hides == isColumnHidden(narrowHides_)) return;
+  widening_ = true;
+  setColumnHidden(narrowHides_, hides);
+  // The column before it was stretched as the last one.
+  if (!hides && canMeasure()) {
+    const int before = narrowHides_ - 1;
+    setColumnWidth(before, std::max(headWidth(before), sizeHintForColumn(before)));
+  }
+  widening_ = false;
+}
+
+int EventTable::lastShown() const {
+  const int last = model()->columnCount() - 1;
+  return last > 0 && isColumnHidden(last) ? last - 1 : last;
+}
+
 bool EventTable::isNumber(int column) const {
   const QVariant alignment = model()->index(0, column).data(Qt::TextAlignmentRole);
   return (alignment.toInt() & Qt::AlignRight) != 0;
@@ -257,6 +300,16 @@ bool EventTable::canMeasure() const {
   return model() && isVisible();
 }
 
+/// Qt's own hint counts bold letters and a sort arrow in every header, which in a small window
+/// takes the room of the names.
+int EventTable::headWidth(int column) const {
+  const QString text = model()->headerData(column, Qt::Horizontal).toString();
+  const bool sorted = horizontalHeader()->sortIndicatorSection() == column;
+  const int margin = style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, horizontalHeader());
+  return horizontalHeader()->fontMetrics().horizontalAdvance(text) + 2 * (kHeadPadding + margin) +
+         (sorted ? kSortArrow : 0);
+}
+
 void EventTable::fitEvenColumns() {
   if (!evenColumns_ || !canMeasure()) {
     return;
@@ -266,7 +319,7 @@ void EventTable::fitEvenColumns() {
   int sum = 0, widest = 0;
   for (int i = 0; i < count; ++i) {
     int& of = needed[static_cast<std::size_t>(i)];
-    of = std::max(sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i));
+    of = std::max(sizeHintForColumn(i) + kNumberRoom, headWidth(i));
     sum += of;
     widest = std::max(widest, of);
   }
@@ -285,11 +338,10 @@ void EventTable::fitNumbers() {
   if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
-  for (int i = 0; i + 1 < model()->columnCount(); ++i) {
-    const int wanted =
-        i == nameColumn_ || !isNumber(i)
-            ? 0
-            : std::max(sizeHintForColumn(i) + kNumberRoom, horizontalHeader()->sectionSizeHint(i));
+  for (int i = 0; i < lastShown(); ++i) {
+    const int wanted = i == nameColumn_ || !isNumber(i)
+                           ? 0
+                           : std::max(sizeHintForColumn(i) + kNumberRoom, headWidth(i));
     if (wanted > columnWidth(i)) {
       widening_ = true;
       setColumnWidth(i, wanted);
@@ -305,10 +357,9 @@ void EventTable::widenNames() {
   if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
-  const int last = model()->columnCount() - 1;
+  const int last = lastShown();
   const int ofLast = isNumber(last)
-                         ? std::max(horizontalHeader()->sectionSizeHint(last),
-                                    sizeHintForColumn(last) + kNumberRoom)
+                         ? std::max(headWidth(last), sizeHintForColumn(last) + kNumberRoom)
                          : std::clamp(sizeHintForColumn(last) + kTextRoom, kLeastText, kLastColumn);
   int free = viewport()->width() - ofLast;
   QList<int> texts{nameColumn_};
@@ -343,6 +394,7 @@ void EventTable::widenNames() {
 
 void EventTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
+  hideIfNarrow();
   fitEvenColumns();
   widenNames();
 }
@@ -355,7 +407,7 @@ void EventTable::showEvent(QShowEvent* event) {
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
   nameColumn_ = opColumn;
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
-    if (!widening_ && model() && column + 1 < model()->columnCount()) {
+    if (!widening_ && model() && column < lastShown()) {
       leastNameWidth_ = 0;  // the user has chosen a width
     }
   });

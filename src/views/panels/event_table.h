@@ -44,6 +44,9 @@ class EventTable : public QTableView {
   /// Gives all columns the same width, for a table of numbers alone. Where that would cut one, each
   /// gets what it needs and a share of the rest; where there is none, the table scrolls.
   void setEvenColumns();
+  /// Hides `column`, which must be the last one, where the table is so narrow that its numbers
+  /// would take the room of the names. Copies have it nevertheless.
+  void setHiddenIfNarrow(int column);
 
  signals:
   /// The user picked a row, by mouse or keyboard. `row` is a row of the model given to setModel().
@@ -67,6 +70,11 @@ class EventTable : public QTableView {
   void fitEvenColumns();
   /// Whether the widths that the cells in view need can be asked for; showEvent() makes up for it.
   [[nodiscard]] bool canMeasure() const;
+  void hideIfNarrow();
+  /// The last column that is not hidden.
+  [[nodiscard]] int lastShown() const;
+  /// The least width of a column by its header, in pixels.
+  [[nodiscard]] int headWidth(int column) const;
   /// Whether a column is aligned to the right. Precondition: the table has a row.
   [[nodiscard]] bool isNumber(int column) const;
   /// The cell whose link is at a point of the viewport; invalid where there is none.
@@ -75,6 +83,7 @@ class EventTable : public QTableView {
   models::SortedRows sorted_;
   QList<int> widths_;  ///< set by setColumnWidths()
   bool evenColumns_ = false;
+  int narrowHides_ = -1;
   int nameColumn_ = -1, leastNameWidth_ = 0, linkColumn_ = -1;
   std::function<bool(const QModelIndex&)> isLink_;
   QString emptyText_, filter_;

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 #include "analysis/run_end_text.h"
@@ -49,10 +50,11 @@ QString costText(const Finding& finding) {
   QString cost;
   if (finding.gainMs) {
     const analysis::Gain& gain = *finding.gainMs;
-    // The number that the cards are in order of.
-    const bool any = formatMs(gain.estimate) != formatMs(0);
-    return any ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
-               : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
+    // The number that the cards are in order of; where it is the upper bound, it says so.
+    const std::string estimate = formatMs(gain.estimate), high = formatMs(gain.high);
+    const bool inside = estimate != formatMs(0) && (estimate != high || formatMs(gain.low) == high);
+    return inside ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
+                  : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
     cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
@@ -88,10 +90,25 @@ qsizetype detailsFrom(const QString& evidence) {
   return -1;
 }
 
+constexpr QChar kNoBreakSpace(0x00A0), kWordJoiner(0x2060);
+
+/// The text without line breaks between a number and its unit, and within `model.cpp:22`.
+QString unbroken(QString text) {
+  static const QRegularExpression unit(
+      QStringLiteral("(?<=\\d) (?=(?:%|[KMGT]i?B|B|[mµn]?s|s|min|h)(?!\\w))"));
+  static const QRegularExpression line(QStringLiteral("(?<=\\w:)(?=\\d)"));
+  return text.replace(unit, kNoBreakSpace).replace(line, kWordJoiner);
+}
+
+QString breakable(QString text) {
+  return text.replace(kNoBreakSpace, QLatin1Char(' ')).remove(kWordJoiner);
+}
+
 void setWrapped(QLabel* label, const QString& text) {
   label->setVisible(!text.isEmpty());
-  if (label->text() != text) {
-    label->setText(text);
+  const QString shown = unbroken(text);
+  if (label->text() != shown) {
+    label->setText(shown);
   }
 }
 
@@ -173,7 +190,7 @@ QString FindingCard::asText() const {
        {text(finding_.title), gain, where_->text(), text(finding_.evidence), advice_->text()}) {
     if (!line.isEmpty()) lines << line;
   }
-  return lines.join(QLatin1Char('\n'));
+  return breakable(lines.join(QLatin1Char('\n')));
 }
 
 bool FindingCard::acceptable() const {
@@ -342,7 +359,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
         tr("In %1 steps%2 no fallback, unplanned sync point, idle device or growing memory "
            "costs enough to be worth a change")
             .arg(QString::number(findings.steps),
-                 findings.ofRange ? QString() : tr(" (without warm-up, the first)")));
+                 findings.ofRange ? QString() : tr(" after the warm-up step")));
   }
   showAccepted(findings.accepted);
 }

@@ -118,7 +118,7 @@ EventTable* makeSearchTable(SearchModel* search, QWidget* parent) {
   table->setAccessibleName(EventTable::tr("What the search has found"));
   table->setModel(search);
   table->setItemDelegateForColumn(SearchModel::kMatch, new MatchDelegate(search, table));
-  table->setColumnWidths({300, 150, 60});
+  table->setColumnWidths({220, 190, 60});
   table->sortByColumn(-1, Qt::AscendingOrder);
   return table;
 }

@@ -21,6 +21,17 @@ QString rateText(double perS) {
   return std::isnan(perS) ? QStringLiteral("–") : QString::fromStdString(formatRate(perS));
 }
 
+/// The newest step up to a row whose rate is known: while a run is watched, those of the last steps
+/// await their device spans. The row itself if there is none near.
+std::size_t newestRated(const analysis::LiveStore& store, std::size_t row) {
+  constexpr std::size_t kNear = 16;
+  const auto& rates = store.steps().tokensPerS;
+  for (std::size_t back = 0; back <= std::min(kNear, row); ++back) {
+    if (!std::isnan(rates[row - back])) return row - back;
+  }
+  return row;
+}
+
 }  // namespace
 
 ValueScale makeValueScale(double max, int ticks) {
@@ -165,12 +176,14 @@ std::vector<Readout> StepTimePane::readouts() const {
 }
 
 QString StepTimePane::rightReadout() const {
-  const auto index = stepAt(readoutTime());
+  auto index = stepAt(readoutTime());
   if (!index) {
     return {};
   }
+  const bool withRate = measures().small;
+  if (withRate && !axis_->cursor()) index = newestRated(*store_, *index);
   const QString step = tr("step %1").arg(store_->steps().records[*index].step());
-  if (!measures().small) {
+  if (!withRate) {
     return step;
   }
   return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[*index])));
@@ -246,7 +259,8 @@ std::vector<Readout> ThroughputPane::readouts() const {
     return {};
   }
   const std::string unit(store_->rateUnit());
-  return {{Swatch::kLine, theme().text1, text(unit), rateText(store_->steps().tokensPerS[*index])}};
+  const std::size_t rated = axis_->cursor() ? *index : newestRated(*store_, *index);
+  return {{Swatch::kLine, theme().text1, text(unit), rateText(store_->steps().tokensPerS[rated])}};
 }
 
 LossPane::LossPane(const analysis::LiveStore* store, TimeAxis* axis, EventFocus* focus,

@@ -83,6 +83,9 @@ void TimelineLanes::draw(QCPPainter* painter) {
                         double(rect.left()),
                         double(rect.right() + 1)};
   drawForgotten(frame);
+  // Rows share lanes of the store, as the device's does with those of phases and waits: without
+  // this two of them would put the same late spans in their places.
+  store_->prepareForDrawing();
   // To search a million spans takes longer than to draw what is found.
   const std::vector<LaneRow>& rows = rows_.rows;
   std::vector<std::function<void()>> drawRow(rows.size());

@@ -23,6 +23,10 @@ using tuning::Setting;
 
 constexpr int kInset = 12, kBarHeight = 8;
 
+QString settingsText(int count) {
+  return count == 1 ? TuningPanel::tr("1 setting") : TuningPanel::tr("%1 settings").arg(count);
+}
+
 QString sizeText(std::uint64_t bytes) {
   return bytes > 0 && bytes != tuning::kTooManyBytes ? bytesText(static_cast<double>(bytes))
                                                      : QStringLiteral("–");
@@ -151,12 +155,12 @@ void TuningPanel::showSweep() {
     lines << (state_->measuring()
                   ? tr("Measuring %1").arg(text(tuning::shortSettingText(*state_->measuring())))
                   : tr("Computing what to measure next"))
-          << tr("%n setting(s) measured", nullptr, measured);
+          << settingsText(measured) + tr(" measured");
   } else if (hasEnded) {
     lines << text(sweep->reason);
   } else if (sweep) {
-    lines << tr("The sweep was cut off after %n setting(s): there is no recommendation", nullptr,
-                static_cast<int>(sweep->settings.size()));
+    lines << tr("The sweep was cut off after %1: there is no recommendation")
+                 .arg(settingsText(static_cast<int>(sweep->settings.size())));
   } else {
     lines << tr("A sweep measures settings that are safe and recommends one");
   }
