@@ -132,7 +132,9 @@ void LiveStore::prepareForDrawing() const {
     lane->prepare();
   }
   for (const auto& [key, lane] : ops_.lanes) lane.prepare();
-  (void)deviceTimeline();
+  const DeviceTimeline& device = deviceTimeline();
+  device.activity().prepare();
+  device.stepSpans().prepare();
 }
 
 void LiveStore::addScriptKnob(const ScriptKnob& knob) {

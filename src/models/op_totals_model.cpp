@@ -173,7 +173,7 @@ QVariant OpTotalsModel::headerData(int section, Qt::Orientation orientation, int
     case kTotalMs:
       return timeHeader();
     case kShare:
-      return tr("Share of step");
+      return tr("Share");
     case kBytes:
       return tr("Bytes");
     default:

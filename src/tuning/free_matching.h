@@ -33,7 +33,7 @@ class FreeMatching {
   /// `keepsGradients`: what a backward pass allocates in the same size at each setting is freed
   /// before its end only if nothing else adds up. Blocks below `smallestChecked` bytes are not
   /// checked against reuse. `compositions` is empty, or of another matching of the same traces,
-  /// `which` and `steps`: only what is preferred differs then.
+  /// `which`, `steps` and `keepsGradients`: only what is preferred differs then.
   FreeMatching(const std::vector<StepTrace>& traces, std::size_t which, std::size_t steps,
                Guess guess, bool keepsGradients, std::uint64_t smallestChecked,
                Compositions& compositions);

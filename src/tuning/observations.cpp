@@ -60,26 +60,38 @@ std::vector<analysis::TimeRange> pausesOf(const analysis::LiveStore& store) {
   return pauses;
 }
 
-/// The pauses and the evaluations.
+/// The pauses and the evaluations, in order of time and without overlaps.
 std::vector<analysis::TimeRange> breaksOf(const analysis::LiveStore& store) {
-  std::vector<analysis::TimeRange> breaks = pausesOf(store);
+  std::vector<analysis::TimeRange> all = pausesOf(store), breaks;
   const analysis::SpanIndex& lane = store.namedLane();
-  std::int64_t upToNs = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < lane.size(); ++i) {
     const analysis::Span span = lane[i];
-    if (span.endNs <= upToNs || !isEvaluation(store, store.namedSpans()[span.payload])) continue;
-    breaks.push_back({std::max(span.beginNs, upToNs), span.endNs});
-    upToNs = span.endNs;
+    if (isEvaluation(store, store.namedSpans()[span.payload])) {
+      all.push_back({span.beginNs, span.endNs});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const analysis::TimeRange& a, const analysis::TimeRange& b) {
+    return a.beginNs < b.beginNs;
+  });
+  for (const analysis::TimeRange& each : all) {
+    if (!breaks.empty() && each.beginNs <= breaks.back().endNs) {
+      breaks.back().endNs = std::max(breaks.back().endNs, each.endNs);
+    } else {
+      breaks.push_back(each);
+    }
   }
   return breaks;
 }
 
+/// The length of `range` without the breaks of breaksOf().
 std::int64_t withoutBreaks(analysis::TimeRange range,
                            const std::vector<analysis::TimeRange>& breaks) {
   std::int64_t ns = range.endNs - range.beginNs;
-  for (const analysis::TimeRange& each : breaks) {
-    const std::int64_t from = std::max(each.beginNs, range.beginNs);
-    ns -= std::max<std::int64_t>(0, std::min(each.endNs, range.endNs) - from);
+  auto each = std::partition_point(
+      breaks.begin(), breaks.end(),
+      [&](const analysis::TimeRange& one) { return one.endNs <= range.beginNs; });
+  for (; each != breaks.end() && each->beginNs < range.endNs; ++each) {
+    ns -= std::min(each->endNs, range.endNs) - std::max(each->beginNs, range.beginNs);
   }
   return ns;
 }

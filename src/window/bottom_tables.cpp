@@ -121,7 +121,6 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
       lane == Lane::kFallbacks ? EventTable::Kind::kFallbacks : EventTable::Kind::kSyncPoints,
       OpTotalsModel::kOp, OpTotalsModel::kShare);
   table->setColumnWidths({124, 206, 54, 68, 92});
-  table->setHiddenIfNarrow(OpTotalsModel::kBytes);
   table->setLinks(OpTotalsModel::kWhere, [this](const QModelIndex& cell) {
     // Only the place of a script's event begins with its line.
     return store_->ownScript() && focus_->hasSource(cell.data(OpTotalsModel::kSiteRole).toUInt());

@@ -164,7 +164,7 @@ class TestInterrupts : public QObject {
       QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kEndMs);
       if (group.hasEnded()) continue;
       // The window that is held back comes after five seconds, any other at once.
-      const bool isHidden = !QTest::qWaitFor([&] { return group.hasWindow(); }, 2000);
+      const bool isHidden = !QTest::qWaitFor([&] { return group.hasWindow(); }, 4000);
       QTRY_VERIFY_WITH_TIMEOUT(group.hasWindow(), kEndMs);
       QVERIFY(group.hasProgram());
       if (isHidden) return;

@@ -76,7 +76,6 @@ class TestSelfTest : public QObject {
 
  private:
   QTemporaryDir folder_;
-  int unknownStarts_ = 0;  ///< of measuresWhenWorkStarts()
 };
 
 void TestSelfTest::holdsOnTheSimulatedDevice() {
@@ -168,16 +167,17 @@ void TestSelfTest::measuresWhenWorkStarts_data() {
 void TestSelfTest::measuresWhenWorkStarts() {
   QFETCH(QStringList, knobs);
   QFETCH(QString, says);
-  const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-  const QJsonObject check = checkOf(jsonOf(run.out.toUtf8()), "work-start");
   // A busy machine may hide when work starts, but nothing makes one kind look like the other.
-  if (check["outcome"] == "unknown") {
-    ++unknownStarts_;
-    QVERIFY2(unknownStarts_ < 3, "of three devices none is known");
-    QSKIP("the machine is too busy");
+  constexpr int kMostTries = 5;
+  for (int i = 0; i < kMostTries; ++i) {
+    const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
+    const QJsonObject check = checkOf(jsonOf(run.out.toUtf8()), "work-start");
+    if (check["outcome"] == "unknown") continue;
+    QCOMPARE(check["detail"].toString(), says);
+    return;
   }
-  QCOMPARE(check["detail"].toString(), says);
+  QFAIL("it is not known in any of five tries");
 }
 
 /// But for one that ends it, whose successors run in another one.

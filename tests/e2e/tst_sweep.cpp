@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <QAction>
+#include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -49,6 +50,11 @@ class TestSweep : public QObject {
  private:
   QTemporaryDir folder_;
 
+  /// Whether the device that writes this ledger has begun the kernel that never ends.
+  [[nodiscard]] static bool hangs(const QString& ledger) {
+    QFile file(ledger);
+    return file.open(QIODevice::ReadOnly) && file.readAll().contains("\"event\":\"hang\"");
+  }
   [[nodiscard]] QString path(const char* name) const {
     return folder_.filePath(QLatin1String(name));
   }
@@ -224,16 +230,16 @@ class TestSweep : public QObject {
 
   /// A step may take as long as it will: a few seconds are waited for it. This one never ends.
   void doesNotWaitForALongStepWhenInterrupted() {
-    const QString file = path("long.highwater");
+    const QString file = path("long.highwater"), ledger = path("long.jsonl");
     QProcess process;
     process.start(HIGHWATER_BIN_DIR "/highwater",
                   {"sweep", "--device", "sim", "--seq", "32", "--batch", "8", "--max-batch", "8",
-                   "--sim-hang-at", kInFirstStep, "-o", file});
+                   "--sim-hang-at", kInFirstStep, "--sim-ledger", ledger, "-o", file});
     QString out;
     QVERIFY(QTest::qWaitFor(
         [&] {
           out += QString::fromUtf8(process.readAllStandardOutput());
-          return out.contains("tokens/s");
+          return out.contains("tokens/s") && hangs(ledger);
         },
         kSweepMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
@@ -284,7 +290,9 @@ class TestSweep : public QObject {
     session::LaunchOptions options;
     options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
     options.device = QStringLiteral("sim");
-    options.environment = {QStringLiteral("HIGHWATER_SIM_HANG_AT=") + kInFirstStep};
+    const QString ledger = path("window.jsonl");
+    options.environment = {QStringLiteral("HIGHWATER_SIM_HANG_AT=") + kInFirstStep,
+                           QStringLiteral("HIGHWATER_SIM_LEDGER=") + ledger};
     options.batchSize = 8;
     options.sequenceLength = 32;
     MainWindow window(options, nullptr, MainWindow::Settings::kOff);
@@ -294,6 +302,7 @@ class TestSweep : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(run.state() == State::kRunning, kSweepMs);
     window.findChild<QAction*>(QStringLiteral("sweepAction"))->trigger();
     QVERIFY(run.sweeps());
+    QTRY_VERIFY_WITH_TIMEOUT(hangs(ledger), kSweepMs);
     window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
     QVERIFY(!run.sweeps());
     QTRY_COMPARE_WITH_TIMEOUT(run.state(), State::kEnded, kSweepMs);

@@ -295,10 +295,8 @@ class TestEventTable : public QObject {
     table.setModel(&model);
     table.setOpLook(EventTable::Kind::kFallbacks, OpTotalsModel::kOp, OpTotalsModel::kShare);
     table.setColumnWidths({124, 206, 54, 68, 92});
-    table.setHiddenIfNarrow(OpTotalsModel::kBytes);
     table.resize(508, 120);
     table.show();
-    QVERIFY(table.isColumnHidden(OpTotalsModel::kBytes));
     QVERIFY(table.horizontalHeader()->length() <= table.viewport()->width());
     const QFontMetrics metrics(textFont(kText));
     const auto room = [&](int column) {
@@ -308,11 +306,20 @@ class TestEventTable : public QObject {
     QVERIFY(room(OpTotalsModel::kOp) >= 12);
     QVERIFY2(room(OpTotalsModel::kWhere) >= 12,
              qPrintable(QString::number(table.columnWidth(OpTotalsModel::kWhere))));
-    // Grown, it gives the names what there is, also as the numbers become longer.
+    for (const int number : {OpTotalsModel::kCount, OpTotalsModel::kTotalMs, OpTotalsModel::kShare,
+                             OpTotalsModel::kBytes}) {
+      QVERIFY2(room(number) >= 8, qPrintable(QString::number(number)));
+    }
+    const int withoutBar = table.columnWidth(OpTotalsModel::kShare);
+    // Grown, it has bars again, and gives the names what there is, also as the numbers become
+    // longer.
     table.resize(800, 120);
-    QVERIFY(!table.isColumnHidden(OpTotalsModel::kBytes));
     QVERIFY(room(OpTotalsModel::kBytes) >= 12);
+    QVERIFY(table.columnWidth(OpTotalsModel::kShare) > withoutBar + 40);
     QVERIFY(table.columnWidth(OpTotalsModel::kShare) < 160);
+    table.resize(508, 120);
+    QCOMPARE(table.columnWidth(OpTotalsModel::kShare), withoutBar);
+    table.resize(800, 120);
     totals[0].op = "aten::an_op_with_a_name_that_is_longer";
     totals[0].totalNs = totals[0].inStepsNs = 123'456'000'000'000;
     model.refresh(totals, 1000);

@@ -96,9 +96,10 @@ void synchronizeDevice(Recorder& recorder) {
   const NameId name = recorder.names().intern("torch::mps::synchronize").id;
   ThreadLane& lane = recorder.lane();
   const std::int64_t beginNs = recorder.now();
-  lane.openSpans().push(beginNs, name);
-  at::detail::getMPSHooks().deviceSynchronize();
-  lane.openSpans().pop();
+  {
+    const OpenSpanScope open(lane.openSpans(), beginNs, name);
+    at::detail::getMPSHooks().deviceSynchronize();  // throws if queued work has failed
+  }
   const std::int64_t lengthNs = Recorder::lengthNs(beginNs, recorder.now());
   if (recorder.level() == events::ProbeLevel::Off) return;
   const CallSiteId site = recorder.callSites().here(__builtin_return_address(0));

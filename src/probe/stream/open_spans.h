@@ -81,4 +81,19 @@ class OpenSpanStack {
   std::atomic<std::uint32_t> depth_{0};
 };
 
+/// An open span of the current thread while it exists, also where an exception ends it.
+class OpenSpanScope {
+ public:
+  /// Pushes onto `stack`, the current thread's, which must outlive the scope.
+  OpenSpanScope(OpenSpanStack& stack, std::int64_t beginNs, NameId name) noexcept : stack_(stack) {
+    stack_.push(beginNs, name);
+  }
+  ~OpenSpanScope() { stack_.pop(); }
+  OpenSpanScope(const OpenSpanScope&) = delete;
+  OpenSpanScope& operator=(const OpenSpanScope&) = delete;
+
+ private:
+  OpenSpanStack& stack_;
+};
+
 }  // namespace highwater::probe

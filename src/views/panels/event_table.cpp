@@ -28,7 +28,12 @@ constexpr int kHeadPadding = 8, kSortArrow = 18;     ///< of a header, as in the
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
 constexpr int kLeastText = 110, kShortestText = 72;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
-constexpr int kNarrow = 540;  ///< as beside the right docks of a window 800 pixels wide
+/// With less, the bars of the shares would take the room of the names.
+constexpr int kRoomForBars = 600;
+
+bool roomForBars(const QWidget* table) {
+  return table && table->width() >= kRoomForBars;
+}
 
 /// Paints the op and share cells.
 class OpDelegate final : public QStyledItemDelegate {
@@ -57,7 +62,8 @@ class OpDelegate final : public QStyledItemDelegate {
     const QSize hint = QStyledItemDelegate::sizeHint(option, index);
     if (!share_ || kind_ == EventTable::Kind::kCompared) return hint;
     const int text = QFontMetrics(textFont(kText)).horizontalAdvance(kWidestShare);
-    return {kShareGap + kBarWidth + kShareGap + text + kShareGap, hint.height()};
+    const int bar = roomForBars(option.widget) ? kBarWidth + kShareGap : 0;
+    return {kShareGap + bar + text + kShareGap, hint.height()};
   }
 
  private:
@@ -110,12 +116,14 @@ class OpDelegate final : public QStyledItemDelegate {
     const int textWidth = painter.fontMetrics().horizontalAdvance(kWidestShare);
     const QRect bar(cell.right() - textWidth - kShareGap - kBarWidth, cell.center().y() - 4,
                     kBarWidth, 8);
-    painter.fillRect(bar, theme.track);
-    const double share =
-        std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
-    painter.fillRect(QRectF(bar.left(), bar.top(),
-                            std::max(bar.width() * share, share > 0 ? 1. : 0.), bar.height()),
-                     color);
+    if (roomForBars(option.widget)) {
+      painter.fillRect(bar, theme.track);
+      const double share =
+          std::clamp(index.data(models::OpTotalsModel::kShareRole).toDouble(), 0., 1.);
+      painter.fillRect(QRectF(bar.left(), bar.top(),
+                              std::max(bar.width() * share, share > 0 ? 1. : 0.), bar.height()),
+                       color);
+    }
     painter.setPen(theme.text1);
     painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, text);
   }
@@ -266,27 +274,14 @@ void EventTable::setEvenColumns() {
   fitEvenColumns();
 }
 
-void EventTable::setHiddenIfNarrow(int column) {
-  narrowHides_ = column;
-  hideIfNarrow();
-}
-
-void EventTable::hideIfNarrow() {
-  const bool hides = viewport()->width() < kNarrow;
-  if (narrowHides_ < 0 || hides == isColumnHidden(narrowHides_)) return;
+void EventTable::fitBars() {
+  const bool bars = roomForBars(this);
+  if (bars == hasBars_ || shareColumn_ < 0 || leastNameWidth_ == 0 || !canMeasure()) return;
+  hasBars_ = bars;
   widening_ = true;
-  setColumnHidden(narrowHides_, hides);
-  // The column before it was stretched as the last one.
-  if (!hides && canMeasure()) {
-    const int before = narrowHides_ - 1;
-    setColumnWidth(before, std::max(headWidth(before), sizeHintForColumn(before)));
-  }
+  setColumnWidth(shareColumn_, std::max(headWidth(shareColumn_), sizeHintForColumn(shareColumn_)));
   widening_ = false;
-}
-
-int EventTable::lastShown() const {
-  const int last = model()->columnCount() - 1;
-  return last > 0 && isColumnHidden(last) ? last - 1 : last;
+  fitNumbers();
 }
 
 bool EventTable::isNumber(int column) const {
@@ -338,7 +333,7 @@ void EventTable::fitNumbers() {
   if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
-  for (int i = 0; i < lastShown(); ++i) {
+  for (int i = 0; i + 1 < model()->columnCount(); ++i) {
     const int wanted = i == nameColumn_ || !isNumber(i)
                            ? 0
                            : std::max(sizeHintForColumn(i) + kNumberRoom, headWidth(i));
@@ -357,7 +352,7 @@ void EventTable::widenNames() {
   if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
   }
-  const int last = lastShown();
+  const int last = model()->columnCount() - 1;
   const int ofLast = isNumber(last)
                          ? std::max(headWidth(last), sizeHintForColumn(last) + kNumberRoom)
                          : std::clamp(sizeHintForColumn(last) + kTextRoom, kLeastText, kLastColumn);
@@ -394,20 +389,22 @@ void EventTable::widenNames() {
 
 void EventTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
-  hideIfNarrow();
+  fitBars();
   fitEvenColumns();
   widenNames();
 }
 
 void EventTable::showEvent(QShowEvent* event) {
   QTableView::showEvent(event);
+  fitBars();
   fitNumbers();
 }
 
 void EventTable::setOpLook(Kind kind, int opColumn, int shareColumn) {
   nameColumn_ = opColumn;
+  shareColumn_ = kind == Kind::kCompared ? -1 : shareColumn;
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
-    if (!widening_ && model() && column < lastShown()) {
+    if (!widening_ && model() && column + 1 < model()->columnCount()) {
       leastNameWidth_ = 0;  // the user has chosen a width
     }
   });

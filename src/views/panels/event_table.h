@@ -33,8 +33,8 @@ class EventTable : public QTableView {
   /// kCompared: waits and fallbacks of two ranges, of a models::CompareModel; their share is a
   /// change, drawn against its noise.
   enum class Kind { kFallbacks, kSyncPoints, kOps, kCompared };
-  /// Draws the share column as a bar with a text, and the glyph of `kind` before the name in the op
-  /// column.
+  /// Draws the share column as a bar with a text, of which a narrow table has the text alone, and
+  /// the glyph of `kind` before the name in the op column.
   void setOpLook(Kind kind, int opColumn, int shareColumn);
   /// Makes a column's cells links where isLink(cell) holds: their text up to the first comma, which
   /// names a line of code.
@@ -44,9 +44,6 @@ class EventTable : public QTableView {
   /// Gives all columns the same width, for a table of numbers alone. Where that would cut one, each
   /// gets what it needs and a share of the rest; where there is none, the table scrolls.
   void setEvenColumns();
-  /// Hides `column`, which must be the last one, where the table is so narrow that its numbers
-  /// would take the room of the names. Copies have it nevertheless.
-  void setHiddenIfNarrow(int column);
 
  signals:
   /// The user picked a row, by mouse or keyboard. `row` is a row of the model given to setModel().
@@ -70,9 +67,8 @@ class EventTable : public QTableView {
   void fitEvenColumns();
   /// Whether the widths that the cells in view need can be asked for; showEvent() makes up for it.
   [[nodiscard]] bool canMeasure() const;
-  void hideIfNarrow();
-  /// The last column that is not hidden.
-  [[nodiscard]] int lastShown() const;
+  /// Gives the share column what it needs with bars or, in a narrow table, without them.
+  void fitBars();
   /// The least width of a column by its header, in pixels.
   [[nodiscard]] int headWidth(int column) const;
   /// Whether a column is aligned to the right. Precondition: the table has a row.
@@ -83,11 +79,10 @@ class EventTable : public QTableView {
   models::SortedRows sorted_;
   QList<int> widths_;  ///< set by setColumnWidths()
   bool evenColumns_ = false;
-  int narrowHides_ = -1;
-  int nameColumn_ = -1, leastNameWidth_ = 0, linkColumn_ = -1;
+  int nameColumn_ = -1, leastNameWidth_ = 0, shareColumn_ = -1, linkColumn_ = -1;
   std::function<bool(const QModelIndex&)> isLink_;
   QString emptyText_, filter_;
-  bool marking_ = false, widening_ = false;
+  bool marking_ = false, widening_ = false, hasBars_ = true;
 };
 
 }  // namespace highwater::views

@@ -76,14 +76,11 @@ class TrainingLoop final : public Training {
   void checkContract();
   [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
   void recordStep(std::uint32_t step, const Knobs& knobs);
-  /// What to do about a step that has failed on the device, which shows when it is waited for.
-  enum class FailedStep { kThrow, kMark };
-  /// Writes a checkpoint of the steps that are done. A failure is a marker, and no more are
-  /// written.
-  /// Returns false if a step has failed: what the model holds is undefined then.
-  bool keepCheckpoint(FailedStep failed);
-  /// Waits until the device has executed the steps that are queued.
-  Result<void> finishSteps(FailedStep failed);
+  /// Writes a checkpoint of the steps that are done, once the device has executed them. If it
+  /// cannot be written, that is noted in the recording, and no more are written. Throws if a step
+  /// has failed on the device, which shows when it is waited for: what the model holds is undefined
+  /// then.
+  void keepCheckpoint();
   void evaluate(std::uint32_t step, const Knobs& knobs);
   void evaluateWith(std::uint32_t step, std::uint32_t sequenceLength, std::uint32_t batchSize);
   [[nodiscard]] Failure failureOf(const std::exception& error);
@@ -147,38 +144,24 @@ Result<std::uint32_t> TrainingLoop::restore() {
   return step;
 }
 
-Result<void> TrainingLoop::finishSteps(FailedStep failed) {
-  if (!device_.is_mps()) return {};
-  // The device has to execute the queued step in any case. If its time counted as the cost of a
-  // checkpoint, the limit of 2 % would put at least 49 steps between two checkpoints.
-  const probe::DeliberateScope scope(recorder_, kCheckpointWaitSpan);
-  try {
+void TrainingLoop::keepCheckpoint() {
+  if (!checkpoint_ || stepsDone_ == keptStep_) return;
+  if (device_.is_mps()) {
+    // The device has to execute the queued step in any case. If its time counted as the cost of a
+    // checkpoint, the limit of 2 % would put at least 49 steps between two checkpoints.
+    const probe::DeliberateScope scope(recorder_, kCheckpointWaitSpan);
     probe::synchronizeDevice(recorder_);
-  } catch (const std::exception& error) {
-    if (failed == FailedStep::kThrow) throw;
-    return failure(firstLine(error));
   }
-  return {};
-}
-
-bool TrainingLoop::keepCheckpoint(FailedStep failed) {
-  if (!checkpoint_ || stepsDone_ == keptStep_) return true;
-  auto kept = finishSteps(failed);
-  const bool isSound = kept.ok();
+  const probe::DeliberateScope scope(recorder_, kCheckpointSpan);
   const auto begin = CheckpointClock::Clock::now();
-  if (kept) {
-    const probe::DeliberateScope scope(recorder_, kCheckpointSpan);
-    kept = writeCheckpoint(*checkpoint_, stepsDone_, *workload_, device_);
-  }
-  if (!kept) {
+  if (auto kept = writeCheckpoint(*checkpoint_, stepsDone_, *workload_, device_); !kept) {
     recorder_.mark(events::MarkerKind::Note, stepsDone_, 0, 0,
                    "no more checkpoints: " + kept.error().message);
     checkpoint_.reset();
-    return isSound;
+    return;
   }
   keptStep_ = stepsDone_;
   checkpointClock_.wrote(begin, CheckpointClock::Clock::now());
-  return true;
 }
 
 RunDescription TrainingLoop::description() const {
@@ -222,17 +205,12 @@ Training::Outcome TrainingLoop::run(process::RunControl& control) {
       const std::uint32_t every = setup_.options->evalEvery;
       const bool isDue = stepsDone_ == action.step && every > 0 && stepsDone_ % every == 0;
       if (isDue) evaluate(stepsDone_, knobs);
-      // A training whose step has failed cannot go on: it would train on undefined values.
-      const bool keeps = checkpointClock_.isDue(CheckpointClock::Clock::now());
-      if (keeps) keepCheckpoint(FailedStep::kThrow);
+      if (checkpointClock_.isDue(CheckpointClock::Clock::now())) keepCheckpoint();
     }
     // Before the evaluation, which may take longer than the host waits.
-    bool isSound = true;
-    if (control.stopRequested() && !control.isHostGone()) {
-      isSound = keepCheckpoint(FailedStep::kMark);
-    }
-    const bool wanted = isSound && stepsDone_ > restoredStep_ && lastEvaluated_ != stepsDone_ &&
-                        !control.isHostGone();
+    if (control.stopRequested() && !control.isHostGone()) keepCheckpoint();
+    const bool wanted =
+        stepsDone_ > restoredStep_ && lastEvaluated_ != stepsDone_ && !control.isHostGone();
     if (wanted) evaluate(stepsDone_, knobs);
   } catch (const OutOfMemoryEnd& end) {
     outcome.failure = Failure{Failure::Kind::kOutOfMemory, end.message};
