@@ -52,7 +52,8 @@ bool RecordingWatch::look() {
   if (run_->condition().beingWritten) now = Stamp{now.device, now.inode};
   if (now == seen_) return false;
   const auto held = session::readRunId(path);
-  if (!held) unreadable_ = whole;
+  // Damaged content stays as it is until the file changes; other errors may pass.
+  if (!held && held.error().code == ErrorCode::kMalformed) unreadable_ = whole;
   // One in which nothing is written yet is looked at again.
   if (!held || !*held) return false;
   if (*held == run_->runId()) {

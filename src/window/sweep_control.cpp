@@ -32,7 +32,10 @@ SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks*
   connect(panel, &views::TuningPanel::stopSweepRequested, run_, &CurrentRun::stopSweep);
   connect(run_, &CurrentRun::sweepChanged, this, &SweepControl::showProgress);
   // The window fits the model to the new run itself.
-  connect(run_, &CurrentRun::runReplaced, this, &SweepControl::showSweep);
+  connect(run_, &CurrentRun::runReplaced, this, [this] {
+    users_.reset();
+    showSweep();
+  });
   connect(run_, &CurrentRun::stateChanged, this, [this] {
     if (wanted_ && run_->state() == Session::State::kRunning) start();
   });
@@ -47,10 +50,11 @@ void SweepControl::startOrStop() {
     start();
   } else {
     views::ControlsPanel* controls = docks_->controls();
-    users_ = settingOf(controls->knobs());
+    const tuning::Setting users = settingOf(controls->knobs());
     emit runRequested();
+    users_ = users;
     wanted_ = run_->live();
-    beganElsewhere_ = users_ && *users_ != settingOf(controls->knobs());
+    beganElsewhere_ = users != settingOf(controls->knobs());
     if (!wanted_) putBackSetting();
   }
 }
@@ -72,10 +76,12 @@ void SweepControl::start() {
 void SweepControl::putBackSetting() {
   const Session::State state = run_->state();
   const bool trains = state == Session::State::kRunning || state == Session::State::kPaused;
-  if (!users_ || run_->sweeps() || (run_->live() && !trains)) return;
+  // A sweep may learn later than the window that its run has ended.
+  const bool sweeps = run_->sweeps();
+  if (!users_ || (run_->live() && (sweeps || !trains))) return;
   const tuning::Setting users = *std::exchange(users_, std::nullopt);
   const session::SweepRun* sweep = run_->sweep();
-  const bool recommends = sweep && sweep->result().best && sweep->stopReason().empty();
+  const bool recommends = sweep && !sweeps && sweep->result().best && sweep->stopReason().empty();
   // The sweep has set a run that goes on to what it had.
   if (recommends || (trains && !beganElsewhere_)) return;
   docks_->controls()->choose(users.batch, users.length);

@@ -153,10 +153,9 @@ class TestLaneKinds : public QObject {
         if (isRed) red.push_back(x);
         if (isGrey && !isRed) grey.push_back(x);
       }
-      // More than the glyph, but for markers that leave some room, and too little.
-      QVERIFY2((before >= 50 && before <= 150) || red.size() > 40,
+      // More than the glyph: some of the text, if not all.
+      QVERIFY2(red.size() > 25,
                qPrintable(QString("%1 before the end: %2").arg(before).arg(red.size())));
-      QVERIFY(red.size() > 5);
       QVERIFY(before < 24 || !grey.empty());
       for (const int x : grey) {
         const auto near = std::count_if(red.begin(), red.end(),

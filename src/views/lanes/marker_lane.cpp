@@ -8,7 +8,7 @@ namespace highwater::views {
 namespace {
 
 constexpr double kHalfGlyph = 5;      ///< pixels from the middle of a glyph to its edge
-constexpr double kLeastEndText = 40;  ///< pixels: no text of the end is shorter
+constexpr double kLeastEndText = 40;  ///< pixels: no text of the end is shortened to less
 
 /// Markers have a time and no length. The mark of the run's end follows the last one.
 class MarkerLane final : public LaneKind {
@@ -102,6 +102,7 @@ class MarkerLane final : public LaneKind {
   struct PlacedEnd {
     double x;      ///< of the glyph
     QRectF box;    ///< of the text; empty where there is no room for it
+    QString text;  ///< shortened where a marker leaves it too little room
     double begin;  ///< the left edge of both
   };
 
@@ -130,11 +131,13 @@ class MarkerLane final : public LaneKind {
     const double at = std::round(f.scale.pixelAt(f.store.completeUpToNs())) + 0.5;
     if (!end || at < f.left || at > f.right + 1) return std::nullopt;
     const double x = std::min(at, f.right - kHalfGlyph - 2);
-    const double width = f.painter.fontMetrics().horizontalAdvance(endMarkText(*end)) + 2;
+    const QFontMetrics metrics = f.painter.fontMetrics();
+    QString text = endMarkText(*end);
+    double width = metrics.horizontalAdvance(text) + 2;
     const auto boxFrom = [&](double left) {
       return QRectF(left, row.top + 2, width, row.height - 4);
     };
-    if (at + 12 + width < f.right) return PlacedEnd{x, boxFrom(x + 11), x - kHalfGlyph};
+    if (at + 12 + width < f.right) return PlacedEnd{x, boxFrom(x + 11), text, x - kHalfGlyph};
     double right = x - 11, left = f.left;
     for (auto marker = shown.rbegin(); marker != shown.rend(); ++marker) {
       const double other = markerX(f, **marker);
@@ -144,8 +147,12 @@ class MarkerLane final : public LaneKind {
       }
       right = std::min(right, other - 11);
     }
-    if (right - width < left) return PlacedEnd{x, {}, x - kHalfGlyph};
-    return PlacedEnd{x, boxFrom(right - width), right - width};
+    if (right - width < left) {
+      text = metrics.elidedText(text, Qt::ElideRight, static_cast<int>(right - left) - 2);
+      width = metrics.horizontalAdvance(text) + 2;
+    }
+    if (right - left < kLeastEndText - kHalfGlyph) return PlacedEnd{x, {}, {}, x - kHalfGlyph};
+    return PlacedEnd{x, boxFrom(right - width), text, right - width};
   }
 
   static void drawMarkers(const LaneFrame& f, const LaneRow& row) {
@@ -177,7 +184,7 @@ class MarkerLane final : public LaneKind {
   static void drawEnd(const LaneFrame& f, double y, const PlacedEnd& end) {
     drawGlyph(f.painter, Glyph::kOctagon, {end.x, y}, f.theme.vermillion, f.theme.plot);
     f.painter.setPen(f.theme.vermillionText);
-    f.painter.drawText(end.box, Qt::AlignVCenter, endMarkText(*endMark(f.store)));
+    f.painter.drawText(end.box, Qt::AlignVCenter, end.text);
   }
 };
 

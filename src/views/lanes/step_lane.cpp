@@ -110,7 +110,9 @@ class StepLane final : public EventLane<events::StepRecord> {
       const QString text = QString::number(at->step());
       const double width = metrics.horizontalAdvance(text);
       const double x = std::round((left + right - width) / 2);
-      if (x >= free && x + width <= f.right) {
+      // The running step, which has a box and a number of its own, follows the last one.
+      const bool isLast = at + 1 == records.end();
+      if (x >= free && x + width <= (isLast ? right : f.right)) {
         numbers.push_back({QRectF(x, row.top + 2, width, row.height - 5), text});
         free = x + width + kNumberGap;
       } else {

@@ -70,6 +70,7 @@ QString SelectionPanel::asText() const {
   for (const auto& [name, value, note] : rows()) {
     lines << line(name, note.isEmpty() ? value : value + QLatin1Char(' ') + note);
   }
+  if (!outsideHint_.isEmpty()) lines << outsideHint_;
   return lines.join(QLatin1Char('\n'));
 }
 
@@ -81,19 +82,29 @@ void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QStr
   selected_ = selected;
   lengthNs_ = lengthNs;
   placeSwitch();
-  if (QAccessible::isActive()) {
-    QStringList lines;
-    for (const auto& [name, value, note] : rows()) {
-      lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
-    }
-    setAccessibleDescription(lines.join(QStringLiteral(", ")));
-  }
+  describe();
   update();
 }
 
 void SelectionPanel::setOutsideHint(const QString& hint) {
+  if (outsideHint_ == hint) {
+    return;
+  }
   outsideHint_ = hint;
+  describe();
   update();
+}
+
+void SelectionPanel::describe() {
+  if (!QAccessible::isActive()) {
+    return;
+  }
+  QStringList lines;
+  for (const auto& [name, value, note] : rows()) {
+    lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
+  }
+  if (!outsideHint_.isEmpty()) lines << outsideHint_;
+  setAccessibleDescription(lines.join(QStringLiteral(", ")));
 }
 
 void SelectionPanel::paintEvent(QPaintEvent*) {

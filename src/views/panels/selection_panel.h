@@ -53,6 +53,8 @@ class SelectionPanel final : public QWidget {
     QString name, value, note;  ///< the note qualifies the value: "exact"
   };
   [[nodiscard]] std::vector<Row> rows() const;
+  /// Tells assistive technology what is painted, if any listens.
+  void describe();
   double paintHead(QPainter& painter, double y) const;
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;

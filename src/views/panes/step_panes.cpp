@@ -176,17 +176,16 @@ std::vector<Readout> StepTimePane::readouts() const {
 }
 
 QString StepTimePane::rightReadout() const {
-  auto index = stepAt(readoutTime());
+  const auto index = stepAt(readoutTime());
   if (!index) {
     return {};
   }
-  const bool withRate = measures().small;
-  if (withRate && !axis_->cursor()) index = newestRated(*store_, *index);
   const QString step = tr("step %1").arg(store_->steps().records[*index].step());
-  if (!withRate) {
+  if (!measures().small) {
     return step;
   }
-  return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[*index])));
+  const std::size_t rated = axis_->cursor() ? *index : newestRated(*store_, *index);
+  return tr("%1, %2").arg(step, text(store_->rateText(store_->steps().tokensPerS[rated])));
 }
 
 std::optional<std::size_t> StepPane::stepUnder(const QPoint& position) const {
