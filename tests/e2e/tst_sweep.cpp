@@ -34,8 +34,9 @@ using State = session::Session::State;
 namespace {
 
 constexpr int kSweepMs = 240'000;
-/// The number of a kernel of the first step: a run has some 650 kernels a step, and few before.
-const QString kInFirstStep = QStringLiteral("300");
+/// The number of a kernel of the first step's forward pass, the kernels 41 to 129: the host waits
+/// for it in the same step, since it reads the first loss.
+const QString kInFirstStep = QStringLiteral("90");
 const QStringList kOneThread{QStringLiteral("OMP_NUM_THREADS=1")};
 
 QJsonObject jsonOf(const Outcome& outcome) {
