@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,7 +30,10 @@ constexpr std::uint64_t kBlock = 20 * kMiB;
 /// The device without libtorch, composed as in device.cpp.
 struct SmallDevice {
   explicit SmallDevice(Ledger* ledger = nullptr, AllocatorLimits limits = {kGiB, 0.0, 0.0})
-      : queue({.maxPending = 8, .ledger = ledger}), memory(limits, options(ledger)) {}
+      : queue({.maxPending = 8,
+               .forkPatience = std::chrono::milliseconds(10),  // BusyDevice never ends in time
+               .ledger = ledger}),
+        memory(limits, options(ledger)) {}
 
   MemoryOptions options(Ledger* ledger) {
     MemoryOptions options;
@@ -143,6 +147,38 @@ class ProcessForkTest : public QObject {
       QCOMPARE(seen, std::string("MOQ-Q-O-M"));
     }
     QCOMPARE(inChild([&] { return seen == "MOQ-Q-O-M" ? 0 : 1; }), 0);
+  }
+
+  void aForkWaitsForTheRunningJob() {
+    DeviceQueue queue;
+    std::mutex lockOfALibrary;
+    for (int i = 0; i < 5; ++i) {
+      std::promise<void> locked;
+      queue.submit("aten::add", [&] {
+        const std::lock_guard lock(lockOfALibrary);
+        locked.set_value();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      });
+      locked.get_future().wait();
+      QCOMPARE(inChild([&] { return lockOfALibrary.try_lock() && !queue.lostJobs() ? 0 : 1; }), 0);
+      queue.wait();
+    }
+  }
+
+  void aForkGoesAheadWhileAJobWaitsForTheHost() {
+    SmallDevice device;
+    const BusyDevice busy(device.queue);
+    const auto ofAChild = [&] { return inChild([&] { return device.useAll() ? 0 : 1; }); };
+    QCOMPARE(inChild(ofAChild), 0);
+    QCOMPARE(inChild(ofAChild), 0);
+  }
+
+  void aJobMayFork() {
+    SmallDevice device;
+    int end = -1;
+    device.queue.submit("fork", [&] { end = inChild([&] { return device.useAll() ? 0 : 1; }); });
+    QVERIFY(device.useAll());
+    QCOMPARE(end, 0);
   }
 
   void pendingJobsCountAsFinishedInAChild() {

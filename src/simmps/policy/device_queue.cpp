@@ -53,6 +53,7 @@ void DeviceEvent::notice(std::uint64_t recording, std::uint64_t timeNs) {
 DeviceQueue::DeviceQueue(Options options)
     : options_(std::move(options)),
       notices_(options_.lateNotices ? std::make_unique<EventNotices>(options_.ledger) : nullptr),
+      gate_(options_.forkPatience),
       fork_(ForkOrder::Queue,
             {[this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { stopInChild(); }}) {}
 
@@ -140,11 +141,18 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
 void DeviceQueue::start() {
   thread_ = std::thread([this] {
     threadId_.store(std::this_thread::get_id());
-    if (options_.scope) {
-      options_.scope([this] { loop(); });
-    } else {
+    if (!options_.scope) {
       loop();
+      return;
     }
+    // What the scope sets up may take locks too.
+    gate_.enter();
+    options_.scope([this] {
+      gate_.leave();
+      loop();
+      gate_.enter();
+    });
+    gate_.leave();
   });
 }
 
@@ -166,10 +174,12 @@ void DeviceQueue::loop() {
       batch.swap(items_);
     }
     for (Item& item : batch) {
+      gate_.enter();
       run(item);
       // Releases what the job holds before its end is published.
       item = Item{};
       finishOne();
+      gate_.leave();
     }
     batch.clear();
   }
@@ -267,6 +277,7 @@ void DeviceQueue::stopAtFaults(const Item& item) {
 }
 
 void DeviceQueue::hang() {
+  gate_.leave();
   {
     const std::lock_guard lock(mutex_);
     state_ = ThreadState::Hangs;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "simmps/policy/event_notices.h"
+#include "simmps/policy/fork_gate.h"
 #include "simmps/policy/ledger.h"
 #include "simmps/policy/process_fork.h"
 
@@ -62,9 +64,10 @@ struct QueueKnobs {
 };
 
 /// The simulated device's command queue: runs jobs one after another, in the order of submission,
-/// on a thread of its own. The thread starts with the first job, so an earlier fork is harmless. In
-/// a child that was forked later, new jobs run on the thread that submits them, without knobs; the
-/// parent's pending jobs never run there, and what they hold is leaked.
+/// on a thread of its own. The thread starts with the first job, so an earlier fork is harmless. A
+/// later fork waits for the job or the scope that runs (ForkGate). In the child, new jobs run on
+/// the thread that submits them, without knobs; the parent's pending jobs never run there, and what
+/// they hold is leaked.
 ///
 /// A job that throws is kept as the failure, and later jobs are skipped until drain() returns the
 /// failure, since they would compute on tensors that were never written. Events and upkeep are not
@@ -97,6 +100,8 @@ class DeviceQueue {
     std::uint64_t maxPending = kMaxPending;
     QueueKnobs knobs = {};
     std::uint64_t commitAfter = 0;  ///< commits after so many kernels; 0: each job at once
+    /// How long a fork waits for the job that runs. Longer than all but the largest kernels take.
+    std::chrono::milliseconds forkPatience{5000};
     bool lateNotices = false;  ///< the time of an event is taken by EventNotices, not by the queue
     /// Records kernels, events, their late notices, and waits for a full queue; may be null.
     Ledger* ledger = nullptr;
@@ -211,6 +216,7 @@ class DeviceQueue {
   std::uint64_t kernels_ = 0;  ///< started so far; used on the queue's thread only
   std::atomic<std::thread::id> threadId_{};
   std::thread thread_;
+  ForkGate gate_;
   const ForkSteps fork_;
 };
 

@@ -9,6 +9,7 @@ namespace highwater::simmps {
 /// Order in which objects prepare for a fork, which is also their lock order: an earlier one may
 /// lock a later one, never the reverse. After the fork they run in reverse order.
 enum class ForkOrder : std::uint8_t {
+  Jobs,  ///< jobs may take any lock
   Generator,
   Machine,
   Graphs,

@@ -1,4 +1,5 @@
 """DataLoader workers and other children: forked before the device's first use, and after."""
+import faulthandler
 import multiprocessing
 import os
 import signal
@@ -35,6 +36,44 @@ class Children(unittest.TestCase):
         # Runs first by its name: the device's thread starts with the first op.
         loader = torch.utils.data.DataLoader(Squares(), batch_size=8, num_workers=2)
         self.assertEqual(sum_on_device(loader), sum(i * i for i in range(32)))
+
+    def test_1_fork_during_the_first_kernels(self):
+        # Their first calls initialize static variables of libtorch, each under a lock of its own.
+        ended = self.run_script("""
+            import os, sys, time
+            from simulated_mps import mps, torch
+
+            def use_host():
+                torch.set_num_threads(1)
+                torch.manual_seed(3)
+                torch.stack([torch.tensor(float(i)) for i in range(4)]).sum().item()
+
+            def use_device(delay_s):
+                torch.zeros((), device=mps)
+                until = time.perf_counter() + delay_s
+                while time.perf_counter() < until:
+                    pass
+                child = os.fork()
+                if child == 0:
+                    use_host()
+                    os._exit(0)
+                limit = time.monotonic() + 30
+                while os.waitpid(child, os.WNOHANG) == (0, 0):
+                    if time.monotonic() > limit:
+                        os.kill(child, 9)
+                        print("the child hangs, forked after", delay_s, "s", flush=True)
+                        os._exit(1)
+                    time.sleep(0.002)
+                os._exit(0)
+
+            for delay in range(60):
+                child = os.fork()
+                if child == 0:
+                    use_device(delay * 50e-6)
+                if os.waitpid(child, 0)[1] != 0:
+                    sys.exit("failed")
+            """)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
 
     def test_2_fork_after_use(self):
         torch.ones(2, device=mps).add(1)
@@ -135,4 +174,6 @@ class Children(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    # Before ctest's limit: says where a test hangs.
+    faulthandler.dump_traceback_later(240, exit=True)
     unittest.main()
