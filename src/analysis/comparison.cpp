@@ -183,7 +183,7 @@ struct OpSteps {
 /// The values of the whole steps of a range, step by step.
 struct StepValues {
   std::span<const events::StepRecord> records;
-  std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs;
+  std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs, outsideMs;
   std::array<std::vector<double>, 7> phaseMs;
   std::map<OpKey, OpSteps> ops;
   std::set<std::uint32_t> lengths;
@@ -200,6 +200,11 @@ struct StepValues {
     for (auto* each : {&fallbackMs, &unplannedMs, &plannedMs}) each->resize(records.size());
     for (auto& each : phaseMs) each.resize(records.size());
     addEvents(store);
+    for (std::size_t row = 0; row < records.size(); ++row) {
+      double outside = durationMs[row];
+      for (const auto& each : phaseMs) outside -= each[row];
+      outsideMs.push_back(std::max(outside, 0.0));
+    }
   }
 
  private:
@@ -333,6 +338,8 @@ std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange&
   for (std::size_t i = 0; i < compared.phaseMs.size(); ++i) {
     compared.phaseMs[i] = both.mean(a.phaseMs[i], b.phaseMs[i]);
   }
+  compared.outsideMs = both.mean(a.outsideMs, b.outsideMs);
+  compared.rateUnit = store.rateUnit();
   compared.currentPeakBytes.a = static_cast<double>(compared.a.currentPeakBytes);
   compared.currentPeakBytes.b = static_cast<double>(compared.b.currentPeakBytes);
   compared.driverPeakBytes.a = static_cast<double>(compared.a.driverPeakBytes);

@@ -39,8 +39,10 @@ struct Comparison {
   StepHistogram histogramA, histogramB;  ///< with the same bins
   ComparedValue stepMsP50, stepMsP95;
   ComparedValue tokensPerS;
+  std::string rateUnit;  ///< what tokensPerS counts, as LiveStore::rateUnit()
   ComparedValue fallbackMs, unplannedSyncMs, plannedSyncMs;  ///< a step
   std::array<ComparedValue, 7> phaseMs;                      ///< a step, indexed by events::Phase
+  ComparedValue outsideMs;                                   ///< a step, outside of all phases
   ComparedValue currentPeakBytes, driverPeakBytes;
   /// Both have steps of the same sequence lengths, so that their tokens/s can be compared.
   bool sameLengths = true;

@@ -185,10 +185,11 @@ Result<RecordingFile> RecordingFile::create(const fs::path& path, bool overwrite
         ErrorCode::kExists,
         quoted(path) + " exists already; give another name, or allow it to be overwritten"};
   }
-  // By its name it was meant to be a recording, whatever is in it.
-  if (path.extension() != ".highwater" && !mayBeRecording(path)) {
+  if (!mayBeRecording(path)) {
     return Error{ErrorCode::kExists,
-                 quoted(path) + " is not a recording, so it is not overwritten; give another name"};
+                 quoted(path) +
+                     " is not a recording, so it is not overwritten; move it away, or give another "
+                     "name"};
   }
   return createBeside(path);
 }

@@ -1,6 +1,7 @@
 #include <QtTest>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "analysis/comparison.h"
@@ -156,6 +157,10 @@ class TestComparison : public QObject {
       for (std::size_t i = 0; i < phases.size(); ++i) {
         QVERIFY(same(of(compared->phaseMs[i]), phases[i] / count));
       }
+      // The parts of a step add up to it.
+      double parts = of(compared->outsideMs);
+      for (const ComparedValue& phase : compared->phaseMs) parts += of(phase);
+      QVERIFY(same(parts, std::accumulate(durations.begin(), durations.end(), 0.0) / count));
       double inOps = 0;
       for (const ComparedOp& op : compared->ops) {
         QVERIFY(same(of(op.ms), ops[{op.op, op.kind, op.where}] / count));

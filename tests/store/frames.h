@@ -59,6 +59,9 @@ inline QByteArray bytesOf(const std::filesystem::path& path) {
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+/// What is left of a recording that was cut short: its file may be overwritten.
+inline constexpr char kRestOfARecording[] = "SQL";
+
 inline bool writeBytes(const std::filesystem::path& path, const QByteArray& bytes) {
   QFile file(QString::fromStdString(path.string()));
   return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();

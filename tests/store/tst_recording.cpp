@@ -249,7 +249,7 @@ void TestRecording::refusesAnExistingFile() {
 void TestRecording::overwriteSparesTheOldFileUntilAStepBegins() {
   QTemporaryDir folder;
   const fs::path path = pathIn(folder.path(), "a.highwater");
-  QVERIFY(writeBytes(path, "somebody's work"));
+  QVERIFY(writeBytes(path, kRestOfARecording));
   store::WriterOptions options;
   options.overwrite = true;
   options.commitEvery = std::chrono::milliseconds(1);
@@ -261,9 +261,9 @@ void TestRecording::overwriteSparesTheOldFileUntilAStepBegins() {
   const std::uint64_t before = writer->bytesWritten();
   feedFrames(frames, *writer);
   QTRY_VERIFY(writer->bytesWritten() > before);
-  QCOMPARE(bytesOf(path), "somebody's work");
+  QCOMPARE(bytesOf(path), kRestOfARecording);
   writer->discard();
-  QCOMPARE(bytesOf(path), "somebody's work");
+  QCOMPARE(bytesOf(path), kRestOfARecording);
   QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
 }
 
@@ -271,7 +271,7 @@ void TestRecording::overwriteReplacesTheOldFile() {
   QTemporaryDir folder;
   const fs::path path = pathIn(folder.path(), "a.highwater");
   // A killed run left a WAL as well: nothing of it may get into the new recording.
-  QVERIFY(writeBytes(path, "somebody's work"));
+  QVERIFY(writeBytes(path, kRestOfARecording));
   QVERIFY(writeBytes(path.string() + "-wal", "somebody's newest work"));
   store::WriterOptions options;
   options.overwrite = true;
@@ -294,15 +294,17 @@ void TestRecording::overwriteReplacesTheOldFile() {
 
 void TestRecording::overwriteSparesFilesOfOtherKinds() {
   QTemporaryDir folder;
-  const fs::path notes = pathIn(folder.path(), "notes.txt");
-  QVERIFY(writeBytes(notes, "somebody's work"));
   store::WriterOptions options;
   options.overwrite = true;
-  const auto refused = store::RecordingWriter::create(notes, options);
-  QVERIFY(!refused && refused.error().code == ErrorCode::kExists);
-  QVERIFY2(refused.error().message.find("is not a recording") != std::string::npos,
-           refused.error().message.c_str());
-  QCOMPARE(bytesOf(notes), "somebody's work");
+  for (const char* name : {"notes.txt", "notes.highwater"}) {
+    const fs::path notes = pathIn(folder.path(), name);
+    QVERIFY(writeBytes(notes, "somebody's work"));
+    const auto refused = store::RecordingWriter::create(notes, options);
+    QVERIFY(!refused && refused.error().code == ErrorCode::kExists);
+    QVERIFY2(refused.error().message.find("is not a recording") != std::string::npos,
+             refused.error().message.c_str());
+    QCOMPARE(bytesOf(notes), "somebody's work");
+  }
 
   // A recording may have any name, and so may an empty file.
   for (const char* name : {"run.old", "empty"}) {

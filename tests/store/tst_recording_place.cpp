@@ -121,12 +121,12 @@ class TestRecordingPlace : public QObject {
   }
 
   void ofTwoThatWantToOverwriteTheSecondIsRefused() {
-    QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
+    QVERIFY(writeBytes(path("a.highwater"), kRestOfARecording));
     const Writer first = create(path("a.highwater"), true);
     QVERIFY(first);
     // No step has begun: the old file is unchanged, but locked.
     QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
-    QCOMPARE(bytesOf(path("a.highwater")), "somebody's work");
+    QCOMPARE(bytesOf(path("a.highwater")), kRestOfARecording);
     feedFrames(firstFrames(15), *first);
     QTRY_VERIFY(bytesOf(path("a.highwater")).startsWith("SQLite"));
     QVERIFY(contains(refusalOf(path("a.highwater")), "is being written"));
@@ -136,7 +136,7 @@ class TestRecordingPlace : public QObject {
   }
 
   void anotherFileThatCameMeanwhileIsNotOverwritten() {
-    QVERIFY(writeBytes(path("a.highwater"), "somebody's work"));
+    QVERIFY(writeBytes(path("a.highwater"), kRestOfARecording));
     const Writer writer = create(path("a.highwater"), true);
     QVERIFY(writer);
     QVERIFY(writeBytes(path("b"), "somebody else's work"));

@@ -78,6 +78,7 @@ class TestFindingsPanel : public QObject {
     change.stepsAfter = 30;
     change.stepMs = {45, 20, 1.5};
     change.driverPeakBytes = {100, 100};
+    change.rateUnit = "samples/s";
     change.gone = {fallback(0.3)};
     change.gone.front().gain = "about 20.0 ms a step (10.0 ms to 30.0 ms)";
     FindingsPanel panel;
@@ -95,7 +96,7 @@ class TestFindingsPanel : public QObject {
     // Another batch: only the throughput compares, and only at the same length.
     change.sameTokens = false;
     change.tokensPerS = {1000, 1100, 200};
-    QCOMPARE(changeLines(change)[1], QString("1.0k → 1.1k tokens/s, +10 % (± 20), within the "
+    QCOMPARE(changeLines(change)[1], QString("1.0k → 1.1k samples/s, +10 % (± 20), within the "
                                              "noise"));
     change.sameLengths = false;
     QVERIFY(changeLines(change)[1].endsWith("not to be compared"));

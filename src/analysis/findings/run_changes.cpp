@@ -146,6 +146,7 @@ struct RunChangesCheck::Parts {
          compareSeries(valuesOf(durations, each.beforeFirst, each.beforeLast),
                        valuesOf(durations, each.afterFirst, each.afterLast), Statistic::kMean),
          compared->tokensPerS,
+         compared->rateUnit,
          compared->driverPeakBytes,
          haveSameTokens(store, each.beforeLast - 1, each.afterFirst),
          compared->sameLengths,

@@ -20,6 +20,7 @@ struct RunChange {
   std::size_t stepsBefore = 0, stepsAfter = 0;
   ComparedValue stepMs;      ///< mean step time, in ms
   ComparedValue tokensPerS;  ///< 0 where the size of the batches is not known
+  std::string rateUnit;      ///< as Comparison::rateUnit
   ComparedValue driverPeakBytes;
   bool sameTokens = true;   ///< a step has as many tokens as before, so that step times compare
   bool sameLengths = true;  ///< as Comparison::sameLengths

@@ -71,7 +71,8 @@ QString shortName(const QString& name) {
       {ComparePanel::tr("Peak driver, GiB"), ComparePanel::tr("Driver, GiB")},
       {text(phaseName(events::Phase::BatchAssembly)), ComparePanel::tr("assembly")},
       {text(phaseName(events::Phase::DeviceMove)), ComparePanel::tr("move")},
-      {text(phaseName(events::Phase::OptimizerStep)), ComparePanel::tr("optimizer")}};
+      {text(phaseName(events::Phase::OptimizerStep)), ComparePanel::tr("optimizer")},
+      {ComparePanel::tr("outside of phases"), ComparePanel::tr("outside")}};
   for (const auto& [whole, shorter] : names) {
     if (whole == name) return shorter;
   }
@@ -115,8 +116,9 @@ std::vector<ComparePanel::Row> ComparePanel::numbers() const {
   // The time of a token depends on the length of its sequence.
   if (c.sameLengths) {
     const bool many = std::max(c.tokensPerS.a, c.tokensPerS.b) >= 1000;
-    rows.push_back(rowOf(many ? tr("Tokens/s, k") : tr("Tokens/s"), c.tokensPerS, many ? 1000 : 1,
-                         many ? 2 : 0));
+    const QString unit = c.rateUnit == "samples/s" ? tr("Samples/s") : tr("Tokens/s");
+    rows.push_back(
+        rowOf(many ? tr("%1, k").arg(unit) : unit, c.tokensPerS, many ? 1000 : 1, many ? 2 : 0));
   }
   rows.push_back(rowOf(tr("Fallbacks, ms"), c.fallbackMs, 1, 1));
   rows.push_back(rowOf(tr("Unplanned syncs, ms"), c.unplannedSyncMs, 1, 1));
@@ -139,6 +141,11 @@ std::vector<ComparePanel::Row> ComparePanel::phases() const {
       rows.push_back(rowOf(text(phaseName(phase)), value, 1, 1));
       rows.back().color = Theme::of(this).phase(phase);
     }
+  }
+  if (const ComparedValue& value = comparison_->outsideMs;
+      std::max(value.a, value.b) >= kLeastShownMs) {
+    rows.push_back(rowOf(tr("outside of phases"), value, 1, 1));
+    rows.back().color = Theme::of(this).neutralBar;
   }
   return rows;
 }
@@ -360,7 +367,8 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
                    tr("Host time by phase, mean, ms a step"));
   y += 18;
   const auto& phases = comparison_->phaseMs;
-  double sumA = 0, sumB = 0;
+  const ComparedValue& outside = comparison_->outsideMs;
+  double sumA = outside.a, sumB = outside.b;
   for (const ComparedValue& value : phases) {
     sumA += value.a;
     sumB += value.b;
@@ -371,13 +379,17 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
     painter.setPen(theme.text2);
     painter.drawText(QRectF(kInset, y - 3, 14, 14), Qt::AlignVCenter, letter);
     double x = left;
-    for (const events::Phase phase : kPhases) {
-      const double part = phases[static_cast<std::size_t>(phase)].*side / most * wide;
+    const auto bar = [&](double ms, const QColor& color) {
+      const double part = ms / most * wide;
       painter.fillRect(
           QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 8),
-          theme.phase(phase));
+          color);
       x += part;
+    };
+    for (const events::Phase phase : kPhases) {
+      bar(phases[static_cast<std::size_t>(phase)].*side, theme.phase(phase));
     }
+    bar(outside.*side, theme.neutralBar);
     y += 13;
   };
   paint(tr("A"), &ComparedValue::a);

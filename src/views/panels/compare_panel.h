@@ -26,7 +26,7 @@ class ComparePanel final : public QWidget {
   struct Row {
     QString name, a, b, change, noise;
     bool beyond = false;  ///< the change is beyond the noise, or exact
-    QColor color = {};    ///< of a phase
+    QColor color = {};    ///< of a phase, or of the time outside of phases
   };
   /// The rows of numbers, and those of the phases.
   [[nodiscard]] std::vector<Row> numbers() const;

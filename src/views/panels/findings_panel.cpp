@@ -422,8 +422,9 @@ QStringList changeLines(const analysis::RunChange& change) {
   } else if (change.sameLengths && change.tokensPerS.a > 0) {
     const double share = change.tokensPerS.change() / change.tokensPerS.a;
     const double noise = change.tokensPerS.noise / change.tokensPerS.a;
-    lines << tr("%1 → %2 tokens/s, %3 % (± %4)%5")
+    lines << tr("%1 → %2 %3, %4 % (± %5)%6")
                  .arg(text(formatRate(change.tokensPerS.a)), text(formatRate(change.tokensPerS.b)),
+                      text(change.rateUnit),
                       signedText(share, QString::number(std::abs(share) * 100, 'f', 0)))
                  .arg(noise * 100, 0, 'f', 0)
                  .arg(within(change.tokensPerS));
