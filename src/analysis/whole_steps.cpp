@@ -16,4 +16,13 @@ StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range) {
           static_cast<std::size_t>(last - records.begin())};
 }
 
+std::size_t newestOfSettledBatch(std::span<const events::StepRecord> steps) {
+  constexpr std::size_t kMost = 64;
+  const std::size_t last = steps.size() - 1;
+  for (std::size_t i = last; i > 0 && last - i < kMost; --i) {
+    if (steps[i].batch_size() == steps[i - 1].batch_size()) return i;
+  }
+  return last;
+}
+
 }  // namespace highwater::analysis

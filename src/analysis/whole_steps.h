@@ -25,4 +25,9 @@ struct StepRows {
 /// at or before its end. Two binary searches.
 [[nodiscard]] StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range);
 
+/// Returns the index of the newest of the last 64 steps that has the batch size of the step before
+/// it, or of the last step. The last batch of an epoch is often shorter, which is no change of a
+/// setting. Precondition: there is a step.
+[[nodiscard]] std::size_t newestOfSettledBatch(std::span<const events::StepRecord> steps);
+
 }  // namespace highwater::analysis

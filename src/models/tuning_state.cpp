@@ -292,6 +292,12 @@ void TuningState::setReserve(double reserve) {
   emit reserveChanged();
 }
 
+void TuningState::setMemoryGrows(bool grows) {
+  if (grows == memoryGrows_) return;
+  memoryGrows_ = grows;
+  emit memoryGrowsChanged();
+}
+
 std::optional<std::uint32_t> TuningState::largestSafeBatch(std::uint32_t length) const {
   if (!model_) return std::nullopt;
   return model_->largestSafeBatch(length, limits_.batch, reserve_);

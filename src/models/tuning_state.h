@@ -70,6 +70,11 @@ class TuningState final : public QObject {
   [[nodiscard]] double reserve() const { return reserve_; }
   void setReserve(double reserve);
 
+  /// Whether the memory of the run grows while its settings stay, so that what is predicted holds
+  /// for the steps so far only (analysis::Findings::driverMemoryGrows()).
+  [[nodiscard]] bool memoryGrows() const { return memoryGrows_; }
+  void setMemoryGrows(bool grows);
+
   /// The largest safe batch for a length and the longest safe length for a batch: see
   /// tuning::MemoryModel. std::nullopt without a model, or where nothing is safe.
   [[nodiscard]] std::optional<std::uint32_t> largestSafeBatch(std::uint32_t length) const;
@@ -78,6 +83,7 @@ class TuningState final : public QObject {
  signals:
   /// The model, the tried settings or the limits have changed.
   void changed();
+  void memoryGrowsChanged();
   void chosenChanged();
   /// sweeps() or measuring() has changed.
   void sweepingChanged();
@@ -107,6 +113,7 @@ class TuningState final : public QObject {
   bool sweeps_ = false;
   std::optional<tuning::Setting> measuring_;
   double reserve_ = tuning::kDefaultReserve;
+  bool memoryGrows_ = false;
   std::uint64_t run_ = 0;                   ///< counts the runs: the fit of another is not taken
   bool behind_ = false;                     ///< another thread fits
   std::optional<tuning::ModelInput> next_;  ///< what it fits when that is done

@@ -348,10 +348,11 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
   const bool unused = leftDeviceUnused(store, summary);
+  const analysis::Findings findings = analysis::findProblems(store);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   addNumbers(head, store, summary);
-  if (!unused) addTuningLine(store, head);
+  if (!unused) addTuningLine(store, findings, head);
   addOutsideLine(head, store, summary);
   head.add({"Ended", endLine(store, condition)});
   if (store.hello()) {
@@ -374,9 +375,8 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
     addDeviceLines(store, head);
   }
   std::string all = hangingText("", plainText(title), 2, width) + '\n' +
-                    findingsText(analysis::findProblems(store), width) + '\n' +
-                    head.text(2, width) + sweepSection(store, width) +
-                    lineSection("Sync points", lines.waits, width) +
+                    findingsText(findings, width) + '\n' + head.text(2, width) +
+                    sweepSection(store, width) + lineSection("Sync points", lines.waits, width) +
                     lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
                     section("Markers", markerTable(store), width);
   if (options.full) {

@@ -163,7 +163,7 @@ void addTuningParts(const LiveStore& store, QJsonObject& report) {
                   {"measured", measuredJson(model)}};
 }
 
-void addTuningLine(const LiveStore& store, TextTable& head) {
+void addTuningLine(const LiveStore& store, const analysis::Findings& findings, TextTable& head) {
   const auto tuned = tuningOf(store);
   if (!tuned) return;
   const Setting at = tuned->setting;
@@ -187,6 +187,9 @@ void addTuningLine(const LiveStore& store, TextTable& head) {
   if (here.bytes > afresh.bytes && formatBytes(here.bytes) != formatBytes(afresh.bytes)) {
     line += ". This process, which held " + formatBytes(tuned->goingOn.held()->driverNow) +
             ", would have come to " + here.text();
+  }
+  if (findings.driverMemoryGrows()) {
+    line += ". Memory grows, as the findings say: a longer run takes more than this";
   }
   head.add({"Tuning", line + ". " + tuned->model.confidence().text});
 }

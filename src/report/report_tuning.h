@@ -2,6 +2,7 @@
 
 #include <QJsonObject>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "report/text_table.h"
 
@@ -12,7 +13,8 @@ namespace highwater::report {
 void addTuningParts(const analysis::LiveStore& store, QJsonObject& report);
 
 /// Adds what the next larger batch would take, and the largest safe one, as a line of the text
-/// report. Adds nothing where there is no memory model.
-void addTuningLine(const analysis::LiveStore& store, TextTable& head);
+/// report, and whether memory grows beyond that. Adds nothing where there is no memory model.
+void addTuningLine(const analysis::LiveStore& store, const analysis::Findings& findings,
+                   TextTable& head);
 
 }  // namespace highwater::report

@@ -48,6 +48,8 @@ class FindingsDock final : public QObject {
  signals:
   /// A check is complete, and its findings are shown.
   void checked();
+  /// As checked(), for those of the whole run: analysis::Findings::driverMemoryGrows().
+  void memoryGrows(bool grows);
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.

@@ -200,6 +200,7 @@ void WindowDocks::makeRight() {
   findings_ = new FindingsDock(findingsDock_, DockTitle::of(findingsDock_), store_, axis_, focus_);
   connect(findings_, &FindingsDock::acceptRequested, this, &WindowDocks::acceptRequested);
   connect(findings_, &FindingsDock::withdrawRequested, this, &WindowDocks::withdrawRequested);
+  connect(findings_, &FindingsDock::memoryGrows, tuning_, &models::TuningState::setMemoryGrows);
 }
 
 void WindowDocks::makeBottom() {

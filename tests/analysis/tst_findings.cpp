@@ -310,6 +310,7 @@ class TestFindings : public QObject {
     run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::MemoryGrowth});
+    QVERIFY(findings.driverMemoryGrows());
     QCOMPARE(*findings.found[0].costBytes, static_cast<double>(kMiB));
     // A single increase, as for a larger batch, is no growth; nor is memory that goes up and down.
     run.current = [](std::uint32_t step) { return step < 15 ? 100 * kMiB : 400 * kMiB; };

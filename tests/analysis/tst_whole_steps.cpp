@@ -53,6 +53,26 @@ class TestWholeSteps : public QObject {
     }
   }
 
+  void aSettledBatchIsThatOfTwoStepsInARow() {
+    const auto newestOf = [](const std::vector<std::uint32_t>& batchSizes) {
+      std::vector<events::StepRecord> steps;
+      for (const std::uint32_t size : batchSizes) {
+        steps.emplace_back(0, 1, 1, 1, -1, 1U, size, 64U, 1024U, 0.0F, static_cast<std::uint8_t>(0),
+                           static_cast<std::uint8_t>(0));
+      }
+      return newestOfSettledBatch(steps);
+    };
+    QCOMPARE(newestOf({16}), 0U);
+    QCOMPARE(newestOf({16, 16, 16}), 2U);
+    QCOMPARE(newestOf({16, 16, 16, 8}), 2U);
+    QCOMPARE(newestOf({16, 16, 8, 16}), 1U);
+    QCOMPARE(newestOf({16, 16, 8, 8}), 3U);
+    QCOMPARE(newestOf({1, 2, 3, 4}), 3U);
+    std::vector<std::uint32_t> longAgo{16, 16};
+    for (std::uint32_t size = 1; size <= 64; ++size) longAgo.push_back(100 + size);
+    QCOMPARE(newestOf(longAgo), longAgo.size() - 1);
+  }
+
   void anInvertedRangeHasNone() {
     std::mt19937 random(6);
     LiveStore store;

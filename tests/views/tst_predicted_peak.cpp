@@ -154,6 +154,18 @@ class TestPredictedPeak : public QObject {
     QVERIFY(!reserve->isVisibleTo(panel_.get()));
   }
 
+  void nothingIsSafeForLongWhereMemoryGrows() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    panel_->setKnobs({16, 64, 10});
+    QCOMPARE(label("predictionWarning"), QString());
+    state_->setMemoryGrows(true);
+    QCOMPARE(label("predictionWarning"), QString("Memory grows: a longer run takes more"));
+    state_->setMemoryGrows(false);
+    QCOMPARE(label("predictionWarning"), QString());
+  }
+
   void theReserveMovesTheEdge() {
     test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
     panel_->showRun(*store_.run());

@@ -360,6 +360,13 @@ FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> ra
   parts_->done = false;
 }
 
+bool Findings::driverMemoryGrows() const {
+  return std::any_of(found.begin(), found.end(), [](const Finding& each) {
+    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::ShapeGrowth ||
+           each.kind == FindingKind::Fragmentation;
+  });
+}
+
 FindingsCheck::~FindingsCheck() = default;
 
 bool FindingsCheck::isDone() const {

@@ -103,6 +103,10 @@ struct Findings {
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
+
+  /// Whether driver memory grows while the settings stay, by what was found: then a prediction of
+  /// its peak holds for the steps so far only.
+  [[nodiscard]] bool driverMemoryGrows() const;
 };
 
 // The thresholds of the rules, each with its reason.

@@ -8,6 +8,7 @@
 #include "analysis/device/range_timeline.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
+#include "analysis/whole_steps.h"
 #include "core/knobs.h"
 #include "core/units.h"
 
@@ -208,7 +209,7 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
 
 void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
   const auto times = timesByShape(steps);
-  const Shape now = shapeOf(steps.records.back());
+  const Shape now = shapeOf(steps.records[newestOfSettledBatch(steps.records)]);
   const auto current = times.find(now);
   if (now.first == 0 || current->second.size() < kLeastSteps) return;
   const Setting small = settingOf(now, current->second);

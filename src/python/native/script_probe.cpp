@@ -214,16 +214,24 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
   if (counters_) {
     probe::recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
   }
-  if (batchSize_ != 0 && batchSize != 0 && batchSize != batchSize_) {
-    recorder_.mark(events::MarkerKind::BatchSize, step, batchSize_, batchSize);
-  }
-  batchSize_ = batchSize;
+  noteBatchSize(step, batchSize);
   stepsDone_ = step;
   open_ = OpenStep{
       beginNs_,       late ? notedEndNs_ : recorder_.now(),
       step,           batchSize,
       sequenceLength, static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX))};
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
+}
+
+// The last batch of an epoch is often shorter, which is no change of a setting.
+void ScriptProbe::noteBatchSize(std::uint32_t step, std::uint32_t batchSize) {
+  if (batchSize == 0) return;
+  if (batchSize_ == 0) batchSize_ = batchSize;
+  if (batchSize != batchSize_ && batchSize == lastBatchSize_) {
+    recorder_.mark(events::MarkerKind::BatchSize, step, batchSize_, batchSize);
+    batchSize_ = batchSize;
+  }
+  lastBatchSize_ = batchSize;
 }
 
 void ScriptProbe::recordStep(std::int64_t endNs) {

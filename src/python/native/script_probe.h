@@ -128,6 +128,7 @@ class ScriptProbe {
     std::uint32_t number = 0, batchSize = 0, sequenceLength = 0, positions = 0;
   };
   void recordStep(std::int64_t endNs);
+  void noteBatchSize(std::uint32_t step, std::uint32_t batchSize);
 
   std::optional<OpenStep> open_;
   /// Where an evaluation, a pause or the end of a notebook's cell has ended a step of which only
@@ -138,7 +139,8 @@ class ScriptProbe {
   Model model_;
   bool described_ = false;
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
-  std::uint32_t batchSize_ = 0;  ///< of the last step
+  std::uint32_t batchSize_ = 0;      ///< that two steps in a row had last, or the first one
+  std::uint32_t lastBatchSize_ = 0;  ///< of the last step
   std::uint32_t stepsDone_ = 0;
   std::uint32_t keptPhases_ = 0;
   /// A phase that has begun and not ended.

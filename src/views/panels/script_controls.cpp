@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/whole_steps.h"
 #include "views/panels/cut_label.h"
 #include "views/panels/knob_row.h"
 
@@ -116,8 +117,9 @@ void ScriptControls::refreshFacts() {
   declaredTitle_->setText(tr("Declared by %1").arg(QString::fromStdString(run.workload)));
   std::uint32_t batch = run.knobs.batchSize, length = run.knobs.sequenceLength;
   if (const auto& records = store_->steps().records; !records.empty()) {
-    batch = records.back().batch_size();
-    length = records.back().sequence_length();
+    const events::StepRecord& step = records[analysis::newestOfSettledBatch(records)];
+    batch = step.batch_size();
+    length = step.sequence_length();
   }
   const auto known = [](const std::string& text) {
     return text.empty() ? QStringLiteral("–") : QString::fromStdString(text);

@@ -21,6 +21,16 @@ QString rateText(double perS) {
   return std::isnan(perS) ? QStringLiteral("–") : QString::fromStdString(formatRate(perS));
 }
 
+/// The throughput of a step with its unit. It is credited to the step that the device executed, so
+/// it is not the quotient of the host's numbers beside it.
+QString stepRateText(const analysis::LiveStore& store, std::size_t row) {
+  const double perS = store.steps().tokensPerS[row];
+  const QString rate = text(store.rateText(perS));
+  return store.hasQueue() && !store.ownScript() && !std::isnan(perS)
+             ? StepPane::tr("%1, by the device's time").arg(rate)
+             : rate;
+}
+
 /// The newest step up to a row whose rate is known: while a run is watched, those of the last steps
 /// await their device spans. The row itself if there is none near.
 std::size_t newestRated(const analysis::LiveStore& store, std::size_t row) {
@@ -207,8 +217,7 @@ QString StepTimePane::tipAt(const QPoint& position) const {
   return tr("step %1: %2\n%3\n%4")
       .arg(step.step())
       .arg(msText(store_->steps().durationMs[*index]))
-      .arg(text(store_->batchText(step)),
-           text(store_->rateText(store_->steps().tokensPerS[*index])));
+      .arg(text(store_->batchText(step)), stepRateText(*store_, *index));
 }
 
 void StepTimePane::clicked(const QPoint& position) {
@@ -242,8 +251,7 @@ QString ThroughputPane::tipAt(const QPoint& position) const {
   const auto& step = store_->steps().records[*index];
   return tr("step %1: %2\n%3")
       .arg(step.step())
-      .arg(text(store_->rateText(store_->steps().tokensPerS[*index])),
-           text(store_->batchText(step)));
+      .arg(stepRateText(*store_, *index), text(store_->batchText(step)));
 }
 
 QString ThroughputPane::tickText(double value) const {

@@ -159,6 +159,7 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   connect(state_, &models::TuningState::changed, this, &PredictedPeak::showPrediction);
   connect(state_, &models::TuningState::chosenChanged, this, &PredictedPeak::showPrediction);
   connect(state_, &models::TuningState::reserveChanged, this, &PredictedPeak::showPrediction);
+  connect(state_, &models::TuningState::memoryGrowsChanged, this, &PredictedPeak::showPrediction);
   showPrediction();
 }
 
@@ -220,6 +221,8 @@ void PredictedPeak::showPrediction() {
     if (headroom == Headroom::kAboveHighWatermark) warning += tr(": it would run out of memory");
   } else if (limited && worst != Headroom::kSafe) {
     warning = tr("At worst %1").arg(text(tuning::headroomName(worst)));
+  } else if (limited && state_->memoryGrows()) {
+    warning = tr("Memory grows: a longer run takes more");
   }
   if (!limited) {
     warning = tr("The memory limits of this device are not known: no setting can be called safe");

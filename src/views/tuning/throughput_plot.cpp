@@ -44,8 +44,6 @@ ThroughputPlot::ThroughputPlot(const models::TuningState* state, QWidget* parent
   errors_->setSymbolGap(0);
   errors_->setWhiskerWidth(5);
   errors_->setSelectable(QCP::stNone);
-  xAxis->grid()->setVisible(true);
-  yAxis->grid()->setVisible(true);
   yAxis->setTicker(QSharedPointer<RateTicker>::create());
   xAxis->setNumberFormat(QStringLiteral("g"));
   xAxis->setNumberPrecision(4);
@@ -124,6 +122,10 @@ void ThroughputPlot::refreshData(Change) {
   const std::vector<models::TriedSetting> all = measured();
   chooseLength(all);
   fitAxes(all);
+  for (QCPAxis* axis : {xAxis, yAxis}) {
+    axis->setVisible(!all.empty());
+    axis->grid()->setVisible(!all.empty());
+  }
   std::vector<models::TriedSetting> compared;
   for (const models::TriedSetting& each : all) {
     if (each.setting.length == length_) compared.push_back(each);
@@ -235,10 +237,15 @@ void ThroughputPlot::paintLimits(QPainter& painter) {
 }
 
 void ThroughputPlot::paintCaptions(QPainter& painter) {
-  if (length_ == 0) return;
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme().text2);
   const QRect plot = plotRect();
+  if (length_ == 0) {
+    painter.drawText(plot.adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("No throughput yet: a setting is measured once it has trained for some "
+                        "steps in a row"));
+    return;
+  }
   painter.drawText(QRectF(2, 0, plot.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                    tr("tokens/s"));
   const QString unit = unit_ >= kGiBFrom ? tr("GiB") : tr("MiB");
