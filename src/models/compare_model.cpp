@@ -118,6 +118,8 @@ QVariant CompareModel::headerData(int section, Qt::Orientation orientation, int 
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
     return {};
   }
+  // Right of the noise the cells have a bar.
+  if (role == Qt::TextAlignmentRole && section == kNoise) return columnAlignment(true);
   if (const QVariant look = columnHeader(isText(section), role); look.isValid()) {
     return look;
   }

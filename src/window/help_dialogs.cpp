@@ -48,9 +48,19 @@ void showKeysDialog(QWidget* parent) {
     for (const auto& [key, meaning] : views::timeKeys()) add(0, key, meaning);
     for (const QAction* action : parent->actions()) {
       if (action->shortcut().isEmpty()) continue;
-      add(1, action->shortcut().toString(QKeySequence::NativeText),
-          action->text().remove(QLatin1Char('&')));
+      QStringList keys;
+      for (const QKeySequence& key : action->shortcuts()) {
+        keys << key.toString(QKeySequence::NativeText);
+      }
+      add(1, keys.join(tr(", ")), action->text().remove(QLatin1Char('&')));
     }
+    // Of the widget that has the focus.
+    const auto nameOf = [](const QKeySequence& key) {
+      return key.toString(QKeySequence::NativeText);
+    };
+    add(1, nameOf(QKeySequence::Copy), tr("Copy the selected rows or numbers"));
+    add(1, nameOf(Qt::Key_F2), tr("Rename the selected recording"));
+    add(1, nameOf(Qt::Key_Delete), tr("Delete the selected recording"));
     grid->setRowStretch(std::max(rows[0], rows[1]), 1);
   }
   dialog->show();

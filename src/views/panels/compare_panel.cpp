@@ -302,10 +302,20 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text3);
   const QRectF labels(rect.left(), floor + 1, rect.width(), 13);
-  painter.drawText(labels, Qt::AlignLeft | Qt::AlignVCenter,
-                   QString::number(a.lowMs, 'f', a.highMs < 100 ? 1 : 0));
-  painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter,
-                   tr("%1 ms").arg(QString::number(a.highMs, 'f', a.highMs < 100 ? 1 : 0)));
+  // With a decimal where both ends fit so.
+  constexpr double kLeastGap = 6;
+  for (int decimals = a.highMs < 100 ? 1 : 0; decimals >= 0; --decimals) {
+    const QString low = QString::number(a.lowMs, 'f', decimals);
+    const QString high = tr("%1 ms").arg(QString::number(a.highMs, 'f', decimals));
+    const QFontMetricsF metrics(painter.font());
+    const bool fits =
+        metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + kLeastGap <=
+        labels.width();
+    if (!fits && decimals > 0) continue;
+    if (fits) painter.drawText(labels, Qt::AlignLeft | Qt::AlignVCenter, low);
+    painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter, high);
+    break;
+  }
 }
 
 double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows,
