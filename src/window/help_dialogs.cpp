@@ -58,9 +58,9 @@ void showKeysDialog(QWidget* parent) {
     const auto nameOf = [](const QKeySequence& key) {
       return key.toString(QKeySequence::NativeText);
     };
-    add(1, nameOf(QKeySequence::Copy), tr("Copy the selected rows or numbers"));
-    add(1, nameOf(Qt::Key_F2), tr("Rename the selected recording"));
-    add(1, nameOf(Qt::Key_Delete), tr("Delete the selected recording"));
+    add(1, nameOf(QKeySequence::Copy), tr("Copy"));
+    add(1, nameOf(Qt::Key_F2), tr("Rename recording…"));
+    add(1, nameOf(Qt::Key_Delete), tr("Delete recording…"));
     grid->setRowStretch(std::max(rows[0], rows[1]), 1);
   }
   dialog->show();

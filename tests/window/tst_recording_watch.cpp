@@ -112,6 +112,7 @@ class TestRecordingWatch : public QObject {
     file.close();
     for (int i = 0; i < 3; ++i) QVERIFY(!watch->look());
     QVERIFY(banner().isHidden());
+    QVERIFY(QFile::remove(path));
     QCOMPARE(record(25, 200), path);
     QVERIFY(watch->look());
     QVERIFY(banner().isVisible() && banner().message().contains("holds another run"));
