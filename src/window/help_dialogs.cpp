@@ -21,6 +21,9 @@
 namespace highwater::window {
 namespace {
 
+/// A command's other keys are named where the column need not grow for them.
+constexpr int kMostKeyLetters = 12;
+
 QString tr(const char* text) {
   return QCoreApplication::translate("HelpDialogs", text);
 }
@@ -48,11 +51,12 @@ void showKeysDialog(QWidget* parent) {
     for (const auto& [key, meaning] : views::timeKeys()) add(0, key, meaning);
     for (const QAction* action : parent->actions()) {
       if (action->shortcut().isEmpty()) continue;
-      QStringList keys;
-      for (const QKeySequence& key : action->shortcuts()) {
-        keys << key.toString(QKeySequence::NativeText);
+      QString keys = action->shortcut().toString(QKeySequence::NativeText);
+      for (const QKeySequence& key : action->shortcuts().mid(1)) {
+        const QString all = keys + tr(", ") + key.toString(QKeySequence::NativeText);
+        if (all.size() <= kMostKeyLetters) keys = all;
       }
-      add(1, keys.join(tr(", ")), action->text().remove(QLatin1Char('&')));
+      add(1, keys, action->text().remove(QLatin1Char('&')));
     }
     // Of the widget that has the focus.
     const auto nameOf = [](const QKeySequence& key) {
