@@ -311,16 +311,19 @@ std::int64_t LiveStore::deviceEndOf(std::size_t row) const {
   return -1;
 }
 
-void LiveStore::updateRate(std::size_t row) {
+std::optional<std::int64_t> LiveStore::ratedNs(std::size_t row) const {
   const events::StepRecord& step = steps_.records[row];
   const std::int64_t before = row > 0 ? steps_.deviceEndNs[row - 1] : -1;
   const std::int64_t ns = steps_.deviceEndNs[row] - std::max(before, step.begin_ns());
   const bool known = steps_.deviceEndNs[row] >= 0 && (row == 0 || before >= 0) && ns > 0;
-  if (known && step.tokens() > 0) {
-    steps_.tokensPerS.set(row, step.tokens() / (static_cast<double>(ns) / kNsPerS));
-  } else {
-    steps_.tokensPerS.set(row, hostRateOf(row));
-  }
+  return known && step.tokens() > 0 ? std::optional(ns) : std::nullopt;
+}
+
+void LiveStore::updateRate(std::size_t row) {
+  const auto ns = ratedNs(row);
+  steps_.tokensPerS.set(
+      row,
+      ns ? steps_.records[row].tokens() / (static_cast<double>(*ns) / kNsPerS) : hostRateOf(row));
 }
 
 double LiveStore::hostRateOf(std::size_t row) const {

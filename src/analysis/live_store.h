@@ -239,6 +239,8 @@ class LiveStore final : public MessageSink {
   /// What steps().tokensPerS counts: "tokens/s", or "samples/s" for a script whose inputs have no
   /// sequence length.
   [[nodiscard]] std::string_view rateUnit() const;
+  /// Whether steps().tokensPerS of a row is by the device's time; false: by the host's, or NaN.
+  [[nodiscard]] bool isRatedByDevice(std::size_t row) const { return ratedNs(row).has_value(); }
   /// A throughput for people: "8.52k tokens/s", or a dash for NaN.
   [[nodiscard]] std::string rateText(double perS) const;
   /// The batch of a step for people: "batch size 16, sequence length 128", with "(guessed)" for a
@@ -298,6 +300,9 @@ class LiveStore final : public MessageSink {
   /// When the device finished the step of a row: the end of its batch's move, if that emptied the
   /// queue, and the device span after it. -1 if unknown.
   [[nodiscard]] std::int64_t deviceEndOf(std::size_t row) const;
+  /// The time of the device that the tokens of a step are credited to (StepColumns), in ns;
+  /// std::nullopt if it is not known.
+  [[nodiscard]] std::optional<std::int64_t> ratedNs(std::size_t row) const;
   /// Tokens per second of the host's time for a step; NaN if it has none.
   [[nodiscard]] double hostRateOf(std::size_t row) const;
   /// Credits a step's tokens to the time that it took on the device. Where that is not known, to

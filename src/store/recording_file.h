@@ -38,8 +38,8 @@ void removeCompanions(const std::filesystem::path& database);
 class RecordingFile {
  public:
   /// Creates the empty file and locks it. Removes hidden files that killed writers of the same name
-  /// left behind. Fails with kExists if the file exists and `overwrite` is false, or if a process
-  /// writes it; with kNoPermission or kFailed if it cannot be created.
+  /// left behind. Fails with kExists if the file exists and `overwrite` is false, if it is not a
+  /// recording, or if a process writes it; with kNoPermission or kFailed if it cannot be created.
   [[nodiscard]] static Result<RecordingFile> create(const std::filesystem::path& path,
                                                     bool overwrite);
 

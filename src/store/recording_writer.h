@@ -40,8 +40,8 @@ struct WriterOptions {
 class RecordingWriter final : public MessageSink {
  public:
   /// Creates the file and starts the writer's thread. Fails with kExists if the file exists and
-  /// `overwrite` is false, or if a process writes it; with kNoPermission or kFailed if it cannot be
-  /// created.
+  /// `overwrite` is false, if it is not a recording, or if a process writes it; with kNoPermission
+  /// or kFailed if it cannot be created.
   [[nodiscard]] static Result<std::unique_ptr<RecordingWriter>> create(
       const std::filesystem::path& path, const WriterOptions& options = {});
   ~RecordingWriter() override;  ///< closes, ignoring errors

@@ -290,9 +290,12 @@ class TestDeviceTimeline : public QObject {
     later.deviceSpans.push_back(whole.deviceSpans[30]);
     store.apply(later.view());
     QVERIFY(std::abs(rate(30) / rate(20) - 1) < 0.06);
+    QVERIFY(store.isRatedByDevice(20) && store.isRatedByDevice(30));
     QVERIFY(std::isnan(rate(31)));
+    QVERIFY(!store.isRatedByDevice(31));
     addSteps(35, 58);  // the spans of these steps are lost
     QCOMPARE(rate(31), hostRate(31));
+    QVERIFY(!store.isRatedByDevice(31));
     QCOMPARE(rate(57), hostRate(57));
     later.deviceSpans = {whole.deviceSpans[57]};
     store.apply(later.view());

@@ -100,14 +100,14 @@ class TestScriptWindow : public QObject {
                          [](const auto& step) { return step.batch_size() == 32; });
     };
     QTRY_VERIFY_WITH_TIMEOUT(sawBatch32(), kStepsMs);
-    const auto isMarked = [&] {
+    const auto marksOfIt = [&] {
       const auto& markers = hands.store().markers();
       return std::count_if(markers.begin(), markers.end(), [](const events::Marker& each) {
         return each.kind() == events::MarkerKind::BatchSize && each.value_before() == 8 &&
                each.value_after() == 32;
       });
     };
-    QTRY_COMPARE_WITH_TIMEOUT(isMarked(), 1, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(marksOfIt(), 1, kStepsMs);
 
     // A value that the knob does not take is refused where it is typed.
     auto* typed = hands.knob("scale")->findChild<QLineEdit*>();

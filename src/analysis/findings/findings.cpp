@@ -338,6 +338,13 @@ struct FindingsCheck::Parts {
   }
 };
 
+bool Findings::driverMemoryGrows() const {
+  return std::any_of(found.begin(), found.end(), [](const Finding& each) {
+    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::ShapeGrowth ||
+           each.kind == FindingKind::Fragmentation;
+  });
+}
+
 FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> range)
     : parts_(std::make_unique<Parts>(store)) {
   Findings& findings = parts_->findings;
@@ -358,13 +365,6 @@ FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> ra
   parts_->last = last;
   parts_->ofRange = first > 1 || last < all;
   parts_->done = false;
-}
-
-bool Findings::driverMemoryGrows() const {
-  return std::any_of(found.begin(), found.end(), [](const Finding& each) {
-    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::ShapeGrowth ||
-           each.kind == FindingKind::Fragmentation;
-  });
 }
 
 FindingsCheck::~FindingsCheck() = default;

@@ -21,14 +21,11 @@ QString rateText(double perS) {
   return std::isnan(perS) ? QStringLiteral("–") : QString::fromStdString(formatRate(perS));
 }
 
-/// The throughput of a step with its unit. It is credited to the step that the device executed, so
-/// it is not the quotient of the host's numbers beside it.
+/// The throughput of a step with its unit. By the device's time it is not the quotient of the
+/// host's numbers beside it, and says so.
 QString stepRateText(const analysis::LiveStore& store, std::size_t row) {
-  const double perS = store.steps().tokensPerS[row];
-  const QString rate = text(store.rateText(perS));
-  return store.hasQueue() && !store.ownScript() && !std::isnan(perS)
-             ? StepPane::tr("%1, by the device's time").arg(rate)
-             : rate;
+  const QString rate = text(store.rateText(store.steps().tokensPerS[row]));
+  return store.isRatedByDevice(row) ? StepPane::tr("%1, by the device's time").arg(rate) : rate;
 }
 
 /// The newest step up to a row whose rate is known: while a run is watched, those of the last steps
