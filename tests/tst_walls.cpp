@@ -7,6 +7,8 @@
 #include <QSet>
 #include <QTest>
 
+#include "support/test_program.h"
+
 namespace {
 
 /// What a folder may include: folders of src/, and libraries.
@@ -153,5 +155,5 @@ class TestWalls : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestWalls)
+HIGHWATER_TEST(TestWalls, QCoreApplication)
 #include "tst_walls.moc"

@@ -7,6 +7,7 @@
 #include "analysis/comparison.h"
 #include "core/units.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -192,5 +193,5 @@ class TestComparison : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestComparison)
+HIGHWATER_TEST(TestComparison, QCoreApplication)
 #include "tst_comparison.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/device/device_path.h"
 #include "step_events.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -226,5 +227,5 @@ class TestDevicePath : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestDevicePath)
+HIGHWATER_TEST(TestDevicePath, QCoreApplication)
 #include "tst_device_path.moc"

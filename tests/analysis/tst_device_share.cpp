@@ -4,6 +4,7 @@
 #include <random>
 
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -116,5 +117,5 @@ class TestDeviceShare : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestDeviceShare)
+HIGHWATER_TEST(TestDeviceShare, QCoreApplication)
 #include "tst_device_share.moc"

@@ -6,6 +6,7 @@
 
 #include "analysis/device/idle_estimate.h"
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -309,5 +310,5 @@ class TestDeviceTimeline : public QObject {
   static double toSeconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 };
 
-QTEST_APPLESS_MAIN(TestDeviceTimeline)
+HIGHWATER_TEST(TestDeviceTimeline, QCoreApplication)
 #include "tst_device_timeline.moc"

@@ -3,6 +3,7 @@
 #include "analysis/findings/findings.h"
 #include "core/exit_codes.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using analysis::Finding;
@@ -297,5 +298,5 @@ class TestEndFindings : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestEndFindings)
+HIGHWATER_TEST(TestEndFindings, QCoreApplication)
 #include "tst_end_findings.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/findings/findings.h"
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -161,5 +162,5 @@ class TestFindingEvidence : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestFindingEvidence)
+HIGHWATER_TEST(TestFindingEvidence, QCoreApplication)
 #include "tst_finding_evidence.moc"

@@ -7,6 +7,7 @@
 
 #include "core/exit_codes.h"
 #include "judged_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -430,5 +431,5 @@ class TestFindingRules : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestFindingRules)
+HIGHWATER_TEST(TestFindingRules, QCoreApplication)
 #include "tst_finding_rules.moc"

@@ -7,6 +7,7 @@
 #include "analysis/statistics.h"
 #include "core/scenarios.h"
 #include "judged_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -374,5 +375,5 @@ class TestFindings : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestFindings)
+HIGHWATER_TEST(TestFindings, QCoreApplication)
 #include "tst_findings.moc"

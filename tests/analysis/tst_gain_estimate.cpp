@@ -8,6 +8,7 @@
 #include "analysis/findings/findings.h"
 #include "core/units.h"
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -274,5 +275,5 @@ class TestGainEstimate : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestGainEstimate)
+HIGHWATER_TEST(TestGainEstimate, QCoreApplication)
 #include "tst_gain_estimate.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/device/idle_estimate.h"
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -216,5 +217,5 @@ class TestIdleEstimate : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestIdleEstimate)
+HIGHWATER_TEST(TestIdleEstimate, QCoreApplication)
 #include "tst_idle_estimate.moc"

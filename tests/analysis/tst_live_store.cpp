@@ -5,6 +5,7 @@
 #include "analysis/live_store.h"
 #include "core/units.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -49,448 +50,426 @@ class TestLiveStore : public QObject {
   Q_OBJECT
 
  private slots:
-  void takesAWholeRun();
-  void emptyStoreAnswers();
-  void clearForgetsEverythingButTheRevision();
-  void revisionGrowsWithChanges();
-  void lateSamplesFindTheirPlace();
-  void missingReadingsAreNaN();
-  void swapRatesAreOfTheLastSecond();
-  void aLossReadAtEveryStepIsUnplanned();
-  void lostTimeOfAStep();
-  void deviceSpansJoinTheirSteps();
-  void tokensPerSecond();
-  void aLossThatIsNotFiniteIsNotRead();
-  void knobsFollowMarkers();
-  void markerTexts_data();
-  void markerTexts();
-  void namesOfDefinitions();
-  void unknownIdsHaveNames();
-  void loopOfModulesEnds();
-  void openSpanIsTheInnermost();
-  void openSpanEnds();
-  void pauseAndRunningStep();
-  void dropsAreCounted();
-  void lanesPointToEvents();
-};
+  void takesAWholeRun() {
+    LiveStore store;
+    feed(makeSampleRun(), store);
+    QVERIFY(store.simulated());
+    QCOMPARE(store.run()->preset, "small");
+    QVERIFY(store.end()->reason == RunEnd::Reason::kFinished);
+    QCOMPARE(store.steps().records.size(), 60u);
+    QCOMPARE(store.steps().durationMs.size(), 60u);
+    QCOMPARE(store.steps().lane.size(), 60u);
+    QCOMPARE(store.phases().size(), 360u);
+    QCOMPARE(store.phaseLane().size(), 360u);
+    QCOMPARE(store.fallbacks().size(), 15u);
+    QCOMPARE(store.evaluations().size(), 3u);
+    QCOMPARE(store.markers().size(), 3u);
+    QCOMPARE(store.memory().current.size(), store.memory().timesNs.size());
+    QVERIFY(std::is_sorted(store.memory().timesNs.begin(), store.memory().timesNs.end()));
+    QVERIFY(store.memory().current.minMax(0, store.memory().current.size()).max > 500.0 * kMiB);
+    QCOMPARE(store.knobs().batchSize, 32u);
+    QCOMPARE(store.knobs().sequenceLength, 64u);
+    QCOMPARE(store.runningStep(), 60u);
+    QCOMPARE(store.dropped(), 0u);
+    QVERIFY(!store.openSpan());
+    QVERIFY(store.completeUpToNs() > store.steps().records.back().begin_ns());
 
-void TestLiveStore::aLossThatIsNotFiniteIsNotRead() {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float losses[] = {0.5F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
-  LiveStore store;
-  OwnedBatch batch;
-  std::uint32_t number = 0;
-  for (const float loss : losses) {
-    batch.steps.emplace_back(number * 100 * kMs, 50 * kMs, 1, 1, -1, number + 1, 16, 64, 1024, loss,
-                             1, 0);
-    ++number;
+    std::uint64_t events = 0;
+    forEachMessage(makeSampleRun(), [&](const Message& message) {
+      if (const auto* batch = std::get_if<EventBatch>(&message)) {
+        events += batch->size() - batch->heartbeats.size();
+      }
+    });
+    QCOMPARE(store.eventCount(), events);
   }
-  apply(store, batch);
-  QCOMPARE(store.steps().loss.size(), 4u);
-  QCOMPARE(store.steps().loss[0], 0.5);
-  for (std::size_t row = 1; row < 4; ++row) QVERIFY(std::isnan(store.steps().loss[row]));
-  QCOMPARE(store.steps().lastLossRow, std::optional<std::size_t>(0));
-}
 
-void TestLiveStore::takesAWholeRun() {
-  LiveStore store;
-  feed(makeSampleRun(), store);
-  QVERIFY(store.simulated());
-  QCOMPARE(store.run()->preset, "small");
-  QVERIFY(store.end()->reason == RunEnd::Reason::kFinished);
-  QCOMPARE(store.steps().records.size(), 60u);
-  QCOMPARE(store.steps().durationMs.size(), 60u);
-  QCOMPARE(store.steps().lane.size(), 60u);
-  QCOMPARE(store.phases().size(), 360u);
-  QCOMPARE(store.phaseLane().size(), 360u);
-  QCOMPARE(store.fallbacks().size(), 15u);
-  QCOMPARE(store.evaluations().size(), 3u);
-  QCOMPARE(store.markers().size(), 3u);
-  QCOMPARE(store.memory().current.size(), store.memory().timesNs.size());
-  QVERIFY(std::is_sorted(store.memory().timesNs.begin(), store.memory().timesNs.end()));
-  QVERIFY(store.memory().current.minMax(0, store.memory().current.size()).max > 500.0 * kMiB);
-  QCOMPARE(store.knobs().batchSize, 32u);
-  QCOMPARE(store.knobs().sequenceLength, 64u);
-  QCOMPARE(store.runningStep(), 60u);
-  QCOMPARE(store.dropped(), 0u);
-  QVERIFY(!store.openSpan());
-  QVERIFY(store.completeUpToNs() > store.steps().records.back().begin_ns());
-
-  std::uint64_t events = 0;
-  forEachMessage(makeSampleRun(), [&](const Message& message) {
-    if (const auto* batch = std::get_if<EventBatch>(&message)) {
-      events += batch->size() - batch->heartbeats.size();
-    }
-  });
-  QCOMPARE(store.eventCount(), events);
-}
-
-void TestLiveStore::emptyStoreAnswers() {
-  LiveStore store;
-  store.clear();
-  QVERIFY(!store.simulated());
-  QVERIFY(!store.hello() && !store.run() && !store.end() && !store.openSpan());
-  QCOMPARE(store.name(kNoId), "");
-  QCOMPARE(store.runningStep(), 0u);
-  QCOMPARE(store.completeUpToNs(), 0);
-}
-
-void TestLiveStore::clearForgetsEverythingButTheRevision() {
-  LiveStore store;
-  feed(makeSampleRun(), store);
-  const std::uint64_t revision = store.revision();
-  store.clear();
-  QVERIFY(store.revision() > revision);
-  QVERIFY(!store.hello());
-  QVERIFY(store.steps().records.empty());
-  QCOMPARE(store.eventCount(), 0u);
-  QCOMPARE(store.name(kRenorm), "unknown");
-}
-
-void TestLiveStore::revisionGrowsWithChanges() {
-  LiveStore store;
-  store.apply(Welcome{1});
-  QCOMPARE(store.revision(), 0u);
-  store.apply(Hello{});
-  QCOMPARE(store.revision(), 1u);
-  apply(store, {});
-  QCOMPARE(store.revision(), 2u);
-}
-
-void TestLiveStore::lateSamplesFindTheirPlace() {
-  LiveStore store;
-  OwnedBatch batch;
-  for (const std::int64_t ms : {10, 30, 20, 50, 40, 45, 5}) {
-    batch.memorySamples.push_back(memoryAt(ms, static_cast<std::uint64_t>(ms)));
+  void emptyStoreAnswers() {
+    LiveStore store;
+    store.clear();
+    QVERIFY(!store.simulated());
+    QVERIFY(!store.hello() && !store.run() && !store.end() && !store.openSpan());
+    QCOMPARE(store.name(kNoId), "");
+    QCOMPARE(store.runningStep(), 0u);
+    QCOMPARE(store.completeUpToNs(), 0);
   }
-  apply(store, batch);
-  const auto& memory = store.memory();
-  QCOMPARE(memory.timesNs.size(), 7u);
-  QVERIFY(std::is_sorted(memory.timesNs.begin(), memory.timesNs.end()));
-  for (std::size_t i = 0; i < memory.timesNs.size(); ++i) {
-    QCOMPARE(memory.current[i], static_cast<double>(memory.timesNs[i] / kMs));
-    QCOMPARE(memory.driver[i], 2 * memory.current[i]);
+
+  void clearForgetsEverythingButTheRevision() {
+    LiveStore store;
+    feed(makeSampleRun(), store);
+    const std::uint64_t revision = store.revision();
+    store.clear();
+    QVERIFY(store.revision() > revision);
+    QVERIFY(!store.hello());
+    QVERIFY(store.steps().records.empty());
+    QCOMPARE(store.eventCount(), 0u);
+    QCOMPARE(store.name(kRenorm), "unknown");
   }
-}
 
-void TestLiveStore::missingReadingsAreNaN() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.systemSamples.emplace_back(20 * kMs, 5, -1, 0, 37.5f, events::Pressure::Warning);
-  batch.systemSamples.emplace_back(10 * kMs, -1, 7, -1, -1, events::Pressure::Unknown);
-  apply(store, batch);
-  const auto& system = store.system();
-  QVERIFY(std::isnan(system.footprint[0]));
-  QCOMPARE(system.available[0], 7.0);
-  QVERIFY(std::isnan(system.swapUsed[0]));
-  QCOMPARE(system.footprint[1], 5.0);
-  QVERIFY(std::isnan(system.available[1]));
-  QCOMPARE(system.swapUsed[1], 0.0);
-  QVERIFY(std::isnan(system.gpuPercent[0]));
-  QCOMPARE(system.gpuPercent[1], 37.5);
-  QVERIFY(system.pressure[0] == events::Pressure::Unknown);
-  QVERIFY(system.pressure[1] == events::Pressure::Warning);
-}
-
-void TestLiveStore::swapRatesAreOfTheLastSecond() {
-  LiveStore store;
-  OwnedBatch batch;
-  const auto sample = [&batch](std::int64_t ms, std::int64_t in, std::int64_t out) {
-    batch.machineSamples.emplace_back(ms * kMs, std::int64_t{-1}, in, out, std::int64_t{7},
-                                      events::ThermalState::Unknown, events::PowerMode::Low);
-  };
-  // 1000 bytes in each 100 ms, and 500 of them in; but all of the first second in its first 100 ms.
-  for (int i = 0; i <= 20; ++i) {
-    const std::int64_t bytes = i == 0 ? 0 : 500 * std::max(i, 10);
-    sample(100 * i, bytes, bytes);
+  void revisionGrowsWithChanges() {
+    LiveStore store;
+    store.apply(Welcome{1});
+    QCOMPARE(store.revision(), 0u);
+    store.apply(Hello{});
+    QCOMPARE(store.revision(), 1u);
+    apply(store, {});
+    QCOMPARE(store.revision(), 2u);
   }
-  sample(2100, 10'000, 10'000);  // a pause
-  sample(2600, 10'000, 10'000);
-  sample(3100, 10'000, 10'000);
-  sample(3200, 0, 0);    // a counter that counts back
-  sample(3300, -1, -1);  // unknown
-  apply(store, batch);
-  const auto& machine = store.machine();
-  for (std::size_t row = 0; row < 10; ++row) QVERIFY(std::isnan(machine.swapRate[row]));
-  QCOMPARE(machine.swapRate[10], 10'000.0);
-  for (std::size_t row = 11; row < 20; ++row) {
-    QCOMPARE(machine.swapRate[row], 1000.0 * (double(row) - 10));
-  }
-  QCOMPARE(machine.swapRate[20], 10'000.0);
-  QCOMPARE(machine.swapRate[21], 9000.0);  // of the last second, 0.1 s had none
-  QCOMPARE(machine.swapRate[23], 0.0);
-  QVERIFY(std::isnan(machine.swapRate[24]));
-  QVERIFY(std::isnan(machine.swapRate[25]));
-  QVERIFY(std::isnan(machine.compressor[3]));
-  QCOMPARE(machine.gpuBytes[3], 7.0);
-  QVERIFY(machine.power[3] == events::PowerMode::Low);
-  QVERIFY(store.revision() > 0);
-}
 
-void TestLiveStore::aLossReadAtEveryStepIsUnplanned() {
-  const auto read = [](std::uint32_t number, events::Phase phase) {
-    return events::SyncPoint{
-        (number * 100 - 20) * kMs,    5 * kMs, 4, number, kNonzero, kNoId, kNoId, 1,
-        events::SyncKind::ScalarRead, phase,   1};
-  };
-  LiveStore store;
-  // Every step, every other step, and every step again; the move of a batch stays planned.
-  for (const std::uint32_t number : {1, 2, 3, 5, 7, 8}) {
-    OwnedBatch batch;
-    batch.steps = {step(number, (number - 1) * 100, 100)};
-    batch.syncPoints = {read(number, events::Phase::LossRead),
-                        read(number, events::Phase::DeviceMove)};
-    apply(store, batch);
-  }
-  std::vector<int> planned;
-  for (const auto& each : store.syncPoints()) planned.push_back(each.deliberate());
-  QCOMPARE(planned, (std::vector<int>{1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1}));
-  // Lane and steps say the same.
-  for (std::size_t i = 0; i < store.syncLane().size(); ++i) {
-    const analysis::Span& span = store.syncLane()[i];
-    QCOMPARE((span.category & analysis::kDeliberateBit) != 0,
-             store.syncPoints()[span.payload].deliberate() != 0);
-  }
-  const auto& lost = store.steps().unplannedSyncMs;
-  QCOMPARE(std::vector<double>({lost[0], lost[1], lost[2], lost[3], lost[4], lost[5]}),
-           std::vector<double>({0, 5, 5, 0, 0, 5}));
-}
-
-void TestLiveStore::lostTimeOfAStep() {
-  LiveStore store;
-  OwnedBatch before;  // arrives before its step's record
-  before.fallbacks = {fallback(1, 10, 3), fallback(0, 12, 100)};
-  before.syncPoints = {sync(1, 20, 2, false), sync(1, 23, 50, true),
-                       sync(1, 24, 60, false, events::SyncKind::Fallback), sync(2, 120, 7, false)};
-  apply(store, before);
-  OwnedBatch record;  // in the same batch, steps stand before the others
-  record.steps = {step(1, 0, 100)};
-  record.fallbacks = {fallback(1, 30, 4)};
-  apply(store, record);
-  QCOMPARE(store.steps().fallbackMs[0], 7.0);
-  QCOMPARE(store.steps().unplannedSyncMs[0], 2.0);
-  OwnedBatch late;  // another thread's events, after the record
-  late.steps = {step(2, 100, 100), step(5, 300, 100)};
-  late.fallbacks = {fallback(1, 40, 5), fallback(4, 250, 9)};
-  apply(store, late);
-  OwnedBatch later;
-  later.syncPoints = {sync(1, 50, 6, false), sync(3, 210, 9, false), sync(5, 310, 11, false)};
-  apply(store, later);
-  QCOMPARE(store.steps().fallbackMs[0], 12.0);
-  QCOMPARE(store.steps().unplannedSyncMs[0], 8.0);
-  QCOMPARE(store.steps().unplannedSyncMs[1], 7.0);
-  QCOMPARE(store.steps().unplannedSyncMs[2], 11.0);
-  QCOMPARE(store.steps().fallbackMs[2], 0.0);
-}
-
-void TestLiveStore::deviceSpansJoinTheirSteps() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.steps = {step(1, 0, 10), step(2, 10, 10), step(4, 20, 10)};
-  batch.deviceSpans.emplace_back(15 * kMs, 9 * kMs, 1);
-  apply(store, batch);
-  OwnedBatch later;
-  later.deviceSpans.emplace_back(35 * kMs, 8 * kMs, 4);
-  later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that does not exist
-  apply(store, later);
-  QCOMPARE(store.steps().deviceMs.size(), 3u);
-  QCOMPARE(store.steps().deviceMs[0], 9.0);
-  QVERIFY(std::isnan(store.steps().deviceMs[1]));
-  QCOMPARE(store.steps().deviceMs[2], 8.0);
-}
-
-void TestLiveStore::tokensPerSecond() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.steps = {step(1, 0, 500), step(2, 600, 0)};
-  apply(store, batch);
-  QCOMPARE(store.steps().tokensPerS[0], 2048.0);
-  QVERIFY(std::isnan(store.steps().tokensPerS[1]));
-}
-
-void TestLiveStore::knobsFollowMarkers() {
-  LiveStore store;
-  RunDescription run;
-  run.knobs = {16, 64, 10};
-  store.apply(run);
-  QVERIFY(store.knobs() == (Knobs{16, 64, 10}));
-  OwnedBatch batch;
-  batch.markers = {marker(events::MarkerKind::BatchSize, 16, 32),
-                   marker(events::MarkerKind::LossInterval, 10, 5),
-                   marker(events::MarkerKind::SequenceLength, 64, -1)};
-  apply(store, batch);
-  QVERIFY(store.knobs() == (Knobs{32, 64, 5}));
-}
-
-void TestLiveStore::markerTexts_data() {
-  QTest::addColumn<int>("kind");
-  QTest::addColumn<double>("before");
-  QTest::addColumn<double>("after");
-  QTest::addColumn<int>("text");
-  QTest::addColumn<QString>("expected");
-  const auto row = [](events::MarkerKind kind, double before, double after, int text,
-                      const char* expected) {
-    QTest::newRow(expected) << static_cast<int>(kind) << before << after << text
-                            << QString::fromUtf8(expected);
-  };
-  using events::MarkerKind;
-  row(MarkerKind::BatchSize, 16, 32, 0, "batch 16 → 32");
-  row(MarkerKind::SequenceLength, 64, 128, 0, "sequence 64 → 128");
-  row(MarkerKind::LossInterval, 10, 5, 0, "loss every 10 → 5");
-  row(MarkerKind::CacheEmptied, 0, 0, 0, "cache emptied");
-  row(MarkerKind::OutOfMemory, 0, 0, 0, "out of memory");
-  row(MarkerKind::OutOfMemory, 0, 0, kNoteText, "out of memory: looks good");
-  row(MarkerKind::Recovered, 0, 0, 0, "recovered");
-  row(MarkerKind::Paused, 0, 0, 0, "paused");
-  row(MarkerKind::Resumed, 0, 0, 0, "resumed");
-  row(MarkerKind::Note, 0, 0, kNoteText, "looks good");
-  row(MarkerKind::Note, 0, 0, 99, "unknown");
-  row(MarkerKind::BatchSize, std::nan(""), 1e300, 0, "batch ? → ?");
-}
-
-void TestLiveStore::markerTexts() {
-  QFETCH(int, kind);
-  QFETCH(double, before);
-  QFETCH(double, after);
-  QFETCH(int, text);
-  QFETCH(QString, expected);
-  LiveStore store;
-  feed(makeSampleRun(), store);
-  const auto mark =
-      marker(static_cast<events::MarkerKind>(kind), before, after, static_cast<NameId>(text));
-  QCOMPARE(QString::fromStdString(store.markerText(mark)), expected);
-}
-
-void TestLiveStore::namesOfDefinitions() {
-  LiveStore store;
-  feed(makeSampleRun(), store);
-  QCOMPARE(store.name(kRenorm), "aten::embedding_renorm_");
-  QCOMPARE(store.modulePath(kLayer1), "encoder.layers.1");
-  QCOMPARE(store.callSite(kTrainStep), "train.cpp:41 (trainStep)");
-  QCOMPARE(store.callSite(kForward), "model.cpp:112 (forward)");
-}
-
-void TestLiveStore::unknownIdsHaveNames() {
-  LiveStore store;
-  QCOMPARE(store.name(kOtherId), "other");
-  QCOMPARE(store.name(12345), "unknown");
-  QCOMPARE(store.modulePath(kNoId), "");
-  QCOMPARE(store.modulePath(kOtherId), "other");
-  QCOMPARE(store.modulePath(77), "unknown");
-  QCOMPARE(store.callSite(kNoId), "");
-  QCOMPARE(store.callSite(77), "unknown");
-  Definitions definitions;
-  definitions.modules = {{5, 4, "child"}};
-  definitions.callSites = {{5, 0, "", "", 3}, {6, 0, "f", "", 0}, {7, 0, "", "a/b.py", 9}};
-  store.apply(definitions);
-  QCOMPARE(store.modulePath(5), "unknown.child");
-  QCOMPARE(store.callSite(5), "");
-  QCOMPARE(store.callSite(6), "f");
-  QCOMPARE(store.callSite(7), "b.py:9");
-}
-
-void TestLiveStore::loopOfModulesEnds() {
-  LiveStore store;
-  Definitions definitions;
-  definitions.modules = {{2, 3, "a"}, {3, 2, "b"}};
-  store.apply(definitions);
-  QVERIFY(store.modulePath(2).size() < 1000);
-}
-
-void TestLiveStore::openSpanIsTheInnermost() {
-  LiveStore store;
-  feed(makeSampleRun({.ended = false}), store);
-  const std::int64_t now = store.completeUpToNs() + 500 * kMs;
-  OwnedBatch batch;
-  batch.completeUpToNs = now;
-  batch.openSpans.emplace_back(now - 400 * kMs, now, 61, kCopy, 1, 0, events::Phase::Forward);
-  batch.openSpans.emplace_back(now - 300 * kMs, now, 61, kRenorm, 1, 2, events::Phase::Forward);
-  batch.openSpans.emplace_back(now - 350 * kMs, now, 61, kNonzero, 1, 1, events::Phase::Forward);
-  batch.heartbeats.emplace_back(now, 61, 0);
-  apply(store, batch);
-  QVERIFY(store.openSpan());
-  QCOMPARE(store.name(store.openSpan()->span.name()), "aten::embedding_renorm_");
-  // The end of the run does not close it.
-  store.apply(RunEnd{RunEnd::Reason::kHung, 0, 9, "no heartbeat", "", ""});
-  QVERIFY(store.openSpan());
-}
-
-void TestLiveStore::openSpanEnds() {
-  const auto withOpenSpan = [] {
+  void lateSamplesFindTheirPlace() {
     LiveStore store;
     OwnedBatch batch;
-    batch.completeUpToNs = 1000 * kMs;
-    batch.openSpans.emplace_back(800 * kMs, 990 * kMs, 3, kNonzero, 1, 0, events::Phase::Forward);
+    for (const std::int64_t ms : {10, 30, 20, 50, 40, 45, 5}) {
+      batch.memorySamples.push_back(memoryAt(ms, static_cast<std::uint64_t>(ms)));
+    }
     apply(store, batch);
-    return store;
-  };
-  LiveStore store = withOpenSpan();
-  QVERIFY(store.openSpan());
-  OwnedBatch finished;
-  finished.steps = {step(3, 700, 400)};
-  apply(store, finished);
-  QVERIFY(!store.openSpan());
+    const auto& memory = store.memory();
+    QCOMPARE(memory.timesNs.size(), 7u);
+    QVERIFY(std::is_sorted(memory.timesNs.begin(), memory.timesNs.end()));
+    for (std::size_t i = 0; i < memory.timesNs.size(); ++i) {
+      QCOMPARE(memory.current[i], static_cast<double>(memory.timesNs[i] / kMs));
+      QCOMPARE(memory.driver[i], 2 * memory.current[i]);
+    }
+  }
 
-  store = withOpenSpan();
-  OwnedBatch same;
-  same.heartbeats.emplace_back(1100 * kMs, 3, 0);
-  apply(store, same);
-  QVERIFY(store.openSpan());
-  OwnedBatch progressed;
-  progressed.heartbeats.emplace_back(1200 * kMs, 4, 0);
-  apply(store, progressed);
-  QVERIFY(!store.openSpan());
+  void missingReadingsAreNaN() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.systemSamples.emplace_back(20 * kMs, 5, -1, 0, 37.5f, events::Pressure::Warning);
+    batch.systemSamples.emplace_back(10 * kMs, -1, 7, -1, -1, events::Pressure::Unknown);
+    apply(store, batch);
+    const auto& system = store.system();
+    QVERIFY(std::isnan(system.footprint[0]));
+    QCOMPARE(system.available[0], 7.0);
+    QVERIFY(std::isnan(system.swapUsed[0]));
+    QCOMPARE(system.footprint[1], 5.0);
+    QVERIFY(std::isnan(system.available[1]));
+    QCOMPARE(system.swapUsed[1], 0.0);
+    QVERIFY(std::isnan(system.gpuPercent[0]));
+    QCOMPARE(system.gpuPercent[1], 37.5);
+    QVERIFY(system.pressure[0] == events::Pressure::Unknown);
+    QVERIFY(system.pressure[1] == events::Pressure::Warning);
+  }
 
-  store = withOpenSpan();
-  OwnedBatch silent;
-  silent.completeUpToNs = 2500 * kMs;
-  apply(store, silent);
-  QVERIFY(!store.openSpan());
-}
+  void swapRatesAreOfTheLastSecond() {
+    LiveStore store;
+    OwnedBatch batch;
+    const auto sample = [&batch](std::int64_t ms, std::int64_t in, std::int64_t out) {
+      batch.machineSamples.emplace_back(ms * kMs, std::int64_t{-1}, in, out, std::int64_t{7},
+                                        events::ThermalState::Unknown, events::PowerMode::Low);
+    };
+    // 1000 bytes in each 100 ms, and 500 of them in; but all of the first second in its first 100
+    // ms.
+    for (int i = 0; i <= 20; ++i) {
+      const std::int64_t bytes = i == 0 ? 0 : 500 * std::max(i, 10);
+      sample(100 * i, bytes, bytes);
+    }
+    sample(2100, 10'000, 10'000);  // a pause
+    sample(2600, 10'000, 10'000);
+    sample(3100, 10'000, 10'000);
+    sample(3200, 0, 0);    // a counter that counts back
+    sample(3300, -1, -1);  // unknown
+    apply(store, batch);
+    const auto& machine = store.machine();
+    for (std::size_t row = 0; row < 10; ++row) QVERIFY(std::isnan(machine.swapRate[row]));
+    QCOMPARE(machine.swapRate[10], 10'000.0);
+    for (std::size_t row = 11; row < 20; ++row) {
+      QCOMPARE(machine.swapRate[row], 1000.0 * (double(row) - 10));
+    }
+    QCOMPARE(machine.swapRate[20], 10'000.0);
+    QCOMPARE(machine.swapRate[21], 9000.0);  // of the last second, 0.1 s had none
+    QCOMPARE(machine.swapRate[23], 0.0);
+    QVERIFY(std::isnan(machine.swapRate[24]));
+    QVERIFY(std::isnan(machine.swapRate[25]));
+    QVERIFY(std::isnan(machine.compressor[3]));
+    QCOMPARE(machine.gpuBytes[3], 7.0);
+    QVERIFY(machine.power[3] == events::PowerMode::Low);
+    QVERIFY(store.revision() > 0);
+  }
 
-void TestLiveStore::pauseAndRunningStep() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.markers = {marker(events::MarkerKind::Paused, 0, 0, kNoId, 10)};
-  batch.heartbeats.emplace_back(5 * kMs, 7, 0);
-  apply(store, batch);
-  QVERIFY(store.paused());  // the marker is the newer one, whatever the order in the batch
-  QCOMPARE(store.runningStep(), 7u);
-  OwnedBatch resumed;
-  resumed.markers = {marker(events::MarkerKind::Resumed, 0, 0, kNoId, 20)};
-  apply(store, resumed);
-  QVERIFY(!store.paused());
-  OwnedBatch paused;
-  paused.heartbeats.emplace_back(30 * kMs, 8, 1);
-  apply(store, paused);
-  QVERIFY(store.paused());
-  QCOMPARE(store.runningStep(), 8u);
-}
+  void aLossReadAtEveryStepIsUnplanned() {
+    const auto read = [](std::uint32_t number, events::Phase phase) {
+      return events::SyncPoint{
+          (number * 100 - 20) * kMs,    5 * kMs, 4, number, kNonzero, kNoId, kNoId, 1,
+          events::SyncKind::ScalarRead, phase,   1};
+    };
+    LiveStore store;
+    // Every step, every other step, and every step again; the move of a batch stays planned.
+    for (const std::uint32_t number : {1, 2, 3, 5, 7, 8}) {
+      OwnedBatch batch;
+      batch.steps = {step(number, (number - 1) * 100, 100)};
+      batch.syncPoints = {read(number, events::Phase::LossRead),
+                          read(number, events::Phase::DeviceMove)};
+      apply(store, batch);
+    }
+    std::vector<int> planned;
+    for (const auto& each : store.syncPoints()) planned.push_back(each.deliberate());
+    QCOMPARE(planned, (std::vector<int>{1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1}));
+    // Lane and steps say the same.
+    for (std::size_t i = 0; i < store.syncLane().size(); ++i) {
+      const analysis::Span& span = store.syncLane()[i];
+      QCOMPARE((span.category & analysis::kDeliberateBit) != 0,
+               store.syncPoints()[span.payload].deliberate() != 0);
+    }
+    const auto& lost = store.steps().unplannedSyncMs;
+    QCOMPARE(std::vector<double>({lost[0], lost[1], lost[2], lost[3], lost[4], lost[5]}),
+             std::vector<double>({0, 5, 5, 0, 0, 5}));
+  }
 
-void TestLiveStore::dropsAreCounted() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.drops.emplace_back(5 * kMs, 10, events::EventKind::MemorySample);
-  batch.drops.emplace_back(6 * kMs, 1, events::EventKind::SyncPoint);
-  batch.drops.emplace_back(7 * kMs, 2, events::EventKind::MemorySample);
-  apply(store, batch);
-  QCOMPARE(store.dropped(), 13u);
-  QCOMPARE(store.droppedByKind().at(events::EventKind::MemorySample), 12u);
-  QCOMPARE(store.drops().size(), 3u);
-  QCOMPARE(store.eventCount(), 0u);
-}
+  void lostTimeOfAStep() {
+    LiveStore store;
+    OwnedBatch before;  // arrives before its step's record
+    before.fallbacks = {fallback(1, 10, 3), fallback(0, 12, 100)};
+    before.syncPoints = {sync(1, 20, 2, false), sync(1, 23, 50, true),
+                         sync(1, 24, 60, false, events::SyncKind::Fallback),
+                         sync(2, 120, 7, false)};
+    apply(store, before);
+    OwnedBatch record;  // in the same batch, steps stand before the others
+    record.steps = {step(1, 0, 100)};
+    record.fallbacks = {fallback(1, 30, 4)};
+    apply(store, record);
+    QCOMPARE(store.steps().fallbackMs[0], 7.0);
+    QCOMPARE(store.steps().unplannedSyncMs[0], 2.0);
+    OwnedBatch late;  // another thread's events, after the record
+    late.steps = {step(2, 100, 100), step(5, 300, 100)};
+    late.fallbacks = {fallback(1, 40, 5), fallback(4, 250, 9)};
+    apply(store, late);
+    OwnedBatch later;
+    later.syncPoints = {sync(1, 50, 6, false), sync(3, 210, 9, false), sync(5, 310, 11, false)};
+    apply(store, later);
+    QCOMPARE(store.steps().fallbackMs[0], 12.0);
+    QCOMPARE(store.steps().unplannedSyncMs[0], 8.0);
+    QCOMPARE(store.steps().unplannedSyncMs[1], 7.0);
+    QCOMPARE(store.steps().unplannedSyncMs[2], 11.0);
+    QCOMPARE(store.steps().fallbackMs[2], 0.0);
+  }
 
-void TestLiveStore::lanesPointToEvents() {
-  LiveStore store;
-  OwnedBatch batch;
-  batch.syncPoints = {sync(1, 50, 5, true), sync(1, 20, 5, false)};
-  apply(store, batch);
-  const auto& lane = store.syncLane();
-  QCOMPARE(lane[0].payload, 1u);
-  QCOMPARE(lane[1].payload, 0u);
-  QCOMPARE(int(lane[0].category), static_cast<int>(events::SyncKind::Nonzero));
-  QCOMPARE(int(lane[1].category), static_cast<int>(events::SyncKind::Nonzero) | 0x80);
-}
+  void deviceSpansJoinTheirSteps() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.steps = {step(1, 0, 10), step(2, 10, 10), step(4, 20, 10)};
+    batch.deviceSpans.emplace_back(15 * kMs, 9 * kMs, 1);
+    apply(store, batch);
+    OwnedBatch later;
+    later.deviceSpans.emplace_back(35 * kMs, 8 * kMs, 4);
+    later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that does not exist
+    apply(store, later);
+    QCOMPARE(store.steps().deviceMs.size(), 3u);
+    QCOMPARE(store.steps().deviceMs[0], 9.0);
+    QVERIFY(std::isnan(store.steps().deviceMs[1]));
+    QCOMPARE(store.steps().deviceMs[2], 8.0);
+  }
 
-QTEST_APPLESS_MAIN(TestLiveStore)
+  void tokensPerSecond() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.steps = {step(1, 0, 500), step(2, 600, 0)};
+    apply(store, batch);
+    QCOMPARE(store.steps().tokensPerS[0], 2048.0);
+    QVERIFY(std::isnan(store.steps().tokensPerS[1]));
+  }
+
+  void aLossThatIsNotFiniteIsNotRead() {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float losses[] = {0.5F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+    LiveStore store;
+    OwnedBatch batch;
+    std::uint32_t number = 0;
+    for (const float loss : losses) {
+      batch.steps.emplace_back(number * 100 * kMs, 50 * kMs, 1, 1, -1, number + 1, 16, 64, 1024,
+                               loss, 1, 0);
+      ++number;
+    }
+    apply(store, batch);
+    QCOMPARE(store.steps().loss.size(), 4u);
+    QCOMPARE(store.steps().loss[0], 0.5);
+    for (std::size_t row = 1; row < 4; ++row) QVERIFY(std::isnan(store.steps().loss[row]));
+    QCOMPARE(store.steps().lastLossRow, std::optional<std::size_t>(0));
+  }
+
+  void knobsFollowMarkers() {
+    LiveStore store;
+    RunDescription run;
+    run.knobs = {16, 64, 10};
+    store.apply(run);
+    QVERIFY(store.knobs() == (Knobs{16, 64, 10}));
+    OwnedBatch batch;
+    batch.markers = {marker(events::MarkerKind::BatchSize, 16, 32),
+                     marker(events::MarkerKind::LossInterval, 10, 5),
+                     marker(events::MarkerKind::SequenceLength, 64, -1)};
+    apply(store, batch);
+    QVERIFY(store.knobs() == (Knobs{32, 64, 5}));
+  }
+
+  void markerTexts_data() {
+    QTest::addColumn<int>("kind");
+    QTest::addColumn<double>("before");
+    QTest::addColumn<double>("after");
+    QTest::addColumn<int>("text");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](events::MarkerKind kind, double before, double after, int text,
+                        const char* expected) {
+      QTest::newRow(expected) << static_cast<int>(kind) << before << after << text
+                              << QString::fromUtf8(expected);
+    };
+    using events::MarkerKind;
+    row(MarkerKind::BatchSize, 16, 32, 0, "batch 16 → 32");
+    row(MarkerKind::SequenceLength, 64, 128, 0, "sequence 64 → 128");
+    row(MarkerKind::LossInterval, 10, 5, 0, "loss every 10 → 5");
+    row(MarkerKind::CacheEmptied, 0, 0, 0, "cache emptied");
+    row(MarkerKind::OutOfMemory, 0, 0, 0, "out of memory");
+    row(MarkerKind::OutOfMemory, 0, 0, kNoteText, "out of memory: looks good");
+    row(MarkerKind::Recovered, 0, 0, 0, "recovered");
+    row(MarkerKind::Paused, 0, 0, 0, "paused");
+    row(MarkerKind::Resumed, 0, 0, 0, "resumed");
+    row(MarkerKind::Note, 0, 0, kNoteText, "looks good");
+    row(MarkerKind::Note, 0, 0, 99, "unknown");
+    row(MarkerKind::BatchSize, std::nan(""), 1e300, 0, "batch ? → ?");
+  }
+
+  void markerTexts() {
+    QFETCH(int, kind);
+    QFETCH(double, before);
+    QFETCH(double, after);
+    QFETCH(int, text);
+    QFETCH(QString, expected);
+    LiveStore store;
+    feed(makeSampleRun(), store);
+    const auto mark =
+        marker(static_cast<events::MarkerKind>(kind), before, after, static_cast<NameId>(text));
+    QCOMPARE(QString::fromStdString(store.markerText(mark)), expected);
+  }
+
+  void namesOfDefinitions() {
+    LiveStore store;
+    feed(makeSampleRun(), store);
+    QCOMPARE(store.name(kRenorm), "aten::embedding_renorm_");
+    QCOMPARE(store.modulePath(kLayer1), "encoder.layers.1");
+    QCOMPARE(store.callSite(kTrainStep), "train.cpp:41 (trainStep)");
+    QCOMPARE(store.callSite(kForward), "model.cpp:112 (forward)");
+  }
+
+  void unknownIdsHaveNames() {
+    LiveStore store;
+    QCOMPARE(store.name(kOtherId), "other");
+    QCOMPARE(store.name(12345), "unknown");
+    QCOMPARE(store.modulePath(kNoId), "");
+    QCOMPARE(store.modulePath(kOtherId), "other");
+    QCOMPARE(store.modulePath(77), "unknown");
+    QCOMPARE(store.callSite(kNoId), "");
+    QCOMPARE(store.callSite(77), "unknown");
+    Definitions definitions;
+    definitions.modules = {{5, 4, "child"}};
+    definitions.callSites = {{5, 0, "", "", 3}, {6, 0, "f", "", 0}, {7, 0, "", "a/b.py", 9}};
+    store.apply(definitions);
+    QCOMPARE(store.modulePath(5), "unknown.child");
+    QCOMPARE(store.callSite(5), "");
+    QCOMPARE(store.callSite(6), "f");
+    QCOMPARE(store.callSite(7), "b.py:9");
+  }
+
+  void loopOfModulesEnds() {
+    LiveStore store;
+    Definitions definitions;
+    definitions.modules = {{2, 3, "a"}, {3, 2, "b"}};
+    store.apply(definitions);
+    QVERIFY(store.modulePath(2).size() < 1000);
+  }
+
+  void openSpanIsTheInnermost() {
+    LiveStore store;
+    feed(makeSampleRun({.ended = false}), store);
+    const std::int64_t now = store.completeUpToNs() + 500 * kMs;
+    OwnedBatch batch;
+    batch.completeUpToNs = now;
+    batch.openSpans.emplace_back(now - 400 * kMs, now, 61, kCopy, 1, 0, events::Phase::Forward);
+    batch.openSpans.emplace_back(now - 300 * kMs, now, 61, kRenorm, 1, 2, events::Phase::Forward);
+    batch.openSpans.emplace_back(now - 350 * kMs, now, 61, kNonzero, 1, 1, events::Phase::Forward);
+    batch.heartbeats.emplace_back(now, 61, 0);
+    apply(store, batch);
+    QVERIFY(store.openSpan());
+    QCOMPARE(store.name(store.openSpan()->span.name()), "aten::embedding_renorm_");
+    // The end of the run does not close it.
+    store.apply(RunEnd{RunEnd::Reason::kHung, 0, 9, "no heartbeat", "", ""});
+    QVERIFY(store.openSpan());
+  }
+
+  void openSpanEnds() {
+    const auto withOpenSpan = [] {
+      LiveStore store;
+      OwnedBatch batch;
+      batch.completeUpToNs = 1000 * kMs;
+      batch.openSpans.emplace_back(800 * kMs, 990 * kMs, 3, kNonzero, 1, 0, events::Phase::Forward);
+      apply(store, batch);
+      return store;
+    };
+    LiveStore store = withOpenSpan();
+    QVERIFY(store.openSpan());
+    OwnedBatch finished;
+    finished.steps = {step(3, 700, 400)};
+    apply(store, finished);
+    QVERIFY(!store.openSpan());
+
+    store = withOpenSpan();
+    OwnedBatch same;
+    same.heartbeats.emplace_back(1100 * kMs, 3, 0);
+    apply(store, same);
+    QVERIFY(store.openSpan());
+    OwnedBatch progressed;
+    progressed.heartbeats.emplace_back(1200 * kMs, 4, 0);
+    apply(store, progressed);
+    QVERIFY(!store.openSpan());
+
+    store = withOpenSpan();
+    OwnedBatch silent;
+    silent.completeUpToNs = 2500 * kMs;
+    apply(store, silent);
+    QVERIFY(!store.openSpan());
+  }
+
+  void pauseAndRunningStep() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.markers = {marker(events::MarkerKind::Paused, 0, 0, kNoId, 10)};
+    batch.heartbeats.emplace_back(5 * kMs, 7, 0);
+    apply(store, batch);
+    QVERIFY(store.paused());  // the marker is the newer one, whatever the order in the batch
+    QCOMPARE(store.runningStep(), 7u);
+    OwnedBatch resumed;
+    resumed.markers = {marker(events::MarkerKind::Resumed, 0, 0, kNoId, 20)};
+    apply(store, resumed);
+    QVERIFY(!store.paused());
+    OwnedBatch paused;
+    paused.heartbeats.emplace_back(30 * kMs, 8, 1);
+    apply(store, paused);
+    QVERIFY(store.paused());
+    QCOMPARE(store.runningStep(), 8u);
+  }
+
+  void dropsAreCounted() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.drops.emplace_back(5 * kMs, 10, events::EventKind::MemorySample);
+    batch.drops.emplace_back(6 * kMs, 1, events::EventKind::SyncPoint);
+    batch.drops.emplace_back(7 * kMs, 2, events::EventKind::MemorySample);
+    apply(store, batch);
+    QCOMPARE(store.dropped(), 13u);
+    QCOMPARE(store.droppedByKind().at(events::EventKind::MemorySample), 12u);
+    QCOMPARE(store.drops().size(), 3u);
+    QCOMPARE(store.eventCount(), 0u);
+  }
+
+  void lanesPointToEvents() {
+    LiveStore store;
+    OwnedBatch batch;
+    batch.syncPoints = {sync(1, 50, 5, true), sync(1, 20, 5, false)};
+    apply(store, batch);
+    const auto& lane = store.syncLane();
+    QCOMPARE(lane[0].payload, 1u);
+    QCOMPARE(lane[1].payload, 0u);
+    QCOMPARE(int(lane[0].category), static_cast<int>(events::SyncKind::Nonzero));
+    QCOMPARE(int(lane[1].category), static_cast<int>(events::SyncKind::Nonzero) | 0x80);
+  }
+};
+
+HIGHWATER_TEST(TestLiveStore, QCoreApplication)
 #include "tst_live_store.moc"

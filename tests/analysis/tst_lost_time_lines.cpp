@@ -3,6 +3,7 @@
 #include "analysis/lost_time_lines.h"
 #include "core/names.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -110,5 +111,5 @@ class TestLostTimeLines : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestLostTimeLines)
+HIGHWATER_TEST(TestLostTimeLines, QCoreApplication)
 #include "tst_lost_time_lines.moc"

@@ -4,6 +4,7 @@
 
 #include "analysis/machine_summary.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -103,5 +104,5 @@ class TestMachineSummary : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMachineSummary)
+HIGHWATER_TEST(TestMachineSummary, QCoreApplication)
 #include "tst_machine_summary.moc"

@@ -4,6 +4,7 @@
 
 #include "analysis/memory_forecast.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -128,5 +129,5 @@ class TestMemoryForecast : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMemoryForecast)
+HIGHWATER_TEST(TestMemoryForecast, QCoreApplication)
 #include "tst_memory_forecast.moc"

@@ -6,6 +6,7 @@
 
 #include "analysis/memory_growth.h"
 #include "step_events.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -157,5 +158,5 @@ class TestMemoryGrowth : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMemoryGrowth)
+HIGHWATER_TEST(TestMemoryGrowth, QCoreApplication)
 #include "tst_memory_growth.moc"

@@ -3,6 +3,7 @@
 #include "analysis/named_phases.h"
 #include "core/names.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -127,5 +128,5 @@ class TestNamedPhases : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestNamedPhases)
+HIGHWATER_TEST(TestNamedPhases, QCoreApplication)
 #include "tst_named_phases.moc"

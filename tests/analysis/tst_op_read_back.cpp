@@ -9,6 +9,8 @@
 
 #if defined(__GLIBC__)
 #include <malloc.h>
+
+#include "support/test_program.h"
 #endif
 
 using namespace highwater;
@@ -171,5 +173,5 @@ class TestOpReadBack : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestOpReadBack)
+HIGHWATER_TEST(TestOpReadBack, QCoreApplication)
 #include "tst_op_read_back.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/op_summary.h"
 #include "step_events.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -211,5 +212,5 @@ class TestOpSummary : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestOpSummary)
+HIGHWATER_TEST(TestOpSummary, QCoreApplication)
 #include "tst_op_summary.moc"

@@ -4,6 +4,7 @@
 
 #include "analysis/op_times.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -230,5 +231,5 @@ class TestOpTimes : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOpTimes)
+HIGHWATER_TEST(TestOpTimes, QCoreApplication)
 #include "tst_op_times.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/device/phase_execution.h"
 #include "queue_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -162,5 +163,5 @@ class TestPhaseExecution : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestPhaseExecution)
+HIGHWATER_TEST(TestPhaseExecution, QCoreApplication)
 #include "tst_phase_execution.moc"

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "analysis/robust_max.h"
+#include "support/test_program.h"
 
 using namespace highwater::analysis;
 
@@ -73,5 +74,5 @@ class TestRobustMax : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestRobustMax)
+HIGHWATER_TEST(TestRobustMax, QCoreApplication)
 #include "tst_robust_max.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/findings/run_changes.h"
 #include "judged_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -145,5 +146,5 @@ class TestRunChanges : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRunChanges)
+HIGHWATER_TEST(TestRunChanges, QCoreApplication)
 #include "tst_run_changes.moc"

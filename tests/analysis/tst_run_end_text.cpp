@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "analysis/run_end_text.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using Reason = RunEnd::Reason;
@@ -52,5 +53,5 @@ class TestRunEndText : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestRunEndText)
+HIGHWATER_TEST(TestRunEndText, QCoreApplication)
 #include "tst_run_end_text.moc"

@@ -4,6 +4,7 @@
 
 #include "analysis/search.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -235,5 +236,5 @@ class TestSearch : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSearch)
+HIGHWATER_TEST(TestSearch, QCoreApplication)
 #include "tst_search.moc"

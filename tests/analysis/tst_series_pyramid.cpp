@@ -5,6 +5,7 @@
 #include <random>
 
 #include "analysis/series_pyramid.h"
+#include "support/test_program.h"
 
 using highwater::analysis::MinMax;
 using highwater::analysis::SeriesPyramid;
@@ -50,85 +51,78 @@ class TestSeriesPyramid : public QObject {
   Q_OBJECT
 
  private slots:
-  void oneValue();
-  void appendAgreesWithBruteForce_data();
-  void appendAgreesWithBruteForce();
-  void insertAgreesWithBruteForce();
-  void setAgreesWithBruteForce();
-  void nanIsPassedOver();
+  void oneValue() {
+    SeriesPyramid pyramid;
+    QVERIFY(pyramid.empty());
+    pyramid.append(4);
+    QCOMPARE(pyramid.size(), 1u);
+    QCOMPARE(pyramid[0], 4.0);
+    QCOMPARE(pyramid.minMax(0, 1).min, 4.0);
+    QCOMPARE(pyramid.minMax(0, 1).max, 4.0);
+  }
+
+  void appendAgreesWithBruteForce_data() {
+    QTest::addColumn<int>("size");
+    for (const int size : {2, 15, 16, 17, 255, 256, 257, 272, 4095, 4096, 4097, 70'000}) {
+      QTest::addRow("%d", size) << size;
+    }
+  }
+
+  void appendAgreesWithBruteForce() {
+    QFETCH(int, size);
+    std::mt19937 random(static_cast<unsigned>(size));
+    SeriesPyramid pyramid;
+    std::vector<double> values;
+    for (int i = 0; i < size; ++i) {
+      values.push_back(random() % 50 == 0 ? kNaN : static_cast<double>(random() % 100'000));
+      pyramid.append(values.back());
+    }
+    QCOMPARE(compare(pyramid, values, random), QString());
+  }
+
+  void insertAgreesWithBruteForce() {
+    std::mt19937 random(5);
+    SeriesPyramid pyramid;
+    std::vector<double> values;
+    for (int i = 0; i < 3000; ++i) {
+      const double value = random() % 20 == 0 ? kNaN : static_cast<double>(random());
+      const std::size_t index =
+          values.size() - random() % (std::min<std::size_t>(values.size(), 40) + 1);
+      values.insert(values.begin() + static_cast<std::ptrdiff_t>(index), value);
+      pyramid.insert(index, value);
+      if (i % 100 == 0) QCOMPARE(compare(pyramid, values, random), QString());
+    }
+    // And in front of everything.
+    values.insert(values.begin(), -1);
+    pyramid.insert(0, -1);
+    QCOMPARE(compare(pyramid, values, random), QString());
+  }
+
+  void setAgreesWithBruteForce() {
+    std::mt19937 random(6);
+    SeriesPyramid pyramid;
+    std::vector<double> values;
+    for (int i = 0; i < 5000; ++i) {
+      values.push_back(static_cast<double>(random()));
+      pyramid.append(values.back());
+    }
+    for (int i = 0; i < 500; ++i) {
+      const std::size_t index = random() % values.size();
+      values[index] = static_cast<double>(random());
+      pyramid.set(index, values[index]);
+    }
+    QCOMPARE(compare(pyramid, values, random), QString());
+  }
+
+  void nanIsPassedOver() {
+    SeriesPyramid pyramid;
+    for (int i = 0; i < 600; ++i) pyramid.append(i == 300 ? 7 : kNaN);
+    QCOMPARE(pyramid.minMax(0, 600).min, 7.0);
+    QCOMPARE(pyramid.minMax(0, 600).max, 7.0);
+    QVERIFY(std::isnan(pyramid.minMax(0, 300).min));
+    QVERIFY(std::isnan(pyramid.minMax(301, 600).max));
+  }
 };
 
-void TestSeriesPyramid::oneValue() {
-  SeriesPyramid pyramid;
-  QVERIFY(pyramid.empty());
-  pyramid.append(4);
-  QCOMPARE(pyramid.size(), 1u);
-  QCOMPARE(pyramid[0], 4.0);
-  QCOMPARE(pyramid.minMax(0, 1).min, 4.0);
-  QCOMPARE(pyramid.minMax(0, 1).max, 4.0);
-}
-
-void TestSeriesPyramid::appendAgreesWithBruteForce_data() {
-  QTest::addColumn<int>("size");
-  for (const int size : {2, 15, 16, 17, 255, 256, 257, 272, 4095, 4096, 4097, 70'000}) {
-    QTest::addRow("%d", size) << size;
-  }
-}
-
-void TestSeriesPyramid::appendAgreesWithBruteForce() {
-  QFETCH(int, size);
-  std::mt19937 random(static_cast<unsigned>(size));
-  SeriesPyramid pyramid;
-  std::vector<double> values;
-  for (int i = 0; i < size; ++i) {
-    values.push_back(random() % 50 == 0 ? kNaN : static_cast<double>(random() % 100'000));
-    pyramid.append(values.back());
-  }
-  QCOMPARE(compare(pyramid, values, random), QString());
-}
-
-void TestSeriesPyramid::insertAgreesWithBruteForce() {
-  std::mt19937 random(5);
-  SeriesPyramid pyramid;
-  std::vector<double> values;
-  for (int i = 0; i < 3000; ++i) {
-    const double value = random() % 20 == 0 ? kNaN : static_cast<double>(random());
-    const std::size_t index =
-        values.size() - random() % (std::min<std::size_t>(values.size(), 40) + 1);
-    values.insert(values.begin() + static_cast<std::ptrdiff_t>(index), value);
-    pyramid.insert(index, value);
-    if (i % 100 == 0) QCOMPARE(compare(pyramid, values, random), QString());
-  }
-  // And in front of everything.
-  values.insert(values.begin(), -1);
-  pyramid.insert(0, -1);
-  QCOMPARE(compare(pyramid, values, random), QString());
-}
-
-void TestSeriesPyramid::setAgreesWithBruteForce() {
-  std::mt19937 random(6);
-  SeriesPyramid pyramid;
-  std::vector<double> values;
-  for (int i = 0; i < 5000; ++i) {
-    values.push_back(static_cast<double>(random()));
-    pyramid.append(values.back());
-  }
-  for (int i = 0; i < 500; ++i) {
-    const std::size_t index = random() % values.size();
-    values[index] = static_cast<double>(random());
-    pyramid.set(index, values[index]);
-  }
-  QCOMPARE(compare(pyramid, values, random), QString());
-}
-
-void TestSeriesPyramid::nanIsPassedOver() {
-  SeriesPyramid pyramid;
-  for (int i = 0; i < 600; ++i) pyramid.append(i == 300 ? 7 : kNaN);
-  QCOMPARE(pyramid.minMax(0, 600).min, 7.0);
-  QCOMPARE(pyramid.minMax(0, 600).max, 7.0);
-  QVERIFY(std::isnan(pyramid.minMax(0, 300).min));
-  QVERIFY(std::isnan(pyramid.minMax(301, 600).max));
-}
-
-QTEST_APPLESS_MAIN(TestSeriesPyramid)
+HIGHWATER_TEST(TestSeriesPyramid, QCoreApplication)
 #include "tst_series_pyramid.moc"

@@ -2,6 +2,7 @@
 
 #include "analysis/settings_change.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -91,5 +92,5 @@ class TestSettingsChange : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestSettingsChange)
+HIGHWATER_TEST(TestSettingsChange, QCoreApplication)
 #include "tst_settings_change.moc"

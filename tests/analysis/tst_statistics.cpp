@@ -2,6 +2,7 @@
 
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
+#include "support/test_program.h"
 
 using namespace highwater::analysis;
 
@@ -59,5 +60,5 @@ class TestStatistics : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestStatistics)
+HIGHWATER_TEST(TestStatistics, QCoreApplication)
 #include "tst_statistics.moc"

@@ -2,6 +2,7 @@
 
 #include "analysis/device/step_queue.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -49,81 +50,74 @@ class TestStepQueue : public QObject {
   Q_OBJECT
 
  private slots:
-  void waitsAndHostTimeMakeTheStep();
-  void overlappingWaitsCountOnce();
-  void aFallbackCountsItsWaitOnly();
-  void waitsOutsideOfStepsAreNotTheirs();
-  void percentilesAreOfTheKnownSpans();
-  void theCpuHasNoQueue();
+  void waitsAndHostTimeMakeTheStep() {
+    OwnedBatch batch;
+    batch.steps = {step(1, 100, 50), step(2, 160, 40)};
+    batch.syncPoints = {sync(1, 101, 30), sync(1, 140, 5), sync(2, 161, 20)};
+    batch.deviceSpans.emplace_back(182 * kMs, 44 * kMs, 1);
+    const QueueSummary summary = summaryOf(batch);
+    QCOMPARE(summary.steps.size(), 2u);
+    QCOMPARE(summary.steps[0].step, 1u);
+    QCOMPARE(summary.steps[0].waitMs, 35.0);
+    QCOMPARE(summary.steps[0].enqueueMs, 15.0);
+    QCOMPARE(*summary.steps[0].deviceSpanMs, 44.0);
+    QCOMPARE(summary.steps[1].waitMs, 20.0);
+    QVERIFY(!summary.steps[1].deviceSpanMs);
+  }
+
+  void overlappingWaitsCountOnce() {
+    OwnedBatch batch;
+    batch.steps = {step(1, 0, 100)};
+    // A nested wait, an overlapping one, waits on two threads, and one without length.
+    batch.syncPoints = {sync(1, 10, 40), sync(1, 20, 10, 2), sync(1, 45, 10, 2), sync(1, 80, 0)};
+    QCOMPARE(summaryOf(batch).steps[0].waitMs, 45.0);
+  }
+
+  void aFallbackCountsItsWaitOnly() {
+    OwnedBatch batch;
+    batch.steps = {step(1, 0, 100)};
+    batch.fallbacks = {fallback(10, 30, 12)};
+    batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, reported again
+    QCOMPARE(summaryOf(batch).steps[0].waitMs, 12.0);
+    QCOMPARE(summaryOf(batch).steps[0].enqueueMs, 88.0);
+  }
+
+  void waitsOutsideOfStepsAreNotTheirs() {
+    OwnedBatch batch;
+    batch.steps = {step(1, 100, 50)};
+    // Waits of an evaluation have the number of the step before it.
+    batch.syncPoints = {sync(1, 90, 20), sync(1, 145, 30), sync(1, 200, 70)};
+    QCOMPARE(summaryOf(batch).steps[0].waitMs, 15.0);
+  }
+
+  void percentilesAreOfTheKnownSpans() {
+    OwnedBatch batch;
+    for (std::uint32_t i = 1; i <= 20; ++i) {
+      batch.steps.push_back(step(i, i * 100, 50));
+      batch.syncPoints.push_back(sync(i, i * 100, i));
+      if (i % 2 == 0) batch.deviceSpans.emplace_back((i * 100 + 60) * kMs, i * kMs, i);
+    }
+    const QueueSummary summary = summaryOf(batch);
+    QCOMPARE(summary.waitMs->p50, 10.0);
+    QCOMPARE(summary.waitMs->p95, 19.0);
+    QCOMPARE(summary.enqueueMs->p50, 39.0);
+    QCOMPARE(summary.deviceSpanMs->p50, 10.0);
+    QCOMPARE(summary.deviceSpanMs->p95, 20.0);
+    QVERIFY(!summaryOf(OwnedBatch()).waitMs);
+  }
+
+  void theCpuHasNoQueue() {
+    LiveStore store;
+    Hello hello;
+    hello.device.selected = "cpu";
+    store.apply(hello);
+    OwnedBatch batch;
+    batch.steps = {step(1, 100, 50)};
+    store.apply(batch.view());
+    QVERIFY(summarizeQueue(store).steps.empty());
+    QVERIFY(!summarizeQueue(store).enqueueMs);
+  }
 };
 
-void TestStepQueue::waitsAndHostTimeMakeTheStep() {
-  OwnedBatch batch;
-  batch.steps = {step(1, 100, 50), step(2, 160, 40)};
-  batch.syncPoints = {sync(1, 101, 30), sync(1, 140, 5), sync(2, 161, 20)};
-  batch.deviceSpans.emplace_back(182 * kMs, 44 * kMs, 1);
-  const QueueSummary summary = summaryOf(batch);
-  QCOMPARE(summary.steps.size(), 2u);
-  QCOMPARE(summary.steps[0].step, 1u);
-  QCOMPARE(summary.steps[0].waitMs, 35.0);
-  QCOMPARE(summary.steps[0].enqueueMs, 15.0);
-  QCOMPARE(*summary.steps[0].deviceSpanMs, 44.0);
-  QCOMPARE(summary.steps[1].waitMs, 20.0);
-  QVERIFY(!summary.steps[1].deviceSpanMs);
-}
-
-void TestStepQueue::overlappingWaitsCountOnce() {
-  OwnedBatch batch;
-  batch.steps = {step(1, 0, 100)};
-  // A nested wait, an overlapping one, waits on two threads, and one without length.
-  batch.syncPoints = {sync(1, 10, 40), sync(1, 20, 10, 2), sync(1, 45, 10, 2), sync(1, 80, 0)};
-  QCOMPARE(summaryOf(batch).steps[0].waitMs, 45.0);
-}
-
-void TestStepQueue::aFallbackCountsItsWaitOnly() {
-  OwnedBatch batch;
-  batch.steps = {step(1, 0, 100)};
-  batch.fallbacks = {fallback(10, 30, 12)};
-  batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, reported again
-  QCOMPARE(summaryOf(batch).steps[0].waitMs, 12.0);
-  QCOMPARE(summaryOf(batch).steps[0].enqueueMs, 88.0);
-}
-
-void TestStepQueue::waitsOutsideOfStepsAreNotTheirs() {
-  OwnedBatch batch;
-  batch.steps = {step(1, 100, 50)};
-  // Waits of an evaluation have the number of the step before it.
-  batch.syncPoints = {sync(1, 90, 20), sync(1, 145, 30), sync(1, 200, 70)};
-  QCOMPARE(summaryOf(batch).steps[0].waitMs, 15.0);
-}
-
-void TestStepQueue::percentilesAreOfTheKnownSpans() {
-  OwnedBatch batch;
-  for (std::uint32_t i = 1; i <= 20; ++i) {
-    batch.steps.push_back(step(i, i * 100, 50));
-    batch.syncPoints.push_back(sync(i, i * 100, i));
-    if (i % 2 == 0) batch.deviceSpans.emplace_back((i * 100 + 60) * kMs, i * kMs, i);
-  }
-  const QueueSummary summary = summaryOf(batch);
-  QCOMPARE(summary.waitMs->p50, 10.0);
-  QCOMPARE(summary.waitMs->p95, 19.0);
-  QCOMPARE(summary.enqueueMs->p50, 39.0);
-  QCOMPARE(summary.deviceSpanMs->p50, 10.0);
-  QCOMPARE(summary.deviceSpanMs->p95, 20.0);
-  QVERIFY(!summaryOf(OwnedBatch()).waitMs);
-}
-
-void TestStepQueue::theCpuHasNoQueue() {
-  LiveStore store;
-  Hello hello;
-  hello.device.selected = "cpu";
-  store.apply(hello);
-  OwnedBatch batch;
-  batch.steps = {step(1, 100, 50)};
-  store.apply(batch.view());
-  QVERIFY(summarizeQueue(store).steps.empty());
-  QVERIFY(!summarizeQueue(store).enqueueMs);
-}
-
-QTEST_APPLESS_MAIN(TestStepQueue)
+HIGHWATER_TEST(TestStepQueue, QCoreApplication)
 #include "tst_step_queue.moc"

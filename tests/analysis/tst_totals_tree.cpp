@@ -3,6 +3,7 @@
 #include <random>
 
 #include "analysis/totals_tree.h"
+#include "support/test_program.h"
 
 using namespace highwater::analysis;
 
@@ -114,5 +115,5 @@ class TestTotalsTree : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTotalsTree)
+HIGHWATER_TEST(TestTotalsTree, QCoreApplication)
 #include "tst_totals_tree.moc"

@@ -3,6 +3,7 @@
 
 #include "analysis/whole_steps.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -81,5 +82,5 @@ class TestWholeSteps : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestWholeSteps)
+HIGHWATER_TEST(TestWholeSteps, QCoreApplication)
 #include "tst_whole_steps.moc"

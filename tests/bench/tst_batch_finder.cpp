@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "bench/batch_finder.h"
+#include "support/test_program.h"
 
 using highwater::bench::findByDoubling;
 
@@ -27,5 +28,5 @@ class TestBatchFinder : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestBatchFinder)
+HIGHWATER_TEST(TestBatchFinder, QCoreApplication)
 #include "tst_batch_finder.moc"

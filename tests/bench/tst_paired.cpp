@@ -4,6 +4,7 @@
 
 #include "bench/findings.h"
 #include "bench/paired.h"
+#include "support/test_program.h"
 
 using namespace highwater::bench;
 
@@ -89,5 +90,5 @@ class Paired : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(Paired)
+HIGHWATER_TEST(Paired, QCoreApplication)
 #include "tst_paired.moc"

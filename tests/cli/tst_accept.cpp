@@ -7,6 +7,7 @@
 #include "session/recording_loader.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -73,5 +74,5 @@ class TestAccept : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestAccept)
+HIGHWATER_TEST(TestAccept, QCoreApplication)
 #include "tst_accept.moc"

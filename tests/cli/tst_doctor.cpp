@@ -11,6 +11,7 @@
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -150,5 +151,5 @@ class TestDoctor : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDoctor)
+HIGHWATER_TEST(TestDoctor, QCoreApplication)
 #include "tst_doctor.moc"

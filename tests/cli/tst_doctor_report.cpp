@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "cli/doctor/doctor_report.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::cli;
@@ -85,5 +86,5 @@ class TestDoctorReport : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDoctorReport)
+HIGHWATER_TEST(TestDoctorReport, QCoreApplication)
 #include "tst_doctor_report.moc"

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::cli;
@@ -252,5 +253,5 @@ class TestOptions : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOptions)
+HIGHWATER_TEST(TestOptions, QCoreApplication)
 #include "tst_options.moc"

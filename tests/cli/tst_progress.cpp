@@ -2,6 +2,7 @@
 
 #include "cli/progress.h"
 #include "report/text_table.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::cli;
@@ -63,5 +64,5 @@ class TestProgress : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestProgress)
+HIGHWATER_TEST(TestProgress, QCoreApplication)
 #include "tst_progress.moc"

@@ -9,6 +9,7 @@
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -310,5 +311,5 @@ class TestRecordCommand : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordCommand)
+HIGHWATER_TEST(TestRecordCommand, QCoreApplication)
 #include "tst_record_command.moc"

@@ -13,6 +13,7 @@
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -153,5 +154,5 @@ class TestRecordingInUse : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordingInUse)
+HIGHWATER_TEST(TestRecordingInUse, QCoreApplication)
 #include "tst_recording_in_use.moc"

@@ -7,6 +7,7 @@
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::cli;
@@ -187,5 +188,5 @@ class TestSimOptions : public QObject {
 #endif
 };
 
-QTEST_GUILESS_MAIN(TestSimOptions)
+HIGHWATER_TEST(TestSimOptions, QCoreApplication)
 #include "tst_sim_options.moc"

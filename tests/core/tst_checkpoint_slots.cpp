@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/checkpoint_slots.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -157,5 +158,5 @@ class TestCheckpointSlots : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCheckpointSlots)
+HIGHWATER_TEST(TestCheckpointSlots, QCoreApplication)
 #include "tst_checkpoint_slots.moc"

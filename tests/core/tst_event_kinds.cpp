@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/event_kinds.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -65,5 +66,5 @@ class TestEventKinds : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestEventKinds)
+HIGHWATER_TEST(TestEventKinds, QCoreApplication)
 #include "tst_event_kinds.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/fallback_advice.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -20,5 +21,5 @@ class TestFallbackAdvice : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestFallbackAdvice)
+HIGHWATER_TEST(TestFallbackAdvice, QCoreApplication)
 #include "tst_fallback_advice.moc"

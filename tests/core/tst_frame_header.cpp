@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/frame_header.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -50,5 +51,5 @@ class TestFrameHeader : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestFrameHeader)
+HIGHWATER_TEST(TestFrameHeader, QCoreApplication)
 #include "tst_frame_header.moc"

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/knobs.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -166,5 +167,5 @@ class TestKnobs : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestKnobs)
+HIGHWATER_TEST(TestKnobs, QCoreApplication)
 #include "tst_knobs.moc"

@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "core/names.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -53,5 +54,5 @@ class TestNames : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestNames)
+HIGHWATER_TEST(TestNames, QCoreApplication)
 #include "tst_names.moc"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/open_span_tracker.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -123,5 +124,5 @@ class TestOpenSpanTracker : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOpenSpanTracker)
+HIGHWATER_TEST(TestOpenSpanTracker, QCoreApplication)
 #include "tst_open_span_tracker.moc"

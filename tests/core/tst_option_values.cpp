@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/option_values.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -73,5 +74,5 @@ class TestOptionValues : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestOptionValues)
+HIGHWATER_TEST(TestOptionValues, QCoreApplication)
 #include "tst_option_values.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/out_of_memory.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -53,5 +54,5 @@ class TestOutOfMemoryText : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestOutOfMemoryText)
+HIGHWATER_TEST(TestOutOfMemoryText, QCoreApplication)
 #include "tst_out_of_memory.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/plain_text.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -39,5 +40,5 @@ class TestPlainText : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestPlainText)
+HIGHWATER_TEST(TestPlainText, QCoreApplication)
 #include "tst_plain_text.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/refused_dtype.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -85,5 +86,5 @@ class TestRefusedDtype : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestRefusedDtype)
+HIGHWATER_TEST(TestRefusedDtype, QCoreApplication)
 #include "tst_refused_dtype.moc"

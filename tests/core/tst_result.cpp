@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/result.h"
+#include "support/test_program.h"
 
 using highwater::Error;
 using highwater::ErrorCode;
@@ -39,5 +40,5 @@ class TestResult : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestResult)
+HIGHWATER_TEST(TestResult, QCoreApplication)
 #include "tst_result.moc"

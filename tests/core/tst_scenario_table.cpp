@@ -4,6 +4,7 @@
 
 #include "core/scenarios.h"
 #include "core/sim_knobs.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -40,5 +41,5 @@ class TestScenarioTable : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestScenarioTable)
+HIGHWATER_TEST(TestScenarioTable, QCoreApplication)
 #include "tst_scenario_table.moc"

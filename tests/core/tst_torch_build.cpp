@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "core/torch_build.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -57,5 +58,5 @@ class TestTorchBuild : public QObject {
   void knowsNoBlas() { QCOMPARE(blasName({}, "nothing"), std::string()); }
 };
 
-QTEST_APPLESS_MAIN(TestTorchBuild)
+HIGHWATER_TEST(TestTorchBuild, QCoreApplication)
 #include "tst_torch_build.moc"

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/units.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 
@@ -101,5 +102,5 @@ class TestUnits : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestUnits)
+HIGHWATER_TEST(TestUnits, QCoreApplication)
 #include "tst_units.moc"

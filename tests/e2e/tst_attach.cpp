@@ -6,6 +6,7 @@
 #include "analysis/live_store.h"
 #include "session/local_endpoint.h"
 #include "session/session.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -43,5 +44,5 @@ class TestAttach : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestAttach)
+HIGHWATER_TEST(TestAttach, QCoreApplication)
 #include "tst_attach.moc"

@@ -10,6 +10,7 @@
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -44,126 +45,117 @@ class TestDryCheck : public QObject {
   Q_OBJECT
 
  private slots:
-  void foretellsTheFallbacks_data();
-  void foretellsTheFallbacks();
-  void foretellsTheFailure();
-  void believesTheDeviceAboutMissingOps();
-  void tellsItToPeople();
-  void refusesWhatMakesNoSense_data();
-  void refusesWhatMakesNoSense();
+  void foretellsTheFallbacks_data() {
+    QTest::addColumn<qsizetype>("count");
+    QTest::newRow("hidden-fallback") << qsizetype{3};
+    QTest::newRow("clean") << qsizetype{0};
+  }
+
+  void foretellsTheFallbacks() {
+    QFETCH(qsizetype, count);
+    const QString scenario = QString::fromUtf8(QTest::currentDataTag());
+    const auto asked = askWorkload({"--scenario", scenario});
+    QVERIFY2(asked.exitCode == kExitDone, qPrintable(asked.err));
+    const QJsonObject report = jsonOf(asked);
+    QCOMPARE(report["schema"].toInt(), 1);
+    QCOMPARE(report["simulated"].toBool(), true);
+    QVERIFY(report["ops_checked"].toInt() > 20);
+    QCOMPARE(report["ops_with_mps_kernel"].toInt() + count, report["ops_checked"].toInt());
+    const QSet<QString> foretold = opsOf(report, "falls_back");
+    QCOMPARE(foretold.size(), count);
+    QCOMPARE(report["findings"].toArray().size(), count);
+    QCOMPARE(foretold, fallbacksOfRun(scenario));
+  }
+
+  void foretellsTheFailure() {
+    const QStringList notAllowed = {"PYTORCH_ENABLE_MPS_FALLBACK=0"};
+    const auto asked = askWorkload({"--scenario", "hidden-fallback"}, notAllowed);
+    QCOMPARE(asked.exitCode, int{kExitFailed});
+    const QJsonObject report = jsonOf(asked);
+    QCOMPARE(report["verdict"].toString(), QString("fails"));
+    QCOMPARE(opsOf(report, "falls_back"), QSet<QString>{"aten::embedding_renorm_"});
+    const QSet<QString> failing = opsOf(report, "fails");
+    QCOMPARE(failing.size(), 2);
+
+    const auto run =
+        runHighwater({"record", "--device", "sim", "--scenario", "hidden-fallback", "--steps", "3",
+                      "--force", "-o", folder_.filePath("dies.highwater")},
+                     notAllowed, kRunTimeoutMs);
+    QCOMPARE(run.exitCode, int{kExitFailed});
+    const QString all = run.out + run.err;
+    const bool named = std::any_of(failing.begin(), failing.end(), [&](const QString& op) {
+      return all.contains("The operator '" + op + "' is not currently implemented");
+    });
+    QVERIFY2(named, qPrintable(all));
+  }
+
+  void believesTheDeviceAboutMissingOps() {
+    const auto asked = askWorkload({"--sim-missing-ops", "gelu,native_layer_norm"});
+    QCOMPARE(asked.exitCode, int{kExitFailed});
+    QCOMPARE(opsOf(jsonOf(asked), "fails"),
+             (QSet<QString>{"aten::gelu", "aten::native_layer_norm"}));
+    const QJsonObject first = jsonOf(asked)["findings"].toArray()[0].toObject();
+    QCOMPARE(first["op"].toString(), QString("aten::gelu"));
+    QCOMPARE(first["times_a_step"].toInt(), 2);
+    QCOMPARE(first["places"][0]["module"].toString(), QString("layers.0"));
+    QCOMPARE(first["error"].toString(), QString("NotImplementedError"));
+    const auto allowed = askWorkload({"--sim-missing-ops", "gelu", "--fallback"});
+    QVERIFY2(allowed.exitCode == kExitDone, qPrintable(allowed.out));
+  }
+
+  void tellsItToPeople() {
+    const auto asked =
+        runHighwater({"doctor", "--workload", "--device", "sim", "--scenario", "hidden-fallback"});
+    QCOMPARE(asked.exitCode, int{kExitDone});
+    for (const char* part :
+         {"the simulated mps", "aten::embedding_renorm_  falls back to the CPU, 1 time a step",
+          "forward in tokens", "aten::multi_margin_loss_backward", " ops checked, "}) {
+      QVERIFY2(asked.out.contains(QLatin1String(part)), qPrintable(asked.out));
+    }
+  }
+
+  void refusesWhatMakesNoSense_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("says");
+    const auto row = [](const QStringList& arguments, const char* says) {
+      QTest::newRow(qPrintable(arguments.join(u' ')))
+          << QStringList{"doctor"} + arguments << QString::fromUtf8(says);
+    };
+    row({"--workload", "--device", "cpu"}, "give --device mps, sim or auto");
+    row({"--workload", "--scenario", "nope"}, "clean, hidden-fallback");
+    row({"--workload", "--batch", "0"}, "--batch");
+    row({"--workload", "novels"}, "novels");
+    row({"--scenario", "clean"}, "--workload");
+    row({"--workload", "--selftest"}, "--workload");
+    row({"--selftest", "--device", "cpu"}, "give --device mps, sim or auto");
+  }
+
+  void refusesWhatMakesNoSense() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, says);
+    const auto asked = runHighwater(arguments);
+    QCOMPARE(asked.exitCode, int{kExitUsage});
+    QVERIFY2(asked.err.contains(says), qPrintable(asked.err));
+  }
 
  private:
-  QSet<QString> fallbacksOfRun(const QString& scenario);
+  QSet<QString> fallbacksOfRun(const QString& scenario) {
+    const QString file = folder_.filePath(scenario + ".highwater");
+    const auto run = runHighwater({"record", "--device", "sim", "--scenario", scenario, "--steps",
+                                   "5", "--force", "-o", file},
+                                  {}, kRunTimeoutMs);
+    if (run.exitCode != kExitDone) return {run.err};
+    analysis::LiveStore store;
+    if (!session::loadRecording(file.toStdString(), store)) return {"no recording"};
+    QSet<QString> ops;
+    for (const auto& each : store.fallbacks()) {
+      ops.insert(QString::fromStdString(store.name(each.op())));
+    }
+    return ops;
+  }
 
   QTemporaryDir folder_;
 };
 
-QSet<QString> TestDryCheck::fallbacksOfRun(const QString& scenario) {
-  const QString file = folder_.filePath(scenario + ".highwater");
-  const auto run = runHighwater(
-      {"record", "--device", "sim", "--scenario", scenario, "--steps", "5", "--force", "-o", file},
-      {}, kRunTimeoutMs);
-  if (run.exitCode != kExitDone) return {run.err};
-  analysis::LiveStore store;
-  if (!session::loadRecording(file.toStdString(), store)) return {"no recording"};
-  QSet<QString> ops;
-  for (const auto& each : store.fallbacks()) {
-    ops.insert(QString::fromStdString(store.name(each.op())));
-  }
-  return ops;
-}
-
-void TestDryCheck::foretellsTheFallbacks_data() {
-  QTest::addColumn<qsizetype>("count");
-  QTest::newRow("hidden-fallback") << qsizetype{3};
-  QTest::newRow("clean") << qsizetype{0};
-}
-
-void TestDryCheck::foretellsTheFallbacks() {
-  QFETCH(qsizetype, count);
-  const QString scenario = QString::fromUtf8(QTest::currentDataTag());
-  const auto asked = askWorkload({"--scenario", scenario});
-  QVERIFY2(asked.exitCode == kExitDone, qPrintable(asked.err));
-  const QJsonObject report = jsonOf(asked);
-  QCOMPARE(report["schema"].toInt(), 1);
-  QCOMPARE(report["simulated"].toBool(), true);
-  QVERIFY(report["ops_checked"].toInt() > 20);
-  QCOMPARE(report["ops_with_mps_kernel"].toInt() + count, report["ops_checked"].toInt());
-  const QSet<QString> foretold = opsOf(report, "falls_back");
-  QCOMPARE(foretold.size(), count);
-  QCOMPARE(report["findings"].toArray().size(), count);
-  QCOMPARE(foretold, fallbacksOfRun(scenario));
-}
-
-void TestDryCheck::foretellsTheFailure() {
-  const QStringList notAllowed = {"PYTORCH_ENABLE_MPS_FALLBACK=0"};
-  const auto asked = askWorkload({"--scenario", "hidden-fallback"}, notAllowed);
-  QCOMPARE(asked.exitCode, int{kExitFailed});
-  const QJsonObject report = jsonOf(asked);
-  QCOMPARE(report["verdict"].toString(), QString("fails"));
-  QCOMPARE(opsOf(report, "falls_back"), QSet<QString>{"aten::embedding_renorm_"});
-  const QSet<QString> failing = opsOf(report, "fails");
-  QCOMPARE(failing.size(), 2);
-
-  const auto run =
-      runHighwater({"record", "--device", "sim", "--scenario", "hidden-fallback", "--steps", "3",
-                    "--force", "-o", folder_.filePath("dies.highwater")},
-                   notAllowed, kRunTimeoutMs);
-  QCOMPARE(run.exitCode, int{kExitFailed});
-  const QString all = run.out + run.err;
-  const bool named = std::any_of(failing.begin(), failing.end(), [&](const QString& op) {
-    return all.contains("The operator '" + op + "' is not currently implemented");
-  });
-  QVERIFY2(named, qPrintable(all));
-}
-
-void TestDryCheck::believesTheDeviceAboutMissingOps() {
-  const auto asked = askWorkload({"--sim-missing-ops", "gelu,native_layer_norm"});
-  QCOMPARE(asked.exitCode, int{kExitFailed});
-  QCOMPARE(opsOf(jsonOf(asked), "fails"), (QSet<QString>{"aten::gelu", "aten::native_layer_norm"}));
-  const QJsonObject first = jsonOf(asked)["findings"].toArray()[0].toObject();
-  QCOMPARE(first["op"].toString(), QString("aten::gelu"));
-  QCOMPARE(first["times_a_step"].toInt(), 2);
-  QCOMPARE(first["places"][0]["module"].toString(), QString("layers.0"));
-  QCOMPARE(first["error"].toString(), QString("NotImplementedError"));
-  const auto allowed = askWorkload({"--sim-missing-ops", "gelu", "--fallback"});
-  QVERIFY2(allowed.exitCode == kExitDone, qPrintable(allowed.out));
-}
-
-void TestDryCheck::tellsItToPeople() {
-  const auto asked =
-      runHighwater({"doctor", "--workload", "--device", "sim", "--scenario", "hidden-fallback"});
-  QCOMPARE(asked.exitCode, int{kExitDone});
-  for (const char* part :
-       {"the simulated mps", "aten::embedding_renorm_  falls back to the CPU, 1 time a step",
-        "forward in tokens", "aten::multi_margin_loss_backward", " ops checked, "}) {
-    QVERIFY2(asked.out.contains(QLatin1String(part)), qPrintable(asked.out));
-  }
-}
-
-void TestDryCheck::refusesWhatMakesNoSense_data() {
-  QTest::addColumn<QStringList>("arguments");
-  QTest::addColumn<QString>("says");
-  const auto row = [](const QStringList& arguments, const char* says) {
-    QTest::newRow(qPrintable(arguments.join(u' ')))
-        << QStringList{"doctor"} + arguments << QString::fromUtf8(says);
-  };
-  row({"--workload", "--device", "cpu"}, "give --device mps, sim or auto");
-  row({"--workload", "--scenario", "nope"}, "clean, hidden-fallback");
-  row({"--workload", "--batch", "0"}, "--batch");
-  row({"--workload", "novels"}, "novels");
-  row({"--scenario", "clean"}, "--workload");
-  row({"--workload", "--selftest"}, "--workload");
-  row({"--selftest", "--device", "cpu"}, "give --device mps, sim or auto");
-}
-
-void TestDryCheck::refusesWhatMakesNoSense() {
-  QFETCH(QStringList, arguments);
-  QFETCH(QString, says);
-  const auto asked = runHighwater(arguments);
-  QCOMPARE(asked.exitCode, int{kExitUsage});
-  QVERIFY2(asked.err.contains(says), qPrintable(asked.err));
-}
-
-QTEST_GUILESS_MAIN(TestDryCheck)
+HIGHWATER_TEST(TestDryCheck, QCoreApplication)
 #include "tst_dry_check.moc"

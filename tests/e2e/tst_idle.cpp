@@ -16,6 +16,7 @@
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
@@ -298,85 +299,80 @@ class TestIdle : public QObject {
   Q_OBJECT
 
  private slots:
-  void namesTheCause_data();
-  void namesTheCause();
-  void theBoundsHoldTheTruth_data();
-  void theBoundsHoldTheTruth();
+  void namesTheCause_data() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < kExpected.size(); ++i) {
+      QTest::newRow(qPrintable(kExpected[i].scenario)) << static_cast<int>(i);
+    }
+  }
+
+  void namesTheCause() {
+    QFETCH(int, index);
+    const Expected& expected = kExpected[static_cast<std::size_t>(index)];
+    const QTemporaryDir folder;
+    const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
+    const auto run = runHighwater({"record", "--device", "sim", "--scenario", expected.scenario,
+                                   "--sim-ledger", ledger, "-o", file},
+                                  {}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const std::vector<Interval> gaps = gapsOf(ledger, store.hello()->clock.monotonicEpochNs);
+    QVERIFY(gaps.size() > 1000);
+    const Truth truth = truthOf(store, gaps);
+    const IdleSummary idle = estimateIdle(store);
+    const QByteArray words = inWords(idle, truth);
+    qInfo("%s", words.constData());
+    const double agreement = agreementOf(store, gaps);
+    qInfo("the lane of the device agrees with the ledger in %.1f %% of the time", agreement * 100);
+    QVERIFY2(agreement > kLeastAgreement, words.constData());
+    const double tolerance = kTolerance * idle.stepMsP50;
+    QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
+    QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());
+    if (!expected.cause) {
+      QVERIFY2(idle.p50.probable <= tolerance, words.constData());
+      return;
+    }
+    const CauseOfIdle& first = idle.causes.at(0);
+    QVERIFY2(first.cause == *expected.cause, words.constData());
+    QVERIFY2(isClose(first.p50.probable, truth.byWork.at(expected.work)), words.constData());
+  }
+
+  void theBoundsHoldTheTruth_data() {
+    QTest::addColumn<QString>("mode");
+    QTest::addColumn<WorkStart>("start");
+    QTest::addColumn<bool>("known");
+    const QString eager = "eager", deferred = "deferred";
+    QTest::newRow("eager") << eager << WorkStart::kEager << true;
+    QTest::newRow("eager, not known") << eager << WorkStart::kEager << false;
+    QTest::newRow("deferred") << deferred << WorkStart::kDeferred << true;
+    QTest::newRow("deferred, not known") << deferred << WorkStart::kDeferred << false;
+    QTest::newRow("deferred, committed every 100 ops")
+        << QString("deferred:100") << WorkStart::kDeferred << true;
+  }
+
+  /// The true idle time of a step lies within the bounds of its estimate, over all runs. A busy
+  /// machine takes the cores from the host while it waits, of which the estimate cannot know: a run
+  /// that misses is repeated, and the best of three counts.
+  void theBoundsHoldTheTruth() {
+    QFETCH(QString, mode);
+    QFETCH(WorkStart, start);
+    QFETCH(bool, known);
+    Coverage all;
+    for (const Workload& workload : kWorkloads) {
+      Coverage best;
+      for (int i = 0; i < 3 && best.share() < kWantedCoverage; ++i) {
+        const auto one = measuredCoverage(workload, mode, start, known);
+        QVERIFY(one);
+        if (one->share() > best.share()) best = *one;
+      }
+      all.add(best);
+    }
+    qInfo("all: %s", all.text().constData());
+    QVERIFY(all.steps >= 200);
+    QVERIFY2(all.share() >= kLeastCoverage, all.text().constData());
+  }
 };
 
-void TestIdle::namesTheCause_data() {
-  QTest::addColumn<int>("index");
-  for (std::size_t i = 0; i < kExpected.size(); ++i) {
-    QTest::newRow(qPrintable(kExpected[i].scenario)) << static_cast<int>(i);
-  }
-}
-
-void TestIdle::namesTheCause() {
-  QFETCH(int, index);
-  const Expected& expected = kExpected[static_cast<std::size_t>(index)];
-  const QTemporaryDir folder;
-  const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
-  const auto run = runHighwater({"record", "--device", "sim", "--scenario", expected.scenario,
-                                 "--sim-ledger", ledger, "-o", file},
-                                {}, kRunTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
-  LiveStore store;
-  QVERIFY(session::loadRecording(file.toStdString(), store));
-  const std::vector<Interval> gaps = gapsOf(ledger, store.hello()->clock.monotonicEpochNs);
-  QVERIFY(gaps.size() > 1000);
-  const Truth truth = truthOf(store, gaps);
-  const IdleSummary idle = estimateIdle(store);
-  const QByteArray words = inWords(idle, truth);
-  qInfo("%s", words.constData());
-  const double agreement = agreementOf(store, gaps);
-  qInfo("the lane of the device agrees with the ledger in %.1f %% of the time", agreement * 100);
-  QVERIFY2(agreement > kLeastAgreement, words.constData());
-  const double tolerance = kTolerance * idle.stepMsP50;
-  QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
-  QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());
-  if (!expected.cause) {
-    QVERIFY2(idle.p50.probable <= tolerance, words.constData());
-    return;
-  }
-  const CauseOfIdle& first = idle.causes.at(0);
-  QVERIFY2(first.cause == *expected.cause, words.constData());
-  QVERIFY2(isClose(first.p50.probable, truth.byWork.at(expected.work)), words.constData());
-}
-
-void TestIdle::theBoundsHoldTheTruth_data() {
-  QTest::addColumn<QString>("mode");
-  QTest::addColumn<WorkStart>("start");
-  QTest::addColumn<bool>("known");
-  const QString eager = "eager", deferred = "deferred";
-  QTest::newRow("eager") << eager << WorkStart::kEager << true;
-  QTest::newRow("eager, not known") << eager << WorkStart::kEager << false;
-  QTest::newRow("deferred") << deferred << WorkStart::kDeferred << true;
-  QTest::newRow("deferred, not known") << deferred << WorkStart::kDeferred << false;
-  QTest::newRow("deferred, committed every 100 ops")
-      << QString("deferred:100") << WorkStart::kDeferred << true;
-}
-
-/// The true idle time of a step lies within the bounds of its estimate, over all runs. A busy
-/// machine takes the cores from the host while it waits, of which the estimate cannot know: a run
-/// that misses is repeated, and the best of three counts.
-void TestIdle::theBoundsHoldTheTruth() {
-  QFETCH(QString, mode);
-  QFETCH(WorkStart, start);
-  QFETCH(bool, known);
-  Coverage all;
-  for (const Workload& workload : kWorkloads) {
-    Coverage best;
-    for (int i = 0; i < 3 && best.share() < kWantedCoverage; ++i) {
-      const auto one = measuredCoverage(workload, mode, start, known);
-      QVERIFY(one);
-      if (one->share() > best.share()) best = *one;
-    }
-    all.add(best);
-  }
-  qInfo("all: %s", all.text().constData());
-  QVERIFY(all.steps >= 200);
-  QVERIFY2(all.share() >= kLeastCoverage, all.text().constData());
-}
-
-QTEST_GUILESS_MAIN(TestIdle)
+HIGHWATER_TEST(TestIdle, QCoreApplication)
 #include "tst_idle.moc"

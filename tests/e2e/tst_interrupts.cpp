@@ -11,6 +11,7 @@
 #include "core/exit_codes.h"
 #include "support/processes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -173,5 +174,5 @@ class TestInterrupts : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestInterrupts)
+HIGHWATER_TEST(TestInterrupts, QCoreApplication)
 #include "tst_interrupts.moc"

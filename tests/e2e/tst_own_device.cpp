@@ -9,6 +9,7 @@
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -28,10 +29,55 @@ class TestOwnDevice : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();
-  void reports();
-  void exportsAPicture();
-  void passesTheSelfTest();
+  void initTestCase() {
+    recording_ = folder_.filePath("auto.highwater");
+    const Outcome run = runHighwater({"record", "--device", "auto", "--steps", "6", "--batch", "4",
+                                      "--seq", "16", "-o", recording_},
+                                     {}, kTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
+    const Outcome outcome = runHighwater({"report", recording_, "--json"});
+    QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
+    report_ = jsonOf(outcome.out);
+  }
+
+  void reports() {
+    const QJsonObject& report = report_;
+    QCOMPARE(report["steps"].toInt(), 6);
+    QVERIFY(report["step_ms"]["p50"].toDouble() > 0);
+    QCOMPARE(report["end"]["reason"].toString(), QString("finished"));
+#ifdef Q_OS_MACOS
+    QVERIFY(!report["simulated"].toBool());
+#else
+    QVERIFY(report["simulated"].toBool());
+#endif
+    if (report["device"] == "mps") {
+      QVERIFY(report["memory"]["current_peak"].toInteger() > 0);
+      QVERIFY(report["memory"]["recommended"].toInteger() > 0);
+    }
+  }
+
+  void exportsAPicture() {
+    const QString picture = folder_.filePath("auto.png");
+    const Outcome run = runHighwater({"export", recording_, "--to", picture}, {}, kTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    QFile file(picture);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.read(8) == QByteArray::fromHex("89504e470d0a1a0a"));  // PNG
+    QVERIFY(file.size() > 10'000);
+  }
+
+  void passesTheSelfTest() {
+    if (report_["device"] != "mps") QSKIP("this machine has no mps device");
+    QStringList arguments{"doctor", "--selftest"};
+#ifndef Q_OS_MACOS
+    arguments << "counters";  // tst_self_test makes all checks of the simulated device
+#endif
+    const Outcome run = runHighwater(arguments << "--json", {}, kTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
+    const QJsonObject report = jsonOf(run.out);
+    QVERIFY(report["counts"]["pass"].toInt() > 0);
+    QCOMPARE(report["counts"]["fail"].toInt(), 0);
+  }
 
  private:
   QTemporaryDir folder_;
@@ -39,55 +85,5 @@ class TestOwnDevice : public QObject {
   QJsonObject report_;
 };
 
-void TestOwnDevice::initTestCase() {
-  recording_ = folder_.filePath("auto.highwater");
-  const Outcome run = runHighwater({"record", "--device", "auto", "--steps", "6", "--batch", "4",
-                                    "--seq", "16", "-o", recording_},
-                                   {}, kTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-  const Outcome outcome = runHighwater({"report", recording_, "--json"});
-  QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-  report_ = jsonOf(outcome.out);
-}
-
-void TestOwnDevice::reports() {
-  const QJsonObject& report = report_;
-  QCOMPARE(report["steps"].toInt(), 6);
-  QVERIFY(report["step_ms"]["p50"].toDouble() > 0);
-  QCOMPARE(report["end"]["reason"].toString(), QString("finished"));
-#ifdef Q_OS_MACOS
-  QVERIFY(!report["simulated"].toBool());
-#else
-  QVERIFY(report["simulated"].toBool());
-#endif
-  if (report["device"] == "mps") {
-    QVERIFY(report["memory"]["current_peak"].toInteger() > 0);
-    QVERIFY(report["memory"]["recommended"].toInteger() > 0);
-  }
-}
-
-void TestOwnDevice::exportsAPicture() {
-  const QString picture = folder_.filePath("auto.png");
-  const Outcome run = runHighwater({"export", recording_, "--to", picture}, {}, kTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
-  QFile file(picture);
-  QVERIFY(file.open(QIODevice::ReadOnly));
-  QVERIFY(file.read(8) == QByteArray::fromHex("89504e470d0a1a0a"));  // PNG
-  QVERIFY(file.size() > 10'000);
-}
-
-void TestOwnDevice::passesTheSelfTest() {
-  if (report_["device"] != "mps") QSKIP("this machine has no mps device");
-  QStringList arguments{"doctor", "--selftest"};
-#ifndef Q_OS_MACOS
-  arguments << "counters";  // tst_self_test makes all checks of the simulated device
-#endif
-  const Outcome run = runHighwater(arguments << "--json", {}, kTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-  const QJsonObject report = jsonOf(run.out);
-  QVERIFY(report["counts"]["pass"].toInt() > 0);
-  QCOMPARE(report["counts"]["fail"].toInt(), 0);
-}
-
-QTEST_GUILESS_MAIN(TestOwnDevice)
+HIGHWATER_TEST(TestOwnDevice, QCoreApplication)
 #include "tst_own_device.moc"

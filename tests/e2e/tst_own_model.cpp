@@ -8,6 +8,7 @@
 #include "analysis/live_store.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -272,5 +273,5 @@ class TestOwnModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOwnModel)
+HIGHWATER_TEST(TestOwnModel, QCoreApplication)
 #include "tst_own_model.moc"

@@ -25,6 +25,7 @@
 #include "core/exit_codes.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -165,80 +166,80 @@ class TestQueue : public QObject {
   Q_OBJECT
 
  private slots:
-  void agreesWithTheLedger_data();
-  void agreesWithTheLedger();
-  void theCpuHasNone();
+  void agreesWithTheLedger_data() {
+    QTest::addColumn<QStringList>("more");
+    QTest::newRow("plain") << QStringList();
+    QTest::newRow("fallback") << QStringList{"--fallback", "--sim-missing-ops", "gelu"};
+  }
+
+  void agreesWithTheLedger() {
+    QFETCH(QStringList, more);
+    const QTemporaryDir folder;
+    const QString file = folder.filePath("a.highwater"),
+                  ledgerFile = folder.filePath("ledger.jsonl");
+    const auto run =
+        runHighwater(QStringList{"record", "--device", "sim", "--steps", "60", "--batch", "16",
+                                 "--seq", "64", "--loss-every", "5", "-o", file} +
+                         more,
+                     {"HIGHWATER_SIM_LEDGER=" + ledgerFile}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const Ledger ledger = Ledger::read(ledgerFile, store.hello()->clock.monotonicEpochNs);
+    QVERIFY(!ledger.kernels.empty() && !ledger.drains.empty());
+    const auto report = runHighwater({"report", file, "--json"});
+    const QJsonArray steps =
+        QJsonDocument::fromJson(report.out.toUtf8())["queue"]["steps"].toArray();
+    QCOMPARE(steps.size(), 60);
+
+    Comparison wait, enqueue, span;
+    double eventWaitsMs = 0;
+    for (int i = kWarmUpSteps; i < 60; ++i) {
+      const events::StepRecord& record = store.steps().records[static_cast<std::size_t>(i)];
+      const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
+      const QJsonObject step = steps[i].toObject();
+      QVERIFY2(step["device_span_ms"].isDouble(), qPrintable(QString::number(i + 1)));
+      const Ledger::Waits waits = ledger.waits(beginNs, endNs);
+      wait.add(step["wait_ms"].toDouble(), waits.ms, waits.count);
+      enqueue.add(step["enqueue_ms"].toDouble(),
+                  static_cast<double>(record.duration_ns()) / 1e6 - waits.ms, waits.count);
+      span.add(step["device_span_ms"].toDouble(),
+               ledger.deviceSpanMs(beginNs, movedNs(store, record.step()), endNs,
+                                   store.hello()->workStart == WorkStart::kDeferred),
+               0);
+    }
+    for (const Drain& drain : ledger.drains) {
+      if (drain.cause == "event") eventWaitsMs += double(drain.endNs - drain.beginNs) / 1e6;
+    }
+    for (const auto& [what, numbers] :
+         {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
+      qInfo("%s", numbers.text(what).constData());
+    }
+    for (const auto& [what, numbers] : {std::pair("wait", wait), std::pair("device span", span)}) {
+      QVERIFY2(std::fabs(numbers.error()) <= kTolerance, numbers.text(what).constData());
+      QVERIFY2(numbers.close >= numbers.steps * 9 / 10, numbers.text(what).constData());
+    }
+    // What the step is long without its waits: their errors are a larger part of it. A thread that
+    // loses its core in a wait changes single steps, and with them the sum, but not the median
+    // step.
+    QVERIFY2(enqueue.close * 2 > enqueue.steps, enqueue.text("enqueue").constData());
+    // Reading the events made nobody wait.
+    qInfo("waited for events: %.3f ms", eventWaitsMs);
+    QVERIFY(eventWaitsMs < 0.005 * (wait.ledger + enqueue.ledger));
+  }
+
+  void theCpuHasNone() {
+    const QTemporaryDir folder;
+    const QString file = folder.filePath("a.highwater");
+    const auto run = runHighwater(
+        {"record", "--device", "cpu", "--steps", "3", "--batch", "4", "--seq", "16", "-o", file},
+        {}, kRunTimeoutMs);
+    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    const auto report = runHighwater({"report", file, "--json"});
+    const QJsonObject json = QJsonDocument::fromJson(report.out.toUtf8()).object();
+    QVERIFY(json.contains("queue") && json["queue"].isNull());
+  }
 };
 
-void TestQueue::agreesWithTheLedger_data() {
-  QTest::addColumn<QStringList>("more");
-  QTest::newRow("plain") << QStringList();
-  QTest::newRow("fallback") << QStringList{"--fallback", "--sim-missing-ops", "gelu"};
-}
-
-void TestQueue::agreesWithTheLedger() {
-  QFETCH(QStringList, more);
-  const QTemporaryDir folder;
-  const QString file = folder.filePath("a.highwater"), ledgerFile = folder.filePath("ledger.jsonl");
-  const auto run = runHighwater(QStringList{"record", "--device", "sim", "--steps", "60", "--batch",
-                                            "16", "--seq", "64", "--loss-every", "5", "-o", file} +
-                                    more,
-                                {"HIGHWATER_SIM_LEDGER=" + ledgerFile}, kRunTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(file.toStdString(), store));
-  const Ledger ledger = Ledger::read(ledgerFile, store.hello()->clock.monotonicEpochNs);
-  QVERIFY(!ledger.kernels.empty() && !ledger.drains.empty());
-  const auto report = runHighwater({"report", file, "--json"});
-  const QJsonArray steps = QJsonDocument::fromJson(report.out.toUtf8())["queue"]["steps"].toArray();
-  QCOMPARE(steps.size(), 60);
-
-  Comparison wait, enqueue, span;
-  double eventWaitsMs = 0;
-  for (int i = kWarmUpSteps; i < 60; ++i) {
-    const events::StepRecord& record = store.steps().records[static_cast<std::size_t>(i)];
-    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
-    const QJsonObject step = steps[i].toObject();
-    QVERIFY2(step["device_span_ms"].isDouble(), qPrintable(QString::number(i + 1)));
-    const Ledger::Waits waits = ledger.waits(beginNs, endNs);
-    wait.add(step["wait_ms"].toDouble(), waits.ms, waits.count);
-    enqueue.add(step["enqueue_ms"].toDouble(),
-                static_cast<double>(record.duration_ns()) / 1e6 - waits.ms, waits.count);
-    span.add(step["device_span_ms"].toDouble(),
-             ledger.deviceSpanMs(beginNs, movedNs(store, record.step()), endNs,
-                                 store.hello()->workStart == WorkStart::kDeferred),
-             0);
-  }
-  for (const Drain& drain : ledger.drains) {
-    if (drain.cause == "event") eventWaitsMs += double(drain.endNs - drain.beginNs) / 1e6;
-  }
-  for (const auto& [what, numbers] :
-       {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
-    qInfo("%s", numbers.text(what).constData());
-  }
-  for (const auto& [what, numbers] : {std::pair("wait", wait), std::pair("device span", span)}) {
-    QVERIFY2(std::fabs(numbers.error()) <= kTolerance, numbers.text(what).constData());
-    QVERIFY2(numbers.close >= numbers.steps * 9 / 10, numbers.text(what).constData());
-  }
-  // What the step is long without its waits: their errors are a larger part of it. A thread that
-  // loses its core in a wait changes single steps, and with them the sum, but not the median step.
-  QVERIFY2(enqueue.close * 2 > enqueue.steps, enqueue.text("enqueue").constData());
-  // Reading the events made nobody wait.
-  qInfo("waited for events: %.3f ms", eventWaitsMs);
-  QVERIFY(eventWaitsMs < 0.005 * (wait.ledger + enqueue.ledger));
-}
-
-void TestQueue::theCpuHasNone() {
-  const QTemporaryDir folder;
-  const QString file = folder.filePath("a.highwater");
-  const auto run = runHighwater(
-      {"record", "--device", "cpu", "--steps", "3", "--batch", "4", "--seq", "16", "-o", file}, {},
-      kRunTimeoutMs);
-  QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
-  const auto report = runHighwater({"report", file, "--json"});
-  const QJsonObject json = QJsonDocument::fromJson(report.out.toUtf8()).object();
-  QVERIFY(json.contains("queue") && json["queue"].isNull());
-}
-
-QTEST_GUILESS_MAIN(TestQueue)
+HIGHWATER_TEST(TestQueue, QCoreApplication)
 #include "tst_queue.moc"

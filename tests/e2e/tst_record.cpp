@@ -15,6 +15,7 @@
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::isGone;
@@ -244,5 +245,5 @@ class TestRecord : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecord)
+HIGHWATER_TEST(TestRecord, QCoreApplication)
 #include "tst_record.moc"

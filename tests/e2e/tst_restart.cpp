@@ -10,6 +10,7 @@
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -171,5 +172,5 @@ class TestRestart : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRestart)
+HIGHWATER_TEST(TestRestart, QCoreApplication)
 #include "tst_restart.moc"

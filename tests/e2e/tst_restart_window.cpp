@@ -18,6 +18,7 @@
 #include "session/recording_loader.h"
 #include "support/active_window.h"
 #include "support/processes.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
 #include "window/restart.h"
@@ -286,5 +287,5 @@ class TestRestartWindow : public QObject {
   }
 };
 
-QTEST_MAIN(TestRestartWindow)
+HIGHWATER_TEST(TestRestartWindow, QApplication)
 #include "tst_restart_window.moc"

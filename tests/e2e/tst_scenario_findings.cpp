@@ -20,6 +20,7 @@
 #include "e2e/wait_accounts.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -60,22 +61,209 @@ class TestScenarioFindings : public QObject {
       QTest::newRow(each.name) << QString::fromUtf8(each.problem);
     }
   }
-  void namesItsProblemFirst();
-  void rulesAndScenarios_data();
-  void rulesAndScenarios();
-  void everyRuleFiresOnItsScenarioAndOnNoOther();
-  void levelsFindTheSame_data();
-  void levelsFindTheSame();
-  void waitsAreTheLedgers();
-  void phasesMakeUpTheSteps();
-  void refusesAnUnknownScenario();
-  void keepsAnAcceptedFallback();
-  void saysWhatItDidNotLookFor();
+  void namesItsProblemFirst() {
+    QFETCH(QString, problem);
+    const QString scenario = QString::fromUtf8(QTest::currentDataTag());
+    const QString file = record(scenario);
+    QVERIFY(!file.isEmpty());
+    const QByteArray json = runHighwater({"report", file, "--json"}).out.toUtf8();
+    const QJsonObject report = QJsonDocument::fromJson(json).object();
+    QCOMPARE(report["run"]["scenario"].toString(), scenario);
+    QVERIFY(report["judged_steps"].toInt() >= 20);
+    const QJsonArray findings = report["findings"].toArray();
+    std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
+    for (const QJsonValue& each : findings) {
+      found.insert(each["kind"].toString().toStdString());
+      qInfo("%s: %s", qPrintable(each["title"].toString()),
+            qPrintable(each["evidence"].toString()));
+    }
+    QCOMPARE(findings.isEmpty() ? QString() : findings[0]["kind"].toString(), problem);
+    for (const std::string& each : found) {
+      QVERIFY2(each == problem.toStdString(), ("also found: " + each).c_str());
+    }
+
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    const test::Account probe = test::byProbe(store);
+    const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), store);
+    const QByteArray both = "\nprobe  " + text(probe) + "\nledger " + text(ledger);
+    qInfo("%s", both.constData());
+    QVERIFY(!ledger.waits.empty());
+    const QByteArray difference = waits_.add(scenario, probe, ledger);
+    QVERIFY2(difference.isEmpty(), (difference + both).constData());
+    const std::vector<double> outside = sharesOutsideOfPhases(store);
+    outsideOfPhases_.insert(outsideOfPhases_.end(), outside.begin(), outside.end());
+  }
+
+  void rulesAndScenarios_data() {
+    QTest::addColumn<QStringList>("options");
+    QTest::addColumn<QString>("problem");
+    const QStringList hidden{"--sim-hidden-growth", "2MiB"};
+    QTest::newRow("clean, hidden growth") << hidden << "hidden_growth";
+    const QStringList others{"--sim-system-memory", "4GiB", "--sim-other-memory", "6500MiB"};
+    QTest::newRow("clean, other programs") << others << "system_pressure";
+    // The learning rate is what lets the logits leave the range of float16 within few steps.
+    const QStringList float16{"--precision", "float16", "--lr", "10", "--loss-every", "5"};
+    QTest::newRow("clean, float16") << float16 << "float16_unscaled";
+  }
+
+  /// Problems that the machine has and not the program: of the clean scenario.
+  void rulesAndScenarios() {
+    QFETCH(QStringList, options);
+    QFETCH(QString, problem);
+    const QString file = record("clean", options, QTest::currentDataTag());
+    QVERIFY(!file.isEmpty());
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(file.toStdString(), store));
+    std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
+    for (const analysis::Finding& each : analysis::findProblems(store).found) {
+      qInfo("%s: %s", each.title.c_str(), each.evidence.c_str());
+      found.insert(std::string(findingKey(each.kind)));
+    }
+    QCOMPARE(found, std::set<std::string>{problem.toStdString()});
+  }
+
+  /// The matrix of what was found above. The rules that no scenario shows have made-up runs
+  /// (tests/analysis/tst_finding_rules).
+  void everyRuleFiresOnItsScenarioAndOnNoOther() {
+    if (foundBy_.empty()) QSKIP("no scenario has run");
+    for (std::size_t kind = 0; kind < analysis::kFindingKinds; ++kind) {
+      const std::string key(findingKey(static_cast<analysis::FindingKind>(kind)));
+      QStringList scenarios;
+      for (const auto& [scenario, kinds] : foundBy_) {
+        if (kinds.contains(key)) scenarios << QString::fromStdString(scenario);
+      }
+      qInfo("%-18s %s", key.c_str(), qPrintable(scenarios.join(u", ")));
+      QVERIFY2(scenarios.size() <= 1, key.c_str());
+    }
+  }
+
+  void levelsFindTheSame_data() {
+    QTest::addColumn<QString>("scenario");
+    for (const Scenario& each : scenarios()) {
+      QTest::newRow(each.name) << QString::fromUtf8(each.name);
+    }
+  }
+
+  /// The waits and fallbacks that only the watched ops tell (level monitor, recorded above),
+  /// against those found among all ops, and these against the ledger.
+  void levelsFindTheSame() {
+    QFETCH(QString, scenario);
+    const QString monitored = folder_.filePath(scenario + ".highwater");
+    if (!QFile::exists(monitored)) QSKIP("the scenario has not run");
+    const QString kept = folder_.filePath(scenario + "-monitor.highwater");
+    QVERIFY(QFile::rename(monitored, kept));
+    const QString file = record(scenario, {"--level", "ops"});
+    QVERIFY(!file.isEmpty());
+    analysis::LiveStore monitor, ops;
+    QVERIFY(session::loadRecording(kept.toStdString(), monitor));
+    QVERIFY(session::loadRecording(file.toStdString(), ops));
+    const std::vector<QByteArray> expected = test::eventLines(ops);
+    const std::vector<QByteArray> found = test::eventLines(monitor);
+    QVERIFY(!expected.empty());
+    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+      QCOMPARE(found[i], expected[i]);
+    }
+    QCOMPARE(found.size(), expected.size());
+    const test::Account probe = test::byProbe(ops);
+    const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), ops);
+    test::WaitComparison waits;
+    const QByteArray difference = waits.add(scenario, probe, ledger);
+    QVERIFY2(difference.isEmpty(),
+             (difference + "\nprobe  " + text(probe) + "\nledger " + text(ledger)).constData());
+  }
+
+  void waitsAreTheLedgers() {
+    if (waits_.count() == 0) QSKIP("no scenario has run");
+    for (const auto& [kind, totals] : waits_.totals()) {
+      const QString line =
+          QStringLiteral("%1: %2 waits, probe %3 ms, ledger %4 ms, of that waiting %5")
+              .arg(kind)
+              .arg(totals.count)
+              .arg(totals.probeMs)
+              .arg(totals.ledgerMs)
+              .arg(totals.waitMs);
+      qInfo("%s", qPrintable(line));
+      QVERIFY2(totals.agree(), qPrintable(line));
+    }
+    for (const QByteArray& each : waits_.outliers()) qInfo("outlier: %s", each.constData());
+    const auto outliers = static_cast<double>(waits_.outliers().size());
+    qInfo("%.0f outliers of %d single waits", outliers, waits_.count());
+    // Of a single scenario's waits 1 % may be less than one.
+    QVERIFY(outliers <= std::max(1.0, kMostOutliers * waits_.count()));
+  }
+
+  void phasesMakeUpTheSteps() {
+    std::vector<double> shares = outsideOfPhases_;
+    if (shares.empty()) QSKIP("no scenario has run");
+    std::sort(shares.begin(), shares.end());
+    const auto within = std::upper_bound(shares.begin(), shares.end(), kStepTolerance);
+    for (auto share = within; share != shares.end(); ++share) {
+      qInfo("a step with %.2f %% in no phase", 100 * *share);
+    }
+    qInfo("%td of %zu steps are within 1 %%; the median step has %.3f %% in no phase",
+          within - shares.begin(), shares.size(), 100 * shares[shares.size() / 2]);
+    QVERIFY2(shares.front() >= 0, "phases overlap");
+    QVERIFY(shares[shares.size() / 2] <= kStepTolerance);
+    QVERIFY(static_cast<double>(shares.end() - within) <=
+            std::max(1.0, kMostStepsOutside * static_cast<double>(shares.size())));
+  }
+
+  void refusesAnUnknownScenario() {
+    const auto run = runHighwater({"record", "--scenario", "chatty", "-o", folder_.filePath("x")});
+    QCOMPARE(run.exitCode, int{kExitUsage});
+    QVERIFY2(run.err.contains("chatty-logging, clean, hidden-fallback"), qPrintable(run.err));
+  }
+
+  void keepsAnAcceptedFallback() {
+    const QString file = record("hidden-fallback", {"--accept-fallback", "embedding_renorm_=rare"});
+    QVERIFY(!file.isEmpty());
+    const auto accept = runHighwater(
+        {"accept", file, "--fallback", "aten::multi_margin_loss", "--reason", "the loss is small"});
+    QVERIFY2(accept.exitCode == kExitDone, qPrintable(accept.err));
+    const QString report = test::reportText(file);
+    QVERIFY2(report.contains("Accepted: aten::embedding_renorm_ on the CPU"), qPrintable(report));
+    QVERIFY2(report.contains(": the loss is small"), qPrintable(report));
+    QVERIFY(!report.contains("Fallback: aten::embedding_renorm_"));
+    QVERIFY(!report.contains("Fallback: aten::multi_margin_loss runs"));
+    // Of each accepted op the way there and back; the loss in backward is nobody's wish.
+    QVERIFY2(report.contains("(7 switches, 1 planned, 4 accepted"), qPrintable(report));
+    const auto none =
+        runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
+    QCOMPARE(none.exitCode, int{kExitUsage});
+    QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));
+  }
+
+  void saysWhatItDidNotLookFor() {
+    const QString file = record("hidden-fallback", {"--level", "off"});
+    QVERIFY(!file.isEmpty());
+    const QString text = test::reportText(file);
+    QVERIFY2(text.contains("were not looked for (level off)"), qPrintable(text));
+    QVERIFY2(text.contains("not recorded: the level was off"), qPrintable(text));
+    for (const char* word : {"Queue", "Idle", "Path ", "Host and device"}) {
+      QVERIFY2(!text.contains(QLatin1String(word)), qPrintable(text));
+    }
+    const auto report =
+        QJsonDocument::fromJson(runHighwater({"report", file, "--json"}).out.toUtf8());
+    QCOMPARE(report["observed"].toBool(true), false);
+    QVERIFY(report["queue"].isNull() && report["idle_estimate"].isNull());
+  }
 
  private:
   /// Records the scenario as `name`.highwater with the ledger `name`.jsonl; without a name, as the
   /// scenario's. Later tests read the files of earlier ones, so each kind of run has its own name.
-  QString record(const QString& scenario, const QStringList& more = {}, const QString& name = {});
+  QString record(const QString& scenario, const QStringList& more = {}, const QString& name = {}) {
+    const QString path = folder_.filePath(name.isEmpty() ? scenario : name);
+    const QString file = path + ".highwater";
+    const auto run =
+        runHighwater(QStringList{"record", "--device", "sim", "--scenario", scenario, "--force",
+                                 "--sim-ledger", path + ".jsonl", "-o", file} +
+                         more,
+                     {}, kRunTimeoutMs);
+    if (run.exitCode == kExitDone) return file;
+    qWarning("%s", qPrintable(run.err));
+    return {};
+  }
 
   QTemporaryDir folder_;
   // Over the scenarios that have run.
@@ -84,205 +272,5 @@ class TestScenarioFindings : public QObject {
   std::map<std::string, std::set<std::string>> foundBy_;  ///< kinds of findings by training
 };
 
-QString TestScenarioFindings::record(const QString& scenario, const QStringList& more,
-                                     const QString& name) {
-  const QString path = folder_.filePath(name.isEmpty() ? scenario : name);
-  const QString file = path + ".highwater";
-  const auto run =
-      runHighwater(QStringList{"record", "--device", "sim", "--scenario", scenario, "--force",
-                               "--sim-ledger", path + ".jsonl", "-o", file} +
-                       more,
-                   {}, kRunTimeoutMs);
-  if (run.exitCode == kExitDone) return file;
-  qWarning("%s", qPrintable(run.err));
-  return {};
-}
-
-void TestScenarioFindings::namesItsProblemFirst() {
-  QFETCH(QString, problem);
-  const QString scenario = QString::fromUtf8(QTest::currentDataTag());
-  const QString file = record(scenario);
-  QVERIFY(!file.isEmpty());
-  const QByteArray json = runHighwater({"report", file, "--json"}).out.toUtf8();
-  const QJsonObject report = QJsonDocument::fromJson(json).object();
-  QCOMPARE(report["run"]["scenario"].toString(), scenario);
-  QVERIFY(report["judged_steps"].toInt() >= 20);
-  const QJsonArray findings = report["findings"].toArray();
-  std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
-  for (const QJsonValue& each : findings) {
-    found.insert(each["kind"].toString().toStdString());
-    qInfo("%s: %s", qPrintable(each["title"].toString()), qPrintable(each["evidence"].toString()));
-  }
-  QCOMPARE(findings.isEmpty() ? QString() : findings[0]["kind"].toString(), problem);
-  for (const std::string& each : found) {
-    QVERIFY2(each == problem.toStdString(), ("also found: " + each).c_str());
-  }
-
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(file.toStdString(), store));
-  const test::Account probe = test::byProbe(store);
-  const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), store);
-  const QByteArray both = "\nprobe  " + text(probe) + "\nledger " + text(ledger);
-  qInfo("%s", both.constData());
-  QVERIFY(!ledger.waits.empty());
-  const QByteArray difference = waits_.add(scenario, probe, ledger);
-  QVERIFY2(difference.isEmpty(), (difference + both).constData());
-  const std::vector<double> outside = sharesOutsideOfPhases(store);
-  outsideOfPhases_.insert(outsideOfPhases_.end(), outside.begin(), outside.end());
-}
-
-void TestScenarioFindings::rulesAndScenarios_data() {
-  QTest::addColumn<QStringList>("options");
-  QTest::addColumn<QString>("problem");
-  const QStringList hidden{"--sim-hidden-growth", "2MiB"};
-  QTest::newRow("clean, hidden growth") << hidden << "hidden_growth";
-  const QStringList others{"--sim-system-memory", "4GiB", "--sim-other-memory", "6500MiB"};
-  QTest::newRow("clean, other programs") << others << "system_pressure";
-  // The learning rate is what lets the logits leave the range of float16 within few steps.
-  const QStringList float16{"--precision", "float16", "--lr", "10", "--loss-every", "5"};
-  QTest::newRow("clean, float16") << float16 << "float16_unscaled";
-}
-
-/// Problems that the machine has and not the program: of the clean scenario.
-void TestScenarioFindings::rulesAndScenarios() {
-  QFETCH(QStringList, options);
-  QFETCH(QString, problem);
-  const QString file = record("clean", options, QTest::currentDataTag());
-  QVERIFY(!file.isEmpty());
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(file.toStdString(), store));
-  std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
-  for (const analysis::Finding& each : analysis::findProblems(store).found) {
-    qInfo("%s: %s", each.title.c_str(), each.evidence.c_str());
-    found.insert(std::string(findingKey(each.kind)));
-  }
-  QCOMPARE(found, std::set<std::string>{problem.toStdString()});
-}
-
-/// The matrix of what was found above. The rules that no scenario shows have made-up runs
-/// (tests/analysis/tst_finding_rules).
-void TestScenarioFindings::everyRuleFiresOnItsScenarioAndOnNoOther() {
-  if (foundBy_.empty()) QSKIP("no scenario has run");
-  for (std::size_t kind = 0; kind < analysis::kFindingKinds; ++kind) {
-    const std::string key(findingKey(static_cast<analysis::FindingKind>(kind)));
-    QStringList scenarios;
-    for (const auto& [scenario, kinds] : foundBy_) {
-      if (kinds.contains(key)) scenarios << QString::fromStdString(scenario);
-    }
-    qInfo("%-18s %s", key.c_str(), qPrintable(scenarios.join(u", ")));
-    QVERIFY2(scenarios.size() <= 1, key.c_str());
-  }
-}
-
-void TestScenarioFindings::levelsFindTheSame_data() {
-  QTest::addColumn<QString>("scenario");
-  for (const Scenario& each : scenarios()) {
-    QTest::newRow(each.name) << QString::fromUtf8(each.name);
-  }
-}
-
-/// The waits and fallbacks that only the watched ops tell (level monitor, recorded above), against
-/// those found among all ops, and these against the ledger.
-void TestScenarioFindings::levelsFindTheSame() {
-  QFETCH(QString, scenario);
-  const QString monitored = folder_.filePath(scenario + ".highwater");
-  if (!QFile::exists(monitored)) QSKIP("the scenario has not run");
-  const QString kept = folder_.filePath(scenario + "-monitor.highwater");
-  QVERIFY(QFile::rename(monitored, kept));
-  const QString file = record(scenario, {"--level", "ops"});
-  QVERIFY(!file.isEmpty());
-  analysis::LiveStore monitor, ops;
-  QVERIFY(session::loadRecording(kept.toStdString(), monitor));
-  QVERIFY(session::loadRecording(file.toStdString(), ops));
-  const std::vector<QByteArray> expected = test::eventLines(ops);
-  const std::vector<QByteArray> found = test::eventLines(monitor);
-  QVERIFY(!expected.empty());
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    QCOMPARE(found[i], expected[i]);
-  }
-  QCOMPARE(found.size(), expected.size());
-  const test::Account probe = test::byProbe(ops);
-  const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), ops);
-  test::WaitComparison waits;
-  const QByteArray difference = waits.add(scenario, probe, ledger);
-  QVERIFY2(difference.isEmpty(),
-           (difference + "\nprobe  " + text(probe) + "\nledger " + text(ledger)).constData());
-}
-
-void TestScenarioFindings::waitsAreTheLedgers() {
-  if (waits_.count() == 0) QSKIP("no scenario has run");
-  for (const auto& [kind, totals] : waits_.totals()) {
-    const QString line =
-        QStringLiteral("%1: %2 waits, probe %3 ms, ledger %4 ms, of that waiting %5")
-            .arg(kind)
-            .arg(totals.count)
-            .arg(totals.probeMs)
-            .arg(totals.ledgerMs)
-            .arg(totals.waitMs);
-    qInfo("%s", qPrintable(line));
-    QVERIFY2(totals.agree(), qPrintable(line));
-  }
-  for (const QByteArray& each : waits_.outliers()) qInfo("outlier: %s", each.constData());
-  const auto outliers = static_cast<double>(waits_.outliers().size());
-  qInfo("%.0f outliers of %d single waits", outliers, waits_.count());
-  // Of a single scenario's waits 1 % may be less than one.
-  QVERIFY(outliers <= std::max(1.0, kMostOutliers * waits_.count()));
-}
-
-void TestScenarioFindings::phasesMakeUpTheSteps() {
-  std::vector<double> shares = outsideOfPhases_;
-  if (shares.empty()) QSKIP("no scenario has run");
-  std::sort(shares.begin(), shares.end());
-  const auto within = std::upper_bound(shares.begin(), shares.end(), kStepTolerance);
-  for (auto share = within; share != shares.end(); ++share) {
-    qInfo("a step with %.2f %% in no phase", 100 * *share);
-  }
-  qInfo("%td of %zu steps are within 1 %%; the median step has %.3f %% in no phase",
-        within - shares.begin(), shares.size(), 100 * shares[shares.size() / 2]);
-  QVERIFY2(shares.front() >= 0, "phases overlap");
-  QVERIFY(shares[shares.size() / 2] <= kStepTolerance);
-  QVERIFY(static_cast<double>(shares.end() - within) <=
-          std::max(1.0, kMostStepsOutside * static_cast<double>(shares.size())));
-}
-
-void TestScenarioFindings::refusesAnUnknownScenario() {
-  const auto run = runHighwater({"record", "--scenario", "chatty", "-o", folder_.filePath("x")});
-  QCOMPARE(run.exitCode, int{kExitUsage});
-  QVERIFY2(run.err.contains("chatty-logging, clean, hidden-fallback"), qPrintable(run.err));
-}
-
-void TestScenarioFindings::keepsAnAcceptedFallback() {
-  const QString file = record("hidden-fallback", {"--accept-fallback", "embedding_renorm_=rare"});
-  QVERIFY(!file.isEmpty());
-  const auto accept = runHighwater(
-      {"accept", file, "--fallback", "aten::multi_margin_loss", "--reason", "the loss is small"});
-  QVERIFY2(accept.exitCode == kExitDone, qPrintable(accept.err));
-  const QString report = test::reportText(file);
-  QVERIFY2(report.contains("Accepted: aten::embedding_renorm_ on the CPU"), qPrintable(report));
-  QVERIFY2(report.contains(": the loss is small"), qPrintable(report));
-  QVERIFY(!report.contains("Fallback: aten::embedding_renorm_"));
-  QVERIFY(!report.contains("Fallback: aten::multi_margin_loss runs"));
-  // Of each accepted op the way there and back; the loss in backward is nobody's wish.
-  QVERIFY2(report.contains("(7 switches, 1 planned, 4 accepted"), qPrintable(report));
-  const auto none = runHighwater({"accept", file, "--fallback", "aten::mm", "--reason", "why not"});
-  QCOMPARE(none.exitCode, int{kExitUsage});
-  QVERIFY2(none.err.contains("aten::embedding_renorm_, "), qPrintable(none.err));
-}
-
-void TestScenarioFindings::saysWhatItDidNotLookFor() {
-  const QString file = record("hidden-fallback", {"--level", "off"});
-  QVERIFY(!file.isEmpty());
-  const QString text = test::reportText(file);
-  QVERIFY2(text.contains("were not looked for (level off)"), qPrintable(text));
-  QVERIFY2(text.contains("not recorded: the level was off"), qPrintable(text));
-  for (const char* word : {"Queue", "Idle", "Path ", "Host and device"}) {
-    QVERIFY2(!text.contains(QLatin1String(word)), qPrintable(text));
-  }
-  const auto report =
-      QJsonDocument::fromJson(runHighwater({"report", file, "--json"}).out.toUtf8());
-  QCOMPARE(report["observed"].toBool(true), false);
-  QVERIFY(report["queue"].isNull() && report["idle_estimate"].isNull());
-}
-
-QTEST_GUILESS_MAIN(TestScenarioFindings)
+HIGHWATER_TEST(TestScenarioFindings, QCoreApplication)
 #include "tst_scenario_findings.moc"

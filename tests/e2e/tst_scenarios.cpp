@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
@@ -103,5 +104,5 @@ class TestScenarios : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestScenarios)
+HIGHWATER_TEST(TestScenarios, QCoreApplication)
 #include "tst_scenarios.moc"

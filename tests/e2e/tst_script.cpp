@@ -13,6 +13,7 @@
 #include "e2e/wait_accounts.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -51,110 +52,81 @@ class TestScript : public QObject {
   Q_OBJECT
 
  private slots:
-  void recordsAnUnchangedScript();
-  void levelOpsToo();
-  void namesModulesThatComeAndThrow();
-  void recordsWithoutADevice();
-  void tellsHowTheScriptEnded();
-  void namesADtypeThatMpsRefuses();
-  void passesSignalsOn();
-  void keepsTheExitCode();
-  void endsByTheSameSignal();
-  void saysWhatItLookedFor_data();
-  void saysWhatItLookedFor();
-  void refusesAFileThatAnotherRunWrites();
-  void refusesBadInput_data();
-  void refusesBadInput();
-  void survivesItsHost();
-  void theSimulationPrintsNothing();
-  void aStoppedHostStopsNothing();
+  void recordsAnUnchangedScript() {
+    const Outcome plain = runPlain({kScript});
+    QCOMPARE(plain.exitCode, 0);
+    const QString ledger = folder_.filePath("ledger.jsonl");
+    const Outcome watched = runScript({"--sim-ledger", ledger}, {kPython, "-W", "ignore", kScript});
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    QCOMPARE(watched.out, plain.out);  // losses to the bit
+    QVERIFY2(watched.err.contains("Recording"), qPrintable(watched.err));
 
- private:
-  [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
-    return runHighwater(QStringList{"run", "--device", "sim", "--record", recording_, "--force"} +
-                            options + QStringList{"--"} + command,
-                        kFallback, kLimitMs);
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    const auto& steps = store.steps().records;
+    QCOMPARE(steps.size(), 12U);
+    for (const events::StepRecord& each : steps) {
+      QCOMPARE(each.batch_size(), each.step() % 6 == 0 ? 8U : 16U);
+    }
+    for (const events::Marker& each : store.markers()) {
+      QVERIFY(each.kind() != events::MarkerKind::BatchSize);  // an epoch's last batch is no change
+    }
+    QCOMPARE(QString::fromStdString(store.run()->workload), QStringLiteral("own_script.py"));
+    QVERIFY(store.hello()->device.simulated);
+
+    // Waits and fallbacks are those of the device's own account.
+    const test::Account probe = test::byProbe(store), truth = test::byLedger(ledger, store);
+    test::WaitComparison comparison;
+    const QByteArray difference = comparison.add("script", probe, truth);
+    QVERIFY2(difference.isEmpty(),
+             (difference + "\nprobe  " + text(probe) + "\nledger " + text(truth)).constData());
+    QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss"), 12);
+    QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss_backward"), 12);
+
+    // Each names the line of the script.
+    const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
+    const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
+    const std::string scoreLine = "own_script.py:" + std::to_string(lineOf("\"score\""));
+    int losses = 0, reads = 0, scores = 0;
+    for (const events::FallbackEvent& each : store.fallbacks()) {
+      losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
+    }
+    for (const events::SyncPoint& each : store.syncPoints()) {
+      const std::string place = store.callStack(each.call_site());
+      const bool isRead = place.find(readLine) != std::string::npos;
+      const bool isScore = place.find(scoreLine) != std::string::npos;
+      reads += isRead;
+      scores += isScore;
+      if (isRead) QCOMPARE(each.deliberate(), 0);
+      if (isScore) QCOMPARE(each.deliberate(), 1);  // it reads after the model's call
+    }
+    QCOMPARE(losses, 12);
+    QCOMPARE(reads, 4);
+    QVERIFY(scores > 0);
+    const auto inHead = std::count_if(
+        store.phases().begin(), store.phases().end(),
+        [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });
+    QCOMPARE(inHead, 12);
   }
 
-  QTemporaryDir folder_;
-  QString recording_ = folder_.filePath("run.highwater");
-};
-
-void TestScript::recordsAnUnchangedScript() {
-  const Outcome plain = runPlain({kScript});
-  QCOMPARE(plain.exitCode, 0);
-  const QString ledger = folder_.filePath("ledger.jsonl");
-  const Outcome watched = runScript({"--sim-ledger", ledger}, {kPython, "-W", "ignore", kScript});
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  QCOMPARE(watched.out, plain.out);  // losses to the bit
-  QVERIFY2(watched.err.contains("Recording"), qPrintable(watched.err));
-
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording_.toStdString(), store));
-  const auto& steps = store.steps().records;
-  QCOMPARE(steps.size(), 12U);
-  for (const events::StepRecord& each : steps) {
-    QCOMPARE(each.batch_size(), each.step() % 6 == 0 ? 8U : 16U);
+  void levelOpsToo() {
+    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kScript});
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(store.ops().records.size() > 500);
+    bool found = false;
+    for (const events::OpSpan& each : store.ops().records) {
+      found |= store.modulePath(each.module_id()) == "Net.body.0";
+    }
+    QVERIFY2(found, "no op belongs to the first layer");
   }
-  for (const events::Marker& each : store.markers()) {
-    QVERIFY(each.kind() != events::MarkerKind::BatchSize);  // an epoch's last batch is no change
-  }
-  QCOMPARE(QString::fromStdString(store.run()->workload), QStringLiteral("own_script.py"));
-  QVERIFY(store.hello()->device.simulated);
 
-  // Waits and fallbacks are those of the device's own account.
-  const test::Account probe = test::byProbe(store), truth = test::byLedger(ledger, store);
-  test::WaitComparison comparison;
-  const QByteArray difference = comparison.add("script", probe, truth);
-  QVERIFY2(difference.isEmpty(),
-           (difference + "\nprobe  " + text(probe) + "\nledger " + text(truth)).constData());
-  QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss"), 12);
-  QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss_backward"), 12);
-
-  // Each names the line of the script.
-  const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
-  const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
-  const std::string scoreLine = "own_script.py:" + std::to_string(lineOf("\"score\""));
-  int losses = 0, reads = 0, scores = 0;
-  for (const events::FallbackEvent& each : store.fallbacks()) {
-    losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
-  }
-  for (const events::SyncPoint& each : store.syncPoints()) {
-    const std::string place = store.callStack(each.call_site());
-    const bool isRead = place.find(readLine) != std::string::npos;
-    const bool isScore = place.find(scoreLine) != std::string::npos;
-    reads += isRead;
-    scores += isScore;
-    if (isRead) QCOMPARE(each.deliberate(), 0);
-    if (isScore) QCOMPARE(each.deliberate(), 1);  // it reads after the model's call
-  }
-  QCOMPARE(losses, 12);
-  QCOMPARE(reads, 4);
-  QVERIFY(scores > 0);
-  const auto inHead = std::count_if(
-      store.phases().begin(), store.phases().end(),
-      [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });
-  QCOMPARE(inHead, 12);
-}
-
-void TestScript::levelOpsToo() {
-  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kScript});
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording_.toStdString(), store));
-  QVERIFY(store.ops().records.size() > 500);
-  bool found = false;
-  for (const events::OpSpan& each : store.ops().records) {
-    found |= store.modulePath(each.module_id()) == "Net.body.0";
-  }
-  QVERIFY2(found, "no op belongs to the first layer");
-}
-
-void TestScript::namesModulesThatComeAndThrow() {
-  const QString script = folder_.filePath("modules.py");
-  QFile file(script);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(R"(
+  void namesModulesThatComeAndThrow() {
+    const QString script = folder_.filePath("modules.py");
+    QFile file(script);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(R"(
 import torch
 from torch import nn
 
@@ -187,51 +159,52 @@ for step in range(4):
     optimizer.step()
 print(net.heard)
 )");
-  file.close();
-  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", script});
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  QCOMPARE(watched.out.trimmed(), QString("'own'"));
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording_.toStdString(), store));
-  QCOMPARE(store.steps().records.size(), 4U);
-  std::map<std::string, int> linears, activations;
-  for (const events::OpSpan& each : store.ops().records) {
-    const std::string name = store.name(each.op());
-    if (name == "aten::linear") ++linears[store.modulePath(each.module_id())];
-    if (name == "aten::relu") ++activations[store.modulePath(each.module_id())];
+    file.close();
+    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", script});
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    QCOMPARE(watched.out.trimmed(), QString("'own'"));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QCOMPARE(store.steps().records.size(), 4U);
+    std::map<std::string, int> linears, activations;
+    for (const events::OpSpan& each : store.ops().records) {
+      const std::string name = store.name(each.op());
+      if (name == "aten::linear") ++linears[store.modulePath(each.module_id())];
+      if (name == "aten::relu") ++activations[store.modulePath(each.module_id())];
+    }
+    const std::map<std::string, int> expectedLinears{{"Net.first", 4}, {"Net.late.0", 2}};
+    QCOMPARE(linears, expectedLinears);
+    QCOMPARE(activations["Net.throws"], 4);
   }
-  const std::map<std::string, int> expectedLinears{{"Net.first", 4}, {"Net.late.0", 2}};
-  QCOMPARE(linears, expectedLinears);
-  QCOMPARE(activations["Net.throws"], 4);
-}
 
-/// As on a machine without MPS: times, and no device memory.
-void TestScript::recordsWithoutADevice() {
-  const Outcome watched = runHighwater(
-      {"run", "--record", recording_, "--force", "--", kPython, kScript}, {}, kLimitMs);
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording_.toStdString(), store));
-  QCOMPARE(store.steps().records.size(), 12U);
-  QCOMPARE(store.hello()->device.selected, std::string("cpu"));
-  // Linux has no MPS, and somebody who looks for it should hear of the simulated device.
-  const QString hint = "this machine has no MPS; highwater run --device sim simulates it";
-  QVERIFY2(watched.err.contains("\nThe training ran on the CPU: " + hint), qPrintable(watched.err));
-  const QString script = folder_.filePath("asks_for_mps.py");
-  QFile file(script);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write("import torch\ntorch.ones(1).to('mps')\n");
-  file.close();
-  const Outcome failed =
-      runHighwater({"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
-  QVERIFY2(failed.exitCode == 1 && failed.err.contains(hint), qPrintable(failed.err));
-}
+  /// As on a machine without MPS: times, and no device memory.
+  void recordsWithoutADevice() {
+    const Outcome watched = runHighwater(
+        {"run", "--record", recording_, "--force", "--", kPython, kScript}, {}, kLimitMs);
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QCOMPARE(store.steps().records.size(), 12U);
+    QCOMPARE(store.hello()->device.selected, std::string("cpu"));
+    // Linux has no MPS, and somebody who looks for it should hear of the simulated device.
+    const QString hint = "this machine has no MPS; highwater run --device sim simulates it";
+    QVERIFY2(watched.err.contains("\nThe training ran on the CPU: " + hint),
+             qPrintable(watched.err));
+    const QString script = folder_.filePath("asks_for_mps.py");
+    QFile file(script);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("import torch\ntorch.ones(1).to('mps')\n");
+    file.close();
+    const Outcome failed = runHighwater(
+        {"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+    QVERIFY2(failed.exitCode == 1 && failed.err.contains(hint), qPrintable(failed.err));
+  }
 
-void TestScript::tellsHowTheScriptEnded() {
-  const QString script = folder_.filePath("raises.py");
-  QFile file(script);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(R"(
+  void tellsHowTheScriptEnded() {
+    const QString script = folder_.filePath("raises.py");
+    QFile file(script);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(R"(
 import torch
 model = torch.nn.Linear(4, 4)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -241,24 +214,24 @@ for step in range(10):
     optimizer.step()
 raise ValueError("no more data")
 )");
-  file.close();
-  const Outcome watched =
-      runHighwater({"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
-  QCOMPARE(watched.exitCode, 1);
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording_.toStdString(), store));
-  QCOMPARE(store.end()->reason, RunEnd::Reason::kFailed);
-  QCOMPARE(store.end()->message, std::string("ValueError: no more data (raises.py:9)"));
-  for (const events::StepRecord& each : store.steps().records) QCOMPARE(each.tokens(), 8U);
-}
+    file.close();
+    const Outcome watched = runHighwater(
+        {"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+    QCOMPARE(watched.exitCode, 1);
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QCOMPARE(store.end()->reason, RunEnd::Reason::kFailed);
+    QCOMPARE(store.end()->message, std::string("ValueError: no more data (raises.py:9)"));
+    for (const events::StepRecord& each : store.steps().records) QCOMPARE(each.tokens(), 8U);
+  }
 
-/// MPS has no float64. The finding says so, with the line; and so does a program that fails before
-/// it trains, of which there is no recording.
-void TestScript::namesADtypeThatMpsRefuses() {
-  const QString script = folder_.filePath("doubles.py");
-  QFile file(script);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(R"(
+  /// MPS has no float64. The finding says so, with the line; and so does a program that fails
+  /// before it trains, of which there is no recording.
+  void namesADtypeThatMpsRefuses() {
+    const QString script = folder_.filePath("doubles.py");
+    QFile file(script);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(R"(
 import sys
 import torch
 model = torch.nn.Linear(4, 4).to(getattr(torch, sys.argv[1])).to("mps")
@@ -270,188 +243,156 @@ for step in range(10):
     model(x.to("mps")).sum().backward()
     optimizer.step()
 )");
-  file.close();
-  const QString recording = folder_.filePath("doubles.highwater");
-  const Outcome watched = runHighwater({"run", "--device", "sim", "--record", recording, "--",
-                                        kPython, "-W", "ignore", script, "float32"},
+    file.close();
+    const QString recording = folder_.filePath("doubles.highwater");
+    const Outcome watched = runHighwater({"run", "--device", "sim", "--record", recording, "--",
+                                          kPython, "-W", "ignore", script, "float32"},
+                                         {}, kLimitMs);
+    QCOMPARE(watched.exitCode, 1);
+    analysis::LiveStore store;
+    QVERIFY(session::loadRecording(recording.toStdString(), store));
+    const auto findings = analysis::findProblems(store).found;
+    QCOMPARE(findings.size(), std::size_t{1});
+    QCOMPARE(findings[0].kind, analysis::FindingKind::RefusedDtype);
+    QVERIFY2(findings[0].evidence.find("(doubles.py:10)") != std::string::npos,
+             findings[0].evidence.c_str());
+    QVERIFY(QFile::remove(recording));
+    const Outcome early = runHighwater({"run", "--device", "sim", "--record", recording, "--",
+                                        kPython, "-W", "ignore", script, "float64"},
                                        {}, kLimitMs);
-  QCOMPARE(watched.exitCode, 1);
-  analysis::LiveStore store;
-  QVERIFY(session::loadRecording(recording.toStdString(), store));
-  const auto findings = analysis::findProblems(store).found;
-  QCOMPARE(findings.size(), std::size_t{1});
-  QCOMPARE(findings[0].kind, analysis::FindingKind::RefusedDtype);
-  QVERIFY2(findings[0].evidence.find("(doubles.py:10)") != std::string::npos,
-           findings[0].evidence.c_str());
-  QVERIFY(QFile::remove(recording));
-  const Outcome early = runHighwater({"run", "--device", "sim", "--record", recording, "--",
-                                      kPython, "-W", "ignore", script, "float64"},
-                                     {}, kLimitMs);
-  QCOMPARE(early.exitCode, 1);
-  QVERIFY2(early.err.contains("MPS has no float64: convert to float32"), qPrintable(early.err));
-  QVERIFY(!QFile::exists(recording));
-}
+    QCOMPARE(early.exitCode, 1);
+    QVERIFY2(early.err.contains("MPS has no float64: convert to float32"), qPrintable(early.err));
+    QVERIFY(!QFile::exists(recording));
+  }
 
-/// A scheduler that ends `highwater run` means the training.
-void TestScript::passesSignalsOn() {
-  const QString began = folder_.filePath("began");
-  QProcess process;
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-                {"run", "--record", recording_, "--force", "--", kPython, "-c",
-                 "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)", began});
-  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
-  process.terminate();
-  QVERIFY(process.waitForFinished(kLimitMs));
-  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
-  QCOMPARE(process.exitCode(), SIGTERM);
-}
+  /// A scheduler that ends `highwater run` means the training.
+  void passesSignalsOn() {
+    const QString began = folder_.filePath("began");
+    QProcess process;
+    process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  {"run", "--record", recording_, "--force", "--", kPython, "-c",
+                   "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)", began});
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+    process.terminate();
+    QVERIFY(process.waitForFinished(kLimitMs));
+    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+    QCOMPARE(process.exitCode(), SIGTERM);
+  }
 
-void TestScript::keepsTheExitCode() {
-  const Outcome watched = runScript({}, {kPython, "-W", "ignore", kScript, "7"});
-  QCOMPARE(watched.exitCode, 7);
-  QVERIFY(QFile::exists(recording_));
-}
+  void keepsTheExitCode() {
+    const Outcome watched = runScript({}, {kPython, "-W", "ignore", kScript, "7"});
+    QCOMPARE(watched.exitCode, 7);
+    QVERIFY(QFile::exists(recording_));
+  }
 
-void TestScript::endsByTheSameSignal() {
-  QProcess process;
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-                {"run", "--record", recording_, "--force", "--", kPython, "-c",
-                 "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"});
-  QVERIFY(process.waitForFinished(kLimitMs));
-  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
-  QCOMPARE(process.exitCode(), SIGTERM);
-}
+  void endsByTheSameSignal() {
+    QProcess process;
+    process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  {"run", "--record", recording_, "--force", "--", kPython, "-c",
+                   "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"});
+    QVERIFY(process.waitForFinished(kLimitMs));
+    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+    QCOMPARE(process.exitCode(), SIGTERM);
+  }
 
-void TestScript::saysWhatItLookedFor_data() {
-  QTest::addColumn<QStringList>("command");
-  QTest::addColumn<QString>("words");
-  const QString build =
-      "import torch; torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1); print(1)";
-  QTest::newRow("no Python") << QStringList{"echo", "1"} << "no Python process";
-  QTest::newRow("isolated") << QStringList{kPython, "-I", "-c", "print(1)"} << "-I, -E or -S";
-  QTest::newRow("environment ignored")
-      << QStringList{kPython, "-E", "-c", "print(1)"} << "-I, -E or -S";
-  QTest::newRow("no site") << QStringList{kPython, "-S", "-c", "print(1)"} << "-I, -E or -S";
-  QTest::newRow("no torch") << QStringList{kPython, "-c", "print(1)"} << "did not import torch";
-  QTest::newRow("no PyTorch") << QStringList{kPython, "-c",
-                                             "import sys; sys.path.clear()\n"
-                                             "try: import torch\n"
-                                             "except ImportError: print(1)"}
-                              << "has no PyTorch";
-  QTest::newRow("no optimizer") << QStringList{kPython, "-W", "ignore", "-c",
-                                               "import torch; print(1)"}
-                                << "no torch.optim optimizer was built";
-  QTest::newRow("no step") << QStringList{kPython, "-W", "ignore", "-c", build} << "none stepped";
-}
+  void saysWhatItLookedFor_data() {
+    QTest::addColumn<QStringList>("command");
+    QTest::addColumn<QString>("words");
+    const QString build =
+        "import torch; torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1); print(1)";
+    QTest::newRow("no Python") << QStringList{"echo", "1"} << "no Python process";
+    QTest::newRow("isolated") << QStringList{kPython, "-I", "-c", "print(1)"} << "-I, -E or -S";
+    QTest::newRow("environment ignored")
+        << QStringList{kPython, "-E", "-c", "print(1)"} << "-I, -E or -S";
+    QTest::newRow("no site") << QStringList{kPython, "-S", "-c", "print(1)"} << "-I, -E or -S";
+    QTest::newRow("no torch") << QStringList{kPython, "-c", "print(1)"} << "did not import torch";
+    QTest::newRow("no PyTorch") << QStringList{kPython, "-c",
+                                               "import sys; sys.path.clear()\n"
+                                               "try: import torch\n"
+                                               "except ImportError: print(1)"}
+                                << "has no PyTorch";
+    QTest::newRow("no optimizer") << QStringList{kPython, "-W", "ignore", "-c",
+                                                 "import torch; print(1)"}
+                                  << "no torch.optim optimizer was built";
+    QTest::newRow("no step") << QStringList{kPython, "-W", "ignore", "-c", build} << "none stepped";
+  }
 
-void TestScript::saysWhatItLookedFor() {
-  QFETCH(QStringList, command);
-  QFETCH(QString, words);
-  const QString none = folder_.filePath("none.highwater");
-  const Outcome watched = runHighwater(QStringList{"run", "--record", none, "--"} + command);
-  QCOMPARE(watched.exitCode, 0);
-  QCOMPARE(watched.out, QStringLiteral("1\n"));
-  QVERIFY2(watched.err.contains(words), qPrintable(watched.err));
-  QVERIFY(!QFile::exists(none));
-}
+  void saysWhatItLookedFor() {
+    QFETCH(QStringList, command);
+    QFETCH(QString, words);
+    const QString none = folder_.filePath("none.highwater");
+    const Outcome watched = runHighwater(QStringList{"run", "--record", none, "--"} + command);
+    QCOMPARE(watched.exitCode, 0);
+    QCOMPARE(watched.out, QStringLiteral("1\n"));
+    QVERIFY2(watched.err.contains(words), qPrintable(watched.err));
+    QVERIFY(!QFile::exists(none));
+  }
 
-/// The second run is refused before its program begins.
-void TestScript::refusesAFileThatAnotherRunWrites() {
-  const QString began = folder_.filePath("first began"), second = folder_.filePath("second began");
-  const QString touch = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)";
-  const QString file = folder_.filePath("shared.highwater");
-  QProcess process;
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-                {"run", "--record", file, "--", kPython, "-c", touch, began});
-  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
-  const Outcome refused =
-      runHighwater({"run", "--record", file, "--force", "--", kPython, "-c", touch, second});
-  QCOMPARE(refused.exitCode, 1);
-  QVERIFY2(refused.err.contains("shared.highwater"), qPrintable(refused.err));
-  QVERIFY(!QFile::exists(second));
-  process.terminate();
-  QVERIFY(process.waitForFinished(kLimitMs));
-  QVERIFY(!QFile::exists(file));  // nothing was recorded
-}
+  /// The second run is refused before its program begins.
+  void refusesAFileThatAnotherRunWrites() {
+    const QString began = folder_.filePath("first began"),
+                  second = folder_.filePath("second began");
+    const QString touch = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)";
+    const QString file = folder_.filePath("shared.highwater");
+    QProcess process;
+    process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  {"run", "--record", file, "--", kPython, "-c", touch, began});
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+    const Outcome refused =
+        runHighwater({"run", "--record", file, "--force", "--", kPython, "-c", touch, second});
+    QCOMPARE(refused.exitCode, 1);
+    QVERIFY2(refused.err.contains("shared.highwater"), qPrintable(refused.err));
+    QVERIFY(!QFile::exists(second));
+    process.terminate();
+    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(!QFile::exists(file));  // nothing was recorded
+  }
 
-void TestScript::refusesBadInput_data() {
-  QTest::addColumn<QStringList>("arguments");
-  QTest::addColumn<QString>("words");
-  const QString file = folder_.filePath("other.highwater");
-  QTest::newRow("no command") << QStringList{"run", "--record", file} << "give it after --";
-  QTest::newRow("no such program")
-      << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
-      << "no-such-python";
-  QTest::newRow("a script for a program")
-      << QStringList{"run", "--record", file, kScript} << "-- python " + kScript;
-  QTest::newRow("no such script") << QStringList{"run", "--record", file, "absent.py"}
-                                  << "no script absent.py";
-  QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
-                            << "is a folder";
-  QTest::newRow("no --") << QStringList{"run", kPython, kScript, "--epochs", "3"}
-                         << "put -- before the program";
-  QTest::newRow("force without a recording")
-      << QStringList{"run", "--force", "--", kPython, kScript} << "--record";
-  QTest::newRow("no such folder") << QStringList{"run", "--record", "/no/such/folder/a.highwater",
-                                                 "--",  kPython,    kScript}
-                                  << "/no/such/folder";
-  QTest::newRow("unknown device") << QStringList{"run", "--record", file,    "--device",
-                                                 "gpu", "--",       kPython, kScript}
-                                  << "--device";
-  QTest::newRow("unknown level") << QStringList{"run", "--record", file,    "--level",
-                                                "all", "--",       kPython, kScript}
-                                 << "--level";
-}
+  void refusesBadInput_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("words");
+    const QString file = folder_.filePath("other.highwater");
+    QTest::newRow("no command") << QStringList{"run", "--record", file} << "give it after --";
+    QTest::newRow("no such program")
+        << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
+        << "no-such-python";
+    QTest::newRow("a script for a program")
+        << QStringList{"run", "--record", file, kScript} << "-- python " + kScript;
+    QTest::newRow("no such script")
+        << QStringList{"run", "--record", file, "absent.py"} << "no script absent.py";
+    QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
+                              << "is a folder";
+    QTest::newRow("no --") << QStringList{"run", kPython, kScript, "--epochs", "3"}
+                           << "put -- before the program";
+    QTest::newRow("force without a recording")
+        << QStringList{"run", "--force", "--", kPython, kScript} << "--record";
+    QTest::newRow("no such folder")
+        << QStringList{"run", "--record", "/no/such/folder/a.highwater", "--", kPython, kScript}
+        << "/no/such/folder";
+    QTest::newRow("unknown device")
+        << QStringList{"run", "--record", file, "--device", "gpu", "--", kPython, kScript}
+        << "--device";
+    QTest::newRow("unknown level")
+        << QStringList{"run", "--record", file, "--level", "all", "--", kPython, kScript}
+        << "--level";
+  }
 
-void TestScript::refusesBadInput() {
-  QFETCH(QStringList, arguments);
-  QFETCH(QString, words);
-  const Outcome refused = runHighwater(arguments);
-  QVERIFY2(refused.exitCode == 1 || refused.exitCode == 2, qPrintable(refused.err));
-  QVERIFY2(refused.err.contains(words), qPrintable(refused.err));
-  QVERIFY(!QFile::exists(folder_.filePath("other.highwater")));
-}
+  void refusesBadInput() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, words);
+    const Outcome refused = runHighwater(arguments);
+    QVERIFY2(refused.exitCode == 1 || refused.exitCode == 2, qPrintable(refused.err));
+    QVERIFY2(refused.err.contains(words), qPrintable(refused.err));
+    QVERIFY(!QFile::exists(folder_.filePath("other.highwater")));
+  }
 
-/// The host stops reading, and its socket is full: the training goes on, and so does what it tells.
-void TestScript::aStoppedHostStopsNothing() {
-  const Outcome watched = runScript({"--level", "ops"}, {kPython, "-c", R"(
-import os, signal, time, torch, highwater
-model = torch.nn.Linear(8, 8).to("mps")
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-def step():
-    model(torch.ones(4, 8, device="mps")).sum().backward()
-    optimizer.step()
-step()
-os.kill(os.getppid(), signal.SIGSTOP)
-until = time.monotonic() + 3
-while time.monotonic() < until: step()
-print(highwater.knob("late", 3, min=1, max=5))
-step()
-os.kill(os.getppid(), signal.SIGCONT)
-)"});
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  QCOMPARE(watched.out, QStringLiteral("3\n"));
-}
-
-/// mse_loss resizes an output of its own on the CPU, which warns there.
-void TestScript::theSimulationPrintsNothing() {
-  const Outcome watched = runScript({}, {kPython, "-c", R"(
-import torch
-x = torch.ones(4, 3, device="mps", requires_grad=True)
-torch.nn.functional.mse_loss(x, torch.zeros(4, 3, device="mps")).backward()
-torch.mps.synchronize()
-)"});
-  QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-  QVERIFY2(!watched.err.contains("Warning"), qPrintable(watched.err));
-}
-
-/// The window's process is killed while the script trains: the script ends as without.
-void TestScript::survivesItsHost() {
-  const QString done = folder_.filePath("done");
-  const QString script = folder_.filePath("long.py");
-  QFile file(script);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(R"(
+  /// The window's process is killed while the script trains: the script ends as without.
+  void survivesItsHost() {
+    const QString done = folder_.filePath("done");
+    const QString script = folder_.filePath("long.py");
+    QFile file(script);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(R"(
 import os, sys, time, torch
 model = torch.nn.Linear(4, 4)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -467,18 +408,63 @@ while step < 200:
             time.sleep(0.01)
 open(sys.argv[1], "w").write(str(step))
 )");
-  file.close();
-  QProcess process;
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-                {"run", "--record", recording_, "--force", "--", kPython, script, done});
-  QVERIFY(process.waitForFinished(kLimitMs));
-  QCOMPARE(process.exitStatus(), QProcess::CrashExit);
-  const auto written = [&done] {
-    QFile result(done);
-    return result.open(QIODevice::ReadOnly) ? result.readAll() : QByteArray();
-  };
-  QTRY_COMPARE_WITH_TIMEOUT(written(), QByteArray("200"), kLimitMs);
-}
+    file.close();
+    QProcess process;
+    process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  {"run", "--record", recording_, "--force", "--", kPython, script, done});
+    QVERIFY(process.waitForFinished(kLimitMs));
+    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+    const auto written = [&done] {
+      QFile result(done);
+      return result.open(QIODevice::ReadOnly) ? result.readAll() : QByteArray();
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(written(), QByteArray("200"), kLimitMs);
+  }
 
-QTEST_GUILESS_MAIN(TestScript)
+  /// mse_loss resizes an output of its own on the CPU, which warns there.
+  void theSimulationPrintsNothing() {
+    const Outcome watched = runScript({}, {kPython, "-c", R"(
+import torch
+x = torch.ones(4, 3, device="mps", requires_grad=True)
+torch.nn.functional.mse_loss(x, torch.zeros(4, 3, device="mps")).backward()
+torch.mps.synchronize()
+)"});
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    QVERIFY2(!watched.err.contains("Warning"), qPrintable(watched.err));
+  }
+
+  /// The host stops reading, and its socket is full: the training goes on, and so does what it
+  /// tells.
+  void aStoppedHostStopsNothing() {
+    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-c", R"(
+import os, signal, time, torch, highwater
+model = torch.nn.Linear(8, 8).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+def step():
+    model(torch.ones(4, 8, device="mps")).sum().backward()
+    optimizer.step()
+step()
+os.kill(os.getppid(), signal.SIGSTOP)
+until = time.monotonic() + 3
+while time.monotonic() < until: step()
+print(highwater.knob("late", 3, min=1, max=5))
+step()
+os.kill(os.getppid(), signal.SIGCONT)
+)"});
+    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
+    QCOMPARE(watched.out, QStringLiteral("3\n"));
+  }
+
+ private:
+  [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
+    return runHighwater(QStringList{"run", "--device", "sim", "--record", recording_, "--force"} +
+                            options + QStringList{"--"} + command,
+                        kFallback, kLimitMs);
+  }
+
+  QTemporaryDir folder_;
+  QString recording_ = folder_.filePath("run.highwater");
+};
+
+HIGHWATER_TEST(TestScript, QCoreApplication)
 #include "tst_script.moc"

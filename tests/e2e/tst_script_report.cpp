@@ -7,6 +7,7 @@
 #include <QTest>
 
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::Outcome;
@@ -131,5 +132,5 @@ class TestScriptReport : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestScriptReport)
+HIGHWATER_TEST(TestScriptReport, QCoreApplication)
 #include "tst_script_report.moc"

@@ -12,6 +12,7 @@
 
 #include "session/recording_loader.h"
 #include "support/processes.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panels/knob_row.h"
 #include "window/main_window.h"
@@ -180,5 +181,5 @@ class TestScriptWindow : public QObject {
   }
 };
 
-QTEST_MAIN(TestScriptWindow)
+HIGHWATER_TEST(TestScriptWindow, QApplication)
 #include "tst_script_window.moc"

@@ -20,6 +20,7 @@
 #include "models/tuning_state.h"
 #include "session/recording_loader.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 #include "tuning/observations.h"
 #include "tuning/sweep_notes.h"
 #include "views/panels/event_table.h"
@@ -391,5 +392,5 @@ class TestSweep : public QObject {
   }
 };
 
-QTEST_MAIN(TestSweep)
+HIGHWATER_TEST(TestSweep, QApplication)
 #include "tst_sweep.moc"

@@ -22,6 +22,7 @@
 #include "models/step_model.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panels/findings_panel.h"
 #include "window/main_window.h"
@@ -475,5 +476,5 @@ class TestWindow : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindow)
+HIGHWATER_TEST(TestWindow, QApplication)
 #include "tst_window.moc"

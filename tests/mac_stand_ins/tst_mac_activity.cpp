@@ -4,6 +4,7 @@
 
 #include "core/activity.h"
 #include "mac_stand_ins/mac.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::mac;
@@ -71,5 +72,5 @@ class TestMacActivity : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMacActivity)
+HIGHWATER_TEST(TestMacActivity, QCoreApplication)
 #include "tst_mac_activity.moc"

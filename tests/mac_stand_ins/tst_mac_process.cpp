@@ -7,6 +7,7 @@
 #include "mac_stand_ins/mac.h"
 #include "probe/call_sites/own_process.h"
 #include "process/platform.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::mac;
@@ -88,5 +89,5 @@ class TestMacProcess : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMacProcess)
+HIGHWATER_TEST(TestMacProcess, QCoreApplication)
 #include "tst_mac_process.moc"

@@ -6,6 +6,7 @@
 #include "mac_stand_ins/mac.h"
 #include "probe/readings/system_readings.h"
 #include "probe/stream/tick_source.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -285,5 +286,5 @@ class TestMacSystemReadings : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestMacSystemReadings)
+HIGHWATER_TEST(TestMacSystemReadings, QCoreApplication)
 #include "tst_mac_system_readings.moc"

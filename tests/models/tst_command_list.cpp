@@ -2,6 +2,7 @@
 
 #include "model_test.h"
 #include "models/command_list.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -86,5 +87,5 @@ class TestCommandList : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCommandList)
+HIGHWATER_TEST(TestCommandList, QCoreApplication)
 #include "tst_command_list.moc"

@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "models/device_choices.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using models::deviceChoices;
@@ -43,5 +44,5 @@ class TestDeviceChoices : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestDeviceChoices)
+HIGHWATER_TEST(TestDeviceChoices, QCoreApplication)
 #include "tst_device_choices.moc"

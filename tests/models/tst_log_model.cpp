@@ -3,6 +3,7 @@
 #include "model_test.h"
 #include "models/log_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -35,5 +36,5 @@ class TestLogModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestLogModel)
+HIGHWATER_TEST(TestLogModel, QCoreApplication)
 #include "tst_log_model.moc"

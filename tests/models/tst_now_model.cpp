@@ -3,6 +3,7 @@
 #include "model_test.h"
 #include "models/now_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -127,5 +128,5 @@ class TestNowModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestNowModel)
+HIGHWATER_TEST(TestNowModel, QCoreApplication)
 #include "tst_now_model.moc"

@@ -4,6 +4,7 @@
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -47,5 +48,5 @@ class TestOpTimesModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOpTimesModel)
+HIGHWATER_TEST(TestOpTimesModel, QCoreApplication)
 #include "tst_op_times_model.moc"

@@ -5,6 +5,7 @@
 #include "model_test.h"
 #include "models/op_totals_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -86,5 +87,5 @@ class TestOpTotalsModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOpTotalsModel)
+HIGHWATER_TEST(TestOpTotalsModel, QCoreApplication)
 #include "tst_op_totals_model.moc"

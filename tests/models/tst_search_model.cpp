@@ -5,6 +5,7 @@
 #include "model_test.h"
 #include "models/search_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -196,5 +197,5 @@ class TestSearchModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSearchModel)
+HIGHWATER_TEST(TestSearchModel, QCoreApplication)
 #include "tst_search_model.moc"

@@ -7,6 +7,7 @@
 #include "models/sorted_rows.h"
 #include "models/step_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -101,5 +102,5 @@ class TestStepModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestStepModel)
+HIGHWATER_TEST(TestStepModel, QCoreApplication)
 #include "tst_step_model.moc"

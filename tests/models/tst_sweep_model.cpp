@@ -4,6 +4,7 @@
 #include "model_test.h"
 #include "models/sorted_rows.h"
 #include "models/sweep_model.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
@@ -110,5 +111,5 @@ class TestSweepModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSweepModel)
+HIGHWATER_TEST(TestSweepModel, QCoreApplication)
 #include "tst_sweep_model.moc"

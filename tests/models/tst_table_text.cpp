@@ -3,6 +3,7 @@
 
 #include "models/op_totals_model.h"
 #include "models/table_text.h"
+#include "support/test_program.h"
 
 using namespace highwater::models;
 
@@ -70,5 +71,5 @@ class TestTableText : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTableText)
+HIGHWATER_TEST(TestTableText, QCoreApplication)
 #include "tst_table_text.moc"

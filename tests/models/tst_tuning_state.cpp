@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "tuning/sweep_notes.h"
 
 using namespace highwater;
@@ -190,5 +191,5 @@ class TestTuningState : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestTuningState)
+HIGHWATER_TEST(TestTuningState, QCoreApplication)
 #include "tst_tuning_state.moc"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "probe/stream/batch_collector.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -95,5 +96,5 @@ class TestBatchCollector : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestBatchCollector)
+HIGHWATER_TEST(TestBatchCollector, QCoreApplication)
 #include "tst_batch_collector.moc"

@@ -9,6 +9,7 @@
 
 #include "probe/stream/sender.h"
 #include "stream_host.h"
+#include "support/test_program.h"
 
 // Symbolization runs beside the sender and delays only the events that need its results.
 
@@ -68,44 +69,6 @@ constexpr Sender::Options kQuick = {1ms, 5ms, 100ms, 60s};
 
 }  // namespace
 
-class TestCallSiteNamer : public QObject {
-  Q_OBJECT
- private slots:
-  void sendsWhileSymbolizing();
-  void symbolizesAllBeforeTheEnd();
-  void givesUpAfterTheTimeLimit();
-  void placesAfterFinishAreUnknown();
-};
-
-void TestCallSiteNamer::sendsWhileSymbolizing() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  Gate gate;
-  recorder.callSites().lookUpWith([&gate](const void* address) {
-    gate.pass();
-    return placeNamed(address);
-  });
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer, kQuick);
-  const OpensAtEnd opens{gate};
-  sender.start();
-  recordSync(recorder, kNoId);
-  QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 1, 10'000);
-  recordSync(recorder, siteAt(recorder, 2));
-  recordSync(recorder, kNoId);  // stays behind it
-  const int before = host.heartbeats;
-  QTRY_VERIFY_WITH_TIMEOUT(host.heartbeats >= before + 3, 10'000);
-  QCOMPARE(host.syncsSeen.load(), 1);
-  gate.open();
-  QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 3, 10'000);
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.definitions.callSite(host.syncPoints[1].call_site()), std::string("place 2"));
-}
-
 /// Records five waits, whose places take `eachTakes` to symbolize, stops a sender with `options`
 /// and returns the name of the last place.
 static std::string lastPlaceOfFive(std::chrono::milliseconds eachTakes,
@@ -129,32 +92,65 @@ static std::string lastPlaceOfFive(std::chrono::milliseconds eachTakes,
   return host.definitions.callSite(host.syncPoints[4].call_site());
 }
 
-void TestCallSiteNamer::symbolizesAllBeforeTheEnd() {
-  QCOMPARE(lastPlaceOfFive(20ms, kQuick), std::string("place 5"));
-}
+class TestCallSiteNamer : public QObject {
+  Q_OBJECT
+ private slots:
+  void sendsWhileSymbolizing() {
+    Host host;
+    host.start();
+    Recorder recorder(RunClock::startingNow());
+    Gate gate;
+    recorder.callSites().lookUpWith([&gate](const void* address) {
+      gate.pass();
+      return placeNamed(address);
+    });
+    FrameWriter writer(host.theirs);
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    Sender sender(recorder, writer, kQuick);
+    const OpensAtEnd opens{gate};
+    sender.start();
+    recordSync(recorder, kNoId);
+    QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 1, 10'000);
+    recordSync(recorder, siteAt(recorder, 2));
+    recordSync(recorder, kNoId);  // stays behind it
+    const int before = host.heartbeats;
+    QTRY_VERIFY_WITH_TIMEOUT(host.heartbeats >= before + 3, 10'000);
+    QCOMPARE(host.syncsSeen.load(), 1);
+    gate.open();
+    QTRY_COMPARE_WITH_TIMEOUT(host.syncsSeen.load(), 3, 10'000);
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    QCOMPARE(host.definitions.callSite(host.syncPoints[1].call_site()), std::string("place 2"));
+  }
 
-void TestCallSiteNamer::givesUpAfterTheTimeLimit() {
-  QCOMPARE(lastPlaceOfFive(500ms, {1ms, 5ms, 100ms, 50ms}), std::string("unknown function"));
-}
+  void symbolizesAllBeforeTheEnd() {
+    QCOMPARE(lastPlaceOfFive(20ms, kQuick), std::string("place 5"));
+  }
 
-void TestCallSiteNamer::placesAfterFinishAreUnknown() {
-  Recorder recorder(RunClock::startingNow());
-  recorder.callSites().lookUpWith(&placeNamed);
-  CallSiteNamer namer(recorder.callSites());
-  const CallSiteId first = siteAt(recorder, 1);
-  namer.lookUpNew();
-  QTRY_VERIFY_WITH_TIMEOUT(!namer.isBusy(), 10'000);
-  namer.finish();
-  const CallSiteId second = siteAt(recorder, 2);
-  namer.lookUpNew();
-  Definitions definitions;
-  QVERIFY(namer.takeReady(definitions, 1));
-  QVERIFY(!namer.takeReady(definitions, 1'000'000));
-  DefinitionTable table;
-  table.add(definitions);
-  QCOMPARE(table.callSite(first), std::string("place 1"));
-  QCOMPARE(table.callSite(second), std::string("unknown function"));
-}
+  void givesUpAfterTheTimeLimit() {
+    QCOMPARE(lastPlaceOfFive(500ms, {1ms, 5ms, 100ms, 50ms}), std::string("unknown function"));
+  }
 
-QTEST_GUILESS_MAIN(TestCallSiteNamer)
+  void placesAfterFinishAreUnknown() {
+    Recorder recorder(RunClock::startingNow());
+    recorder.callSites().lookUpWith(&placeNamed);
+    CallSiteNamer namer(recorder.callSites());
+    const CallSiteId first = siteAt(recorder, 1);
+    namer.lookUpNew();
+    QTRY_VERIFY_WITH_TIMEOUT(!namer.isBusy(), 10'000);
+    namer.finish();
+    const CallSiteId second = siteAt(recorder, 2);
+    namer.lookUpNew();
+    Definitions definitions;
+    QVERIFY(namer.takeReady(definitions, 1));
+    QVERIFY(!namer.takeReady(definitions, 1'000'000));
+    DefinitionTable table;
+    table.add(definitions);
+    QCOMPARE(table.callSite(first), std::string("place 1"));
+    QCOMPARE(table.callSite(second), std::string("unknown function"));
+  }
+};
+
+HIGHWATER_TEST(TestCallSiteNamer, QCoreApplication)
 #include "tst_call_site_namer.moc"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "probe/readings/device_span_meter.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -139,149 +140,140 @@ struct Loop {
 class TestDeviceSpanMeter : public QObject {
   Q_OBJECT
  private slots:
-  void measuresEachStepInTheNextOne();
-  void neverWaits();
-  void aThrowIsUnknownForThatStepOnly();
-  void lateCallbacksAreUnknown();
-  void aQueueThatHangsStaysPending();
-  void aStepWithoutEndIsUnknown();
-  void failuresToRecordAreUnknown();
-  void noTimeIsReadAfterFailedWork();
-  void eventsAreReleased();
-};
-
-void TestDeviceSpanMeter::measuresEachStepInTheNextOne() {
-  Loop loop;
-  for (int i = 0; i < 5; ++i) {
-    loop.stepMs = 40 + i;
-    loop.run();
+  void measuresEachStepInTheNextOne() {
+    Loop loop;
+    for (int i = 0; i < 5; ++i) {
+      loop.stepMs = 40 + i;
+      loop.run();
+    }
+    const auto spans = loop.spans();
+    QCOMPARE(spans.size(), std::size_t{4});  // the fifth is still in the queue
+    for (std::uint32_t step = 1; step <= 4; ++step) {
+      // From the start event, which the idle queue passes at once, to the end of the work.
+      QCOMPARE(spans.at(step), 1 + 40 + (step - 1.0));
+    }
+    loop.mps.wait();
+    loop.meter.readWhereIdle();
+    QCOMPARE(loop.spans().at(5), 45.0);
   }
-  const auto spans = loop.spans();
-  QCOMPARE(spans.size(), std::size_t{4});  // the fifth is still in the queue
-  for (std::uint32_t step = 1; step <= 4; ++step) {
-    // From the start event, which the idle queue passes at once, to the end of the work.
-    QCOMPARE(spans.at(step), 1 + 40 + (step - 1.0));
+
+  void neverWaits() {
+    // Batches are moved without waiting, so the device falls behind more and more.
+    Loop loop;
+    for (int i = 0; i < 20; ++i) loop.run(false);
+    QVERIFY(loop.spans().empty());
+    QCOMPARE(loop.mps.stalledMs, 0.0);
+    // Once the loop waits for its batches, its steps are measured.
+    for (int i = 0; i < 5; ++i) loop.run();
+    QCOMPARE(loop.mps.stalledMs, 0.0);
+    QVERIFY(!loop.mps.hung);
+    QCOMPARE(loop.spans().rbegin()->first, 24u);
+    QCOMPARE(loop.spans().rbegin()->second, 41.0);
   }
-  loop.mps.wait();
-  loop.meter.readWhereIdle();
-  QCOMPARE(loop.spans().at(5), 45.0);
-}
 
-void TestDeviceSpanMeter::neverWaits() {
-  // Batches are moved without waiting, so the device falls behind more and more.
-  Loop loop;
-  for (int i = 0; i < 20; ++i) loop.run(false);
-  QVERIFY(loop.spans().empty());
-  QCOMPARE(loop.mps.stalledMs, 0.0);
-  // Once the loop waits for its batches, its steps are measured.
-  for (int i = 0; i < 5; ++i) loop.run();
-  QCOMPARE(loop.mps.stalledMs, 0.0);
-  QVERIFY(!loop.mps.hung);
-  QCOMPARE(loop.spans().rbegin()->first, 24u);
-  QCOMPARE(loop.spans().rbegin()->second, 41.0);
-}
-
-void TestDeviceSpanMeter::aThrowIsUnknownForThatStepOnly() {
-  Loop loop;
-  loop.run();
-  loop.mps.wait();
-  loop.mps.failingElapsed = 1;
-  loop.run();  // reading step 1 throws
-  loop.run();
-  loop.run();
-  const auto spans = loop.spans();
-  QVERIFY(!spans.contains(1));
-  QVERIFY(spans.contains(2) && spans.contains(3));
-  QVERIFY(!loop.mps.hung);
-}
-
-void TestDeviceSpanMeter::lateCallbacksAreUnknown() {
-  Loop loop;
-  loop.run();
-  loop.mps.startIsLate = true;
-  loop.run();
-  loop.mps.startIsLate = false;
-  loop.run();
-  QVERIFY(!loop.spans().contains(1));
-  QVERIFY(loop.spans().contains(2));
-  QVERIFY(!loop.mps.hung);  // a pair whose reading failed is not read again
-}
-
-void TestDeviceSpanMeter::aQueueThatHangsStaysPending() {
-  Loop loop;
-  loop.mps.neverCompletes = true;
-  for (int i = 0; i < 10; ++i) loop.run();
-  QVERIFY(loop.spans().empty());
-  QVERIFY(!loop.mps.hung);
-  QCOMPARE(loop.mps.made(), std::size_t{8});  // four pairs, not one per step
-}
-
-void TestDeviceSpanMeter::aStepWithoutEndIsUnknown() {
-  Loop loop;
-  loop.meter.beginStep(1);
-  loop.meter.beginStep(2);
-  loop.mps.queueWork(10);
-  loop.meter.endStep();
-  loop.meter.endStep();
-  loop.mps.wait();
-  loop.meter.readWhereIdle();
-  QCOMPARE(loop.spans().size(), std::size_t{1});
-  QCOMPARE(loop.spans().at(2), 10.0);
-}
-
-void TestDeviceSpanMeter::failuresToRecordAreUnknown() {
-  Loop loop;
-  loop.mps.failing = 1;
-  loop.meter.beginStep(1);  // acquiring an event fails
-  loop.meter.endStep();
-  loop.meter.beginStep(2);
-  loop.mps.queueWork(10);
-  loop.mps.failing = 1;
-  loop.meter.endStep();  // recording the end event fails
-  loop.mps.wait();
-  loop.meter.readWhereIdle();
-  loop.run();
-  loop.run();
-  const auto spans = loop.spans();
-  QCOMPARE(spans.size(), std::size_t{1});
-  QVERIFY(!loop.mps.hung);
-}
-
-void TestDeviceSpanMeter::noTimeIsReadAfterFailedWork() {
-  for (const char* text :
-       {"MPS event timing failed because the GPU work for an event did not complete",
-        "MPS command buffer execution failed: Insufficient Memory (00000008). This error may have "
-        "been asynchronously reported"}) {
+  void aThrowIsUnknownForThatStepOnly() {
     Loop loop;
     loop.run();
+    loop.mps.wait();
+    loop.mps.failingElapsed = 1;
+    loop.run();  // reading step 1 throws
     loop.run();
-    loop.mps.failure = text;
-    for (int i = 0; i < 5; ++i) loop.run();
-    const int asked = loop.mps.timesAsked;
-    QVERIFY(asked <= 2);
-    loop.mps.failure.clear();
-    for (int i = 0; i < 5; ++i) loop.run();
-    QCOMPARE(loop.mps.timesAsked, asked);  // no work after that one tells a time
+    loop.run();
+    const auto spans = loop.spans();
+    QVERIFY(!spans.contains(1));
+    QVERIFY(spans.contains(2) && spans.contains(3));
+    QVERIFY(!loop.mps.hung);
   }
-}
 
-void TestDeviceSpanMeter::eventsAreReleased() {
-  FakeMps mps;
-  Recorder recorder(RunClock::startingNow());
-  {
-    DeviceSpanMeter meter(recorder, mps);
-    for (std::uint32_t step = 1; step <= 100; ++step) {
-      mps.wait();
-      meter.readWhereIdle();
-      meter.beginStep(step);
-      mps.queueWork(5);
-      meter.endStep();
+  void lateCallbacksAreUnknown() {
+    Loop loop;
+    loop.run();
+    loop.mps.startIsLate = true;
+    loop.run();
+    loop.mps.startIsLate = false;
+    loop.run();
+    QVERIFY(!loop.spans().contains(1));
+    QVERIFY(loop.spans().contains(2));
+    QVERIFY(!loop.mps.hung);  // a pair whose reading failed is not read again
+  }
+
+  void aQueueThatHangsStaysPending() {
+    Loop loop;
+    loop.mps.neverCompletes = true;
+    for (int i = 0; i < 10; ++i) loop.run();
+    QVERIFY(loop.spans().empty());
+    QVERIFY(!loop.mps.hung);
+    QCOMPARE(loop.mps.made(), std::size_t{8});  // four pairs, not one per step
+  }
+
+  void aStepWithoutEndIsUnknown() {
+    Loop loop;
+    loop.meter.beginStep(1);
+    loop.meter.beginStep(2);
+    loop.mps.queueWork(10);
+    loop.meter.endStep();
+    loop.meter.endStep();
+    loop.mps.wait();
+    loop.meter.readWhereIdle();
+    QCOMPARE(loop.spans().size(), std::size_t{1});
+    QCOMPARE(loop.spans().at(2), 10.0);
+  }
+
+  void failuresToRecordAreUnknown() {
+    Loop loop;
+    loop.mps.failing = 1;
+    loop.meter.beginStep(1);  // acquiring an event fails
+    loop.meter.endStep();
+    loop.meter.beginStep(2);
+    loop.mps.queueWork(10);
+    loop.mps.failing = 1;
+    loop.meter.endStep();  // recording the end event fails
+    loop.mps.wait();
+    loop.meter.readWhereIdle();
+    loop.run();
+    loop.run();
+    const auto spans = loop.spans();
+    QCOMPARE(spans.size(), std::size_t{1});
+    QVERIFY(!loop.mps.hung);
+  }
+
+  void noTimeIsReadAfterFailedWork() {
+    for (const char* text :
+         {"MPS event timing failed because the GPU work for an event did not complete",
+          "MPS command buffer execution failed: Insufficient Memory (00000008). This error may "
+          "have "
+          "been asynchronously reported"}) {
+      Loop loop;
+      loop.run();
+      loop.run();
+      loop.mps.failure = text;
+      for (int i = 0; i < 5; ++i) loop.run();
+      const int asked = loop.mps.timesAsked;
+      QVERIFY(asked <= 2);
+      loop.mps.failure.clear();
+      for (int i = 0; i < 5; ++i) loop.run();
+      QCOMPARE(loop.mps.timesAsked, asked);  // no work after that one tells a time
     }
-    QVERIFY(mps.inUse() <= 8);
   }
-  QCOMPARE(mps.inUse(), std::size_t{0});
-  QVERIFY(mps.made() <= 8);
-}
 
-QTEST_APPLESS_MAIN(TestDeviceSpanMeter)
+  void eventsAreReleased() {
+    FakeMps mps;
+    Recorder recorder(RunClock::startingNow());
+    {
+      DeviceSpanMeter meter(recorder, mps);
+      for (std::uint32_t step = 1; step <= 100; ++step) {
+        mps.wait();
+        meter.readWhereIdle();
+        meter.beginStep(step);
+        mps.queueWork(5);
+        meter.endStep();
+      }
+      QVERIFY(mps.inUse() <= 8);
+    }
+    QCOMPARE(mps.inUse(), std::size_t{0});
+    QVERIFY(mps.made() <= 8);
+  }
+};
+
+HIGHWATER_TEST(TestDeviceSpanMeter, QCoreApplication)
 #include "tst_device_span_meter.moc"

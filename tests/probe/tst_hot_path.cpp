@@ -4,6 +4,7 @@
 #include "counted_calls.h"
 #include "probe/observer/op_stack.h"
 #include "probe/readings/phase_scope.h"
+#include "support/test_program.h"
 
 // Cost of an event on the measured thread: counts allocations and, on systems where a program can
 // replace pthread_mutex_lock(), locks.
@@ -43,39 +44,36 @@ void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::
 class TestHotPath : public QObject {
   Q_OBJECT
  private slots:
-  void countsAtAll();
-  void recordsWithoutAllocationsOrLocks();
+  void countsAtAll() {
+    counting = true;
+    NameTable table;
+    const NameId id = table.intern("a name").id;
+    counting = false;
+    QVERIFY(id != kNoId);
+    QVERIFY(allocations > 0);
+#ifdef COUNTS_LOCKS
+    QVERIFY(locks > 0);
+#endif
+  }
+
+  void recordsWithoutAllocationsOrLocks() {
+    Recorder recorder(RunClock::startingNow());
+    FakeCounters counters;
+    OpStack ops(recorder, recorder.lane());
+    int events = 0;
+    for (std::uint32_t step = 1; events < 10'000; step += 50) {
+      // The first steps fill the caches of names and call sites.
+      counting = step > 1;
+      for (std::uint32_t i = 0; i < 50; ++i) recordStep(recorder, ops, counters, step + i);
+      counting = false;
+      if (step == 1) allocations = locks = 0;
+      recorder.lane().drain([&events](const EventRecord&) { ++events; });
+    }
+    QCOMPARE(recorder.lane().takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
+    QCOMPARE(allocations, 0);
+    QCOMPARE(locks, 0);
+  }
 };
 
-void TestHotPath::countsAtAll() {
-  counting = true;
-  NameTable table;
-  const NameId id = table.intern("a name").id;
-  counting = false;
-  QVERIFY(id != kNoId);
-  QVERIFY(allocations > 0);
-#ifdef COUNTS_LOCKS
-  QVERIFY(locks > 0);
-#endif
-}
-
-void TestHotPath::recordsWithoutAllocationsOrLocks() {
-  Recorder recorder(RunClock::startingNow());
-  FakeCounters counters;
-  OpStack ops(recorder, recorder.lane());
-  int events = 0;
-  for (std::uint32_t step = 1; events < 10'000; step += 50) {
-    // The first steps fill the caches of names and call sites.
-    counting = step > 1;
-    for (std::uint32_t i = 0; i < 50; ++i) recordStep(recorder, ops, counters, step + i);
-    counting = false;
-    if (step == 1) allocations = locks = 0;
-    recorder.lane().drain([&events](const EventRecord&) { ++events; });
-  }
-  QCOMPARE(recorder.lane().takeDrops(events::EventKind::MemorySample), std::uint64_t{0});
-  QCOMPARE(allocations, 0);
-  QCOMPARE(locks, 0);
-}
-
-QTEST_GUILESS_MAIN(TestHotPath)
+HIGHWATER_TEST(TestHotPath, QCoreApplication)
 #include "tst_hot_path.moc"

@@ -9,6 +9,7 @@
 #include "core/definition_table.h"
 #include "probe/observer/module_scope.h"
 #include "probe/observer/op_stack.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -67,206 +68,197 @@ Autograd fakeAutograd() {
 class TestModules : public QObject {
   Q_OBJECT
  private slots:
-  void internsByParentAndName();
-  void capsModules();
-  void scopesNestAndEnd();
-  void keepsDepthBounded();
-  void doesNothingWithoutARecorder();
-  void findsTheModuleOfANode();
-  void findsWhatAMapFinds();
-  void namesTheModuleOfWaitsInForwardAndBackward();
-  void recordsTheModulesOfNodes();
+  void internsByParentAndName() {
+    ModuleTable table;
+    const ModuleId layers = table.intern(kNoId, "layers").id;
+    const ModuleId first = table.intern(layers, std::string("0")).id;
+    QCOMPARE(table.intern(layers, "0").id, first);
+    QVERIFY(table.intern(kNoId, "0").id != first);
+    Definitions definitions;
+    QVERIFY(table.takeNew(definitions, 1));  // one at a time, the parent first
+    QCOMPARE(definitions.modules.size(), std::size_t{1});
+    QCOMPARE(definitions.modules[0].name, std::string("layers"));
+    QVERIFY(!table.takeNew(definitions));
+    QCOMPARE(definitions.modules.size(), std::size_t{3});
+    QCOMPARE(definitions.modules[1].parent, layers);
+  }
+
+  void capsModules() {
+    ModuleTable table;
+    for (ModuleId i = kOtherId + 1; i < kMaxModules; ++i) {
+      QCOMPARE(table.intern(kNoId, std::to_string(i)).id, i);
+    }
+    QCOMPARE(table.intern(kNoId, "one more").id, kOtherId);
+    QCOMPARE(table.intern(kOtherId, "below it").id, kOtherId);
+    QCOMPARE(table.intern(kNoId, "2").id, ModuleId{2});
+  }
+
+  void scopesNestAndEnd() {
+    Recorder recorder(RunClock::startingNow());
+    Words words(recorder);
+    ModuleStack& stack = recorder.lane().modules();
+    {
+      const ModuleScope layers(&recorder, "layers");
+      const ModuleScope first(&recorder, "0");
+      {
+        const ModuleScope attention(&recorder, "attention");
+        QCOMPARE(words.path(stack.current()), std::string("layers.0.attention"));
+        std::thread([&recorder] { QCOMPARE(recorder.lane().modules().current(), kNoId); }).join();
+      }
+      QCOMPARE(words.path(stack.current()), std::string("layers.0"));
+    }
+    QCOMPARE(stack.current(), kNoId);
+  }
+
+  void keepsDepthBounded() {
+    ModuleTable table;
+    ModuleStack stack;
+    for (int i = 0; i < 200; ++i) stack.enter(table, stack.current(), "deeper", nullptr);
+    const ModuleId deepest = stack.current();
+    QVERIFY(deepest != kNoId);
+    for (std::uint32_t i = 200; i > ModuleStack::kMaxDepth; --i) {
+      QCOMPARE(stack.current(), deepest);
+      stack.leave();
+    }
+    for (std::uint32_t i = 1; i < ModuleStack::kMaxDepth; ++i) stack.leave();
+    QVERIFY(stack.current() != kNoId && stack.current() != deepest);
+    stack.leave();
+    stack.leave();
+    QCOMPARE(stack.current(), kNoId);
+  }
+
+  void doesNothingWithoutARecorder() {
+    Recorder recorder(RunClock::startingNow());
+    const ModuleScope nobody("layers");
+    QCOMPARE(recorder.lane().modules().current(), kNoId);
+    Recorder::setActive(&recorder);
+    {
+      const ModuleScope scope("layers");
+      QVERIFY(recorder.lane().modules().current() != kNoId);
+    }
+    Recorder::setActive(nullptr);
+  }
+
+  void findsTheModuleOfANode() {
+    SequenceModules sequences;
+    QCOMPARE(sequences.find(kForwardThread, 0), kNoId);
+    auto* borders = sequences.borders(kForwardThread);
+    borders->note(10, 5);
+    borders->note(12, 5);  // no border
+    borders->note(15, 6);
+    borders->note(15, 8);  // the module before created no node
+    borders->note(20, kNoId);
+    sequences.borders(kForwardThread + 64)->note(0, 9);  // occupies the same slot
+    for (const auto& [sequence, module] :
+         std::vector<std::pair<std::int64_t, ModuleId>>{{-1, kNoId},
+                                                        {9, kNoId},
+                                                        {10, 5},
+                                                        {14, 5},
+                                                        {15, 8},
+                                                        {19, 8},
+                                                        {20, kNoId},
+                                                        {1000, kNoId}}) {
+      QCOMPARE(sequences.find(kForwardThread, sequence), module);
+    }
+    QCOMPARE(sequences.find(kForwardThread + 64, 0), ModuleId{9});
+    QCOMPARE(sequences.find(0, 0), kNoId);
+    QVERIFY(!sequences.borders(0));
+    for (std::uint64_t thread = 1000; thread < 1062; ++thread) QVERIFY(sequences.borders(thread));
+    QVERIFY(!sequences.borders(2000));
+    QCOMPARE(sequences.find(2000, 0), kNoId);
+  }
+
+  /// Against a map of all borders, for random passes through modules.
+  void findsWhatAMapFinds() {
+    constexpr auto kSize = static_cast<std::int64_t>(SequenceModules::Borders::kSize);
+    std::mt19937 random(1);
+    SequenceModules sequences;
+    auto* borders = sequences.borders(kForwardThread);
+    std::map<std::int64_t, ModuleId> all{{0, 1}};
+    borders->note(0, 1);
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < 2 * kSize; ++i) {
+      next += random() % 3;
+      const auto module = static_cast<ModuleId>(2 + random() % 5);
+      borders->note(next, module);
+      all[next] = module;
+    }
+    // Where every border is kept. At least half of those noted lie at a number of their own.
+    const std::int64_t keptFrom = next - kSize / 4;
+    int known = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      const std::int64_t sequence =
+          static_cast<std::int64_t>(random() % static_cast<unsigned>(next));
+      const ModuleId expected = std::prev(all.upper_bound(sequence))->second;
+      const ModuleId found = borders->find(sequence);
+      QVERIFY(found == expected || (found == kNoId && sequence < keptFrom));
+      known += found != kNoId ? 1 : 0;
+    }
+    QVERIFY(known > 0);
+  }
+
+  void namesTheModuleOfWaitsInForwardAndBackward() {
+    Recorder recorder(RunClock::startingNow());
+    recorder.setAutograd(fakeAutograd());
+    OpStack ops(recorder, recorder.lane());
+    Words words(recorder);
+    const auto pathOfWait = [&] {
+      ops.begin(ops.name("aten::_local_scalar_dense"), OpLayer::kDispatch, kScalar, false);
+      ops.end();
+      return words.pathOfSync();
+    };
+    {
+      const ModuleScope head(&recorder, "head");
+      fake.nextSequence = 4;  // ops that created the nodes 0 to 3
+      QCOMPARE(pathOfWait(), std::string("head"));
+    }
+    fake.nextSequence = 6;
+    int nodes[2];
+    fake.running = {&nodes[0], kForwardThread, 3};
+    QCOMPARE(pathOfWait(), std::string("head"));
+    {
+      const ModuleScope again(&recorder, "recomputed");  // as a checkpoint does in its node
+      QCOMPARE(pathOfWait(), std::string("head.recomputed"));
+      fake.running = {&nodes[1], kForwardThread, 3};  // a backward inside it
+      QCOMPARE(pathOfWait(), std::string("head"));
+      fake.running = {&nodes[0], kForwardThread, 3};
+    }
+    QCOMPARE(pathOfWait(), std::string("head"));
+    fake.running = {&nodes[0], kForwardThread, 4};
+    QCOMPARE(pathOfWait(), std::string());
+    fake.running = {&nodes[0], kForwardThread, -1};  // AccumulateGrad
+    QCOMPARE(pathOfWait(), std::string());
+    QCOMPARE(recorder.lane().modules().current(), kNoId);
+  }
+
+  void recordsTheModulesOfNodes() {
+    Recorder recorder(RunClock::startingNow());
+    recorder.setAutograd(fakeAutograd());
+    OpStack ops(recorder, recorder.lane());
+    Words words(recorder);
+    {
+      const ModuleScope head(&recorder, "head");
+      fake.nextSequence = 2;
+    }
+    int node = 0;
+    fake.running = {&node, kForwardThread, 1};
+    ops.beginRecorded(ops.name("Node"), {}, /*isBackwardNode=*/true, {});
+    QCOMPARE(words.path(recorder.lane().modules().current()), std::string("head"));
+    ops.beginOrdinary(ops.name("aten::mm"), {});
+    ops.end(0);
+    ops.end(0);
+    QCOMPARE(recorder.lane().modules().current(), kNoId);
+    std::vector<std::string> paths;
+    recorder.lane().drain([&](const EventRecord& record) {
+      record.visit([&](const auto& event) {
+        if constexpr (std::is_same_v<decltype(event), const events::OpSpan&>) {
+          paths.push_back(words.path(event.module_id()));
+        }
+      });
+    });
+    QCOMPARE(paths, (std::vector<std::string>{"head", "head"}));
+  }
 };
 
-void TestModules::internsByParentAndName() {
-  ModuleTable table;
-  const ModuleId layers = table.intern(kNoId, "layers").id;
-  const ModuleId first = table.intern(layers, std::string("0")).id;
-  QCOMPARE(table.intern(layers, "0").id, first);
-  QVERIFY(table.intern(kNoId, "0").id != first);
-  Definitions definitions;
-  QVERIFY(table.takeNew(definitions, 1));  // one at a time, the parent first
-  QCOMPARE(definitions.modules.size(), std::size_t{1});
-  QCOMPARE(definitions.modules[0].name, std::string("layers"));
-  QVERIFY(!table.takeNew(definitions));
-  QCOMPARE(definitions.modules.size(), std::size_t{3});
-  QCOMPARE(definitions.modules[1].parent, layers);
-}
-
-void TestModules::capsModules() {
-  ModuleTable table;
-  for (ModuleId i = kOtherId + 1; i < kMaxModules; ++i) {
-    QCOMPARE(table.intern(kNoId, std::to_string(i)).id, i);
-  }
-  QCOMPARE(table.intern(kNoId, "one more").id, kOtherId);
-  QCOMPARE(table.intern(kOtherId, "below it").id, kOtherId);
-  QCOMPARE(table.intern(kNoId, "2").id, ModuleId{2});
-}
-
-void TestModules::scopesNestAndEnd() {
-  Recorder recorder(RunClock::startingNow());
-  Words words(recorder);
-  ModuleStack& stack = recorder.lane().modules();
-  {
-    const ModuleScope layers(&recorder, "layers");
-    const ModuleScope first(&recorder, "0");
-    {
-      const ModuleScope attention(&recorder, "attention");
-      QCOMPARE(words.path(stack.current()), std::string("layers.0.attention"));
-      std::thread([&recorder] { QCOMPARE(recorder.lane().modules().current(), kNoId); }).join();
-    }
-    QCOMPARE(words.path(stack.current()), std::string("layers.0"));
-  }
-  QCOMPARE(stack.current(), kNoId);
-}
-
-void TestModules::keepsDepthBounded() {
-  ModuleTable table;
-  ModuleStack stack;
-  for (int i = 0; i < 200; ++i) stack.enter(table, stack.current(), "deeper", nullptr);
-  const ModuleId deepest = stack.current();
-  QVERIFY(deepest != kNoId);
-  for (std::uint32_t i = 200; i > ModuleStack::kMaxDepth; --i) {
-    QCOMPARE(stack.current(), deepest);
-    stack.leave();
-  }
-  for (std::uint32_t i = 1; i < ModuleStack::kMaxDepth; ++i) stack.leave();
-  QVERIFY(stack.current() != kNoId && stack.current() != deepest);
-  stack.leave();
-  stack.leave();
-  QCOMPARE(stack.current(), kNoId);
-}
-
-void TestModules::doesNothingWithoutARecorder() {
-  Recorder recorder(RunClock::startingNow());
-  const ModuleScope nobody("layers");
-  QCOMPARE(recorder.lane().modules().current(), kNoId);
-  Recorder::setActive(&recorder);
-  {
-    const ModuleScope scope("layers");
-    QVERIFY(recorder.lane().modules().current() != kNoId);
-  }
-  Recorder::setActive(nullptr);
-}
-
-void TestModules::findsTheModuleOfANode() {
-  SequenceModules sequences;
-  QCOMPARE(sequences.find(kForwardThread, 0), kNoId);
-  auto* borders = sequences.borders(kForwardThread);
-  borders->note(10, 5);
-  borders->note(12, 5);  // no border
-  borders->note(15, 6);
-  borders->note(15, 8);  // the module before created no node
-  borders->note(20, kNoId);
-  sequences.borders(kForwardThread + 64)->note(0, 9);  // occupies the same slot
-  for (const auto& [sequence, module] :
-       std::vector<std::pair<std::int64_t, ModuleId>>{{-1, kNoId},
-                                                      {9, kNoId},
-                                                      {10, 5},
-                                                      {14, 5},
-                                                      {15, 8},
-                                                      {19, 8},
-                                                      {20, kNoId},
-                                                      {1000, kNoId}}) {
-    QCOMPARE(sequences.find(kForwardThread, sequence), module);
-  }
-  QCOMPARE(sequences.find(kForwardThread + 64, 0), ModuleId{9});
-  QCOMPARE(sequences.find(0, 0), kNoId);
-  QVERIFY(!sequences.borders(0));
-  for (std::uint64_t thread = 1000; thread < 1062; ++thread) QVERIFY(sequences.borders(thread));
-  QVERIFY(!sequences.borders(2000));
-  QCOMPARE(sequences.find(2000, 0), kNoId);
-}
-
-/// Against a map of all borders, for random passes through modules.
-void TestModules::findsWhatAMapFinds() {
-  constexpr auto kSize = static_cast<std::int64_t>(SequenceModules::Borders::kSize);
-  std::mt19937 random(1);
-  SequenceModules sequences;
-  auto* borders = sequences.borders(kForwardThread);
-  std::map<std::int64_t, ModuleId> all{{0, 1}};
-  borders->note(0, 1);
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < 2 * kSize; ++i) {
-    next += random() % 3;
-    const auto module = static_cast<ModuleId>(2 + random() % 5);
-    borders->note(next, module);
-    all[next] = module;
-  }
-  // Where every border is kept. At least half of those noted lie at a number of their own.
-  const std::int64_t keptFrom = next - kSize / 4;
-  int known = 0;
-  for (int i = 0; i < 10'000; ++i) {
-    const std::int64_t sequence = static_cast<std::int64_t>(random() % static_cast<unsigned>(next));
-    const ModuleId expected = std::prev(all.upper_bound(sequence))->second;
-    const ModuleId found = borders->find(sequence);
-    QVERIFY(found == expected || (found == kNoId && sequence < keptFrom));
-    known += found != kNoId ? 1 : 0;
-  }
-  QVERIFY(known > 0);
-}
-
-void TestModules::namesTheModuleOfWaitsInForwardAndBackward() {
-  Recorder recorder(RunClock::startingNow());
-  recorder.setAutograd(fakeAutograd());
-  OpStack ops(recorder, recorder.lane());
-  Words words(recorder);
-  const auto pathOfWait = [&] {
-    ops.begin(ops.name("aten::_local_scalar_dense"), OpLayer::kDispatch, kScalar, false);
-    ops.end();
-    return words.pathOfSync();
-  };
-  {
-    const ModuleScope head(&recorder, "head");
-    fake.nextSequence = 4;  // ops that created the nodes 0 to 3
-    QCOMPARE(pathOfWait(), std::string("head"));
-  }
-  fake.nextSequence = 6;
-  int nodes[2];
-  fake.running = {&nodes[0], kForwardThread, 3};
-  QCOMPARE(pathOfWait(), std::string("head"));
-  {
-    const ModuleScope again(&recorder, "recomputed");  // as a checkpoint does in its node
-    QCOMPARE(pathOfWait(), std::string("head.recomputed"));
-    fake.running = {&nodes[1], kForwardThread, 3};  // a backward inside it
-    QCOMPARE(pathOfWait(), std::string("head"));
-    fake.running = {&nodes[0], kForwardThread, 3};
-  }
-  QCOMPARE(pathOfWait(), std::string("head"));
-  fake.running = {&nodes[0], kForwardThread, 4};
-  QCOMPARE(pathOfWait(), std::string());
-  fake.running = {&nodes[0], kForwardThread, -1};  // AccumulateGrad
-  QCOMPARE(pathOfWait(), std::string());
-  QCOMPARE(recorder.lane().modules().current(), kNoId);
-}
-
-void TestModules::recordsTheModulesOfNodes() {
-  Recorder recorder(RunClock::startingNow());
-  recorder.setAutograd(fakeAutograd());
-  OpStack ops(recorder, recorder.lane());
-  Words words(recorder);
-  {
-    const ModuleScope head(&recorder, "head");
-    fake.nextSequence = 2;
-  }
-  int node = 0;
-  fake.running = {&node, kForwardThread, 1};
-  ops.beginRecorded(ops.name("Node"), {}, /*isBackwardNode=*/true, {});
-  QCOMPARE(words.path(recorder.lane().modules().current()), std::string("head"));
-  ops.beginOrdinary(ops.name("aten::mm"), {});
-  ops.end(0);
-  ops.end(0);
-  QCOMPARE(recorder.lane().modules().current(), kNoId);
-  std::vector<std::string> paths;
-  recorder.lane().drain([&](const EventRecord& record) {
-    record.visit([&](const auto& event) {
-      if constexpr (std::is_same_v<decltype(event), const events::OpSpan&>) {
-        paths.push_back(words.path(event.module_id()));
-      }
-    });
-  });
-  QCOMPARE(paths, (std::vector<std::string>{"head", "head"}));
-}
-
-QTEST_GUILESS_MAIN(TestModules)
+HIGHWATER_TEST(TestModules, QCoreApplication)
 #include "tst_modules.moc"

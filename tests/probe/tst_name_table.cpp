@@ -7,6 +7,7 @@
 #include "probe/observer/name_table.h"
 #include "probe/observer/op_stack.h"
 #include "probe/observer/shape_texts.h"
+#include "support/test_program.h"
 #include "wire/limits.h"
 
 using namespace highwater;
@@ -15,178 +16,167 @@ using namespace highwater::probe;
 class TestNameTable : public QObject {
   Q_OBJECT
  private slots:
-  void internsByContent();
-  void definesEachTextOnce();
-  void sharesIdsBetweenThreads();
-  void returnsOtherIdPastTheCap();
-  void cutsLongTexts();
-  void cacheKeepsTagsWhenFull();
-  void cacheComparesContentAtAnAddress();
-  void cacheAsksOnceWhetherATextIsPermanent();
-  void cacheForgetsAddresses();
-  void reservesIdsForNames();
-  void cachesShapesByHash();
-};
-
-void TestNameTable::cacheComparesContentAtAnAddress() {
-  NameTable table;
-  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
-  const auto find = [&](const char* text) { return cache.find(text, [] { return false; }).id; };
-  char text[] = "aten::add_";
-  const NameId inPlace = find(text);
-  text[9] = '\0';
-  const NameId shorter = find(text);
-  QVERIFY(shorter != inPlace);
-  QCOMPARE(shorter, table.intern("aten::add").id);
-  text[9] = '_';
-  QCOMPARE(find(text), inPlace);
-}
-
-void TestNameTable::cacheAsksOnceWhetherATextIsPermanent() {
-  NameTable table;
-  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
-  int asked = 0;
-  const auto find = [&](const char* text) -> NameCache::Entry& {
-    return cache.find(text, [&asked] { return ++asked > 0; });
-  };
-  const char* text = "aten::add_";
-  const NameCache::Entry& entry = find(text);
-  QCOMPARE(entry.id, table.intern("aten::add_").id);
-  QCOMPARE(&find(text), &entry);
-  QCOMPARE(asked, 1);
-}
-
-void TestNameTable::cacheForgetsAddresses() {
-  NameTable table;
-  NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
-  char text[] = "aten::add_";
-  NameCache::Entry& entry = cache.find(text, [] { return true; });
-  QCOMPARE(cache.findByAddress(text), &entry);
-  text[9] = '\0';  // another operator's name, where the first one's was
-  cache.forgetAddresses();
-  QCOMPARE(cache.findByAddress(text), nullptr);
-  QCOMPARE(cache.find(text, [] { return true; }).id, table.intern("aten::add").id);
-  QCOMPARE(entry.text, std::string_view("aten::add_"));
-}
-
-void TestNameTable::reservesIdsForNames() {
-  NameTable table;
-  NameId last = kNoId;
-  for (std::uint32_t i = 0; i < kMaxNames; ++i) {
-    last = table.internBulk("[" + std::to_string(i) + "] float32");
+  void internsByContent() {
+    NameTable table;
+    const std::string one = "aten::sum", two = "aten::sum";
+    QCOMPARE(table.intern(one).id, table.intern(two).id);
+    QVERIFY(table.intern("aten::add").id != table.intern(one).id);
+    QCOMPARE(table.intern("").id, kNoId);
+    QVERIFY(table.intern("a").id > kOtherId);
   }
-  QCOMPARE(last, kOtherId);
-  QVERIFY(table.intern("aten::add").id > kOtherId);
-}
 
-void TestNameTable::cachesShapesByHash() {
-  NameTable table;
-  ShapeTexts texts(table);
-  using Sizes = std::vector<std::int64_t>;
-  const auto hashOf = [](const std::vector<std::pair<Sizes, std::uint8_t>>& shapes) {
-    ShapeHash hash;
-    for (const auto& [sizes, dtype] : shapes) hash.add({sizes, dtype});
-    return hash.value();
-  };
-  std::string text;
-  const Sizes sizes = {2, 3}, scalar = {};
-  appendShape(text, sizes, "int64");
-  appendShape(text, scalar, "float32");
-  QCOMPARE(text, std::string("[2, 3] int64, [] float32"));
-  int written = 0;
-  const auto find = [&](std::uint64_t hash) {
-    return texts.find(hash, [&] {
-      ++written;
-      return text;
-    });
-  };
-  const auto hash = hashOf({{sizes, 4}, {scalar, 6}});
-  QCOMPARE(find(hash), find(hash));
-  QCOMPARE(written, 1);
-  const std::set<std::uint64_t> others = {hash,
-                                          hashOf({{{2}, 4}, {{3}, 4}}),
-                                          hashOf({{{2, 3}, 4}}),
-                                          hashOf({{{3, 2}, 4}}),
-                                          hashOf({{{2, 3}, 5}}),
-                                          hashOf({{{}, 6}, {{2, 3}, 4}})};
-  QCOMPARE(others.size(), std::size_t{6});
-}
+  void definesEachTextOnce() {
+    NameTable table;
+    const NameId a = table.intern("a").id;
+    Definitions first;
+    table.takeNew(first);
+    QCOMPARE(first.names.size(), std::size_t{1});
+    QCOMPARE(first.names[0].id, a);
+    QCOMPARE(first.names[0].text, std::string("a"));
+    (void)table.intern("a").id;
+    QCOMPARE(table.addThread("worker"), ThreadId{1});
+    Definitions second;
+    table.takeNew(second);
+    QVERIFY(second.names.empty());
+    QCOMPARE(second.threads.size(), std::size_t{1});
+  }
 
-void TestNameTable::internsByContent() {
-  NameTable table;
-  const std::string one = "aten::sum", two = "aten::sum";
-  QCOMPARE(table.intern(one).id, table.intern(two).id);
-  QVERIFY(table.intern("aten::add").id != table.intern(one).id);
-  QCOMPARE(table.intern("").id, kNoId);
-  QVERIFY(table.intern("a").id > kOtherId);
-}
+  void sharesIdsBetweenThreads() {
+    NameTable table;
+    std::vector<std::vector<NameId>> ids(4);
+    std::vector<std::thread> threads;
+    for (auto& mine : ids) {
+      threads.emplace_back([&table, &mine] {
+        NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+        for (int round = 0; round < 3; ++round) {
+          mine.clear();
+          for (int i = 0; i < 500; ++i) mine.push_back(cache.find("op" + std::to_string(i)).id);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const auto& mine : ids) QCOMPARE(mine, ids[0]);
+    QCOMPARE(std::set<NameId>(ids[0].begin(), ids[0].end()).size(), std::size_t{500});
+  }
 
-void TestNameTable::definesEachTextOnce() {
-  NameTable table;
-  const NameId a = table.intern("a").id;
-  Definitions first;
-  table.takeNew(first);
-  QCOMPARE(first.names.size(), std::size_t{1});
-  QCOMPARE(first.names[0].id, a);
-  QCOMPARE(first.names[0].text, std::string("a"));
-  (void)table.intern("a").id;
-  QCOMPARE(table.addThread("worker"), ThreadId{1});
-  Definitions second;
-  table.takeNew(second);
-  QVERIFY(second.names.empty());
-  QCOMPARE(second.threads.size(), std::size_t{1});
-}
+  void returnsOtherIdPastTheCap() {
+    NameTable table;
+    for (NameId i = kOtherId + 1; i < kMaxNames; ++i) {
+      QVERIFY(table.intern(std::to_string(i)).id != kOtherId);
+    }
+    QCOMPARE(table.intern("one more").id, kOtherId);
+    QVERIFY(table.intern("5").id != kOtherId);
+    for (int i = 1; i < static_cast<int>(kMaxThreads); ++i) QVERIFY(table.addThread("t") != 0);
+    QCOMPARE(table.addThread("t"), ThreadId{0});
+  }
 
-void TestNameTable::sharesIdsBetweenThreads() {
-  NameTable table;
-  std::vector<std::vector<NameId>> ids(4);
-  std::vector<std::thread> threads;
-  for (auto& mine : ids) {
-    threads.emplace_back([&table, &mine] {
-      NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
-      for (int round = 0; round < 3; ++round) {
-        mine.clear();
-        for (int i = 0; i < 500; ++i) mine.push_back(cache.find("op" + std::to_string(i)).id);
+  void cutsLongTexts() {
+    NameTable table;
+    (void)table.intern(std::string(wire::kMaxTextBytes + 5, 'x')).id;
+    Definitions definitions;
+    table.takeNew(definitions);
+    QCOMPARE(definitions.names[0].text.size(), wire::kMaxTextBytes);
+  }
+
+  void cacheKeepsTagsWhenFull() {
+    NameTable table;
+    NameCache cache(table,
+                    [](std::string_view text) { return static_cast<std::uint8_t>(text[0]); });
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 5'000; ++i) {  // more than it has room for
+        const std::string name = (i % 2 ? "x" : "y") + std::to_string(i);
+        const auto entry = cache.find(name);
+        QCOMPARE(entry.id, table.intern(name).id);
+        QCOMPARE(entry.tag, static_cast<std::uint8_t>(name[0]));
+        QCOMPARE(entry.text, std::string_view(name));
       }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (const auto& mine : ids) QCOMPARE(mine, ids[0]);
-  QCOMPARE(std::set<NameId>(ids[0].begin(), ids[0].end()).size(), std::size_t{500});
-}
-
-void TestNameTable::returnsOtherIdPastTheCap() {
-  NameTable table;
-  for (NameId i = kOtherId + 1; i < kMaxNames; ++i) {
-    QVERIFY(table.intern(std::to_string(i)).id != kOtherId);
-  }
-  QCOMPARE(table.intern("one more").id, kOtherId);
-  QVERIFY(table.intern("5").id != kOtherId);
-  for (int i = 1; i < static_cast<int>(kMaxThreads); ++i) QVERIFY(table.addThread("t") != 0);
-  QCOMPARE(table.addThread("t"), ThreadId{0});
-}
-
-void TestNameTable::cutsLongTexts() {
-  NameTable table;
-  (void)table.intern(std::string(wire::kMaxTextBytes + 5, 'x')).id;
-  Definitions definitions;
-  table.takeNew(definitions);
-  QCOMPARE(definitions.names[0].text.size(), wire::kMaxTextBytes);
-}
-
-void TestNameTable::cacheKeepsTagsWhenFull() {
-  NameTable table;
-  NameCache cache(table, [](std::string_view text) { return static_cast<std::uint8_t>(text[0]); });
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 5'000; ++i) {  // more than it has room for
-      const std::string name = (i % 2 ? "x" : "y") + std::to_string(i);
-      const auto entry = cache.find(name);
-      QCOMPARE(entry.id, table.intern(name).id);
-      QCOMPARE(entry.tag, static_cast<std::uint8_t>(name[0]));
-      QCOMPARE(entry.text, std::string_view(name));
     }
   }
-}
 
-QTEST_GUILESS_MAIN(TestNameTable)
+  void cacheComparesContentAtAnAddress() {
+    NameTable table;
+    NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+    const auto find = [&](const char* text) { return cache.find(text, [] { return false; }).id; };
+    char text[] = "aten::add_";
+    const NameId inPlace = find(text);
+    text[9] = '\0';
+    const NameId shorter = find(text);
+    QVERIFY(shorter != inPlace);
+    QCOMPARE(shorter, table.intern("aten::add").id);
+    text[9] = '_';
+    QCOMPARE(find(text), inPlace);
+  }
+
+  void cacheAsksOnceWhetherATextIsPermanent() {
+    NameTable table;
+    NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+    int asked = 0;
+    const auto find = [&](const char* text) -> NameCache::Entry& {
+      return cache.find(text, [&asked] { return ++asked > 0; });
+    };
+    const char* text = "aten::add_";
+    const NameCache::Entry& entry = find(text);
+    QCOMPARE(entry.id, table.intern("aten::add_").id);
+    QCOMPARE(&find(text), &entry);
+    QCOMPARE(asked, 1);
+  }
+
+  void cacheForgetsAddresses() {
+    NameTable table;
+    NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
+    char text[] = "aten::add_";
+    NameCache::Entry& entry = cache.find(text, [] { return true; });
+    QCOMPARE(cache.findByAddress(text), &entry);
+    text[9] = '\0';  // another operator's name, where the first one's was
+    cache.forgetAddresses();
+    QCOMPARE(cache.findByAddress(text), nullptr);
+    QCOMPARE(cache.find(text, [] { return true; }).id, table.intern("aten::add").id);
+    QCOMPARE(entry.text, std::string_view("aten::add_"));
+  }
+
+  void reservesIdsForNames() {
+    NameTable table;
+    NameId last = kNoId;
+    for (std::uint32_t i = 0; i < kMaxNames; ++i) {
+      last = table.internBulk("[" + std::to_string(i) + "] float32");
+    }
+    QCOMPARE(last, kOtherId);
+    QVERIFY(table.intern("aten::add").id > kOtherId);
+  }
+
+  void cachesShapesByHash() {
+    NameTable table;
+    ShapeTexts texts(table);
+    using Sizes = std::vector<std::int64_t>;
+    const auto hashOf = [](const std::vector<std::pair<Sizes, std::uint8_t>>& shapes) {
+      ShapeHash hash;
+      for (const auto& [sizes, dtype] : shapes) hash.add({sizes, dtype});
+      return hash.value();
+    };
+    std::string text;
+    const Sizes sizes = {2, 3}, scalar = {};
+    appendShape(text, sizes, "int64");
+    appendShape(text, scalar, "float32");
+    QCOMPARE(text, std::string("[2, 3] int64, [] float32"));
+    int written = 0;
+    const auto find = [&](std::uint64_t hash) {
+      return texts.find(hash, [&] {
+        ++written;
+        return text;
+      });
+    };
+    const auto hash = hashOf({{sizes, 4}, {scalar, 6}});
+    QCOMPARE(find(hash), find(hash));
+    QCOMPARE(written, 1);
+    const std::set<std::uint64_t> others = {hash,
+                                            hashOf({{{2}, 4}, {{3}, 4}}),
+                                            hashOf({{{2, 3}, 4}}),
+                                            hashOf({{{3, 2}, 4}}),
+                                            hashOf({{{2, 3}, 5}}),
+                                            hashOf({{{}, 6}, {{2, 3}, 4}})};
+    QCOMPARE(others.size(), std::size_t{6});
+  }
+};
+
+HIGHWATER_TEST(TestNameTable, QCoreApplication)
 #include "tst_name_table.moc"

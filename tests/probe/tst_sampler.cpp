@@ -5,6 +5,7 @@
 #include "probe/readings/phase_scope.h"
 #include "probe/readings/sampler.h"
 #include "probe/readings/system_readings.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -45,152 +46,144 @@ struct Drained {
 class TestSampler : public QObject {
   Q_OBJECT
  private slots:
-  void deadlinesDoNotDrift();
-  void wakesAtDeadlinesUntilEnd();
-  void samplesCountersAndSystem();
-  void samplesTheSystemAlone();
-  void usesTheGivenSystemReader();
-  void phasesSampleAtBothBoundaries();
-  void systemReadingsArePlausible();
+  void deadlinesDoNotDrift() {
+    DeadlineGrid grid(1000, 100);
+    QCOMPARE(grid.advance(999), std::int64_t{0});
+    QCOMPARE(grid.nextNs(), std::int64_t{1000});
+    QCOMPARE(grid.advance(1030), std::int64_t{0});
+    QCOMPARE(grid.nextNs(), std::int64_t{1100});
+    QCOMPARE(grid.advance(1455), std::int64_t{3});  // 1200, 1300 and 1400 were missed
+    QCOMPARE(grid.nextNs(), std::int64_t{1500});
+    QCOMPARE(grid.advance(1500), std::int64_t{0});
+    QCOMPARE(grid.nextNs(), std::int64_t{1600});
+  }
+
+  void wakesAtDeadlinesUntilEnd() {
+    constexpr std::int64_t kPeriodNs = 2'000'000;
+    const RunClock clock = RunClock::startingNow();
+    WakeUps wakeUps;
+    std::vector<std::int64_t> deadlines{kPeriodNs}, wakes;
+    wakeUps.run(clock, deadlines.back(), [&](std::int64_t nowNs) {
+      wakes.push_back(nowNs);
+      if (wakes.size() == 5) wakeUps.end();
+      deadlines.push_back(nowNs + kPeriodNs);
+      return deadlines.back();
+    });
+    QCOMPARE(wakes.size(), std::size_t{5});
+    for (std::size_t i = 0; i < wakes.size(); ++i) QVERIFY(wakes[i] >= deadlines[i]);
+    wakeUps.run(clock, 0, [&](std::int64_t) -> std::int64_t {
+      wakes.push_back(0);
+      return 0;
+    });
+    QCOMPARE(wakes.size(), std::size_t{5});  // end() was called before
+  }
+
+  void samplesCountersAndSystem() {
+    Recorder recorder(RunClock::startingNow());
+    FakeCounters counters;
+    Sampler sampler(recorder, &counters, 1000);
+    sampler.start();
+    QTRY_VERIFY_WITH_TIMEOUT(counters.reads >= 20, 10'000);
+    sampler.stop();
+    Drained drained;
+    drained.drain(recorder);
+    QCOMPARE(drained.memory.size(), static_cast<std::size_t>(counters.reads));
+    for (std::size_t i = 0; i < drained.memory.size(); ++i) {
+      QCOMPARE(drained.memory[i].current_bytes(), std::uint64_t{i + 1});
+      QCOMPARE(drained.memory[i].origin(), events::SampleOrigin::Timer);
+      if (i > 0) QVERIFY(drained.memory[i].time_ns() > drained.memory[i - 1].time_ns());
+    }
+    QVERIFY(!drained.system.empty());
+    QVERIFY(drained.system.size() < drained.memory.size());
+    QCOMPARE(recorder.seenPeakDriver(), 2 * counters.reads);
+  }
+
+  void samplesTheSystemAlone() {
+    Recorder recorder(RunClock::startingNow());
+    Sampler sampler(recorder, nullptr, 50);
+    sampler.start();
+    Drained drained;
+    QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), drained.system.size() >= 2), 10'000);
+    sampler.stop();
+    QVERIFY(drained.memory.empty());
+  }
+
+  void usesTheGivenSystemReader() {
+    struct FakeSystem : SystemReader {
+      SystemReadings read() override {
+        SystemReadings readings;
+        readings.footprintBytes = 5000;
+        readings.availableBytes = 4000;
+        readings.swapUsedBytes = 300;
+        readings.pressure = events::Pressure::Critical;
+        readings.compressorBytes = 70;
+        readings.swappedOutBytes = 90;
+        readings.power = {events::ThermalState::Fair, events::PowerMode::Low};
+        return readings;
+      }
+    };
+    Recorder recorder(RunClock::startingNow());
+    Sampler sampler(recorder, nullptr, 50, std::make_unique<FakeSystem>());
+    sampler.start();
+    Drained drained;
+    QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), !drained.system.empty()), 10'000);
+    sampler.stop();
+    QCOMPARE(drained.system[0].footprint_bytes(), std::int64_t{5000});
+    QCOMPARE(drained.system[0].swap_used_bytes(), std::int64_t{300});
+    QCOMPARE(drained.system[0].pressure(), events::Pressure::Critical);
+    QVERIFY(!drained.machine.empty());
+    QCOMPARE(drained.machine[0].time_ns(), drained.system[0].time_ns());
+    QCOMPARE(drained.machine[0].compressor_bytes(), std::int64_t{70});
+    QCOMPARE(drained.machine[0].swapped_in_bytes(), std::int64_t{-1});
+    QCOMPARE(drained.machine[0].swapped_out_bytes(), std::int64_t{90});
+    QCOMPARE(drained.machine[0].gpu_bytes(), std::int64_t{-1});
+    QCOMPARE(drained.machine[0].thermal(), events::ThermalState::Fair);
+    QCOMPARE(drained.machine[0].power(), events::PowerMode::Low);
+  }
+
+  void phasesSampleAtBothBoundaries() {
+    Recorder recorder(RunClock::startingNow());
+    recorder.setStep(7);
+    FakeCounters counters;
+    {
+      const PhaseScope scope(recorder, &counters, events::Phase::Forward);
+      QCOMPARE(recorder.phase(), events::Phase::Forward);
+      QCOMPARE(recorder.lane().openSpans().depth(), 1u);
+    }
+    QCOMPARE(recorder.phase(), events::Phase::None);
+    Drained drained;
+    drained.drain(recorder);
+    QCOMPARE(drained.phases.size(), std::size_t{1});
+    QCOMPARE(drained.phases[0].step(), 7u);
+    QCOMPARE(drained.memory.size(), std::size_t{2});
+    QCOMPARE(drained.memory[0].origin(), events::SampleOrigin::PhaseBoundary);
+    QVERIFY(drained.memory[0].time_ns() <= drained.phases[0].begin_ns());
+    QVERIFY(drained.memory[1].time_ns() >=
+            drained.phases[0].begin_ns() + drained.phases[0].duration_ns());
+  }
+
+  void systemReadingsArePlausible() {
+    const auto reader = makeSystemReader();
+    const SystemReadings before = reader->read();
+    const auto physical = static_cast<std::int64_t>(physicalMemoryBytes());
+    QVERIFY(physical > (std::int64_t{64} << 20));
+    QVERIFY(before.footprintBytes > (1 << 20) && before.footprintBytes < physical);
+    QVERIFY(before.availableBytes > 0 && before.availableBytes <= physical);
+    QVERIFY(before.swapUsedBytes >= 0);
+#ifdef __linux__
+    QVERIFY(before.swappedInBytes >= 0 && before.swappedOutBytes >= 0);
+    QCOMPARE(before.power.thermal, events::ThermalState::Unknown);
+    QCOMPARE(before.gpuBytes, std::int64_t{-1});
+    QVERIFY(!gpuWiredLimitBytes());
+#endif
+    // Memory that this process touches is counted.
+    constexpr std::size_t kBytes = std::size_t{64} << 20;
+    std::vector<char> touched(kBytes, 1);
+    const SystemReadings after = reader->read();
+    QVERIFY(touched[kBytes / 2] == 1);
+    QVERIFY(after.footprintBytes - before.footprintBytes > static_cast<std::int64_t>(kBytes / 2));
+  }
 };
 
-void TestSampler::deadlinesDoNotDrift() {
-  DeadlineGrid grid(1000, 100);
-  QCOMPARE(grid.advance(999), std::int64_t{0});
-  QCOMPARE(grid.nextNs(), std::int64_t{1000});
-  QCOMPARE(grid.advance(1030), std::int64_t{0});
-  QCOMPARE(grid.nextNs(), std::int64_t{1100});
-  QCOMPARE(grid.advance(1455), std::int64_t{3});  // 1200, 1300 and 1400 were missed
-  QCOMPARE(grid.nextNs(), std::int64_t{1500});
-  QCOMPARE(grid.advance(1500), std::int64_t{0});
-  QCOMPARE(grid.nextNs(), std::int64_t{1600});
-}
-
-void TestSampler::wakesAtDeadlinesUntilEnd() {
-  constexpr std::int64_t kPeriodNs = 2'000'000;
-  const RunClock clock = RunClock::startingNow();
-  WakeUps wakeUps;
-  std::vector<std::int64_t> deadlines{kPeriodNs}, wakes;
-  wakeUps.run(clock, deadlines.back(), [&](std::int64_t nowNs) {
-    wakes.push_back(nowNs);
-    if (wakes.size() == 5) wakeUps.end();
-    deadlines.push_back(nowNs + kPeriodNs);
-    return deadlines.back();
-  });
-  QCOMPARE(wakes.size(), std::size_t{5});
-  for (std::size_t i = 0; i < wakes.size(); ++i) QVERIFY(wakes[i] >= deadlines[i]);
-  wakeUps.run(clock, 0, [&](std::int64_t) -> std::int64_t {
-    wakes.push_back(0);
-    return 0;
-  });
-  QCOMPARE(wakes.size(), std::size_t{5});  // end() was called before
-}
-
-void TestSampler::samplesCountersAndSystem() {
-  Recorder recorder(RunClock::startingNow());
-  FakeCounters counters;
-  Sampler sampler(recorder, &counters, 1000);
-  sampler.start();
-  QTRY_VERIFY_WITH_TIMEOUT(counters.reads >= 20, 10'000);
-  sampler.stop();
-  Drained drained;
-  drained.drain(recorder);
-  QCOMPARE(drained.memory.size(), static_cast<std::size_t>(counters.reads));
-  for (std::size_t i = 0; i < drained.memory.size(); ++i) {
-    QCOMPARE(drained.memory[i].current_bytes(), std::uint64_t{i + 1});
-    QCOMPARE(drained.memory[i].origin(), events::SampleOrigin::Timer);
-    if (i > 0) QVERIFY(drained.memory[i].time_ns() > drained.memory[i - 1].time_ns());
-  }
-  QVERIFY(!drained.system.empty());
-  QVERIFY(drained.system.size() < drained.memory.size());
-  QCOMPARE(recorder.seenPeakDriver(), 2 * counters.reads);
-}
-
-void TestSampler::samplesTheSystemAlone() {
-  Recorder recorder(RunClock::startingNow());
-  Sampler sampler(recorder, nullptr, 50);
-  sampler.start();
-  Drained drained;
-  QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), drained.system.size() >= 2), 10'000);
-  sampler.stop();
-  QVERIFY(drained.memory.empty());
-}
-
-void TestSampler::usesTheGivenSystemReader() {
-  struct FakeSystem : SystemReader {
-    SystemReadings read() override {
-      SystemReadings readings;
-      readings.footprintBytes = 5000;
-      readings.availableBytes = 4000;
-      readings.swapUsedBytes = 300;
-      readings.pressure = events::Pressure::Critical;
-      readings.compressorBytes = 70;
-      readings.swappedOutBytes = 90;
-      readings.power = {events::ThermalState::Fair, events::PowerMode::Low};
-      return readings;
-    }
-  };
-  Recorder recorder(RunClock::startingNow());
-  Sampler sampler(recorder, nullptr, 50, std::make_unique<FakeSystem>());
-  sampler.start();
-  Drained drained;
-  QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), !drained.system.empty()), 10'000);
-  sampler.stop();
-  QCOMPARE(drained.system[0].footprint_bytes(), std::int64_t{5000});
-  QCOMPARE(drained.system[0].swap_used_bytes(), std::int64_t{300});
-  QCOMPARE(drained.system[0].pressure(), events::Pressure::Critical);
-  QVERIFY(!drained.machine.empty());
-  QCOMPARE(drained.machine[0].time_ns(), drained.system[0].time_ns());
-  QCOMPARE(drained.machine[0].compressor_bytes(), std::int64_t{70});
-  QCOMPARE(drained.machine[0].swapped_in_bytes(), std::int64_t{-1});
-  QCOMPARE(drained.machine[0].swapped_out_bytes(), std::int64_t{90});
-  QCOMPARE(drained.machine[0].gpu_bytes(), std::int64_t{-1});
-  QCOMPARE(drained.machine[0].thermal(), events::ThermalState::Fair);
-  QCOMPARE(drained.machine[0].power(), events::PowerMode::Low);
-}
-
-void TestSampler::phasesSampleAtBothBoundaries() {
-  Recorder recorder(RunClock::startingNow());
-  recorder.setStep(7);
-  FakeCounters counters;
-  {
-    const PhaseScope scope(recorder, &counters, events::Phase::Forward);
-    QCOMPARE(recorder.phase(), events::Phase::Forward);
-    QCOMPARE(recorder.lane().openSpans().depth(), 1u);
-  }
-  QCOMPARE(recorder.phase(), events::Phase::None);
-  Drained drained;
-  drained.drain(recorder);
-  QCOMPARE(drained.phases.size(), std::size_t{1});
-  QCOMPARE(drained.phases[0].step(), 7u);
-  QCOMPARE(drained.memory.size(), std::size_t{2});
-  QCOMPARE(drained.memory[0].origin(), events::SampleOrigin::PhaseBoundary);
-  QVERIFY(drained.memory[0].time_ns() <= drained.phases[0].begin_ns());
-  QVERIFY(drained.memory[1].time_ns() >=
-          drained.phases[0].begin_ns() + drained.phases[0].duration_ns());
-}
-
-void TestSampler::systemReadingsArePlausible() {
-  const auto reader = makeSystemReader();
-  const SystemReadings before = reader->read();
-  const auto physical = static_cast<std::int64_t>(physicalMemoryBytes());
-  QVERIFY(physical > (std::int64_t{64} << 20));
-  QVERIFY(before.footprintBytes > (1 << 20) && before.footprintBytes < physical);
-  QVERIFY(before.availableBytes > 0 && before.availableBytes <= physical);
-  QVERIFY(before.swapUsedBytes >= 0);
-#ifdef __linux__
-  QVERIFY(before.swappedInBytes >= 0 && before.swappedOutBytes >= 0);
-  QCOMPARE(before.power.thermal, events::ThermalState::Unknown);
-  QCOMPARE(before.gpuBytes, std::int64_t{-1});
-  QVERIFY(!gpuWiredLimitBytes());
-#endif
-  // Memory that this process touches is counted.
-  constexpr std::size_t kBytes = std::size_t{64} << 20;
-  std::vector<char> touched(kBytes, 1);
-  const SystemReadings after = reader->read();
-  QVERIFY(touched[kBytes / 2] == 1);
-  QVERIFY(after.footprintBytes - before.footprintBytes > static_cast<std::int64_t>(kBytes / 2));
-}
-
-QTEST_GUILESS_MAIN(TestSampler)
+HIGHWATER_TEST(TestSampler, QCoreApplication)
 #include "tst_sampler.moc"

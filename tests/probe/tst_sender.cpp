@@ -7,6 +7,7 @@
 #include "probe/readings/sampler.h"
 #include "probe/stream/sender.h"
 #include "stream_host.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -35,163 +36,155 @@ void recordSample(Recorder& recorder) {
 class TestSender : public QObject {
   Q_OBJECT
  private slots:
-  void sendsAValidStreamFromManyThreads();
-  void splitsBatchesLargerThanAFrame();
-  void splitsDefinitionsToo();
-  void reportsDropsOfASlowHost();
-  void recordsOnWhileTheHostDoesNotRead();
-  void publishesSpansThatStayOpen();
-  void noticesThatTheHostIsGone();
+  void sendsAValidStreamFromManyThreads() {
+    Host host;
+    host.start();
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs);
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(5)});
+    sender.start();
+    constexpr int kSamples = 3'000;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&recorder, t] {
+        for (int i = 0; i < kSamples; ++i) {
+          recordSample(recorder);
+          if (i % 100 == 0) {
+            recorder.mark(events::MarkerKind::Note, 1, 0, 0,
+                          "note " + std::to_string(t * kSamples + i));
+            std::this_thread::yield();
+          }
+        }
+      });
+    }
+    for (std::uint32_t i = 1; i <= 500; ++i) recordStep(recorder, i);
+    for (auto& thread : threads) thread.join();
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    QCOMPARE(host.steps.size(), std::size_t{500});
+    const std::uint64_t lost = host.drops[events::EventKind::MemorySample];
+    QCOMPARE(host.samples.size() + lost, std::size_t{3 * kSamples});
+    QCOMPARE(host.names.size(), std::size_t{90});
+    for (std::size_t i = 1; i < host.samples.size(); ++i) {
+      QVERIFY(host.samples[i].time_ns() >= host.samples[i - 1].time_ns());
+    }
+  }
+
+  void splitsBatchesLargerThanAFrame() {
+    Host host;
+    host.start();
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs);
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    constexpr std::uint32_t kSteps = 100'000;  // 6.4 MB of records
+    for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
+    Sender sender(recorder, writer);
+    sender.start();
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    QCOMPARE(host.steps.size(), std::size_t{kSteps});
+    QVERIFY(host.largestFrame < kMaxFrameBytes);
+  }
+
+  void splitsDefinitionsToo() {
+    Host host;
+    host.start();
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs);
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    // As many names as a run may have, 6 MB of them: more than a frame holds.
+    for (std::uint32_t i = 0; i < kMaxNames; ++i) {
+      (void)recorder.names().intern(std::to_string(i) + std::string(100, 'n'));
+    }
+    recorder.mark(events::MarkerKind::Note, 1, 0, 0, "7" + std::string(100, 'n'));
+    Sender sender(recorder, writer);
+    sender.start();
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    QCOMPARE(host.names.size(), std::size_t{kMaxNames - kOtherId - 1});
+    QVERIFY(host.largestFrame < kMaxFrameBytes);
+  }
+
+  void reportsDropsOfASlowHost() {
+    Host host;
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs);
+    constexpr int kSamples = 20'000;  // more than a lane's ring holds
+    for (int i = 0; i < kSamples; ++i) recordSample(recorder);
+    recordStep(recorder, 1);
+    host.start();
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    Sender sender(recorder, writer);
+    sender.start();
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    QVERIFY(host.drops[events::EventKind::MemorySample] > 0);
+    QCOMPARE(host.samples.size() + host.drops[events::EventKind::MemorySample],
+             static_cast<std::uint64_t>(kSamples));
+    QCOMPARE(host.steps.size(), std::size_t{1});
+  }
+
+  /// The sender blocks in write(); the training thread and the end of the run must not wait for it
+  /// any longer than the host lives.
+  void recordsOnWhileTheHostDoesNotRead() {
+    Host host;
+    std::atomic<int> told{0};
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs, [&told] { ++told; });
+    Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
+    constexpr std::uint32_t kSteps = 100'000;  // far more than a socket holds
+    for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
+    sender.start();
+    QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
+    for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, kSteps + i);
+    QCOMPARE(told.load(), 0);
+    host.hangUp();
+    sender.stop();
+    QCOMPARE(told.load(), 1);
+  }
+
+  void publishesSpansThatStayOpen() {
+    Host host;
+    host.start();
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs);
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    Sender sender(recorder, writer, {std::chrono::milliseconds(2), std::chrono::milliseconds(10)});
+    sender.start();
+    const NameId name = recorder.names().intern("aten::hangs").id;
+    recorder.setStep(3);
+    recorder.lane().openSpans().push(recorder.now(), name);
+    QTRY_VERIFY_WITH_TIMEOUT(host.openSeen >= 2, 10'000);
+    QVERIFY(host.heartbeats >= 2);
+    sender.stop();
+    host.finish();
+    QCOMPARE(host.complaint, std::string());
+    const auto& open = host.openSpans.front();
+    QCOMPARE(host.names[open.name()], std::string("aten::hangs"));
+    QCOMPARE(open.step(), 3u);
+    QVERIFY(open.seen_ns() - open.begin_ns() >= 100'000'000);
+  }
+
+  void noticesThatTheHostIsGone() {
+    Host host;
+    std::atomic<int> told{0};
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs, [&told] { ++told; });
+    Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
+    host.hangUp();
+    sender.start();
+    QTRY_COMPARE_WITH_TIMEOUT(told.load(), 1, 10'000);
+    QVERIFY(writer.hostGone());
+    QVERIFY(!writer.send(Goodbye{}).ok());
+    sender.stop();
+    QCOMPARE(told.load(), 1);
+  }
 };
 
-void TestSender::sendsAValidStreamFromManyThreads() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(5)});
-  sender.start();
-  constexpr int kSamples = 3'000;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&recorder, t] {
-      for (int i = 0; i < kSamples; ++i) {
-        recordSample(recorder);
-        if (i % 100 == 0) {
-          recorder.mark(events::MarkerKind::Note, 1, 0, 0,
-                        "note " + std::to_string(t * kSamples + i));
-          std::this_thread::yield();
-        }
-      }
-    });
-  }
-  for (std::uint32_t i = 1; i <= 500; ++i) recordStep(recorder, i);
-  for (auto& thread : threads) thread.join();
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.steps.size(), std::size_t{500});
-  const std::uint64_t lost = host.drops[events::EventKind::MemorySample];
-  QCOMPARE(host.samples.size() + lost, std::size_t{3 * kSamples});
-  QCOMPARE(host.names.size(), std::size_t{90});
-  for (std::size_t i = 1; i < host.samples.size(); ++i) {
-    QVERIFY(host.samples[i].time_ns() >= host.samples[i - 1].time_ns());
-  }
-}
-
-void TestSender::splitsBatchesLargerThanAFrame() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  constexpr std::uint32_t kSteps = 100'000;  // 6.4 MB of records
-  for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
-  Sender sender(recorder, writer);
-  sender.start();
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.steps.size(), std::size_t{kSteps});
-  QVERIFY(host.largestFrame < kMaxFrameBytes);
-}
-
-void TestSender::splitsDefinitionsToo() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  // As many names as a run may have, 6 MB of them: more than a frame holds.
-  for (std::uint32_t i = 0; i < kMaxNames; ++i) {
-    (void)recorder.names().intern(std::to_string(i) + std::string(100, 'n'));
-  }
-  recorder.mark(events::MarkerKind::Note, 1, 0, 0, "7" + std::string(100, 'n'));
-  Sender sender(recorder, writer);
-  sender.start();
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QCOMPARE(host.names.size(), std::size_t{kMaxNames - kOtherId - 1});
-  QVERIFY(host.largestFrame < kMaxFrameBytes);
-}
-
-/// The sender blocks in write(); the training thread and the end of the run must not wait for it
-/// any longer than the host lives.
-void TestSender::recordsOnWhileTheHostDoesNotRead() {
-  Host host;
-  std::atomic<int> told{0};
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs, [&told] { ++told; });
-  Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
-  constexpr std::uint32_t kSteps = 100'000;  // far more than a socket holds
-  for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
-  sender.start();
-  QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
-  for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, kSteps + i);
-  QCOMPARE(told.load(), 0);
-  host.hangUp();
-  sender.stop();
-  QCOMPARE(told.load(), 1);
-}
-
-void TestSender::reportsDropsOfASlowHost() {
-  Host host;
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs);
-  constexpr int kSamples = 20'000;  // more than a lane's ring holds
-  for (int i = 0; i < kSamples; ++i) recordSample(recorder);
-  recordStep(recorder, 1);
-  host.start();
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer);
-  sender.start();
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  QVERIFY(host.drops[events::EventKind::MemorySample] > 0);
-  QCOMPARE(host.samples.size() + host.drops[events::EventKind::MemorySample],
-           static_cast<std::uint64_t>(kSamples));
-  QCOMPARE(host.steps.size(), std::size_t{1});
-}
-
-void TestSender::publishesSpansThatStayOpen() {
-  Host host;
-  host.start();
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs);
-  QVERIFY(writer.send(hello(recorder.clock())).ok());
-  Sender sender(recorder, writer, {std::chrono::milliseconds(2), std::chrono::milliseconds(10)});
-  sender.start();
-  const NameId name = recorder.names().intern("aten::hangs").id;
-  recorder.setStep(3);
-  recorder.lane().openSpans().push(recorder.now(), name);
-  QTRY_VERIFY_WITH_TIMEOUT(host.openSeen >= 2, 10'000);
-  QVERIFY(host.heartbeats >= 2);
-  sender.stop();
-  host.finish();
-  QCOMPARE(host.complaint, std::string());
-  const auto& open = host.openSpans.front();
-  QCOMPARE(host.names[open.name()], std::string("aten::hangs"));
-  QCOMPARE(open.step(), 3u);
-  QVERIFY(open.seen_ns() - open.begin_ns() >= 100'000'000);
-}
-
-void TestSender::noticesThatTheHostIsGone() {
-  Host host;
-  std::atomic<int> told{0};
-  Recorder recorder(RunClock::startingNow());
-  FrameWriter writer(host.theirs, [&told] { ++told; });
-  Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
-  host.hangUp();
-  sender.start();
-  QTRY_COMPARE_WITH_TIMEOUT(told.load(), 1, 10'000);
-  QVERIFY(writer.hostGone());
-  QVERIFY(!writer.send(Goodbye{}).ok());
-  sender.stop();
-  QCOMPARE(told.load(), 1);
-}
-
-QTEST_GUILESS_MAIN(TestSender)
+HIGHWATER_TEST(TestSender, QCoreApplication)
 #include "tst_sender.moc"

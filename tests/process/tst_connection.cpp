@@ -10,6 +10,7 @@
 
 #include "process/connection.h"
 #include "support/socket_buffers.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::process;
@@ -64,5 +65,5 @@ class TestConnection : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestConnection)
+HIGHWATER_TEST(TestConnection, QCoreApplication)
 #include "tst_connection.moc"

@@ -2,6 +2,7 @@
 #include <future>
 
 #include "process/run_control.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::process;
@@ -105,5 +106,5 @@ class TestRunControl : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestRunControl)
+HIGHWATER_TEST(TestRunControl, QCoreApplication)
 #include "tst_run_control.moc"

@@ -6,6 +6,7 @@
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -118,5 +119,5 @@ class TestFullDisk : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestFullDisk)
+HIGHWATER_TEST(TestFullDisk, QCoreApplication)
 #include "tst_full_disk.moc"

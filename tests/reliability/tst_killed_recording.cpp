@@ -16,6 +16,7 @@
 #include "session/fallback_acceptance.h"
 #include "store/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -232,5 +233,5 @@ class TestKilledRecording : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestKilledRecording)
+HIGHWATER_TEST(TestKilledRecording, QCoreApplication)
 #include "tst_killed_recording.moc"

@@ -9,6 +9,7 @@
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -96,5 +97,5 @@ class TestLocale : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestLocale)
+HIGHWATER_TEST(TestLocale, QCoreApplication)
 #include "tst_locale.moc"

@@ -2,6 +2,7 @@
 
 #include "report/issue_report.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using analysis::LiveStore;
@@ -68,5 +69,5 @@ class TestIssueReport : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestIssueReport)
+HIGHWATER_TEST(TestIssueReport, QCoreApplication)
 #include "tst_issue_report.moc"

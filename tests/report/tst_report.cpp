@@ -11,6 +11,7 @@
 #include "report/report_text.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -324,5 +325,5 @@ class TestReport : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReport)
+HIGHWATER_TEST(TestReport, QCoreApplication)
 #include "tst_report.moc"

@@ -5,6 +5,7 @@
 
 #include "report/report_benchmark.h"
 #include "support/sample_benchmark.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::sampleBenchmark;
@@ -125,5 +126,5 @@ class TestReportBenchmark : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportBenchmark)
+HIGHWATER_TEST(TestReportBenchmark, QCoreApplication)
 #include "tst_report_benchmark.moc"

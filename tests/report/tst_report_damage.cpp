@@ -11,6 +11,7 @@
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -114,5 +115,5 @@ class TestReportDamage : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportDamage)
+HIGHWATER_TEST(TestReportDamage, QCoreApplication)
 #include "tst_report_damage.moc"

@@ -8,6 +8,7 @@
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -91,5 +92,5 @@ class TestReportDevice : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportDevice)
+HIGHWATER_TEST(TestReportDevice, QCoreApplication)
 #include "tst_report_device.moc"

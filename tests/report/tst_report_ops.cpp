@@ -7,6 +7,7 @@
 
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -92,5 +93,5 @@ class TestReportOps : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportOps)
+HIGHWATER_TEST(TestReportOps, QCoreApplication)
 #include "tst_report_ops.moc"

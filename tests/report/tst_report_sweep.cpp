@@ -9,6 +9,7 @@
 #include "session/note.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 #include "tuning/sweep_notes.h"
 
 using namespace highwater;
@@ -119,5 +120,5 @@ class TestReportSweep : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportSweep)
+HIGHWATER_TEST(TestReportSweep, QCoreApplication)
 #include "tst_report_sweep.moc"

@@ -7,6 +7,7 @@
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -84,5 +85,5 @@ class TestReportTuning : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestReportTuning)
+HIGHWATER_TEST(TestReportTuning, QCoreApplication)
 #include "tst_report_tuning.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "report/text_table.h"
+#include "support/test_program.h"
 
 using highwater::report::TextTable;
 
@@ -36,5 +37,5 @@ class TestTextTable : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestTextTable)
+HIGHWATER_TEST(TestTextTable, QCoreApplication)
 #include "tst_text_table.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "report/text_wrap.h"
+#include "support/test_program.h"
 
 using namespace highwater::report;
 
@@ -42,5 +43,5 @@ class TestTextWrap : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTextWrap)
+HIGHWATER_TEST(TestTextWrap, QCoreApplication)
 #include "tst_text_wrap.moc"

@@ -4,6 +4,7 @@
 
 #include "session/abort_recovery.h"
 #include "session/checkpoint_files.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using session::AbortRecovery;
@@ -128,5 +129,5 @@ class TestAbortRecovery : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestAbortRecovery)
+HIGHWATER_TEST(TestAbortRecovery, QCoreApplication)
 #include "tst_abort_recovery.moc"

@@ -7,6 +7,7 @@
 #include "analysis/live_store.h"
 #include "session/recording_loader.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -115,5 +116,5 @@ class TestDamagedRecordings : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDamagedRecordings)
+HIGHWATER_TEST(TestDamagedRecordings, QCoreApplication)
 #include "tst_damaged_recordings.moc"

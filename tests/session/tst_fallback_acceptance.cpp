@@ -5,6 +5,7 @@
 #include "session/fallback_acceptance.h"
 #include "session/recording_loader.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "wire/limits.h"
 
 using namespace highwater;
@@ -66,5 +67,5 @@ class TestFallbackAcceptance : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestFallbackAcceptance)
+HIGHWATER_TEST(TestFallbackAcceptance, QCoreApplication)
 #include "tst_fallback_acceptance.moc"

@@ -8,6 +8,7 @@
 #include "session/frame_channel.h"
 #include "support/sample_run.h"
 #include "support/socket_buffers.h"
+#include "support/test_program.h"
 #include "wire/codec.h"
 
 using namespace highwater;
@@ -147,5 +148,5 @@ class TestFrameChannel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestFrameChannel)
+HIGHWATER_TEST(TestFrameChannel, QCoreApplication)
 #include "tst_frame_channel.moc"

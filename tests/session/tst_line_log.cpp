@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "session/line_log.h"
+#include "support/test_program.h"
 
 using highwater::session::LineLog;
 
@@ -74,5 +75,5 @@ class TestLineLog : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestLineLog)
+HIGHWATER_TEST(TestLineLog, QCoreApplication)
 #include "tst_line_log.moc"

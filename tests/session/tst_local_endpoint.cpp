@@ -14,6 +14,7 @@
 #include "session/session.h"
 #include "session_probe.h"
 #include "support/socket_buffers.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -179,5 +180,5 @@ class TestLocalEndpoint : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestLocalEndpoint)
+HIGHWATER_TEST(TestLocalEndpoint, QCoreApplication)
 #include "tst_local_endpoint.moc"

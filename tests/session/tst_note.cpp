@@ -5,6 +5,7 @@
 #include "session/note.h"
 #include "session/recording_loader.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "wire/limits.h"
 
 using namespace highwater;
@@ -76,5 +77,5 @@ class TestNote : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestNote)
+HIGHWATER_TEST(TestNote, QCoreApplication)
 #include "tst_note.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "session/option_names.h"
+#include "support/test_program.h"
 
 using highwater::session::withOptionNames;
 
@@ -21,5 +22,5 @@ class TestOptionNames : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOptionNames)
+HIGHWATER_TEST(TestOptionNames, QCoreApplication)
 #include "tst_option_names.moc"

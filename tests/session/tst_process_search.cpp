@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "session/process_search.h"
+#include "support/test_program.h"
 
 using namespace highwater::session;
 
@@ -35,5 +36,5 @@ class TestProcessSearch : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestProcessSearch)
+HIGHWATER_TEST(TestProcessSearch, QCoreApplication)
 #include "tst_process_search.moc"

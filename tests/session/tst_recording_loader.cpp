@@ -8,6 +8,7 @@
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "wire/codec.h"
 
 using namespace highwater;
@@ -147,5 +148,5 @@ class TestRecordingLoader : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordingLoader)
+HIGHWATER_TEST(TestRecordingLoader, QCoreApplication)
 #include "tst_recording_loader.moc"

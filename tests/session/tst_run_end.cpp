@@ -5,6 +5,7 @@
 #include "core/exit_codes.h"
 #include "session/run_end.h"
 #include "session/session.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -170,5 +171,5 @@ class TestRunEnd : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRunEnd)
+HIGHWATER_TEST(TestRunEnd, QCoreApplication)
 #include "tst_run_end.moc"

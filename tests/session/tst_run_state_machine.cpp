@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "session/run_state_machine.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -104,5 +105,5 @@ class TestRunStateMachine : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRunStateMachine)
+HIGHWATER_TEST(TestRunStateMachine, QCoreApplication)
 #include "tst_run_state_machine.moc"

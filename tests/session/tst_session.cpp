@@ -9,6 +9,7 @@
 #include "session/session.h"
 #include "session_probe.h"
 #include "support/processes.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -399,5 +400,5 @@ class TestSession : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSession)
+HIGHWATER_TEST(TestSession, QCoreApplication)
 #include "tst_session.moc"

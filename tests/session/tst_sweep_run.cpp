@@ -7,6 +7,7 @@
 #include "analysis/live_store.h"
 #include "session/session_probe.h"
 #include "session/sweep_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -396,5 +397,5 @@ class TestSweepRun : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSweepRun)
+HIGHWATER_TEST(TestSweepRun, QCoreApplication)
 #include "tst_sweep_run.moc"

@@ -3,6 +3,7 @@
 #include "core/names.h"
 #include "session/training_position.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::session;
@@ -120,5 +121,5 @@ class TestTrainingPosition : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTrainingPosition)
+HIGHWATER_TEST(TestTrainingPosition, QCoreApplication)
 #include "tst_training_position.moc"

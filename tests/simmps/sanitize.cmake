@@ -13,13 +13,13 @@ run("Configuring" "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generat
   -D "CMAKE_CXX_COMPILER=${compiler}" -D "CMAKE_PREFIX_PATH=${prefix}" -D "Qt6_DIR=${qt}"
   -D CMAKE_BUILD_TYPE=Debug -D "CMAKE_CXX_FLAGS_DEBUG=-O1 -g1"
   -D HIGHWATER_GUI=OFF -D HIGHWATER_WORKER=OFF -D "HIGHWATER_SANITIZE=${sanitizers}")
-run("Building" "${CMAKE_COMMAND}" --build "${binary}" --target "highwater_${label}_tests" --parallel 2)
+run("Building" "${CMAKE_COMMAND}" --build "${binary}" --target tst_simmps --parallel 2)
 
 # Qt is not instrumented; tsan.supp lists what is suppressed, and why. Children that tests fork
 # start threads of their own.
 set(ENV{TSAN_OPTIONS}
   "suppressions=${source}/tests/simmps/tsan.supp halt_on_error=1 die_after_fork=0")
 set(ENV{UBSAN_OPTIONS} "print_stacktrace=1 halt_on_error=1")
-# tst_heap_allocator_property makes a million operations without sanitizers.
+# heap_allocator_property makes a million operations without sanitizers.
 set(ENV{HIGHWATER_TEST_OPERATIONS} 10000)
 run("Testing" "${CMAKE_CTEST_COMMAND}" --test-dir "${binary}" -L "^${label}$" --output-on-failure --no-tests=error)

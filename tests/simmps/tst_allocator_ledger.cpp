@@ -4,6 +4,7 @@
 
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy/heap_allocator.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
@@ -187,5 +188,5 @@ class AllocatorLedgerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AllocatorLedgerTest)
+HIGHWATER_TEST(AllocatorLedgerTest, QCoreApplication)
 #include "tst_allocator_ledger.moc"

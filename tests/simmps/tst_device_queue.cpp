@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/test_program.h"
+
 using namespace highwater::simmps;
 
 class DeviceQueueTest : public QObject {
@@ -275,5 +277,5 @@ class DeviceQueueTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DeviceQueueTest)
+HIGHWATER_TEST(DeviceQueueTest, QCoreApplication)
 #include "tst_device_queue.moc"

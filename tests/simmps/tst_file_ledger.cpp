@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/test_program.h"
+
 using namespace highwater;
 using namespace highwater::simmps;
 
@@ -250,5 +252,5 @@ class FileLedgerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FileLedgerTest)
+HIGHWATER_TEST(FileLedgerTest, QCoreApplication)
 #include "tst_file_ledger.moc"

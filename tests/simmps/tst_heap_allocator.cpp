@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/test_program.h"
+
 using namespace highwater;
 using namespace highwater::simmps;
 
@@ -307,5 +309,5 @@ class HeapAllocatorTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HeapAllocatorTest)
+HIGHWATER_TEST(HeapAllocatorTest, QCoreApplication)
 #include "tst_heap_allocator.moc"

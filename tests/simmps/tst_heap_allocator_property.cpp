@@ -7,6 +7,7 @@
 
 #include "simmps/memory_model.h"
 #include "simmps/policy/heap_allocator.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
@@ -264,5 +265,5 @@ class HeapAllocatorPropertyTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HeapAllocatorPropertyTest)
+HIGHWATER_TEST(HeapAllocatorPropertyTest, QCoreApplication)
 #include "tst_heap_allocator_property.moc"

@@ -7,6 +7,8 @@
 #include <QtTest>
 #include <vector>
 
+#include "support/test_program.h"
+
 /// The ledger of a real training process (check_training.cpp) is complete and consistent.
 class LedgerOfTraining : public QObject {
   Q_OBJECT
@@ -153,5 +155,5 @@ class LedgerOfTraining : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LedgerOfTraining)
+HIGHWATER_TEST(LedgerOfTraining, QCoreApplication)
 #include "tst_ledger_of_training.moc"

@@ -8,6 +8,7 @@
 #include "simmps/policy/device_queue.h"
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy/heap_allocator.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
@@ -113,5 +114,5 @@ class MemoryThreadsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MemoryThreadsTest)
+HIGHWATER_TEST(MemoryThreadsTest, QCoreApplication)
 #include "tst_memory_threads.moc"

@@ -19,6 +19,7 @@
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy/simulated_machine.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
@@ -291,5 +292,5 @@ class ProcessForkTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ProcessForkTest)
+HIGHWATER_TEST(ProcessForkTest, QCoreApplication)
 #include "tst_process_fork.moc"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simmps/policy/device_queue.h"
+#include "support/test_program.h"
 
 using namespace highwater::simmps;
 
@@ -86,13 +87,17 @@ int crash() {
   return 0;
 }
 
-int runChild(const std::string& name) {
+int runChild(int argc, char** argv) {
+  const std::string name = argc == 2 ? argv[1] : "";
   const rlimit noCore{0, 0};
   setrlimit(RLIMIT_CORE, &noCore);
   if (name == "wait") return waitForAHungQueue();
   if (name == "stop") return stopAHungQueue();
   return name == "crash" ? crash() : 99;
 }
+
+[[maybe_unused]] const bool childIsRegistered =
+    highwater::testing::registerTestProcess("queue_knobs_child", &runChild);
 
 struct ChildEnd {
   int exitCode = -1;
@@ -106,7 +111,7 @@ ChildEnd child(const char* name) {
   const pid_t process = fork();
   if (process == 0) {
     dup2(ends[1], STDERR_FILENO);
-    execl("/proc/self/exe", "tst_queue_knobs", "--child", name, static_cast<char*>(nullptr));
+    execl("/proc/self/exe", "tst_simmps", "queue_knobs_child", name, static_cast<char*>(nullptr));
     _exit(98);
   }
   ::close(ends[1]);
@@ -317,11 +322,5 @@ class QueueKnobsTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  if (argc == 3 && std::string(argv[1]) == "--child") return runChild(argv[2]);
-  QCoreApplication application(argc, argv);
-  QueueKnobsTest test;
-  return QTest::qExec(&test, argc, argv);
-}
-
+HIGHWATER_TEST(QueueKnobsTest, QCoreApplication)
 #include "tst_queue_knobs.moc"

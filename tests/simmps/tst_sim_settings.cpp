@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "support/test_program.h"
+
 using namespace highwater;
 using namespace highwater::simmps;
 
@@ -241,5 +243,5 @@ class SimSettingsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SimSettingsTest)
+HIGHWATER_TEST(SimSettingsTest, QCoreApplication)
 #include "tst_sim_settings.moc"

@@ -2,6 +2,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "support/test_program.h"
+
 /// Runs the checks of the simulated device (check_*.cpp), each in its own process: the library
 /// reads its environment when it is loaded, and torch and Qt headers do not mix.
 class SimmpsDevice : public QObject {
@@ -161,5 +163,5 @@ class SimmpsDevice : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SimmpsDevice)
+HIGHWATER_TEST(SimmpsDevice, QCoreApplication)
 #include "tst_simmps_device.moc"

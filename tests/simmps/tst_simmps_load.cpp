@@ -2,6 +2,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "support/test_program.h"
+
 /// Which processes the simulated device accepts, tested with fake libtorchs.
 class SimmpsLoad : public QObject {
   Q_OBJECT
@@ -95,5 +97,5 @@ class SimmpsLoad : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SimmpsLoad)
+HIGHWATER_TEST(SimmpsLoad, QCoreApplication)
 #include "tst_simmps_load.moc"

@@ -4,6 +4,7 @@
 
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy/simulated_machine.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
@@ -42,236 +43,220 @@ OtherMemory others(const std::string& text) {
 class TestSimulatedMachine : public QObject {
   Q_OBJECT
  private slots:
-  void footprintIsHostDriverAndHidden();
-  void whatFitsIsNotCompressed();
-  void levelsAndSwapAtTheirThresholds_data();
-  void levelsAndSwapAtTheirThresholds();
-  void demandOnlyEverMakesItWorse();
-  void wiredMemoryTakesRoom();
-  void scriptsMoveWithTheClock();
-  void filesAreReadAgain();
-  void swapTrafficIsWhatSwapUseChangedBy();
-  void compressedMemoryTakesHalfOfItself();
-  void thermalStatesFollowTheirScript();
-  void thermalStatesAreChecked_data();
-  void thermalStatesAreChecked();
-  void otherMemoryIsChecked_data();
-  void otherMemoryIsChecked();
-  void residentSizeIsThisProcess();
+  void footprintIsHostDriverAndHidden() {
+    Machine machine;
+    machine.resident = 900 * kMiB;
+    machine.arena = 300 * kMiB;  // resident part of driver's heaps
+    machine.driver = 2 * kGiB;
+    SimulatedMachine simulated = machine.make({}, 5 * kMiB);
+    QCOMPARE(simulated.read().footprintBytes, 600 * kMiB + 2 * kGiB);
+    for (int step = 0; step < 10; ++step) simulated.endStep();
+    QCOMPARE(simulated.read().footprintBytes, 650 * kMiB + 2 * kGiB);
+    QCOMPARE(simulated.read().systemBytes, kSystem);
+    QCOMPARE(simulated.read().memory.availableBytes, kSystem - 650 * kMiB - 2 * kGiB);
+    machine.arena = kGiB;  // grew between the two readings
+    QCOMPARE(simulated.read().footprintBytes, 50 * kMiB + 2 * kGiB);
+  }
+
+  void whatFitsIsNotCompressed() {
+    const MemoryState state = settle(6, 10);
+    QVERIFY(state.pressure == PressureLevel::Normal);
+    QCOMPARE(state.swapUsedBytes, std::uint64_t{0});
+    QCOMPARE(state.availableBytes, std::uint64_t{0});
+    QCOMPARE(settle(6, 9).availableBytes, kGiB);
+  }
+
+  void levelsAndSwapAtTheirThresholds_data() {
+    QTest::addColumn<double>("demand");  // pageable memory, as a multiple of the machine's 10 GiB
+    QTest::addColumn<int>("level");
+    QTest::addColumn<double>("swap");  // likewise
+    // n = 2 A - D down to 0.4 A. From there D grows by 3 for each that n shrinks and swap grows,
+    // until n = 12/35 A at D = 1.7714 A; then swap takes half of any further demand.
+    QTest::newRow("fits") << 1.0 << 1 << 0.0;
+    QTest::newRow("compressed") << 1.49 << 1 << 0.0;
+    QTest::newRow("half is compressed") << 1.51 << 2 << 0.0;
+    QTest::newRow("before swap") << 1.59 << 2 << 0.0;
+    QTest::newRow("swap begins") << 1.63 << 2 << 0.01;
+    QTest::newRow("just before critical") << 1.76 << 2 << 0.16 / 3;
+    QTest::newRow("critical") << 1.78 << 4 << 0.0571428 + 0.0085714 / 2;
+    QTest::newRow("far beyond") << 4.0 << 4 << 0.0571428 + 2.2285714 / 2;
+  }
+
+  void levelsAndSwapAtTheirThresholds() {
+    QFETCH(double, demand);
+    QFETCH(int, level);
+    QFETCH(double, swap);
+    const MemoryState state = settle(6, 10 * demand);
+    QCOMPARE(static_cast<int>(state.pressure), level);
+    const double swapped = static_cast<double>(state.swapUsedBytes) / (10.0 * kGiB);
+    QVERIFY2(std::abs(swapped - swap) < 1e-5, qPrintable(QString::number(swapped)));
+  }
+
+  void demandOnlyEverMakesItWorse() {
+    MemoryState before = settle(6, 0);
+    for (double demand = 0.1; demand < 60; demand += 0.1) {
+      const MemoryState state = settle(6, demand);
+      QVERIFY(state.pressure >= before.pressure);
+      QVERIFY(state.swapUsedBytes >= before.swapUsedBytes);
+      QVERIFY(state.availableBytes <= before.availableBytes);
+      before = state;
+    }
+    QVERIFY(before.pressure == PressureLevel::Critical);
+  }
+
+  void wiredMemoryTakesRoom() {
+    // The same 18 GiB on 16: memory of the GPU cannot be compressed, so the rest must be.
+    QVERIFY(settle(0, 18).pressure == PressureLevel::Normal);
+    QVERIFY(settle(13, 5).pressure == PressureLevel::Warning);
+    QVERIFY(settle(15, 3).pressure == PressureLevel::Critical);
+    QVERIFY(settle(16, 0).pressure == PressureLevel::Normal);  // full, but nothing is compressed
+    QVERIFY(settle(20, 0).pressure == PressureLevel::Critical);
+    QVERIFY(settle(20, 0).swapUsedBytes == 2 * kGiB);
+  }
+
+  void scriptsMoveWithTheClock() {
+    Machine machine;
+    machine.driver = 4 * kGiB;
+    SimulatedMachine simulated = machine.make(others("0s:2GiB, 2.5s:20 GiB,30s:40GiB"));
+    const auto after = [&](std::uint64_t ms) {
+      machine.nowNs = 7 * kSecond + ms * 1'000'000;
+      return simulated.read();
+    };
+    QCOMPARE(after(0).otherBytes, 2 * kGiB);
+    QVERIFY(after(2'499).memory.pressure == PressureLevel::Normal);
+    QCOMPARE(after(2'500).otherBytes, 20 * kGiB);
+    QVERIFY(after(2'500).memory.pressure == PressureLevel::Warning);
+    QVERIFY(after(100'000).memory.pressure == PressureLevel::Critical);
+    QVERIFY(after(100'000).memory.swapUsedBytes > 8 * kGiB);
+  }
+
+  void filesAreReadAgain() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("others");
+    const auto write = [&path](const char* text) {
+      QFile file(path);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write(text);
+    };
+    write("3GiB\n");
+    Machine machine;
+    SimulatedMachine simulated = machine.make(others("file:" + path.toStdString()));
+    QCOMPARE(simulated.read().otherBytes, 3 * kGiB);
+    write("1073741824");
+    QCOMPARE(simulated.read().otherBytes, kGiB);
+    write("");  // about to be written
+    QCOMPARE(simulated.read().otherBytes, kGiB);
+    QVERIFY(QFile::remove(path));
+    QCOMPARE(simulated.read().otherBytes, kGiB);
+    write("5GiB");
+    const OtherMemory named = others("file:" + path.toStdString());
+    QVERIFY(QFile::remove(path));
+    SimulatedMachine later = machine.make(named);  // the file does not exist for it
+    QCOMPARE(later.read().otherBytes, 5 * kGiB);
+  }
+
+  void swapTrafficIsWhatSwapUseChangedBy() {
+    Machine machine;
+    SimulatedMachine simulated = machine.make(others("0s:40GiB,10s:60GiB,20s:50GiB,30s:1GiB"));
+    const auto at = [&](std::uint64_t seconds) {
+      machine.nowNs = (7 + seconds) * kSecond;
+      return simulated.read();
+    };
+    const auto first = at(0);
+    QVERIFY(first.memory.swapUsedBytes > 0);
+    // What was swapped before the device looked is not its traffic.
+    QCOMPARE(first.swappedOutBytes + first.swappedInBytes, std::uint64_t{0});
+    const auto more = at(10);
+    QCOMPARE(more.swappedOutBytes, more.memory.swapUsedBytes - first.memory.swapUsedBytes);
+    QCOMPARE(more.swappedInBytes, std::uint64_t{0});
+    const auto less = at(20);
+    QCOMPARE(less.swappedOutBytes, more.swappedOutBytes);
+    QCOMPARE(less.swappedInBytes, more.memory.swapUsedBytes - less.memory.swapUsedBytes);
+    const auto none = at(30);
+    QCOMPARE(none.memory.swapUsedBytes, std::uint64_t{0});
+    QCOMPARE(none.swappedInBytes, more.memory.swapUsedBytes);
+  }
+
+  void compressedMemoryTakesHalfOfItself() {
+    QCOMPARE(settle(6, 10).compressorBytes, std::uint64_t{0});
+    // 13 GiB in 10: 6 GiB of them are compressed to 3, beside 7 that are not.
+    QCOMPARE(settle(6, 13).compressorBytes, 3 * kGiB);
+    for (double demand = 0; demand < 60; demand += 0.5) {
+      const MemoryState state = settle(6, demand);
+      QVERIFY(state.compressorBytes <= 10 * kGiB);
+      QVERIFY(state.compressorBytes == 0 || state.availableBytes == 0);
+    }
+  }
+
+  void thermalStatesFollowTheirScript() {
+    Machine machine;
+    auto parsed = parseThermalStates("THERMAL", "1s:fair, 2.5s:serious,4s:nominal");
+    SimulatedMachine simulated =
+        machine.make({}, 0, std::move(std::get<ThermalStates>(parsed)), true);
+    const auto after = [&](std::uint64_t ms) {
+      machine.nowNs = 7 * kSecond + ms * 1'000'000;
+      return simulated.read().thermal;
+    };
+    QVERIFY(after(0) == ThermalLevel::Nominal);
+    QVERIFY(after(1'000) == ThermalLevel::Fair);
+    QVERIFY(after(2'499) == ThermalLevel::Fair);
+    QVERIFY(after(2'500) == ThermalLevel::Serious);
+    QVERIFY(after(100'000) == ThermalLevel::Nominal);
+    QVERIFY(simulated.read().lowPower);
+    auto constant = parseThermalStates("THERMAL", "critical");
+    QVERIFY(std::get<ThermalStates>(constant).stateAt(0) == ThermalLevel::Critical);
+    QVERIFY(!machine.make().read().lowPower);
+  }
+
+  void thermalStatesAreChecked_data() {
+    QTest::addColumn<QString>("text");
+    QTest::newRow("no state") << "hot";
+    QTest::newRow("no time") << "s:fair";
+    QTest::newRow("no unit") << "5:fair";
+    QTest::newRow("negative") << "-5s:fair";
+    QTest::newRow("times fall") << "5s:fair,4s:serious";
+    QTest::newRow("one time twice") << "5s:fair,5s:serious";
+    QTest::newRow("nothing after a comma") << "5s:fair,";
+    QTest::newRow("two states") << "fair,serious";
+  }
+
+  void thermalStatesAreChecked() {
+    QFETCH(QString, text);
+    const auto parsed = parseThermalStates("HIGHWATER_SIM_THERMAL", text.toStdString());
+    const auto* problem = std::get_if<std::string>(&parsed);
+    QVERIFY(problem);
+    for (const char* part : {"HIGHWATER_SIM_THERMAL", "serious", "30s:serious"}) {
+      QVERIFY2(problem->find(part) != std::string::npos, problem->c_str());
+    }
+  }
+
+  void otherMemoryIsChecked_data() {
+    QTest::addColumn<QByteArray>("text");
+    for (const char* text :
+         {"", "much", "-1GiB", "2GB", "nan", "5000000GiB", "0s:2GiB,", "0s:2GiB,0s:3GiB",
+          "5s:2GiB,3s:1GiB", "2GiB,3GiB", "0:2GiB", "-1s:2GiB",
+          "0s:", "file:", "file:/nowhere/at/all", "file:/dev/zero"}) {
+      QTest::newRow(text) << QByteArray(text);
+    }
+  }
+
+  void otherMemoryIsChecked() {
+    QFETCH(QByteArray, text);
+    const auto parsed = parseOtherMemory("HIGHWATER_SIM_OTHER_MEMORY", text.toStdString());
+    const auto* error = std::get_if<std::string>(&parsed);
+    QVERIFY(error);
+    for (const char* part : {"HIGHWATER_SIM_OTHER_MEMORY", "GiB", "give"}) {
+      QVERIFY2(error->find(part) != std::string::npos, error->c_str());
+    }
+  }
+
+  void residentSizeIsThisProcess() {
+    const std::uint64_t before = residentProcessBytes();
+    QVERIFY(before > kMiB);
+    const std::vector<char> touched(64 * kMiB, 1);
+    QVERIFY(residentProcessBytes() > before + 32 * kMiB && touched[kMiB] == 1);
+  }
 };
 
-void TestSimulatedMachine::footprintIsHostDriverAndHidden() {
-  Machine machine;
-  machine.resident = 900 * kMiB;
-  machine.arena = 300 * kMiB;  // resident part of driver's heaps
-  machine.driver = 2 * kGiB;
-  SimulatedMachine simulated = machine.make({}, 5 * kMiB);
-  QCOMPARE(simulated.read().footprintBytes, 600 * kMiB + 2 * kGiB);
-  for (int step = 0; step < 10; ++step) simulated.endStep();
-  QCOMPARE(simulated.read().footprintBytes, 650 * kMiB + 2 * kGiB);
-  QCOMPARE(simulated.read().systemBytes, kSystem);
-  QCOMPARE(simulated.read().memory.availableBytes, kSystem - 650 * kMiB - 2 * kGiB);
-  machine.arena = kGiB;  // grew between the two readings
-  QCOMPARE(simulated.read().footprintBytes, 50 * kMiB + 2 * kGiB);
-}
-
-void TestSimulatedMachine::whatFitsIsNotCompressed() {
-  const MemoryState state = settle(6, 10);
-  QVERIFY(state.pressure == PressureLevel::Normal);
-  QCOMPARE(state.swapUsedBytes, std::uint64_t{0});
-  QCOMPARE(state.availableBytes, std::uint64_t{0});
-  QCOMPARE(settle(6, 9).availableBytes, kGiB);
-}
-
-void TestSimulatedMachine::levelsAndSwapAtTheirThresholds_data() {
-  QTest::addColumn<double>("demand");  // pageable memory, as a multiple of the machine's 10 GiB
-  QTest::addColumn<int>("level");
-  QTest::addColumn<double>("swap");  // likewise
-  // n = 2 A - D down to 0.4 A. From there D grows by 3 for each that n shrinks and swap grows,
-  // until n = 12/35 A at D = 1.7714 A; then swap takes half of any further demand.
-  QTest::newRow("fits") << 1.0 << 1 << 0.0;
-  QTest::newRow("compressed") << 1.49 << 1 << 0.0;
-  QTest::newRow("half is compressed") << 1.51 << 2 << 0.0;
-  QTest::newRow("before swap") << 1.59 << 2 << 0.0;
-  QTest::newRow("swap begins") << 1.63 << 2 << 0.01;
-  QTest::newRow("just before critical") << 1.76 << 2 << 0.16 / 3;
-  QTest::newRow("critical") << 1.78 << 4 << 0.0571428 + 0.0085714 / 2;
-  QTest::newRow("far beyond") << 4.0 << 4 << 0.0571428 + 2.2285714 / 2;
-}
-
-void TestSimulatedMachine::levelsAndSwapAtTheirThresholds() {
-  QFETCH(double, demand);
-  QFETCH(int, level);
-  QFETCH(double, swap);
-  const MemoryState state = settle(6, 10 * demand);
-  QCOMPARE(static_cast<int>(state.pressure), level);
-  const double swapped = static_cast<double>(state.swapUsedBytes) / (10.0 * kGiB);
-  QVERIFY2(std::abs(swapped - swap) < 1e-5, qPrintable(QString::number(swapped)));
-}
-
-void TestSimulatedMachine::demandOnlyEverMakesItWorse() {
-  MemoryState before = settle(6, 0);
-  for (double demand = 0.1; demand < 60; demand += 0.1) {
-    const MemoryState state = settle(6, demand);
-    QVERIFY(state.pressure >= before.pressure);
-    QVERIFY(state.swapUsedBytes >= before.swapUsedBytes);
-    QVERIFY(state.availableBytes <= before.availableBytes);
-    before = state;
-  }
-  QVERIFY(before.pressure == PressureLevel::Critical);
-}
-
-void TestSimulatedMachine::wiredMemoryTakesRoom() {
-  // The same 18 GiB on 16: memory of the GPU cannot be compressed, so the rest must be.
-  QVERIFY(settle(0, 18).pressure == PressureLevel::Normal);
-  QVERIFY(settle(13, 5).pressure == PressureLevel::Warning);
-  QVERIFY(settle(15, 3).pressure == PressureLevel::Critical);
-  QVERIFY(settle(16, 0).pressure == PressureLevel::Normal);  // full, but nothing is compressed
-  QVERIFY(settle(20, 0).pressure == PressureLevel::Critical);
-  QVERIFY(settle(20, 0).swapUsedBytes == 2 * kGiB);
-}
-
-void TestSimulatedMachine::scriptsMoveWithTheClock() {
-  Machine machine;
-  machine.driver = 4 * kGiB;
-  SimulatedMachine simulated = machine.make(others("0s:2GiB, 2.5s:20 GiB,30s:40GiB"));
-  const auto after = [&](std::uint64_t ms) {
-    machine.nowNs = 7 * kSecond + ms * 1'000'000;
-    return simulated.read();
-  };
-  QCOMPARE(after(0).otherBytes, 2 * kGiB);
-  QVERIFY(after(2'499).memory.pressure == PressureLevel::Normal);
-  QCOMPARE(after(2'500).otherBytes, 20 * kGiB);
-  QVERIFY(after(2'500).memory.pressure == PressureLevel::Warning);
-  QVERIFY(after(100'000).memory.pressure == PressureLevel::Critical);
-  QVERIFY(after(100'000).memory.swapUsedBytes > 8 * kGiB);
-}
-
-void TestSimulatedMachine::swapTrafficIsWhatSwapUseChangedBy() {
-  Machine machine;
-  SimulatedMachine simulated = machine.make(others("0s:40GiB,10s:60GiB,20s:50GiB,30s:1GiB"));
-  const auto at = [&](std::uint64_t seconds) {
-    machine.nowNs = (7 + seconds) * kSecond;
-    return simulated.read();
-  };
-  const auto first = at(0);
-  QVERIFY(first.memory.swapUsedBytes > 0);
-  // What was swapped before the device looked is not its traffic.
-  QCOMPARE(first.swappedOutBytes + first.swappedInBytes, std::uint64_t{0});
-  const auto more = at(10);
-  QCOMPARE(more.swappedOutBytes, more.memory.swapUsedBytes - first.memory.swapUsedBytes);
-  QCOMPARE(more.swappedInBytes, std::uint64_t{0});
-  const auto less = at(20);
-  QCOMPARE(less.swappedOutBytes, more.swappedOutBytes);
-  QCOMPARE(less.swappedInBytes, more.memory.swapUsedBytes - less.memory.swapUsedBytes);
-  const auto none = at(30);
-  QCOMPARE(none.memory.swapUsedBytes, std::uint64_t{0});
-  QCOMPARE(none.swappedInBytes, more.memory.swapUsedBytes);
-}
-
-void TestSimulatedMachine::compressedMemoryTakesHalfOfItself() {
-  QCOMPARE(settle(6, 10).compressorBytes, std::uint64_t{0});
-  // 13 GiB in 10: 6 GiB of them are compressed to 3, beside 7 that are not.
-  QCOMPARE(settle(6, 13).compressorBytes, 3 * kGiB);
-  for (double demand = 0; demand < 60; demand += 0.5) {
-    const MemoryState state = settle(6, demand);
-    QVERIFY(state.compressorBytes <= 10 * kGiB);
-    QVERIFY(state.compressorBytes == 0 || state.availableBytes == 0);
-  }
-}
-
-void TestSimulatedMachine::thermalStatesFollowTheirScript() {
-  Machine machine;
-  auto parsed = parseThermalStates("THERMAL", "1s:fair, 2.5s:serious,4s:nominal");
-  SimulatedMachine simulated =
-      machine.make({}, 0, std::move(std::get<ThermalStates>(parsed)), true);
-  const auto after = [&](std::uint64_t ms) {
-    machine.nowNs = 7 * kSecond + ms * 1'000'000;
-    return simulated.read().thermal;
-  };
-  QVERIFY(after(0) == ThermalLevel::Nominal);
-  QVERIFY(after(1'000) == ThermalLevel::Fair);
-  QVERIFY(after(2'499) == ThermalLevel::Fair);
-  QVERIFY(after(2'500) == ThermalLevel::Serious);
-  QVERIFY(after(100'000) == ThermalLevel::Nominal);
-  QVERIFY(simulated.read().lowPower);
-  auto constant = parseThermalStates("THERMAL", "critical");
-  QVERIFY(std::get<ThermalStates>(constant).stateAt(0) == ThermalLevel::Critical);
-  QVERIFY(!machine.make().read().lowPower);
-}
-
-void TestSimulatedMachine::thermalStatesAreChecked_data() {
-  QTest::addColumn<QString>("text");
-  QTest::newRow("no state") << "hot";
-  QTest::newRow("no time") << "s:fair";
-  QTest::newRow("no unit") << "5:fair";
-  QTest::newRow("negative") << "-5s:fair";
-  QTest::newRow("times fall") << "5s:fair,4s:serious";
-  QTest::newRow("one time twice") << "5s:fair,5s:serious";
-  QTest::newRow("nothing after a comma") << "5s:fair,";
-  QTest::newRow("two states") << "fair,serious";
-}
-
-void TestSimulatedMachine::thermalStatesAreChecked() {
-  QFETCH(QString, text);
-  const auto parsed = parseThermalStates("HIGHWATER_SIM_THERMAL", text.toStdString());
-  const auto* problem = std::get_if<std::string>(&parsed);
-  QVERIFY(problem);
-  for (const char* part : {"HIGHWATER_SIM_THERMAL", "serious", "30s:serious"}) {
-    QVERIFY2(problem->find(part) != std::string::npos, problem->c_str());
-  }
-}
-
-void TestSimulatedMachine::filesAreReadAgain() {
-  const QTemporaryDir folder;
-  const QString path = folder.filePath("others");
-  const auto write = [&path](const char* text) {
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(text);
-  };
-  write("3GiB\n");
-  Machine machine;
-  SimulatedMachine simulated = machine.make(others("file:" + path.toStdString()));
-  QCOMPARE(simulated.read().otherBytes, 3 * kGiB);
-  write("1073741824");
-  QCOMPARE(simulated.read().otherBytes, kGiB);
-  write("");  // about to be written
-  QCOMPARE(simulated.read().otherBytes, kGiB);
-  QVERIFY(QFile::remove(path));
-  QCOMPARE(simulated.read().otherBytes, kGiB);
-  write("5GiB");
-  const OtherMemory named = others("file:" + path.toStdString());
-  QVERIFY(QFile::remove(path));
-  SimulatedMachine later = machine.make(named);  // the file does not exist for it
-  QCOMPARE(later.read().otherBytes, 5 * kGiB);
-}
-
-void TestSimulatedMachine::otherMemoryIsChecked_data() {
-  QTest::addColumn<QByteArray>("text");
-  for (const char* text : {"", "much", "-1GiB", "2GB", "nan", "5000000GiB", "0s:2GiB,",
-                           "0s:2GiB,0s:3GiB", "5s:2GiB,3s:1GiB", "2GiB,3GiB", "0:2GiB", "-1s:2GiB",
-                           "0s:", "file:", "file:/nowhere/at/all", "file:/dev/zero"}) {
-    QTest::newRow(text) << QByteArray(text);
-  }
-}
-
-void TestSimulatedMachine::otherMemoryIsChecked() {
-  QFETCH(QByteArray, text);
-  const auto parsed = parseOtherMemory("HIGHWATER_SIM_OTHER_MEMORY", text.toStdString());
-  const auto* error = std::get_if<std::string>(&parsed);
-  QVERIFY(error);
-  for (const char* part : {"HIGHWATER_SIM_OTHER_MEMORY", "GiB", "give"}) {
-    QVERIFY2(error->find(part) != std::string::npos, error->c_str());
-  }
-}
-
-void TestSimulatedMachine::residentSizeIsThisProcess() {
-  const std::uint64_t before = residentProcessBytes();
-  QVERIFY(before > kMiB);
-  const std::vector<char> touched(64 * kMiB, 1);
-  QVERIFY(residentProcessBytes() > before + 32 * kMiB && touched[kMiB] == 1);
-}
-
-QTEST_APPLESS_MAIN(TestSimulatedMachine)
+HIGHWATER_TEST(TestSimulatedMachine, QCoreApplication)
 #include "tst_simulated_machine.moc"

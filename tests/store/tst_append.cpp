@@ -6,6 +6,7 @@
 #include "store/database.h"
 #include "store/format.h"
 #include "store/recording_reader.h"
+#include "support/test_program.h"
 #include "wire/validator.h"
 
 using namespace highwater;
@@ -120,5 +121,5 @@ class TestAppend : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestAppend)
+HIGHWATER_TEST(TestAppend, QCoreApplication)
 #include "tst_append.moc"

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "frames.h"
+#include "support/test_program.h"
 #include "wire/validator.h"
 
 using namespace highwater;
@@ -97,26 +98,401 @@ class TestRecording : public QObject {
   Q_OBJECT
 
  private slots:
-  void framesComeBackAsTheyWere();
-  void tablesForPeople();
-  void timesAndKindsOfEachBatch();
-  void longRunsAreCutIntoBatches();
-  void passesTheValidator();
-  void refusesAnExistingFile();
-  void overwriteSparesTheOldFileUntilAStepBegins();
-  void overwriteReplacesTheOldFile();
-  void overwriteSparesFilesOfOtherKinds();
-  void discardLeavesNothing();
-  void refusesImpossiblePaths_data();
-  void refusesImpossiblePaths();
-  void refusesWithoutPermission();
-  void canBeReadWhileItIsWritten();
-  void survivesAKill();
-  void aFullQueueIsAnError();
-  void aFullDiskIsAnError();
-  void aWalThatHasToStayIsNamed();
-  void aBrokenFrameIsAnError();
-  void nothingStaysBesideItWithApplesSqlite();
+  void framesComeBackAsTheyWere() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    const auto frames = sampleFrames();
+    auto writer = create(path);
+    QVERIFY(writer);
+    QVERIFY(writer->path() == path);
+    feedFrames(frames, *writer);
+    const auto closed = writer->close();
+    QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
+    QVERIFY(writer->errorText().empty());
+
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    QCOMPARE(writer->bytesWritten(), fs::file_size(path));
+    const ReadBack back = readFrames(path);
+    QVERIFY(back.result.ok());
+    QVERIFY(back.frames == frames);
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+  }
+
+  void tablesForPeople() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    auto writer = create(path);
+    QVERIFY(writer);
+    feedFrames(sampleFrames(), *writer);
+    QVERIFY(writer->close().ok());
+
+    const auto run = [&](const char* key) {
+      return query(path, QByteArray("SELECT value FROM run WHERE key = '" + QByteArray(key) + "'"))
+          .value(0);
+    };
+    QCOMPARE(run("device"), "mps");
+    QCOMPARE(run("simulated"), "true");
+    QCOMPARE(run("torch_version"), "2.13.0");
+    QCOMPARE(run("workload"), "issue-classifier");
+    QCOMPARE(run("started_utc"), "2025-06-15T15:06:40Z");
+    QCOMPARE(run("ended"), "finished");
+    QCOMPARE(run("lost_frames"), "0");
+    QCOMPARE(query(path, "SELECT count(*) FROM steps").value(0), "60");
+    QCOMPARE(query(path, "SELECT min(step) FROM steps WHERE batch_size = 32").value(0), "30");
+    QCOMPARE(query(path, "SELECT count(loss) FROM steps").value(0), "12");
+    // The device span of a step comes with the next step, so the last step has none.
+    QCOMPARE(query(path, "SELECT count(device_ms) FROM steps").value(0), "59");
+    QCOMPARE(query(path, "SELECT step FROM steps WHERE device_ms IS NULL").value(0), "60");
+    QCOMPARE(query(path, "SELECT step || ' ' || text FROM markers ORDER BY rowid"),
+             (QStringList{"30 batch 16 → 32", "45 cache emptied", "45 looks good"}));
+    QCOMPARE(query(path,
+                   "SELECT DISTINCT op || ' ' || module || ' ' || call_site || ' ' || phase"
+                   " FROM fallbacks"),
+             QStringList{"aten::embedding_renorm_ embedding model.cpp:112 (forward) forward"});
+    QCOMPARE(query(path,
+                   "SELECT DISTINCT kind || ' ' || module FROM sync_points"
+                   " WHERE NOT deliberate"),
+             QStringList{"nonzero encoder.layers.1"});
+  }
+
+  void timesAndKindsOfEachBatch() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    auto writer = create(path);
+    QVERIFY(writer);
+    feedFrames(sampleFrames(), *writer);
+    QVERIFY(writer->close().ok());
+    QCOMPARE(query(path, "SELECT count(*) FROM batches WHERE first_ns > last_ns").value(0), "0");
+    // Bit 16: Hello; 25: RunEnd.
+    QCOMPARE(query(path, "SELECT sum(kinds & (1 << 16) != 0) FROM batches").value(0), "1");
+    QCOMPARE(query(path, "SELECT sum(kinds & (1 << 25) != 0) FROM batches").value(0), "1");
+  }
+
+  void longRunsAreCutIntoBatches() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    SampleRunOptions options;
+    options.steps = 3000;
+    options.samplingHz = 1000;
+    const auto frames = sampleFrames(options);
+    store::WriterOptions slow;
+    slow.commitEvery = std::chrono::hours(1);
+    auto writer = create(path, slow);
+    QVERIFY(writer);
+    feedFrames(frames, *writer);
+    QVERIFY(writer->close().ok());
+    QVERIFY(query(path, "SELECT count(*) FROM batches").value(0).toInt() > 1);
+    QVERIFY(query(path, "SELECT max(raw_bytes) FROM batches").value(0).toInt() <= 8 << 20);
+    QVERIFY(readFrames(path).frames == frames);
+  }
+
+  void passesTheValidator() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    auto writer = create(path);
+    QVERIFY(writer);
+    feedFrames(sampleFrames(), *writer);
+    QVERIFY(writer->close().ok());
+
+    wire::Validator validator(wire::StreamSource::kRecording);
+    auto reader = store::RecordingReader::open(path);
+    QVERIFY(reader.ok());
+    QVERIFY(reader->fileBytes() > 0);
+    const auto done =
+        reader->forEachFrame([&](std::span<const std::uint8_t> frame) -> Result<void> {
+          if (reinterpret_cast<std::uintptr_t>(frame.data()) % 8 != 0)
+            return failure("not aligned");
+          const Result<Message> message = wire::decode(frame);
+          return message ? validator.check(*message) : Result<void>(message.error());
+        });
+    QVERIFY2(done.ok(), done ? "" : done.error().message.c_str());
+  }
+
+  void refusesAnExistingFile() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    QVERIFY(writeBytes(path, "somebody's work"));
+    const auto writer = store::RecordingWriter::create(path);
+    QVERIFY(!writer.ok());
+    QVERIFY(writer.error().code == ErrorCode::kExists);
+    QVERIFY(writer.error().message.find("a.highwater") != std::string::npos);
+    QCOMPARE(bytesOf(path), "somebody's work");
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+  }
+
+  void overwriteSparesTheOldFileUntilAStepBegins() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    QVERIFY(writeBytes(path, kRestOfARecording));
+    store::WriterOptions options;
+    options.overwrite = true;
+    options.commitEvery = std::chrono::milliseconds(1);
+    auto writer = create(path, options);
+    QVERIFY(writer);
+    QVERIFY(writer->path() == fs::canonical(path));
+    auto frames = sampleFrames();
+    frames.resize(3);  // Hello, description, definitions
+    const std::uint64_t before = writer->bytesWritten();
+    feedFrames(frames, *writer);
+    QTRY_VERIFY(writer->bytesWritten() > before);
+    QCOMPARE(bytesOf(path), kRestOfARecording);
+    writer->discard();
+    QCOMPARE(bytesOf(path), kRestOfARecording);
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+  }
+
+  void overwriteReplacesTheOldFile() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    // A killed run left a WAL as well: nothing of it may get into the new recording.
+    QVERIFY(writeBytes(path, kRestOfARecording));
+    QVERIFY(writeBytes(path.string() + "-wal", "somebody's newest work"));
+    store::WriterOptions options;
+    options.overwrite = true;
+    options.commitEvery = std::chrono::milliseconds(1);
+    auto writer = create(path, options);
+    QVERIFY(writer);
+    const auto frames = sampleFrames();
+    const std::vector<wire::FrameBytes> firstHalf(frames.begin(), frames.begin() + 15);
+    const std::vector<wire::FrameBytes> secondHalf(frames.begin() + 15, frames.end());
+    feedFrames(firstHalf, *writer);
+    QTRY_VERIFY(bytesOf(path).startsWith("SQLite"));  // before the end, once a step has begun
+    feedFrames(secondHalf, *writer);
+    QVERIFY(writer->close().ok());
+    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    QVERIFY(readFrames(path).frames == frames);
+    // The definitions of the first half are known in the second.
+    QCOMPARE(query(path, "SELECT count(*) FROM fallbacks WHERE op = 'aten::embedding_renorm_'"),
+             QStringList{"15"});
+  }
+
+  void overwriteSparesFilesOfOtherKinds() {
+    QTemporaryDir folder;
+    store::WriterOptions options;
+    options.overwrite = true;
+    for (const char* name : {"notes.txt", "notes.highwater"}) {
+      const fs::path notes = pathIn(folder.path(), name);
+      QVERIFY(writeBytes(notes, "somebody's work"));
+      const auto refused = store::RecordingWriter::create(notes, options);
+      QVERIFY(!refused && refused.error().code == ErrorCode::kExists);
+      QVERIFY2(refused.error().message.find("is not a recording") != std::string::npos,
+               refused.error().message.c_str());
+      QCOMPARE(bytesOf(notes), "somebody's work");
+    }
+
+    // A recording may have any name, and so may an empty file.
+    for (const char* name : {"run.old", "empty"}) {
+      const fs::path path = pathIn(folder.path(), name);
+      QVERIFY(writeBytes(path, ""));
+      for (int i = 0; i < 2; ++i) {
+        auto writer = create(path, options);
+        QVERIFY(writer);
+        feedFrames(sampleFrames(), *writer);
+        QVERIFY(writer->close().ok());
+      }
+    }
+  }
+
+  void discardLeavesNothing() {
+    QTemporaryDir folder;
+    auto writer = create(pathIn(folder.path(), "a.highwater"));
+    QVERIFY(writer);
+    feedFrames(sampleFrames(), *writer);
+    writer->discard();
+    QCOMPARE(filesIn(folder), QStringList{});
+  }
+
+  void refusesImpossiblePaths_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QString>("word");
+    QTest::newRow("a folder that does not exist") << "absent/a.highwater"
+                                                  << "folder does not exist";
+    QTest::newRow("a folder") << "folder"
+                              << "is a folder";
+    QTest::newRow("a file for a folder") << "file/a.highwater"
+                                         << "folder does not exist";
+  }
+
+  void refusesImpossiblePaths() {
+    QFETCH(QString, name);
+    QFETCH(QString, word);
+    QTemporaryDir folder;
+    QVERIFY(QDir(folder.path()).mkdir("folder"));
+    QVERIFY(writeBytes(pathIn(folder.path(), "file"), "text"));
+    store::WriterOptions options;
+    options.overwrite = true;
+    const fs::path path = pathIn(folder.path(), qPrintable(name));
+    const auto writer = store::RecordingWriter::create(path, options);
+    QVERIFY(!writer.ok());
+    QVERIFY2(writer.error().message.find(word.toStdString()) != std::string::npos,
+             writer.error().message.c_str());
+    QVERIFY(writer.error().message.find(path.string()) != std::string::npos);
+    QCOMPARE(filesIn(folder), QStringList{"file"});
+  }
+
+  void refusesWithoutPermission() {
+    if (::geteuid() == 0) QSKIP("root may write everywhere");
+    QTemporaryDir folder;
+    fs::permissions(folder.path().toStdString(), fs::perms::owner_read | fs::perms::owner_exec);
+    const auto writer = store::RecordingWriter::create(pathIn(folder.path(), "a.highwater"));
+    fs::permissions(folder.path().toStdString(), fs::perms::owner_all);
+    QVERIFY(!writer.ok());
+    QVERIFY(writer.error().code == ErrorCode::kNoPermission);
+  }
+
+  void canBeReadWhileItIsWritten() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    auto writer = create(path);
+    QVERIFY(writer);
+    const auto frames = sampleFrames();
+    feedFrames(frames, *writer);
+    QTRY_COMPARE(readFrames(path).frames.size(), frames.size());
+    QVERIFY(writer->close().ok());
+  }
+
+  void survivesAKill() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    QProcess child;
+    child.start(QCoreApplication::applicationDirPath() + "/recording_child",
+                {QString::fromStdString(path.string())});
+    QVERIFY(child.waitForStarted());
+    // Past the first checkpoint, so that there are frames in the file and in the WAL.
+    QByteArray output;
+    const auto lines = [&] {
+      output += child.readAllStandardOutput();
+      return output.count('\n');
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(lines() > 500, 60'000);
+    child.kill();
+    const qint64 killedMs = monotonicNs() / 1'000'000;
+    QVERIFY(child.waitForFinished());
+    QVERIFY(child.exitStatus() == QProcess::CrashExit);
+    lines();
+
+    // Frames taken more than the promised 250 ms before the kill; as much again for a busy machine.
+    qint64 promised = 0;
+    for (const QByteArray& line : output.split('\n')) {
+      const QList<QByteArray> parts = line.split(' ');
+      if (parts.size() == 2 && parts[1].toLongLong() < killedMs - 500) {
+        promised = parts[0].toLongLong();
+      }
+    }
+    QVERIFY(promised > 100);
+    const ReadBack back = readFrames(path);
+    QVERIFY2(back.result.ok(), back.result ? "" : back.result.error().message.c_str());
+    QVERIFY2(static_cast<qint64>(back.frames.size()) >= promised,
+             qPrintable(QString("%1 of %2").arg(back.frames.size()).arg(promised)));
+    QVERIFY(query(path, "SELECT count(*) FROM run WHERE key = 'ended'") == QStringList{"0"});
+  }
+
+  void aFullQueueIsAnError() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    const auto frames = sampleFrames();
+    store::WriterOptions options;
+    options.commitEvery = std::chrono::hours(1);  // so that nothing leaves the queue
+    options.maxQueuedBytes = 10'000;
+    auto writer = create(path, options);
+    QVERIFY(writer);
+    feedFrames(frames, *writer);
+    QVERIFY(writer->errorText().find("of the training lost") != std::string::npos);
+    QVERIFY(!writer->close().ok());
+
+    // The beginning of the stream without a hole, and the end of the run.
+    const ReadBack back = readFrames(path);
+    QVERIFY(back.result.ok());
+    QVERIFY(back.frames.size() > 3 && back.frames.size() < frames.size());
+    QVERIFY(std::equal(back.frames.begin(), back.frames.end() - 1, frames.begin()));
+    QVERIFY(back.frames.back() == frames.back());
+    QCOMPARE(query(path, "SELECT value FROM run WHERE key = 'lost_frames'"),
+             QStringList{QString::number(frames.size() - back.frames.size())});
+  }
+
+  void aFullDiskIsAnError() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    const auto frames = sampleFrames();
+    store::WriterOptions options;
+    options.commitEvery = std::chrono::milliseconds(1);
+    auto writer = create(path, options);
+    QVERIFY(writer);
+    const std::vector<wire::FrameBytes> begin(frames.begin(), frames.begin() + 5);
+    const std::vector<wire::FrameBytes> rest(frames.begin() + 5, frames.end());
+    feedFrames(begin, *writer);
+    QTRY_VERIFY(readFrames(path).frames.size() == begin.size());
+    {
+      const FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 100);
+      feedFrames(rest, *writer);
+      QTRY_VERIFY(!writer->errorText().empty());
+      feedFrames(rest, *writer);  // the run goes on
+    }
+    const auto closed = writer->close();
+    QVERIFY(!closed.ok());
+    QVERIFY(closed.error().message.find("a.highwater") != std::string::npos);
+    const ReadBack back = readFrames(path);
+    QVERIFY(back.result.ok());
+    QVERIFY(back.frames.size() >= begin.size());
+    QVERIFY(std::equal(back.frames.begin(), back.frames.end(), frames.begin()));
+  }
+
+  void aWalThatHasToStayIsNamed() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    const auto frames = sampleFrames();
+    store::WriterOptions options;
+    options.commitEvery = std::chrono::milliseconds(1);
+    options.checkpointEvery = std::chrono::hours(1);
+    auto writer = create(path, options);
+    QVERIFY(writer);
+    feedFrames(frames, *writer);
+    QTRY_VERIFY(readFrames(path).frames.size() == frames.size());
+    const auto closed = [&] {
+      const FileSizeLimit limit(fs::file_size(path));
+      return writer->close();
+    }();
+    QVERIFY(!closed.ok());
+    QVERIFY2(QString::fromStdString(closed.error().message)
+                 .endsWith("; its end is in \"" + folder.filePath("a.highwater-wal") +
+                           "\"; keep both files"),
+             closed.error().message.c_str());
+    QVERIFY(fs::file_size(path.string() + "-wal") > 0);
+    QCOMPARE(writer->bytesWritten(), fs::file_size(path) + fs::file_size(path.string() + "-wal"));
+    QVERIFY(readFrames(path).frames == frames);
+  }
+
+  void aBrokenFrameIsAnError() {
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    auto writer = create(path);
+    QVERIFY(writer);
+    auto frames = sampleFrames();
+    const Result<Message> message = wire::decode(frames[3]);
+    QVERIFY(message.ok());
+    writer->take(frames[0], *wire::decode(frames[0]));
+    writer->take(std::span(frames[3]).first(frames[3].size() - 1), *message);
+    writer->take(frames[4], *wire::decode(frames[4]));
+    QVERIFY(!writer->errorText().empty());
+    QVERIFY(!writer->close().ok());
+    const ReadBack back = readFrames(path);
+    QVERIFY(back.result.ok());
+    QCOMPARE(back.frames.size(), 1u);
+  }
+
+  void nothingStaysBesideItWithApplesSqlite() {
+    const ApplesSqlite apples;
+    QTemporaryDir folder;
+    const fs::path path = pathIn(folder.path(), "a.highwater");
+    for (const bool overwrite : {false, true}) {
+      auto writer = create(path, {.overwrite = overwrite});
+      QVERIFY(writer);
+      feedFrames(sampleFrames(), *writer);
+      const auto closed = writer->close();
+      QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
+      QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    }
+  }
 
  private:
   std::unique_ptr<store::RecordingWriter> create(const fs::path& path,
@@ -126,399 +502,5 @@ class TestRecording : public QObject {
   }
 };
 
-void TestRecording::framesComeBackAsTheyWere() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  const auto frames = sampleFrames();
-  auto writer = create(path);
-  QVERIFY(writer);
-  QVERIFY(writer->path() == path);
-  feedFrames(frames, *writer);
-  const auto closed = writer->close();
-  QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
-  QVERIFY(writer->errorText().empty());
-
-  QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-  QCOMPARE(writer->bytesWritten(), fs::file_size(path));
-  const ReadBack back = readFrames(path);
-  QVERIFY(back.result.ok());
-  QVERIFY(back.frames == frames);
-  QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-}
-
-void TestRecording::tablesForPeople() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  auto writer = create(path);
-  QVERIFY(writer);
-  feedFrames(sampleFrames(), *writer);
-  QVERIFY(writer->close().ok());
-
-  const auto run = [&](const char* key) {
-    return query(path, QByteArray("SELECT value FROM run WHERE key = '" + QByteArray(key) + "'"))
-        .value(0);
-  };
-  QCOMPARE(run("device"), "mps");
-  QCOMPARE(run("simulated"), "true");
-  QCOMPARE(run("torch_version"), "2.13.0");
-  QCOMPARE(run("workload"), "issue-classifier");
-  QCOMPARE(run("started_utc"), "2025-06-15T15:06:40Z");
-  QCOMPARE(run("ended"), "finished");
-  QCOMPARE(run("lost_frames"), "0");
-  QCOMPARE(query(path, "SELECT count(*) FROM steps").value(0), "60");
-  QCOMPARE(query(path, "SELECT min(step) FROM steps WHERE batch_size = 32").value(0), "30");
-  QCOMPARE(query(path, "SELECT count(loss) FROM steps").value(0), "12");
-  // The device span of a step comes with the next step, so the last step has none.
-  QCOMPARE(query(path, "SELECT count(device_ms) FROM steps").value(0), "59");
-  QCOMPARE(query(path, "SELECT step FROM steps WHERE device_ms IS NULL").value(0), "60");
-  QCOMPARE(query(path, "SELECT step || ' ' || text FROM markers ORDER BY rowid"),
-           (QStringList{"30 batch 16 → 32", "45 cache emptied", "45 looks good"}));
-  QCOMPARE(query(path,
-                 "SELECT DISTINCT op || ' ' || module || ' ' || call_site || ' ' || phase"
-                 " FROM fallbacks"),
-           QStringList{"aten::embedding_renorm_ embedding model.cpp:112 (forward) forward"});
-  QCOMPARE(query(path,
-                 "SELECT DISTINCT kind || ' ' || module FROM sync_points"
-                 " WHERE NOT deliberate"),
-           QStringList{"nonzero encoder.layers.1"});
-}
-
-void TestRecording::timesAndKindsOfEachBatch() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  auto writer = create(path);
-  QVERIFY(writer);
-  feedFrames(sampleFrames(), *writer);
-  QVERIFY(writer->close().ok());
-  QCOMPARE(query(path, "SELECT count(*) FROM batches WHERE first_ns > last_ns").value(0), "0");
-  // Bit 16: Hello; 25: RunEnd.
-  QCOMPARE(query(path, "SELECT sum(kinds & (1 << 16) != 0) FROM batches").value(0), "1");
-  QCOMPARE(query(path, "SELECT sum(kinds & (1 << 25) != 0) FROM batches").value(0), "1");
-}
-
-void TestRecording::longRunsAreCutIntoBatches() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  SampleRunOptions options;
-  options.steps = 3000;
-  options.samplingHz = 1000;
-  const auto frames = sampleFrames(options);
-  store::WriterOptions slow;
-  slow.commitEvery = std::chrono::hours(1);
-  auto writer = create(path, slow);
-  QVERIFY(writer);
-  feedFrames(frames, *writer);
-  QVERIFY(writer->close().ok());
-  QVERIFY(query(path, "SELECT count(*) FROM batches").value(0).toInt() > 1);
-  QVERIFY(query(path, "SELECT max(raw_bytes) FROM batches").value(0).toInt() <= 8 << 20);
-  QVERIFY(readFrames(path).frames == frames);
-}
-
-void TestRecording::passesTheValidator() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  auto writer = create(path);
-  QVERIFY(writer);
-  feedFrames(sampleFrames(), *writer);
-  QVERIFY(writer->close().ok());
-
-  wire::Validator validator(wire::StreamSource::kRecording);
-  auto reader = store::RecordingReader::open(path);
-  QVERIFY(reader.ok());
-  QVERIFY(reader->fileBytes() > 0);
-  const auto done = reader->forEachFrame([&](std::span<const std::uint8_t> frame) -> Result<void> {
-    if (reinterpret_cast<std::uintptr_t>(frame.data()) % 8 != 0) return failure("not aligned");
-    const Result<Message> message = wire::decode(frame);
-    return message ? validator.check(*message) : Result<void>(message.error());
-  });
-  QVERIFY2(done.ok(), done ? "" : done.error().message.c_str());
-}
-
-void TestRecording::refusesAnExistingFile() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  QVERIFY(writeBytes(path, "somebody's work"));
-  const auto writer = store::RecordingWriter::create(path);
-  QVERIFY(!writer.ok());
-  QVERIFY(writer.error().code == ErrorCode::kExists);
-  QVERIFY(writer.error().message.find("a.highwater") != std::string::npos);
-  QCOMPARE(bytesOf(path), "somebody's work");
-  QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-}
-
-void TestRecording::overwriteSparesTheOldFileUntilAStepBegins() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  QVERIFY(writeBytes(path, kRestOfARecording));
-  store::WriterOptions options;
-  options.overwrite = true;
-  options.commitEvery = std::chrono::milliseconds(1);
-  auto writer = create(path, options);
-  QVERIFY(writer);
-  QVERIFY(writer->path() == fs::canonical(path));
-  auto frames = sampleFrames();
-  frames.resize(3);  // Hello, description, definitions
-  const std::uint64_t before = writer->bytesWritten();
-  feedFrames(frames, *writer);
-  QTRY_VERIFY(writer->bytesWritten() > before);
-  QCOMPARE(bytesOf(path), kRestOfARecording);
-  writer->discard();
-  QCOMPARE(bytesOf(path), kRestOfARecording);
-  QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-}
-
-void TestRecording::overwriteReplacesTheOldFile() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  // A killed run left a WAL as well: nothing of it may get into the new recording.
-  QVERIFY(writeBytes(path, kRestOfARecording));
-  QVERIFY(writeBytes(path.string() + "-wal", "somebody's newest work"));
-  store::WriterOptions options;
-  options.overwrite = true;
-  options.commitEvery = std::chrono::milliseconds(1);
-  auto writer = create(path, options);
-  QVERIFY(writer);
-  const auto frames = sampleFrames();
-  const std::vector<wire::FrameBytes> firstHalf(frames.begin(), frames.begin() + 15);
-  const std::vector<wire::FrameBytes> secondHalf(frames.begin() + 15, frames.end());
-  feedFrames(firstHalf, *writer);
-  QTRY_VERIFY(bytesOf(path).startsWith("SQLite"));  // before the end, once a step has begun
-  feedFrames(secondHalf, *writer);
-  QVERIFY(writer->close().ok());
-  QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-  QVERIFY(readFrames(path).frames == frames);
-  // The definitions of the first half are known in the second.
-  QCOMPARE(query(path, "SELECT count(*) FROM fallbacks WHERE op = 'aten::embedding_renorm_'"),
-           QStringList{"15"});
-}
-
-void TestRecording::overwriteSparesFilesOfOtherKinds() {
-  QTemporaryDir folder;
-  store::WriterOptions options;
-  options.overwrite = true;
-  for (const char* name : {"notes.txt", "notes.highwater"}) {
-    const fs::path notes = pathIn(folder.path(), name);
-    QVERIFY(writeBytes(notes, "somebody's work"));
-    const auto refused = store::RecordingWriter::create(notes, options);
-    QVERIFY(!refused && refused.error().code == ErrorCode::kExists);
-    QVERIFY2(refused.error().message.find("is not a recording") != std::string::npos,
-             refused.error().message.c_str());
-    QCOMPARE(bytesOf(notes), "somebody's work");
-  }
-
-  // A recording may have any name, and so may an empty file.
-  for (const char* name : {"run.old", "empty"}) {
-    const fs::path path = pathIn(folder.path(), name);
-    QVERIFY(writeBytes(path, ""));
-    for (int i = 0; i < 2; ++i) {
-      auto writer = create(path, options);
-      QVERIFY(writer);
-      feedFrames(sampleFrames(), *writer);
-      QVERIFY(writer->close().ok());
-    }
-  }
-}
-
-void TestRecording::discardLeavesNothing() {
-  QTemporaryDir folder;
-  auto writer = create(pathIn(folder.path(), "a.highwater"));
-  QVERIFY(writer);
-  feedFrames(sampleFrames(), *writer);
-  writer->discard();
-  QCOMPARE(filesIn(folder), QStringList{});
-}
-
-void TestRecording::refusesImpossiblePaths_data() {
-  QTest::addColumn<QString>("name");
-  QTest::addColumn<QString>("word");
-  QTest::newRow("a folder that does not exist") << "absent/a.highwater"
-                                                << "folder does not exist";
-  QTest::newRow("a folder") << "folder"
-                            << "is a folder";
-  QTest::newRow("a file for a folder") << "file/a.highwater"
-                                       << "folder does not exist";
-}
-
-void TestRecording::refusesImpossiblePaths() {
-  QFETCH(QString, name);
-  QFETCH(QString, word);
-  QTemporaryDir folder;
-  QVERIFY(QDir(folder.path()).mkdir("folder"));
-  QVERIFY(writeBytes(pathIn(folder.path(), "file"), "text"));
-  store::WriterOptions options;
-  options.overwrite = true;
-  const fs::path path = pathIn(folder.path(), qPrintable(name));
-  const auto writer = store::RecordingWriter::create(path, options);
-  QVERIFY(!writer.ok());
-  QVERIFY2(writer.error().message.find(word.toStdString()) != std::string::npos,
-           writer.error().message.c_str());
-  QVERIFY(writer.error().message.find(path.string()) != std::string::npos);
-  QCOMPARE(filesIn(folder), QStringList{"file"});
-}
-
-void TestRecording::refusesWithoutPermission() {
-  if (::geteuid() == 0) QSKIP("root may write everywhere");
-  QTemporaryDir folder;
-  fs::permissions(folder.path().toStdString(), fs::perms::owner_read | fs::perms::owner_exec);
-  const auto writer = store::RecordingWriter::create(pathIn(folder.path(), "a.highwater"));
-  fs::permissions(folder.path().toStdString(), fs::perms::owner_all);
-  QVERIFY(!writer.ok());
-  QVERIFY(writer.error().code == ErrorCode::kNoPermission);
-}
-
-void TestRecording::canBeReadWhileItIsWritten() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  auto writer = create(path);
-  QVERIFY(writer);
-  const auto frames = sampleFrames();
-  feedFrames(frames, *writer);
-  QTRY_COMPARE(readFrames(path).frames.size(), frames.size());
-  QVERIFY(writer->close().ok());
-}
-
-void TestRecording::survivesAKill() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  QProcess child;
-  child.start(QCoreApplication::applicationDirPath() + "/recording_child",
-              {QString::fromStdString(path.string())});
-  QVERIFY(child.waitForStarted());
-  // Past the first checkpoint, so that there are frames in the file and in the WAL.
-  QByteArray output;
-  const auto lines = [&] {
-    output += child.readAllStandardOutput();
-    return output.count('\n');
-  };
-  QTRY_VERIFY_WITH_TIMEOUT(lines() > 500, 60'000);
-  child.kill();
-  const qint64 killedMs = monotonicNs() / 1'000'000;
-  QVERIFY(child.waitForFinished());
-  QVERIFY(child.exitStatus() == QProcess::CrashExit);
-  lines();
-
-  // Frames taken more than the promised 250 ms before the kill; as much again for a busy machine.
-  qint64 promised = 0;
-  for (const QByteArray& line : output.split('\n')) {
-    const QList<QByteArray> parts = line.split(' ');
-    if (parts.size() == 2 && parts[1].toLongLong() < killedMs - 500) {
-      promised = parts[0].toLongLong();
-    }
-  }
-  QVERIFY(promised > 100);
-  const ReadBack back = readFrames(path);
-  QVERIFY2(back.result.ok(), back.result ? "" : back.result.error().message.c_str());
-  QVERIFY2(static_cast<qint64>(back.frames.size()) >= promised,
-           qPrintable(QString("%1 of %2").arg(back.frames.size()).arg(promised)));
-  QVERIFY(query(path, "SELECT count(*) FROM run WHERE key = 'ended'") == QStringList{"0"});
-}
-
-void TestRecording::aFullQueueIsAnError() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  const auto frames = sampleFrames();
-  store::WriterOptions options;
-  options.commitEvery = std::chrono::hours(1);  // so that nothing leaves the queue
-  options.maxQueuedBytes = 10'000;
-  auto writer = create(path, options);
-  QVERIFY(writer);
-  feedFrames(frames, *writer);
-  QVERIFY(writer->errorText().find("of the training lost") != std::string::npos);
-  QVERIFY(!writer->close().ok());
-
-  // The beginning of the stream without a hole, and the end of the run.
-  const ReadBack back = readFrames(path);
-  QVERIFY(back.result.ok());
-  QVERIFY(back.frames.size() > 3 && back.frames.size() < frames.size());
-  QVERIFY(std::equal(back.frames.begin(), back.frames.end() - 1, frames.begin()));
-  QVERIFY(back.frames.back() == frames.back());
-  QCOMPARE(query(path, "SELECT value FROM run WHERE key = 'lost_frames'"),
-           QStringList{QString::number(frames.size() - back.frames.size())});
-}
-
-void TestRecording::aFullDiskIsAnError() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  const auto frames = sampleFrames();
-  store::WriterOptions options;
-  options.commitEvery = std::chrono::milliseconds(1);
-  auto writer = create(path, options);
-  QVERIFY(writer);
-  const std::vector<wire::FrameBytes> begin(frames.begin(), frames.begin() + 5);
-  const std::vector<wire::FrameBytes> rest(frames.begin() + 5, frames.end());
-  feedFrames(begin, *writer);
-  QTRY_VERIFY(readFrames(path).frames.size() == begin.size());
-  {
-    const FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 100);
-    feedFrames(rest, *writer);
-    QTRY_VERIFY(!writer->errorText().empty());
-    feedFrames(rest, *writer);  // the run goes on
-  }
-  const auto closed = writer->close();
-  QVERIFY(!closed.ok());
-  QVERIFY(closed.error().message.find("a.highwater") != std::string::npos);
-  const ReadBack back = readFrames(path);
-  QVERIFY(back.result.ok());
-  QVERIFY(back.frames.size() >= begin.size());
-  QVERIFY(std::equal(back.frames.begin(), back.frames.end(), frames.begin()));
-}
-
-void TestRecording::aWalThatHasToStayIsNamed() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  const auto frames = sampleFrames();
-  store::WriterOptions options;
-  options.commitEvery = std::chrono::milliseconds(1);
-  options.checkpointEvery = std::chrono::hours(1);
-  auto writer = create(path, options);
-  QVERIFY(writer);
-  feedFrames(frames, *writer);
-  QTRY_VERIFY(readFrames(path).frames.size() == frames.size());
-  const auto closed = [&] {
-    const FileSizeLimit limit(fs::file_size(path));
-    return writer->close();
-  }();
-  QVERIFY(!closed.ok());
-  QVERIFY2(QString::fromStdString(closed.error().message)
-               .endsWith("; its end is in \"" + folder.filePath("a.highwater-wal") +
-                         "\"; keep both files"),
-           closed.error().message.c_str());
-  QVERIFY(fs::file_size(path.string() + "-wal") > 0);
-  QCOMPARE(writer->bytesWritten(), fs::file_size(path) + fs::file_size(path.string() + "-wal"));
-  QVERIFY(readFrames(path).frames == frames);
-}
-
-void TestRecording::aBrokenFrameIsAnError() {
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  auto writer = create(path);
-  QVERIFY(writer);
-  auto frames = sampleFrames();
-  const Result<Message> message = wire::decode(frames[3]);
-  QVERIFY(message.ok());
-  writer->take(frames[0], *wire::decode(frames[0]));
-  writer->take(std::span(frames[3]).first(frames[3].size() - 1), *message);
-  writer->take(frames[4], *wire::decode(frames[4]));
-  QVERIFY(!writer->errorText().empty());
-  QVERIFY(!writer->close().ok());
-  const ReadBack back = readFrames(path);
-  QVERIFY(back.result.ok());
-  QCOMPARE(back.frames.size(), 1u);
-}
-
-void TestRecording::nothingStaysBesideItWithApplesSqlite() {
-  const ApplesSqlite apples;
-  QTemporaryDir folder;
-  const fs::path path = pathIn(folder.path(), "a.highwater");
-  for (const bool overwrite : {false, true}) {
-    auto writer = create(path, {.overwrite = overwrite});
-    QVERIFY(writer);
-    feedFrames(sampleFrames(), *writer);
-    const auto closed = writer->close();
-    QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-  }
-}
-
-QTEST_GUILESS_MAIN(TestRecording)
+HIGHWATER_TEST(TestRecording, QCoreApplication)
 #include "tst_recording.moc"

@@ -8,6 +8,7 @@
 #include "frames.h"
 #include "store/append.h"
 #include "store/format.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -225,5 +226,5 @@ class TestRecordingDamage : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordingDamage)
+HIGHWATER_TEST(TestRecordingDamage, QCoreApplication)
 #include "tst_recording_damage.moc"

@@ -12,6 +12,7 @@
 
 #include "frames.h"
 #include "store/writer_lock.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -289,5 +290,5 @@ class TestRecordingPlace : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordingPlace)
+HIGHWATER_TEST(TestRecordingPlace, QCoreApplication)
 #include "tst_recording_place.moc"

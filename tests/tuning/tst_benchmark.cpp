@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/test_program.h"
 #include "tuning/benchmark.h"
 
 using namespace highwater::tuning;
@@ -117,5 +118,5 @@ class TestBenchmark : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestBenchmark)
+HIGHWATER_TEST(TestBenchmark, QCoreApplication)
 #include "tst_benchmark.moc"

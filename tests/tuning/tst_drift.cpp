@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/test_program.h"
 #include "tuning/drift.h"
 
 using namespace highwater::tuning;
@@ -115,5 +116,5 @@ class TestDrift : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDrift)
+HIGHWATER_TEST(TestDrift, QCoreApplication)
 #include "tst_drift.moc"

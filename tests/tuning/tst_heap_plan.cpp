@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "simmps/policy/heap_allocator.h"
+#include "support/test_program.h"
 #include "tuning/heap_plan.h"
 
 using namespace highwater;
@@ -157,5 +158,5 @@ class TestHeapPlan : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestHeapPlan)
+HIGHWATER_TEST(TestHeapPlan, QCoreApplication)
 #include "tst_heap_plan.moc"

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/measured_peaks.h"
 #include "tuning/memory_model.h"
 
@@ -316,5 +317,5 @@ class TestMemoryModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestMemoryModel)
+HIGHWATER_TEST(TestMemoryModel, QCoreApplication)
 #include "tst_memory_model.moc"

@@ -2,6 +2,7 @@
 
 #include "analysis/step_events.h"
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/observations.h"
 
 using namespace highwater;
@@ -230,5 +231,5 @@ class TestObservations : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestObservations)
+HIGHWATER_TEST(TestObservations, QCoreApplication)
 #include "tst_observations.moc"

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/test_program.h"
 #include "tuning/measured_peaks.h"
 #include "tuning/peak_fit.h"
 
@@ -190,5 +191,5 @@ class TestPeakFit : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestPeakFit)
+HIGHWATER_TEST(TestPeakFit, QCoreApplication)
 #include "tst_peak_fit.moc"

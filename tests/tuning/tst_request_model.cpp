@@ -2,6 +2,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/free_matching.h"
 #include "tuning/heap_plan.h"
 #include "tuning/memory_model.h"
@@ -370,5 +371,5 @@ class TestRequestModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRequestModel)
+HIGHWATER_TEST(TestRequestModel, QCoreApplication)
 #include "tst_request_model.moc"

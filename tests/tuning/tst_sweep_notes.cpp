@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/sweep_notes.h"
 
 using namespace highwater;
@@ -131,5 +132,5 @@ class TestSweepNotes : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestSweepNotes)
+HIGHWATER_TEST(TestSweepNotes, QCoreApplication)
 #include "tst_sweep_notes.moc"

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/sweep_planner.h"
 
 using namespace highwater;
@@ -607,5 +608,5 @@ class TestSweepPlanner : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSweepPlanner)
+HIGHWATER_TEST(TestSweepPlanner, QCoreApplication)
 #include "tst_sweep_planner.moc"

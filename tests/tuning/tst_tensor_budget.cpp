@@ -2,6 +2,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "support/test_program.h"
 #include "tuning/tensor_budget.h"
 
 using namespace highwater;
@@ -98,5 +99,5 @@ class TestTensorBudget : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTensorBudget)
+HIGHWATER_TEST(TestTensorBudget, QCoreApplication)
 #include "tst_tensor_budget.moc"

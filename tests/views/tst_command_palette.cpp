@@ -7,6 +7,7 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "views/panels/command_palette.h"
 
 using namespace highwater::views;
@@ -133,5 +134,5 @@ class TestCommandPalette : public QObject {
   }
 };
 
-QTEST_MAIN(TestCommandPalette)
+HIGHWATER_TEST(TestCommandPalette, QApplication)
 #include "tst_command_palette.moc"

@@ -10,6 +10,7 @@
 #include "models/op_totals_model.h"
 #include "support/active_window.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/copy_actions.h"
 #include "views/panels/event_panel.h"
 #include "views/panels/event_table.h"
@@ -138,5 +139,5 @@ class TestCopyActions : public QObject {
   }
 };
 
-QTEST_MAIN(TestCopyActions)
+HIGHWATER_TEST(TestCopyActions, QApplication)
 #include "tst_copy_actions.moc"

@@ -5,6 +5,7 @@
 #include <QToolButton>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/details_strip.h"
 #include "views/panels/event_table.h"
 
@@ -138,5 +139,5 @@ class TestDetailsStrip : public QObject {
   }
 };
 
-QTEST_MAIN(TestDetailsStrip)
+HIGHWATER_TEST(TestDetailsStrip, QApplication)
 #include "tst_details_strip.moc"

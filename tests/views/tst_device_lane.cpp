@@ -5,6 +5,7 @@
 
 #include "analysis/queue_model.h"
 #include "support/pane_bench.h"
+#include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::views;
@@ -204,5 +205,5 @@ class TestDeviceLane : public QObject {
   }
 };
 
-QTEST_MAIN(TestDeviceLane)
+HIGHWATER_TEST(TestDeviceLane, QApplication)
 #include "tst_device_lane.moc"

@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panes/event_focus.h"
 
 using namespace highwater;
@@ -95,5 +96,5 @@ class TestEventFocus : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestEventFocus)
+HIGHWATER_TEST(TestEventFocus, QCoreApplication)
 #include "tst_event_focus.moc"

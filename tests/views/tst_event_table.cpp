@@ -9,6 +9,7 @@
 #include "models/op_totals_model.h"
 #include "models/step_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/event_table.h"
 #include "views/theme.h"
 
@@ -376,5 +377,5 @@ class TestEventTable : public QObject {
   }
 };
 
-QTEST_MAIN(TestEventTable)
+HIGHWATER_TEST(TestEventTable, QApplication)
 #include "tst_event_table.moc"

@@ -4,6 +4,7 @@
 #include <QToolButton>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panels/finding_example.h"
 #include "views/panels/findings_panel.h"
@@ -419,5 +420,5 @@ class TestFindingsPanel : public QObject {
   }
 };
 
-QTEST_MAIN(TestFindingsPanel)
+HIGHWATER_TEST(TestFindingsPanel, QApplication)
 #include "tst_findings_panel.moc"

@@ -1,6 +1,7 @@
 #include <QStandardItemModel>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "views/panels/key_value_view.h"
 
 using namespace highwater::views;
@@ -33,5 +34,5 @@ class TestKeyValueView : public QObject {
   }
 };
 
-QTEST_MAIN(TestKeyValueView)
+HIGHWATER_TEST(TestKeyValueView, QApplication)
 #include "tst_key_value_view.moc"

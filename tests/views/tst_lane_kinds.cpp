@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/lanes/lane_kind.h"
 #include "views/theme.h"
 
@@ -193,5 +194,5 @@ class TestLaneKinds : public QObject {
   }
 };
 
-QTEST_MAIN(TestLaneKinds)
+HIGHWATER_TEST(TestLaneKinds, QApplication)
 #include "tst_lane_kinds.moc"

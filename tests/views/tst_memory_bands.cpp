@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panes/memory_bands.h"
 
 using namespace highwater;
@@ -257,5 +258,5 @@ class TestMemoryBands : public QObject {
   }
 };
 
-QTEST_MAIN(TestMemoryBands)
+HIGHWATER_TEST(TestMemoryBands, QApplication)
 #include "tst_memory_bands.moc"

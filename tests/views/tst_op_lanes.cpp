@@ -6,6 +6,7 @@
 #include "analysis/op_times.h"
 #include "models/op_totals_model.h"
 #include "support/pane_bench.h"
+#include "support/test_program.h"
 #include "views/lanes/event_text.h"
 #include "views/panels/event_panel.h"
 
@@ -238,5 +239,5 @@ class TestOpLanes : public QObject {
   }
 };
 
-QTEST_MAIN(TestOpLanes)
+HIGHWATER_TEST(TestOpLanes, QApplication)
 #include "tst_op_lanes.moc"

@@ -10,6 +10,7 @@
 #include <QXmlStreamReader>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panes/memory_pane.h"
 #include "views/panes/overview_pane.h"
 #include "views/panes/pane_picture.h"
@@ -130,5 +131,5 @@ class TestPanePicture : public QObject {
   }
 };
 
-QTEST_MAIN(TestPanePicture)
+HIGHWATER_TEST(TestPanePicture, QApplication)
 #include "tst_pane_picture.moc"

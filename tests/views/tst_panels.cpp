@@ -16,6 +16,7 @@
 #include "analysis/run_summary.h"
 #include "models/op_totals_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/event_table.h"
@@ -94,370 +95,353 @@ class TestPanels : public QObject {
   Q_OBJECT
 
  private slots:
-  void draggingAsksOnce();
-  void heldSliderAsksWhenLetGo();
-  void refusalPutsTheControlBack();
-  void effectiveKnobsComeThrough();
-  void everyFieldAsks();
-  void aFieldSaysWhatIsOnItsWay();
-  void theRateGoesInSteps();
-  void limitsOfTheRunHold();
-  void theWheelNeedsTheFocus();
-  void whatTheWheelTurnsIsOnlyChosen();
-  void aChosenValueCanBeTakenBack();
-  void theWheelChoosesAScriptsKnob();
-  void whatCannotBeChangedDoesNotScroll();
-  void bannerTellsAndOffersAWayOn();
-  void tableTellsWhatTheUserPicked();
-  void selectionPanelDrawsAnySummary();
+  void draggingAsksOnce() {
+    ControlsPanel panel;
+    panel.setKnobs({16, 64, 5});
+    QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+    auto* slider = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    QVERIFY(slider);
+    for (int i = 0; i < 4; ++i) {
+      slider->setValue(slider->value() + 1);  // 24, 32, 48, 64
+    }
+    QCOMPARE(asked.count(), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    const auto change = asked.first().first().value<SetKnobs>();
+    QCOMPARE(change.batchSize, std::optional<std::uint32_t>(64));
+    QVERIFY(!change.sequenceLength && !change.lossEvery);
+    QCOMPARE(panel.findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value(), 64);
+  }
+
+  void heldSliderAsksWhenLetGo() {
+    ControlsPanel panel;
+    panel.setKnobs({16, 64, 5});
+    QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+    auto* slider = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    slider->setSliderDown(true);
+    slider->setValue(slider->value() + 1);  // 24
+    slider->setValue(slider->value() + 1);  // 32
+    QCOMPARE(asked.count(), 0);
+    panel.showEffective({16, 64, 5});  // does not move a held slider
+    QCOMPARE(panel.knobs().batchSize, 32u);
+    slider->setSliderDown(false);
+    QCOMPARE(asked.count(), 1);
+    QCOMPARE(asked.first().first().value<SetKnobs>().batchSize, std::optional<std::uint32_t>(32));
+  }
+
+  void refusalPutsTheControlBack() {
+    ControlsPanel panel;
+    panel.showRun(runWith({16, 64, 5}, 256, 256));
+    QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+    auto* spin = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
+    spin->setValue(128);
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    panel.showEffective({16, 64, 5});  // not in effect yet: the user's value stays
+    QCOMPARE(spin->value(), 128);
+    panel.showAnswer(false, QStringLiteral("too long"));
+    QCOMPARE(spin->value(), 64);
+    auto* message = panel.findChild<QWidget*>(QStringLiteral("controlsMessage"));
+    QVERIFY(message->isVisibleTo(&panel));
+    QCOMPARE(message->property("text").toString(), QStringLiteral("too long"));
+    panel.showAnswer(true, {});
+    QVERIFY(!message->isVisibleTo(&panel));
+  }
+
+  void effectiveKnobsComeThrough() {
+    ControlsPanel panel;
+    panel.showRun(runWith({16, 64, 5}, 256, 256));
+    QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+    panel.showEffective({32, 128, 10});  // as by a scheduled change
+    QCOMPARE(panel.knobs().batchSize, 32u);
+    QCOMPARE(panel.knobs().sequenceLength, 128u);
+    QCOMPARE(panel.knobs().lossEvery, 10u);
+    panel.commit();  // would request a pending change
+    QCOMPARE(asked.count(), 0);
+  }
+
+  void everyFieldAsks() {
+    ControlsPanel panel;
+    Knobs inUse = shownFor(16, 64, 5);
+    inUse.learningRate = 1e-3;
+    inUse.memoryFraction = 1.7;
+    panel.showRun(runWith(inUse, 256, 256));
+    QCOMPARE(panel.knobs(), inUse);
+    QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
+    const auto last = [&asked] { return asked.takeLast().first().value<SetKnobs>(); };
+    auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
+    rate->selectAll();
+    QTest::keyClicks(rate, QStringLiteral("3e-5"));
+    QTest::keyClick(rate, Qt::Key_Return);
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QCOMPARE(last().learningRate, std::optional(3e-5));
+    QCOMPARE(rate->text(), QStringLiteral("3e-05"));
+    panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    const SetKnobs accumulate = last();
+    QCOMPARE(accumulate.accumulation, std::optional<std::uint32_t>(4));
+    QVERIFY(!accumulate.learningRate && !accumulate.keepEffectiveBatch && !accumulate.batchSize);
+    auto* keep = panel.findChild<QCheckBox*>(QStringLiteral("keepEffectiveCheck"));
+    QCOMPARE(keep->text(), QStringLiteral("Keep the effective batch, 64"));
+    keep->click();
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QCOMPARE(last().keepEffectiveBatch, std::optional(true));
+    auto* precision = panel.findChild<QComboBox*>(QStringLiteral("precisionList"));
+    precision->setCurrentIndex(precision->findText(QStringLiteral("bfloat16")));
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QCOMPARE(last().precision, std::optional(Precision::kBFloat16));
+    panel.findChild<QDoubleSpinBox*>(QStringLiteral("fractionSpin"))->setValue(0.5);
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QCOMPARE(last().memoryFraction, std::optional(0.5));
+    auto* policy = panel.findChild<QComboBox*>(QStringLiteral("policyList"));
+    policy->setCurrentIndex(policy->findText(QStringLiteral("stop")));
+    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QCOMPARE(last().outOfMemory, std::optional(OutOfMemoryPolicy::kStop));
+    // Refused: all return to what is in use.
+    panel.showAnswer(false, QStringLiteral("not here"));
+    QCOMPARE(panel.knobs(), inUse);
+  }
+
+  void aFieldSaysWhatIsOnItsWay() {
+    ControlsPanel panel;
+    Knobs inUse = shownFor(16, 64, 5);
+    inUse.learningRate = 1e-3;
+    panel.showRun(runWith(inUse, 256, 256));
+    panel.setLive(true);
+    panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
+    const auto said = [&panel] {
+      QStringList texts;
+      for (const QLabel* label : panel.findChildren<QLabel*>()) {
+        if (label->isVisibleTo(&panel)) texts << label->text();
+      }
+      return texts.join(u'|');
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(said().contains(QStringLiteral("4 from the next step")), 5000);
+    inUse.accumulation = 4;
+    panel.showEffective(inUse);
+    QVERIFY2(!said().contains(QStringLiteral("from the next step")), qPrintable(said()));
+  }
+
+  void theRateGoesInSteps() {
+    ControlsPanel panel;
+    auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
+    QCOMPARE(rate->text(), QStringLiteral("default"));
+    QCOMPARE(panel.knobs().learningRate, 0.0);
+    rate->setValue(1e-3);
+    QStringList down;
+    for (int i = 0; i < 4; ++i) {
+      rate->stepBy(-1);
+      down << rate->text();
+    }
+    QCOMPARE(down, (QStringList{"0.0005", "0.0002", "0.0001", "5e-05"}));
+    rate->setValue(3e-4);
+    rate->stepBy(-1);
+    QCOMPARE(rate->text(), QStringLiteral("0.0002"));
+    rate->setValue(3e-4);
+    rate->stepBy(1);
+    QCOMPARE(rate->text(), QStringLiteral("0.0005"));
+    for (int i = 0; i < 40; ++i) rate->stepBy(1);
+    QCOMPARE(rate->value(), 10.0);
+    for (int i = 0; i < 80; ++i) rate->stepBy(-1);
+    QCOMPARE(rate->value(), 1e-9);
+  }
+
+  void limitsOfTheRunHold() {
+    ControlsPanel panel;
+    panel.showRun(runWith({8, 32, 1}, 48, 100));
+    auto* batch = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    batch->setValue(batch->maximum());
+    QCOMPARE(panel.knobs().batchSize, 48u);
+    auto* sequence = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
+    QCOMPARE(sequence->maximum(), 100);
+    panel.setChangeable(false);
+    QVERIFY(!batch->isEnabled());
+  }
+
+  void theWheelNeedsTheFocus() {
+    ScrolledControls controls;
+    QVERIFY(controls.shown);
+    controls.area.setFocus();
+    const QScrollBar* bar = controls.area.verticalScrollBar();
+    QVERIFY(bar->maximum() > 0);
+    for (const char* name :
+         {"batchSlider", "batchSpin", "sequenceSlider", "sequenceSpin", "lossEverySpin"}) {
+      auto* control = controls.find<QWidget>(name);
+      controls.area.verticalScrollBar()->setValue(0);
+      controls.area.ensureWidgetVisible(control, 0, 0);
+      const int before = bar->value();
+      QVERIFY(!control->hasFocus());
+      turnWheel(control, before > 0 ? 1 : -1);
+      QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
+      QVERIFY2(bar->value() != before, name);  // the panel scrolls instead
+      QVERIFY2(!control->hasFocus(), name);    // and scrolling does not take the focus
+    }
+  }
+
+  void whatTheWheelTurnsIsOnlyChosen() {
+    ScrolledControls controls;
+    QVERIFY(controls.shown);
+    QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
+    auto* slider = controls.find<StopSlider>("batchSlider");
+    slider->setFocus();
+    turnWheel(slider, 3);  // a notch is a stop: 24, 32, 48
+    QCOMPARE(controls.panel->knobs().batchSize, 48u);
+    QCOMPARE(chosenText(*controls.panel), QString("48 chosen"));
+    QVERIFY(slider->pending());
+    // It waits for Apply, however long, and the run's own numbers do not undo it.
+    controls.panel->showEffective({16, 64, 5});
+    QVERIFY(!asked.wait(400));
+    QCOMPARE(controls.panel->knobs().batchSize, 48u);
+    QToolButton* apply = nullptr;
+    for (auto* each :
+         controls.panel->findChildren<QToolButton*>(QStringLiteral("applyChosenButton"))) {
+      apply = each->isVisible() ? each : apply;
+    }
+    QVERIFY(apply);
+    QTest::mouseClick(apply, Qt::LeftButton);
+    QCOMPARE(asked.count(), 1);
+    QCOMPARE(asked[0][0].value<SetKnobs>().batchSize, std::optional<std::uint32_t>(48));
+    QCOMPARE(chosenText(*controls.panel), QString("48 from the next step"));
+    QVERIFY(slider->pending() && !apply->isVisible());
+    controls.panel->showEffective({48, 64, 5});
+    QCOMPARE(chosenText(*controls.panel), QString());
+    QVERIFY(!slider->pending());
+    // A spin box, and Enter.
+    auto* spin = controls.find<QSpinBox>("lossEverySpin");
+    spin->setFocus();
+    controls.area.ensureWidgetVisible(spin);
+    turnWheel(spin, 1);
+    QCOMPARE(chosenText(*controls.panel), QString("every 6 steps chosen"));
+    QTest::keyClick(spin, Qt::Key_Return);
+    QCOMPARE(asked.count(), 2);
+    QCOMPARE(asked[1][0].value<SetKnobs>().lossEvery, std::optional<std::uint32_t>(6));
+  }
+
+  void aChosenValueCanBeTakenBack() {
+    ScrolledControls controls;
+    QVERIFY(controls.shown);
+    QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
+    auto* slider = controls.find<StopSlider>("sequenceSlider");
+    slider->setFocus();
+    controls.area.ensureWidgetVisible(slider);
+    turnWheel(slider, 2);
+    QVERIFY(slider->pending());
+    QTest::keyClick(slider, Qt::Key_Escape);
+    QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
+    QVERIFY(!slider->pending());
+    turnWheel(slider, 1);
+    turnWheel(slider, -1);  // back by itself
+    QVERIFY(!slider->pending());
+    QCOMPARE(chosenText(*controls.panel), QString());
+    // Without a run there is no value in use.
+    controls.panel->setLive(false);
+    turnWheel(slider, 1);
+    QVERIFY(!slider->pending());
+    QTRY_COMPARE(asked.count(), 1);
+  }
+
+  void theWheelChoosesAScriptsKnob() {
+    ScriptKnob knob;
+    knob.name = "batch_size";
+    knob.kind = ScriptKnob::Kind::kInteger;
+    knob.value = 8;
+    knob.minimum = 1;
+    knob.maximum = 64;
+    knob.declaredAt = "train.py:12";
+    KnobRow row(knob);
+    row.show();
+    QVERIFY(QTest::qWaitForWindowActive(&row));
+    QSignalSpy asked(&row, &KnobRow::changeRequested);
+    auto* slider = row.findChild<StopSlider*>();
+    auto* field = row.findChild<QLineEdit*>();
+    field->setFocus();
+    turnWheel(slider, 1);
+    QCOMPARE(field->text(), QString("8"));
+    slider->setFocus();
+    turnWheel(slider, 2);
+    const QString chosen = field->text();
+    QVERIFY(chosen.toInt() > 8);
+    QCOMPARE(chosenText(row), chosen + " chosen");
+    QVERIFY(slider->pending());
+    QCOMPARE(asked.count(), 0);
+    field->setFocus();  // looking at the number does not apply it
+    QCOMPARE(asked.count(), 0);
+    QTest::keyClick(slider, Qt::Key_Return);
+    QCOMPARE(asked.count(), 1);
+    QCOMPARE(asked[0][0].toDouble(), chosen.toDouble());
+    QVERIFY(!slider->pending());
+  }
+
+  /// As when a run is stopped right after its batch size was typed.
+  void whatCannotBeChangedDoesNotScroll() {
+    ScrolledControls controls;
+    QVERIFY(controls.shown);
+    auto* spin = controls.find<QSpinBox>("batchSpin");
+    spin->setFocus();
+    QTRY_VERIFY(spin->hasFocus());
+    QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
+    controls.panel->setChangeable(false);
+    QVERIFY(!spin->isEnabled());
+    QVERIFY(!controls.panel->isAncestorOf(QApplication::focusWidget()));
+    QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
+    controls.panel->setChangeable(true);
+    QVERIFY(spin->isEnabled());
+    QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
+  }
+
+  void bannerTellsAndOffersAWayOn() {
+    Banner banner;
+    QSignalSpy again(&banner, &Banner::actionTriggered);
+    QSignalSpy asked(&banner, &Banner::linesRequested);
+    banner.showMessage(QStringLiteral("the worker crashed"), true, Banner::Kind::kProblem,
+                       QStringLiteral("Run again"));
+    QVERIFY(banner.isVisible());
+    QCOMPARE(banner.message(), QStringLiteral("the worker crashed"));
+    const int height = banner.height();
+    banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
+    QCOMPARE(asked.count(), 1);
+    QCOMPARE(banner.height(), height);  // the lines are in the log, not over the panes
+    banner.findChild<QToolButton*>(QStringLiteral("runAgainButton"))->click();
+    QCOMPARE(again.count(), 1);
+    banner.findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
+    QVERIFY(!banner.isVisible());
+  }
+
+  void tableTellsWhatTheUserPicked() {
+    analysis::LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 40}), store);
+    models::SyncPointModel model;
+    model.refresh(analysis::summarize(store).syncPoints, 1000);
+    EventTable table;
+    table.setModel(&model);
+    table.setOpLook(EventTable::Kind::kSyncPoints, models::OpTotalsModel::kOp,
+                    models::OpTotalsModel::kShare);
+    table.resize(600, 200);
+    QSignalSpy picked(&table, &EventTable::rowPicked);
+    table.sortByColumn(models::OpTotalsModel::kTotalMs, Qt::DescendingOrder);
+    table.markRow(1);
+    QCOMPARE(picked.count(), 0);  // not picked by the user
+    QCOMPARE(table.currentIndex().row(), 1);
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {},
+                      table.visualRect(table.model()->index(0, 0)).center());
+    QCOMPARE(picked.count(), 1);
+    QCOMPARE(picked.first().first().toInt(), 0);
+    QVERIFY(!table.grab().isNull());
+  }
+
+  void selectionPanelDrawsAnySummary() {
+    SelectionPanel panel;
+    panel.resize(300, 460);
+    QVERIFY(!panel.grab().isNull());
+    analysis::LiveStore store;
+    test::feed(test::makeSampleRun({.steps = 40}), store);
+    const QImage before = panel.grab().toImage();
+    panel.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
+                      store.completeUpToNs(), false);
+    QVERIFY(panel.grab().toImage() != before);
+    panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), QStringLiteral("–"), 1,
+                      true);
+    QVERIFY(!panel.grab().isNull());
+  }
 };
 
-void TestPanels::draggingAsksOnce() {
-  ControlsPanel panel;
-  panel.setKnobs({16, 64, 5});
-  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
-  auto* slider = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
-  QVERIFY(slider);
-  for (int i = 0; i < 4; ++i) {
-    slider->setValue(slider->value() + 1);  // 24, 32, 48, 64
-  }
-  QCOMPARE(asked.count(), 0);
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  const auto change = asked.first().first().value<SetKnobs>();
-  QCOMPARE(change.batchSize, std::optional<std::uint32_t>(64));
-  QVERIFY(!change.sequenceLength && !change.lossEvery);
-  QCOMPARE(panel.findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value(), 64);
-}
-
-void TestPanels::heldSliderAsksWhenLetGo() {
-  ControlsPanel panel;
-  panel.setKnobs({16, 64, 5});
-  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
-  auto* slider = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
-  slider->setSliderDown(true);
-  slider->setValue(slider->value() + 1);  // 24
-  slider->setValue(slider->value() + 1);  // 32
-  QCOMPARE(asked.count(), 0);
-  panel.showEffective({16, 64, 5});  // does not move a held slider
-  QCOMPARE(panel.knobs().batchSize, 32u);
-  slider->setSliderDown(false);
-  QCOMPARE(asked.count(), 1);
-  QCOMPARE(asked.first().first().value<SetKnobs>().batchSize, std::optional<std::uint32_t>(32));
-}
-
-void TestPanels::refusalPutsTheControlBack() {
-  ControlsPanel panel;
-  panel.showRun(runWith({16, 64, 5}, 256, 256));
-  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
-  auto* spin = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
-  spin->setValue(128);
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  panel.showEffective({16, 64, 5});  // not in effect yet: the user's value stays
-  QCOMPARE(spin->value(), 128);
-  panel.showAnswer(false, QStringLiteral("too long"));
-  QCOMPARE(spin->value(), 64);
-  auto* message = panel.findChild<QWidget*>(QStringLiteral("controlsMessage"));
-  QVERIFY(message->isVisibleTo(&panel));
-  QCOMPARE(message->property("text").toString(), QStringLiteral("too long"));
-  panel.showAnswer(true, {});
-  QVERIFY(!message->isVisibleTo(&panel));
-}
-
-void TestPanels::effectiveKnobsComeThrough() {
-  ControlsPanel panel;
-  panel.showRun(runWith({16, 64, 5}, 256, 256));
-  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
-  panel.showEffective({32, 128, 10});  // as by a scheduled change
-  QCOMPARE(panel.knobs().batchSize, 32u);
-  QCOMPARE(panel.knobs().sequenceLength, 128u);
-  QCOMPARE(panel.knobs().lossEvery, 10u);
-  panel.commit();  // would request a pending change
-  QCOMPARE(asked.count(), 0);
-}
-
-void TestPanels::everyFieldAsks() {
-  ControlsPanel panel;
-  Knobs inUse = shownFor(16, 64, 5);
-  inUse.learningRate = 1e-3;
-  inUse.memoryFraction = 1.7;
-  panel.showRun(runWith(inUse, 256, 256));
-  QCOMPARE(panel.knobs(), inUse);
-  QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
-  const auto last = [&asked] { return asked.takeLast().first().value<SetKnobs>(); };
-  auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
-  rate->selectAll();
-  QTest::keyClicks(rate, QStringLiteral("3e-5"));
-  QTest::keyClick(rate, Qt::Key_Return);
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  QCOMPARE(last().learningRate, std::optional(3e-5));
-  QCOMPARE(rate->text(), QStringLiteral("3e-05"));
-  panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  const SetKnobs accumulate = last();
-  QCOMPARE(accumulate.accumulation, std::optional<std::uint32_t>(4));
-  QVERIFY(!accumulate.learningRate && !accumulate.keepEffectiveBatch && !accumulate.batchSize);
-  auto* keep = panel.findChild<QCheckBox*>(QStringLiteral("keepEffectiveCheck"));
-  QCOMPARE(keep->text(), QStringLiteral("Keep the effective batch, 64"));
-  keep->click();
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  QCOMPARE(last().keepEffectiveBatch, std::optional(true));
-  auto* precision = panel.findChild<QComboBox*>(QStringLiteral("precisionList"));
-  precision->setCurrentIndex(precision->findText(QStringLiteral("bfloat16")));
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  QCOMPARE(last().precision, std::optional(Precision::kBFloat16));
-  panel.findChild<QDoubleSpinBox*>(QStringLiteral("fractionSpin"))->setValue(0.5);
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  QCOMPARE(last().memoryFraction, std::optional(0.5));
-  auto* policy = panel.findChild<QComboBox*>(QStringLiteral("policyList"));
-  policy->setCurrentIndex(policy->findText(QStringLiteral("stop")));
-  QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
-  QCOMPARE(last().outOfMemory, std::optional(OutOfMemoryPolicy::kStop));
-  // Refused: all return to what is in use.
-  panel.showAnswer(false, QStringLiteral("not here"));
-  QCOMPARE(panel.knobs(), inUse);
-}
-
-void TestPanels::aFieldSaysWhatIsOnItsWay() {
-  ControlsPanel panel;
-  Knobs inUse = shownFor(16, 64, 5);
-  inUse.learningRate = 1e-3;
-  panel.showRun(runWith(inUse, 256, 256));
-  panel.setLive(true);
-  panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
-  const auto said = [&panel] {
-    QStringList texts;
-    for (const QLabel* label : panel.findChildren<QLabel*>()) {
-      if (label->isVisibleTo(&panel)) texts << label->text();
-    }
-    return texts.join(u'|');
-  };
-  QTRY_VERIFY_WITH_TIMEOUT(said().contains(QStringLiteral("4 from the next step")), 5000);
-  inUse.accumulation = 4;
-  panel.showEffective(inUse);
-  QVERIFY2(!said().contains(QStringLiteral("from the next step")), qPrintable(said()));
-}
-
-void TestPanels::theRateGoesInSteps() {
-  ControlsPanel panel;
-  auto* rate = panel.findChild<QDoubleSpinBox*>(QStringLiteral("rateSpin"));
-  QCOMPARE(rate->text(), QStringLiteral("default"));
-  QCOMPARE(panel.knobs().learningRate, 0.0);
-  rate->setValue(1e-3);
-  QStringList down;
-  for (int i = 0; i < 4; ++i) {
-    rate->stepBy(-1);
-    down << rate->text();
-  }
-  QCOMPARE(down, (QStringList{"0.0005", "0.0002", "0.0001", "5e-05"}));
-  rate->setValue(3e-4);
-  rate->stepBy(-1);
-  QCOMPARE(rate->text(), QStringLiteral("0.0002"));
-  rate->setValue(3e-4);
-  rate->stepBy(1);
-  QCOMPARE(rate->text(), QStringLiteral("0.0005"));
-  for (int i = 0; i < 40; ++i) rate->stepBy(1);
-  QCOMPARE(rate->value(), 10.0);
-  for (int i = 0; i < 80; ++i) rate->stepBy(-1);
-  QCOMPARE(rate->value(), 1e-9);
-}
-
-void TestPanels::limitsOfTheRunHold() {
-  ControlsPanel panel;
-  panel.showRun(runWith({8, 32, 1}, 48, 100));
-  auto* batch = panel.findChild<QSlider*>(QStringLiteral("batchSlider"));
-  batch->setValue(batch->maximum());
-  QCOMPARE(panel.knobs().batchSize, 48u);
-  auto* sequence = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
-  QCOMPARE(sequence->maximum(), 100);
-  panel.setChangeable(false);
-  QVERIFY(!batch->isEnabled());
-}
-
-void TestPanels::theWheelNeedsTheFocus() {
-  ScrolledControls controls;
-  QVERIFY(controls.shown);
-  controls.area.setFocus();
-  const QScrollBar* bar = controls.area.verticalScrollBar();
-  QVERIFY(bar->maximum() > 0);
-  for (const char* name :
-       {"batchSlider", "batchSpin", "sequenceSlider", "sequenceSpin", "lossEverySpin"}) {
-    auto* control = controls.find<QWidget>(name);
-    controls.area.verticalScrollBar()->setValue(0);
-    controls.area.ensureWidgetVisible(control, 0, 0);
-    const int before = bar->value();
-    QVERIFY(!control->hasFocus());
-    turnWheel(control, before > 0 ? 1 : -1);
-    QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
-    QVERIFY2(bar->value() != before, name);  // the panel scrolls instead
-    QVERIFY2(!control->hasFocus(), name);    // and scrolling does not take the focus
-  }
-}
-
-void TestPanels::whatTheWheelTurnsIsOnlyChosen() {
-  ScrolledControls controls;
-  QVERIFY(controls.shown);
-  QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
-  auto* slider = controls.find<StopSlider>("batchSlider");
-  slider->setFocus();
-  turnWheel(slider, 3);  // a notch is a stop: 24, 32, 48
-  QCOMPARE(controls.panel->knobs().batchSize, 48u);
-  QCOMPARE(chosenText(*controls.panel), QString("48 chosen"));
-  QVERIFY(slider->pending());
-  // It waits for Apply, however long, and the run's own numbers do not undo it.
-  controls.panel->showEffective({16, 64, 5});
-  QVERIFY(!asked.wait(400));
-  QCOMPARE(controls.panel->knobs().batchSize, 48u);
-  QToolButton* apply = nullptr;
-  for (auto* each :
-       controls.panel->findChildren<QToolButton*>(QStringLiteral("applyChosenButton"))) {
-    apply = each->isVisible() ? each : apply;
-  }
-  QVERIFY(apply);
-  QTest::mouseClick(apply, Qt::LeftButton);
-  QCOMPARE(asked.count(), 1);
-  QCOMPARE(asked[0][0].value<SetKnobs>().batchSize, std::optional<std::uint32_t>(48));
-  QCOMPARE(chosenText(*controls.panel), QString("48 from the next step"));
-  QVERIFY(slider->pending() && !apply->isVisible());
-  controls.panel->showEffective({48, 64, 5});
-  QCOMPARE(chosenText(*controls.panel), QString());
-  QVERIFY(!slider->pending());
-  // A spin box, and Enter.
-  auto* spin = controls.find<QSpinBox>("lossEverySpin");
-  spin->setFocus();
-  controls.area.ensureWidgetVisible(spin);
-  turnWheel(spin, 1);
-  QCOMPARE(chosenText(*controls.panel), QString("every 6 steps chosen"));
-  QTest::keyClick(spin, Qt::Key_Return);
-  QCOMPARE(asked.count(), 2);
-  QCOMPARE(asked[1][0].value<SetKnobs>().lossEvery, std::optional<std::uint32_t>(6));
-}
-
-/// As when a run is stopped right after its batch size was typed.
-void TestPanels::whatCannotBeChangedDoesNotScroll() {
-  ScrolledControls controls;
-  QVERIFY(controls.shown);
-  auto* spin = controls.find<QSpinBox>("batchSpin");
-  spin->setFocus();
-  QTRY_VERIFY(spin->hasFocus());
-  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
-  controls.panel->setChangeable(false);
-  QVERIFY(!spin->isEnabled());
-  QVERIFY(!controls.panel->isAncestorOf(QApplication::focusWidget()));
-  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
-  controls.panel->setChangeable(true);
-  QVERIFY(spin->isEnabled());
-  QCOMPARE(controls.area.verticalScrollBar()->value(), 0);
-}
-
-void TestPanels::aChosenValueCanBeTakenBack() {
-  ScrolledControls controls;
-  QVERIFY(controls.shown);
-  QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
-  auto* slider = controls.find<StopSlider>("sequenceSlider");
-  slider->setFocus();
-  controls.area.ensureWidgetVisible(slider);
-  turnWheel(slider, 2);
-  QVERIFY(slider->pending());
-  QTest::keyClick(slider, Qt::Key_Escape);
-  QCOMPARE(controls.panel->knobs(), shownFor(16, 64, 5));
-  QVERIFY(!slider->pending());
-  turnWheel(slider, 1);
-  turnWheel(slider, -1);  // back by itself
-  QVERIFY(!slider->pending());
-  QCOMPARE(chosenText(*controls.panel), QString());
-  // Without a run there is no value in use.
-  controls.panel->setLive(false);
-  turnWheel(slider, 1);
-  QVERIFY(!slider->pending());
-  QTRY_COMPARE(asked.count(), 1);
-}
-
-void TestPanels::theWheelChoosesAScriptsKnob() {
-  ScriptKnob knob;
-  knob.name = "batch_size";
-  knob.kind = ScriptKnob::Kind::kInteger;
-  knob.value = 8;
-  knob.minimum = 1;
-  knob.maximum = 64;
-  knob.declaredAt = "train.py:12";
-  KnobRow row(knob);
-  row.show();
-  QVERIFY(QTest::qWaitForWindowActive(&row));
-  QSignalSpy asked(&row, &KnobRow::changeRequested);
-  auto* slider = row.findChild<StopSlider*>();
-  auto* field = row.findChild<QLineEdit*>();
-  field->setFocus();
-  turnWheel(slider, 1);
-  QCOMPARE(field->text(), QString("8"));
-  slider->setFocus();
-  turnWheel(slider, 2);
-  const QString chosen = field->text();
-  QVERIFY(chosen.toInt() > 8);
-  QCOMPARE(chosenText(row), chosen + " chosen");
-  QVERIFY(slider->pending());
-  QCOMPARE(asked.count(), 0);
-  field->setFocus();  // looking at the number does not apply it
-  QCOMPARE(asked.count(), 0);
-  QTest::keyClick(slider, Qt::Key_Return);
-  QCOMPARE(asked.count(), 1);
-  QCOMPARE(asked[0][0].toDouble(), chosen.toDouble());
-  QVERIFY(!slider->pending());
-}
-
-void TestPanels::bannerTellsAndOffersAWayOn() {
-  Banner banner;
-  QSignalSpy again(&banner, &Banner::actionTriggered);
-  QSignalSpy asked(&banner, &Banner::linesRequested);
-  banner.showMessage(QStringLiteral("the worker crashed"), true, Banner::Kind::kProblem,
-                     QStringLiteral("Run again"));
-  QVERIFY(banner.isVisible());
-  QCOMPARE(banner.message(), QStringLiteral("the worker crashed"));
-  const int height = banner.height();
-  banner.findChild<QToolButton*>(QStringLiteral("endBannerLines"))->click();
-  QCOMPARE(asked.count(), 1);
-  QCOMPARE(banner.height(), height);  // the lines are in the log, not over the panes
-  banner.findChild<QToolButton*>(QStringLiteral("runAgainButton"))->click();
-  QCOMPARE(again.count(), 1);
-  banner.findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
-  QVERIFY(!banner.isVisible());
-}
-
-void TestPanels::tableTellsWhatTheUserPicked() {
-  analysis::LiveStore store;
-  test::feed(test::makeSampleRun({.steps = 40}), store);
-  models::SyncPointModel model;
-  model.refresh(analysis::summarize(store).syncPoints, 1000);
-  EventTable table;
-  table.setModel(&model);
-  table.setOpLook(EventTable::Kind::kSyncPoints, models::OpTotalsModel::kOp,
-                  models::OpTotalsModel::kShare);
-  table.resize(600, 200);
-  QSignalSpy picked(&table, &EventTable::rowPicked);
-  table.sortByColumn(models::OpTotalsModel::kTotalMs, Qt::DescendingOrder);
-  table.markRow(1);
-  QCOMPARE(picked.count(), 0);  // not picked by the user
-  QCOMPARE(table.currentIndex().row(), 1);
-  QTest::mouseClick(table.viewport(), Qt::LeftButton, {},
-                    table.visualRect(table.model()->index(0, 0)).center());
-  QCOMPARE(picked.count(), 1);
-  QCOMPARE(picked.first().first().toInt(), 0);
-  QVERIFY(!table.grab().isNull());
-}
-
-void TestPanels::selectionPanelDrawsAnySummary() {
-  SelectionPanel panel;
-  panel.resize(300, 460);
-  QVERIFY(!panel.grab().isNull());
-  analysis::LiveStore store;
-  test::feed(test::makeSampleRun({.steps = 40}), store);
-  const QImage before = panel.grab().toImage();
-  panel.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
-                    store.completeUpToNs(), false);
-  QVERIFY(panel.grab().toImage() != before);
-  panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), QStringLiteral("–"), 1,
-                    true);
-  QVERIFY(!panel.grab().isNull());
-}
-
-QTEST_MAIN(TestPanels)
+HIGHWATER_TEST(TestPanels, QApplication)
 #include "tst_panels.moc"

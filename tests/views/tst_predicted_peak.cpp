@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/stop_slider.h"
 
@@ -180,5 +181,5 @@ class TestPredictedPeak : public QObject {
   }
 };
 
-QTEST_MAIN(TestPredictedPeak)
+HIGHWATER_TEST(TestPredictedPeak, QApplication)
 #include "tst_predicted_peak.moc"

@@ -7,6 +7,7 @@
 #include <QToolButton>
 
 #include "support/active_window.h"
+#include "support/test_program.h"
 #include "views/panels/restart_controls.h"
 
 using namespace highwater;
@@ -124,5 +125,5 @@ class TestRestartControls : public QObject {
   }
 };
 
-QTEST_MAIN(TestRestartControls)
+HIGHWATER_TEST(TestRestartControls, QApplication)
 #include "tst_restart_controls.moc"

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/event_table.h"
 #include "views/panels/search_bar.h"
 #include "views/panels/search_table.h"
@@ -210,5 +211,5 @@ class TestSearchBar : public QObject {
   }
 };
 
-QTEST_MAIN(TestSearchBar)
+HIGHWATER_TEST(TestSearchBar, QApplication)
 #include "tst_search_bar.moc"

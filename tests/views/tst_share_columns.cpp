@@ -7,6 +7,7 @@
 #include <random>
 
 #include "support/pane_bench.h"
+#include "support/test_program.h"
 #include "views/lanes/event_lane.h"
 #include "views/lanes/share_columns.h"
 
@@ -258,5 +259,5 @@ class TestShareColumns : public QObject {
   }
 };
 
-QTEST_MAIN(TestShareColumns)
+HIGHWATER_TEST(TestShareColumns, QApplication)
 #include "tst_share_columns.moc"

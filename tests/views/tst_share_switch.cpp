@@ -4,6 +4,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "support/test_program.h"
 #include "views/panels/selection_panel.h"
 #include "views/theme.h"
 
@@ -145,5 +146,5 @@ class TestShareSwitch : public QObject {
   }
 };
 
-QTEST_MAIN(TestShareSwitch)
+HIGHWATER_TEST(TestShareSwitch, QApplication)
 #include "tst_share_switch.moc"

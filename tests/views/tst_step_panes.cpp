@@ -10,6 +10,7 @@
 #include <random>
 
 #include "support/pane_bench.h"
+#include "support/test_program.h"
 #include "views/panes/memory_pane.h"
 #include "views/panes/pane_picture.h"
 #include "views/panes/pane_stack.h"
@@ -512,5 +513,5 @@ class TestStepPanes : public QObject {
   }
 };
 
-QTEST_MAIN(TestStepPanes)
+HIGHWATER_TEST(TestStepPanes, QApplication)
 #include "tst_step_panes.moc"

@@ -4,6 +4,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "support/test_program.h"
 #include "views/theme.h"
 #include "views/tuning/plot_header.h"
 #include "views/tuning/throughput_plot.h"
@@ -214,5 +215,5 @@ class TestThroughputPlot : public QObject {
   }
 };
 
-QTEST_MAIN(TestThroughputPlot)
+HIGHWATER_TEST(TestThroughputPlot, QApplication)
 #include "tst_throughput_plot.moc"

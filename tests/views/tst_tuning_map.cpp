@@ -9,6 +9,7 @@
 #include <random>
 
 #include "models/qt_text.h"
+#include "support/test_program.h"
 #include "views/theme.h"
 #include "views/tuning/plot_header.h"
 #include "views/tuning/tuning_map.h"
@@ -384,5 +385,5 @@ class TestTuningMap : public QObject {
   }
 };
 
-QTEST_MAIN(TestTuningMap)
+HIGHWATER_TEST(TestTuningMap, QApplication)
 #include "tst_tuning_map.moc"

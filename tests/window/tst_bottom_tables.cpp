@@ -13,6 +13,7 @@
 #include "analysis/run_summary.h"
 #include "models/op_times_model.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/dock_title.h"
 #include "window/bottom_tables.h"
 
@@ -210,5 +211,5 @@ class TestBottomTables : public QObject {
   }
 };
 
-QTEST_MAIN(TestBottomTables)
+HIGHWATER_TEST(TestBottomTables, QApplication)
 #include "tst_bottom_tables.moc"

@@ -15,6 +15,7 @@
 #include "models/device_choices.h"
 #include "support/active_window.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "views/theme.h"
@@ -222,5 +223,5 @@ class TestDesktop : public QObject {
   }
 };
 
-QTEST_MAIN(TestDesktop)
+HIGHWATER_TEST(TestDesktop, QApplication)
 #include "tst_desktop.moc"

@@ -7,6 +7,7 @@
 
 #include "analysis/findings/findings.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/findings_panel.h"
 #include "views/panes/event_focus.h"
@@ -156,5 +157,5 @@ class TestFindingsDock : public QObject {
   }
 };
 
-QTEST_MAIN(TestFindingsDock)
+HIGHWATER_TEST(TestFindingsDock, QApplication)
 #include "tst_findings_dock.moc"

@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "window/help_dialogs.h"
 
 using namespace highwater;
@@ -46,5 +47,5 @@ class TestHelpDialogs : public QObject {
   }
 };
 
-QTEST_MAIN(TestHelpDialogs)
+HIGHWATER_TEST(TestHelpDialogs, QApplication)
 #include "tst_help_dialogs.moc"

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "window/start/interpreters.h"
 
 using namespace highwater;
@@ -124,5 +125,5 @@ class TestInterpreters : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestInterpreters)
+HIGHWATER_TEST(TestInterpreters, QCoreApplication)
 #include "tst_interpreters.moc"

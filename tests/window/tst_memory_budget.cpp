@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/live_store.h"
+#include "support/test_program.h"
 #include "window/memory_budget.h"
 
 using namespace highwater;
@@ -98,5 +99,5 @@ class TestMemoryBudget : public QObject {
   }
 };
 
-QTEST_MAIN(TestMemoryBudget)
+HIGHWATER_TEST(TestMemoryBudget, QApplication)
 #include "tst_memory_budget.moc"

@@ -9,6 +9,7 @@
 #include "session/recording_loader.h"
 #include "support/find_shown.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/note_field.h"
 #include "views/panes/timeline_pane.h"
@@ -128,5 +129,5 @@ class TestNotes : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotes)
+HIGHWATER_TEST(TestNotes, QApplication)
 #include "tst_notes.moc"

@@ -15,6 +15,7 @@
 #include "models/compare_model.h"
 #include "models/op_totals_model.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "views/lanes/lane_kind.h"
 #include "views/panels/compare_panel.h"
 #include "views/panels/dock_title.h"
@@ -280,5 +281,5 @@ class TestRanges : public QObject {
   }
 };
 
-QTEST_MAIN(TestRanges)
+HIGHWATER_TEST(TestRanges, QApplication)
 #include "tst_ranges.moc"

@@ -8,6 +8,7 @@
 
 #include "analysis/live_store.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/recordings_model.h"
 
@@ -194,5 +195,5 @@ class TestRecentRecordings : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecentRecordings)
+HIGHWATER_TEST(TestRecentRecordings, QCoreApplication)
 #include "tst_recent_recordings.moc"

@@ -8,6 +8,7 @@
 #include "session/note.h"
 #include "session/recording_loader.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
@@ -130,5 +131,5 @@ class TestRecordingWatch : public QObject {
   }
 };
 
-QTEST_MAIN(TestRecordingWatch)
+HIGHWATER_TEST(TestRecordingWatch, QApplication)
 #include "tst_recording_watch.moc"

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "window/retry_setting.h"
 
 using namespace highwater;
@@ -72,5 +73,5 @@ class TestRetrySetting : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRetrySetting)
+HIGHWATER_TEST(TestRetrySetting, QCoreApplication)
 #include "tst_retry_setting.moc"

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "models/log_model.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "window/current_run.h"
 #include "window/run_notices.h"
@@ -74,5 +75,5 @@ class TestRunNotices : public QObject {
   }
 };
 
-QTEST_MAIN(TestRunNotices)
+HIGHWATER_TEST(TestRunNotices, QApplication)
 #include "tst_run_notices.moc"

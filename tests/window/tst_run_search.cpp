@@ -13,6 +13,7 @@
 #include "support/find_shown.h"
 #include "support/recording_file.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/search_bar.h"
 #include "views/panels/search_button.h"
 #include "window/main_window.h"
@@ -240,5 +241,5 @@ class TestRunSearch : public QObject {
   }
 };
 
-QTEST_MAIN(TestRunSearch)
+HIGHWATER_TEST(TestRunSearch, QApplication)
 #include "tst_run_search.moc"

@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/script_request.h"
 
@@ -225,5 +226,5 @@ class TestScriptRequest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestScriptRequest)
+HIGHWATER_TEST(TestScriptRequest, QCoreApplication)
 #include "tst_script_request.moc"

@@ -1,6 +1,7 @@
 #include <QProcess>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "window/start/shell_words.h"
 
 using namespace highwater;
@@ -80,5 +81,5 @@ class TestShellWords : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestShellWords)
+HIGHWATER_TEST(TestShellWords, QCoreApplication)
 #include "tst_shell_words.moc"

@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "window/source_editor.h"
 
 using namespace highwater;
@@ -92,5 +93,5 @@ class TestSourceEditor : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestSourceEditor)
+HIGHWATER_TEST(TestSourceEditor, QCoreApplication)
 #include "tst_source_editor.moc"

@@ -22,6 +22,7 @@
 
 #include "core/scenarios.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -735,5 +736,5 @@ class TestStartPage : public QObject {
   }
 };
 
-QTEST_MAIN(TestStartPage)
+HIGHWATER_TEST(TestStartPage, QApplication)
 #include "tst_start_page.moc"

@@ -8,6 +8,7 @@
 
 #include "support/find_shown.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/settings_pane.h"
@@ -135,5 +136,5 @@ class TestTuningView : public QObject {
   }
 };
 
-QTEST_MAIN(TestTuningView)
+HIGHWATER_TEST(TestTuningView, QApplication)
 #include "tst_tuning_view.moc"

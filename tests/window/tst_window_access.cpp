@@ -16,6 +16,7 @@
 #include <set>
 
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "window/main_window.h"
 
 using namespace highwater;
@@ -133,5 +134,5 @@ class TestWindowAccess : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindowAccess)
+HIGHWATER_TEST(TestWindowAccess, QApplication)
 #include "tst_window_access.moc"

@@ -22,6 +22,7 @@
 #include "store/recording_writer.h"
 #include "support/find_shown.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 #include "views/panels/banner.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/event_panel.h"
@@ -473,5 +474,5 @@ class TestWindowLayout : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindowLayout)
+HIGHWATER_TEST(TestWindowLayout, QApplication)
 #include "tst_window_layout.moc"

@@ -8,6 +8,7 @@
 
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
+#include "support/test_program.h"
 #include "views/panes/time_axis.h"
 #include "window/current_run.h"
 #include "window/op_read_back.h"
@@ -199,5 +200,5 @@ class TestWindowOpReadBack : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindowOpReadBack)
+HIGHWATER_TEST(TestWindowOpReadBack, QApplication)
 #include "tst_window_op_read_back.moc"

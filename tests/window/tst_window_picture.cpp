@@ -5,6 +5,7 @@
 #include <QTest>
 
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "window/main_window.h"
 #include "window/window_picture.h"
 
@@ -93,5 +94,5 @@ class TestWindowPicture : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindowPicture)
+HIGHWATER_TEST(TestWindowPicture, QApplication)
 #include "tst_window_picture.moc"

@@ -15,6 +15,7 @@
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
+#include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "views/panes/time_pane.h"
@@ -351,5 +352,5 @@ class TestWindowRecordings : public QObject {
   }
 };
 
-QTEST_MAIN(TestWindowRecordings)
+HIGHWATER_TEST(TestWindowRecordings, QApplication)
 #include "tst_window_recordings.moc"

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "messages.h"
+#include "support/test_program.h"
 #include "wire/codec.h"
 
 using namespace highwater;
@@ -184,5 +185,5 @@ class TestCodec : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestCodec)
+HIGHWATER_TEST(TestCodec, QCoreApplication)
 #include "tst_codec.moc"

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "messages.h"
+#include "support/test_program.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
 
@@ -73,5 +74,5 @@ class TestFrameReader : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestFrameReader)
+HIGHWATER_TEST(TestFrameReader, QCoreApplication)
 #include "tst_frame_reader.moc"

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "messages.h"
+#include "support/test_program.h"
 #include "wire/limits.h"
 #include "wire/validator.h"
 
@@ -370,5 +371,5 @@ class TestValidator : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestValidator)
+HIGHWATER_TEST(TestValidator, QCoreApplication)
 #include "tst_validator.moc"

@@ -10,6 +10,7 @@
 #include "core/checkpoint_slots.h"
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
+#include "support/test_program.h"
 #include "worker_process.h"
 
 using namespace highwater;
@@ -86,184 +87,176 @@ class TestCheckpoint : public QObject {
 
  private slots:
   void initTestCase() { qputenv("OMP_NUM_THREADS", "1"); }
-  void continuesWithEqualLosses_data();
-  void continuesWithEqualLosses();
-  void continuesAfterAnAbort();
-  void refusesWhatItCannotUse();
-  void refusesOtherModelsAndData();
-  void hasNothingLeftToTrain();
-  void trainsOnWithoutItsFiles();
-};
-
-void TestCheckpoint::continuesWithEqualLosses_data() {
-  QTest::addColumn<QString>("from");
-  QTest::addColumn<QString>("to");
-  QTest::addColumn<QStringList>("more");
-  const QStringList plain;
-  QTest::newRow("sim") << "sim"
-                       << "sim" << plain;
-  QTest::newRow("sim to cpu") << "sim"
-                              << "cpu" << plain;
-  QTest::newRow("cpu to sim") << "cpu"
-                              << "sim" << plain;
-  // The lengths of its batches are random.
-  QTest::newRow("shape-churn") << "cpu"
-                               << "cpu" << QStringList{"--scenario", "shape-churn"};
-}
-
-void TestCheckpoint::continuesWithEqualLosses() {
-  QFETCH(QString, from);
-  QFETCH(QString, to);
-  QFETCH(QStringList, more);
-  const Files files;
-  constexpr std::uint32_t kFirst = 10, kMore = 10;
-  const std::uint32_t stopped =
-      trainSome(small(from) + more + files.option() + QStringList{"--steps", "100000"}, kFirst);
-  QVERIFY(stopped >= kFirst);
-  const auto head = files.both().newestHead();
-  QVERIFY(head);
-  QCOMPARE(head->step, stopped);
-
-  const QStringList steps{"--steps", QString::number(stopped + kMore)};
-  WorkerProcess whole(small(from) + more + steps);
-  QCOMPARE(whole.finish(), static_cast<int>(kExitDone));
-  WorkerProcess rest(small(to) + more + steps + files.option() +
-                     QStringList{"--continue", "run.highwater"});
-  QCOMPARE(rest.finish(), static_cast<int>(kExitDone));
-  QCOMPARE(rest.stream().complaint, QString());
-  QCOMPARE(rest.stream().goodbye->stepsDone, stopped + kMore);
-  // The steps of the CPU are not queued.
-  QVERIFY(checkpointsOf(rest.stream()) >= 1);
-  QCOMPARE(spansOf(rest.stream(), "wait before checkpoint"),
-           to == "cpu" ? 0 : checkpointsOf(rest.stream()));
-  QVERIFY(notesOf(rest.stream())
-              .contains(QString("continued from step %1 of run.highwater").arg(stopped)));
-
-  const auto& expected = whole.stream().steps;
-  const auto& continued = rest.stream().steps;
-  QCOMPARE(expected.size(), std::size_t(stopped + kMore));
-  QCOMPARE(continued.size(), std::size_t(kMore));
-  for (std::size_t i = 0; i < kMore; ++i) {
-    const auto& want = expected[stopped + i];
-    QCOMPARE(continued[i].step(), want.step());
-    QCOMPARE(continued[i].sequence_length(), want.sequence_length());
-    QVERIFY(want.loss_read() && continued[i].loss_read());
-    QVERIFY2(std::abs(continued[i].loss() - want.loss()) <= 1e-5 * std::abs(want.loss()),
-             qPrintable(QString("step %1: %2 instead of %3")
-                            .arg(want.step())
-                            .arg(continued[i].loss(), 0, 'g', 9)
-                            .arg(want.loss(), 0, 'g', 9)));
+  void continuesWithEqualLosses_data() {
+    QTest::addColumn<QString>("from");
+    QTest::addColumn<QString>("to");
+    QTest::addColumn<QStringList>("more");
+    const QStringList plain;
+    QTest::newRow("sim") << "sim"
+                         << "sim" << plain;
+    QTest::newRow("sim to cpu") << "sim"
+                                << "cpu" << plain;
+    QTest::newRow("cpu to sim") << "cpu"
+                                << "sim" << plain;
+    // The lengths of its batches are random.
+    QTest::newRow("shape-churn") << "cpu"
+                                 << "cpu" << QStringList{"--scenario", "shape-churn"};
   }
-  // Without the state the next step has another loss: the comparison can fail.
-  QVERIFY(std::abs(continued[0].loss() - expected[0].loss()) > 1e-4);
-}
 
-void TestCheckpoint::continuesAfterAnAbort() {
-  const Files files;
-  WorkerProcess crashing(small("sim") + files.option() + QStringList{"--steps", "40"},
-                         {{kSimCrashAtVariable, "3000"}});
-  QCOMPARE(crashing.finish(), -1);
-  const auto head = files.both().newestHead();
-  QVERIFY(head);
-  QVERIFY(head->step >= 1 && head->step < 40);
-  WorkerProcess next(with(small("sim"), "--batch", "12") + files.option() +
-                     QStringList{"--steps", "40", "--continue", "it"});
-  QCOMPARE(next.finish(), static_cast<int>(kExitDone));
-  const Stream& s = next.stream();
-  QCOMPARE(s.complaint, QString());
-  QCOMPARE(s.steps.front().step(), head->step + 1);
-  QCOMPARE(s.steps.back().step(), 40u);
-  for (const auto& step : s.steps) {
-    QCOMPARE(step.batch_size(), 12u);
-    QVERIFY(std::isfinite(step.loss()));
+  void continuesWithEqualLosses() {
+    QFETCH(QString, from);
+    QFETCH(QString, to);
+    QFETCH(QStringList, more);
+    const Files files;
+    constexpr std::uint32_t kFirst = 10, kMore = 10;
+    const std::uint32_t stopped =
+        trainSome(small(from) + more + files.option() + QStringList{"--steps", "100000"}, kFirst);
+    QVERIFY(stopped >= kFirst);
+    const auto head = files.both().newestHead();
+    QVERIFY(head);
+    QCOMPARE(head->step, stopped);
+
+    const QStringList steps{"--steps", QString::number(stopped + kMore)};
+    WorkerProcess whole(small(from) + more + steps);
+    QCOMPARE(whole.finish(), static_cast<int>(kExitDone));
+    WorkerProcess rest(small(to) + more + steps + files.option() +
+                       QStringList{"--continue", "run.highwater"});
+    QCOMPARE(rest.finish(), static_cast<int>(kExitDone));
+    QCOMPARE(rest.stream().complaint, QString());
+    QCOMPARE(rest.stream().goodbye->stepsDone, stopped + kMore);
+    // The steps of the CPU are not queued.
+    QVERIFY(checkpointsOf(rest.stream()) >= 1);
+    QCOMPARE(spansOf(rest.stream(), "wait before checkpoint"),
+             to == "cpu" ? 0 : checkpointsOf(rest.stream()));
+    QVERIFY(notesOf(rest.stream())
+                .contains(QString("continued from step %1 of run.highwater").arg(stopped)));
+
+    const auto& expected = whole.stream().steps;
+    const auto& continued = rest.stream().steps;
+    QCOMPARE(expected.size(), std::size_t(stopped + kMore));
+    QCOMPARE(continued.size(), std::size_t(kMore));
+    for (std::size_t i = 0; i < kMore; ++i) {
+      const auto& want = expected[stopped + i];
+      QCOMPARE(continued[i].step(), want.step());
+      QCOMPARE(continued[i].sequence_length(), want.sequence_length());
+      QVERIFY(want.loss_read() && continued[i].loss_read());
+      QVERIFY2(std::abs(continued[i].loss() - want.loss()) <= 1e-5 * std::abs(want.loss()),
+               qPrintable(QString("step %1: %2 instead of %3")
+                              .arg(want.step())
+                              .arg(continued[i].loss(), 0, 'g', 9)
+                              .arg(want.loss(), 0, 'g', 9)));
+    }
+    // Without the state the next step has another loss: the comparison can fail.
+    QVERIFY(std::abs(continued[0].loss() - expected[0].loss()) > 1e-4);
   }
-  // Writing is a span of its own, between steps.
-  QVERIFY(checkpointsOf(s) >= 1);
-  // What the device still executes is waited for before it, and is not counted as its cost.
-  QCOMPARE(spansOf(s, "wait before checkpoint"), checkpointsOf(s));
-  for (const auto& span : s.namedSpans) {
+
+  void continuesAfterAnAbort() {
+    const Files files;
+    WorkerProcess crashing(small("sim") + files.option() + QStringList{"--steps", "40"},
+                           {{kSimCrashAtVariable, "3000"}});
+    QCOMPARE(crashing.finish(), -1);
+    const auto head = files.both().newestHead();
+    QVERIFY(head);
+    QVERIFY(head->step >= 1 && head->step < 40);
+    WorkerProcess next(with(small("sim"), "--batch", "12") + files.option() +
+                       QStringList{"--steps", "40", "--continue", "it"});
+    QCOMPARE(next.finish(), static_cast<int>(kExitDone));
+    const Stream& s = next.stream();
+    QCOMPARE(s.complaint, QString());
+    QCOMPARE(s.steps.front().step(), head->step + 1);
+    QCOMPARE(s.steps.back().step(), 40u);
     for (const auto& step : s.steps) {
-      QVERIFY(span.begin_ns() >= step.begin_ns() + step.duration_ns() ||
-              span.begin_ns() + span.duration_ns() <= step.begin_ns());
+      QCOMPARE(step.batch_size(), 12u);
+      QVERIFY(std::isfinite(step.loss()));
+    }
+    // Writing is a span of its own, between steps.
+    QVERIFY(checkpointsOf(s) >= 1);
+    // What the device still executes is waited for before it, and is not counted as its cost.
+    QCOMPARE(spansOf(s, "wait before checkpoint"), checkpointsOf(s));
+    for (const auto& span : s.namedSpans) {
+      for (const auto& step : s.steps) {
+        QVERIFY(span.begin_ns() >= step.begin_ns() + step.duration_ns() ||
+                span.begin_ns() + span.duration_ns() <= step.begin_ns());
+      }
     }
   }
-}
 
-void TestCheckpoint::refusesWhatItCannotUse() {
-  const auto refusal = [](const Files& files) {
-    WorkerProcess worker(small("cpu") + files.option() +
-                         QStringList{"--steps", "90000", "--continue", "it"});
-    if (worker.finish() != kExitFailed) return QString("no failure");
-    const auto& failure = worker.stream().failure;
-    return failure ? QString::fromStdString(failure->message) : QString("no message");
-  };
-  Files files;
-  QCOMPARE(refusal(files), QString("there is no checkpoint"));
-  QVERIFY(trainSome(small("cpu") + files.option() +
-                        QStringList{"--steps", "100000", "--checkpoint-every", "1000"},
-                    2) >= 2);
-  // The first step's and the last one's: both are damaged.
-  for (QTemporaryFile* each : {&files.first, &files.second}) {
-    char byte = 0;
-    QCOMPARE(::pread(each->handle(), &byte, 1, 5000), ssize_t{1});
-    byte = static_cast<char>(~byte);
-    QCOMPARE(::pwrite(each->handle(), &byte, 1, 5000), ssize_t{1});
+  void refusesWhatItCannotUse() {
+    const auto refusal = [](const Files& files) {
+      WorkerProcess worker(small("cpu") + files.option() +
+                           QStringList{"--steps", "90000", "--continue", "it"});
+      if (worker.finish() != kExitFailed) return QString("no failure");
+      const auto& failure = worker.stream().failure;
+      return failure ? QString::fromStdString(failure->message) : QString("no message");
+    };
+    Files files;
+    QCOMPARE(refusal(files), QString("there is no checkpoint"));
+    QVERIFY(trainSome(small("cpu") + files.option() +
+                          QStringList{"--steps", "100000", "--checkpoint-every", "1000"},
+                      2) >= 2);
+    // The first step's and the last one's: both are damaged.
+    for (QTemporaryFile* each : {&files.first, &files.second}) {
+      char byte = 0;
+      QCOMPARE(::pread(each->handle(), &byte, 1, 5000), ssize_t{1});
+      byte = static_cast<char>(~byte);
+      QCOMPARE(::pwrite(each->handle(), &byte, 1, 5000), ssize_t{1});
+    }
+    QVERIFY2(refusal(files).contains("checksum does not match"), qPrintable(refusal(files)));
+    QVERIFY(files.first.resize(3000) && files.second.resize(3000));
+    QVERIFY2(refusal(files).contains("truncated"), qPrintable(refusal(files)));
   }
-  QVERIFY2(refusal(files).contains("checksum does not match"), qPrintable(refusal(files)));
-  QVERIFY(files.first.resize(3000) && files.second.resize(3000));
-  QVERIFY2(refusal(files).contains("truncated"), qPrintable(refusal(files)));
-}
 
-void TestCheckpoint::refusesOtherModelsAndData() {
-  const Files files;
-  QVERIFY(trainSome(small("cpu") + files.option() + QStringList{"--steps", "100000"}, 1) >= 1);
-  const auto refusal = [&](const QString& option, const QString& value) {
-    WorkerProcess worker(with(small("cpu"), option, value) + files.option() +
-                         QStringList{"--steps", "90000", "--continue", "it"});
-    if (worker.finish() != kExitFailed) return QString("no failure");
-    const auto& failure = worker.stream().failure;
-    return failure ? QString::fromStdString(failure->message) : QString("no message");
-  };
-  QVERIFY2(refusal("--width", "16").contains("is of another model: tokens.weight"),
-           qPrintable(refusal("--width", "16")));
-  QVERIFY2(refusal("--layers", "2").contains("is of another model"),
-           qPrintable(refusal("--layers", "2")));
-  QVERIFY2(refusal("--scenario", "shape-churn").contains("is of other data"),
-           qPrintable(refusal("--scenario", "shape-churn")));
-}
+  void refusesOtherModelsAndData() {
+    const Files files;
+    QVERIFY(trainSome(small("cpu") + files.option() + QStringList{"--steps", "100000"}, 1) >= 1);
+    const auto refusal = [&](const QString& option, const QString& value) {
+      WorkerProcess worker(with(small("cpu"), option, value) + files.option() +
+                           QStringList{"--steps", "90000", "--continue", "it"});
+      if (worker.finish() != kExitFailed) return QString("no failure");
+      const auto& failure = worker.stream().failure;
+      return failure ? QString::fromStdString(failure->message) : QString("no message");
+    };
+    QVERIFY2(refusal("--width", "16").contains("is of another model: tokens.weight"),
+             qPrintable(refusal("--width", "16")));
+    QVERIFY2(refusal("--layers", "2").contains("is of another model"),
+             qPrintable(refusal("--layers", "2")));
+    QVERIFY2(refusal("--scenario", "shape-churn").contains("is of other data"),
+             qPrintable(refusal("--scenario", "shape-churn")));
+  }
 
-void TestCheckpoint::hasNothingLeftToTrain() {
-  const Files files;
-  const auto stopped =
-      trainSome(small("cpu") + files.option() + QStringList{"--steps", "100000"}, 2);
-  QVERIFY(stopped >= 2);
-  WorkerProcess worker(small("cpu") + files.option() +
-                       QStringList{"--steps", QString::number(stopped), "--continue", "it"});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitUsage));
-  QVERIFY(worker.stream().failure->message.find("nothing is left to train") != std::string::npos);
-}
+  void hasNothingLeftToTrain() {
+    const Files files;
+    const auto stopped =
+        trainSome(small("cpu") + files.option() + QStringList{"--steps", "100000"}, 2);
+    QVERIFY(stopped >= 2);
+    WorkerProcess worker(small("cpu") + files.option() +
+                         QStringList{"--steps", QString::number(stopped), "--continue", "it"});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitUsage));
+    QVERIFY(worker.stream().failure->message.find("nothing is left to train") != std::string::npos);
+  }
 
-void TestCheckpoint::trainsOnWithoutItsFiles() {
-  // Descriptors that cannot be written.
-  QTemporaryFile file;
-  QVERIFY(file.open());
-  const QByteArray name = file.fileName().toLocal8Bit();
-  const int readOnly = ::open(name.constData(), O_RDONLY);
-  WorkerProcess worker(small("cpu") + QStringList{"--steps", "4", "--checkpoint",
-                                                  QString("%1,%2").arg(readOnly).arg(readOnly)});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  ::close(readOnly);
-  QCOMPARE(worker.stream().steps.size(), std::size_t{4});
-  QCOMPARE(notesOf(worker.stream()).size(), 1);
-  QVERIFY(notesOf(worker.stream())[0].startsWith("no more checkpoints: "));
+  void trainsOnWithoutItsFiles() {
+    // Descriptors that cannot be written.
+    QTemporaryFile file;
+    QVERIFY(file.open());
+    const QByteArray name = file.fileName().toLocal8Bit();
+    const int readOnly = ::open(name.constData(), O_RDONLY);
+    WorkerProcess worker(small("cpu") + QStringList{"--steps", "4", "--checkpoint",
+                                                    QString("%1,%2").arg(readOnly).arg(readOnly)});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    ::close(readOnly);
+    QCOMPARE(worker.stream().steps.size(), std::size_t{4});
+    QCOMPARE(notesOf(worker.stream()).size(), 1);
+    QVERIFY(notesOf(worker.stream())[0].startsWith("no more checkpoints: "));
 
-  WorkerProcess closed(small("cpu") + QStringList{"--steps", "4", "--checkpoint", "777,778"});
-  QCOMPARE(closed.finish(), static_cast<int>(kExitUsage));
-  QVERIFY(closed.errors().contains("777 is not open"));
-  WorkerProcess lone(small("cpu") + QStringList{"--steps", "4", "--continue", "it"});
-  QCOMPARE(lone.finish(), static_cast<int>(kExitUsage));
-  QVERIFY(lone.errors().contains("--continue needs --checkpoint"));
-}
+    WorkerProcess closed(small("cpu") + QStringList{"--steps", "4", "--checkpoint", "777,778"});
+    QCOMPARE(closed.finish(), static_cast<int>(kExitUsage));
+    QVERIFY(closed.errors().contains("777 is not open"));
+    WorkerProcess lone(small("cpu") + QStringList{"--steps", "4", "--continue", "it"});
+    QCOMPARE(lone.finish(), static_cast<int>(kExitUsage));
+    QVERIFY(lone.errors().contains("--continue needs --checkpoint"));
+  }
+};
 
-QTEST_GUILESS_MAIN(TestCheckpoint)
+HIGHWATER_TEST(TestCheckpoint, QCoreApplication)
 #include "tst_checkpoint.moc"

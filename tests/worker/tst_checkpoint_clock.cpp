@@ -1,5 +1,6 @@
 #include <QTest>
 
+#include "support/test_program.h"
 #include "worker/training/checkpoint_clock.h"
 
 using highwater::worker::CheckpointClock;
@@ -47,5 +48,5 @@ class TestCheckpointClock : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCheckpointClock)
+HIGHWATER_TEST(TestCheckpointClock, QCoreApplication)
 #include "tst_checkpoint_clock.moc"

@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/test_program.h"
 #include "worker/data/model_file.h"
 
 using namespace highwater;
@@ -139,5 +140,5 @@ class TestModelFile : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestModelFile)
+HIGHWATER_TEST(TestModelFile, QCoreApplication)
 #include "tst_model_file.moc"

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "support/test_program.h"
 #include "worker/data/noisy_texts.h"
 #include "worker/data/tokenizer.h"
 
@@ -38,5 +39,5 @@ class TestNoisyTexts : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestNoisyTexts)
+HIGHWATER_TEST(TestNoisyTexts, QCoreApplication)
 #include "tst_noisy_texts.moc"

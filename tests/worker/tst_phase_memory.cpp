@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "support/test_program.h"
 #include "worker/worker_process.h"
 
 using namespace highwater;
@@ -75,87 +76,80 @@ bool hasPeaks() {
 class TestPhaseMemory : public QObject {
   Q_OBJECT
  private slots:
-  void samplesPeaksBeforePyTorchKeepsThem();
-  void phasesAreExactToTheByte();
-  void stepsAreTheMaximumOverTheirPhases();
-  void offKeepsTheStepsPeak();
+  void samplesPeaksBeforePyTorchKeepsThem() {
+    if (hasPeaks()) QSKIP("this PyTorch keeps the peaks");
+    QVERIFY(train("monitor"));
+    QVERIFY(stream_.phaseMemory.empty() && !stream_.phases.empty());
+    for (const auto& step : stream_.steps) {
+      const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
+      QCOMPARE(step.peak_current_exact(), std::uint8_t{0});
+      QVERIFY(step.peak_current_bytes() > 0 && step.peak_current_bytes() <= truth.current);
+    }
+  }
+
+  void phasesAreExactToTheByte() {
+    if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
+    QVERIFY(train("monitor"));
+    QVERIFY(stream_.phases.size() >= 6 * 5);
+    QCOMPARE(stream_.phaseMemory.size(), stream_.phases.size());
+    for (std::size_t i = 0; i < stream_.phases.size(); ++i) {
+      const auto& phase = stream_.phases[i];
+      const auto& memory = stream_.phaseMemory[i];
+      QCOMPARE(memory.phase(), phase.phase());
+      QCOMPARE(memory.step(), phase.step());
+      const Peaks truth = peaksOf(books_, phase.begin_ns(), memory.time_ns());
+      QCOMPARE(memory.peak_current_bytes(), truth.current);
+      QCOMPARE(memory.peak_reserved_bytes(), truth.reserved);
+      QCOMPARE(memory.current_bytes(), truth.last);
+    }
+  }
+
+  void stepsAreTheMaximumOverTheirPhases() {
+    if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
+    std::map<std::uint32_t, std::uint64_t> phases;
+    for (const auto& memory : stream_.phaseMemory) {
+      phases[memory.step()] = std::max(phases[memory.step()], memory.peak_current_bytes());
+    }
+    for (const auto& step : stream_.steps) {
+      QCOMPARE(step.peak_current_exact(), std::uint8_t{1});
+      QCOMPARE(step.peak_current_bytes(), phases[step.step()]);
+      const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
+      QCOMPARE(step.peak_current_bytes(), truth.current);
+    }
+  }
+
+  void offKeepsTheStepsPeak() {
+    if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
+    QVERIFY(train("off"));
+    QVERIFY(stream_.phaseMemory.empty() && stream_.phases.empty());
+    QVERIFY(stream_.syncPoints.empty() && stream_.ops.empty());
+    for (const auto& step : stream_.steps) {
+      const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
+      QCOMPARE(step.peak_current_exact(), std::uint8_t{1});
+      QCOMPARE(step.peak_current_bytes(), truth.current);
+    }
+  }
 
  private:
   /// Trains some steps at `level`. False where that fails.
-  bool train(const QString& level);
+  bool train(const QString& level) {
+    const QString ledger = folder_.filePath(level);
+    WorkerProcess process({"--device", "sim", "--steps", "6", "--batch", "8", "--seq", "32",
+                           "--level", level, "--autostart"},
+                          {{"HIGHWATER_SIM_LEDGER", ledger}});
+    const int code = process.finish();
+    if (code != 0) qWarning("%s", qPrintable(process.errors()));
+    stream_ = process.stream();
+    if (!stream_.complaint.isEmpty()) qWarning("%s", qPrintable(stream_.complaint));
+    if (!stream_.hello) return false;
+    books_ = readBooks(ledger, stream_.hello->clock.monotonicEpochNs);
+    return code == 0 && stream_.complaint.isEmpty() && stream_.steps.size() == 6;
+  }
 
   QTemporaryDir folder_;
   Stream stream_;
   std::vector<Balance> books_;
 };
 
-bool TestPhaseMemory::train(const QString& level) {
-  const QString ledger = folder_.filePath(level);
-  WorkerProcess process({"--device", "sim", "--steps", "6", "--batch", "8", "--seq", "32",
-                         "--level", level, "--autostart"},
-                        {{"HIGHWATER_SIM_LEDGER", ledger}});
-  const int code = process.finish();
-  if (code != 0) qWarning("%s", qPrintable(process.errors()));
-  stream_ = process.stream();
-  if (!stream_.complaint.isEmpty()) qWarning("%s", qPrintable(stream_.complaint));
-  if (!stream_.hello) return false;
-  books_ = readBooks(ledger, stream_.hello->clock.monotonicEpochNs);
-  return code == 0 && stream_.complaint.isEmpty() && stream_.steps.size() == 6;
-}
-
-void TestPhaseMemory::samplesPeaksBeforePyTorchKeepsThem() {
-  if (hasPeaks()) QSKIP("this PyTorch keeps the peaks");
-  QVERIFY(train("monitor"));
-  QVERIFY(stream_.phaseMemory.empty() && !stream_.phases.empty());
-  for (const auto& step : stream_.steps) {
-    const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
-    QCOMPARE(step.peak_current_exact(), std::uint8_t{0});
-    QVERIFY(step.peak_current_bytes() > 0 && step.peak_current_bytes() <= truth.current);
-  }
-}
-
-void TestPhaseMemory::phasesAreExactToTheByte() {
-  if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
-  QVERIFY(train("monitor"));
-  QVERIFY(stream_.phases.size() >= 6 * 5);
-  QCOMPARE(stream_.phaseMemory.size(), stream_.phases.size());
-  for (std::size_t i = 0; i < stream_.phases.size(); ++i) {
-    const auto& phase = stream_.phases[i];
-    const auto& memory = stream_.phaseMemory[i];
-    QCOMPARE(memory.phase(), phase.phase());
-    QCOMPARE(memory.step(), phase.step());
-    const Peaks truth = peaksOf(books_, phase.begin_ns(), memory.time_ns());
-    QCOMPARE(memory.peak_current_bytes(), truth.current);
-    QCOMPARE(memory.peak_reserved_bytes(), truth.reserved);
-    QCOMPARE(memory.current_bytes(), truth.last);
-  }
-}
-
-void TestPhaseMemory::stepsAreTheMaximumOverTheirPhases() {
-  if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
-  std::map<std::uint32_t, std::uint64_t> phases;
-  for (const auto& memory : stream_.phaseMemory) {
-    phases[memory.step()] = std::max(phases[memory.step()], memory.peak_current_bytes());
-  }
-  for (const auto& step : stream_.steps) {
-    QCOMPARE(step.peak_current_exact(), std::uint8_t{1});
-    QCOMPARE(step.peak_current_bytes(), phases[step.step()]);
-    const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
-    QCOMPARE(step.peak_current_bytes(), truth.current);
-  }
-}
-
-void TestPhaseMemory::offKeepsTheStepsPeak() {
-  if (!hasPeaks()) QSKIP("this PyTorch does not keep the peaks");
-  QVERIFY(train("off"));
-  QVERIFY(stream_.phaseMemory.empty() && stream_.phases.empty());
-  QVERIFY(stream_.syncPoints.empty() && stream_.ops.empty());
-  for (const auto& step : stream_.steps) {
-    const Peaks truth = peaksOf(books_, step.begin_ns(), step.begin_ns() + step.duration_ns());
-    QCOMPARE(step.peak_current_exact(), std::uint8_t{1});
-    QCOMPARE(step.peak_current_bytes(), truth.current);
-  }
-}
-
-QTEST_GUILESS_MAIN(TestPhaseMemory)
+HIGHWATER_TEST(TestPhaseMemory, QCoreApplication)
 #include "tst_phase_memory.moc"

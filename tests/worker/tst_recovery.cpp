@@ -1,5 +1,6 @@
 #include <QTest>
 
+#include "support/test_program.h"
 #include "worker/training/recovery.h"
 
 using namespace highwater;
@@ -75,5 +76,5 @@ class TestRecovery : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestRecovery)
+HIGHWATER_TEST(TestRecovery, QCoreApplication)
 #include "tst_recovery.moc"

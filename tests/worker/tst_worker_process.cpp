@@ -11,6 +11,7 @@
 #include "core/exit_codes.h"
 #include "core/names.h"
 #include "core/sim_knobs.h"
+#include "support/test_program.h"
 #include "worker_process.h"
 
 using namespace highwater;
@@ -36,474 +37,455 @@ class TestWorkerProcess : public QObject {
   Q_OBJECT
  private slots:
   void streamsAWholeRun_data() { addDevices(); }
-  void streamsAWholeRun();
+  void streamsAWholeRun() {
+    QFETCH(QString, device);
+    WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "12", "--batch",
+                                     "4", "--loss-every", "5"} +
+                         kTiny);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(s.hello);
+    QCOMPARE(s.hello->device.requested, device.toStdString());
+    QCOMPARE(s.hello->device.selected, std::string(device == "cpu" ? "cpu" : "mps"));
+    QCOMPARE(s.hello->device.simulated, device == "sim");
+    QVERIFY(!s.hello->device.reason.empty());
+    QVERIFY(s.description);
+    QCOMPARE(s.description->labels,
+             (std::vector<std::string>{"needs_docs", "needs_review", "needs_test"}));
+    QCOMPARE(s.description->plannedSteps, 12u);
+    QVERIFY(s.goodbye);
+    QCOMPARE(s.goodbye->stepsDone, 12u);
+    QVERIFY(!s.goodbye->stoppedOnRequest);
+
+    QCOMPARE(s.steps.size(), std::size_t{12});
+    std::set<std::uint32_t> lossSteps;
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+      QCOMPARE(s.steps[i].step(), static_cast<std::uint32_t>(i + 1));
+      QCOMPARE(s.steps[i].batch_size(), 4u);
+      QCOMPARE(s.steps[i].tokens(), 4u * 16u);
+      QCOMPARE(std::isnan(s.steps[i].loss()), s.steps[i].loss_read() == 0);
+      if (s.steps[i].loss_read()) lossSteps.insert(s.steps[i].step());
+    }
+    QCOMPARE(lossSteps, (std::set<std::uint32_t>{1, 5, 10, 12}));
+
+    // Every step has its phases, in order and within the step; the loss read only where the loss
+    // was read.
+    std::map<std::uint32_t, std::vector<events::Phase>> phases;
+    for (const auto& phase : s.phases) {
+      phases[phase.step()].push_back(phase.phase());
+      const auto& step = s.steps.at(phase.step() - 1);
+      QVERIFY(phase.begin_ns() >= step.begin_ns());
+      QVERIFY(phase.begin_ns() + phase.duration_ns() <= step.begin_ns() + step.duration_ns());
+    }
+    QCOMPARE(phases.size(), std::size_t{12});
+    for (const auto& [step, seen] : phases) {
+      std::vector<events::Phase> expected(kPhases.begin(), kPhases.end());
+      if (!lossSteps.count(step)) std::erase(expected, events::Phase::LossRead);
+      QCOMPARE(seen, expected);
+    }
+    QCOMPARE(s.evaluations.size(), std::size_t{1});
+    QCOMPARE(s.evaluations[0].step(), 12u);
+    QCOMPARE(s.evaluations[0].samples(), s.description->heldOutRows);
+    QVERIFY(!s.systemSamples.empty());
+    QVERIFY(!s.heartbeats.empty());
+    QVERIFY(s.drops.empty());
+  }
+
   void changesKnobsAtTheirStep_data() { addDevices(); }
-  void changesKnobsAtTheirStep();
-  void learns();
-  void measuresMemoryOfTheDevice();
-  void reportsTheLossReadAsDeliberateSyncPoint();
-  void reportsFallbacksOnlyWherePyTorchMayFallBack();
-  void obeysTheHost();
-  void refusesWhatTheHostMayNotAsk();
-  void endsWithItsHost_data();
-  void endsWithItsHost();
-  void endsOnAProtocolViolation();
-  void describesItself();
-  void attachesThroughASocketWithItsToken();
-  void checksTheDeviceContract();
-  void reportsOutOfMemory_data();
-  void reportsOutOfMemory();
-  void refusesAnotherPyTorch();
-  void keepsPrintsOutOfTheFrames();
-  void refusesBadOptions_data();
-  void refusesBadOptions();
-  void reportsBadData();
+  void changesKnobsAtTheirStep() {
+    QFETCH(QString, device);
+    WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "8", "--batch",
+                                     "4", "--set", "3:batch=8", "--set", "5:seq=24", "--set",
+                                     "6:loss-every=2"} +
+                         kTiny);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QCOMPARE(s.steps.size(), std::size_t{8});
+    for (const auto& step : s.steps) {
+      QCOMPARE(step.batch_size(), step.step() < 3 ? 4u : 8u);
+      QCOMPARE(step.sequence_length(), step.step() < 5 ? 16u : 24u);
+    }
+    QCOMPARE(s.steps[5].loss_read(), std::uint8_t{1});  // step 6
+    const auto batch = s.markersOf(events::MarkerKind::BatchSize);
+    QCOMPARE(batch.size(), std::size_t{1});
+    QCOMPARE(batch[0].step(), 3u);
+    QCOMPARE(batch[0].value_before(), 4.0);
+    QCOMPARE(batch[0].value_after(), 8.0);
+    QVERIFY(batch[0].time_ns() <= s.steps[2].begin_ns());
+    QVERIFY(batch[0].time_ns() >= s.steps[1].begin_ns() + s.steps[1].duration_ns());
+    QCOMPARE(s.markersOf(events::MarkerKind::SequenceLength).at(0).step(), 5u);
+    QCOMPARE(s.markersOf(events::MarkerKind::LossInterval).at(0).step(), 6u);
+  }
+
+  void learns() {
+    WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "120", "--width", "64",
+                          "--layers", "1", "--heads", "4", "--seq", "48", "--lr", "3e-3"});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QVERIFY(s.steps.back().loss_read());
+    QVERIFY2(
+        s.steps.back().loss() < 0.8f * s.steps.front().loss(),
+        qPrintable(QString("%1 to %2").arg(s.steps.front().loss()).arg(s.steps.back().loss())));
+    QVERIFY2(s.evaluations.at(0).accuracy() > 0.6f,
+             qPrintable(QString::number(s.evaluations.at(0).accuracy())));
+  }
+
+  void measuresMemoryOfTheDevice() {
+    if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+    WorkerProcess worker(
+        QStringList{"--autostart", "--device", "sim", "--steps", "6", "--sampling-hz", "200"} +
+            kTiny,
+        {{kSimRecommendedVariable, "512MiB"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QCOMPARE(s.hello->limits.recommendedBytes, std::uint64_t{512} << 20);
+    std::set<events::SampleOrigin> origins;
+    for (std::size_t i = 0; i < s.memorySamples.size(); ++i) {
+      const auto& sample = s.memorySamples[i];
+      origins.insert(sample.origin());
+      QCOMPARE(sample.recommended_bytes(), std::uint64_t{512} << 20);
+      QVERIFY(sample.driver_bytes() >= sample.current_bytes());
+      if (i > 0) QVERIFY(sample.time_ns() >= s.memorySamples[i - 1].time_ns());
+    }
+    QCOMPARE(origins.size(), std::size_t{2});
+    for (const auto& step : s.steps) {
+      QVERIFY(step.peak_current_bytes() > 0);
+      QVERIFY(step.peak_driver_bytes() >= step.peak_current_bytes());
+      // No sample within the step may exceed its peak.
+      for (const auto& sample : s.memorySamples) {
+        const bool inside = sample.time_ns() >= step.begin_ns() &&
+                            sample.time_ns() <= step.begin_ns() + step.duration_ns();
+        if (inside) QVERIFY(sample.current_bytes() <= step.peak_current_bytes());
+      }
+    }
+  }
+
+  void reportsTheLossReadAsDeliberateSyncPoint() {
+    if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+    WorkerProcess worker(
+        QStringList{"--autostart", "--device", "sim", "--steps", "6", "--loss-every", "3"} + kTiny);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    std::vector<std::uint32_t> readAt;
+    std::map<std::uint32_t, std::uint64_t> movedAt;
+    for (const auto& sync : s.syncPoints) {
+      if (sync.phase() == events::Phase::LossRead) {
+        QCOMPARE(s.nameOf(sync.op()), std::string("aten::_local_scalar_dense"));
+        QCOMPARE(sync.kind(), events::SyncKind::ScalarRead);
+        QCOMPARE(sync.bytes(), std::uint64_t{4});
+        QCOMPARE(sync.deliberate(), std::uint8_t{1});
+        readAt.push_back(sync.step());
+      }
+      if (sync.phase() == events::Phase::DeviceMove) {
+        QCOMPARE(sync.kind(), events::SyncKind::CopyToDevice);
+        QCOMPARE(sync.deliberate(), std::uint8_t{1});
+        movedAt[sync.step()] += sync.bytes();
+      }
+      // Outside the steps only the evaluation waits, deliberately.
+      if (sync.phase() == events::Phase::None) QCOMPARE(sync.deliberate(), std::uint8_t{1});
+    }
+    QCOMPARE(readAt, (std::vector<std::uint32_t>{1, 3, 6}));
+    QCOMPARE(movedAt.size(), std::size_t{6});
+    // int64 ids and labels: 16 × 16 and 16.
+    for (const auto& [step, bytes] : movedAt) QCOMPARE(bytes, std::uint64_t{8 * (16 * 16 + 16)});
+  }
+
+  void reportsFallbacksOnlyWherePyTorchMayFallBack() {
+    WorkerProcess worker(QStringList{"--autostart", "--device", "cpu", "--steps", "3"} + kTiny);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    QVERIFY(worker.stream().fallbacks.empty());
+    QVERIFY(worker.stream().syncPoints.empty());
+    QVERIFY(worker.stream().memorySamples.empty());
+  }
+
+  void obeysTheHost() {
+    WorkerProcess worker(QStringList{"--device", "cpu", "--batch", "2"} + kTiny);
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+    QVERIFY(!worker.stream().description);
+    worker.send(Welcome{wire::kProtocolVersion});
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.description.has_value(); }));
+    SetKnobs early;
+    early.batchSize = 3;
+    early.atStep = 4;
+    worker.send(Command{1, early});
+    worker.send(Command{2, StartTraining{}});
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.steps.size() >= 6; }));
+    QCOMPARE(worker.stream().steps[2].batch_size(), 2u);
+    QCOMPARE(worker.stream().steps[3].batch_size(), 3u);
+
+    worker.send(Command{3, PauseTraining{}});
+    QVERIFY(worker.readUntil([](const Stream& s) {
+      return !s.markersOf(events::MarkerKind::Paused).empty() && !s.heartbeats.empty() &&
+             s.heartbeats.back().paused();
+    }));
+    const std::uint32_t pausedBefore =
+        worker.stream().markersOf(events::MarkerKind::Paused)[0].step();
+    worker.send(Command{4, EmptyCache{}});
+    QVERIFY(worker.readUntil(
+        [](const Stream& s) { return !s.markersOf(events::MarkerKind::CacheEmptied).empty(); }));
+    QCOMPARE(worker.stream().steps.back().step(), pausedBefore - 1);
+    SetKnobs live;
+    live.batchSize = 5;
+    worker.send(Command{5, live});
+    worker.send(Command{6, ResumeTraining{}});
+    QVERIFY(worker.readUntil(
+        [pausedBefore](const Stream& s) { return s.steps.back().step() > pausedBefore; }));
+    const auto changes = worker.stream().markersOf(events::MarkerKind::BatchSize);
+    QCOMPARE(changes.size(), std::size_t{2});
+    QCOMPARE(changes[1].step(), pausedBefore);
+    QCOMPARE(worker.stream().steps.at(pausedBefore - 1).batch_size(), 5u);
+    QCOMPARE(worker.stream().markersOf(events::MarkerKind::Resumed).size(), std::size_t{1});
+
+    worker.send(Command{7, StopTraining{}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(s.goodbye && s.goodbye->stoppedOnRequest);
+    QCOMPARE(s.goodbye->stepsDone, s.steps.back().step());
+    QCOMPARE(s.results.size(), std::size_t{7});
+    for (std::size_t i = 0; i < s.results.size(); ++i) {
+      QCOMPARE(s.results[i].commandId, static_cast<std::uint32_t>(i + 1));
+      QVERIFY2(s.results[i].accepted, s.results[i].message.c_str());
+    }
+    QCOMPARE(s.results[0].effectiveStep, 4u);
+    QCOMPARE(s.results[4].effectiveStep, pausedBefore);
+  }
+
+  void refusesWhatTheHostMayNotAsk() {
+    WorkerProcess worker(QStringList{"--device", "cpu", "--steps", "50"} + kTiny);
+    worker.send(Command{1, StartTraining{}});
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 1; }));
+    QVERIFY(!worker.stream().results[0].accepted);  // before Welcome
+    worker.send(Welcome{wire::kProtocolVersion});
+    const auto ask = [&worker](std::uint32_t id, auto&& change) {
+      SetKnobs knobs;
+      change(knobs);
+      worker.send(Command{id, knobs});
+    };
+    ask(2, [](SetKnobs& k) { k.batchSize = 0; });
+    ask(3, [](SetKnobs& k) { k.batchSize = 1'000'000'000; });
+    ask(4, [](SetKnobs& k) { k.sequenceLength = 513; });
+    ask(5, [](SetKnobs& k) { k.lossEvery = 0; });
+    ask(6, [](SetKnobs&) {});
+    ask(7, [](SetKnobs& k) {
+      k.batchSize = 4;
+      k.atStep = 51;
+    });
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 7; }));
+    for (const CommandResult& result : worker.stream().results) {
+      QVERIFY2(!result.accepted, qPrintable(QString::number(result.commandId)));
+      QVERIFY(!result.message.empty());
+    }
+    QVERIFY(worker.stream().results[3].message.find("1 to 512") != std::string::npos);
+    worker.send(Command{8, StopTraining{}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    QCOMPARE(worker.stream().goodbye->stepsDone, 0u);
+  }
+
+  void endsWithItsHost_data() {
+    QTest::addColumn<bool>("training");
+    QTest::newRow("before the start") << false;
+    QTest::newRow("while training") << true;
+  }
+
+  void endsWithItsHost() {
+    QFETCH(bool, training);
+    WorkerProcess worker({"--device", "cpu", "--batch", "64", "--seq", "128"});
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+    if (training) {
+      worker.send(Welcome{wire::kProtocolVersion});
+      worker.send(Command{1, StartTraining{}});
+      QVERIFY(worker.readUntil([](const Stream& s) { return !s.steps.empty(); }));
+    }
+    worker.hangUp();
+    QCOMPARE(worker.finish(2'000), static_cast<int>(kExitEndedEarly));
+  }
+
+  void endsOnAProtocolViolation() {
+    WorkerProcess worker(QStringList{"--device", "cpu"} + kTiny);
+    QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
+    worker.send(Goodbye{});  // a valid frame, but only a worker may send it
+    QCOMPARE(worker.finish(5'000), static_cast<int>(kExitFailed));
+    QVERIFY(worker.stream().failure);
+    QVERIFY(worker.errors().contains("only a worker"));
+  }
+
+  void describesItself() {
+    WorkerProcess worker({"--device", "cpu", "--describe"}, {{"PYTORCH_MPS_FAST_MATH", "1"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Hello& hello = *worker.stream().hello;
+    QVERIFY(hello.limits.systemBytes > 0);
+    QVERIFY(hello.platform.rfind("Linux", 0) == 0 || hello.platform.rfind("macOS", 0) == 0);
+    const auto value = [&hello](const std::string& name) -> std::optional<std::string> {
+      for (const auto& entry : hello.environment) {
+        if (entry.name == name) return entry.value;
+      }
+      return "not listed";
+    };
+    QCOMPARE(value("PYTORCH_MPS_FAST_MATH"), std::optional<std::string>("1"));
+    QCOMPARE(value("PYTORCH_MPS_HIGH_WATERMARK_RATIO"), std::optional<std::string>());
+  }
+
+  void attachesThroughASocketWithItsToken() {
+    QTemporaryDir folder;
+    const QByteArray path = folder.filePath("socket").toUtf8();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    QVERIFY(static_cast<std::size_t>(path.size()) < sizeof address.sun_path);
+    std::memcpy(address.sun_path, path.constData(), static_cast<std::size_t>(path.size()));
+    const int listening = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    QCOMPARE(::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    QCOMPARE(::listen(listening, 1), 0);
+
+    QFile token(folder.filePath("token"));
+    QVERIFY(token.open(QIODevice::WriteOnly));
+    token.write("0123456789abcdef\n");
+    token.close();
+    const QString program = HIGHWATER_BIN_DIR "/highwater-worker";
+    const QStringList arguments = {"--device",  "cpu",          "--describe",    "--connect",
+                                   path.data(), "--token-file", token.fileName()};
+    token.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ReadOther);
+    WorkerProcess careless(program, arguments, {});
+    QCOMPARE(careless.finish(), static_cast<int>(kExitFailed));
+    QVERIFY(careless.errors().contains("0600"));
+
+    token.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
+    WorkerProcess worker(program, arguments, {});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const int accepted = ::accept(listening, nullptr, nullptr);
+    QVERIFY(accepted >= 0);
+    std::vector<std::uint8_t> bytes(1 << 16);
+    const ssize_t n = ::read(accepted, bytes.data(), bytes.size());
+    ::close(accepted);
+    ::close(listening);
+    QVERIFY(n > 0);
+    wire::FrameReader frames;
+    frames.append({bytes.data(), static_cast<std::size_t>(n)});
+    const auto frame = frames.next();
+    QVERIFY(frame && frame->has_value());
+    const auto message = wire::decode(**frame);
+    QVERIFY(message);
+    QVERIFY(wire::Validator(wire::StreamSource::kWorker, "0123456789abcdef").check(*message));
+    QVERIFY(!wire::Validator(wire::StreamSource::kWorker, "another").check(*message));
+  }
+
+  void checksTheDeviceContract() {
+    if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+    WorkerProcess worker(
+        QStringList{"--autostart", "--device", "sim", "--steps", "3", "--break-contract"} + kTiny);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+    const Stream& s = worker.stream();
+    QVERIFY(s.failure);
+    QCOMPARE(s.failure->kind, Failure::Kind::kDeviceContract);
+    QCOMPARE(s.failure->message, std::string("batch device cpu does not match model device mps"));
+    QVERIFY(!s.goodbye);
+    QVERIFY(s.steps.empty());
+  }
+
+  void reportsOutOfMemory_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("recommended");
+    QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128"} << "64MiB";
+    QTest::newRow("before the first")
+        << QStringList{"--width", "512", "--layers", "4"} << "16777216B";
+  }
+
+  void reportsOutOfMemory() {
+    if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, recommended);
+    WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3",
+                                     "--on-out-of-memory", "stop"} +
+                             arguments,
+                         {{kSimRecommendedVariable, recommended}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(s.failure);
+    QCOMPARE(s.failure->kind, Failure::Kind::kOutOfMemory);
+    QVERIFY(s.failure->message.find("MPS backend out of memory") != std::string::npos);
+    const auto markers = s.markersOf(events::MarkerKind::OutOfMemory);
+    QCOMPARE(markers.size(), std::size_t{1});
+    QCOMPARE(s.nameOf(markers[0].text()), s.failure->message);
+  }
+
+  void refusesAnotherPyTorch() {
+#ifndef FAKE_TORCH
+    QSKIP("needs the stub library of tests/simmps");
+#else
+    // A stub in front of libtorch that says it is PyTorch 1.6.0.
+    WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "1"},
+                         {{"LD_PRELOAD", FAKE_TORCH}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+    QVERIFY(!worker.stream().hello);
+    const QString errors = worker.errors();
+    for (const char* part :
+         {"built for PyTorch " TORCH_VERSION, "PyTorch 1.6.0 (", "libtorch_cpu"}) {
+      QVERIFY2(errors.contains(part), qPrintable(errors));
+    }
+#endif
+  }
+
+  void keepsPrintsOutOfTheFrames() {
+    // --help prints to stdout, which with --stdio must go to stderr.
+    WorkerProcess worker({"--help"});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    QCOMPARE(worker.stream().complaint, QString());
+    QVERIFY(worker.errors().contains("--scenario"));
+  }
+
+  void refusesBadOptions_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("batch 0") << QStringList{"--batch", "0"}
+                             << "--batch is \"0\"; give a whole number from 1";
+    QTest::newRow("batch -1") << QStringList{"--batch", "-1"} << "--batch";
+    QTest::newRow("batch 1e9") << QStringList{"--batch", "1000000000"} << "1 to 4096";
+    QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
+    QTest::newRow("zero-padded") << QStringList{"--max-seq", "0600", "--seq", "0601"} << "1 to 600";
+    QTest::newRow("seq of a change") << QStringList{"--set", "2:seq=513"} << "1 to 512";
+    QTest::newRow("second knob of a change")
+        << QStringList{"--set", "2:batch=2,loss-every=0"} << "loss-every of --set";
+    QTest::newRow("change past the end")
+        << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
+    QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:KNOB=VALUE";
+    QTest::newRow("workload") << QStringList{"--workload", "foo"}
+                              << "--workload is \"foo\"; give issue-classifier";
+    QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"} << "aten::gelu";
+    QTest::newRow("dtype") << QStringList{"--dtype", "float16"} << "float16";
+    QTest::newRow("width and heads") << QStringList{"--width", "100", "--heads", "3"} << "multiple";
+    QTest::newRow("unknown option") << QStringList{"--nope"} << "argument was not expected: --nope";
+    QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
+    QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
+  }
+
+  void refusesBadOptions() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, says);
+    WorkerProcess worker(QStringList{"--autostart", "--device", "cpu"} + arguments);
+    QCOMPARE(worker.finish(), static_cast<int>(kExitUsage));
+    QVERIFY(!worker.stream().hello);
+    const QString errors = worker.errors();
+    QVERIFY2(errors.contains(says), qPrintable(errors));
+  }
+
+  void reportsBadData() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("bad.csv");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("title,kind\nsomething,else\n");
+    file.close();
+    WorkerProcess worker({"--autostart", "--device", "cpu", "--data", path});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
+    QVERIFY(worker.stream().failure);
+    QVERIFY(worker.stream().failure->message.find("bad.csv") != std::string::npos);
+    QVERIFY(worker.stream().failure->message.find("text,label") != std::string::npos);
+  }
 };
 
-void TestWorkerProcess::streamsAWholeRun() {
-  QFETCH(QString, device);
-  WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "12", "--batch",
-                                   "4", "--loss-every", "5"} +
-                       kTiny);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(s.hello);
-  QCOMPARE(s.hello->device.requested, device.toStdString());
-  QCOMPARE(s.hello->device.selected, std::string(device == "cpu" ? "cpu" : "mps"));
-  QCOMPARE(s.hello->device.simulated, device == "sim");
-  QVERIFY(!s.hello->device.reason.empty());
-  QVERIFY(s.description);
-  QCOMPARE(s.description->labels,
-           (std::vector<std::string>{"needs_docs", "needs_review", "needs_test"}));
-  QCOMPARE(s.description->plannedSteps, 12u);
-  QVERIFY(s.goodbye);
-  QCOMPARE(s.goodbye->stepsDone, 12u);
-  QVERIFY(!s.goodbye->stoppedOnRequest);
-
-  QCOMPARE(s.steps.size(), std::size_t{12});
-  std::set<std::uint32_t> lossSteps;
-  for (std::size_t i = 0; i < s.steps.size(); ++i) {
-    QCOMPARE(s.steps[i].step(), static_cast<std::uint32_t>(i + 1));
-    QCOMPARE(s.steps[i].batch_size(), 4u);
-    QCOMPARE(s.steps[i].tokens(), 4u * 16u);
-    QCOMPARE(std::isnan(s.steps[i].loss()), s.steps[i].loss_read() == 0);
-    if (s.steps[i].loss_read()) lossSteps.insert(s.steps[i].step());
-  }
-  QCOMPARE(lossSteps, (std::set<std::uint32_t>{1, 5, 10, 12}));
-
-  // Every step has its phases, in order and within the step; the loss read only where the loss was
-  // read.
-  std::map<std::uint32_t, std::vector<events::Phase>> phases;
-  for (const auto& phase : s.phases) {
-    phases[phase.step()].push_back(phase.phase());
-    const auto& step = s.steps.at(phase.step() - 1);
-    QVERIFY(phase.begin_ns() >= step.begin_ns());
-    QVERIFY(phase.begin_ns() + phase.duration_ns() <= step.begin_ns() + step.duration_ns());
-  }
-  QCOMPARE(phases.size(), std::size_t{12});
-  for (const auto& [step, seen] : phases) {
-    std::vector<events::Phase> expected(kPhases.begin(), kPhases.end());
-    if (!lossSteps.count(step)) std::erase(expected, events::Phase::LossRead);
-    QCOMPARE(seen, expected);
-  }
-  QCOMPARE(s.evaluations.size(), std::size_t{1});
-  QCOMPARE(s.evaluations[0].step(), 12u);
-  QCOMPARE(s.evaluations[0].samples(), s.description->heldOutRows);
-  QVERIFY(!s.systemSamples.empty());
-  QVERIFY(!s.heartbeats.empty());
-  QVERIFY(s.drops.empty());
-}
-
-void TestWorkerProcess::changesKnobsAtTheirStep() {
-  QFETCH(QString, device);
-  WorkerProcess worker(QStringList{"--autostart", "--device", device, "--steps", "8", "--batch",
-                                   "4", "--set", "3:batch=8", "--set", "5:seq=24", "--set",
-                                   "6:loss-every=2"} +
-                       kTiny);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QCOMPARE(s.steps.size(), std::size_t{8});
-  for (const auto& step : s.steps) {
-    QCOMPARE(step.batch_size(), step.step() < 3 ? 4u : 8u);
-    QCOMPARE(step.sequence_length(), step.step() < 5 ? 16u : 24u);
-  }
-  QCOMPARE(s.steps[5].loss_read(), std::uint8_t{1});  // step 6
-  const auto batch = s.markersOf(events::MarkerKind::BatchSize);
-  QCOMPARE(batch.size(), std::size_t{1});
-  QCOMPARE(batch[0].step(), 3u);
-  QCOMPARE(batch[0].value_before(), 4.0);
-  QCOMPARE(batch[0].value_after(), 8.0);
-  QVERIFY(batch[0].time_ns() <= s.steps[2].begin_ns());
-  QVERIFY(batch[0].time_ns() >= s.steps[1].begin_ns() + s.steps[1].duration_ns());
-  QCOMPARE(s.markersOf(events::MarkerKind::SequenceLength).at(0).step(), 5u);
-  QCOMPARE(s.markersOf(events::MarkerKind::LossInterval).at(0).step(), 6u);
-}
-
-void TestWorkerProcess::learns() {
-  WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "120", "--width", "64",
-                        "--layers", "1", "--heads", "4", "--seq", "48", "--lr", "3e-3"});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QVERIFY(s.steps.back().loss_read());
-  QVERIFY2(s.steps.back().loss() < 0.8f * s.steps.front().loss(),
-           qPrintable(QString("%1 to %2").arg(s.steps.front().loss()).arg(s.steps.back().loss())));
-  QVERIFY2(s.evaluations.at(0).accuracy() > 0.6f,
-           qPrintable(QString::number(s.evaluations.at(0).accuracy())));
-}
-
-void TestWorkerProcess::measuresMemoryOfTheDevice() {
-  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(
-      QStringList{"--autostart", "--device", "sim", "--steps", "6", "--sampling-hz", "200"} + kTiny,
-      {{kSimRecommendedVariable, "512MiB"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QCOMPARE(s.hello->limits.recommendedBytes, std::uint64_t{512} << 20);
-  std::set<events::SampleOrigin> origins;
-  for (std::size_t i = 0; i < s.memorySamples.size(); ++i) {
-    const auto& sample = s.memorySamples[i];
-    origins.insert(sample.origin());
-    QCOMPARE(sample.recommended_bytes(), std::uint64_t{512} << 20);
-    QVERIFY(sample.driver_bytes() >= sample.current_bytes());
-    if (i > 0) QVERIFY(sample.time_ns() >= s.memorySamples[i - 1].time_ns());
-  }
-  QCOMPARE(origins.size(), std::size_t{2});
-  for (const auto& step : s.steps) {
-    QVERIFY(step.peak_current_bytes() > 0);
-    QVERIFY(step.peak_driver_bytes() >= step.peak_current_bytes());
-    // No sample within the step may exceed its peak.
-    for (const auto& sample : s.memorySamples) {
-      const bool inside = sample.time_ns() >= step.begin_ns() &&
-                          sample.time_ns() <= step.begin_ns() + step.duration_ns();
-      if (inside) QVERIFY(sample.current_bytes() <= step.peak_current_bytes());
-    }
-  }
-}
-
-void TestWorkerProcess::reportsTheLossReadAsDeliberateSyncPoint() {
-  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(
-      QStringList{"--autostart", "--device", "sim", "--steps", "6", "--loss-every", "3"} + kTiny);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  std::vector<std::uint32_t> readAt;
-  std::map<std::uint32_t, std::uint64_t> movedAt;
-  for (const auto& sync : s.syncPoints) {
-    if (sync.phase() == events::Phase::LossRead) {
-      QCOMPARE(s.nameOf(sync.op()), std::string("aten::_local_scalar_dense"));
-      QCOMPARE(sync.kind(), events::SyncKind::ScalarRead);
-      QCOMPARE(sync.bytes(), std::uint64_t{4});
-      QCOMPARE(sync.deliberate(), std::uint8_t{1});
-      readAt.push_back(sync.step());
-    }
-    if (sync.phase() == events::Phase::DeviceMove) {
-      QCOMPARE(sync.kind(), events::SyncKind::CopyToDevice);
-      QCOMPARE(sync.deliberate(), std::uint8_t{1});
-      movedAt[sync.step()] += sync.bytes();
-    }
-    // Outside the steps only the evaluation waits, deliberately.
-    if (sync.phase() == events::Phase::None) QCOMPARE(sync.deliberate(), std::uint8_t{1});
-  }
-  QCOMPARE(readAt, (std::vector<std::uint32_t>{1, 3, 6}));
-  QCOMPARE(movedAt.size(), std::size_t{6});
-  // int64 ids and labels: 16 × 16 and 16.
-  for (const auto& [step, bytes] : movedAt) QCOMPARE(bytes, std::uint64_t{8 * (16 * 16 + 16)});
-}
-
-void TestWorkerProcess::reportsFallbacksOnlyWherePyTorchMayFallBack() {
-  WorkerProcess worker(QStringList{"--autostart", "--device", "cpu", "--steps", "3"} + kTiny);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  QVERIFY(worker.stream().fallbacks.empty());
-  QVERIFY(worker.stream().syncPoints.empty());
-  QVERIFY(worker.stream().memorySamples.empty());
-}
-
-void TestWorkerProcess::obeysTheHost() {
-  WorkerProcess worker(QStringList{"--device", "cpu", "--batch", "2"} + kTiny);
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
-  QVERIFY(!worker.stream().description);
-  worker.send(Welcome{wire::kProtocolVersion});
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.description.has_value(); }));
-  SetKnobs early;
-  early.batchSize = 3;
-  early.atStep = 4;
-  worker.send(Command{1, early});
-  worker.send(Command{2, StartTraining{}});
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.steps.size() >= 6; }));
-  QCOMPARE(worker.stream().steps[2].batch_size(), 2u);
-  QCOMPARE(worker.stream().steps[3].batch_size(), 3u);
-
-  worker.send(Command{3, PauseTraining{}});
-  QVERIFY(worker.readUntil([](const Stream& s) {
-    return !s.markersOf(events::MarkerKind::Paused).empty() && !s.heartbeats.empty() &&
-           s.heartbeats.back().paused();
-  }));
-  const std::uint32_t pausedBefore =
-      worker.stream().markersOf(events::MarkerKind::Paused)[0].step();
-  worker.send(Command{4, EmptyCache{}});
-  QVERIFY(worker.readUntil(
-      [](const Stream& s) { return !s.markersOf(events::MarkerKind::CacheEmptied).empty(); }));
-  QCOMPARE(worker.stream().steps.back().step(), pausedBefore - 1);
-  SetKnobs live;
-  live.batchSize = 5;
-  worker.send(Command{5, live});
-  worker.send(Command{6, ResumeTraining{}});
-  QVERIFY(worker.readUntil(
-      [pausedBefore](const Stream& s) { return s.steps.back().step() > pausedBefore; }));
-  const auto changes = worker.stream().markersOf(events::MarkerKind::BatchSize);
-  QCOMPARE(changes.size(), std::size_t{2});
-  QCOMPARE(changes[1].step(), pausedBefore);
-  QCOMPARE(worker.stream().steps.at(pausedBefore - 1).batch_size(), 5u);
-  QCOMPARE(worker.stream().markersOf(events::MarkerKind::Resumed).size(), std::size_t{1});
-
-  worker.send(Command{7, StopTraining{}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(s.goodbye && s.goodbye->stoppedOnRequest);
-  QCOMPARE(s.goodbye->stepsDone, s.steps.back().step());
-  QCOMPARE(s.results.size(), std::size_t{7});
-  for (std::size_t i = 0; i < s.results.size(); ++i) {
-    QCOMPARE(s.results[i].commandId, static_cast<std::uint32_t>(i + 1));
-    QVERIFY2(s.results[i].accepted, s.results[i].message.c_str());
-  }
-  QCOMPARE(s.results[0].effectiveStep, 4u);
-  QCOMPARE(s.results[4].effectiveStep, pausedBefore);
-}
-
-void TestWorkerProcess::refusesWhatTheHostMayNotAsk() {
-  WorkerProcess worker(QStringList{"--device", "cpu", "--steps", "50"} + kTiny);
-  worker.send(Command{1, StartTraining{}});
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 1; }));
-  QVERIFY(!worker.stream().results[0].accepted);  // before Welcome
-  worker.send(Welcome{wire::kProtocolVersion});
-  const auto ask = [&worker](std::uint32_t id, auto&& change) {
-    SetKnobs knobs;
-    change(knobs);
-    worker.send(Command{id, knobs});
-  };
-  ask(2, [](SetKnobs& k) { k.batchSize = 0; });
-  ask(3, [](SetKnobs& k) { k.batchSize = 1'000'000'000; });
-  ask(4, [](SetKnobs& k) { k.sequenceLength = 513; });
-  ask(5, [](SetKnobs& k) { k.lossEvery = 0; });
-  ask(6, [](SetKnobs&) {});
-  ask(7, [](SetKnobs& k) {
-    k.batchSize = 4;
-    k.atStep = 51;
-  });
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 7; }));
-  for (const CommandResult& result : worker.stream().results) {
-    QVERIFY2(!result.accepted, qPrintable(QString::number(result.commandId)));
-    QVERIFY(!result.message.empty());
-  }
-  QVERIFY(worker.stream().results[3].message.find("1 to 512") != std::string::npos);
-  worker.send(Command{8, StopTraining{}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  QCOMPARE(worker.stream().goodbye->stepsDone, 0u);
-}
-
-void TestWorkerProcess::endsWithItsHost_data() {
-  QTest::addColumn<bool>("training");
-  QTest::newRow("before the start") << false;
-  QTest::newRow("while training") << true;
-}
-
-void TestWorkerProcess::endsWithItsHost() {
-  QFETCH(bool, training);
-  WorkerProcess worker({"--device", "cpu", "--batch", "64", "--seq", "128"});
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
-  if (training) {
-    worker.send(Welcome{wire::kProtocolVersion});
-    worker.send(Command{1, StartTraining{}});
-    QVERIFY(worker.readUntil([](const Stream& s) { return !s.steps.empty(); }));
-  }
-  worker.hangUp();
-  QCOMPARE(worker.finish(2'000), static_cast<int>(kExitEndedEarly));
-}
-
-void TestWorkerProcess::endsOnAProtocolViolation() {
-  WorkerProcess worker(QStringList{"--device", "cpu"} + kTiny);
-  QVERIFY(worker.readUntil([](const Stream& s) { return s.hello.has_value(); }));
-  worker.send(Goodbye{});  // a valid frame, but only a worker may send it
-  QCOMPARE(worker.finish(5'000), static_cast<int>(kExitFailed));
-  QVERIFY(worker.stream().failure);
-  QVERIFY(worker.errors().contains("only a worker"));
-}
-
-void TestWorkerProcess::describesItself() {
-  WorkerProcess worker({"--device", "cpu", "--describe"}, {{"PYTORCH_MPS_FAST_MATH", "1"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Hello& hello = *worker.stream().hello;
-  QVERIFY(hello.limits.systemBytes > 0);
-  QVERIFY(hello.platform.rfind("Linux", 0) == 0 || hello.platform.rfind("macOS", 0) == 0);
-  const auto value = [&hello](const std::string& name) -> std::optional<std::string> {
-    for (const auto& entry : hello.environment) {
-      if (entry.name == name) return entry.value;
-    }
-    return "not listed";
-  };
-  QCOMPARE(value("PYTORCH_MPS_FAST_MATH"), std::optional<std::string>("1"));
-  QCOMPARE(value("PYTORCH_MPS_HIGH_WATERMARK_RATIO"), std::optional<std::string>());
-}
-
-void TestWorkerProcess::attachesThroughASocketWithItsToken() {
-  QTemporaryDir folder;
-  const QByteArray path = folder.filePath("socket").toUtf8();
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  QVERIFY(static_cast<std::size_t>(path.size()) < sizeof address.sun_path);
-  std::memcpy(address.sun_path, path.constData(), static_cast<std::size_t>(path.size()));
-  const int listening = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  QCOMPARE(::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  QCOMPARE(::listen(listening, 1), 0);
-
-  QFile token(folder.filePath("token"));
-  QVERIFY(token.open(QIODevice::WriteOnly));
-  token.write("0123456789abcdef\n");
-  token.close();
-  const QString program = HIGHWATER_BIN_DIR "/highwater-worker";
-  const QStringList arguments = {"--device",  "cpu",          "--describe",    "--connect",
-                                 path.data(), "--token-file", token.fileName()};
-  token.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ReadOther);
-  WorkerProcess careless(program, arguments, {});
-  QCOMPARE(careless.finish(), static_cast<int>(kExitFailed));
-  QVERIFY(careless.errors().contains("0600"));
-
-  token.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
-  WorkerProcess worker(program, arguments, {});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const int accepted = ::accept(listening, nullptr, nullptr);
-  QVERIFY(accepted >= 0);
-  std::vector<std::uint8_t> bytes(1 << 16);
-  const ssize_t n = ::read(accepted, bytes.data(), bytes.size());
-  ::close(accepted);
-  ::close(listening);
-  QVERIFY(n > 0);
-  wire::FrameReader frames;
-  frames.append({bytes.data(), static_cast<std::size_t>(n)});
-  const auto frame = frames.next();
-  QVERIFY(frame && frame->has_value());
-  const auto message = wire::decode(**frame);
-  QVERIFY(message);
-  QVERIFY(wire::Validator(wire::StreamSource::kWorker, "0123456789abcdef").check(*message));
-  QVERIFY(!wire::Validator(wire::StreamSource::kWorker, "another").check(*message));
-}
-
-void TestWorkerProcess::checksTheDeviceContract() {
-  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  WorkerProcess worker(
-      QStringList{"--autostart", "--device", "sim", "--steps", "3", "--break-contract"} + kTiny);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
-  const Stream& s = worker.stream();
-  QVERIFY(s.failure);
-  QCOMPARE(s.failure->kind, Failure::Kind::kDeviceContract);
-  QCOMPARE(s.failure->message, std::string("batch device cpu does not match model device mps"));
-  QVERIFY(!s.goodbye);
-  QVERIFY(s.steps.empty());
-}
-
-void TestWorkerProcess::reportsOutOfMemory_data() {
-  QTest::addColumn<QStringList>("arguments");
-  QTest::addColumn<QString>("recommended");
-  QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128"} << "64MiB";
-  QTest::newRow("before the first")
-      << QStringList{"--width", "512", "--layers", "4"} << "16777216B";
-}
-
-void TestWorkerProcess::reportsOutOfMemory() {
-  if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-  QFETCH(QStringList, arguments);
-  QFETCH(QString, recommended);
-  WorkerProcess worker(
-      QStringList{"--autostart", "--device", "sim", "--steps", "3", "--on-out-of-memory", "stop"} +
-          arguments,
-      {{kSimRecommendedVariable, recommended}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(s.failure);
-  QCOMPARE(s.failure->kind, Failure::Kind::kOutOfMemory);
-  QVERIFY(s.failure->message.find("MPS backend out of memory") != std::string::npos);
-  const auto markers = s.markersOf(events::MarkerKind::OutOfMemory);
-  QCOMPARE(markers.size(), std::size_t{1});
-  QCOMPARE(s.nameOf(markers[0].text()), s.failure->message);
-}
-
-void TestWorkerProcess::refusesAnotherPyTorch() {
-#ifndef FAKE_TORCH
-  QSKIP("needs the stub library of tests/simmps");
-#else
-  // A stub in front of libtorch that says it is PyTorch 1.6.0.
-  WorkerProcess worker({"--autostart", "--device", "cpu", "--steps", "1"},
-                       {{"LD_PRELOAD", FAKE_TORCH}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
-  QVERIFY(!worker.stream().hello);
-  const QString errors = worker.errors();
-  for (const char* part : {"built for PyTorch " TORCH_VERSION, "PyTorch 1.6.0 (", "libtorch_cpu"}) {
-    QVERIFY2(errors.contains(part), qPrintable(errors));
-  }
-#endif
-}
-
-void TestWorkerProcess::keepsPrintsOutOfTheFrames() {
-  // --help prints to stdout, which with --stdio must go to stderr.
-  WorkerProcess worker({"--help"});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  QCOMPARE(worker.stream().complaint, QString());
-  QVERIFY(worker.errors().contains("--scenario"));
-}
-
-void TestWorkerProcess::refusesBadOptions_data() {
-  QTest::addColumn<QStringList>("arguments");
-  QTest::addColumn<QString>("says");
-  QTest::newRow("batch 0") << QStringList{"--batch", "0"}
-                           << "--batch is \"0\"; give a whole number from 1";
-  QTest::newRow("batch -1") << QStringList{"--batch", "-1"} << "--batch";
-  QTest::newRow("batch 1e9") << QStringList{"--batch", "1000000000"} << "1 to 4096";
-  QTest::newRow("seq past the table") << QStringList{"--seq", "600"} << "1 to 512";
-  QTest::newRow("zero-padded") << QStringList{"--max-seq", "0600", "--seq", "0601"} << "1 to 600";
-  QTest::newRow("seq of a change") << QStringList{"--set", "2:seq=513"} << "1 to 512";
-  QTest::newRow("second knob of a change")
-      << QStringList{"--set", "2:batch=2,loss-every=0"} << "loss-every of --set";
-  QTest::newRow("change past the end")
-      << QStringList{"--steps", "3", "--set", "9:batch=4"} << "past the last one";
-  QTest::newRow("odd change") << QStringList{"--set", "five"} << "STEP:KNOB=VALUE";
-  QTest::newRow("workload") << QStringList{"--workload", "foo"}
-                            << "--workload is \"foo\"; give issue-classifier";
-  QTest::newRow("accepted op") << QStringList{"--accepted-op", "aten::gleu"} << "aten::gelu";
-  QTest::newRow("dtype") << QStringList{"--dtype", "float16"} << "float16";
-  QTest::newRow("width and heads") << QStringList{"--width", "100", "--heads", "3"} << "multiple";
-  QTest::newRow("unknown option") << QStringList{"--nope"} << "argument was not expected: --nope";
-  QTest::newRow("sampling") << QStringList{"--sampling-hz", "5000"} << "1 to 1000";
-  QTest::newRow("held-out alone") << QStringList{"--data-held-out", "x.csv"} << "--data";
-}
-
-void TestWorkerProcess::refusesBadOptions() {
-  QFETCH(QStringList, arguments);
-  QFETCH(QString, says);
-  WorkerProcess worker(QStringList{"--autostart", "--device", "cpu"} + arguments);
-  QCOMPARE(worker.finish(), static_cast<int>(kExitUsage));
-  QVERIFY(!worker.stream().hello);
-  const QString errors = worker.errors();
-  QVERIFY2(errors.contains(says), qPrintable(errors));
-}
-
-void TestWorkerProcess::reportsBadData() {
-  QTemporaryDir folder;
-  const QString path = folder.filePath("bad.csv");
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write("title,kind\nsomething,else\n");
-  file.close();
-  WorkerProcess worker({"--autostart", "--device", "cpu", "--data", path});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitFailed));
-  QVERIFY(worker.stream().failure);
-  QVERIFY(worker.stream().failure->message.find("bad.csv") != std::string::npos);
-  QVERIFY(worker.stream().failure->message.find("text,label") != std::string::npos);
-}
-
-QTEST_GUILESS_MAIN(TestWorkerProcess)
+HIGHWATER_TEST(TestWorkerProcess, QCoreApplication)
 #include "tst_worker_process.moc"

@@ -11,6 +11,7 @@
 #include "core/exit_codes.h"
 #include "core/knobs.h"
 #include "core/sim_knobs.h"
+#include "support/test_program.h"
 #include "worker_process.h"
 
 using namespace highwater;
@@ -71,245 +72,233 @@ class TestWorkerRecovery : public QObject {
   Q_OBJECT
 
  private slots:
-  void goesOnAHundredTimes();
-  void survivesTheRefusalOfAnyAllocation_data();
-  void survivesTheRefusalOfAnyAllocation();
-  void trainsOnWhatItHasDropped();
-  void endsWhereNothingIsLeftToTry_data();
-  void endsWhereNothingIsLeftToTry();
-  void evaluatesInSmallerBatches();
-  void obeysTheFractionWhileItTrains();
-  void addsUpGradients();
-  void keepsTheEffectiveBatch();
-  void computesInAnyPrecision_data();
-  void computesInAnyPrecision();
-  void refusesWhatTheDeviceLacks();
+  void goesOnAHundredTimes() {
+    QTemporaryDir folder;
+    const QString ledger = folder.filePath("ledger.jsonl");
+    constexpr std::uint32_t kSteps = 60;
+    std::mt19937 random(20);
+    QStringList arguments = with({"--steps", QString::number(kSteps)});
+    for (std::uint32_t step = 2; step <= kSteps; step += 2) {
+      const auto batch = std::uniform_int_distribution<>(1000, 4096)(random);
+      arguments << "--set" << QString("%1:batch=%2").arg(step).arg(batch);
+    }
+    WorkerProcess worker(arguments,
+                         {{kSimRecommendedVariable, "16MiB"}, {kSimLedgerVariable, ledger}});
+    QCOMPARE(worker.finish(240'000), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(hasSteps(s, kSteps));
+    const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
+    QVERIFY2(refusals.size() >= 100, qPrintable(QString::number(refusals.size())));
+    for (const auto& marker : refusals) {
+      QVERIFY(marker.value_before() > 0);
+      QVERIFY2(
+          std::abs(marker.value_after() - 1.7 * 16 * 1048576) < 16384,  // two decimals of a MiB
+          qPrintable(QString::number(marker.value_after(), 'f')));
+      QVERIFY(s.nameOf(marker.text()).find("MPS backend out of memory") != std::string::npos);
+    }
+    const auto recovered = s.markersOf(MarkerKind::Recovered);
+    QVERIFY2(recovered.size() >= 30, qPrintable(QString::number(recovered.size())));
+    for (const auto& marker : recovered) {
+      QVERIFY(marker.value_after() < marker.value_before());
+      QCOMPARE(marker.value_after(), double(s.steps.at(marker.step() - 1).batch_size()));
+    }
+    // The evaluation reads all parameters.
+    QCOMPARE(s.evaluations.size(), std::size_t{1});
+    QVERIFY(std::isfinite(s.evaluations[0].loss()));
+    // From the first trained step on the optimizer has its state; nothing else may stay. A thread
+    // of autograd may let go of the dropped step's texts only while the next labels are already
+    // there.
+    auto least = leastAfterRefusals(ledger);
+    QCOMPARE(least.size(), refusals.size());
+    least.pop_back();  // with the end of the process in it
+    const auto [base, most] = std::minmax_element(least.begin(), least.end());
+    constexpr qint64 kLabels = 4096 * sizeof(std::int64_t);
+    QVERIFY2(*most - *base <= kLabels, qPrintable(QString("%1 to %2").arg(*base).arg(*most)));
+  }
+
+  void survivesTheRefusalOfAnyAllocation_data() {
+    QTest::addColumn<int>("allocation");
+    // A training of three steps makes some 580.
+    for (int n = 60; n <= 560; n += 45) QTest::newRow(qPrintable(QString::number(n))) << n;
+  }
+
+  void survivesTheRefusalOfAnyAllocation() {
+    QFETCH(int, allocation);
+    WorkerProcess worker(with({"--on-out-of-memory", "retry", "--level", "ops"}),
+                         {{kSimOutOfMemoryAtVariable, QString::number(allocation)}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(hasSteps(s, 3));
+    QCOMPARE(s.evaluations.size(), std::size_t{1});
+    const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
+    QCOMPARE(refusals.size(), std::size_t{1});
+    const bool inStep = s.nameOf(refusals[0].text()).find("in the evaluation") == std::string::npos;
+    QCOMPARE(s.markersOf(MarkerKind::Recovered).size(), std::size_t(inStep));
+    // Ops nest as before, whatever the exception has left.
+    for (const auto& op : s.ops) QVERIFY(op.depth() < 64);
+  }
+
+  void trainsOnWhatItHasDropped() {
+    // The first batch is refused whole, then trained in halves: no row is lost.
+    WorkerProcess worker(with({"--batch", "2048", "--steps", "4"}),
+                         {{kSimRecommendedVariable, "16MiB"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QVERIFY(hasSteps(s, 4));
+    const auto changes = s.markersOf(MarkerKind::BatchSize);
+    QVERIFY(!changes.empty());
+    QCOMPARE(changes[0].value_before(), 2048.0);
+    QCOMPARE(changes[0].value_after(), 1024.0);
+    for (const auto& marker : changes) QCOMPARE(marker.step(), 1u);
+    QCOMPARE(s.markersOf(MarkerKind::CacheEmptied).size(), changes.size());
+    QCOMPARE(s.goodbye->stepsDone, 4u);
+  }
+
+  void endsWhereNothingIsLeftToTry_data() {
+    QTest::addColumn<QString>("policy");
+    QTest::addColumn<int>("tries");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("halve") << "halve" << 3 << "batch size 1, sequence length 512";
+    QTest::newRow("retry") << "retry" << 3 << "3 times in a row with batch size 4";
+    QTest::newRow("stop") << "stop" << 1 << "MPS backend out of memory";
+  }
+
+  void endsWhereNothingIsLeftToTry() {
+    QFETCH(QString, policy);
+    QFETCH(int, tries);
+    QFETCH(QString, says);
+    // The scores of one text of this length need more than the limit.
+    WorkerProcess worker(with({"--seq", "512", "--heads", "32", "--on-out-of-memory", policy}),
+                         {{kSimRecommendedVariable, "16MiB"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
+    const Stream& s = worker.stream();
+    QVERIFY(s.failure && s.failure->kind == Failure::Kind::kOutOfMemory);
+    QVERIFY2(QString::fromStdString(s.failure->message).contains(says), s.failure->message.c_str());
+    QCOMPARE(s.markersOf(MarkerKind::OutOfMemory).size(), std::size_t(tries));
+    QVERIFY(s.steps.empty());
+    QVERIFY(s.markersOf(MarkerKind::Recovered).empty());
+  }
+
+  void evaluatesInSmallerBatches() {
+    // The scores of 32 texts need twice the limit, those of the batch in training fit.
+    WorkerProcess worker(with({"--seq", "256", "--heads", "8", "--batch", "1"}),
+                         {{kSimRecommendedVariable, "16MiB"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QVERIFY(hasSteps(s, 3));
+    QVERIFY(!s.markersOf(MarkerKind::OutOfMemory).empty());
+    QCOMPARE(s.evaluations.size(), std::size_t{1});
+    QVERIFY(std::isfinite(s.evaluations[0].loss()));
+    QVERIFY(s.markersOf(MarkerKind::BatchSize).empty());
+  }
+
+  void obeysTheFractionWhileItTrains() {
+    WorkerProcess worker(with({"--batch", "64", "--steps", "8", "--set", "4:memory-fraction=0.5"}),
+                         {{kSimRecommendedVariable, "64MiB"}});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.description->knobs.memoryFraction, 1.7);
+    QVERIFY(hasSteps(s, 8));
+    const auto changes = s.markersOf(MarkerKind::MemoryFraction);
+    QCOMPARE(changes.size(), std::size_t{1});
+    QCOMPARE(changes[0].value_before(), 1.7);
+    QCOMPARE(changes[0].value_after(), 0.5);
+    const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
+    QVERIFY(!refusals.empty());
+    QCOMPARE(refusals[0].step(), 4u);
+    QCOMPARE(refusals[0].value_after(), 32.0 * 1048576);
+  }
+
+  void addsUpGradients() {
+    WorkerProcess worker(
+        with({"--steps", "4", "--accumulate", "2", "--set", "3:accumulate=3,lr=0.0005"}));
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(hasSteps(s, 4));
+    QCOMPARE(s.description->knobs.accumulation, 2u);
+    QCOMPARE(s.description->knobs.learningRate, 0.001);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t batches = i < 2 ? 2 : 3;
+      QCOMPARE(s.steps[i].batch_size(), 4u);
+      QCOMPARE(s.steps[i].tokens(), 4 * 64 * batches);
+      std::map<events::Phase, std::uint32_t> phases;
+      for (const auto& phase : s.phases) {
+        if (phase.step() == i + 1) ++phases[phase.phase()];
+      }
+      QCOMPARE(phases[events::Phase::Forward], batches);
+      QCOMPARE(phases[events::Phase::Backward], batches);
+      QCOMPARE(phases[events::Phase::LossRead], 1u);
+      QCOMPARE(phases[events::Phase::OptimizerStep], 1u);
+    }
+    const auto rates = s.markersOf(MarkerKind::LearningRate);
+    QCOMPARE(rates.size(), std::size_t{1});
+    QCOMPARE(rates[0].value_after(), 0.0005);
+  }
+
+  void keepsTheEffectiveBatch() {
+    WorkerProcess worker({"--autostart", "--device",  "cpu",   "--width",
+                          "32",          "--layers",  "1",     "--heads",
+                          "4",           "--seq",     "16",    "--batch",
+                          "12",          "--steps",   "6",     "--keep-effective-batch",
+                          "--set",       "2:batch=4", "--set", "4:accumulate=2"});
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    for (const auto& step : s.steps) QCOMPARE(step.tokens(), 12u * 16u);
+    QCOMPARE(s.steps[1].batch_size(), 4u);
+    QCOMPARE(s.steps[3].batch_size(), 6u);
+  }
+
+  void computesInAnyPrecision_data() {
+    QTest::addColumn<QString>("device");
+    QTest::addColumn<QString>("precision");
+    for (const char* device : {"cpu", "sim"}) {
+      for (const char* precision : {"bfloat16", "float16"}) {
+        QTest::newRow(qPrintable(QString("%1 %2").arg(device, precision))) << device << precision;
+      }
+    }
+  }
+
+  void computesInAnyPrecision() {
+    QFETCH(QString, device);
+    QFETCH(QString, precision);
+    WorkerProcess worker(with({"--device", device, "--steps", "6", "--level", "ops", "--set",
+                               "3:precision=" + precision, "--set", "5:precision=float32"}));
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
+    const Stream& s = worker.stream();
+    QCOMPARE(s.complaint, QString());
+    QVERIFY(hasSteps(s, 6));
+    QCOMPARE(s.markersOf(MarkerKind::Precision).size(), std::size_t{2});
+    // The shapes of the ops' arguments name their types.
+    std::set<std::uint32_t> stepsWithIt;
+    const std::string type = precision == "float16" ? "float16" : "bfloat16";
+    for (const auto& op : s.ops) {
+      const std::string shapes = s.nameOf(op.shapes());
+      const bool has = shapes.find(' ' + type) != std::string::npos;
+      if (has && op.phase() == events::Phase::Forward) stepsWithIt.insert(op.step());
+    }
+    if (device == "sim") QCOMPARE(stepsWithIt, (std::set<std::uint32_t>{3, 4}));
+  }
+
+  void refusesWhatTheDeviceLacks() {
+    const auto says = [](const QStringList& more, const char* part) {
+      WorkerProcess worker(with(more));
+      const int code = worker.finish();
+      const QString errors = worker.errors();
+      return code == static_cast<int>(kExitUsage) && errors.contains(part) ? QString()
+                                                                           : errors + " | " + part;
+    };
+    QCOMPARE(says({"--device", "cpu", "--memory-fraction", "0.5"}, "only MPS has one"), QString());
+    QCOMPARE(says({"--device", "cpu", "--set", "2:memory-fraction=0.5"}, "only MPS has one"),
+             QString());
+    QCOMPARE(says({"--memory-fraction", "0"}, "a number from 0.01 to 2"), QString());
+    QCOMPARE(says({"--lr", "0"}, "a number from 1e-09 to 10"), QString());
+    QCOMPARE(says({"--precision", "float8"}, "float32"), QString());
+    QCOMPARE(says({"--set", "2:precision=double"}, "--set"), QString());
+  }
 };
 
-void TestWorkerRecovery::goesOnAHundredTimes() {
-  QTemporaryDir folder;
-  const QString ledger = folder.filePath("ledger.jsonl");
-  constexpr std::uint32_t kSteps = 60;
-  std::mt19937 random(20);
-  QStringList arguments = with({"--steps", QString::number(kSteps)});
-  for (std::uint32_t step = 2; step <= kSteps; step += 2) {
-    const auto batch = std::uniform_int_distribution<>(1000, 4096)(random);
-    arguments << "--set" << QString("%1:batch=%2").arg(step).arg(batch);
-  }
-  WorkerProcess worker(arguments,
-                       {{kSimRecommendedVariable, "16MiB"}, {kSimLedgerVariable, ledger}});
-  QCOMPARE(worker.finish(240'000), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(hasSteps(s, kSteps));
-  const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
-  QVERIFY2(refusals.size() >= 100, qPrintable(QString::number(refusals.size())));
-  for (const auto& marker : refusals) {
-    QVERIFY(marker.value_before() > 0);
-    QVERIFY2(std::abs(marker.value_after() - 1.7 * 16 * 1048576) < 16384,  // two decimals of a MiB
-             qPrintable(QString::number(marker.value_after(), 'f')));
-    QVERIFY(s.nameOf(marker.text()).find("MPS backend out of memory") != std::string::npos);
-  }
-  const auto recovered = s.markersOf(MarkerKind::Recovered);
-  QVERIFY2(recovered.size() >= 30, qPrintable(QString::number(recovered.size())));
-  for (const auto& marker : recovered) {
-    QVERIFY(marker.value_after() < marker.value_before());
-    QCOMPARE(marker.value_after(), double(s.steps.at(marker.step() - 1).batch_size()));
-  }
-  // The evaluation reads all parameters.
-  QCOMPARE(s.evaluations.size(), std::size_t{1});
-  QVERIFY(std::isfinite(s.evaluations[0].loss()));
-  // From the first trained step on the optimizer has its state; nothing else may stay. A thread of
-  // autograd may let go of the dropped step's texts only while the next labels are already there.
-  auto least = leastAfterRefusals(ledger);
-  QCOMPARE(least.size(), refusals.size());
-  least.pop_back();  // with the end of the process in it
-  const auto [base, most] = std::minmax_element(least.begin(), least.end());
-  constexpr qint64 kLabels = 4096 * sizeof(std::int64_t);
-  QVERIFY2(*most - *base <= kLabels, qPrintable(QString("%1 to %2").arg(*base).arg(*most)));
-}
-
-void TestWorkerRecovery::survivesTheRefusalOfAnyAllocation_data() {
-  QTest::addColumn<int>("allocation");
-  // A training of three steps makes some 580.
-  for (int n = 60; n <= 560; n += 45) QTest::newRow(qPrintable(QString::number(n))) << n;
-}
-
-void TestWorkerRecovery::survivesTheRefusalOfAnyAllocation() {
-  QFETCH(int, allocation);
-  WorkerProcess worker(with({"--on-out-of-memory", "retry", "--level", "ops"}),
-                       {{kSimOutOfMemoryAtVariable, QString::number(allocation)}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(hasSteps(s, 3));
-  QCOMPARE(s.evaluations.size(), std::size_t{1});
-  const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
-  QCOMPARE(refusals.size(), std::size_t{1});
-  const bool inStep = s.nameOf(refusals[0].text()).find("in the evaluation") == std::string::npos;
-  QCOMPARE(s.markersOf(MarkerKind::Recovered).size(), std::size_t(inStep));
-  // Ops nest as before, whatever the exception has left.
-  for (const auto& op : s.ops) QVERIFY(op.depth() < 64);
-}
-
-void TestWorkerRecovery::trainsOnWhatItHasDropped() {
-  // The first batch is refused whole, then trained in halves: no row is lost.
-  WorkerProcess worker(with({"--batch", "2048", "--steps", "4"}),
-                       {{kSimRecommendedVariable, "16MiB"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QVERIFY(hasSteps(s, 4));
-  const auto changes = s.markersOf(MarkerKind::BatchSize);
-  QVERIFY(!changes.empty());
-  QCOMPARE(changes[0].value_before(), 2048.0);
-  QCOMPARE(changes[0].value_after(), 1024.0);
-  for (const auto& marker : changes) QCOMPARE(marker.step(), 1u);
-  QCOMPARE(s.markersOf(MarkerKind::CacheEmptied).size(), changes.size());
-  QCOMPARE(s.goodbye->stepsDone, 4u);
-}
-
-void TestWorkerRecovery::endsWhereNothingIsLeftToTry_data() {
-  QTest::addColumn<QString>("policy");
-  QTest::addColumn<int>("tries");
-  QTest::addColumn<QString>("says");
-  QTest::newRow("halve") << "halve" << 3 << "batch size 1, sequence length 512";
-  QTest::newRow("retry") << "retry" << 3 << "3 times in a row with batch size 4";
-  QTest::newRow("stop") << "stop" << 1 << "MPS backend out of memory";
-}
-
-void TestWorkerRecovery::endsWhereNothingIsLeftToTry() {
-  QFETCH(QString, policy);
-  QFETCH(int, tries);
-  QFETCH(QString, says);
-  // The scores of one text of this length need more than the limit.
-  WorkerProcess worker(with({"--seq", "512", "--heads", "32", "--on-out-of-memory", policy}),
-                       {{kSimRecommendedVariable, "16MiB"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
-  const Stream& s = worker.stream();
-  QVERIFY(s.failure && s.failure->kind == Failure::Kind::kOutOfMemory);
-  QVERIFY2(QString::fromStdString(s.failure->message).contains(says), s.failure->message.c_str());
-  QCOMPARE(s.markersOf(MarkerKind::OutOfMemory).size(), std::size_t(tries));
-  QVERIFY(s.steps.empty());
-  QVERIFY(s.markersOf(MarkerKind::Recovered).empty());
-}
-
-void TestWorkerRecovery::evaluatesInSmallerBatches() {
-  // The scores of 32 texts need twice the limit, those of the batch in training fit.
-  WorkerProcess worker(with({"--seq", "256", "--heads", "8", "--batch", "1"}),
-                       {{kSimRecommendedVariable, "16MiB"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QVERIFY(hasSteps(s, 3));
-  QVERIFY(!s.markersOf(MarkerKind::OutOfMemory).empty());
-  QCOMPARE(s.evaluations.size(), std::size_t{1});
-  QVERIFY(std::isfinite(s.evaluations[0].loss()));
-  QVERIFY(s.markersOf(MarkerKind::BatchSize).empty());
-}
-
-void TestWorkerRecovery::obeysTheFractionWhileItTrains() {
-  WorkerProcess worker(with({"--batch", "64", "--steps", "8", "--set", "4:memory-fraction=0.5"}),
-                       {{kSimRecommendedVariable, "64MiB"}});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.description->knobs.memoryFraction, 1.7);
-  QVERIFY(hasSteps(s, 8));
-  const auto changes = s.markersOf(MarkerKind::MemoryFraction);
-  QCOMPARE(changes.size(), std::size_t{1});
-  QCOMPARE(changes[0].value_before(), 1.7);
-  QCOMPARE(changes[0].value_after(), 0.5);
-  const auto refusals = s.markersOf(MarkerKind::OutOfMemory);
-  QVERIFY(!refusals.empty());
-  QCOMPARE(refusals[0].step(), 4u);
-  QCOMPARE(refusals[0].value_after(), 32.0 * 1048576);
-}
-
-void TestWorkerRecovery::addsUpGradients() {
-  WorkerProcess worker(
-      with({"--steps", "4", "--accumulate", "2", "--set", "3:accumulate=3,lr=0.0005"}));
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(hasSteps(s, 4));
-  QCOMPARE(s.description->knobs.accumulation, 2u);
-  QCOMPARE(s.description->knobs.learningRate, 0.001);
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    const std::uint32_t batches = i < 2 ? 2 : 3;
-    QCOMPARE(s.steps[i].batch_size(), 4u);
-    QCOMPARE(s.steps[i].tokens(), 4 * 64 * batches);
-    std::map<events::Phase, std::uint32_t> phases;
-    for (const auto& phase : s.phases) {
-      if (phase.step() == i + 1) ++phases[phase.phase()];
-    }
-    QCOMPARE(phases[events::Phase::Forward], batches);
-    QCOMPARE(phases[events::Phase::Backward], batches);
-    QCOMPARE(phases[events::Phase::LossRead], 1u);
-    QCOMPARE(phases[events::Phase::OptimizerStep], 1u);
-  }
-  const auto rates = s.markersOf(MarkerKind::LearningRate);
-  QCOMPARE(rates.size(), std::size_t{1});
-  QCOMPARE(rates[0].value_after(), 0.0005);
-}
-
-void TestWorkerRecovery::keepsTheEffectiveBatch() {
-  WorkerProcess worker({"--autostart", "--device",  "cpu",   "--width",
-                        "32",          "--layers",  "1",     "--heads",
-                        "4",           "--seq",     "16",    "--batch",
-                        "12",          "--steps",   "6",     "--keep-effective-batch",
-                        "--set",       "2:batch=4", "--set", "4:accumulate=2"});
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  for (const auto& step : s.steps) QCOMPARE(step.tokens(), 12u * 16u);
-  QCOMPARE(s.steps[1].batch_size(), 4u);
-  QCOMPARE(s.steps[3].batch_size(), 6u);
-}
-
-void TestWorkerRecovery::computesInAnyPrecision_data() {
-  QTest::addColumn<QString>("device");
-  QTest::addColumn<QString>("precision");
-  for (const char* device : {"cpu", "sim"}) {
-    for (const char* precision : {"bfloat16", "float16"}) {
-      QTest::newRow(qPrintable(QString("%1 %2").arg(device, precision))) << device << precision;
-    }
-  }
-}
-
-void TestWorkerRecovery::computesInAnyPrecision() {
-  QFETCH(QString, device);
-  QFETCH(QString, precision);
-  WorkerProcess worker(with({"--device", device, "--steps", "6", "--level", "ops", "--set",
-                             "3:precision=" + precision, "--set", "5:precision=float32"}));
-  QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-  const Stream& s = worker.stream();
-  QCOMPARE(s.complaint, QString());
-  QVERIFY(hasSteps(s, 6));
-  QCOMPARE(s.markersOf(MarkerKind::Precision).size(), std::size_t{2});
-  // The shapes of the ops' arguments name their types.
-  std::set<std::uint32_t> stepsWithIt;
-  const std::string type = precision == "float16" ? "float16" : "bfloat16";
-  for (const auto& op : s.ops) {
-    const std::string shapes = s.nameOf(op.shapes());
-    const bool has = shapes.find(' ' + type) != std::string::npos;
-    if (has && op.phase() == events::Phase::Forward) stepsWithIt.insert(op.step());
-  }
-  if (device == "sim") QCOMPARE(stepsWithIt, (std::set<std::uint32_t>{3, 4}));
-}
-
-void TestWorkerRecovery::refusesWhatTheDeviceLacks() {
-  const auto says = [](const QStringList& more, const char* part) {
-    WorkerProcess worker(with(more));
-    const int code = worker.finish();
-    const QString errors = worker.errors();
-    return code == static_cast<int>(kExitUsage) && errors.contains(part) ? QString()
-                                                                         : errors + " | " + part;
-  };
-  QCOMPARE(says({"--device", "cpu", "--memory-fraction", "0.5"}, "only MPS has one"), QString());
-  QCOMPARE(says({"--device", "cpu", "--set", "2:memory-fraction=0.5"}, "only MPS has one"),
-           QString());
-  QCOMPARE(says({"--memory-fraction", "0"}, "a number from 0.01 to 2"), QString());
-  QCOMPARE(says({"--lr", "0"}, "a number from 1e-09 to 10"), QString());
-  QCOMPARE(says({"--precision", "float8"}, "float32"), QString());
-  QCOMPARE(says({"--set", "2:precision=double"}, "--set"), QString());
-}
-
-QTEST_GUILESS_MAIN(TestWorkerRecovery)
+HIGHWATER_TEST(TestWorkerRecovery, QCoreApplication)
 #include "tst_worker_recovery.moc"
