@@ -172,7 +172,7 @@ Both bothOf(std::size_t stepsA, std::size_t stepsB) {
 }
 
 /// What identifies a row: op, kind, place.
-using OpKey = std::tuple<std::string, events::SyncKind, std::string>;
+using ComparedOpKey = std::tuple<std::string, events::SyncKind, std::string>;
 
 /// The values of one row's waits, in ms, step by step.
 struct OpSteps {
@@ -185,7 +185,7 @@ struct StepValues {
   std::span<const events::StepRecord> records;
   std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs, outsideMs;
   std::array<std::vector<double>, 7> phaseMs;
-  std::map<OpKey, OpSteps> ops;
+  std::map<ComparedOpKey, OpSteps> ops;
   std::set<std::uint32_t> lengths;
 
   StepValues(const LiveStore& store, const TimeRange& given) {
@@ -275,14 +275,14 @@ StepHistogram histogramOf(const std::vector<double>& durationMs, double lowMs, d
 }
 
 std::vector<ComparedOp> comparedOps(const StepValues& a, const StepValues& b, const Both& both) {
-  std::set<OpKey> keys;
+  std::set<ComparedOpKey> keys;
   for (const StepValues* range : {&a, &b}) {
     for (const auto& [key, op] : range->ops) keys.insert(key);
   }
   const OpSteps noneA{std::vector<double>(a.records.size()), true};
   const OpSteps noneB{std::vector<double>(b.records.size()), true};
   std::vector<ComparedOp> ops;
-  for (const OpKey& key : keys) {
+  for (const ComparedOpKey& key : keys) {
     const auto inA = a.ops.find(key), inB = b.ops.find(key);
     const OpSteps& left = inA == a.ops.end() ? noneA : inA->second;
     const OpSteps& right = inB == b.ops.end() ? noneB : inB->second;

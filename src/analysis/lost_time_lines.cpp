@@ -14,7 +14,7 @@ namespace {
 /// call site.
 using Ids = std::tuple<NameId, events::SyncKind, bool, events::Phase, NameId, ModuleId, CallSiteId>;
 
-struct Sums {
+struct LineSums {
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
   std::uint64_t bytes = 0;
@@ -34,7 +34,7 @@ class Rows {
 
   template <typename Event>
   void add(const Event& event, events::SyncKind kind, bool deliberate, std::uint64_t bytes) {
-    Sums& sums = byIds_[{event.op(), kind, deliberate, event.phase(), namedPhaseOf(store_, event),
+    LineSums& sums = byIds_[{event.op(), kind, deliberate, event.phase(), namedPhaseOf(store_, event),
                          event.module_id(), event.call_site()}];
     ++sums.count;
     sums.totalNs += event.duration_ns();
@@ -77,7 +77,7 @@ class Rows {
   }
 
   const LiveStore& store_;
-  std::map<Ids, Sums> byIds_;
+  std::map<Ids, LineSums> byIds_;
 };
 
 }  // namespace

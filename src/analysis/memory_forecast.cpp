@@ -10,7 +10,7 @@
 namespace highwater::analysis {
 namespace {
 
-constexpr std::size_t kLeastPoints = 20, kMostPoints = 200;
+constexpr std::size_t kLeastPoints = 20, kMostForecastPoints = 200;
 constexpr double kLongestSeconds = 24 * 3600;
 /// 95 % of a normal distribution lie within so many standard deviations.
 constexpr double kDeviations = 1.96;
@@ -34,7 +34,7 @@ std::vector<const events::StepRecord*> newestSteps(const LiveStore& store) {
   // Of a run with many shapes a few thousand steps are read, however rare the newest shape is.
   constexpr std::size_t kFarthest = 4000;
   const std::size_t last = records.size() > kFarthest ? records.size() - kFarthest : 1;
-  for (std::size_t row = records.size(); row > last && found.size() < kMostPoints; --row) {
+  for (std::size_t row = records.size(); row > last && found.size() < kMostForecastPoints; --row) {
     const events::StepRecord& record = records[row - 1];
     const bool same = record.batch_size() == records.back().batch_size() &&
                       record.sequence_length() == records.back().sequence_length();

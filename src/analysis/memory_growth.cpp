@@ -10,7 +10,7 @@
 namespace highwater::analysis {
 namespace {
 
-constexpr std::size_t kMostPoints = 1000;        // over all shapes: 500,000 pairs
+constexpr std::size_t kMostGrowthPoints = 1000;        // over all shapes: 500,000 pairs
 constexpr std::size_t kLeastPointsOfAShape = 8;  // for each shape, however many there are
 
 /// The latest reading of each of the steps [firstStep, lastStep].
@@ -111,7 +111,7 @@ std::optional<MemoryGrowth> memoryGrowth(const LiveStore& store, std::uint32_t f
     for (std::size_t i = 1; i < points.size(); ++i) {
       left.push_back((points[i].y - points[i - 1].y) / (points[i].x - points[i - 1].x));
     }
-    addSlopes(points, std::max(kMostPoints / shapes.size(), kLeastPointsOfAShape), slopes);
+    addSlopes(points, std::max(kMostGrowthPoints / shapes.size(), kLeastPointsOfAShape), slopes);
   }
   if (left.empty()) return std::nullopt;
   MemoryGrowth growth;

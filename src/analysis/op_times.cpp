@@ -9,14 +9,14 @@
 namespace highwater::analysis {
 namespace {
 
-struct Sums {
+struct OpSums {
   std::uint64_t count = 0;
   std::uint64_t inPhases = 0;
   std::int64_t totalNs = 0;
   std::int64_t selfNs = 0;
   std::uint64_t mostGrownBytes = 0;
 
-  void add(const Sums& other) {
+  void add(const OpSums& other) {
     count += other.count;
     inPhases += other.inPhases;
     totalNs += other.totalNs;
@@ -25,7 +25,7 @@ struct Sums {
   }
 };
 
-OpTime timeOf(const Sums& sums, bool hasPhases) {
+OpTime timeOf(const OpSums& sums, bool hasPhases) {
   OpTime time;
   time.count = sums.count;
   time.inSteps = hasPhases ? sums.inPhases : sums.count;
@@ -84,9 +84,9 @@ class StepSet {
   std::vector<Range> ranges_;  ///< sorted, none adjoins another
 };
 
-/// Sums by op and module.
-struct Counts {
-  KeyedSums<std::pair<NameId, ModuleId>, Sums> sums;
+/// OpSums by op and module.
+struct OpCounts {
+  KeyedSums<std::pair<NameId, ModuleId>, OpSums> sums;
   StepSet steps;
 
   void add(const LiveStore& store, const events::OpSpan& op) {
@@ -95,7 +95,7 @@ struct Counts {
                                          store.ops().selfNs(op), op.grown_bytes()});
     if (op.step() != 0) steps.add(op.step());
   }
-  void add(const Counts& other) {
+  void add(const OpCounts& other) {
     sums.add(other.sums);
     steps.add(other.steps);
   }
@@ -118,7 +118,7 @@ struct Counts {
     std::vector<OpTime> times;
     for (auto at = sums.begin(); at != sums.end();) {
       const NameId op = at->first.first;
-      Sums all;
+      OpSums all;
       auto most = at;
       for (; at != sums.end() && at->first.first == op; ++at) {
         all.add(at->second);
@@ -133,7 +133,7 @@ struct Counts {
   }
 
   [[nodiscard]] std::vector<OpTime> byModule(const LiveStore& store, bool hasPhases) const {
-    std::map<ModuleId, Sums> modules;
+    std::map<ModuleId, OpSums> modules;
     for (const auto& [key, each] : sums) modules[key.second].add(each);
     std::vector<OpTime> times;
     for (const auto& [module, all] : modules) {
@@ -149,7 +149,7 @@ struct Counts {
 }  // namespace
 
 OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
-  Counts counts;
+  OpCounts counts;
   for (const auto& [key, lane] : store.ops().lanes) {
     const std::size_t last = lane.firstFrom(range.endNs);
     for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
@@ -163,8 +163,8 @@ OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
 
 struct RunningOpTimes::Counted {
   // Leaves of 4096 ops keep the tree at a tenth of the ops' own memory.
-  TotalsTree<Counts, 4096> tree;
-  Counts leaves;        ///< of all ops in the tree
+  TotalsTree<OpCounts, 4096> tree;
+  OpCounts leaves;        ///< of all ops in the tree
   bool forgot = false;  ///< the store dropped ops before they came into the tree
 
   [[nodiscard]] bool hasNewLeaf(const LiveStore& store) const {
@@ -205,7 +205,7 @@ bool RunningOpTimes::countSome() {
 OpTimes RunningOpTimes::update() {
   counted_->grow(*store_);
   const OpColumns& ops = store_->ops();
-  Counts counts = counted_->leaves;
+  OpCounts counts = counted_->leaves;
   const std::size_t first = std::max(counted_->tree.rows(), ops.firstRow);
   for (std::size_t row = first; row < ops.endRow(); ++row) counts.add(*store_, *ops.at(row));
   OpTimes times = counts.finish(*store_);
@@ -220,7 +220,7 @@ OpTimes RunningOpTimes::in(const TimeRange& range) {
   const bool wasReadBack =
       range.beginNs < ops.forgottenUpToNs && !ops.isMissing(range.beginNs, range.endNs);
   if (wasReadBack) return opTimesIn(*store_, range);
-  Counts counts;
+  OpCounts counts;
   const auto addRows = [&](std::size_t first, std::size_t last) {
     for (std::size_t row = first; row < last; ++row) {
       const events::OpSpan& op = *ops.at(row);
@@ -228,7 +228,7 @@ OpTimes RunningOpTimes::in(const TimeRange& range) {
     }
   };
   counted_->tree.query(
-      range, ops.firstRow, [&](const Counts& whole) { counts.add(whole); }, addRows);
+      range, ops.firstRow, [&](const OpCounts& whole) { counts.add(whole); }, addRows);
   addRows(std::max(counted_->tree.rows(), ops.firstRow), ops.endRow());
   OpTimes times = counts.finish(*store_);
   times.partial = ops.isMissing(range.beginNs, range.endNs);

@@ -7,6 +7,7 @@
 #include <QSaveFile>
 #include <csignal>
 
+#include "cli/output_file.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -48,11 +49,6 @@ class ProgressLine {
   bool open_ = false;
 };
 
-Error notWritten(const QSaveFile& file) {
-  return failure(file.fileName().toStdString() + " cannot be written: " +
-                 file.errorString().toStdString() + "; name another file after -o");
-}
-
 /// Checks that the file can be written, before minutes of measuring. Does not change it. An earlier
 /// result may be overwritten, another file may not.
 Result<void> checkOutput(const std::string& name) {
@@ -71,7 +67,7 @@ Result<void> checkOutput(const std::string& name) {
     }
   }
   QSaveFile file(info.filePath());
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "-o");
   file.cancelWriting();
   return {};
 }
@@ -83,7 +79,7 @@ Result<void> write(const std::string& name, const QByteArray& bytes) {
       file.commit()) {
     return {};
   }
-  return notWritten(file);
+  return notWritten(file, "-o");
 }
 
 int exitCodeOf(const BenchmarkRun& run) {

@@ -8,12 +8,12 @@
 namespace highwater {
 namespace {
 
-struct Words {
+struct Refusal {
   std::string_view text;
   std::string_view dtype;  ///< empty: it stands between `text` and kAfterDtype
   bool needsNewerMacOs;
 };
-constexpr std::array<Words, 5> kWords = {{
+constexpr std::array<Refusal, 5> kRefusals = {{
     {"Cannot convert a MPS Tensor to float64", "float64", false},
     {"Cannot convert a float64 Tensor to MPS", "float64", false},
     {"Trying to convert ", "", false},
@@ -52,7 +52,7 @@ bool isName(std::string_view text) {
 }
 
 std::optional<RefusedDtype> inLine(std::string_view line) {
-  for (const Words& each : kWords) {
+  for (const Refusal& each : kRefusals) {
     const auto at = line.find(each.text);
     if (at == std::string_view::npos) continue;
     std::string dtype(each.dtype);

@@ -20,15 +20,15 @@ std::string keyOf(const ComparedOp& op) {
   return op.op + '\n' + op.where + '\n' + std::to_string(static_cast<int>(op.kind));
 }
 
-bool isText(int column) {
-  return column == CompareModel::kOp || column == CompareModel::kWhere;
-}
-
 QString msText(double ms) {
   return QString::number(ms, 'f', 1);
 }
 
 }  // namespace
+
+bool CompareModel::isText(int column) {
+  return column == kOp || column == kWhere;
+}
 
 void CompareModel::refresh(const std::vector<ComparedOp>& ops) {
   most_ = 0;

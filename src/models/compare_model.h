@@ -36,6 +36,8 @@ class CompareModel final : public KeptRowsModel {
                       int role = Qt::DisplayRole) const override;
 
  private:
+  /// Whether a column holds texts rather than numbers.
+  [[nodiscard]] static bool isText(int column);
   std::vector<analysis::ComparedOp> ops_;
   double most_ = 0;  ///< the largest change or noise
 };

@@ -29,11 +29,11 @@ QString moduleText(const std::string& path) {
   return path.empty() ? OpTimesModel::tr("outside of a module") : QString::fromStdString(path);
 }
 
-bool isText(int column) {
-  return column == OpTimesModel::kName || column == OpTimesModel::kWhere;
-}
-
 }  // namespace
+
+bool OpTimesModel::isText(int column) {
+  return column == kName || column == kWhere;
+}
 
 void OpTimesModel::refresh(const OpTimes& times) {
   times_ = times;

@@ -39,6 +39,8 @@ class OpTimesModel final : public KeptRowsModel {
                       int role = Qt::DisplayRole) const override;
 
  private:
+  /// Whether a column holds texts rather than numbers.
+  [[nodiscard]] static bool isText(int column);
   void take(std::vector<analysis::OpTime> rows);
   [[nodiscard]] bool byModule() const { return grouping_ == Grouping::kByModule; }
   [[nodiscard]] QVariant text(const analysis::OpTime& time, int column) const;

@@ -20,11 +20,11 @@ std::string keyOf(const OpTotal& total) {
   return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
 }
 
-bool isText(int column) {
-  return column == OpTotalsModel::kOp || column == OpTotalsModel::kWhere;
-}
-
 }  // namespace
+
+bool OpTotalsModel::isText(int column) {
+  return column == kOp || column == kWhere;
+}
 
 QString shortOpName(const std::string& op) {
   const QString name = QString::fromStdString(op);

@@ -59,6 +59,8 @@ class OpTotalsModel : public KeptRowsModel {
   [[nodiscard]] virtual QString timeToolTip() const = 0;
 
  private:
+  /// Whether a column holds texts rather than numbers.
+  [[nodiscard]] static bool isText(int column);
   [[nodiscard]] QVariant text(const analysis::OpTotal& total, int column) const;
   [[nodiscard]] QVariant sortKey(const analysis::OpTotal& total, int column) const;
   [[nodiscard]] double shareOf(const analysis::OpTotal& total) const;

@@ -20,10 +20,6 @@ constexpr std::uint8_t bitOf(SearchModel::Place place) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(place));
 }
 
-bool isText(int column) {
-  return column != SearchModel::kHits;
-}
-
 /// The order of hits at one time, which is that of hits().
 bool isEarlier(const SearchModel::Hit& a, const SearchModel::Hit& b) {
   return a.timeNs < b.timeNs;
@@ -36,6 +32,10 @@ QString stepsText(std::uint32_t first, std::uint32_t last) {
 }
 
 }  // namespace
+
+bool SearchModel::isText(int column) {
+  return column != kHits;
+}
 
 SearchModel::SearchModel(const analysis::LiveStore* store, const LogModel* log, QObject* parent)
     : KeptRowsModel(parent), store_(store), log_(log), search_(store) {

@@ -86,6 +86,8 @@ class SearchModel final : public KeptRowsModel {
   void currentChanged();
 
  private:
+  /// Whether a column holds texts rather than numbers.
+  [[nodiscard]] static bool isText(int column);
   struct Row {
     Place place = Place::kOps;
     analysis::SearchMatch match;  ///< of a log line only `text` is used

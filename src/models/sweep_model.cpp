@@ -8,10 +8,6 @@
 namespace highwater::models {
 namespace {
 
-bool isText(int column) {
-  return column == SweepModel::kSetting || column == SweepModel::kWhy;
-}
-
 QString dash() {
   return QStringLiteral("–");
 }
@@ -21,6 +17,10 @@ QString sizeText(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+bool SweepModel::isText(int column) {
+  return column == kSetting || column == kWhy;
+}
 
 void SweepModel::refresh(const std::optional<tuning::RecordedSweep>& sweep) {
   best_ = sweep ? sweep->best : std::nullopt;

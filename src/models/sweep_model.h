@@ -43,6 +43,8 @@ class SweepModel final : public KeptRowsModel {
                       int role = Qt::DisplayRole) const override;
 
  private:
+  /// Whether a column holds texts rather than numbers.
+  [[nodiscard]] static bool isText(int column);
   struct Row {
     std::size_t number = 0;
     tuning::SweptSetting swept;

@@ -15,7 +15,7 @@ constexpr std::int64_t kLeastSide = 512;  // some ms a product on a CPU core
 constexpr std::int64_t kMostSide = 4096;
 /// Queueing an op takes some 10 us; a product must take much longer.
 constexpr double kLeastProductMs = 0.3;
-constexpr int kTrials = 3;
+constexpr int kLoadTrials = 3;
 constexpr int kMostProducts = 4000;
 
 }  // namespace
@@ -23,15 +23,15 @@ constexpr int kMostProducts = 4000;
 QueueLoad::QueueLoad(double targetMs) {
   allocate(kLeastSide);
   (void)measure(1, 1);  // compiles the kernel
-  while (a_.size(0) < kMostSide && measure(4, kTrials) / 4 < kLeastProductMs) {
+  while (a_.size(0) < kMostSide && measure(4, kLoadTrials) / 4 < kLeastProductMs) {
     allocate(a_.size(0) * 2);
     (void)measure(1, 1);
   }
   int products = 1;
-  double ms = measure(products, kTrials);
+  double ms = measure(products, kLoadTrials);
   while (ms < std::min(kMeasuredMs, targetMs) && products < kMostProducts) {
     products *= 2;
-    ms = measure(products, kTrials);
+    ms = measure(products, kLoadTrials);
   }
   const double each = std::max(ms / products, 0.001);
   count_ = std::clamp(static_cast<int>(std::ceil(targetMs / each)), 1, kMostProducts);

@@ -17,7 +17,7 @@ namespace highwater::process {
 namespace {
 
 constexpr double kLoadMs = 20;
-constexpr int kTrials = 3;
+constexpr int kStartTrials = 3;
 /// Sleeps so many times as long as the work takes; twice that in each further trial, for a machine
 /// whose cores are busy.
 constexpr double kSleep = 1.5;
@@ -39,7 +39,7 @@ WorkStartMeasurement measureWorkStart() {
     found.products = load.count();
     found.restMs = std::numeric_limits<double>::max();
     double sleepMs = found.loadMs * kSleep;
-    while (found.trials < kTrials && found.restMs > kEager * found.loadMs) {
+    while (found.trials < kStartTrials && found.restMs > kEager * found.loadMs) {
       load.submit();
       std::this_thread::sleep_for(Ms(sleepMs));
       const auto begin = Clock::now();

@@ -107,7 +107,7 @@ std::string signedBytes(double value) {
   return (value < 0 ? "\u2212" : "+") + formatBytes(magnitude);
 }
 
-std::string countText(double count) {
+std::string timesText(double count) {
   const bool isShort = count >= 10 || count == std::floor(count);
   return formatDecimals(count, isShort ? 0 : 1) + "\u00d7";
 }
@@ -121,7 +121,7 @@ TextTable opTable(const OpSummary& ops, std::size_t width) {
   table.limit(0, opColumn(width));
   for (const OpShare& each : ops.byOp) {
     if (&each - ops.byOp.data() == kMostRows) break;
-    table.add({plainText(each.op), countText(perStep(ops, static_cast<std::int64_t>(each.count))),
+    table.add({plainText(each.op), timesText(perStep(ops, static_cast<std::int64_t>(each.count))),
                formatMs(msPerStep(ops, each.selfNs))});
   }
   return table;
@@ -134,7 +134,7 @@ TextTable moduleTable(const OpSummary& ops, std::size_t width) {
   for (const ModuleShare& each : ops.byModule) {
     if (&each - ops.byModule.data() == kMostRows) break;
     table.add({moduleText(each.module),
-               countText(perStep(ops, static_cast<std::int64_t>(each.count))),
+               timesText(perStep(ops, static_cast<std::int64_t>(each.count))),
                formatMs(msPerStep(ops, each.selfNs)),
                "memory " + signedBytes(perStep(ops, each.net.forward)) + ", in backward " +
                    signedBytes(perStep(ops, each.net.backward))});

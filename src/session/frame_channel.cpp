@@ -7,14 +7,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "session/event_turn.h"
 #include "wire/socket_buffers.h"
 
 namespace highwater::session {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-// A flood of frames must not starve the rest of the event loop.
-constexpr int kReadsPerTurn = 4;
 
 #ifdef MSG_NOSIGNAL
 constexpr int kSendFlags = MSG_NOSIGNAL;

@@ -12,6 +12,7 @@
 
 #include "core/refused_dtype.h"
 #include "core/simulation.h"
+#include "session/event_turn.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
 #include "session/start_signals.h"
@@ -20,7 +21,7 @@
 namespace highwater::session {
 namespace {
 
-constexpr int kReadsPerTurn = 4, kLastLinesMs = 300;
+constexpr int kLastLinesMs = 300;
 
 /// The folder that makes a Python process attach, in PYTHONPATH.
 QString attachFolder() {
@@ -83,7 +84,7 @@ void restoreSignals(const sigset_t& mask) {
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
-Result<void> checkProgram(const QString& program) {
+Result<void> checkCommand(const QString& program) {
   const QFileInfo file(program);
   if (!QStandardPaths::findExecutable(program).isEmpty() ||
       (file.isExecutable() && !file.isDir())) {
@@ -181,7 +182,6 @@ Result<void> ScriptProcess::hearOutput() {
 void ScriptProcess::readOutput() {
   QByteArray bytes(16'384, Qt::Uninitialized);
   bool isOver = false;
-  // A few reads a turn: a program that prints without end must not stop the event loop.
   for (int i = 0; i < kReadsPerTurn && !isOver; ++i) {
     const ssize_t got =
         ::read(relay_.copy.get(), bytes.data(), static_cast<std::size_t>(bytes.size()));
@@ -216,7 +216,7 @@ void ScriptProcess::interruptAll() const {
 }
 
 Result<void> checkScript(const ScriptOptions& options) {
-  if (auto found = checkProgram(options.command.value(0)); !found) return found;
+  if (auto found = checkCommand(options.command.value(0)); !found) return found;
   if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
                                            pythonPackageFolder().toStdString() +

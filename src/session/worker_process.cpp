@@ -51,7 +51,7 @@ void prepareChild(const std::vector<int>& inherited, bool dieWithParent) {
 #endif
 }
 
-Result<void> checkProgram(const QString& program) {
+Result<void> checkWorker(const QString& program) {
   const QFileInfo file(program);
   const std::string path = program.toStdString();
   if (!file.exists()) return Error{ErrorCode::kNotFound, "there is no worker at " + path};
@@ -95,7 +95,7 @@ WorkerProcess::~WorkerProcess() {
 
 Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList& arguments,
                                       const QStringList& environment, std::vector<int> passed) {
-  if (auto usable = checkProgram(program); !usable) return usable.error();
+  if (auto usable = checkWorker(program); !usable) return usable.error();
   if (auto enough = checkDescriptors(); !enough) return enough.error();
   auto pair = socketPair();
   if (!pair) return pair.error();

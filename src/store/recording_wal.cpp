@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // https://www.sqlite.org/fileformat.html#the_write_ahead_log
-constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit: words of checksums are big-endian
-constexpr std::size_t kHeaderBytes = 32, kPageHeaderBytes = 24;
+constexpr std::uint32_t kWalMagic = 0x377f0682;  // the last bit: words of checksums are big-endian
+constexpr std::size_t kWalHeaderBytes = 32, kPageHeaderBytes = 24;
 
 using Bytes = std::span<const std::uint8_t>;
 
@@ -53,7 +53,7 @@ class WalFile {
     pageSize_ = bigEndian(header_, 8);
     Checksum sum;
     sum.add(Bytes(header_).first(24), bigEndianWords());
-    sound_ = whole && (magic_ & ~1u) == kMagic && std::has_single_bit(pageSize_) &&
+    sound_ = whole && (magic_ & ~1u) == kWalMagic && std::has_single_bit(pageSize_) &&
              pageSize_ >= 512 && pageSize_ <= 65536 && sum == Checksum::stored(header_, 24);
     if (sound_) page_.resize(kPageHeaderBytes + pageSize_);
     previous_ = sum;
@@ -80,7 +80,7 @@ class WalFile {
   /// True if the page ends a transaction.
   [[nodiscard]] bool isCommit() const { return bigEndian(page_, 4) != 0; }
   [[nodiscard]] std::uint64_t pageOffset() const {
-    return kHeaderBytes + (count_ - 1) * std::uint64_t{page_.size()};
+    return kWalHeaderBytes + (count_ - 1) * std::uint64_t{page_.size()};
   }
 
  private:
@@ -91,7 +91,7 @@ class WalFile {
   [[nodiscard]] bool bigEndianWords() const { return (magic_ & 1) != 0; }
 
   std::ifstream file_;
-  std::array<std::uint8_t, kHeaderBytes> header_{};
+  std::array<std::uint8_t, kWalHeaderBytes> header_{};
   std::vector<std::uint8_t> page_;
   std::uint32_t magic_ = 0, pageSize_ = 0;
   bool sound_ = false;
@@ -110,7 +110,7 @@ fs::path walOf(const fs::path& database) {
 bool hasWal(const fs::path& database) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(walOf(database), error);
-  return !error && bytes > kHeaderBytes;
+  return !error && bytes > kWalHeaderBytes;
 }
 
 std::string findWalDamage(const fs::path& database) {

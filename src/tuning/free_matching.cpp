@@ -12,8 +12,6 @@
 namespace highwater::tuning {
 namespace {
 
-/// Values that the host passes to jobs are blocks too, allocated and freed at any time.
-constexpr std::uint64_t kSlack = 2048;
 /// Of how many blocks at most a sum of freed bytes is composed by trying, and how often.
 constexpr int kMostTried = 6;
 constexpr int kMostTries = 20'000;
@@ -130,7 +128,7 @@ class FreeMatching::Search {
         const std::size_t age = step - live_[i].group / kPhases;
         if (!usual) return true;
         const bool isLargeGradient =
-            traced_[live_[i].request].requested > kSlack && isNewGradient(at, i);
+            traced_[live_[i].request].requested > kHostValueBytes && isNewGradient(at, i);
         return age == (isFirst ? 1U : 0U) && !isLargeGradient &&
                (inOptimizer || live_[i].group % kPhases != kOptimizer);
       });
@@ -144,7 +142,7 @@ class FreeMatching::Search {
     for (int count = 1; possibilities_.empty() && count <= 3; ++count) {
       Chosen chosen;
       tries_ = 0;
-      compose(count, rest, kSlack, live_.size(), chosen);
+      compose(count, rest, kHostValueBytes, live_.size(), chosen);
     }
     for (int count = 4; possibilities_.empty() && count <= kMostTried; ++count) {
       Chosen chosen;
@@ -335,8 +333,8 @@ class FreeMatching::Search {
       }
       const std::uint64_t rest = freed - total;
       setEligible([](std::size_t) { return true; });
-      for (const std::uint64_t slack : {std::uint64_t{0}, kSlack}) {
-        for (int count = 1; rest > kSlack && possibilities_.empty() && count <= 3; ++count) {
+      for (const std::uint64_t slack : {std::uint64_t{0}, kHostValueBytes}) {
+        for (int count = 1; rest > kHostValueBytes && possibilities_.empty() && count <= 3; ++count) {
           Chosen chosen;
           tries_ = 0;
           compose(count, rest, slack, live_.size(), chosen);
@@ -344,7 +342,7 @@ class FreeMatching::Search {
       }
       live_ = all;
       setEligible([](std::size_t) { return true; });
-      if (possibilities_.empty() && rest > kSlack) continue;
+      if (possibilities_.empty() && rest > kHostValueBytes) continue;
       Chosen others = possibilities_.empty() ? Chosen{} : possibilities_.front();
       for (const std::size_t each : others) members.push_back(places[each]);
       possibilities_ = {members};

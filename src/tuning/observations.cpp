@@ -19,10 +19,6 @@ namespace {
 
 using events::StepRecord;
 
-Setting settingOf(const StepRecord& step) {
-  return {step.batch_size(), std::max(1U, step.sequence_length())};
-}
-
 /// Whether a step of the run's records tells what its setting takes once training has settled.
 bool hasSettled(const std::vector<StepRecord>& records, std::size_t row) {
   return row > 0 && settingOf(records[row]) == settingOf(records[row - 1]);

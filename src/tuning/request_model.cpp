@@ -28,8 +28,6 @@ constexpr double kGoodError = 0.005;
 constexpr double kLikelier = 0.01;
 /// Smaller blocks are too many to tell apart.
 constexpr std::uint64_t kSmallestChecked = 64 * 1024;
-/// Values that the host passes to jobs are blocks too, allocated and freed at any time.
-constexpr std::uint64_t kSlack = 2048;
 
 }  // namespace
 
@@ -232,7 +230,7 @@ RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::s
       request.freedBefore = freed.requests;
       const std::uint64_t rest = freed.unmatched;
       freedBytes += static_cast<double>(traced.freedBefore);
-      if (rest > kSlack && step == 0 && !fromStart) {
+      if (rest > kHostValueBytes && step == 0 && !fromStart) {
         freesBefore[requests.size()] = before.size();
         before.push_back(rest);
       } else {

@@ -24,10 +24,6 @@ constexpr std::size_t kMostSteps = 4;
 /// Blocks of this size are also allocated and freed outside of ops, by the device's own jobs.
 constexpr std::uint64_t kTooSmallToFollow = 64 * 1024;
 
-Setting settingOf(const StepRecord& step) {
-  return {step.batch_size(), std::max(1U, step.sequence_length())};
-}
-
 std::int64_t endOf(const OpSpan& op) {
   return op.begin_ns() + op.duration_ns();
 }

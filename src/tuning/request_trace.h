@@ -8,6 +8,10 @@
 
 namespace highwater::tuning {
 
+/// Values that the host passes to jobs are blocks too, allocated and freed at any time: of so many
+/// bytes at most.
+inline constexpr std::uint64_t kHostValueBytes = 2048;
+
 /// An allocation that an op made in a step. All sizes are as current allocated counted them.
 struct TracedRequest {
   std::uint64_t op = 0;           ///< hash of the op's name, to compare the steps of two settings

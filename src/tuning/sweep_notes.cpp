@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "tuning/tensor_budget.h"
 
 namespace highwater::tuning {
 namespace {
 
 constexpr std::string_view kPrefix = "Sweep ";
 constexpr std::string_view kBetween = " | ";
-constexpr std::string_view kTimes = " × ";
 constexpr std::string_view kLeftOut = "Sweep left out: ";
 constexpr std::string_view kDone = "Sweep complete: ";
 constexpr std::string_view kCut = "Sweep ended: ";

@@ -10,8 +10,6 @@
 namespace highwater::tuning {
 namespace {
 
-constexpr std::string_view kTimes = " \u00d7 ";
-
 std::string bytesText(std::uint64_t bytes) {
   return bytes == kTooManyBytes ? "more than 16 million TiB" : formatBytes(bytes);
 }
@@ -28,6 +26,10 @@ std::string halvesText(std::uint64_t halfBatch, std::uint64_t halfLength) {
 }
 
 }  // namespace
+
+Setting settingOf(const events::StepRecord& step) {
+  return {step.batch_size(), std::max(1U, step.sequence_length())};
+}
 
 std::string settingText(Setting setting) {
   const std::string batch = "batch " + std::to_string(setting.batch);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/events_generated.h"
+
 namespace highwater::tuning {
 
 /// The batch size and sequence length of a training step: the two settings that its memory depends
@@ -17,6 +19,12 @@ struct Setting {
   /// Rows times positions of a batch.
   [[nodiscard]] std::uint64_t tokens() const { return std::uint64_t{batch} * length; }
 };
+
+/// The setting of a finished step.
+[[nodiscard]] Setting settingOf(const events::StepRecord& step);
+
+/// Between two factors of a product, as in "32 × 128".
+inline constexpr std::string_view kTimes = " \u00d7 ";
 
 /// Formats a setting: "batch 32, length 128", or "batch 32" for length 1.
 [[nodiscard]] std::string settingText(Setting setting);

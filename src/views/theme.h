@@ -49,6 +49,11 @@ struct Theme {
 /// 6.7 on.
 [[nodiscard]] QFont textFont(int pixels, bool semibold = false);
 
+/// The room between the edge of a panel and what is in it, in logical pixels.
+inline constexpr int kPanelInset = 12;
+/// The height of a field or list among a panel's settings, in logical pixels.
+inline constexpr int kControlHeight = 26;
+
 /// The font size of captions and labels, in logical pixels.
 inline constexpr int kSmallText = 11;
 /// The normal font size of the window, in logical pixels.

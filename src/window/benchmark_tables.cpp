@@ -1,17 +1,13 @@
 #include "window/benchmark_tables.h"
 
-#include <QCoreApplication>
 #include <cmath>
 
 #include "models/qt_text.h"
 #include "report/report_benchmark.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("BenchmarkTables", text);
-}
 
 /// Replaces the content of a table: texts at the left, then numbers at the right.
 void fill(QStandardItemModel& table, const QStringList& head, const std::vector<QStringList>& rows,

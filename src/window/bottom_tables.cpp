@@ -29,6 +29,7 @@
 #include "views/panels/event_table.h"
 #include "views/panels/link_button.h"
 #include "views/panels/search_table.h"
+#include "window/turn_limit.h"
 
 namespace highwater::window {
 
@@ -42,7 +43,6 @@ using views::Lane;
 namespace {
 
 constexpr int kLogMs = 60;     ///< lines that arrive together scroll the log once
-constexpr qint64 kTurnMs = 4;  ///< for which ops are counted at a time
 constexpr int kFoot = 24, kCopiedMs = 1500;
 
 /// Has a link say for a moment that it has copied.

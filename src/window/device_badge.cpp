@@ -12,7 +12,7 @@ using views::Theme;
 
 namespace {
 
-constexpr int kHeight = 26, kPadding = 8, kIcon = 16, kGap = 6;
+constexpr int kBadgeHeight = 26, kPadding = 8, kIcon = 16, kBadgeGap = 6;
 
 }  // namespace
 
@@ -42,11 +42,11 @@ QString DeviceBadge::text() const {
 QSize DeviceBadge::sizeHint() const {
   const QFontMetrics bold(views::textFont(views::kText, true)),
       plain(views::textFont(views::kText));
-  int width = 2 * kPadding + kIcon + kGap + bold.horizontalAdvance(name_);
+  int width = 2 * kPadding + kIcon + kBadgeGap + bold.horizontalAdvance(name_);
   if (!note_.isEmpty()) {
-    width += kGap + plain.horizontalAdvance(note_);
+    width += kBadgeGap + plain.horizontalAdvance(note_);
   }
-  return {width + 2, kHeight};
+  return {width + 2, kBadgeHeight};
 }
 
 void DeviceBadge::paintEvent(QPaintEvent*) {
@@ -62,12 +62,12 @@ void DeviceBadge::paintEvent(QPaintEvent*) {
   painter.setBrush(Qt::NoBrush);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
   views::icon(views::Icon::kChip, color)
-      .paint(&painter, kPadding, (kHeight - kIcon) / 2, kIcon, kIcon);
-  int x = kPadding + kIcon + kGap;
+      .paint(&painter, kPadding, (kBadgeHeight - kIcon) / 2, kIcon, kIcon);
+  int x = kPadding + kIcon + kBadgeGap;
   painter.setFont(views::textFont(views::kText, true));
   painter.setPen(known_ ? theme.text1 : theme.text2);
   painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter, name_);
-  x += painter.fontMetrics().horizontalAdvance(name_) + kGap;
+  x += painter.fontMetrics().horizontalAdvance(name_) + kBadgeGap;
   painter.setFont(views::textFont(views::kText));
   painter.setPen(color);
   painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter, note_);

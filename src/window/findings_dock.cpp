@@ -8,6 +8,7 @@
 #include "views/panels/dock_title.h"
 #include "views/panels/finding_example.h"
 #include "views/panels/findings_panel.h"
+#include "window/turn_limit.h"
 
 namespace highwater::window {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
-/// How long a turn of a check goes on beginning parts. The last one may take longer than that: of a
-/// long run one part takes up to 20 ms (docs/performance.md).
-constexpr qint64 kTurnMs = 4;
 constexpr std::size_t kMostChanges = 3;
 
 std::optional<views::Lane> laneOf(const analysis::Finding& finding) {

@@ -17,16 +17,13 @@
 #include <algorithm>
 
 #include "views/panes/time_keys.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
 
 /// A command's other keys are named where the column need not grow for them.
 constexpr int kMostKeyLetters = 12;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HelpDialogs", text);
-}
 
 }  // namespace
 

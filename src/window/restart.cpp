@@ -1,6 +1,5 @@
 #include "window/restart.h"
 
-#include <QCoreApplication>
 #include <QProcessEnvironment>
 #include <QStringList>
 #include <algorithm>
@@ -10,15 +9,12 @@
 #include "core/sim_knobs.h"
 #include "core/units.h"
 #include "session/worker_process.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
 
 using views::RestartSettings;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("Restart", text);
-}
 
 RestartSettings read(const QString& device,
                      const std::function<std::optional<std::string>(const char*)>& valueOf) {

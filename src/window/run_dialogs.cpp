@@ -1,6 +1,5 @@
 #include "window/run_dialogs.h"
 
-#include <QCoreApplication>
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QInputDialog>
@@ -11,17 +10,10 @@
 #include <QVBoxLayout>
 
 #include "session/fallback_acceptance.h"
+#include "window/tr.h"
 #include "wire/limits.h"
 
 namespace highwater::window {
-namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("RunDialogs", text);
-}
-
-}  // namespace
-
 void askForReason(QWidget* parent, const QString& op,
                   std::function<void(const QString& reason)> accepted) {
   auto* dialog = new QDialog(parent);

@@ -17,8 +17,8 @@ using session::Session;
 namespace {
 
 /// The most pixels of a recording's name, in a small window and in a large one.
-constexpr int kSmallName = 140, kName = 400;
-constexpr int kBetween = 8, kInset = 44;  ///< beside each field, and of the bar
+constexpr int kSmallName = 140, kLongName = 400;
+constexpr int kBetween = 8, kBarInset = 44;  ///< beside each field, and of the bar
 
 /// Memory samples per second over the last five seconds; 0 if there are none yet.
 double samplesPerSecond(const analysis::LiveStore& store) {
@@ -163,7 +163,7 @@ void RunStatusBar::refresh(const CurrentRun& run) {
           ? QString()
           : tr("%1, %2").arg(fontMetrics().elidedText(
                                  QString::fromStdString(run.recordingPath().filename().string()),
-                                 Qt::ElideMiddle, small_ ? kSmallName : kName),
+                                 Qt::ElideMiddle, small_ ? kSmallName : kLongName),
                              QString::fromStdString(formatBytes(run.recordingBytes()))),
       path);
   put(torch_, any && !small_
@@ -185,7 +185,7 @@ void RunStatusBar::fit() {
   const auto widthOf = [](const QLabel* label) {
     return label->text().isEmpty() ? 0 : label->sizeHint().width() + kBetween;
   };
-  int needed = kInset + widthOf(state_) + widthOf(simulated_);
+  int needed = kBarInset + widthOf(state_) + widthOf(simulated_);
   for (const QLabel* label : inOrder) needed += widthOf(label);
   for (QLabel* label : inOrder) {
     const bool fits = needed <= width();

@@ -9,6 +9,7 @@
 #include "cli/doctor/dry_check_command.h"
 #include "cli/doctor/interpreter_check.h"
 #include "cli/doctor/self_test_command.h"
+#include "cli/output_file.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -18,11 +19,6 @@
 namespace highwater::cli {
 
 namespace {
-
-Error notWritten(const QSaveFile& file) {
-  return failure(file.fileName().toStdString() + " cannot be written: " +
-                 file.errorString().toStdString() + "; name another file after --json");
-}
 
 /// Allows to overwrite an earlier answer, but not a recording that was named by mistake. kExists.
 Result<void> checkReplaced(const QString& path) {
@@ -47,7 +43,7 @@ Result<void> checkJsonFile(const DoctorOptions& options) {
   const QString path = QString::fromStdString(*options.json);
   if (auto replaced = checkReplaced(path); !replaced) return replaced;
   QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file);
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--json");
   file.cancelWriting();
   return {};
 }
@@ -106,7 +102,7 @@ Result<void> saveAnswer(const DoctorOptions& options, const QJsonObject& json) {
       file.commit()) {
     return {};
   }
-  return notWritten(file);
+  return notWritten(file, "--json");
 }
 
 Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,

@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 
 #include "cli/doctor/doctor_command.h"
+#include "cli/doctor/json_text.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
@@ -17,10 +18,6 @@ namespace highwater::cli {
 namespace {
 
 constexpr std::chrono::minutes kLimit{10};  // enough for a big model on a slow CPU
-
-std::string textOf(const QJsonValue& value) {
-  return plainText(value.toString().toStdString());
-}
 
 std::string lastLineOf(const session::WorkerAnswer& answer) {
   if (answer.lastLines.isEmpty()) return "the worker printed no message";
@@ -53,7 +50,7 @@ std::string placesText(const QJsonArray& places) {
   std::string text;
   for (const QJsonValue& each : places) {
     const QJsonObject place = each.toObject();
-    const std::string module = textOf(place["module"]);
+    const std::string module = valueText(place["module"]);
     text += (text.empty() ? "" : ", ") + phaseOf(place) + (module.empty() ? "" : " in " + module);
     const int times = place["times"].toInt();
     if (times > 1) text += " (" + std::to_string(times) + " times)";
@@ -64,24 +61,24 @@ std::string placesText(const QJsonArray& places) {
 std::string findingText(const QJsonObject& finding) {
   const bool fails = finding["happens"] == QLatin1String("fails");
   const std::string happens =
-      fails ? "fails: " + textOf(finding["error"]) : std::string("falls back to the CPU");
+      fails ? "fails: " + valueText(finding["error"]) : std::string("falls back to the CPU");
   const int times = finding["times_a_step"].toInt();
-  return textOf(finding["op"]) + "  " + happens + ", " + std::to_string(times) +
+  return valueText(finding["op"]) + "  " + happens + ", " + std::to_string(times) +
          (times == 1 ? " time a step\n" : " times a step\n") + "    where  " +
-         placesText(finding["places"].toArray()) + "\n    why    " + textOf(finding["why"]) +
-         "\n    do     " + textOf(finding["advice"]) + "\n";
+         placesText(finding["places"].toArray()) + "\n    why    " + valueText(finding["why"]) +
+         "\n    do     " + valueText(finding["advice"]) + "\n";
 }
 
 std::string headingText(const QJsonObject& report) {
   const QJsonObject workload = report["workload"].toObject();
-  const std::string scenario = textOf(workload["scenario"]);
+  const std::string scenario = valueText(workload["scenario"]);
   const bool simulated = report["simulated"].toBool();
-  return textOf(workload["name"]) + (scenario.empty() ? "" : ", scenario " + scenario) +
-         ", preset " + textOf(workload["preset"]) + ", batch " +
+  return valueText(workload["name"]) + (scenario.empty() ? "" : ", scenario " + scenario) +
+         ", preset " + valueText(workload["preset"]) + ", batch " +
          std::to_string(workload["batch"].toInt()) + ", length " +
          std::to_string(workload["seq"].toInt()) + ", against " +
          (simulated ? "the simulated mps (with the op table of PyTorch on a Mac)" : "mps") +
-         " of PyTorch " + textOf(report["torch"]) + "\nCPU fallback " +
+         " of PyTorch " + valueText(report["torch"]) + "\nCPU fallback " +
          (report["fallback_allowed"].toBool() ? "allowed" : "not allowed") +
          " (PYTORCH_ENABLE_MPS_FALLBACK)\n\n";
 }
@@ -89,7 +86,7 @@ std::string headingText(const QJsonObject& report) {
 std::string unseenText(const QJsonArray& unseen) {
   if (unseen.isEmpty()) return {};
   std::string text = "Not checked, because they call other ops on mps than on the CPU:";
-  for (const QJsonValue& each : unseen) text += ' ' + textOf(each["op"]);
+  for (const QJsonValue& each : unseen) text += ' ' + valueText(each["op"]);
   return text + '\n';
 }
 

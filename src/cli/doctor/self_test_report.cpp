@@ -2,6 +2,7 @@
 
 #include <QJsonArray>
 
+#include "cli/doctor/json_text.h"
 #include "cli/terminal.h"
 #include "core/plain_text.h"
 #include "core/units.h"
@@ -9,10 +10,6 @@
 
 namespace highwater::cli {
 namespace {
-
-std::string textOf(const QJsonValue& value) {
-  return plainText(value.toString().toStdString());
-}
 
 std::string seconds(const QJsonValue& ms) {
   return formatDecimals(ms.toDouble() / 1000, 1) + " s";
@@ -22,8 +19,8 @@ std::string measuresText(const QJsonArray& measures) {
   std::string text;
   for (const QJsonValue& each : measures) {
     const std::string number = QString::number(each["value"].toDouble(), 'g', 6).toStdString();
-    const std::string unit = textOf(each["unit"]);
-    text += (text.empty() ? "" : ", ") + textOf(each["name"]) + ' ' + number +
+    const std::string unit = valueText(each["unit"]);
+    text += (text.empty() ? "" : ", ") + valueText(each["name"]) + ' ' + number +
             (unit.empty() ? "" : ' ' + unit);
   }
   return text;
@@ -31,9 +28,9 @@ std::string measuresText(const QJsonArray& measures) {
 
 std::string fullText(const QJsonObject& check) {
   const std::string measures = measuresText(check["measures"].toArray());
-  return textOf(check["id"]) + ": " + textOf(check["outcome"]) + "\n    assumed  " +
-         textOf(check["assumption"]) + "\n    used by  " + textOf(check["relied_on_by"]) +
-         "\n    observed " + textOf(check["detail"]) +
+  return valueText(check["id"]) + ": " + valueText(check["outcome"]) + "\n    assumed  " +
+         valueText(check["assumption"]) + "\n    used by  " + valueText(check["relied_on_by"]) +
+         "\n    observed " + valueText(check["detail"]) +
          (measures.empty() ? "" : "\n    measured " + measures) + "\n";
 }
 
@@ -41,7 +38,7 @@ std::string fullText(const QJsonObject& check) {
 std::string shortened(const QJsonValue& value) {
   constexpr qsizetype kMost = 90;
   const QString text = value.toString();
-  return text.size() <= kMost ? textOf(value)
+  return text.size() <= kMost ? valueText(value)
                               : plainText((text.left(kMost - 1) + u'…').toStdString());
 }
 
@@ -49,7 +46,7 @@ std::string tableText(const QJsonArray& checks) {
   using Align = report::TextTable::Align;
   report::TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft});
   for (const QJsonValue& each : checks) {
-    table.add({textOf(each["outcome"]), textOf(each["id"]), seconds(each["time_ms"]),
+    table.add({valueText(each["outcome"]), valueText(each["id"]), seconds(each["time_ms"]),
                shortened(each["detail"])});
   }
   return table.text(2);
@@ -62,8 +59,8 @@ std::string selfTestText(const QJsonObject& report) {
   const QJsonObject versions = report["versions"].toObject();
   std::string text =
       device["simulated"].toBool() ? "Self-test of the simulated mps" : "Self-test of mps";
-  text += ", PyTorch " + textOf(versions["torch"]) + ", " +
-          textOf(report["system"].toObject()["name"]) + "\n\n";
+  text += ", PyTorch " + valueText(versions["torch"]) + ", " +
+          valueText(report["system"].toObject()["name"]) + "\n\n";
   const QJsonArray checks = report["checks"].toArray();
   text += tableText(checks);
   for (const QJsonValue& each : checks) {

@@ -1,19 +1,13 @@
 #pragma once
 
-#include <QCoreApplication>
-
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 #include "views/lanes/lane_kind.h"
+#include "views/tr.h"
 
 /// How the lanes put single values into words; only for the files of this folder.
 namespace highwater::views {
-
-/// Translates a text of the lanes.
-inline QString tr(const char* s) {
-  return QCoreApplication::translate("Lanes", s);
-}
 
 /// Formats a duration; below a millisecond with a tenth of a microsecond, because ops are short.
 inline QString opDuration(std::int64_t ns) {

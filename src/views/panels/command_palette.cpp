@@ -20,7 +20,7 @@ using models::CommandList;
 
 namespace {
 
-constexpr int kWidth = 520, kRow = 26, kRows = 12, kTop = 96;
+constexpr int kPaletteWidth = 520, kPaletteRow = 26, kPaletteRows = 12, kPaletteTop = 96;
 
 /// The text of an action as people read it: without mnemonics and dots.
 QString plainName(const QAction* action) {
@@ -36,7 +36,7 @@ class CommandDelegate final : public QStyledItemDelegate {
   using QStyledItemDelegate::QStyledItemDelegate;
 
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override {
-    return {kWidth, kRow};
+    return {kPaletteWidth, kPaletteRow};
   }
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -166,12 +166,12 @@ void CommandPalette::open(const QMenuBar* menus) {
   commands_.setCommands(std::move(collected_));
   field_->clear();
   choose(0);
-  const int wide = std::min(kWidth, window_->width() - 32);
-  const int rows = std::min({kRows, commands_.rowCount(), (window_->height() - kTop - 80) / kRow});
-  list_->setFixedHeight(std::max(rows, 3) * kRow + 2);
+  const int wide = std::min(kPaletteWidth, window_->width() - 32);
+  const int rows = std::min({kPaletteRows, commands_.rowCount(), (window_->height() - kPaletteTop - 80) / kPaletteRow});
+  list_->setFixedHeight(std::max(rows, 3) * kPaletteRow + 2);
   setFixedWidth(wide);
   adjustSize();
-  move(window_->mapToGlobal(QPoint((window_->width() - wide) / 2, kTop)));
+  move(window_->mapToGlobal(QPoint((window_->width() - wide) / 2, kPaletteTop)));
   show();
   field_->setFocus(Qt::PopupFocusReason);
   showWhetherAnyFits();
@@ -212,10 +212,10 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
       choose(row - 1);
       return true;
     case Qt::Key_PageDown:
-      choose(row + kRows - 1);
+      choose(row + kPaletteRows - 1);
       return true;
     case Qt::Key_PageUp:
-      choose(row - kRows + 1);
+      choose(row - kPaletteRows + 1);
       return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:

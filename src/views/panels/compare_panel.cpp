@@ -17,7 +17,7 @@ using analysis::ComparedValue;
 
 namespace {
 
-constexpr double kInset = 12, kRow = 20, kHead = 18;
+constexpr double kCompareRow = 20, kCompareHead = 18;
 constexpr double kLeastShownMs = 0.05;  ///< a phase below it rounds to 0.0 in both ranges
 
 QString changeText(double change, int decimals) {
@@ -182,7 +182,7 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   const Theme& theme = Theme::of(this);
   painter.setFont(textFont(kText, comparison_->stepMsP50.beyondNoise()));
   painter.setPen(theme.text1);
-  const QRectF line(kInset, y + 4, width() - 2 * kInset, 36);
+  const QRectF line(kPanelInset, y + 4, width() - 2 * kPanelInset, 36);
   QRectF used;
   // A number and its unit stay on one line.
   QString told = verdict();
@@ -218,8 +218,8 @@ void ComparePanel::paintEvent(QPaintEvent*) {
 double ComparePanel::paintHead(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   const auto paint = [&](Pin pin, const analysis::RunSummary& summary, std::int64_t ns) {
-    drawPin(painter, pin, QRectF(kInset, y + 2, 16, 16), theme);
-    const QRectF line(kInset + 24, y, width() - 2 * kInset - 24, 20);
+    drawPin(painter, pin, QRectF(kPanelInset, y + 2, 16, 16), theme);
+    const QRectF line(kPanelInset + 24, y, width() - 2 * kPanelInset - 24, 20);
     painter.setFont(textFont(kText, true));
     painter.setPen(theme.text1);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, stepsText(summary));
@@ -245,7 +245,7 @@ double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
       {tr("A, p50"), number(p50.a)},
       {tr("B, p50"), number(p50.b)},
       {tr("Difference"), changeText(p50.change(), decimals)}};
-  double x = kInset;
+  double x = kPanelInset;
   for (const auto& [caption, value] : numbers) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme.text2);
@@ -260,7 +260,7 @@ double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
     painter.drawText(QRectF(x + wide + 3, y + 17, 24, 20), Qt::AlignVCenter, tr("ms"));
     x += std::max(wide + 22, captionWide) + 10;
   }
-  paintHistogram(painter, QRectF(x + 2, y, width() - kInset - x - 2, 44));
+  paintHistogram(painter, QRectF(x + 2, y, width() - kPanelInset - x - 2, 44));
   return y + 42;
 }
 
@@ -321,34 +321,34 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
 double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<Row>& rows,
                                 const Columns& columns) const {
   const Theme& theme = Theme::of(this);
-  const double wide = width() - 2 * kInset;
+  const double wide = width() - 2 * kPanelInset;
   const auto heads = tableHeads();
   // The right edges of A, B, change and noise.
   Columns edges;
-  double right = width() - kInset;
+  double right = width() - kPanelInset;
   for (std::size_t i = columns.size(); i-- > 0;) {
     edges[i] = right;
     right -= columns[i];
   }
   const auto put = [&](std::size_t index, const QString& text) {
-    painter.drawText(QRectF(edges[index] - columns[index], y, columns[index], kRow),
+    painter.drawText(QRectF(edges[index] - columns[index], y, columns[index], kCompareRow),
                      Qt::AlignRight | Qt::AlignVCenter, text);
   };
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
   for (std::size_t i = 0; i < columns.size(); ++i) put(i, heads[i]);
-  y += kHead;
-  painter.fillRect(QRectF(kInset, y, wide, 1), theme.separator);
+  y += kCompareHead;
+  painter.fillRect(QRectF(kPanelInset, y, wide, 1), theme.separator);
   y += 2;
   for (const Row& row : rows) {
-    double x = kInset;
+    double x = kPanelInset;
     if (row.color.isValid()) {
       painter.fillRect(QRectF(x, y + 6, 8, 8), row.color);
       x += 14;
     }
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
-    const QRectF name(x, y, edges[0] - columns[0] - x, kRow);
+    const QRectF name(x, y, edges[0] - columns[0] - x, kCompareRow);
     const QFontMetricsF metrics(textFont(kText));
     const bool fits = metrics.horizontalAdvance(row.name) <= name.width();
     painter.drawText(
@@ -364,7 +364,7 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
     painter.setFont(textFont(kText));
     painter.setPen(theme.text3);
     put(3, row.noise);
-    y += kRow;
+    y += kCompareRow;
   }
   return y;
 }
@@ -373,7 +373,7 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
-  painter.drawText(QRectF(kInset, y, width() - 2 * kInset, 16), Qt::AlignVCenter,
+  painter.drawText(QRectF(kPanelInset, y, width() - 2 * kPanelInset, 16), Qt::AlignVCenter,
                    tr("Host time by phase, mean, ms a step"));
   y += 18;
   const auto& phases = comparison_->phaseMs;
@@ -383,11 +383,11 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
     sumA += value.a;
     sumB += value.b;
   }
-  const double most = std::max({sumA, sumB, 1e-9}), left = kInset + 16,
-               wide = width() - kInset - left;
+  const double most = std::max({sumA, sumB, 1e-9}), left = kPanelInset + 16,
+               wide = width() - kPanelInset - left;
   const auto paint = [&](const QString& letter, double ComparedValue::*side) {
     painter.setPen(theme.text2);
-    painter.drawText(QRectF(kInset, y - 3, 14, 14), Qt::AlignVCenter, letter);
+    painter.drawText(QRectF(kPanelInset, y - 3, 14, 14), Qt::AlignVCenter, letter);
     double x = left;
     const auto bar = [&](double ms, const QColor& color) {
       const double part = ms / most * wide;

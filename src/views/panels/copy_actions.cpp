@@ -4,7 +4,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QCoreApplication>
 #include <QHeaderView>
 #include <QListView>
 #include <QTableView>
@@ -12,13 +11,10 @@
 #include <vector>
 
 #include "models/table_text.h"
+#include "views/tr.h"
 
 namespace highwater::views {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("CopyActions", text);
-}
 
 /// The visible columns, in the order on screen.
 std::vector<int> columnsOf(const QAbstractItemView& view) {

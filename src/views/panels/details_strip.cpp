@@ -13,8 +13,8 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kHeight = 28;
-constexpr double kLeft = 12, kTextLeft = 32, kGap = 16;
+constexpr int kStripHeight = 28;
+constexpr double kLeft = 12, kTextLeft = 32, kStripGap = 16;
 
 /// The memory when the event began: that of the last sample before.
 QString memoryText(const analysis::LiveStore& store, std::int64_t ns) {
@@ -34,7 +34,7 @@ DetailsStrip::DetailsStrip(const analysis::LiveStore* store, EventFocus* focus, 
     : QWidget(parent), store_(store), focus_(focus) {
   setObjectName(QStringLiteral("detailsStrip"));
   setAccessibleName(tr("Details of the selected event"));
-  setFixedHeight(kHeight);
+  setFixedHeight(kStripHeight);
   callSite_ = linkButton({}, "callSiteButton", this);
   callSite_->hide();
   connect(callSite_, &QToolButton::clicked, focus_, [this] { focus_->openSource(site_); });
@@ -74,7 +74,7 @@ double DetailsStrip::right() const {
   if (previous_->isHidden()) {
     return width() - kLeft;
   }
-  return width() - kLeft - 4 - previous_->sizeHint().width() - next_->sizeHint().width() - kGap;
+  return width() - kLeft - 4 - previous_->sizeHint().width() - next_->sizeHint().width() - kStripGap;
 }
 
 void DetailsStrip::layOut() {
@@ -98,13 +98,13 @@ void DetailsStrip::layOut() {
         models::plainTip(tr("Open %1 in the editor").arg(text(store_->callStack(site)))));
     callSite_->setAccessibleName(tr("Open %1 in the editor").arg(siteText));
     callSite_->adjustSize();
-    free -= callSite_->width() + kGap;
+    free -= callSite_->width() + kStripGap;
   }
   const auto put = [&](const QString& word, bool semibold, bool quiet) {
     const double wide = QFontMetricsF(textFont(kText, semibold)).horizontalAdvance(word) + 2;
     if (!word.isEmpty() && x + wide <= free) {
       words_.push_back({word, semibold, quiet, x, wide});
-      x += wide + kGap;
+      x += wide + kStripGap;
     }
   };
   put(described.name, true, false);

@@ -11,7 +11,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kInset = 12, kHead = 30, kRow = 20, kGap = 12;
+constexpr int kEventHead = 30, kEventRow = 20, kEventGap = 12;
 /// The height at which a value is cut; shapes can be long.
 constexpr int kMostWrapped = 120;
 
@@ -72,24 +72,24 @@ void EventPanel::resizeEvent(QResizeEvent* event) {
 /// A value that does not fit beside its name goes below it, at full width.
 void EventPanel::layOut() {
   const QFontMetrics names(textFont(kText)), values(textFont(kText, true));
-  const int wide = std::max(width() - 2 * kInset, 60);
-  int y = kHead;
+  const int wide = std::max(width() - 2 * kPanelInset, 60);
+  int y = kEventHead;
   lines_.clear();
   for (const auto& [name, value] : facts_) {
     Line line;
-    line.name = {kInset, y, wide, kRow};
+    line.name = {kPanelInset, y, wide, kEventRow};
     line.value = line.name;
     line.wrapped = names.horizontalAdvance(name) + 12 + values.horizontalAdvance(value) > wide;
     if (line.wrapped) {
       QTextLayout text(value, textFont(kText, true));
-      line.value = {kInset, y + kRow - 2, wide, std::min(wrapTo(text, wide), kMostWrapped)};
+      line.value = {kPanelInset, y + kEventRow - 2, wide, std::min(wrapTo(text, wide), kMostWrapped)};
       y = line.value.bottom() + 3;
     } else {
-      y += kRow;
+      y += kEventRow;
     }
     lines_.push_back(line);
   }
-  setFixedHeight(y + kGap);
+  setFixedHeight(y + kEventGap);
 }
 
 void EventPanel::paintEvent(QPaintEvent*) {
@@ -99,10 +99,10 @@ void EventPanel::paintEvent(QPaintEvent*) {
     return;
   }
   const EventText text = eventText(*store_, *focus_->picked(), theme);
-  drawGlyph(painter, text.glyph, {kInset + 5.0, kHead / 2.0 + 0.5}, text.color, theme.panel);
+  drawGlyph(painter, text.glyph, {kPanelInset + 5.0, kEventHead / 2.0 + 0.5}, text.color, theme.panel);
   painter.setFont(textFont(kText, true));
   painter.setPen(theme.text1);
-  const QRect head(kInset + 18, 0, width() - 2 * kInset - 18, kHead);
+  const QRect head(kPanelInset + 18, 0, width() - 2 * kPanelInset - 18, kEventHead);
   painter.drawText(head, Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(text.name, Qt::ElideRight, head.width()));
   for (std::size_t i = 0; i < lines_.size(); ++i) {

@@ -18,8 +18,8 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kRow = 24;
-constexpr int kBarWidth = 44, kShareGap = 8;
+constexpr int kTableRow = 24;
+constexpr int kShareBarWidth = 44, kShareGap = 8;
 const QString kWidestShare = QStringLiteral("100 %");
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< most room for the names of places
@@ -62,7 +62,7 @@ class OpDelegate final : public QStyledItemDelegate {
     const QSize hint = QStyledItemDelegate::sizeHint(option, index);
     if (!share_ || kind_ == EventTable::Kind::kCompared) return hint;
     const int text = QFontMetrics(textFont(kText)).horizontalAdvance(kWidestShare);
-    const int bar = roomForBars(option.widget) ? kBarWidth + kShareGap : 0;
+    const int bar = roomForBars(option.widget) ? kShareBarWidth + kShareGap : 0;
     return {kShareGap + bar + text + kShareGap, hint.height()};
   }
 
@@ -114,8 +114,8 @@ class OpDelegate final : public QStyledItemDelegate {
     const QString text = index.data().toString();
     painter.setFont(textFont(kText));
     const int textWidth = painter.fontMetrics().horizontalAdvance(kWidestShare);
-    const QRect bar(cell.right() - textWidth - kShareGap - kBarWidth, cell.center().y() - 4,
-                    kBarWidth, 8);
+    const QRect bar(cell.right() - textWidth - kShareGap - kShareBarWidth, cell.center().y() - 4,
+                    kShareBarWidth, 8);
     if (roomForBars(option.widget)) {
       painter.fillRect(bar, theme.track);
       const double share =
@@ -199,7 +199,7 @@ class LinkDelegate final : public QStyledItemDelegate {
 }  // namespace
 
 EventTable::EventTable(QWidget* parent) : QTableView(parent) {
-  setUpTable(*this, kRow, kRow);
+  setUpTable(*this, kTableRow, kTableRow);
   setHorizontalScrollMode(ScrollPerPixel);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(40);

@@ -13,7 +13,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kRow = 22, kTop = 6;
+constexpr int kValueRow = 22, kValuesTop = 6;
 
 }  // namespace
 
@@ -51,14 +51,14 @@ void KeyValueView::describe() {
 }
 
 QSize KeyValueView::sizeHint() const {
-  return {200, model_->rowCount() * kRow + 2 * kTop};
+  return {200, model_->rowCount() * kValueRow + 2 * kValuesTop};
 }
 
 void KeyValueView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = Theme::of(this);
   for (int row = 0; row < model_->rowCount(); ++row) {
-    const QRect line(inset_, kTop + row * kRow, width() - 2 * inset_, kRow);
+    const QRect line(inset_, kValuesTop + row * kValueRow, width() - 2 * inset_, kValueRow);
     const QString name = model_->index(row, 0).data().toString();
     const QString value = model_->index(row, 1).data().toString();
     painter.setFont(textFont(kText, true));
@@ -76,7 +76,7 @@ void KeyValueView::paintEvent(QPaintEvent*) {
 bool KeyValueView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     auto* help = static_cast<QHelpEvent*>(event);
-    const int row = (help->pos().y() - kTop) / kRow;
+    const int row = (help->pos().y() - kValuesTop) / kValueRow;
     const QString tip = model_->index(row, 0).data(Qt::ToolTipRole).toString();
     tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
     return true;

@@ -16,15 +16,16 @@
 #include "views/panels/cut_label.h"
 #include "views/panels/stop_slider.h"
 #include "views/panels/wheel_guard.h"
+#include "views/theme.h"
 
 namespace highwater::views {
 namespace {
 
-using Kind = ScriptKnob::Kind;
+using KnobKind = ScriptKnob::Kind;
 
 constexpr int kMostStops = 96;  ///< of a slider; whole numbers with fewer values get one for each
-constexpr double kWide = 64;    ///< a range whose ends differ by this factor gets equal ratios
-constexpr int kFieldWidth = 88, kHeight = 26;
+constexpr double kWideRange = 64;    ///< a range whose ends differ by this factor gets equal ratios
+constexpr int kKnobFieldWidth = 88;
 
 QString qtext(const std::string& text) {
   return QString::fromStdString(text);
@@ -35,12 +36,12 @@ bool isBounded(const ScriptKnob& knob) {
 }
 
 bool hasEqualRatios(const ScriptKnob& knob) {
-  return knob.minimum > 0 && knob.maximum / knob.minimum >= kWide;
+  return knob.minimum > 0 && knob.maximum / knob.minimum >= kWideRange;
 }
 
 int stopsOf(const ScriptKnob& knob) {
   const double values = knob.maximum - knob.minimum;
-  return knob.kind == Kind::kInteger && values < kMostStops ? static_cast<int>(values) : kMostStops;
+  return knob.kind == KnobKind::kInteger && values < kMostStops ? static_cast<int>(values) : kMostStops;
 }
 
 /// `value` with two significant digits, so that the stops of a slider are short numbers. Not for 0.
@@ -69,7 +70,7 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
     line->addWidget(place);
   }
   line->addStretch(1);
-  knob.kind == Kind::kChoice ? makeList() : makeField();
+  knob.kind == KnobKind::kChoice ? makeList() : makeField();
   QWidget* input = list_ ? static_cast<QWidget*>(list_) : field_;
   name->setBuddy(input);
   line->addWidget(input);
@@ -91,7 +92,7 @@ void KnobRow::makeList() {
   list_ = new QComboBox(this);
   for (const std::string& each : knob_.choices) list_->addItem(qtext(each));
   list_->setAccessibleName(qtext(knob_.name));
-  list_->setMinimumHeight(kHeight);
+  list_->setMinimumHeight(kControlHeight);
   guardWheel(list_);
   connect(list_, &QComboBox::activated, this, [this](int index) {
     if (turnedByWheel()) {
@@ -106,8 +107,8 @@ void KnobRow::makeList() {
 void KnobRow::makeField() {
   field_ = new QLineEdit(this);
   field_->setAlignment(Qt::AlignRight);
-  field_->setFixedWidth(kFieldWidth);
-  field_->setMinimumHeight(kHeight);
+  field_->setFixedWidth(kKnobFieldWidth);
+  field_->setMinimumHeight(kControlHeight);
   field_->setAccessibleName(qtext(knob_.name));
   field_->setToolTip(tr("%1; Enter requests the value").arg(qtext(allowedText(knob_))));
   connect(field_, &QLineEdit::editingFinished, this, &KnobRow::enter);
@@ -116,7 +117,7 @@ void KnobRow::makeField() {
 void KnobRow::makeSlider() {
   slider_ = new StopSlider(Qt::Horizontal, this);
   slider_->setRange(0, stopsOf(knob_));
-  slider_->setMinimumHeight(kHeight);
+  slider_->setMinimumHeight(kControlHeight);
   slider_->setAccessibleName(qtext(knob_.name));
   guardWheel(slider_);
   connect(slider_, &QSlider::valueChanged, this, [this](int position) {
@@ -138,7 +139,7 @@ double KnobRow::valueAt(int position) const {
                      ? knob_.minimum * std::pow(knob_.maximum / knob_.minimum, part)
                      : knob_.minimum + part * (knob_.maximum - knob_.minimum);
   const bool isEnd = position == 0 || position == slider_->maximum();
-  if (knob_.kind == Kind::kInteger) {
+  if (knob_.kind == KnobKind::kInteger) {
     value = std::round(value);
   } else if (!isEnd && value != 0) {
     value = rounded(value);

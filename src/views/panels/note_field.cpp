@@ -13,7 +13,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kWidth = 280;
+constexpr int kNoteWidth = 280;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ NoteField::NoteField(QWidget* parent)
   field_->setObjectName(QStringLiteral("noteField"));
   field_->setAccessibleName(tr("Text of the note"));
   field_->setPlaceholderText(tr("Note"));
-  field_->setFixedSize(kWidth, 26);
+  field_->setFixedSize(kNoteWidth, 26);
   column->addWidget(caption_);
   column->addWidget(field_);
   setFocusProxy(field_);

@@ -14,11 +14,12 @@
 #include "models/device_choices.h"
 #include "views/panels/link_button.h"
 #include "views/panels/wheel_guard.h"
+#include "views/theme.h"
 
 namespace highwater::views {
 namespace {
 
-constexpr int kFieldWidth = 80, kHeight = 26;
+constexpr int kRestartFieldWidth = 80;
 constexpr double kMostRatio = 2;  // PyTorch refuses larger ones
 
 QDoubleSpinBox* ratioSpin(const char* name, const QString& zero, const QString& tip,
@@ -31,7 +32,7 @@ QDoubleSpinBox* ratioSpin(const char* name, const QString& zero, const QString& 
   spin->setSpecialValueText(zero);
   spin->setKeyboardTracking(false);
   spin->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  spin->setMinimumSize(kFieldWidth, kHeight);
+  spin->setMinimumSize(kRestartFieldWidth, kControlHeight);
   spin->setToolTip(tip);
   return spin;
 }
@@ -59,7 +60,7 @@ RestartControls::RestartControls(QWidget* parent)
   device_->setObjectName(QStringLiteral("restartDeviceList"));
   device_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   device_->setMinimumContentsLength(6);
-  device_->setMinimumSize(kFieldWidth, kHeight);
+  device_->setMinimumSize(kRestartFieldWidth, kControlHeight);
   const auto choices = models::deviceChoices();
   device_->setToolTip(tr("auto: %1").arg(choices.front().meaning));
   for (const auto& each : choices) device_->addItem(each.key);

@@ -9,7 +9,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kHeight = 28, kWide = 212, kNarrow = 116, kGlass = 34, kKey = 18;
+constexpr int kButtonHeight = 28, kWideButton = 212, kNarrowButton = 116, kGlass = 34, kKey = 18;
 
 }  // namespace
 
@@ -36,11 +36,11 @@ void SearchButton::setForm(Form form) {
 }
 
 int SearchButton::widthOf(Form form) {
-  return form == Form::kFull ? kWide : form == Form::kShort ? kNarrow : kGlass;
+  return form == Form::kFull ? kWideButton : form == Form::kShort ? kNarrowButton : kGlass;
 }
 
 QSize SearchButton::sizeHint() const {
-  return {widthOf(form_), kHeight};
+  return {widthOf(form_), kButtonHeight};
 }
 
 void SearchButton::paintEvent(QPaintEvent*) {

@@ -17,9 +17,8 @@
 namespace highwater::views {
 namespace {
 
-constexpr double kInset = 12;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
-constexpr int kWide = 310;              ///< width in pixels from which captions are whole
+constexpr int kWidePanel = 310;              ///< width in pixels from which captions are whole
 constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
 
 QString msNumber(double ms) {
@@ -29,12 +28,12 @@ constexpr int kLeastGap = 8;
 
 /// What the shares are of, in a panel of this width.
 QString unitText(int width) {
-  return width < kWide ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
+  return width < kWidePanel ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
 }
 
 /// The same of the shares of device time.
 QString estimateText(int width) {
-  return width < kWide ? SelectionPanel::tr("estimate, ms")
+  return width < kWidePanel ? SelectionPanel::tr("estimate, ms")
                        : SelectionPanel::tr("estimate, ms a step");
 }
 
@@ -153,8 +152,8 @@ void SelectionPanel::placeSwitch() {
   const QFontMetrics metrics(textFont(kSmallText));
   const int unit = std::max(metrics.horizontalAdvance(unitText(width())),
                             metrics.horizontalAdvance(estimateText(width())));
-  switch_->setGeometry(static_cast<int>(kInset), static_cast<int>(sharesTop()) - 1,
-                       std::min(width() - static_cast<int>(2 * kInset) - unit - kLeastGap, 220),
+  switch_->setGeometry(static_cast<int>(kPanelInset), static_cast<int>(sharesTop()) - 1,
+                       std::min(width() - static_cast<int>(2 * kPanelInset) - unit - kLeastGap, 220),
                        18);
 }
 
@@ -164,7 +163,7 @@ SelectionPanel::Measures SelectionPanel::measures() const {
 
 double SelectionPanel::paintHead(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
+  const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().row);
   const QString steps = summary_.steps == 1
                             ? tr("step %1").arg(summary_.firstStep)
                             : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
@@ -186,7 +185,7 @@ double SelectionPanel::paintHead(QPainter& painter, double y) const {
 
 double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  double x = kInset;
+  double x = kPanelInset;
   const std::pair<QString, double> numbers[] = {{tr("Step p50"), summary_.stepMsP50},
                                                 {tr("p95"), summary_.stepMsP95}};
   for (const auto& [caption, ms] : numbers) {
@@ -204,7 +203,7 @@ double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
     x += std::max(wide + 40, 76.0);
   }
   const double left = std::max(x + 8, width() * 0.52);
-  paintHistogram(painter, QRectF(left, y, width() - kInset - left, 46));
+  paintHistogram(painter, QRectF(left, y, width() - kPanelInset - left, 46));
   return y + 46;
 }
 
@@ -274,7 +273,7 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
 double SelectionPanel::paintRows(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   for (const auto& [name, value, note] : rows()) {
-    const QRectF line(kInset, y, width() - 2 * kInset, measures().row);
+    const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().row);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
@@ -291,8 +290,8 @@ double SelectionPanel::paintRows(QPainter& painter, double y) const {
 void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QColor& color,
                                    const QString& name, double ms, double total) const {
   const Theme& theme = Theme::of(this);
-  const QRectF line(kInset, y, width() - 2 * kInset, measures().phaseRow);
-  painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), color);
+  const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().phaseRow);
+  painter.fillRect(QRectF(kPanelInset, line.center().y() - 4, 8, 8), color);
   painter.setFont(textFont(kText));
   painter.setPen(theme.text1);
   painter.drawText(line.adjusted(14, 0, 0, 0), Qt::AlignVCenter, name);
@@ -312,13 +311,13 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   if (inPhases <= 0) {
     return;
   }
-  const double wide = width() - 2 * kInset;
+  const double wide = width() - 2 * kPanelInset;
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
-  const QRectF caption(kInset, y, wide, 16);
+  const QRectF caption(kPanelInset, y, wide, 16);
   painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, unitText(width()));
   y += 19;
-  double x = kInset;
+  double x = kPanelInset;
   for (const events::Phase phase : kPhases) {
     const double part = summary_.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
     painter.fillRect(
@@ -326,7 +325,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
         theme.phase(phase));
     x += part;
   }
-  painter.fillRect(QRectF(std::round(x), y, std::max(kInset + wide - std::round(x), 0.0), 10),
+  painter.fillRect(QRectF(std::round(x), y, std::max(kPanelInset + wide - std::round(x), 0.0), 10),
                    theme.neutralBar);
   y += 15;
   for (const events::Phase phase : kPhases) {
@@ -342,28 +341,28 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   if (!outsideHint_.isEmpty()) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme.text2);
-    painter.drawText(QRectF(kInset, y + 2, wide, height() - y - 4), Qt::AlignTop | Qt::TextWordWrap,
+    painter.drawText(QRectF(kPanelInset, y + 2, wide, height() - y - 4), Qt::AlignTop | Qt::TextWordWrap,
                      outsideHint_);
   }
 }
 
 void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const double wide = width() - 2 * kInset;
+  const double wide = width() - 2 * kPanelInset;
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
   const analysis::DeviceShare& share = deviceShare_;
   if (!share.unknown.empty() || share.stepMs <= 0) {
-    painter.drawText(QRectF(kInset, y + 20, wide, height() - y - 24),
+    painter.drawText(QRectF(kPanelInset, y + 20, wide, height() - y - 24),
                      Qt::AlignTop | Qt::TextWordWrap, text(share.unknown));
     return;
   }
-  painter.drawText(QRectF(kInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
+  painter.drawText(QRectF(kPanelInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
                    share.steps < summary_.steps
                        ? tr("estimate, newest %1 steps, ms").arg(share.steps)
                        : estimateText(width()));
   y += 19;
-  double x = kInset;
+  double x = kPanelInset;
   const auto box = [&](double ms) {
     const double end = x + ms / share.stepMs * wide;
     const QRectF rect(std::round(x), y, std::max(std::round(end) - std::round(x) - 1, 0.0), 10);
@@ -385,8 +384,8 @@ void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
   painter.fillRect(box(share.idleMs), idle);
   y += 15;
   const auto row = [&](const QBrush& swatch, const QString& name, double ms) {
-    const QRectF line(kInset, y, wide, measures().phaseRow);
-    painter.fillRect(QRectF(kInset, line.center().y() - 4, 8, 8), swatch);
+    const QRectF line(kPanelInset, y, wide, measures().phaseRow);
+    painter.fillRect(QRectF(kPanelInset, line.center().y() - 4, 8, 8), swatch);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text1);
     painter.drawText(

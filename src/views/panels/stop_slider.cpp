@@ -6,21 +6,21 @@
 #include <cmath>
 
 #include "views/panes/paint.h"
+#include "views/panes/wheel_gesture.h"
 #include "views/theme.h"
 
 namespace highwater::views {
 namespace {
 
-constexpr double kInset = 6;  ///< half a handle
-constexpr int kNotch = 120;   ///< eighths of a degree
+constexpr double kHalfHandle = 6;
 constexpr double kRadius = 5.5;
 
 }  // namespace
 
 double StopSlider::pixelOf(int stop) const {
   const int stops = maximum() - minimum();
-  const double length = width() - 2 * kInset - 1;
-  return kInset + (stops > 0 ? length * (stop - minimum()) / stops : 0);
+  const double length = width() - 2 * kHalfHandle - 1;
+  return kHalfHandle + (stops > 0 ? length * (stop - minimum()) / stops : 0);
 }
 
 void StopSlider::setInUse(std::optional<int> stop) {
@@ -50,12 +50,12 @@ void StopSlider::paintEvent(QPaintEvent* event) {
   QSlider::paintEvent(event);
   if (safeUpTo_ && *safeUpTo_ < maximum()) {
     painter.begin(this);
-    const double from = pixelOf(*safeUpTo_) + (*safeUpTo_ < minimum() ? 0 : kInset);
+    const double from = pixelOf(*safeUpTo_) + (*safeUpTo_ < minimum() ? 0 : kHalfHandle);
     // The handle stays in sight.
     QRegion clip(rect());
-    const QRectF handle(pixelOf(value()) - kInset, 0, 2 * kInset + 1, height());
+    const QRectF handle(pixelOf(value()) - kHalfHandle, 0, 2 * kHalfHandle + 1, height());
     painter.setClipRegion(clip - handle.toAlignedRect());
-    painter.fillRect(QRectF(from, height() / 2.0 - 3, width() - kInset - from, 6),
+    painter.fillRect(QRectF(from, height() / 2.0 - 3, width() - kHalfHandle - from, 6),
                      hatchBrush(theme.vermillion, theme.track, 4));
     painter.end();
   }
@@ -70,8 +70,8 @@ void StopSlider::paintEvent(QPaintEvent* event) {
 void StopSlider::wheelEvent(QWheelEvent* event) {
   const QPoint delta = event->angleDelta();
   turned_ += delta.y() != 0 ? delta.y() : -delta.x();
-  const int notches = turned_ / kNotch;
-  turned_ -= notches * kNotch;
+  const int notches = turned_ / kWheelNotch;
+  turned_ -= notches * kWheelNotch;
   if (notches != 0) setValue(value() + notches);
   event->accept();
 }

@@ -3,7 +3,6 @@
 #include <QApplication>
 #include <QBuffer>
 #include <QClipboard>
-#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QImageWriter>
@@ -14,13 +13,10 @@
 #include <QSvgGenerator>
 
 #include "views/panes/time_pane.h"
+#include "views/tr.h"
 
 namespace highwater::views {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("PanePicture", text);
-}
 
 /// "highwater-memory.png" for the pane "memoryPane".
 QString suggestedName(const TimePane& pane, const QString& suffix) {

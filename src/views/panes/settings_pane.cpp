@@ -9,7 +9,6 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kSlackPixels = 5;
 
 QStringList formsOf(tuning::Setting setting) {
   const QString batch = QString::number(setting.batch);

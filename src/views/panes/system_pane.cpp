@@ -13,64 +13,64 @@ constexpr double kRowHeight = 18;
 /// A gap without samples that is longer stays empty.
 constexpr std::int64_t kHoldNs = 5'000'000'000;
 
-using Kind = SystemRow::Kind;
-constexpr Kind kKinds[] = {Kind::kFootprint, Kind::kAvailable, Kind::kCompressor,
-                           Kind::kSwap,      Kind::kSwapRate,  Kind::kGpu,
-                           Kind::kGpuMemory, Kind::kPressure,  Kind::kThermal};
+using SystemKind = SystemRow::Kind;
+constexpr SystemKind kKinds[] = {SystemKind::kFootprint, SystemKind::kAvailable, SystemKind::kCompressor,
+                           SystemKind::kSwap,      SystemKind::kSwapRate,  SystemKind::kGpu,
+                           SystemKind::kGpuMemory, SystemKind::kPressure,  SystemKind::kThermal};
 
-bool isMachine(Kind kind) {
-  return kind == Kind::kCompressor || kind == Kind::kSwapRate || kind == Kind::kGpuMemory ||
-         kind == Kind::kThermal;
+bool isMachine(SystemKind kind) {
+  return kind == SystemKind::kCompressor || kind == SystemKind::kSwapRate || kind == SystemKind::kGpuMemory ||
+         kind == SystemKind::kThermal;
 }
 
-QString nameOf(Kind kind) {
+QString nameOf(SystemKind kind) {
   switch (kind) {
-    case Kind::kFootprint:
+    case SystemKind::kFootprint:
       return SystemPane::tr("footprint");
-    case Kind::kAvailable:
+    case SystemKind::kAvailable:
       return SystemPane::tr("available");
-    case Kind::kCompressor:
+    case SystemKind::kCompressor:
       return SystemPane::tr("compressor");
-    case Kind::kSwap:
+    case SystemKind::kSwap:
       return SystemPane::tr("swap used");
-    case Kind::kSwapRate:
+    case SystemKind::kSwapRate:
       return SystemPane::tr("swapping");
-    case Kind::kGpu:
+    case SystemKind::kGpu:
       return SystemPane::tr("GPU");
-    case Kind::kGpuMemory:
+    case SystemKind::kGpuMemory:
       return SystemPane::tr("GPU memory");
-    case Kind::kPressure:
+    case SystemKind::kPressure:
       return SystemPane::tr("pressure");
-    case Kind::kThermal:
+    case SystemKind::kThermal:
       return SystemPane::tr("thermal");
   }
   return {};
 }
 
-QString meaningOf(Kind kind) {
+QString meaningOf(SystemKind kind) {
   switch (kind) {
-    case Kind::kFootprint:
+    case SystemKind::kFootprint:
       return SystemPane::tr("Memory of the process, with what is neither live nor cached");
-    case Kind::kAvailable:
+    case SystemKind::kAvailable:
       return SystemPane::tr("Memory that the machine can still give without swapping");
-    case Kind::kCompressor:
+    case SystemKind::kCompressor:
       return SystemPane::tr(
           "Memory that compressed pages occupy, of the whole machine: it grows before swap does");
-    case Kind::kSwap:
+    case SystemKind::kSwap:
       return SystemPane::tr("Swap in use, of the whole machine");
-    case Kind::kSwapRate:
+    case SystemKind::kSwapRate:
       return SystemPane::tr(
           "Bytes a second to and from swap, of the whole machine, over the last second. "
           "What is swapped out has to be read again before it can be used");
-    case Kind::kGpu:
+    case SystemKind::kGpu:
       return SystemPane::tr("GPU utilization by all processes, as the driver reports it");
-    case Kind::kGpuMemory:
+    case SystemKind::kGpuMemory:
       return SystemPane::tr(
           "Memory that the GPU has in use for all processes, as the driver "
           "reports it");
-    case Kind::kPressure:
+    case SystemKind::kPressure:
       return SystemPane::tr("Memory pressure of the whole machine: normal, warning, critical");
-    case Kind::kThermal:
+    case SystemKind::kThermal:
       return SystemPane::tr(
           "How hot the machine is (nominal, fair, serious, critical) and whether Low Power Mode is "
           "on. From serious on, and in Low Power Mode, the system slows processors and GPU down: "
@@ -88,32 +88,32 @@ QString stateText(events::ThermalState state, bool low) {
 }
 
 /// In a narrow header what says whether times and memory can be trusted stays longest.
-int rankOf(Kind kind) {
+int rankOf(SystemKind kind) {
   switch (kind) {
-    case Kind::kFootprint:
-    case Kind::kPressure:
-    case Kind::kThermal:
+    case SystemKind::kFootprint:
+    case SystemKind::kPressure:
+    case SystemKind::kThermal:
       return 0;
-    case Kind::kAvailable:
-    case Kind::kSwap:
+    case SystemKind::kAvailable:
+    case SystemKind::kSwap:
       return 1;
-    case Kind::kGpu:
+    case SystemKind::kGpu:
       return 2;
     default:
       return 3;
   }
 }
 
-QColor colorOf(Kind kind, const Theme& theme) {
+QColor colorOf(SystemKind kind, const Theme& theme) {
   switch (kind) {
-    case Kind::kAvailable:
+    case SystemKind::kAvailable:
       return theme.sky;
-    case Kind::kSwap:
-    case Kind::kSwapRate:
-    case Kind::kCompressor:
+    case SystemKind::kSwap:
+    case SystemKind::kSwapRate:
+    case SystemKind::kCompressor:
       return theme.purple;
-    case Kind::kGpu:
-    case Kind::kGpuMemory:
+    case SystemKind::kGpu:
+    case SystemKind::kGpuMemory:
       return theme.busy;
     default:
       return theme.grey;

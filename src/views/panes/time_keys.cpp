@@ -1,16 +1,13 @@
 #include "views/panes/time_keys.h"
 
-#include <QCoreApplication>
+
+#include "views/tr.h"
 
 namespace highwater::views {
 namespace {
 
 constexpr double kZoom = 0.7;
 constexpr double kPanShare = 0.15;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("TimeKeys", text);
-}
 
 std::int64_t middle(const TimeAxis& axis) {
   return axis.cursor().value_or(axis.visible().beginNs + axis.visibleNs() / 2);

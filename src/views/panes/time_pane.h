@@ -68,6 +68,9 @@ class TimePane : public QCustomPlot {
   void renderNow();
 
  protected:
+  /// How far from an event the mouse still picks it, in pixels.
+  static constexpr int kSlackPixels = 5;
+
   /// The range that the pane shows. The overview overrides it with the whole run.
   [[nodiscard]] virtual TimeRange shownRange() const;
   /// Paints what is below the data: the grid and the tint of the selection. Called first.

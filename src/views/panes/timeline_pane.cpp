@@ -10,7 +10,6 @@
 namespace highwater::views {
 namespace {
 
-constexpr int kSlackPixels = 5;
 /// Shorter phases, in pixels, are mostly merged into columns.
 constexpr double kLeastBox = 3;
 

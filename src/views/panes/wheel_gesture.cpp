@@ -6,7 +6,6 @@
 namespace highwater::views {
 namespace {
 
-constexpr double kNotch = 120;        ///< of QWheelEvent::angleDelta()
 constexpr double kZoomOfNotch = 0.8;  ///< of the visible length
 constexpr double kPanOfNotch = 0.1;   ///< of the plot's width
 /// Pixels of two fingers that zoom as much as one notch of a wheel.
@@ -39,12 +38,12 @@ WheelStep WheelGesture::take(const QWheelEvent& event, int plotWidth) {
   }
   const double along = sideways_ ? delta.x() : delta.y();
   if (direction_ == Direction::kPan) {
-    return {touch ? along : along / kNotch * kPanOfNotch * plotWidth, 1};
+    return {touch ? along : along / kWheelNotch * kPanOfNotch * plotWidth, 1};
   }
   if (event.phase() == Qt::ScrollMomentum) {
     return {};
   }
-  return {0, std::pow(kZoomOfNotch, along / (touch ? kNotchPixels : kNotch))};
+  return {0, std::pow(kZoomOfNotch, along / (touch ? kNotchPixels : kWheelNotch))};
 }
 
 }  // namespace highwater::views

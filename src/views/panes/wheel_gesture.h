@@ -4,6 +4,9 @@
 
 namespace highwater::views {
 
+/// One notch of a wheel, as QWheelEvent::angleDelta() counts it: eighths of a degree.
+inline constexpr int kWheelNotch = 120;
+
 /// What one wheel event asks for: content moved to the right by `pixels`, and the visible length
 /// multiplied by `zoom`.
 struct WheelStep {

@@ -8,7 +8,7 @@
 namespace highwater::views {
 namespace {
 
-constexpr double kBarWidth = 0.24;
+constexpr double kSideBarWidth = 0.24;
 
 /// "0.52 ms", "3.2 µs".
 QString timeText(double ms) {
@@ -36,7 +36,7 @@ BenchmarkPlot::BenchmarkPlot(QWidget* parent) : QCustomPlot(parent) {
   group->setSpacing(4);
   for (int i = 0; i < 3; ++i) {
     auto* bars = new QCPBars(xAxis, yAxis);
-    bars->setWidth(kBarWidth);
+    bars->setWidth(kSideBarWidth);
     bars->setBarsGroup(group);
     bars->setSelectable(QCP::stNone);
     bars_.push_back(bars);
@@ -126,7 +126,7 @@ void BenchmarkPlot::addLabel(QCPBars* bars, double key, double value, double abo
   // The bars of a group stand beside their key.
   const double at =
       static_cast<double>(std::find(bars_.begin(), bars_.end(), bars) - bars_.begin());
-  label->position->setCoords(key + (at - 1) * (kBarWidth + 0.03), std::max(value, above));
+  label->position->setCoords(key + (at - 1) * (kSideBarWidth + 0.03), std::max(value, above));
   labels_.push_back(label);
 }
 

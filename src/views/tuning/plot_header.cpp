@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "views/panes/paint.h"
+#include "views/theme.h"
 
 namespace highwater::views {
 namespace {
 
-constexpr int kLine = 18, kInset = 12, kBetween = 14, kBesideSwatch = 6;
+constexpr int kLine = 18, kBetween = 14, kBesideSwatch = 6;
 
 }  // namespace
 
@@ -34,18 +35,18 @@ void PlotHeader::setEntries(std::vector<LegendEntry> entries) {
 std::vector<QRectF> PlotHeader::entryRects(int width) const {
   const QFontMetricsF metrics(textFont(kSmallText));
   std::vector<QRectF> rects;
-  double x = kInset, y = titleHeight();
+  double x = kPanelInset, y = titleHeight();
   for (const LegendEntry& each : entries_) {
     const double needed =
         each.swatchWidth + kBesideSwatch + metrics.horizontalAdvance(each.text) + 1;
-    const double corner = width - kInset - needed;
+    const double corner = width - kPanelInset - needed;
     if (titleShown_ && &each == &entries_.back() && entries_.size() > 1 &&
-        corner > kInset + titleWidth() + kBetween) {
+        corner > kPanelInset + titleWidth() + kBetween) {
       rects.emplace_back(corner, 4, needed, kLine);
       break;
     }
-    if (x > kInset && x + needed > width - kInset) {
-      x = kInset;
+    if (x > kPanelInset && x + needed > width - kPanelInset) {
+      x = kPanelInset;
       y += kLine;
     }
     rects.emplace_back(x, y, needed, kLine);
@@ -116,10 +117,10 @@ void PlotHeader::paintTitle(QPainter& painter) const {
   painter.setFont(textFont(kText, true));
   painter.setPen(theme.text1);
   const double titleWidth = painter.fontMetrics().horizontalAdvance(title_);
-  painter.drawText(QRectF(kInset, 0, titleWidth + 2, kTitleHeight), Qt::AlignVCenter, title_);
+  painter.drawText(QRectF(kPanelInset, 0, titleWidth + 2, kTitleHeight), Qt::AlignVCenter, title_);
   painter.setFont(textFont(kText));
   painter.setPen(theme.text2);
-  const double left = kInset + titleWidth + 8, room = width() - kInset - left;
+  const double left = kPanelInset + titleWidth + 8, room = width() - kPanelInset - left;
   painter.drawText(QRectF(left, 0, room, kTitleHeight), Qt::AlignVCenter,
                    fitText(painter, subtitle_, room));
 }

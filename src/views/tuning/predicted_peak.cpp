@@ -22,7 +22,7 @@ namespace {
 
 using tuning::Headroom;
 
-constexpr int kBarHeight = 12, kTick = 3, kPeakText = 17;
+constexpr int kPeakBarHeight = 12, kTick = 3, kPeakText = 17;
 
 QColor colorOf(Headroom headroom, const Theme& theme) {
   switch (headroom) {
@@ -42,7 +42,7 @@ QColor colorOf(Headroom headroom, const Theme& theme) {
 /// From nothing to the high watermark: the predicted peak with its bounds, and the limits as ticks.
 class PredictedPeak::Bar final : public QWidget {
  public:
-  explicit Bar(QWidget* parent) : QWidget(parent) { setFixedHeight(kBarHeight + 2 * kTick); }
+  explicit Bar(QWidget* parent) : QWidget(parent) { setFixedHeight(kPeakBarHeight + 2 * kTick); }
 
   void show(const tuning::Prediction& peak, const MemoryLimits& limits, std::uint64_t safe) {
     peak_ = peak;
@@ -55,7 +55,7 @@ class PredictedPeak::Bar final : public QWidget {
   void paintEvent(QPaintEvent*) override {
     const Theme& theme = Theme::of(this);
     QPainter painter(this);
-    const QRectF track(0, kTick, width(), kBarHeight);
+    const QRectF track(0, kTick, width(), kPeakBarHeight);
     painter.fillRect(track, theme.track);
     const auto recommended = static_cast<double>(limits_.recommendedBytes);
     const double high = limits_.highWatermarkRatio * recommended;
@@ -66,9 +66,9 @@ class PredictedPeak::Bar final : public QWidget {
     };
     const QColor color = colorOf(tuning::headroomOf(peak_.bytes, limits_), theme);
     const double likely = x(static_cast<double>(peak_.bytes));
-    painter.fillRect(QRectF(0, kTick, likely, kBarHeight), color);
+    painter.fillRect(QRectF(0, kTick, likely, kPeakBarHeight), color);
     // What it may take at worst.
-    painter.fillRect(QRectF(likely, kTick, x(upper) - likely, kBarHeight),
+    painter.fillRect(QRectF(likely, kTick, x(upper) - likely, kPeakBarHeight),
                      hatchBrush(color, theme.track, 4));
     for (const double limit :
          {static_cast<double>(safe_), recommended, limits_.lowWatermarkRatio * recommended, high}) {
@@ -76,7 +76,7 @@ class PredictedPeak::Bar final : public QWidget {
       const bool isRecommended = limit == recommended;
       const double at = std::min(x(limit), width() - 1.0);
       painter.fillRect(
-          QRectF(at, isRecommended ? 0 : kTick, 1, isRecommended ? height() : kBarHeight),
+          QRectF(at, isRecommended ? 0 : kTick, 1, isRecommended ? height() : kPeakBarHeight),
           isRecommended ? theme.text1 : theme.text2);
     }
   }

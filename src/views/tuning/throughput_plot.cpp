@@ -12,7 +12,7 @@ namespace {
 
 /// Limits that are more than this many times the largest peak would press the points together.
 constexpr double kFarLimit = 3;
-constexpr double kGap = 10, kChosenGap = 14;  ///< from a point's centre to its label
+constexpr double kLabelGap = 10, kChosenGap = 14;  ///< from a point's centre to its label
 constexpr int kMostApart = 3;                 ///< steps of 8 pixels
 constexpr double kFrontPiece = 5;             ///< pixels
 constexpr double kGiBFrom = 1.0 * kGiB;
@@ -298,7 +298,7 @@ void ThroughputPlot::paintLabels(QPainter& painter) {
           best ? QStringList{tr("%1, recommended").arg(number), number} : QStringList{number};
       const QFont& font = best ? bold : small;
       for (const QString& form : forms) {
-        const double gap = each.setting == state_->chosen() ? kChosenGap : kGap;
+        const double gap = each.setting == state_->chosen() ? kChosenGap : kLabelGap;
         std::optional<QRectF> rect;
         // The recommended one is named in any case, if need be a little apart.
         for (int apart = 0; !rect && apart <= (best ? kMostApart : 0); ++apart) {

@@ -21,7 +21,7 @@ namespace {
 
 using tuning::Setting;
 
-constexpr int kInset = 12, kBarHeight = 8;
+constexpr int kFixedBarHeight = 8;
 
 QString settingsText(int count) {
   return count == 1 ? TuningPanel::tr("1 setting") : TuningPanel::tr("%1 settings").arg(count);
@@ -42,7 +42,7 @@ QString rangeText(const tuning::Range& range) {
 class TuningPanel::FixedBar final : public QWidget {
  public:
   explicit FixedBar(QWidget* parent) : QWidget(parent) {
-    setFixedHeight(kBarHeight + 4);
+    setFixedHeight(kFixedBarHeight + 4);
     setAccessibleName(tr("Weights, gradients and optimizer"));
   }
   void show(const tuning::TensorBudget& budget) {
@@ -58,11 +58,11 @@ class TuningPanel::FixedBar final : public QWidget {
     QPainter painter(this);
     double sum = 0;
     for (const std::uint64_t part : parts_) sum += static_cast<double>(part);
-    double at = kInset;
-    const double width = this->width() - 2.0 * kInset;
+    double at = kPanelInset;
+    const double width = this->width() - 2.0 * kPanelInset;
     for (std::size_t i = 0; i < parts_.size() && sum > 0; ++i) {
       const double next = at + width * static_cast<double>(parts_[i]) / sum;
-      painter.fillRect(QRectF(std::round(at), 2, std::round(next) - std::round(at) - 1, kBarHeight),
+      painter.fillRect(QRectF(std::round(at), 2, std::round(next) - std::round(at) - 1, kFixedBarHeight),
                        colors[i]);
       at = next;
     }
@@ -114,7 +114,7 @@ void TuningPanel::addSweep() {
   sweepText_ = addNote();
   sweepText_->setObjectName(QStringLiteral("sweepText"));
   auto* row = new QHBoxLayout;
-  row->setContentsMargins(kInset, 2, kInset, 6);
+  row->setContentsMargins(kPanelInset, 2, kPanelInset, 6);
   row->setSpacing(6);
   const auto make = [this, row](const QString& text, const char* name, const QString& tip) {
     auto* button = new QPushButton(text, this);
@@ -176,7 +176,7 @@ QLabel* TuningPanel::addTitle(const QString& text) {
   auto* title = new QLabel(text, this);
   title->setTextFormat(Qt::PlainText);
   title->setProperty("kind", "title");
-  title->setContentsMargins(kInset, 6, kInset, 0);
+  title->setContentsMargins(kPanelInset, 6, kPanelInset, 0);
   layout()->addWidget(title);
   return title;
 }
@@ -186,7 +186,7 @@ QLabel* TuningPanel::addNote() {
   note->setTextFormat(Qt::PlainText);
   note->setProperty("kind", "note");
   note->setWordWrap(true);
-  note->setContentsMargins(kInset, 0, kInset, 4);
+  note->setContentsMargins(kPanelInset, 0, kPanelInset, 4);
   layout()->addWidget(note);
   return note;
 }

@@ -13,12 +13,12 @@
 namespace highwater::window {
 namespace {
 
-constexpr int kHeight = 72, kInset = 12;
+constexpr int kDropHeight = 72;
 
 }  // namespace
 
 DropPlace::DropPlace(QWidget* parent) : QWidget(parent), words_(new QLabel(this)) {
-  setFixedHeight(kHeight + 2 * kInset);
+  setFixedHeight(kDropHeight + 2 * views::kPanelInset);
   words_->setObjectName(QStringLiteral("dropWords"));
   words_->setTextFormat(Qt::PlainText);
   words_->setWordWrap(true);
@@ -27,7 +27,7 @@ DropPlace::DropPlace(QWidget* parent) : QWidget(parent), words_(new QLabel(this)
   choose->setToolTip(tr("Choose a file (%1)")
                          .arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(kInset + 12, kInset + 8, kInset + 12, kInset + 8);
+  column->setContentsMargins(views::kPanelInset + 12, views::kPanelInset + 8, views::kPanelInset + 12, views::kPanelInset + 8);
   column->setSpacing(2);
   column->addStretch(1);
   column->addWidget(words_);
@@ -58,7 +58,7 @@ void DropPlace::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(dragged_ ? theme.accent : theme.strongLine, 1, Qt::DashLine));
   painter.setBrush(dragged_ ? theme.selectionTint : theme.plot);
   painter.drawRoundedRect(
-      QRectF(rect()).adjusted(kInset + 0.5, kInset + 0.5, -kInset - 0.5, -kInset - 0.5), 4, 4);
+      QRectF(rect()).adjusted(views::kPanelInset + 0.5, views::kPanelInset + 0.5, -views::kPanelInset - 0.5, -views::kPanelInset - 0.5), 4, 4);
 }
 
 }  // namespace highwater::window

@@ -7,7 +7,7 @@
 namespace highwater::window {
 namespace {
 
-constexpr int kField = 28, kRowGap = 7, kGutter = 96, kNote = 200;
+constexpr int kRowGap = 7, kGutter = 96, kNote = 200;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ FormRows::Row FormRows::make(const QString& name, QWidget* widget, QWidget* butt
   row.note = new QLabel(parent);
   row.note->setTextFormat(Qt::PlainText);
   row.note->setWordWrap(true);
-  row.note->setFixedHeight(kField);
+  row.note->setFixedHeight(kFieldHeight);
   row.note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   row.usual = note;
   if (widget->accessibleName().isEmpty()) widget->setAccessibleName(name);
@@ -41,7 +41,7 @@ FormRows::Row FormRows::make(const QString& name, QWidget* widget, QWidget* butt
   grid_->addWidget(widget, at, 1, 1, button ? 1 : 2, narrow ? Qt::AlignLeft : Qt::Alignment());
   if (button) grid_->addWidget(button, at, 2);
   grid_->addWidget(row.note, at, 3);
-  grid_->setRowMinimumHeight(at, kField);
+  grid_->setRowMinimumHeight(at, kFieldHeight);
   show(row);
   return row;
 }
@@ -98,7 +98,7 @@ void FormRows::setShown(ScriptField field, bool shown) {
        {static_cast<QWidget*>(row.name), row.widget, row.button, static_cast<QWidget*>(row.note)}) {
     if (each) each->setVisible(shown);
   }
-  grid_->setRowMinimumHeight(row.at, shown ? kField : 0);
+  grid_->setRowMinimumHeight(row.at, shown ? kFieldHeight : 0);
 }
 
 }  // namespace highwater::window

@@ -8,6 +8,9 @@
 
 namespace highwater::window {
 
+/// The height of a field of a form, in logical pixels.
+inline constexpr int kFieldHeight = 28;
+
 /// The rows of a form: a name in the gutter, a field, perhaps a button beside it, and a note at the
 /// right, which says what is wrong with the field if something is.
 class FormRows {

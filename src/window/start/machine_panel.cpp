@@ -14,7 +14,7 @@
 namespace highwater::window {
 namespace {
 
-constexpr int kRow = 22;
+constexpr int kMachineRow = 22;
 constexpr qint64 kLittleRoom = qint64{1} << 30;
 
 /// The nearest folder of a path that exists.
@@ -66,7 +66,7 @@ void MachinePanel::addRow(QGridLayout* grid, Fact fact, const QString& name) {
   grid->addWidget(label, row, 0);
   grid->addWidget(made.value, row, 1);
   grid->addWidget(made.note, row, 2);
-  grid->setRowMinimumHeight(row, kRow);
+  grid->setRowMinimumHeight(row, kMachineRow);
   rows_.emplace(fact, made);
 }
 

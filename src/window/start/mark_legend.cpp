@@ -5,6 +5,7 @@
 
 #include "views/panes/memory_scale.h"
 #include "views/panes/paint.h"
+#include "views/theme.h"
 
 namespace highwater::window {
 
@@ -14,7 +15,7 @@ using views::Theme;
 
 namespace {
 
-constexpr int kInset = 12, kTop = 10, kGlyphRow = 22, kBandRow = 32, kLineRow = 20, kSwatch = 40;
+constexpr int kTop = 10, kGlyphRow = 22, kBandRow = 32, kLineRow = 20, kSwatch = 40;
 
 struct GlyphMeaning {
   Glyph glyph;
@@ -123,9 +124,9 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = Theme::of(this);
   painter.fillRect(rect(), theme.panel);
-  const int left = (width() - 2 * kInset) * 54 / 100;
-  drawGlyphs(painter, QRect(kInset, kTop, left - 8, height()), theme);
-  drawBands(painter, QRect(kInset + left, kTop - 2, width() - 2 * kInset - left, height()), theme);
+  const int left = (width() - 2 * views::kPanelInset) * 54 / 100;
+  drawGlyphs(painter, QRect(views::kPanelInset, kTop, left - 8, height()), theme);
+  drawBands(painter, QRect(views::kPanelInset + left, kTop - 2, width() - 2 * views::kPanelInset - left, height()), theme);
 }
 
 }  // namespace highwater::window

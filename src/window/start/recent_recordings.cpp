@@ -23,10 +23,10 @@ using State = RecordingPreview::State;
 
 namespace {
 
-constexpr int kRow = 48;
+constexpr int kRecordingRow = 48;
 /// Below, device and size have no columns: the names have the room, and the device stands in the
 /// second line.
-constexpr int kAllColumns = 760;
+constexpr int kAllRecordingColumns = 760;
 constexpr QSize kPicture(84, 28);
 
 /// The memory of a run in small, on its own scale: driver and, in front of it, current, solid up to
@@ -130,7 +130,7 @@ class RecordingDelegate final : public QStyledItemDelegate {
 }  // namespace
 
 RecentRecordings::RecentRecordings(QWidget* parent)
-    : QWidget(parent), table_(new StartTable(kRow, this)), drop_(new DropPlace(this)) {
+    : QWidget(parent), table_(new StartTable(kRecordingRow, this)), drop_(new DropPlace(this)) {
   table_->setObjectName(QStringLiteral("recordingTable"));
   table_->setAccessibleName(tr("Recent recordings"));
   table_->setModel(&model_);
@@ -138,7 +138,7 @@ RecentRecordings::RecentRecordings(QWidget* parent)
   delegate->setParent(table_);
   table_->setItemDelegate(delegate);
   table_->setEmptyText(tr("Recordings appear here"));
-  table_->setMinimumHeight(24 + 3 * kRow);
+  table_->setMinimumHeight(24 + 3 * kRecordingRow);
   auto* head = table_->horizontalHeader();
   const std::pair<int, int> widths[] = {{RecordingsModel::kMemory, kPicture.width() + 20},
                                         {RecordingsModel::kDate, 114},
@@ -189,7 +189,7 @@ void RecentRecordings::remove(const QString& path) {
 
 void RecentRecordings::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  const bool narrow = width() < kAllColumns;
+  const bool narrow = width() < kAllRecordingColumns;
   table_->setColumnHidden(RecordingsModel::kDevice, narrow);
   table_->setColumnHidden(RecordingsModel::kSize, narrow);
 }

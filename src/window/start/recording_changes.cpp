@@ -1,6 +1,5 @@
 #include "window/start/recording_changes.h"
 
-#include <QCoreApplication>
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QFile>
@@ -21,13 +20,10 @@
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
 #include "window/start/recordings_folder.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("RecordingChanges", text);
-}
 
 /// The paths of the files that SQLite keeps beside a recording, whether they exist or not.
 std::array<QString, store::kCompanionSuffixes.size()> companionsOf(const QString& path) {

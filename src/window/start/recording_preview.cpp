@@ -1,6 +1,5 @@
 #include "window/start/recording_preview.h"
 
-#include <QCoreApplication>
 #include <QFileInfo>
 #include <algorithm>
 
@@ -10,13 +9,10 @@
 #include "session/recording_loader.h"
 #include "store/recording_file.h"
 #include "views/lanes/event_text.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("RecordingPreview", text);
-}
 
 /// The memory of a run of any length in at most kMost stretches: when there are too many, each two
 /// become one.

@@ -1,16 +1,13 @@
 #include "window/start/recordings_folder.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
 #include <QStandardPaths>
 
+#include "window/tr.h"
+
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("RecordingsFolder", text);
-}
 
 const QLatin1String kSuffix(".highwater");
 constexpr qsizetype kMostBytes = 200;  ///< file systems allow 255, and "-journal" may follow

@@ -12,9 +12,9 @@
 namespace highwater::window {
 namespace {
 
-constexpr int kRow = 27, kHead = 24;
-constexpr int kAllColumns = 860;  ///< below, the sentences need the room of the length
-enum Column { kName, kDoes, kShows, kLength, kRun, kColumns };
+constexpr int kSampleRow = 27, kSampleHead = 24;
+constexpr int kAllSampleColumns = 860;  ///< below, the sentences need the room of the length
+enum Column { kSampleName, kSampleDoes, kSampleShows, kSampleLength, kSampleRun, kSampleColumns };
 
 /// A sentence as a label: without its full stop.
 QString label(const char* sentence) {
@@ -33,15 +33,15 @@ class SampleDelegate final : public QStyledItemDelegate {
     const views::Theme& theme = views::Theme::of(option.widget);
     const auto* table = static_cast<const SampleList*>(option.widget);
     const bool selected = option.state & QStyle::State_Selected;
-    const bool run = index.column() == kRun;
+    const bool run = index.column() == kSampleRun;
     QRect room = paintStartCell(*painter, option, index);
     if (run) room.setRight(option.rect.right() - 12);
     // Run stands only where the user looks: eight times it would be noise.
     const bool looked = selected || table->hoveredRow() == index.row();
     if (!run || looked) {
-      painter->setFont(views::textFont(views::kText, selected && index.column() == kName));
-      painter->setPen(run ? theme.accent : index.column() == kName ? theme.text1 : theme.text2);
-      const bool right = run || index.column() == kLength;
+      painter->setFont(views::textFont(views::kText, selected && index.column() == kSampleName));
+      painter->setPen(run ? theme.accent : index.column() == kSampleName ? theme.text1 : theme.text2);
+      const bool right = run || index.column() == kSampleLength;
       painter->drawText(
           room, Qt::AlignVCenter | (right ? Qt::AlignRight : Qt::AlignLeft),
           painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, room.width()));
@@ -52,10 +52,10 @@ class SampleDelegate final : public QStyledItemDelegate {
 
 }  // namespace
 
-SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
+SampleList::SampleList(QWidget* parent) : StartTable(kSampleRow, parent) {
   setObjectName(QStringLiteral("sampleTable"));
   setAccessibleName(tr("Samples"));
-  auto* model = new QStandardItemModel(0, kColumns, this);
+  auto* model = new QStandardItemModel(0, kSampleColumns, this);
   model->setHorizontalHeaderLabels(
       {tr("Name"), tr("What it does"), tr("What you will see"), tr("Length"), QString()});
   const auto add = [&](const QString& name, const QString& does, const QString& shows,
@@ -77,18 +77,18 @@ SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
         tr("%1 steps").arg(each.steps));
     scenarios_ << QString::fromUtf8(each.name);
   }
-  model->horizontalHeaderItem(kLength)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  model->horizontalHeaderItem(kSampleLength)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   setModel(model);
   setItemDelegate(new SampleDelegate(this));
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* head = horizontalHeader();
   head->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  for (const auto& [column, width] : {std::pair(kName, 120), {kLength, 92}, {kRun, 52}}) {
+  for (const auto& [column, width] : {std::pair(kSampleName, 120), {kSampleLength, 92}, {kSampleRun, 52}}) {
     head->setSectionResizeMode(column, QHeaderView::Fixed);
     head->resizeSection(column, width);
   }
-  head->setSectionResizeMode(kDoes, QHeaderView::Stretch);
-  head->setSectionResizeMode(kShows, QHeaderView::Stretch);
+  head->setSectionResizeMode(kSampleDoes, QHeaderView::Stretch);
+  head->setSectionResizeMode(kSampleShows, QHeaderView::Stretch);
   const auto run = [this](int row) { emit runRequested(scenarios_.value(row)); };
   connect(this, &StartTable::chosen, this, run);
   connect(selectionModel(), &QItemSelectionModel::selectionChanged, this,
@@ -98,7 +98,7 @@ SampleList::SampleList(QWidget* parent) : StartTable(kRow, parent) {
             }
           });
   connect(this, &QTableView::clicked, this, [run](const QModelIndex& index) {
-    if (index.column() == kRun) run(index.row());
+    if (index.column() == kSampleRun) run(index.row());
   });
 }
 
@@ -110,12 +110,12 @@ void SampleList::select(const std::optional<QString>& scenario) {
 }
 
 void SampleList::resizeEvent(QResizeEvent* event) {
-  setColumnHidden(kLength, width() < kAllColumns);
+  setColumnHidden(kSampleLength, width() < kAllSampleColumns);
   StartTable::resizeEvent(event);
 }
 
 QSize SampleList::sizeHint() const {
-  return {400, kHead + static_cast<int>(scenarios_.size()) * kRow};
+  return {400, kSampleHead + static_cast<int>(scenarios_.size()) * kSampleRow};
 }
 
 }  // namespace highwater::window

@@ -1,18 +1,14 @@
 #include "window/start/script_environment.h"
 
-#include <QCoreApplication>
 #include <QRegularExpression>
 
 #include "core/sim_knobs.h"
 #include "core/units.h"
 #include "window/start/shell_words.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("ScriptEnvironment", text);
-}
 
 QString entry(const char* variable, const QString& value) {
   return QLatin1String(variable) + u'=' + value;

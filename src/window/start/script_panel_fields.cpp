@@ -12,6 +12,7 @@
 #include "core/sim_knobs.h"
 #include "session/python_package.h"
 #include "views/panels/link_button.h"
+#include "window/start/form_rows.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/script_panel.h"
 #include "window/start/start_block.h"
@@ -19,7 +20,7 @@
 namespace highwater::window {
 namespace {
 
-constexpr int kField = 28, kNarrow = 224;
+constexpr int kNarrow = 224;
 constexpr const char* kLevels[] = {"off", "monitor", "ops"};
 
 /// A combo box that does not change while the user scrolls the page.
@@ -44,7 +45,7 @@ QLineEdit* ScriptPanel::lineEdit(const char* name) {
   auto* edit = new QLineEdit(this);
   edit->setObjectName(QLatin1String(name));
   edit->setProperty("kind", "field");
-  edit->setFixedHeight(kField);
+  edit->setFixedHeight(kFieldHeight);
   edit->setAcceptDrops(false);  // the window takes them
   connect(edit, &QLineEdit::textChanged, this, [this] { settle_.start(); });
   connect(edit, &QLineEdit::returnPressed, this, &ScriptPanel::run);
@@ -56,7 +57,7 @@ QPushButton* ScriptPanel::browseButton(const char* name, const QString& tip) {
   button->setObjectName(QLatin1String(name));
   button->setAccessibleName(tip);
   button->setToolTip(tip);
-  button->setFixedHeight(kField);
+  button->setFixedHeight(kFieldHeight);
   button->setAutoDefault(false);
   return button;
 }
@@ -84,7 +85,7 @@ void ScriptPanel::makeFields() {
   python_->lineEdit()->setAcceptDrops(false);
   python_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   python_->setMinimumContentsLength(10);
-  python_->setFixedHeight(kField);
+  python_->setFixedHeight(kFieldHeight);
   connect(python_, &QComboBox::editTextChanged, this, [this] {
     pythonChosen_ = true;
     settle_.start();
@@ -95,7 +96,7 @@ void ScriptPanel::makeFields() {
   rows_->add(ScriptField::kPython, tr("Python"), python_, browse, {});
   device_ = new CalmCombo(this);
   device_->setObjectName(QStringLiteral("scriptDeviceField"));
-  device_->setFixedSize(kNarrow, kField);
+  device_->setFixedSize(kNarrow, kFieldHeight);
   if (QFileInfo::exists(session::simulatedDeviceLibrary())) {
     device_->addItem(tr("mps, simulated"), true);
   }
@@ -104,7 +105,7 @@ void ScriptPanel::makeFields() {
   deviceNote_ = rows_->add(tr("Device"), device_, {}, true);
   auto* levels = new QWidget(this);
   levels->setObjectName(QStringLiteral("levelSegments"));
-  levels->setFixedSize(kNarrow, kField);
+  levels->setFixedSize(kNarrow, kFieldHeight);
   auto* row = new QHBoxLayout(levels);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
@@ -155,7 +156,7 @@ void ScriptPanel::makeEnvironment() {
   rows_->add(tr("Environment"), line, tr("Added to this program's own environment"));
   fallback_ = new CalmCombo(this);
   fallback_->setObjectName(QStringLiteral("fallbackField"));
-  fallback_->setFixedSize(kNarrow, kField);
+  fallback_->setFixedSize(kNarrow, kFieldHeight);
   fallback_->addItem(tr("as inherited"), QString());
   fallback_->addItem(tr("allowed"), QStringLiteral("1"));
   fallback_->addItem(tr("an error"), QStringLiteral("0"));
@@ -215,7 +216,7 @@ void ScriptPanel::makeButtons() {
   command_->setObjectName(QStringLiteral("commandField"));
   command_->setProperty("kind", "command");
   command_->setReadOnly(true);
-  command_->setFixedHeight(kField);
+  command_->setFixedHeight(kFieldHeight);
   command_->setAccessibleName(tr("The same in a terminal"));
   auto* label = new QLabel(tr("In a terminal"), this);
   label->setProperty("kind", "quiet");

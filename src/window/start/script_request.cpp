@@ -9,13 +9,10 @@
 #include "window/start/recordings_folder.h"
 #include "window/start/script_environment.h"
 #include "window/start/shell_words.h"
+#include "window/tr.h"
 
 namespace highwater::window {
 namespace {
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("ScriptRequest", text);
-}
 
 /// The option of a Python command line that makes it ignore PYTHONPATH, by which Highwater
 /// attaches; empty if there is none.

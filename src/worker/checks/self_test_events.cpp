@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using probe::EventSource;
 
-constexpr double kQueueMs = 150;
+constexpr double kEventQueueMs = 150;
 /// Longer than any of these checks takes, shorter than the time limit of the process.
 constexpr double kPassLimitMs = 5000;
 
@@ -25,7 +25,7 @@ bool waitUntilPassed(EventSource& events, EventSource::Id event) {
 }
 
 CheckResult recordingDoesNotWait() {
-  QueueLoad load(kQueueMs);
+  QueueLoad load(kEventQueueMs);
   const auto events = probe::makeMpsEvents();
   const EventSource::Id event = events->acquire();
   load.submit();
@@ -39,14 +39,14 @@ CheckResult recordingDoesNotWait() {
   const std::vector<Measure> measures = {
       {"record", recordMs, "ms"}, {"query", queryMs, "ms"}, {"queue", queueMs, "ms"}};
   if (!passedLater) return failed("an event behind the queue never passes", measures);
-  if (queueMs < kQueueMs / 4) return unknown("the queue was empty too soon to tell", measures);
+  if (queueMs < kEventQueueMs / 4) return unknown("the queue was empty too soon to tell", measures);
   if (passedAtOnce) return failed("query says passed while the queue is busy", measures);
   if (recordMs + queryMs > queueMs / 2) return failed("record or query waits", measures);
   return passed("record and query do not wait; the event passes with the queue", measures);
 }
 
 CheckResult pairGivesTheSpan() {
-  QueueLoad load(kQueueMs);
+  QueueLoad load(kEventQueueMs);
   const auto events = probe::makeMpsEvents();
   const EventSource::Id start = events->acquire(), end = events->acquire();
   const auto begin = Clock::now();
@@ -67,7 +67,7 @@ CheckResult pairGivesTheSpan() {
 CheckResult pairsFollowEachOther() {
   // As in the probe: each step acquires events and releases them after reading.
   constexpr int kSteps = 8;
-  QueueLoad load(kQueueMs / kSteps);
+  QueueLoad load(kEventQueueMs / kSteps);
   const auto events = probe::makeMpsEvents();
   double sumMs = 0;
   const auto begin = Clock::now();

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kQueueMs = 80;
+constexpr double kWaitQueueMs = 80;
 constexpr int kLeastTrials = 3;
 constexpr int kMostTrials = 9;
 /// Shares of the time until the queue is empty: an op that takes at least kWaited of it has waited,
@@ -53,7 +53,7 @@ Share shareOf(Call call, Expected expected) {
   Material material;
   call(material);  // the first use compiles kernels
   synchronizeMps();
-  QueueLoad load(kQueueMs);
+  QueueLoad load(kWaitQueueMs);
   Share best;
   for (int i = 0; i < kMostTrials && (i < kLeastTrials || !isClear(best, expected)); ++i) {
     load.submit();
@@ -76,7 +76,7 @@ std::vector<Measure> measuresOf(const Share& share) {
 CheckResult queues(Call call) {
   const Share share = shareOf(call, Expected::kQueues);
   const auto measures = measuresOf(share);
-  if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
+  if (share.queueMs < kWaitQueueMs / 4) return unknown("the queue was empty too soon", measures);
   if (share.share() <= kQueued) return passed("was queued and did not wait", measures);
   if (share.share() >= kWaited) return failed("took as long as the queue", measures);
   return unknown("took part of the queue's time", measures);
@@ -145,7 +145,7 @@ std::string knownOpIn(Call call) {
 CheckResult waits(const WaitingOp& op) {
   const Share share = shareOf(op.call, Expected::kWaits);
   const auto measures = measuresOf(share);
-  if (share.queueMs < kQueueMs / 4) return unknown("the queue was empty too soon", measures);
+  if (share.queueMs < kWaitQueueMs / 4) return unknown("the queue was empty too soon", measures);
   if (share.share() <= kQueued) return failed("did not wait for the queue", measures);
   if (share.share() < kWaited) return unknown("took part of the queue's time", measures);
   const std::string waited = "took as long as the queue";

@@ -6,6 +6,9 @@
 
 namespace highwater::worker {
 
+/// The weight decay of the workloads: AdamW's default in Python.
+inline constexpr double kWeightDecay = 0.01;
+
 /// AdamW that changes either all parameters in a step or none, also where memory runs out in it:
 /// state and scratch memory are allocated before the first parameter is changed, and nothing
 /// afterwards. Its values equal those of torch::optim::AdamW to the bit, and with weight decay 0

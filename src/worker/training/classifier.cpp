@@ -14,7 +14,6 @@
 namespace highwater::worker {
 namespace {
 
-constexpr double kWeightDecay = 0.01;
 
 /// A batch as tensors, on the host or on the device.
 struct BatchTensors {

@@ -19,7 +19,6 @@ namespace {
 namespace F = torch::nn::functional;
 
 constexpr std::uint32_t kTriedBatch = 2;
-constexpr double kWeightDecay = 0.01;
 
 /// The error in one line. TorchScript puts the message last, after the lines of the model's code.
 std::string errorLine(const std::exception& error) {
@@ -48,7 +47,7 @@ std::string dtypeName(torch::ScalarType type) {
   }
 }
 
-std::string sizesText(const torch::Tensor& tensor) {
+std::string shapeText(const torch::Tensor& tensor) {
   std::string text = "[";
   for (const std::int64_t size : tensor.sizes()) {
     text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -249,7 +248,7 @@ class TorchScript final : public Workload {
     } catch (const std::exception& error) {
       std::string shapes;
       for (const torch::Tensor& each : inputs_)
-        shapes += (shapes.empty() ? "" : ", ") + sizesText(each);
+        shapes += (shapes.empty() ? "" : ", ") + shapeText(each);
       throw std::runtime_error("the model does not take the inputs of \"" + plainText(json) +
                                "\", here of the shapes " + shapes + ": " + errorLine(error));
     }
@@ -258,18 +257,18 @@ class TorchScript final : public Workload {
     } catch (const std::exception& error) {
       throw std::runtime_error("the loss of \"" + plainText(json) +
                                "\" does not fit the model's output of the shape " +
-                               sizesText(output) + ": " + errorLine(error));
+                               shapeText(output) + ": " + errorLine(error));
     }
     endStep();
   }
 
   void checkLoss(const torch::Tensor& output) const {
     if (needsEqualShapes(file_.loss) && !output.sizes().equals(target_.sizes())) {
-      throw std::runtime_error("the target has the shape " + sizesText(target_));
+      throw std::runtime_error("the target has the shape " + shapeText(target_));
     }
     const torch::Tensor loss = lossOf(file_.loss, output, target_);
     if (loss.dim() != 0 || !loss.is_floating_point()) {
-      throw std::runtime_error("it gives no single number, but the shape " + sizesText(loss));
+      throw std::runtime_error("it gives no single number, but the shape " + shapeText(loss));
     }
   }
 
