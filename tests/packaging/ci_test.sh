@@ -229,6 +229,10 @@ attempt packaging/tidy --changed
 expect_status 0
 expect_looked src/wire/d.cpp
 expect_said "where HEAD left origin/main"
+attempt packaging/tidy --changed HEAD
+expect_status 0
+expect_looked
+expect_said "looked at 0 files"
 printf 'int fresh();\n' >src/wire/fresh.cpp
 HIGHWATER_CI_BASE=HEAD attempt packaging/tidy --changed
 expect_looked src/wire/fresh.cpp
