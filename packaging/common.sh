@@ -30,6 +30,20 @@ at_least() {
     { [ "${have_major:-0}" -eq "$need_major" ] && [ "${have:-0}" -ge "$need" ]; }
 }
 
+# of_version MINIMUM NAME...: prints the first of these programs that is of that major version or a newer one
+of_version() {
+  local minimum=$1 name version
+  shift
+  for name in "$@"; do
+    version=$("$name" --version 2>/dev/null | sed -n 's/.*version \([0-9][0-9]*\).*/\1/p') || true
+    if at_least "${version:-0}.0" "$minimum.0"; then
+      echo "$name"
+      return 0
+    fi
+  done
+  return 1
+}
+
 # Prints how many files to compile at the same time: one that includes libtorch's headers takes 1.5 GB.
 build_jobs() {
   local cores memory_mib by_memory
@@ -83,13 +97,22 @@ configure() {
 
 # compile PRESET [TARGET...]: builds those of the targets that exist; without targets, everything
 compile() {
-  local preset=$1 folder=$build/$1 target targets=
+  local preset=$1 folder=$build/$1 target targets='' jobs steps begin=$SECONDS
   shift
   for target in "$@"; do
     if ninja -C "$folder" -t query "$target" >/dev/null 2>&1; then targets="$targets $target"; fi
   done
+  jobs=${HIGHWATER_JOBS:-$(build_jobs)}
   say "building ${folder#"$checkout/"}"
+  if [ ! -e "$folder/.ninja_log" ]; then
+    # shellcheck disable=SC2086
+    steps=$(ninja -C "$folder" -t commands ${targets:-all} 2>/dev/null | wc -l) || true
+    say "the first build has about $((steps)) steps, $jobs at the same time, and takes minutes;" \
+      "later builds compile only what has changed"
+  fi
+  # Finished steps, all steps, seconds so far.
   # shellcheck disable=SC2086
-  NINJA_STATUS='[%f/%t] ' cmake --build "$folder" --parallel "${HIGHWATER_JOBS:-$(build_jobs)}" \
+  NINJA_STATUS='[%f/%t, %e s] ' cmake --build "$folder" --parallel "$jobs" \
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"
+  say "built ${folder#"$checkout/"} in $((SECONDS - begin)) s"
 }

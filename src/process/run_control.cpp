@@ -1,13 +1,14 @@
 #include "process/run_control.h"
 
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace highwater::process {
 
 RunControl::RunControl(Knobs knobs, KnobLimits limits, std::uint32_t plannedSteps,
                        events::ProbeLevel probeLevel)
-    : knobs_(knobs), limits_(limits), plannedSteps_(plannedSteps), level_(probeLevel) {}
+    : knobs_(knobs), limits_(std::move(limits)), plannedSteps_(plannedSteps), level_(probeLevel) {}
 
 void RunControl::welcome() {
   const std::lock_guard lock(mutex_);

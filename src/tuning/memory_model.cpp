@@ -355,7 +355,7 @@ void MemoryModel::judge(double atLeastFixed) {
 }
 
 /// "; measure batch 32 next" with the first of the candidates that may be tried; empty without one.
-std::string MemoryModel::advice(std::vector<Setting> candidates) const {
+std::string MemoryModel::advice(const std::vector<Setting>& candidates) const {
   for (const Setting& each : candidates) {
     if (mayBeTried(each)) return "; measure " + settingText(each) + " next";
   }

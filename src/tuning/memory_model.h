@@ -178,7 +178,7 @@ class MemoryModel {
   [[nodiscard]] Prediction driverFromHere(Setting setting) const;
   [[nodiscard]] double leastDriver(Setting setting) const;
   void judge(double atLeastFixed);
-  [[nodiscard]] std::string advice(std::vector<Setting> candidates) const;
+  [[nodiscard]] std::string advice(const std::vector<Setting>& candidates) const;
   [[nodiscard]] bool mayBeTried(Setting setting) const;
   [[nodiscard]] bool ranOutOfMemory(Setting setting) const;
   [[nodiscard]] double mostBelow(Setting setting, std::uint64_t Observation::*peak) const;

@@ -8,7 +8,7 @@ complain() {
   echo "$*"
   status=1
 }
-scripts=(packaging/setup packaging/run packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
+scripts=(packaging/setup packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
 
 for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh; do
   bash -n "$script" || complain "$script: bash refuses it"
@@ -21,7 +21,7 @@ fi
 python3 -c 'import plistlib, sys; plistlib.load(open(sys.argv[1], "rb"))' packaging/macos/Info.plist.in ||
   complain "Info.plist.in is no property list"
 if python3 -c 'import yaml' 2>/dev/null; then
-  python3 - <<'P' || complain "macos.yml: see above"
+  python3 - <<'P' || complain "a workflow: see above"
 import yaml
 workflow = yaml.safe_load(open(".github/workflows/macos.yml"))
 job, = workflow["jobs"].values()
@@ -31,6 +31,16 @@ assert "packaging/run" in runs and "tests/run" in runs, runs
 assert any("--selftest --json selftest.json" in run for run in runs), runs
 upload = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/upload-artifact"))
 assert "selftest.json" in upload["with"]["path"]
+
+workflow = yaml.safe_load(open(".github/workflows/linux.yml"))
+first, weekly = (workflow["jobs"][name] for name in ("first-run", "one-file-a-unit"))
+assert [row["image"] for row in first["strategy"]["matrix"]["include"]] == ["debian:12", "ubuntu:24.04"]
+assert [step["run"] for step in first["steps"] if "run" in step] == ["packaging/run", "tests/run"]
+assert first["timeout-minutes"] and weekly["timeout-minutes"]
+assert "schedule" in workflow[True]  # YAML 1.1 reads the key "on" as true
+weekly_runs = "\n".join(step.get("run", "") for step in weekly["steps"])
+for command in ("packaging/setup --lint", "HIGHWATER_WERROR=ON", "packaging/tidy --includes"):
+    assert command in weekly_runs, weekly_runs
 P
 else
   echo "no PyYAML here"

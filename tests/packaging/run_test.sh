@@ -22,11 +22,17 @@ case "\$1" in
   touch "\$folder/build.ninja" ;;
 --build)
   [ ! -e "$scratch/break-build" ] || { echo "error: broken on purpose"; exit 1; }
-  echo "[1/1] Linking"
+  echo "[1/1] Linking, after \$NINJA_STATUS"
+  touch "\$2/.ninja_log"
   mkdir -p "\$2/bin" && cp "$scratch/program" "\$2/bin/highwater" ;;
 esac
 S
-stand_in ninja <<<'case "$*" in *highwater_simmps) exit 1 ;; esac'
+stand_in ninja <<'S'
+case "$*" in
+  *"-t commands highwater highwater-worker") printf 'step\n%.0s' {1..12} ;;
+  *highwater_simmps) exit 1 ;;
+esac
+S
 stand_in ctest <<<'echo "ctest $*"; exit 7'
 cat >program <<'S'
 #!/usr/bin/env bash
@@ -44,9 +50,12 @@ unset DISPLAY WAYLAND_DISPLAY
 attempt packaging/run report 'a b.highwater' --json
 expect_status 0
 expect_out "highwater report a b.highwater --json"
-expect_said "[1/1] Linking"
+expect_said "the first build has about 12 steps, 1 at the same time, and takes minutes"
+expect_said "[1/1] Linking, after [%f/%t, %e s]"
+expect_said "built build/release in "
 attempt packaging/run fail
 expect_status 3
+expect_not_said "the first build"
 
 # It configured and built the right targets, and did not configure again while nothing had changed.
 [ "$(grep -c -- '--preset release' calls)" = 1 ] || broken "configured more than once"

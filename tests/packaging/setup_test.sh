@@ -90,6 +90,21 @@ Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup
 expect_status 0
 grep -q -- "install -y --no-install-recommends ninja-build$" "$scratch/calls" || broken "wrong packages"
 
+# --lint asks for the linters too, in a version that is new enough for .clang-tidy.
+for system in "debian 12 clang-format clang-tidy-16" "debian 13 clang-format clang-tidy" "ubuntu 24.04 clang-format clang-tidy"; do
+  read -r id version linters <<<"$system"
+  reset && system_is "ID=$id" "VERSION_ID=$version"
+  Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup --check
+  expect_status 0
+  Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup --check --lint
+  expect_status 1
+  expect_said "missing packages: $linters"
+  Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup --lint
+  expect_status 0
+  grep -q -- "install -y --no-install-recommends $linters$" "$scratch/calls" || broken "wrong packages"
+done
+debian12
+
 # The order of the libtorchs.
 reset
 make_torch "$scratch/python-torch/torch" 2.7.1
