@@ -16,7 +16,7 @@ constexpr qint64 kLeastWaitMs = 1000;
 constexpr qint64 kWaitOfCost = 20;
 constexpr int kSelectionRestMs = 150;
 /// How long a turn of a check goes on beginning parts. The last one may take longer than that: of a
-/// long run one part takes up to 20 ms (docs/performance.md).
+/// long run a turn takes up to 10 ms (tests/bench/run frame).
 constexpr qint64 kTurnMs = 4;
 constexpr std::size_t kMostChanges = 3;
 
