@@ -464,12 +464,7 @@ void measure(const Choices& choices, int rounds, bench::Report& report) {
       }
       frames[zoom.name] = {all, graphMs};
       report.rows.push_back({"stock_graphs", setting, "ms", bench::estimate(graphs)});
-      report.rows.push_back({
-          "memory_over_graphs",
-          setting,
-          "x",
-          bench::estimate(ratios),
-      });
+      report.rows.push_back({"memory_over_graphs", setting, "×", bench::estimate(ratios)});
     }
     if (curve == kCurves.front().first && choices.stockSpans > 0) {
       StockSpans items(store, choices.stockSpans);
@@ -494,13 +489,13 @@ void measure(const Choices& choices, int rounds, bench::Report& report) {
         }
         report.rows.push_back({"timeline", zoom.name, "ms", bench::estimate(lanes)});
         report.rows.push_back({"stock_items", zoom.name, "ms", bench::estimate(stockTimes)});
-        report.rows.push_back({"timeline_over_items", zoom.name, "x", bench::estimate(ratios)});
+        report.rows.push_back({"timeline_over_items", zoom.name, "×", bench::estimate(ratios)});
         ratios.clear();
         for (const double ms : frames[zoom.name].first) {
           ratios.push_back(ms / (frames[zoom.name].second + itemMs));
         }
         if (ratios.empty()) continue;  // this zoom was not asked for
-        report.rows.push_back({"frame_over_stock", zoom.name, "x", bench::estimate(ratios)});
+        report.rows.push_back({"frame_over_stock", zoom.name, "×", bench::estimate(ratios)});
       }
     }
   }

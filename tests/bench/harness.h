@@ -23,7 +23,7 @@ class App;
 //    "commit": "6e182bb",                 null if unknown; ends with "-dirty" if files were changed
 //    "machine": {"processor": "AMD EPYC", "cores": 2, "load": 0.8},     load when the bench began
 //    "rows": [
-//      {"name": "cursor",                 snake_case
+//      {"name": "cursor",
 //       "setting": "smooth, 1 h",
 //       "unit": "ms",                     may be empty
 //       "value": 0.75,                    the median, or the only value
