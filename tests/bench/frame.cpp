@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 
+#include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QMainWindow>
@@ -14,8 +15,7 @@
 #include <optional>
 #include <random>
 
-#include "bench/findings.h"
-#include "bench/program.h"
+#include "bench/harness.h"
 #include "bench/watch.h"
 #include "qcustomplot.h"
 #include "support/sample_run.h"
@@ -35,6 +35,22 @@ using views::TimeRange;
 
 namespace {
 
+const bench::Bench kBench{"frame",
+                          "The time of a frame beside QCustomPlot's graphs and items",
+                          "QCustomPlot 2.1",
+                          {{"frame", 8},
+                           {"cursor", 1},
+                           // Close up QCustomPlot has few points to draw.
+                           {"memory_over_graphs", 1.0 / 20, ", 1 h"},
+                           {"timeline_over_items", 1.0 / 20},
+                           {"frame_over_stock", 1.0 / 20},
+                           {"range_drag", 8},
+                           {"range_drag_most", 8},
+                           {"bytes_a_sample", 16},
+                           {"bytes_an_op", 32},
+                           {"bytes_a_span", 32}},
+                          15};
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kRunNs = 3600 * kSecond;
 constexpr QSize kWindow(1600, 900);
@@ -49,7 +65,6 @@ struct Choices {
   std::size_t samples = 10'000'000;
   std::size_t spans = 1'000'000;
   std::size_t stockSpans = 200'000;
-  int rounds = 15;
   bool onlyDrag = false;
   std::string zoom;  ///< only this one, to profile; empty: all, and a drag
 };
@@ -349,10 +364,6 @@ class StockSpans {
   std::int64_t endNs_ = 0;
 };
 
-constexpr double kFrameGoalMs = 8, kHoverGoalMs = 1, kStockGoal = 1.0 / 20;
-constexpr double kDragGoalMs = 8;
-constexpr double kSampleGoalBytes = 16, kSpanGoalBytes = 32;
-
 /// The most bytes that a lane takes for a span, with the sums by category that it is drawn from,
 /// while it grows: the columns have some room to spare.
 double mostBytesASpan() {
@@ -372,11 +383,11 @@ double mostBytesASpan() {
 }
 
 /// Each range is nearly the whole run, the costliest to count, and none is as the one before.
-void measureDrag(const analysis::LiveStore& store, int rounds, bench::Findings& findings) {
+void measureDrag(const analysis::LiveStore& store, int rounds, bench::Report& report) {
   Docks docks(store);
   // The ops of the run are still being counted, in turns between the events of the drag.
-  findings.rows.push_back(bench::exact("range_drag_while_opening", "1 h", "ms",
-                                       docks.drag({3'000'000, kRunNs - 5'000'000})));
+  report.rows.push_back(bench::exact("range_drag_while_opening", "1 h", "ms",
+                                     docks.drag({3'000'000, kRunNs - 5'000'000})));
   docks.finishCounting();
   Milliseconds drags, checks, turns;
   for (int round = 1; round <= rounds; ++round) {
@@ -385,14 +396,14 @@ void measureDrag(const analysis::LiveStore& store, int rounds, bench::Findings& 
     turns.push_back(docks.longestTurn({round * 8'000'000, kRunNs - round * 12'000'000}));
   }
   const std::string setting = "1 h";
-  findings.rows.push_back({"range_drag", setting, "ms", bench::estimate(drags), kDragGoalMs});
-  findings.rows.push_back(bench::quantile("range_drag_most", setting, "ms", drags, 1, kDragGoalMs));
-  findings.rows.push_back({"range_findings", setting, "ms", bench::estimate(checks), {}});
-  findings.rows.push_back({"range_findings_turn", setting, "ms", bench::estimate(turns), {}});
-  findings.rows.push_back(bench::quantile("range_findings_turn_most", setting, "ms", turns, 1, {}));
+  report.rows.push_back({"range_drag", setting, "ms", bench::estimate(drags)});
+  report.rows.push_back(bench::quantile("range_drag_most", setting, "ms", drags, 1));
+  report.rows.push_back({"range_findings", setting, "ms", bench::estimate(checks)});
+  report.rows.push_back({"range_findings_turn", setting, "ms", bench::estimate(turns)});
+  report.rows.push_back(bench::quantile("range_findings_turn_most", setting, "ms", turns, 1));
 }
 
-void measure(const Choices& choices, bench::Findings& findings) {
+void measure(const Choices& choices, int rounds, bench::Report& report) {
   for (const auto& [curve, curveName] : kCurves) {
     analysis::LiveStore store;
     const double empty = heapBytes();
@@ -403,16 +414,15 @@ void measure(const Choices& choices, bench::Findings& findings) {
     addSteps(store);
     if (curve == kCurves.front().first) {
       const auto perSample = (withSamples - empty) / static_cast<double>(choices.samples) / 3;
-      findings.rows.push_back(
-          bench::exact("bytes_a_sample", "a series of three", "B", perSample, kSampleGoalBytes));
-      findings.rows.push_back(bench::exact(
-          "bytes_an_op", "ops of 16 lanes", "B",
-          (withSpans - withSamples) / static_cast<double>(choices.spans), kSpanGoalBytes));
-      findings.rows.push_back(bench::exact("bytes_a_span", "a lane of 6 categories, most", "B",
-                                           mostBytesASpan(), kSpanGoalBytes));
+      report.rows.push_back(bench::exact("bytes_a_sample", "a series of three", "B", perSample));
+      report.rows.push_back(
+          bench::exact("bytes_an_op", "ops of 16 lanes", "B",
+                       (withSpans - withSamples) / static_cast<double>(choices.spans)));
+      report.rows.push_back(
+          bench::exact("bytes_a_span", "a lane of 6 categories, most", "B", mostBytesASpan()));
     }
     const bool drag = curve == kCurves.front().first && choices.zoom.empty();
-    if (drag) measureDrag(store, choices.rounds, findings);
+    if (drag) measureDrag(store, rounds, report);
     if (choices.onlyDrag) return;
     Panes panes(store);
     std::optional<Stock> stock;
@@ -427,7 +437,7 @@ void measure(const Choices& choices, bench::Findings& findings) {
       Milliseconds all, hover;
       std::map<QString, Milliseconds> byPane;
       panes.draw();
-      for (int round = 0; round < choices.rounds; ++round) {
+      for (int round = 0; round < rounds; ++round) {
         double sum = 0;
         for (const auto& [name, ms] : panes.draw()) {
           sum += ms;
@@ -436,16 +446,16 @@ void measure(const Choices& choices, bench::Findings& findings) {
         all.push_back(sum);
         hover.push_back(panes.moveCursor(zoom.range.beginNs + round * 1'000'000));
       }
-      findings.rows.push_back({"frame", setting, "ms", bench::estimate(all), kFrameGoalMs});
-      findings.rows.push_back({"cursor", setting, "ms", bench::estimate(hover), kHoverGoalMs});
+      report.rows.push_back({"frame", setting, "ms", bench::estimate(all)});
+      report.rows.push_back({"cursor", setting, "ms", bench::estimate(hover)});
       for (auto& [name, times] : byPane) {
-        findings.rows.push_back({name.toStdString(), setting, "ms", bench::estimate(times), {}});
+        report.rows.push_back({name.toStdString(), setting, "ms", bench::estimate(times)});
       }
       if (!stock) {
         continue;
       }
       Milliseconds graphs, ratios;
-      for (int round = 0; round < std::min(choices.rounds, 5); ++round) {
+      for (int round = 0; round < std::min(rounds, 5); ++round) {
         graphs.push_back(stock->draw(zoom.range));
       }
       const double graphMs = bench::medianOf(graphs);
@@ -453,11 +463,8 @@ void measure(const Choices& choices, bench::Findings& findings) {
         ratios.push_back(ms / graphMs);
       }
       frames[zoom.name] = {all, graphMs};
-      // Close up QCustomPlot has few points to draw.
-      const bool whole = zoom.range.endNs - zoom.range.beginNs == kRunNs;
-      findings.rows.push_back({"stock_graphs", setting, "ms", bench::estimate(graphs), {}});
-      findings.rows.push_back({"memory_over_graphs", setting, "x", bench::estimate(ratios),
-                               whole ? std::optional(kStockGoal) : std::nullopt});
+      report.rows.push_back({"stock_graphs", setting, "ms", bench::estimate(graphs)});
+      report.rows.push_back({"memory_over_graphs", setting, "×", bench::estimate(ratios)});
     }
     if (curve == kCurves.front().first && choices.stockSpans > 0) {
       StockSpans items(store, choices.stockSpans);
@@ -465,7 +472,7 @@ void measure(const Choices& choices, bench::Findings& findings) {
         const std::int64_t length = zoom.range.endNs - zoom.range.beginNs;
         panes.show({0, length});
         Milliseconds lanes, stockTimes;
-        for (int round = 0; round < choices.rounds; ++round) {
+        for (int round = 0; round < rounds; ++round) {
           for (const auto& [name, ms] : panes.draw()) {
             if (name == QLatin1String("timelinePane")) {
               lanes.push_back(ms);
@@ -480,17 +487,15 @@ void measure(const Choices& choices, bench::Findings& findings) {
         for (const double ms : lanes) {
           ratios.push_back(ms / itemMs);
         }
-        findings.rows.push_back({"timeline", zoom.name, "ms", bench::estimate(lanes), {}});
-        findings.rows.push_back({"stock_items", zoom.name, "ms", bench::estimate(stockTimes), {}});
-        findings.rows.push_back(
-            {"timeline_over_items", zoom.name, "x", bench::estimate(ratios), kStockGoal});
+        report.rows.push_back({"timeline", zoom.name, "ms", bench::estimate(lanes)});
+        report.rows.push_back({"stock_items", zoom.name, "ms", bench::estimate(stockTimes)});
+        report.rows.push_back({"timeline_over_items", zoom.name, "×", bench::estimate(ratios)});
         ratios.clear();
         for (const double ms : frames[zoom.name].first) {
           ratios.push_back(ms / (frames[zoom.name].second + itemMs));
         }
         if (ratios.empty()) continue;  // this zoom was not asked for
-        findings.rows.push_back(
-            {"frame_over_stock", zoom.name, "x", bench::estimate(ratios), kStockGoal});
+        report.rows.push_back({"frame_over_stock", zoom.name, "×", bench::estimate(ratios)});
       }
     }
   }
@@ -503,15 +508,14 @@ int main(int argc, char** argv) {
   QApplication qt(argc, argv);
   QApplication::setPalette(views::Theme::dark().palette());
   Choices choices;
-  CLI::App app{"The time of a frame beside QCustomPlot's graphs and items"};
-  app.add_option("--samples", choices.samples, "memory samples of three series each");
-  app.add_option("--spans", choices.spans, "ops in 16 lanes");
-  app.add_option("--stock-spans", choices.stockSpans,
-                 "those that QCustomPlot draws as items; 0: without QCustomPlot");
-  app.add_flag("--only-drag", choices.onlyDrag, "only the numbers of a dragged range");
-  app.add_option("--zoom", choices.zoom, "only this zoom, to profile it: \"1 h\", \"36 s\"");
-  app.add_option("--rounds", choices.rounds, "redraws at each zoom");
-  return bench::runProgram(app, argc, argv,
-                           {"frame", "tests/bench/run frame", "QCustomPlot 2.1", {}},
-                           [&](bench::Findings& findings) { measure(choices, findings); });
+  bench::Harness harness(kBench);
+  CLI::App& options = harness.options();
+  options.add_option("--samples", choices.samples, "memory samples of three series each");
+  options.add_option("--spans", choices.spans, "ops in 16 lanes");
+  options.add_option("--stock-spans", choices.stockSpans,
+                     "those that QCustomPlot draws as items; 0: without QCustomPlot");
+  options.add_flag("--only-drag", choices.onlyDrag, "only the numbers of a dragged range");
+  options.add_option("--zoom", choices.zoom, "only this zoom, to profile it: \"1 h\", \"36 s\"");
+  return harness.run(argc, argv,
+                     [&](bench::Report& report) { measure(choices, harness.rounds(), report); });
 }

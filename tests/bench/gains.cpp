@@ -22,17 +22,16 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
-#include "bench/findings.h"
-#include "bench/program.h"
-#include "bench/recorded_frames.h"
+#include "bench/harness.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
 #include "session/recording_loader.h"
+#include "support/recorded_frames.h"
 
 namespace {
 
@@ -40,13 +39,23 @@ using namespace highwater;
 
 struct Choices {
   std::vector<std::string> scenarios;
-  int quads = 6;
   int steps = 40;
   std::string launchDelay;
   std::string frames;
   std::string programs = HIGHWATER_BIN_DIR;
-  std::string json = "gains.json";
 };
+
+/// The prediction may be off by a fifth of what was measured, or by 1 ms.
+double toleranceMs(double measuredGain) {
+  return std::max(0.2 * std::abs(measuredGain), 1.0);
+}
+
+const bench::Bench kBench{
+    "gains",
+    "What fixing a scenario's problem gains, predicted and measured",
+    "the clean scenario with the same settings",
+    {{"predicted_over_twice_measured", 1.0}},  // prediction_off_by: toleranceMs()
+    6};
 
 /// One training.
 struct Block {
@@ -105,13 +114,13 @@ Block train(const Choices& choices, const Scenario& with, bool clean, const QTem
 
 /// A training whose frames were written to a file.
 Block readFrames(const QString& path) {
-  const bench::TemporaryFile file(std::fopen(path.toUtf8().constData(), "rb"));
+  const test::OpenFile file(std::fopen(path.toUtf8().constData(), "rb"));
   if (!file) throw std::runtime_error(path.toStdString() + " cannot be read");
   analysis::LiveStore store;
   bool ended = false;
-  bench::forEachMessage(::fileno(file.get()), [&](const auto& message) {
-    ended = ended || std::is_same_v<std::decay_t<decltype(message)>, Goodbye>;
-    store.take({}, Message(message));
+  test::forEachFrame(file.get(), [&](const Message& message) {
+    ended = ended || std::holds_alternative<Goodbye>(message);
+    store.apply(message);
   });
   if (!ended) throw std::runtime_error(path.toStdString() + " has no end: the run was cut short");
   return blockOf(store);
@@ -150,7 +159,7 @@ bench::Estimate over(const std::vector<Quad>& quads, F&& value) {
   return bench::estimate(std::move(values));
 }
 
-std::vector<bench::Finding> rowsOf(const std::string& scenario, const std::vector<Quad>& quads) {
+std::vector<bench::Row> rowsOf(const std::string& scenario, const std::vector<Quad>& quads) {
   const auto mean = [](double a, double b) { return (a + b) / 2; };
   const auto with = [mean](const Quad& quad) { return mean(quad.a1.stepMs, quad.a2.stepMs); };
   const auto without = [mean](const Quad& quad) { return mean(quad.b1.stepMs, quad.b2.stepMs); };
@@ -162,12 +171,13 @@ std::vector<bench::Finding> rowsOf(const std::string& scenario, const std::vecto
     };
   };
   const auto predicted = predictedOf(&analysis::Gain::estimate);
+  const auto beyondTwice = [=](const Quad& quad) {
+    return predicted(quad) - 2 * std::max(measured(quad), 0.0);
+  };
   const bench::Estimate gain = over(quads, measured);
-  // Within 20 % or 1 ms, and never more than twice what is true.
-  const double tolerance = std::max(0.2 * std::abs(gain.median), 1.0);
   const auto row = [&](const char* name, const bench::Estimate& value,
                        std::optional<double> goal = {}) {
-    return bench::Finding{name, scenario, "ms", value, goal};
+    return bench::Row{name, scenario, "ms", value, goal};
   };
   return {
       row("step_with_problem", over(quads, with)),
@@ -183,21 +193,16 @@ std::vector<bench::Finding> rowsOf(const std::string& scenario, const std::vecto
       row("prediction_off_by",
           magnitude(
               over(quads, [=](const Quad& quad) { return predicted(quad) - measured(quad); })),
-          tolerance),
-      row("predicted_over_twice_measured",
-          over(quads,
-               [=](const Quad& quad) {
-                 return predicted(quad) - 2 * std::max(measured(quad), 0.0);
-               }),
-          1.0),
+          toleranceMs(gain.median)),
+      row("predicted_over_twice_measured", over(quads, beyondTwice)),
   };
 }
 
-std::vector<Quad> measure(const Choices& choices, const Scenario& scenario) {
+std::vector<Quad> measure(const Choices& choices, int count, const Scenario& scenario) {
   const QTemporaryDir folder;
   if (!folder.isValid()) throw std::runtime_error("there is no folder for recordings");
   std::vector<Quad> quads;
-  for (int i = 0; i < choices.quads; ++i) {
+  for (int i = 0; i < count; ++i) {
     Quad quad;
     quad.a1 = train(choices, scenario, false, folder);
     quad.b1 = train(choices, scenario, true, folder);
@@ -208,32 +213,25 @@ std::vector<Quad> measure(const Choices& choices, const Scenario& scenario) {
   return quads;
 }
 
-int run(const Choices& choices) {
-  bench::Findings findings;
-  findings.bench = "gains";
-  findings.command = "tests/bench/run gains";
-  findings.peer = "the clean scenario with the same settings; " +
-                  std::to_string(2 * choices.quads) + " trainings of " +
-                  std::to_string(choices.steps) + " steps a side" +
-                  (choices.launchDelay.empty() ? "" : ", launch delay " + choices.launchDelay);
-  const auto add = [&findings](const std::string& setting, const std::vector<Quad>& quads) {
-    const std::vector<bench::Finding> rows = rowsOf(setting, quads);
-    findings.rows.insert(findings.rows.end(), rows.begin(), rows.end());
+void run(const Choices& choices, int count, bench::Report& report) {
+  const auto add = [&report](const std::string& setting, const std::vector<Quad>& quads) {
+    const std::vector<bench::Row> rows = rowsOf(setting, quads);
+    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
   };
   if (!choices.frames.empty()) {
-    findings.command = "bench_gains --frames";
-    findings.peer = "the clean scenario with the same settings, on the device that made the frames";
+    report.peer += ", on the device that made the frames";
     for (const auto& [setting, quads] : readFolder(choices.frames)) add(setting, quads);
-    return bench::publish(findings, choices.json) ? 0 : 1;
+    return;
   }
+  report.peer += "; " + std::to_string(2 * count) + " trainings of " +
+                 std::to_string(choices.steps) + " steps a side" +
+                 (choices.launchDelay.empty() ? "" : ", launch delay " + choices.launchDelay);
   for (const Scenario& each : scenarios()) {
     const bool wanted = choices.scenarios.empty() ||
                         std::find(choices.scenarios.begin(), choices.scenarios.end(), each.name) !=
                             choices.scenarios.end();
-    if (!wanted) continue;
-    add(each.name, measure(choices, each));
+    if (wanted) add(each.name, measure(choices, count, each));
   }
-  return bench::publish(findings, choices.json) ? 0 : 1;
 }
 
 }  // namespace
@@ -241,14 +239,15 @@ int run(const Choices& choices) {
 int main(int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   Choices choices;
-  CLI::App app("What fixing a scenario's problem gains, predicted and measured");
-  app.add_option("--scenario", choices.scenarios, "Only these; may be repeated");
-  app.add_option("--quads", choices.quads, "Blocks of four trainings")->check(CLI::Range(1, 1000));
-  app.add_option("--steps", choices.steps, "Steps of a training")->check(CLI::Range(10, 10'000));
-  app.add_option("--launch-delay", choices.launchDelay,
-                 "Delay before each kernel of the device: a device that takes no CPU time");
-  app.add_option("--frames", choices.frames, "Folder of trainings that were made elsewhere");
-  app.add_option("--programs", choices.programs, "Folder of highwater and its worker");
-  app.add_option("--json", choices.json, "File for the figures");
-  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
+  bench::Harness harness(kBench);
+  CLI::App& options = harness.options();
+  options.add_option("--scenario", choices.scenarios, "Only these; may be repeated");
+  options.add_option("--steps", choices.steps, "Steps of a training")
+      ->check(CLI::Range(10, 10'000));
+  options.add_option("--launch-delay", choices.launchDelay,
+                     "Delay before each kernel of the device: a device that takes no CPU time");
+  options.add_option("--frames", choices.frames, "Folder of trainings that were made elsewhere");
+  options.add_option("--programs", choices.programs, "Folder of highwater and its worker");
+  return harness.run(argc, argv,
+                     [&](bench::Report& report) { run(choices, harness.rounds(), report); });
 }

@@ -1,14 +1,14 @@
 // The window beside a training that sends 20,000 events a second: how soon an event is painted, and
 // whether a frame ever takes long. docs/performance.md has the figures.
 
+#include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QStandardPaths>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
-#include "bench/findings.h"
-#include "bench/program.h"
+#include "bench/harness.h"
 #include "bench/watch.h"
 #include "core/clock.h"
 #include "views/panes/timeline_pane.h"
@@ -22,7 +22,10 @@ struct Choices {
   double seconds = 60;
 };
 
-constexpr double kPaintedGoalMs = 50, kFrameGoalMs = 33;
+const bench::Bench kBench{"live",
+                          "How soon the window paints what a training sends",
+                          "nothing",
+                          {{"painted_p99", 50}, {"longest_frame", 33}}};
 
 /// Notes when the events of each millisecond of the run have been painted in the timeline.
 class PaintWatch final : public QObject {
@@ -68,7 +71,7 @@ class PaintWatch final : public QObject {
   bool painting_ = false;
 };
 
-void measure(const Choices& choices, bench::Findings& findings) {
+void measure(const Choices& choices, bench::Report& report) {
   session::LaunchOptions launch;
   launch.steps = 0;
   window::MainWindow window(launch, nullptr, window::MainWindow::Settings::kOff);
@@ -101,20 +104,19 @@ void measure(const Choices& choices, bench::Findings& findings) {
   }
   const std::vector<double> latencies = paints.takeLatencies();
   const std::string setting = "20,000 events a second";
-  const auto painted = [&](const char* name, double share, std::optional<double> goal) {
-    findings.rows.push_back(bench::quantile(name, setting, "ms", latencies, share, goal));
+  const auto painted = [&](const char* name, double share) {
+    report.rows.push_back(bench::quantile(name, setting, "ms", latencies, share));
   };
-  painted("painted_p50", 0.5, {});
-  painted("painted_p99", 0.99, kPaintedGoalMs);
-  painted("painted_most", 1, {});
+  painted("painted_p50", 0.5);
+  painted("painted_p99", 0.99);
+  painted("painted_most", 1);
   const auto aSecond = [&](std::uint64_t count) {
     return static_cast<double>(count) / choices.seconds;
   };
-  findings.rows.push_back(
-      bench::exact("longest_frame", setting, "ms", still.longestMs(), kFrameGoalMs));
-  findings.rows.push_back(
+  report.rows.push_back(bench::exact("longest_frame", setting, "ms", still.longestMs()));
+  report.rows.push_back(
       bench::exact("frames_a_second", setting, "1/s", aSecond(paints.frames() - framesBefore)));
-  findings.rows.push_back(
+  report.rows.push_back(
       bench::exact("events_a_second", setting, "1/s", aSecond(store.eventCount() - eventsBefore)));
   window.currentRun().abandon();
 }
@@ -128,8 +130,7 @@ int main(int argc, char** argv) {
   QStandardPaths::setTestModeEnabled(true);
   QApplication qt(argc, argv);
   Choices choices;
-  CLI::App app{"How soon the window paints what a training sends"};
-  app.add_option("--seconds", choices.seconds, "of training, after the first");
-  return bench::runProgram(app, argc, argv, {"live", "tests/bench/run live", "nothing", {}},
-                           [&](bench::Findings& findings) { measure(choices, findings); });
+  bench::Harness harness(kBench);
+  harness.options().add_option("--seconds", choices.seconds, "of training, after the first");
+  return harness.run(argc, argv, [&](bench::Report& report) { measure(choices, report); });
 }

@@ -13,16 +13,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <ctime>
 #include <functional>
-#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "bench/findings.h"
-#include "bench/program.h"
+#include "bench/harness.h"
 #include "core/clock.h"
 #include "probe/observer/op_observer.h"
 #include "probe/stream/frame_writer.h"
@@ -32,15 +28,11 @@ namespace {
 
 using namespace highwater;
 
-constexpr double kMonitorGoal = 0.05;
-constexpr double kOpsGoal = 0.6;
-
-struct Choices {
-  int rounds = 40;
-  int ops = 5000;  ///< in one measurement; few enough for every queue, kineto's too
-  std::string json = "observer.json";
-  std::string only;  ///< a way's name: run it alone, for a profiler to look at
-};
+const bench::Bench kBench{"observer",
+                          "Cost that an observer adds to the cheapest op",
+                          "torch's profiler (kineto), CPU activities, in C++",
+                          {{"monitor_over_kineto", 0.05}, {"ops_over_kineto", 0.6}},
+                          40};
 
 enum Way {
   kNothing,
@@ -53,9 +45,6 @@ enum Way {
   kKinetoShapes,
   kWays
 };
-constexpr std::array<const char*, kWays> kWayNames = {
-    "nothing", "empty", "inputs", "outputs", "monitor", "ops", "kineto", "kineto-shapes"};
-
 /// The calling thread's CPU time, so that other work on its core does not count.
 double threadNs() {
   timespec now{};
@@ -160,53 +149,41 @@ Round measureRound(const std::function<double()>& time, int first) {
   return round;
 }
 
-/// Runs one observer alone, for a profiler.
-void runOnly(const Choices& choices) {
-  const auto at = std::find(kWayNames.begin(), kWayNames.end(), choices.only);
-  const auto way = static_cast<Way>(at - kWayNames.begin());
-  const auto time = timing(Timed::kOrdinary, choices.ops);
-  for (int i = 0; i < choices.rounds; ++i) (void)measureWay(way, time);
-}
-
 constexpr const char* kOrdinaryOp = "add_, 1 element, CPU";
 constexpr const char* kWatchedOp = "copy_, 1 element, CPU";
 
-bench::Finding added(const std::vector<Round>& rounds, Way way, const char* name,
-                     const char* op = kOrdinaryOp) {
+bench::Row added(const std::vector<Round>& rounds, Way way, const char* name,
+                 const char* op = kOrdinaryOp) {
   std::vector<double> values;
   for (const Round& round : rounds) values.push_back(round[way] - round[kNothing]);
-  return {name, op, "ns", bench::estimate(values), {}};
+  return {name, op, "ns", bench::estimate(values)};
 }
 
-bench::Finding over(const std::vector<Round>& rounds, Way way, Way peer, const char* name,
-                    std::optional<double> goal, const char* op = kOrdinaryOp) {
+bench::Row over(const std::vector<Round>& rounds, Way way, Way peer, const char* name,
+                const char* op = kOrdinaryOp) {
   std::vector<double> values;
   for (const Round& round : rounds) {
     const double cost = round[peer] - round[kNothing];
     if (cost > 0) values.push_back((round[way] - round[kNothing]) / cost);
   }
-  return {name, op, "×", bench::estimate(values), goal};
+  return {name, op, "×", bench::estimate(values)};
 }
 
-std::vector<Round> measureRounds(Timed which, const Choices& choices) {
-  const auto time = timing(which, choices.ops);
+std::vector<Round> measureRounds(Timed which, int count, int ops) {
+  const auto time = timing(which, ops);
   (void)measureRound(time, 0);
   std::vector<Round> rounds;
-  for (int i = 0; i < choices.rounds; ++i) rounds.push_back(measureRound(time, i));
+  for (int i = 0; i < count; ++i) rounds.push_back(measureRound(time, i));
   return rounds;
 }
 
-bench::Findings measure(const Choices& choices) {
-  const std::vector<Round> rounds = measureRounds(Timed::kOrdinary, choices);
-  const std::vector<Round> watched = measureRounds(Timed::kWatched, choices);
+void measure(int count, int ops, bench::Report& report) {
+  const std::vector<Round> rounds = measureRounds(Timed::kOrdinary, count, ops);
+  const std::vector<Round> watched = measureRounds(Timed::kWatched, count, ops);
   std::vector<double> bare;
   for (const Round& round : rounds) bare.push_back(round[kNothing]);
-  bench::Findings findings;
-  findings.bench = "observer";
-  findings.command = "tests/bench/run observer";
-  findings.peer = "torch's profiler (kineto), CPU activities, in C++";
-  findings.rows = {
-      {"bare_op", kOrdinaryOp, "ns", bench::estimate(bare), {}},
+  report.rows = {
+      {"bare_op", kOrdinaryOp, "ns", bench::estimate(bare)},
       added(rounds, kEmpty, "empty_callback_adds"),
       added(rounds, kEmptyInputs, "empty_callback_with_inputs_adds"),
       added(rounds, kEmptyOutputs, "empty_callback_with_outputs_too_adds"),
@@ -214,33 +191,25 @@ bench::Findings measure(const Choices& choices) {
       added(rounds, kOps, "ops_adds"),
       added(rounds, kKineto, "kineto_adds"),
       added(rounds, kKinetoShapes, "kineto_with_shapes_adds"),
-      over(rounds, kMonitor, kKineto, "monitor_over_kineto", kMonitorGoal),
-      over(rounds, kOps, kKineto, "ops_over_kineto", kOpsGoal),
-      over(rounds, kOps, kKinetoShapes, "ops_over_kineto_with_shapes", {}),
+      over(rounds, kMonitor, kKineto, "monitor_over_kineto"),
+      over(rounds, kOps, kKineto, "ops_over_kineto"),
+      over(rounds, kOps, kKinetoShapes, "ops_over_kineto_with_shapes"),
       added(watched, kEmptyInputs, "empty_callback_adds_to_watched_op", kWatchedOp),
       added(watched, kMonitor, "monitor_adds_to_watched_op", kWatchedOp),
       added(watched, kOps, "ops_adds_to_watched_op", kWatchedOp),
       added(watched, kKineto, "kineto_adds_to_watched_op", kWatchedOp),
-      over(watched, kMonitor, kKineto, "monitor_over_kineto_of_watched_op", {}, kWatchedOp),
+      over(watched, kMonitor, kKineto, "monitor_over_kineto_of_watched_op", kWatchedOp),
   };
-  return findings;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Choices choices;
-  CLI::App app("Cost that an observer adds to the cheapest op");
-  app.add_option("--rounds", choices.rounds)->check(CLI::Range(1, 10'000));
-  app.add_option("--ops", choices.ops, "Ops in one measurement")->check(CLI::Range(100, 20'000));
-  app.add_option("--json", choices.json, "File for the figures");
-  app.add_option("--only", choices.only, "Run this way alone and print nothing: for a profiler")
-      ->check(CLI::IsMember(std::vector<std::string>(kWayNames.begin(), kWayNames.end())));
-  return bench::runProgram(app, argc, argv, [&] {
-    if (!choices.only.empty()) {
-      runOnly(choices);
-      return 0;
-    }
-    return bench::publish(measure(choices), choices.json) ? 0 : 1;
-  });
+  bench::Harness harness(kBench);
+  int ops = 5000;  // few enough for every queue, kineto's too
+  harness.options()
+      .add_option("--ops", ops, "Ops in one measurement")
+      ->check(CLI::Range(100, 20'000));
+  return harness.run(argc, argv,
+                     [&](bench::Report& report) { measure(harness.rounds(), ops, report); });
 }

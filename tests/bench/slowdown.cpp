@@ -16,15 +16,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "bench/findings.h"
-#include "bench/program.h"
+#include "bench/harness.h"
 #include "bench/reader_process.h"
 #include "bench/worker_step.h"
 #include "core/clock.h"
@@ -39,23 +38,29 @@ struct Choices {
   std::string model = "small";
   std::string device = "sim";
   int threads = 1;
-  int rounds = 25;
   int steps = 14;  ///< in a block; 25 rounds of two blocks are 700 steps a side
-  std::string json = "slowdown.json";
 };
+
+const bench::Bench kBench{
+    "slowdown",
+    "Median step time under the probe and under kineto, over that under nothing",
+    "nothing, an empty callback, and torch's profiler (kineto), CPU activities, in C++",
+    {{"monitor_over_nothing", 1.01, "small"},
+     {"monitor_over_nothing", 1.02, "chatty"},
+     {"monitor_cpu_time", 1.02, "small"},
+     {"monitor_cpu_time", 1.03, "chatty"},
+     {"ops_over_nothing", 1.05, "small"}},
+    25};
 
 struct Workload {
   worker::ModelSize size;
   bench::BatchShape shape;
-  double monitorGoal;
-  double monitorCpuGoal;
-  std::optional<double> opsGoal;
 };
 
 /// "small" is the worker's default. "chatty" has a batch of 1 and next to no work in its ops.
 Workload workloadOf(const std::string& model) {
-  if (model == "chatty") return {{"chatty", 32, 4, 4, 64}, {1, 16}, 1.02, 1.03, {}};
-  return {{"small", 128, 2, 4, 512}, {16, 64}, 1.01, 1.02, 1.05};
+  if (model == "chatty") return {{"chatty", 32, 4, 4, 64}, {1, 16}};
+  return {{"small", 128, 2, 4, 512}, {16, 64}};
 }
 
 enum Way { kNothing, kEmpty, kMonitor, kOps, kKineto, kWays };
@@ -197,107 +202,89 @@ class Rows {
   Rows(std::vector<Round> rounds, std::string setting)
       : rounds_(std::move(rounds)), setting_(std::move(setting)) {}
 
-  [[nodiscard]] bench::Finding over(const char* name, Way way, Part part,
-                                    std::optional<double> goal) const {
-    return row(name, "×", goal, [=](const Round& round) {
+  [[nodiscard]] bench::Row over(const char* name, Way way, Part part) const {
+    return row(name, "×", [=](const Round& round) {
       return sum(round, way, part) / sum(round, kNothing, part);
     });
   }
   /// Of the process's CPU time, in ns for each of the step's ops.
-  [[nodiscard]] bench::Finding adds(const char* name, Way way, double ops) const {
-    return row(name, "ns", {}, [=](const Round& round) {
+  [[nodiscard]] bench::Row adds(const char* name, Way way, double ops) const {
+    return row(name, "ns", [=](const Round& round) {
       return (sum(round, way, &Block::cpuMs) - sum(round, kNothing, &Block::cpuMs)) / 2 * 1e6 / ops;
     });
   }
-  [[nodiscard]] bench::Finding constant(const char* name, double value) const {
-    return {name, setting_, "", {value, value, value, 1}, {}};
-  }
-  [[nodiscard]] bench::Finding control() const {
-    return row("control_nothing_over_nothing", "×", {}, [](const Round& round) {
+  [[nodiscard]] bench::Row control() const {
+    return row("control_nothing_over_nothing", "×", [](const Round& round) {
       return round[kNothing][0].stepMs / round[kNothing][1].stepMs;
     });
   }
-  [[nodiscard]] bench::Finding bare(const char* name, Part part) const {
-    return row(name, "ms", {}, [=](const Round& round) { return sum(round, kNothing, part) / 2; });
+  [[nodiscard]] bench::Row bare(const char* name, Part part) const {
+    return row(name, "ms", [=](const Round& round) { return sum(round, kNothing, part) / 2; });
   }
 
  private:
   template <typename F>
-  [[nodiscard]] bench::Finding row(const char* name, const char* unit, std::optional<double> goal,
-                                   F&& value) const {
+  [[nodiscard]] bench::Row row(const char* name, const char* unit, F&& value) const {
     std::vector<double> values;
     for (const Round& round : rounds_) values.push_back(value(round));
-    return {name, setting_, unit, bench::estimate(values), goal};
+    return {name, setting_, unit, bench::estimate(values)};
   }
 
   std::vector<Round> rounds_;
   std::string setting_;
 };
 
-bench::Findings measure(const Choices& choices, const Workload& workload,
-                        const DeviceReport& device, int frames) {
+void measure(const Choices& choices, int count, const DeviceReport& device, int frames,
+             bench::Report& report) {
+  const Workload workload = workloadOf(choices.model);
   Blocks blocks(workload, device, choices.steps, frames);
   for (int way = 0; way < kWays; ++way) (void)blocks.run(static_cast<Way>(way));
   const double ops = blocks.opsOfStep();
   std::vector<Round> rounds;
-  for (int i = 0; i < choices.rounds; ++i) rounds.push_back(measureRound(blocks, i));
-  const std::string shape =
-      std::to_string(workload.shape.batch) + " × " + std::to_string(workload.shape.length);
-  const Rows rows(std::move(rounds), choices.model + ", " + shape + ", " + choices.device);
-  bench::Findings findings;
-  findings.bench = "slowdown";
-  findings.command = "tests/bench/run slowdown";
-  findings.peer =
-      "nothing, an empty callback, and torch's profiler (kineto), CPU activities, in C++; " +
-      std::to_string(2 * choices.rounds * choices.steps) + " steps a side";
-  findings.rows = {
+  for (int i = 0; i < count; ++i) rounds.push_back(measureRound(blocks, i));
+  const std::string setting = choices.model + ", " + std::to_string(workload.shape.batch) + " × " +
+                              std::to_string(workload.shape.length) + ", " + choices.device;
+  const Rows rows(std::move(rounds), setting);
+  report.peer += "; " + std::to_string(2 * count * choices.steps) + " steps a side";
+  report.rows = {
       rows.bare("bare_step", &Block::stepMs),
-      rows.over("empty_over_nothing", kEmpty, &Block::stepMs, {}),
-      rows.over("monitor_over_nothing", kMonitor, &Block::stepMs, workload.monitorGoal),
-      rows.over("ops_over_nothing", kOps, &Block::stepMs, workload.opsGoal),
-      rows.over("kineto_over_nothing", kKineto, &Block::stepMs, {}),
+      rows.over("empty_over_nothing", kEmpty, &Block::stepMs),
+      rows.over("monitor_over_nothing", kMonitor, &Block::stepMs),
+      rows.over("ops_over_nothing", kOps, &Block::stepMs),
+      rows.over("kineto_over_nothing", kKineto, &Block::stepMs),
       rows.control(),
       rows.bare("bare_cpu_time", &Block::cpuMs),
-      rows.over("empty_cpu_time", kEmpty, &Block::cpuMs, {}),
-      rows.over("monitor_cpu_time", kMonitor, &Block::cpuMs, workload.monitorCpuGoal),
-      rows.over("ops_cpu_time", kOps, &Block::cpuMs, {}),
-      rows.over("kineto_cpu_time", kKineto, &Block::cpuMs, {}),
-      rows.constant("ops_a_step", ops),
+      rows.over("empty_cpu_time", kEmpty, &Block::cpuMs),
+      rows.over("monitor_cpu_time", kMonitor, &Block::cpuMs),
+      rows.over("ops_cpu_time", kOps, &Block::cpuMs),
+      rows.over("kineto_cpu_time", kKineto, &Block::cpuMs),
+      bench::exact("ops_a_step", setting, "", ops),
       rows.adds("empty_cpu_adds_an_op", kEmpty, ops),
       rows.adds("monitor_cpu_adds_an_op", kMonitor, ops),
       rows.adds("ops_cpu_adds_an_op", kOps, ops),
       rows.adds("kineto_cpu_adds_an_op", kKineto, ops),
   };
-  return findings;
 }
 
-int run(const Choices& choices) {
+void run(const Choices& choices, int rounds, bench::Report& report) {
   const bench::ReaderProcess reader;
-  if (reader.fd() < 0) {
-    std::perror("bench: no process to read the frames");
-    return 1;
-  }
+  if (reader.fd() < 0) throw std::runtime_error("no process to read the frames");
   torch::set_num_threads(choices.threads);
   const auto device = process::chooseDevice(choices.device);
-  if (!device) {
-    std::fprintf(stderr, "bench: %s\n", device.error().message.c_str());
-    return 1;
-  }
-  const bench::Findings findings =
-      measure(choices, workloadOf(choices.model), *device, reader.fd());
-  return bench::publish(findings, choices.json) ? 0 : 1;
+  if (!device) throw std::runtime_error(device.error().message);
+  measure(choices, rounds, *device, reader.fd(), report);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Choices choices;
-  CLI::App app("Median step time under the probe and under kineto, over that under nothing");
-  app.add_option("--model", choices.model)->check(CLI::IsMember({"small", "chatty"}));
-  app.add_option("--device", choices.device)->check(CLI::IsMember({"sim", "cpu"}));
-  app.add_option("--threads", choices.threads, "OpenMP threads")->check(CLI::Range(1, 64));
-  app.add_option("--rounds", choices.rounds, "Two blocks of each")->check(CLI::Range(1, 10'000));
-  app.add_option("--steps", choices.steps, "Steps in a block")->check(CLI::Range(1, 10'000));
-  app.add_option("--json", choices.json, "File for the figures");
-  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
+  bench::Harness harness(kBench);
+  CLI::App& options = harness.options();
+  options.add_option("--model", choices.model)->check(CLI::IsMember({"small", "chatty"}));
+  options.add_option("--device", choices.device)->check(CLI::IsMember({"sim", "cpu"}));
+  options.add_option("--threads", choices.threads, "OpenMP threads")->check(CLI::Range(1, 64));
+  options.add_option("--steps", choices.steps, "Steps in a block")->check(CLI::Range(1, 10'000));
+  return harness.run(argc, argv,
+                     [&](bench::Report& report) { run(choices, harness.rounds(), report); });
 }

@@ -2,12 +2,11 @@
 // a search by doubling; and how well peaks are predicted at settings that were not tried. On the
 // simulated device, each trial in a fresh worker. docs/performance.md has the figures.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -16,12 +15,11 @@
 
 #include "analysis/live_store.h"
 #include "bench/batch_finder.h"
-#include "bench/program.h"
+#include "bench/harness.h"
 #include "core/units.h"
+#include "support/recorded_frames.h"
 #include "tuning/observations.h"
 #include "tuning/sweep_planner.h"
-#include "wire/codec.h"
-#include "wire/frame_reader.h"
 
 using namespace highwater;
 using namespace highwater::tuning;
@@ -29,13 +27,26 @@ using namespace highwater::tuning;
 namespace {
 
 constexpr std::uint32_t kTunerSteps = 4, kFinderSteps = 3, kTruthSteps = 3;
+/// The tuner may stop a sample or 2 % below the largest safe batch.
+double shortestBy(std::uint32_t truth) {
+  return std::max(1.0, 0.02 * truth);
+}
+
+const bench::Bench kBench{"tuner",
+                          "The largest safe batch: planned by the memory model, and by doubling",
+                          "a search by doubling and halving",
+                          {{"settings", 4},
+                           {"out_of_memory", 0},  // short_of_largest: shortestBy()
+                           {"untried_driver_wrong", 0},
+                           {"pairs_failed", 0}}};
+
 /// A prediction counts as right within this share, or within one heap.
 constexpr double kGoodShare = 0.03;
 constexpr std::uint64_t kHeap = 32 * kMiB;
 
 struct Choices {
   std::filesystem::path worker, models;
-  std::string json, limits = "160MiB,256MiB,1GiB", only;
+  std::string limits = "160MiB,256MiB,1GiB", only;
   std::uint32_t most = 512;
   bool peer = true;
 };
@@ -68,20 +79,11 @@ Trial train(const Choices& choices, const Model& model, std::uint64_t recommende
   FILE* output = ::popen((command + " 2>/dev/null </dev/null").c_str(), "r");
   if (!output) throw std::runtime_error("the worker cannot be started");
   analysis::LiveStore store;
-  wire::FrameReader reader;
-  std::array<std::uint8_t, 65536> bytes{};
   std::string failure;
-  for (std::size_t count; (count = std::fread(bytes.data(), 1, bytes.size(), output)) > 0;) {
-    reader.append({bytes.data(), count});
-    while (true) {
-      const auto frame = reader.next();
-      if (!frame || !*frame) break;
-      const auto message = wire::decode(**frame);
-      if (!message) throw std::runtime_error(message.error().message);
-      if (const auto* failed = std::get_if<Failure>(&*message)) failure = failed->message;
-      store.apply(*message);
-    }
-  }
+  test::forEachFrame(output, [&](const Message& message) {
+    if (const auto* failed = std::get_if<Failure>(&message)) failure = failed->message;
+    store.apply(message);
+  });
   ::pclose(output);
   Trial trial;
   const auto isOutOfMemory = [](const events::Marker& marker) {
@@ -111,7 +113,7 @@ Trial train(const Choices& choices, const Model& model, std::uint64_t recommende
   return trial;
 }
 
-struct Row {
+struct Pair {
   std::string model;
   std::uint64_t recommended = 0;
   std::size_t settings = 0;
@@ -125,8 +127,8 @@ struct Row {
   std::vector<std::uint32_t> tried = {};
 };
 
-Row compare(const Choices& choices, const Model& model, std::uint64_t recommended) {
-  Row row{.model = model.name, .recommended = recommended};
+Pair compare(const Choices& choices, const Model& model, std::uint64_t recommended) {
+  Pair pair{.model = model.name, .recommended = recommended};
   const MemoryLimits limits{
       .recommendedBytes = recommended, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
   auto made = SweepPlanner::make({.largestBatch = choices.most,
@@ -139,16 +141,16 @@ Row compare(const Choices& choices, const Model& model, std::uint64_t recommende
   SweepPlanner& planner = *made;
   while (const auto step = planner.next()) {
     Trial trial = train(choices, model, recommended, step->setting.batch, kTunerSteps, true);
-    ++row.settings;
-    row.steps += kTunerSteps;
-    row.outOfMemory += trial.outOfMemory ? 1 : 0;
-    row.tried.push_back(step->setting.batch);
+    ++pair.settings;
+    pair.steps += kTunerSteps;
+    pair.outOfMemory += trial.outOfMemory ? 1 : 0;
+    pair.tried.push_back(step->setting.batch);
     planner.record({trial.memory, trial.tokensPerS, trial.outOfMemory, trial.trace});
   }
   // The largest that it has measured and found safe.
   const SweepResult result = planner.result();
   for (const SweepPoint& point : result.points) {
-    if (point.safe) row.found = std::max(row.found, point.memory.setting.batch);
+    if (point.safe) pair.found = std::max(pair.found, point.memory.setting.batch);
   }
 
   // The truth: by bisection in fresh workers, then upwards while batches fit, because driver memory
@@ -161,7 +163,7 @@ Row compare(const Choices& choices, const Model& model, std::uint64_t recommende
     return !place->second.outOfMemory && place->second.memory.peakDriver <= limit;
   };
   std::uint32_t low = 0, high = choices.most + 1;
-  if (row.found > 0 && isSafe(row.found)) low = row.found;
+  if (pair.found > 0 && isSafe(pair.found)) low = pair.found;
   // From where the tuner stopped, by steps that double.
   for (std::uint32_t width = 1; low > 0 && low + width < high; width *= 2) {
     if (isSafe(low + width)) {
@@ -177,78 +179,60 @@ Row compare(const Choices& choices, const Model& model, std::uint64_t recommende
   for (std::uint32_t above = low + 1; above <= std::min(choices.most, low + 3); ++above) {
     if (isSafe(above)) low = above;
   }
-  row.truth = low;
+  pair.truth = low;
   for (const std::uint32_t batch : {model.start.batch * 2, low / 2, low * 3 / 4}) {
     if (batch > 0 && batch <= choices.most) (void)isSafe(batch);
   }
   for (const auto& [batch, trial] : truth) {
-    const bool tried = std::find(row.tried.begin(), row.tried.end(), batch) != row.tried.end();
+    const bool tried = std::find(pair.tried.begin(), pair.tried.end(), batch) != pair.tried.end();
     if (tried || trial.outOfMemory || !planner.model()) continue;
-    ++row.predicted;
+    ++pair.predicted;
     const auto near = [](std::uint64_t a, std::uint64_t b, std::uint64_t heap) {
       const std::uint64_t off = a > b ? a - b : b - a;
       return off <= std::max<std::uint64_t>(heap, wholeBytes(kGoodShare * static_cast<double>(b)));
     };
     const Prediction current = planner.model()->current({batch, model.length});
     const Prediction driver = planner.model()->driver({batch, model.length});
-    row.currentGood += near(current.bytes, trial.memory.peakCurrent, 0) ? 1 : 0;
-    row.driverGood += near(driver.bytes, trial.memory.peakDriver, kHeap) ? 1 : 0;
-    row.worstCurrent =
-        std::max(row.worstCurrent, std::abs(static_cast<double>(current.bytes) /
-                                                static_cast<double>(trial.memory.peakCurrent) -
-                                            1));
+    pair.currentGood += near(current.bytes, trial.memory.peakCurrent, 0) ? 1 : 0;
+    pair.driverGood += near(driver.bytes, trial.memory.peakDriver, kHeap) ? 1 : 0;
+    pair.worstCurrent =
+        std::max(pair.worstCurrent, std::abs(static_cast<double>(current.bytes) /
+                                                 static_cast<double>(trial.memory.peakCurrent) -
+                                             1));
   }
 
   if (choices.peer) {
-    row.peer = bench::findByDoubling(choices.most, [&](std::uint32_t batch) {
+    pair.peer = bench::findByDoubling(choices.most, [&](std::uint32_t batch) {
       const bool fits = !train(choices, model, recommended, batch, kFinderSteps, false).outOfMemory;
-      row.peerSteps += kFinderSteps;
+      pair.peerSteps += kFinderSteps;
       return fits;
     });
   }
-  return row;
+  return pair;
 }
 
-std::string triedText(const Row& row) {
-  std::string text;
-  for (const std::uint32_t each : row.tried) {
-    text += (text.empty() ? "" : " ") + std::to_string(each);
-  }
-  return text;
-}
-
-void print(const Row& row) {
-  std::printf("%-22s %9s  %2zu settings (%s), %2u steps, %d OOM; found %u of %u", row.model.c_str(),
-              formatBytes(row.recommended).c_str(), row.settings, triedText(row).c_str(), row.steps,
-              row.outOfMemory, row.found, row.truth);
-  std::printf(
-      "; untried: current %zu/%zu, driver %zu/%zu within 3 %% or a heap, worst current "
-      "%.1f %%",
-      row.currentGood, row.predicted, row.driverGood, row.predicted, 100 * row.worstCurrent);
-  if (row.peer.trials > 0) {
-    std::printf("; doubling: %d settings, %u steps, %d OOM, batch %u", row.peer.trials,
-                row.peerSteps, row.peer.outOfMemory, row.peer.largest);
-  }
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
-void writeJson(const std::vector<Row>& rows, const std::string& path) {
-  std::ofstream file(path);
-  file << "{\"schema\": 1, \"bench\": \"tuner\", \"rows\": [";
-  for (const Row& row : rows) {
-    file << (&row == rows.data() ? "\n" : ",\n") << "  {\"model\": \"" << row.model
-         << "\", \"recommended\": " << row.recommended << ", \"settings\": " << row.settings
-         << ", \"steps\": " << row.steps << ", \"out_of_memory\": " << row.outOfMemory
-         << ", \"found\": " << row.found << ", \"true_largest\": " << row.truth
-         << ", \"predicted\": " << row.predicted << ", \"current_good\": " << row.currentGood
-         << ", \"driver_good\": " << row.driverGood << ", \"worst_current\": " << row.worstCurrent
-         << ", \"doubling\": {\"settings\": " << row.peer.trials << ", \"steps\": " << row.peerSteps
-         << ", \"out_of_memory\": " << row.peer.outOfMemory << ", \"found\": " << row.peer.largest
-         << "}}";
-  }
-  file << "\n]}\n";
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+void addRows(const Pair& pair, bench::Report& report) {
+  const std::string setting = pair.model + ", " + formatBytes(pair.recommended);
+  const auto add = [&](const char* name, const char* unit, double value,
+                       std::optional<double> goal = {}) {
+    report.rows.push_back(bench::exact(name, setting, unit, value, goal));
+  };
+  const auto count = [](std::size_t of) { return static_cast<double>(of); };
+  add("settings", "", count(pair.settings));
+  add("steps", "", pair.steps);
+  add("out_of_memory", "", pair.outOfMemory);
+  add("found", "samples", pair.found);
+  add("largest_safe", "samples", pair.truth);
+  add("short_of_largest", "samples", count(pair.truth) - count(pair.found), shortestBy(pair.truth));
+  add("untried", "settings", count(pair.predicted));
+  add("untried_current_wrong", "settings", count(pair.predicted - pair.currentGood));
+  add("untried_driver_wrong", "settings", count(pair.predicted - pair.driverGood));
+  add("untried_current_worst", "%", 100 * pair.worstCurrent);
+  if (pair.peer.trials == 0) return;
+  add("doubling_settings", "", pair.peer.trials);
+  add("doubling_steps", "", pair.peerSteps);
+  add("doubling_out_of_memory", "", pair.peer.outOfMemory);
+  add("doubling_found", "samples", pair.peer.largest);
 }
 
 std::vector<Model> modelsOf(const Choices& choices) {
@@ -262,7 +246,7 @@ std::vector<Model> modelsOf(const Choices& choices) {
   const auto addFile = [&](const char* file, std::uint32_t length, std::uint32_t batch) {
     const std::filesystem::path path = choices.models / (std::string(file) + ".pt");
     if (choices.models.empty() || !std::filesystem::exists(path)) {
-      std::printf("no model %s: --models names the folder\n", file);
+      std::fprintf(stderr, "tuner: no model %s: --models names the folder\n", file);
       return;
     }
     models.push_back({file, "--workload " + path.string(), length, {batch, length}});
@@ -273,7 +257,7 @@ std::vector<Model> modelsOf(const Choices& choices) {
   return models;
 }
 
-int run(const Choices& choices) {
+void run(const Choices& choices, bench::Report& report) {
   std::vector<std::uint64_t> limits;
   for (std::string rest = choices.limits; !rest.empty();) {
     const std::string one = rest.substr(0, rest.find(','));
@@ -282,35 +266,36 @@ int run(const Choices& choices) {
     if (!bytes) throw std::runtime_error(bytes.error().message);
     limits.push_back(*bytes);
   }
-  std::vector<Row> rows;
   int failed = 0;
   for (const Model& model : modelsOf(choices)) {
     if (!choices.only.empty() && model.name.find(choices.only) == std::string::npos) continue;
     for (const std::uint64_t limit : limits) {
       try {
-        rows.push_back(compare(choices, model, limit));
-        print(rows.back());
+        const Pair pair = compare(choices, model, limit);
+        std::fprintf(stderr, "tuner: %s, %s: %u of %u\n", model.name.c_str(),
+                     formatBytes(limit).c_str(), pair.found, pair.truth);
+        addRows(pair, report);
       } catch (const std::exception& error) {
-        std::printf("%s, %s: %s\n", model.name.c_str(), formatBytes(limit).c_str(), error.what());
+        std::fprintf(stderr, "tuner: %s, %s: %s\n", model.name.c_str(), formatBytes(limit).c_str(),
+                     error.what());
         ++failed;
       }
     }
   }
-  if (!choices.json.empty()) writeJson(rows, choices.json);
-  return failed > 0 ? 1 : 0;
+  report.rows.push_back(bench::exact("pairs_failed", "all", "", failed));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"The largest safe batch: planned by the memory model, and by doubling"};
   Choices choices;
   choices.worker = std::filesystem::path(argv[0]).parent_path() / "highwater-worker";
-  app.add_option("--models", choices.models, "Folder with the TorchScript models");
-  app.add_option("--limits", choices.limits, "Recommended maxima, separated by commas");
-  app.add_option("--most", choices.most, "Largest batch");
-  app.add_option("--only", choices.only, "Only models whose name contains this");
-  app.add_flag("!--no-peer", choices.peer, "Without the search by doubling");
-  app.add_option("--json", choices.json, "Where to write the results");
-  return bench::runProgram(app, argc, argv, [&] { return run(choices); });
+  bench::Harness harness(kBench);
+  CLI::App& options = harness.options();
+  options.add_option("--models", choices.models, "Folder with the TorchScript models");
+  options.add_option("--limits", choices.limits, "Recommended maxima, separated by commas");
+  options.add_option("--most", choices.most, "Largest batch");
+  options.add_option("--only", choices.only, "Only models whose name contains this");
+  options.add_flag("!--no-peer", choices.peer, "Without the search by doubling");
+  return harness.run(argc, argv, [&](bench::Report& report) { run(choices, report); });
 }

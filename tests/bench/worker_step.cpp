@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/clock.h"
-#include "probe/readings/cuda_device.h"
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
 
@@ -16,20 +15,13 @@ constexpr std::int64_t kLabels = 5;
 bool isMps(const DeviceReport& device) {
   return device.selected == "mps";
 }
-bool isCuda(const DeviceReport& device) {
-  return device.selected == "cuda";
-}
 
 }  // namespace
 
 WorkerProbe::WorkerProbe(const DeviceReport& device, int fd, events::ProbeLevel level)
-    : counters_(isMps(device)    ? probe::makeMpsCounters()
-                : isCuda(device) ? probe::makeCudaCounters()
-                                 : nullptr),
+    : counters_(isMps(device) ? probe::makeMpsCounters() : nullptr),
       peakSource_(counters_ ? probe::makeMpsPeaks() : nullptr),
-      events_(isMps(device)    ? probe::makeMpsEvents()
-              : isCuda(device) ? probe::makeCudaEvents()
-                               : nullptr),
+      events_(isMps(device) ? probe::makeMpsEvents() : nullptr),
       recorder_(RunClock::startingNow()),
       writer_(fd),
       sender_(recorder_, writer_),
@@ -102,7 +94,6 @@ void ClassifierStep::run(WorkerProbe* probe, std::uint32_t step) {
   if (probe) probe->batchIsThere(step);
   inPhase(events::Phase::Forward,
           [&] { loss = torch::nn::functional::cross_entropy(model_(ids), labels); });
-  if (readsLoss_) inPhase(events::Phase::LossRead, [&] { (void)loss.item<float>(); });
   inPhase(events::Phase::Backward, [&] {
     optimizer_->zero_grad();
     loss.backward();
@@ -116,7 +107,6 @@ void ClassifierStep::run(WorkerProbe* probe, std::uint32_t step) {
 
 void ClassifierStep::finish() const {
   if (device_.is_mps()) torch::mps::synchronize();
-  if (device_.is_cuda()) probe::synchronizeCuda();
 }
 
 torch::Device torchDevice(const DeviceReport& device) {

@@ -30,8 +30,6 @@ class WorkerProbe {
   WorkerProbe(const WorkerProbe&) = delete;
   WorkerProbe& operator=(const WorkerProbe&) = delete;
 
-  [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
-
   void beginStep(std::uint32_t step);
   /// Call when the batch is on the device.
   void batchIsThere(std::uint32_t step);
@@ -68,15 +66,12 @@ class ClassifierStep {
 
   /// Runs step number `step`, observed by `probe` unless that is null.
   void run(WorkerProbe* probe, std::uint32_t step);
-  /// Also reads the loss in each step, before backward.
-  void readLoss(bool read) { readsLoss_ = read; }
   /// Waits for the device.
   void finish() const;
 
  private:
   BatchShape shape_;
   torch::Device device_;
-  bool readsLoss_ = false;
   worker::IssueClassifier model_{nullptr};
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   torch::Tensor ids_, labels_;

@@ -8,22 +8,22 @@ import argparse
 import contextlib
 import json
 import os
-import random
 import re
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import results
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ARMS = ("without", "control", "highwater", "profiler")
 # Of a block. Blocks are short, so that on a busy machine most of them run without being interrupted.
 STEPS = {"plain_loop": 3, "host_bound_loop": 100, "hugging_face": 3}
-GOAL = 1.02
-_DRAWS = 10_000
+# Upper limits, by the name of the row.
+GOALS = {"highwater_over_nothing": 1.02}
 _LIMIT_SECONDS = 180
 
 
@@ -134,35 +134,20 @@ def ratios(costs, arm, base, kind):
             for pair, beside in zip(costs[arm], costs[base])]
 
 
-def estimate(values):
-    """The median, and its 95 % bootstrap interval by percentiles."""
-    draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(_DRAWS))
-    return {"median": statistics.median(values), "low": medians[int(0.025 * _DRAWS)],
-            "high": medians[int(0.975 * _DRAWS)], "samples": len(values)}
+def row(name, setting, unit, found):
+    return results.row(name, setting, unit, found, GOALS.get(name))
 
 
-def shown(value, unit="", factor=1.0, digits=3):
-    low, high = (f"{value[name] * factor:.{digits}f}" for name in ("low", "high"))
-    return f"{value['median'] * factor:.{digits}f}{unit} ({low} to {high})"
-
-
-def verdict(value):
-    return "met" if value["high"] <= GOAL else "missed" if value["low"] > GOAL else "not decided"
-
-
-def report_training(training, costs):
-    """Prints the figures of one training, and returns them."""
-    bases = [each["wall"] for pair in costs["without"] for each in pair]
-    result = {"step_seconds": estimate(bases)}
-    print(f"\n{training}: a step takes {shown(result['step_seconds'], ' ms', 1e3)} without Highwater")
+def training_rows(training, costs):
+    """Of the process's time for a step, and of its CPU time."""
+    bases = [each["wall"] * 1e3 for pair in costs["without"] for each in pair]
+    rows = [row("step_without", training, "ms", results.estimate(bases))]
     for arm in costs:
-        if arm == "without":
-            continue
-        result[arm] = {kind: estimate(ratios(costs, arm, "without", kind)) for kind in ("wall", "cpu")}
-        goal = f"   goal {GOAL}: {verdict(result[arm]['wall'])}" if arm == "highwater" else ""
-        print(f"  {arm:10} step time {shown(result[arm]['wall'])}   CPU time {shown(result[arm]['cpu'])}{goal}")
-    return result
+        if arm != "without":
+            for name, kind in (("over_nothing", "wall"), ("cpu_time", "cpu")):
+                rows.append(row(f"{arm}_{name}", training, "×",
+                                results.estimate(ratios(costs, arm, "without", kind))))
+    return rows
 
 
 def start_seconds(machinery, arm, native="", cache=""):
@@ -179,27 +164,24 @@ def start_seconds(machinery, arm, native="", cache=""):
     return json.loads(found.group())
 
 
-def report_starts(machinery, samples):
-    """Prints what the start of a training takes, and returns it in seconds."""
+def start_rows(machinery, samples):
+    """What the start of a training takes: the first optimizer of a process, where Highwater attaches."""
     sources = os.path.join(machinery.libraries, "script")
     native, cache = (os.path.join(machinery.folder, name) for name in ("native", "cache"))
     # For any other PyTorch than that of Highwater's own build there is no library yet.
     shutil.copytree(sources, native, ignore=shutil.ignore_patterns("built_for.txt", "*.so"))
-    result = {"first build": start_seconds(machinery, "highwater", native, cache)["optimizer"]}
+    built = start_seconds(machinery, "highwater", native, cache)["optimizer"]
+    rows = [row("first_optimizer", "library is built", "s", results.exact(built))]
     arms = (("without", ("without",)), ("prebuilt library", ("highwater",)),
             ("cached library", ("highwater", native, cache)))
     found = {name: [] for name, _ in arms}
     for _ in range(samples):
         for name, arguments in arms:
             found[name].append(start_seconds(machinery, *arguments))
-    print("\nthe first optimizer of a process, where Highwater attaches; and the process until `import torch`")
-    print(f"  {'first build':18} {result['first build']:.1f} s")
     for name, times in found.items():
-        result[name] = {key: estimate([each[key] for each in times]) for key in ("optimizer", "python", "torch")}
-        print(f"  {name:18} {shown(result[name]['optimizer'], ' ms', 1e3, 1)}   "
-              f"python {shown(result[name]['python'], ' ms', 1e3, 1)}, "
-              f"import torch {shown(result[name]['torch'], ' ms', 1e3, 0)}")
-    return result
+        for key, what in (("optimizer", "first_optimizer"), ("python", "python_start"), ("torch", "import_torch")):
+            rows.append(row(what, name, "ms", results.estimate([each[key] * 1e3 for each in times])))
+    return rows
 
 
 def has_transformers(python):
@@ -216,25 +198,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=2, help="sets of fresh processes")
     parser.add_argument("--quads", type=int, default=30, help="pairs of blocks of each arm in a round")
     parser.add_argument("--starts", type=int, default=5, help="starts of each kind; 0: none")
-    parser.add_argument("--json", help="a file for the figures")
+    parser.add_argument("--json", help="a file for the figures; without it they go to stdout")
     options = parser.parse_args()
     trainings = [each for each in options.training or STEPS if each in STEPS]
     if "hugging_face" in trainings and not has_transformers(options.python):
         trainings.remove("hugging_face")
         print(f"hugging_face is left out: {options.python} has no transformers and accelerate; install them, or "
               "name another interpreter by HIGHWATER_BENCH_PYTHON", file=sys.stderr)
-    result = {}
+    report = results.report("python", "the same without Highwater, and torch.profiler, on the simulated device")
     with tempfile.TemporaryDirectory() as folder:
         machinery = Machinery(os.path.abspath(options.programs), options.python, folder)
-        print("Times are those of the simulated device and of the host's own work.")
         for training in trainings:
-            result[training] = report_training(
+            report["rows"] += training_rows(
                 training, measure(machinery, training, options.rounds, options.quads, ARMS))
         if options.starts:
-            result["starts"] = report_starts(machinery, options.starts)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
+            report["rows"] += start_rows(machinery, options.starts)
+    with open(options.json, "w", encoding="utf-8") if options.json else contextlib.nullcontext(sys.stdout) as file:
+        json.dump(report, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #include <QTest>
 
-#include "bench/op_trace.h"
+#include "op_trace.h"
 #include "support/test_program.h"
 
-using namespace highwater::bench;
+using namespace highwater::test;
 
 namespace {
 
@@ -24,11 +24,9 @@ class TestOpTrace : public QObject {
     QCOMPARE(trace.size(), std::size_t{4});
     const char* names[] = {"mul", "empty", "add", "sum"};
     const std::uint32_t depths[] = {0, 1, 1, 0};
-    const std::uint32_t children[] = {2, 0, 0, 0};
     for (std::size_t i = 0; i < trace.size(); ++i) {
       QCOMPARE(trace[i].name, std::string(names[i]));
       QCOMPARE(trace[i].depth, depths[i]);
-      QCOMPARE(trace[i].children, children[i]);
     }
   }
 
@@ -53,28 +51,6 @@ class TestOpTrace : public QObject {
     QVERIFY(firstDifference(probe, kineto).starts_with("op 2"));
     std::swap(kineto[2], kineto[1]);
     QVERIFY(firstDifference(probe, kineto).starts_with("op 1"));
-  }
-
-  void medians() {
-    OpTrace probe{{"long", 0, 30'000}, {"short", 50'000, 3'000}, {"short", 60'000, 3'200}};
-    OpTrace kineto{{"long", 0, 28'000}, {"short", 50'000, 2'500}, {"short", 60'000, 2'500}};
-    probe.push_back({"child", 60'100, 100});
-    kineto.push_back({"child", 60'100, 100});
-    nestByTime(probe);
-    nestByTime(kineto);
-    const auto medians = mediansByName({probe}, {kineto});
-    QCOMPARE(medians.size(), std::size_t{3});
-    QCOMPARE(medians[1].name, std::string("long"));
-    QVERIFY(medians[1].isLong());
-    QCOMPARE(medians[1].boundNs(), 1'400.0);
-    QVERIFY(medians[1].excess() > 1);
-    QCOMPARE(medians[2].calls, std::size_t{2});
-    QCOMPARE(medians[2].probeNs, 3'100.0);
-    QCOMPARE(medians[2].children, 0.5);
-    QCOMPARE(medians[2].boundNs(), 750.0);
-    QCOMPARE(medians[2].apartNs, 600.0);
-    QCOMPARE(medians[2].beginApartNs, 0.0);
-    QCOMPARE(medians[2].excess(), 0.8);
   }
 };
 
