@@ -273,7 +273,7 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
   const auto& a = comparison_->histogramA;
   const auto& b = comparison_->histogramB;
   const double floor = rect.bottom() - 13, tall = floor - rect.top() - 1,
-               wide = rect.width() / static_cast<double>(a.kBins);
+               wide = rect.width() / static_cast<double>(analysis::StepHistogram::kBins);
   // Shares of each range's steps, because the ranges may differ in length.
   const auto fullest = [](const analysis::StepHistogram& histogram, std::uint64_t steps) {
     return static_cast<double>(
@@ -286,7 +286,7 @@ void ComparePanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
                       : std::max(2.0, std::round(tall * static_cast<double>(count) /
                                                  static_cast<double>(steps) / most));
   };
-  for (std::size_t i = 0; i < a.kBins; ++i) {
+  for (std::size_t i = 0; i < analysis::StepHistogram::kBins; ++i) {
     const double x = std::round(rect.left() + static_cast<double>(i) * wide);
     const double w = std::max(std::floor(wide) - 1, 2.0);
     const double heightB = heightOf(b.counts[i], comparison_->b.steps);
