@@ -11,12 +11,35 @@ function(highwater_compile_options target)
   endif()
 endfunction()
 
+# highwater_unity(<target> [<files>]): with HIGHWATER_UNITY its sources are compiled in units of at most so many
+# files, all about as large, so that no core waits for a big last one. So no two files of a folder may define the
+# same name, not even in an unnamed namespace. Call it when the target has its sources.
+function(highwater_unity target)
+  if(NOT HIGHWATER_UNITY)
+    return()
+  endif()
+  set(most 12)
+  if(ARGC GREATER 1)
+    set(most ${ARGV1})
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(LENGTH sources count)
+  math(EXPR units "(${count} + ${most} - 1) / ${most}")
+  math(EXPR size "${count} / ${units} + 1")  # with room for what moc generates
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  # A private class of a source file may have members of types that only this file knows; included in a unit, GCC
+  # takes the file for a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 function(highwater_library folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_library(highwater_${folder} STATIC ${arg_SOURCES})
   target_include_directories(highwater_${folder} PUBLIC "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(highwater_${folder} PUBLIC ${arg_LINK})
   highwater_compile_options(highwater_${folder})
+  highwater_unity(highwater_${folder})
 endfunction()
 
 # Precompiled headers. They only save time: a file still includes what it uses. One is only valid for the

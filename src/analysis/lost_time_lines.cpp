@@ -34,8 +34,8 @@ class Rows {
 
   template <typename Event>
   void add(const Event& event, events::SyncKind kind, bool deliberate, std::uint64_t bytes) {
-    LineSums& sums = byIds_[{event.op(), kind, deliberate, event.phase(), namedPhaseOf(store_, event),
-                         event.module_id(), event.call_site()}];
+    LineSums& sums = byIds_[{event.op(), kind, deliberate, event.phase(),
+                             namedPhaseOf(store_, event), event.module_id(), event.call_site()}];
     ++sums.count;
     sums.totalNs += event.duration_ns();
     sums.bytes += bytes;

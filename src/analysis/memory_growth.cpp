@@ -10,7 +10,7 @@
 namespace highwater::analysis {
 namespace {
 
-constexpr std::size_t kMostGrowthPoints = 1000;        // over all shapes: 500,000 pairs
+constexpr std::size_t kMostGrowthPoints = 1000;  // over all shapes: 500,000 pairs
 constexpr std::size_t kLeastPointsOfAShape = 8;  // for each shape, however many there are
 
 /// The latest reading of each of the steps [firstStep, lastStep].

@@ -164,7 +164,7 @@ OpTimes opTimesIn(const LiveStore& store, const TimeRange& range) {
 struct RunningOpTimes::Counted {
   // Leaves of 4096 ops keep the tree at a tenth of the ops' own memory.
   TotalsTree<OpCounts, 4096> tree;
-  OpCounts leaves;        ///< of all ops in the tree
+  OpCounts leaves;      ///< of all ops in the tree
   bool forgot = false;  ///< the store dropped ops before they came into the tree
 
   [[nodiscard]] bool hasNewLeaf(const LiveStore& store) const {

@@ -122,12 +122,18 @@ StepHistogram histogramOf(Durations& durationsNs) {
 }
 
 /// Which sum of the steps' time an event is a part of.
-enum class Part : std::uint8_t { kPhase, kFallback, kUnplannedSync, kPlannedSync, kFallbackWait };
+enum class PartKind : std::uint8_t {
+  kPhase,
+  kFallback,
+  kUnplannedSync,
+  kPlannedSync,
+  kFallbackWait
+};
 
 /// An event, as far as the step that contains it counts it.
 struct StepPart {
   std::int64_t beginNs = 0, ns = 0;
-  Part part = Part::kPhase;
+  PartKind part = PartKind::kPhase;
   events::Phase phase = events::Phase::None;
   OpTotal* total = nullptr;  ///< of the event's row; the nodes of a map stay where they are
 };
@@ -196,23 +202,24 @@ struct Counts {
   }
 
   void add(const LiveStore& store, const events::PhaseSpan& phase) {
-    addPart(store, {phase.begin_ns(), phase.duration_ns(), Part::kPhase, phase.phase(), nullptr});
+    addPart(store,
+            {phase.begin_ns(), phase.duration_ns(), PartKind::kPhase, phase.phase(), nullptr});
   }
 
   void add(const LiveStore& store, const events::SyncPoint& sync) {
     OpTotal& total = count(sums.syncPoints, sync, sync.kind(), sync.bytes());
     total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
-    const Part part = isUnplanned(sync)                           ? Part::kUnplannedSync
-                      : sync.kind() == events::SyncKind::Fallback ? Part::kFallbackWait
-                                                                  : Part::kPlannedSync;
+    const PartKind part = isUnplanned(sync)                           ? PartKind::kUnplannedSync
+                          : sync.kind() == events::SyncKind::Fallback ? PartKind::kFallbackWait
+                                                                      : PartKind::kPlannedSync;
     addPart(store, {sync.begin_ns(), sync.duration_ns(), part, sync.phase(), &total});
   }
 
   void add(const LiveStore& store, const events::FallbackEvent& fallback) {
     OpTotal& total = count(sums.fallbacks, fallback, events::SyncKind::None,
                            fallback.bytes_to_cpu() + fallback.bytes_to_device());
-    addPart(store, {fallback.begin_ns(), fallback.duration_ns(), Part::kFallback, fallback.phase(),
-                    &total});
+    addPart(store, {fallback.begin_ns(), fallback.duration_ns(), PartKind::kFallback,
+                    fallback.phase(), &total});
   }
 
   void add(const LiveStore&, const events::Evaluation& evaluation) {
@@ -262,26 +269,26 @@ struct Counts {
     if (!step || step->begin_ns() < steps.beginNs || endOf(*step) > steps.endNs) return;
     const std::int64_t ns = std::min(part.ns, endOf(*step) - part.beginNs);
     if (part.total) part.total->inStepsNs += ns;
-    if (part.total && (part.part == Part::kFallback || part.part == Part::kUnplannedSync)) {
+    if (part.total && (part.part == PartKind::kFallback || part.part == PartKind::kUnplannedSync)) {
       ++part.total->unplannedCount;
       part.total->unplannedNs += ns;
     }
     const double ms = toMs(ns);
     const auto phase = static_cast<std::size_t>(part.phase);
     switch (part.part) {
-      case Part::kPhase:
+      case PartKind::kPhase:
         if (phase < sums.phaseMs.size()) sums.phaseMs[phase] += ms;
         break;
-      case Part::kFallback:
+      case PartKind::kFallback:
         sums.fallbackMs += ms;
         break;
-      case Part::kUnplannedSync:
+      case PartKind::kUnplannedSync:
         sums.unplannedSyncMs += ms;
         break;
-      case Part::kPlannedSync:
+      case PartKind::kPlannedSync:
         sums.plannedSyncMs += ms;
         break;
-      case Part::kFallbackWait:
+      case PartKind::kFallbackWait:
         break;  // counts as part of the fallback
     }
   }

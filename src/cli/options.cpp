@@ -190,8 +190,9 @@ class CommandLine {
   }
 
   Result<Invocation> readRun() {
-    constexpr std::string_view kDevices[] = {"auto", "sim"};
-    if (auto known = checkChoice("--device", scriptDevice_, kDevices); !known) return known.error();
+    constexpr std::string_view kScriptDevices[] = {"auto", "sim"};
+    if (auto known = checkChoice("--device", scriptDevice_, kScriptDevices); !known)
+      return known.error();
     if (auto known = checkLevel(scriptLevel_); !known) return known.error();
     auto environment = scriptSim_.environment(scriptDevice_ == "sim" ? "sim" : "mps");
     if (!environment) return environment.error();

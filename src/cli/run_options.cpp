@@ -15,7 +15,7 @@
 namespace highwater::cli {
 namespace {
 
-constexpr std::string_view kDevices[] = {"auto", "mps", "sim", "cpu"};
+constexpr std::string_view kWorkerDevices[] = {"auto", "mps", "sim", "cpu"};
 constexpr std::string_view kPresets[] = {"small", "base"};
 constexpr std::string_view kPrecisionNames[] = {"float32", "bfloat16", "float16"};
 constexpr std::string_view kPolicyNames[] = {"stop", "retry", "halve"};
@@ -43,7 +43,7 @@ Result<void> readRealNumber(const std::string& name, const std::string& text, do
 }
 
 Result<void> checkNames(const RunTexts& texts) {
-  if (auto known = checkChoice("--device", texts.device, kDevices); !known) return known;
+  if (auto known = checkChoice("--device", texts.device, kWorkerDevices); !known) return known;
   if (!texts.preset.empty()) {
     if (auto known = checkChoice("--preset", texts.preset, kPresets); !known) return known;
   }

@@ -16,7 +16,7 @@ using analysis::ComparedOp;
 
 namespace {
 
-std::string keyOf(const ComparedOp& op) {
+std::string keyOfCompared(const ComparedOp& op) {
   return op.op + '\n' + op.where + '\n' + std::to_string(static_cast<int>(op.kind));
 }
 
@@ -36,7 +36,7 @@ void CompareModel::refresh(const std::vector<ComparedOp>& ops) {
     most_ = std::max(most_, std::abs(op.ms.change()));
     if (!std::isnan(op.ms.noise)) most_ = std::max(most_, op.ms.noise);
   }
-  replaceRows(ops_, ops, keyOf);
+  replaceRows(ops_, ops, keyOfCompared);
 }
 
 int CompareModel::rowOf(const QString& op, const QString& where, events::SyncKind kind) const {

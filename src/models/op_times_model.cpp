@@ -20,7 +20,7 @@ QString msText(std::int64_t ns) {
 }
 
 /// Identifies a row: by its op, or by its module if the rows are modules.
-std::string keyOf(const OpTime& time) {
+std::string keyOfTime(const OpTime& time) {
   return time.op.empty() ? '\n' + time.module : time.op;
 }
 
@@ -49,7 +49,7 @@ void OpTimesModel::setGrouping(Grouping grouping) {
 }
 
 void OpTimesModel::take(std::vector<OpTime> rows) {
-  replaceRows(rows_, std::move(rows), keyOf);
+  replaceRows(rows_, std::move(rows), keyOfTime);
 }
 
 int OpTimesModel::rowOf(const QString& op) const {

@@ -16,7 +16,7 @@ using analysis::OpTotal;
 namespace {
 
 /// Identifies a row: by its op, its place and its kind of wait.
-std::string keyOf(const OpTotal& total) {
+std::string keyOfTotal(const OpTotal& total) {
   return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
 }
 
@@ -37,7 +37,7 @@ QString shortOpName(const std::string& op) {
 
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
   stepsMs_ = stepsMs;
-  replaceRows(totals_, totals, keyOf);
+  replaceRows(totals_, totals, keyOfTotal);
 }
 
 void OpTotalsModel::setAccepted(std::set<std::string> ops) {

@@ -15,19 +15,17 @@
 #include "analysis/statistics.h"
 #include "models/qt_text.h"
 #include "tuning/observations.h"
+#include "tuning/tensor_budget.h"
 
 namespace highwater::models {
 namespace {
 
 using tuning::Setting;
+using tuning::settingOf;
 
 constexpr std::uint32_t kMostBatch = 256, kMostLength = 256;  ///< where the run names no limits
 /// A setting counts once it has so many steps: the first after a change is unlike the others.
 constexpr std::size_t kFewSteps = 3;
-
-Setting settingOf(const events::StepRecord& step) {
-  return {step.batch_size(), std::max(step.sequence_length(), 1U)};
-}
 
 std::pair<std::uint32_t, std::uint32_t> keyOf(Setting setting) {
   return {setting.batch, setting.length};

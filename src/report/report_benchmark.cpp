@@ -12,6 +12,8 @@
 namespace highwater::report {
 namespace {
 
+using Align = TextTable::Align;
+
 using tuning::Benchmark;
 using tuning::BenchmarkSide;
 using tuning::BenchmarkTiming;
@@ -86,7 +88,6 @@ std::string moduleName(const std::string& module) {
 }
 
 std::string speedTable(const Benchmark& benchmark, std::size_t width) {
-  using Align = TextTable::Align;
   if (benchmark.timings.empty()) return {};
   const std::string device = benchmark.deviceName();
   std::string text =
@@ -122,7 +123,6 @@ std::string speedTable(const Benchmark& benchmark, std::size_t width) {
 }
 
 std::string driftTable(const Benchmark& benchmark, std::size_t width) {
-  using Align = TextTable::Align;
   std::vector<ModuleRow> rows = moduleRows(*benchmark.drift);
   const auto worst = [](const ModuleRow& row) {
     return std::max(row.output ? row.output->maxRel : 0, row.gradient ? row.gradient->maxRel : 0);
@@ -168,7 +168,6 @@ std::string driftText(const Benchmark& benchmark, std::size_t width) {
                                             std::to_string(drift.losses.size()) +
                                             " batches on both devices, without dropout",
                                         0, width);
-  using Align = TextTable::Align;
   TextTable losses({Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
   losses.add({"loss of batch", "CPU, " + drift.cpuPrecision,
               benchmark.deviceName() + ", " + drift.mpsPrecision, "CPU, float64"});

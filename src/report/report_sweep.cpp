@@ -10,6 +10,8 @@
 namespace highwater::report {
 namespace {
 
+using Align = TextTable::Align;
+
 using tuning::SweptSetting;
 
 const std::string kDash = "–";
@@ -117,7 +119,6 @@ void addSweepPart(const analysis::LiveStore& store, QJsonObject& report) {
 std::string sweepSection(const analysis::LiveStore& store, std::size_t width) {
   const auto sweep = tuning::sweepOf(store);
   if (!sweep || sweep->settings.empty()) return {};
-  using Align = TextTable::Align;
   std::vector<Align> columns(sweepHeadings().size(), Align::kRight);
   columns[1] = Align::kLeft;
   columns.push_back(Align::kLeft);

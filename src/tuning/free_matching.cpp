@@ -334,7 +334,8 @@ class FreeMatching::Search {
       const std::uint64_t rest = freed - total;
       setEligible([](std::size_t) { return true; });
       for (const std::uint64_t slack : {std::uint64_t{0}, kHostValueBytes}) {
-        for (int count = 1; rest > kHostValueBytes && possibilities_.empty() && count <= 3; ++count) {
+        for (int count = 1; rest > kHostValueBytes && possibilities_.empty() && count <= 3;
+             ++count) {
           Chosen chosen;
           tries_ = 0;
           compose(count, rest, slack, live_.size(), chosen);

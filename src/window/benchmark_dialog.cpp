@@ -27,12 +27,13 @@
 #include "views/tuning/benchmark_plot.h"
 #include "window/benchmark_tables.h"
 #include "window/current_run.h"
+#include "window/start/form_rows.h"
 
 namespace highwater::window {
 namespace {
 
 constexpr int kMargin = 16;
-constexpr int kFieldHeight = 28, kButtonRoom = 28;
+constexpr int kButtonRoom = 28;
 constexpr int kRowHeight = 22, kHeadHeight = 24;
 
 QLabel* makeLabel(const char* name, const char* kind = nullptr) {

@@ -42,7 +42,7 @@ using views::Lane;
 
 namespace {
 
-constexpr int kLogMs = 60;     ///< lines that arrive together scroll the log once
+constexpr int kLogMs = 60;  ///< lines that arrive together scroll the log once
 constexpr int kFoot = 24, kCopiedMs = 1500;
 
 /// Has a link say for a moment that it has copied.

@@ -12,13 +12,13 @@
 #include "views/panes/memory_pane.h"
 #include "views/panes/overview_pane.h"
 #include "views/panes/ruler.h"
+#include "window/run_tool_bar.h"
 
 namespace highwater::window {
 namespace {
 
 /// Most recordings are read sooner: a page that comes and goes would only flicker.
 constexpr int kPatienceMs = 200;
-constexpr int kBarHeight = 44;
 constexpr int kThousandths = 1000;
 
 }  // namespace
@@ -44,7 +44,7 @@ OpeningPage::OpeningPage(QWidget* parent)
   cancel_->setToolTip(tr("Stop reading, and go back to what was shown before (Esc)"));
   cancel_->setShortcut(Qt::Key_Escape);
   auto* bar = new QWidget(this);
-  bar->setFixedHeight(kBarHeight);
+  bar->setFixedHeight(kToolBarHeight);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(12, 0, 12, 0);
   row->setSpacing(12);

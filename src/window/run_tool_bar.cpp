@@ -22,7 +22,7 @@ using views::Theme;
 
 namespace {
 
-constexpr int kBarHeight = 44, kButton = 28;
+constexpr int kButton = 28;
 
 QAction* addGap(QToolBar* bar, int width) {
   auto* gap = new QWidget(bar);
@@ -107,7 +107,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   setMovable(false);
   setFloatable(false);
   setContextMenuPolicy(Qt::PreventContextMenu);
-  setFixedHeight(kBarHeight);
+  setFixedHeight(kToolBarHeight);
   setIconSize({16, 16});
 
   auto* group = new QWidget(this);

@@ -39,6 +39,9 @@ class RecordingIndicator final : public QWidget {
   QString time_;
 };
 
+/// The height of the bar at the top of the window, in logical pixels.
+inline constexpr int kToolBarHeight = 44;
+
 /// The tool bar: Run, Pause, Stop; the device; workload (or scenario), preset and level; Empty
 /// cache; Follow; the recording indicator.
 class RunToolBar final : public QToolBar {

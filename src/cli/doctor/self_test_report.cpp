@@ -11,6 +11,8 @@
 namespace highwater::cli {
 namespace {
 
+using Align = report::TextTable::Align;
+
 std::string seconds(const QJsonValue& ms) {
   return formatDecimals(ms.toDouble() / 1000, 1) + " s";
 }
@@ -35,7 +37,7 @@ std::string fullText(const QJsonObject& check) {
 }
 
 /// PyTorch's messages are long; only the JSON has them in full.
-std::string shortened(const QJsonValue& value) {
+std::string shortDetail(const QJsonValue& value) {
   constexpr qsizetype kMost = 90;
   const QString text = value.toString();
   return text.size() <= kMost ? valueText(value)
@@ -43,11 +45,10 @@ std::string shortened(const QJsonValue& value) {
 }
 
 std::string tableText(const QJsonArray& checks) {
-  using Align = report::TextTable::Align;
   report::TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft});
   for (const QJsonValue& each : checks) {
     table.add({valueText(each["outcome"]), valueText(each["id"]), seconds(each["time_ms"]),
-               shortened(each["detail"])});
+               shortDetail(each["detail"])});
   }
   return table.text(2);
 }

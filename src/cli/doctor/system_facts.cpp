@@ -64,7 +64,7 @@ Tool findTool(const QString& name, bool usrBinHasStubs) {
 }
 
 /// nullptr: the variable is none of kSimKnobs.
-const SimKnob* knobOf(const QString& name) {
+const SimKnob* simKnobOf(const QString& name) {
   const auto knob = std::find_if(kSimKnobs.begin(), kSimKnobs.end(), [&](const SimKnob& each) {
     return name == QLatin1String(each.variable);
   });
@@ -99,12 +99,12 @@ QString environmentMeaning(const QString& name) {
   const auto known = std::find_if(kVariables.begin(), kVariables.end(),
                                   [&](const Variable& v) { return name == QLatin1String(v.name); });
   if (known != kVariables.end()) return QString::fromUtf8(known->meaning);
-  const SimKnob* knob = knobOf(name);
+  const SimKnob* knob = simKnobOf(name);
   return knob ? QString::fromUtf8(knob->help) : QString();
 }
 
 QString environmentDefault(const QString& name) {
-  const SimKnob* knob = knobOf(name);
+  const SimKnob* knob = simKnobOf(name);
   return knob ? QString::fromUtf8(knob->defaultValue) : QString();
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 std::atomic<std::uint64_t> observers{0};  // number of observers installed so far
 
-struct Owned {
+struct OwnedStack {
   std::unique_ptr<OpStack> stack;
   std::uint64_t observer = 0;  // the observer that the stack was made for
-  ~Owned() { detail::knownStack = {0, nullptr, true}; }
+  ~OwnedStack() { detail::knownStack = {0, nullptr, true}; }
 };
 
 /// "autograd (mps)" on a thread of autograd's engine; "" on any other.
@@ -51,7 +51,7 @@ OpStack* detail::renewThreadStack(std::uint64_t generation) {
   const std::uint64_t observer = observers.load(std::memory_order_acquire);
   Recorder* recorder = Recorder::active();
   if (!recorder || knownStack.ended) return nullptr;
-  thread_local Owned owned;
+  thread_local OwnedStack owned;
   if (owned.stack && owned.observer == observer) {
     owned.stack->forgetNameAddresses();  // ops may be open on it
   } else {

@@ -167,7 +167,8 @@ void CommandPalette::open(const QMenuBar* menus) {
   field_->clear();
   choose(0);
   const int wide = std::min(kPaletteWidth, window_->width() - 32);
-  const int rows = std::min({kPaletteRows, commands_.rowCount(), (window_->height() - kPaletteTop - 80) / kPaletteRow});
+  const int rows = std::min(
+      {kPaletteRows, commands_.rowCount(), (window_->height() - kPaletteTop - 80) / kPaletteRow});
   list_->setFixedHeight(std::max(rows, 3) * kPaletteRow + 2);
   setFixedWidth(wide);
   adjustSize();

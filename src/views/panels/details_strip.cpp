@@ -74,7 +74,8 @@ double DetailsStrip::right() const {
   if (previous_->isHidden()) {
     return width() - kLeft;
   }
-  return width() - kLeft - 4 - previous_->sizeHint().width() - next_->sizeHint().width() - kStripGap;
+  return width() - kLeft - 4 - previous_->sizeHint().width() - next_->sizeHint().width() -
+         kStripGap;
 }
 
 void DetailsStrip::layOut() {

@@ -82,7 +82,8 @@ void EventPanel::layOut() {
     line.wrapped = names.horizontalAdvance(name) + 12 + values.horizontalAdvance(value) > wide;
     if (line.wrapped) {
       QTextLayout text(value, textFont(kText, true));
-      line.value = {kPanelInset, y + kEventRow - 2, wide, std::min(wrapTo(text, wide), kMostWrapped)};
+      line.value = {kPanelInset, y + kEventRow - 2, wide,
+                    std::min(wrapTo(text, wide), kMostWrapped)};
       y = line.value.bottom() + 3;
     } else {
       y += kEventRow;
@@ -99,7 +100,8 @@ void EventPanel::paintEvent(QPaintEvent*) {
     return;
   }
   const EventText text = eventText(*store_, *focus_->picked(), theme);
-  drawGlyph(painter, text.glyph, {kPanelInset + 5.0, kEventHead / 2.0 + 0.5}, text.color, theme.panel);
+  drawGlyph(painter, text.glyph, {kPanelInset + 5.0, kEventHead / 2.0 + 0.5}, text.color,
+            theme.panel);
   painter.setFont(textFont(kText, true));
   painter.setPen(theme.text1);
   const QRect head(kPanelInset + 18, 0, width() - 2 * kPanelInset - 18, kEventHead);

@@ -73,7 +73,7 @@ QColor severityColor(Severity severity, const Theme& theme) {
 
 /// The gain with its bounds, of which the card's first line has only one number; empty if that is
 /// all there is to say.
-QString boundsText(const Finding& finding) {
+QString findingBoundsText(const Finding& finding) {
   const auto& gain = finding.gainMs;
   if (!gain || formatMs(gain->low) == formatMs(gain->high)) return {};
   return FindingCard::tr("Fixing it gains %1").arg(text(finding.gain));
@@ -227,7 +227,7 @@ void FindingCard::showFinding(const Finding& finding) {
 void FindingCard::showEvidence() {
   const QString evidence = text(finding_.evidence);
   const qsizetype details = detailsFrom(evidence);
-  const QString bounds = boundsText(finding_);
+  const QString bounds = findingBoundsText(finding_);
   QStringList shown{showsDetails_ ? evidence : evidence.left(details)};
   if (showsDetails_ && !bounds.isEmpty()) shown << bounds;
   setWrapped(evidence_, shown.join(QLatin1Char('\n')));

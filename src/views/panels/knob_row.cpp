@@ -24,7 +24,7 @@ namespace {
 using KnobKind = ScriptKnob::Kind;
 
 constexpr int kMostStops = 96;  ///< of a slider; whole numbers with fewer values get one for each
-constexpr double kWideRange = 64;    ///< a range whose ends differ by this factor gets equal ratios
+constexpr double kWideRange = 64;  ///< a range whose ends differ by this factor gets equal ratios
 constexpr int kKnobFieldWidth = 88;
 
 QString qtext(const std::string& text) {
@@ -41,7 +41,8 @@ bool hasEqualRatios(const ScriptKnob& knob) {
 
 int stopsOf(const ScriptKnob& knob) {
   const double values = knob.maximum - knob.minimum;
-  return knob.kind == KnobKind::kInteger && values < kMostStops ? static_cast<int>(values) : kMostStops;
+  return knob.kind == KnobKind::kInteger && values < kMostStops ? static_cast<int>(values)
+                                                                : kMostStops;
 }
 
 /// `value` with two significant digits, so that the stops of a slider are short numbers. Not for 0.

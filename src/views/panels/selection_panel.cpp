@@ -18,7 +18,7 @@ namespace highwater::views {
 namespace {
 
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
-constexpr int kWidePanel = 310;              ///< width in pixels from which captions are whole
+constexpr int kWidePanel = 310;         ///< width in pixels from which captions are whole
 constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
 
 QString msNumber(double ms) {
@@ -28,13 +28,14 @@ constexpr int kLeastGap = 8;
 
 /// What the shares are of, in a panel of this width.
 QString unitText(int width) {
-  return width < kWidePanel ? SelectionPanel::tr("ms a step") : SelectionPanel::tr("mean, ms a step");
+  return width < kWidePanel ? SelectionPanel::tr("ms a step")
+                            : SelectionPanel::tr("mean, ms a step");
 }
 
 /// The same of the shares of device time.
 QString estimateText(int width) {
   return width < kWidePanel ? SelectionPanel::tr("estimate, ms")
-                       : SelectionPanel::tr("estimate, ms a step");
+                            : SelectionPanel::tr("estimate, ms a step");
 }
 
 }  // namespace
@@ -152,9 +153,9 @@ void SelectionPanel::placeSwitch() {
   const QFontMetrics metrics(textFont(kSmallText));
   const int unit = std::max(metrics.horizontalAdvance(unitText(width())),
                             metrics.horizontalAdvance(estimateText(width())));
-  switch_->setGeometry(static_cast<int>(kPanelInset), static_cast<int>(sharesTop()) - 1,
-                       std::min(width() - static_cast<int>(2 * kPanelInset) - unit - kLeastGap, 220),
-                       18);
+  switch_->setGeometry(
+      static_cast<int>(kPanelInset), static_cast<int>(sharesTop()) - 1,
+      std::min(width() - static_cast<int>(2 * kPanelInset) - unit - kLeastGap, 220), 18);
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
@@ -341,8 +342,8 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   if (!outsideHint_.isEmpty()) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme.text2);
-    painter.drawText(QRectF(kPanelInset, y + 2, wide, height() - y - 4), Qt::AlignTop | Qt::TextWordWrap,
-                     outsideHint_);
+    painter.drawText(QRectF(kPanelInset, y + 2, wide, height() - y - 4),
+                     Qt::AlignTop | Qt::TextWordWrap, outsideHint_);
   }
 }
 

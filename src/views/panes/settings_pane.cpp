@@ -9,7 +9,6 @@
 namespace highwater::views {
 namespace {
 
-
 QStringList formsOf(tuning::Setting setting) {
   const QString batch = QString::number(setting.batch);
   return setting.length > 1

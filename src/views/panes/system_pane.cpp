@@ -14,13 +14,14 @@ constexpr double kRowHeight = 18;
 constexpr std::int64_t kHoldNs = 5'000'000'000;
 
 using SystemKind = SystemRow::Kind;
-constexpr SystemKind kKinds[] = {SystemKind::kFootprint, SystemKind::kAvailable, SystemKind::kCompressor,
-                           SystemKind::kSwap,      SystemKind::kSwapRate,  SystemKind::kGpu,
-                           SystemKind::kGpuMemory, SystemKind::kPressure,  SystemKind::kThermal};
+constexpr SystemKind kKinds[] = {
+    SystemKind::kFootprint, SystemKind::kAvailable, SystemKind::kCompressor,
+    SystemKind::kSwap,      SystemKind::kSwapRate,  SystemKind::kGpu,
+    SystemKind::kGpuMemory, SystemKind::kPressure,  SystemKind::kThermal};
 
 bool isMachine(SystemKind kind) {
-  return kind == SystemKind::kCompressor || kind == SystemKind::kSwapRate || kind == SystemKind::kGpuMemory ||
-         kind == SystemKind::kThermal;
+  return kind == SystemKind::kCompressor || kind == SystemKind::kSwapRate ||
+         kind == SystemKind::kGpuMemory || kind == SystemKind::kThermal;
 }
 
 QString nameOf(SystemKind kind) {

@@ -1,6 +1,5 @@
 #include "views/panes/time_keys.h"
 
-
 #include "views/tr.h"
 
 namespace highwater::views {

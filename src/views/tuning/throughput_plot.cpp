@@ -13,8 +13,8 @@ namespace {
 /// Limits that are more than this many times the largest peak would press the points together.
 constexpr double kFarLimit = 3;
 constexpr double kLabelGap = 10, kChosenGap = 14;  ///< from a point's centre to its label
-constexpr int kMostApart = 3;                 ///< steps of 8 pixels
-constexpr double kFrontPiece = 5;             ///< pixels
+constexpr int kMostApart = 3;                      ///< steps of 8 pixels
+constexpr double kFrontPiece = 5;                  ///< pixels
 constexpr double kGiBFrom = 1.0 * kGiB;
 
 /// "20k", "17.5k": as formatRate(), without a decimal that is 0.

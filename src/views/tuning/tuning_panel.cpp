@@ -62,8 +62,9 @@ class TuningPanel::FixedBar final : public QWidget {
     const double width = this->width() - 2.0 * kPanelInset;
     for (std::size_t i = 0; i < parts_.size() && sum > 0; ++i) {
       const double next = at + width * static_cast<double>(parts_[i]) / sum;
-      painter.fillRect(QRectF(std::round(at), 2, std::round(next) - std::round(at) - 1, kFixedBarHeight),
-                       colors[i]);
+      painter.fillRect(
+          QRectF(std::round(at), 2, std::round(next) - std::round(at) - 1, kFixedBarHeight),
+          colors[i]);
       at = next;
     }
   }

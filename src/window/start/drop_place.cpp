@@ -27,7 +27,8 @@ DropPlace::DropPlace(QWidget* parent) : QWidget(parent), words_(new QLabel(this)
   choose->setToolTip(tr("Choose a file (%1)")
                          .arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(views::kPanelInset + 12, views::kPanelInset + 8, views::kPanelInset + 12, views::kPanelInset + 8);
+  column->setContentsMargins(views::kPanelInset + 12, views::kPanelInset + 8,
+                             views::kPanelInset + 12, views::kPanelInset + 8);
   column->setSpacing(2);
   column->addStretch(1);
   column->addWidget(words_);
@@ -58,7 +59,9 @@ void DropPlace::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(dragged_ ? theme.accent : theme.strongLine, 1, Qt::DashLine));
   painter.setBrush(dragged_ ? theme.selectionTint : theme.plot);
   painter.drawRoundedRect(
-      QRectF(rect()).adjusted(views::kPanelInset + 0.5, views::kPanelInset + 0.5, -views::kPanelInset - 0.5, -views::kPanelInset - 0.5), 4, 4);
+      QRectF(rect()).adjusted(views::kPanelInset + 0.5, views::kPanelInset + 0.5,
+                              -views::kPanelInset - 0.5, -views::kPanelInset - 0.5),
+      4, 4);
 }
 
 }  // namespace highwater::window

@@ -126,7 +126,10 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme.panel);
   const int left = (width() - 2 * views::kPanelInset) * 54 / 100;
   drawGlyphs(painter, QRect(views::kPanelInset, kTop, left - 8, height()), theme);
-  drawBands(painter, QRect(views::kPanelInset + left, kTop - 2, width() - 2 * views::kPanelInset - left, height()), theme);
+  drawBands(
+      painter,
+      QRect(views::kPanelInset + left, kTop - 2, width() - 2 * views::kPanelInset - left, height()),
+      theme);
 }
 
 }  // namespace highwater::window

@@ -19,7 +19,7 @@
 namespace highwater::window {
 
 using views::Theme;
-using State = RecordingPreview::State;
+using PreviewState = RecordingPreview::State;
 
 namespace {
 
@@ -100,7 +100,7 @@ class RecordingDelegate final : public QStyledItemDelegate {
   void paintName(QPainter& painter, const QStyleOptionViewItem& option, const QRect& room,
                  const RecordingPreview& preview, const QString& name) const {
     const Theme& theme = Theme::of(option.widget);
-    const bool missing = preview.state == State::kMissing;
+    const bool missing = preview.state == PreviewState::kMissing;
     QString second = secondLine(preview);
     // In a narrow list the device has no column, but a simulated run always says so.
     if (table_->isColumnHidden(RecordingsModel::kDevice) && !preview.device.isEmpty()) {
@@ -117,8 +117,8 @@ class RecordingDelegate final : public QStyledItemDelegate {
     draw(name, Qt::ElideMiddle);  // the names of runs differ at their ends
     line.translate(0, 17);
     painter.setFont(views::textFont(views::kSmallText));
-    const bool bad = preview.state == State::kDamaged ||
-                     (preview.state == State::kRead && !preview.end.isEmpty());
+    const bool bad = preview.state == PreviewState::kDamaged ||
+                     (preview.state == PreviewState::kRead && !preview.end.isEmpty());
     painter.setPen(bad ? theme.vermillionText : theme.text2);
     draw(second, Qt::ElideRight);
   }
@@ -174,7 +174,7 @@ QString RecentRecordings::currentPath() const {
   const QModelIndex index = table_->currentIndex();
   if (!index.isValid()) return {};
   const RecordingPreview& preview = model_.preview(index.row());
-  return preview.state == State::kMissing ? QString() : preview.path;
+  return preview.state == PreviewState::kMissing ? QString() : preview.path;
 }
 
 void RecentRecordings::rename(const QString& path) {
@@ -201,7 +201,7 @@ void RecentRecordings::showMenu(const QPoint& at) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   const QString path = preview.path;
-  const bool missing = preview.state == State::kMissing;
+  const bool missing = preview.state == PreviewState::kMissing;
   menu->addAction(tr("Open"), this, [this, path] { emit openRequested(path); })
       ->setEnabled(!missing);
   menu->addAction(tr("Rename…"), QKeySequence(Qt::Key_F2), this, [this, path] { rename(path); })

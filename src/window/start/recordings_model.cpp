@@ -12,7 +12,7 @@
 
 namespace highwater::window {
 
-using State = RecordingPreview::State;
+using PreviewState = RecordingPreview::State;
 
 RecordingsModel::RecordingsModel(QObject* parent) : QAbstractTableModel(parent) {
   connect(&reader_, &PreviewReader::ready, this, &RecordingsModel::take);
@@ -36,9 +36,10 @@ void RecordingsModel::list(const QString& folder, const QStringList& others) {
   for (const QString& path : paths) {
     RecordingPreview row = fileFacts(path);
     const RecordingPreview* before = known(path);
-    const bool same = before && before->state != State::kUnread && before->bytes == row.bytes &&
-                      before->changed == row.changed;
-    if (same && before->state != State::kBeingWritten && row.state != State::kMissing) {
+    const bool same = before && before->state != PreviewState::kUnread &&
+                      before->bytes == row.bytes && before->changed == row.changed;
+    if (same && before->state != PreviewState::kBeingWritten &&
+        row.state != PreviewState::kMissing) {
       row = *before;
     }
     rows.push_back(std::move(row));
@@ -52,7 +53,7 @@ void RecordingsModel::list(const QString& folder, const QStringList& others) {
   endResetModel();
   QStringList unread;
   for (const RecordingPreview& each : rows_) {
-    if (each.state == State::kUnread && each.bytes <= kMostBytes) unread << each.path;
+    if (each.state == PreviewState::kUnread && each.bytes <= kMostBytes) unread << each.path;
   }
   reader_.read(unread);
 }
@@ -99,8 +100,8 @@ QVariant RecordingsModel::data(const QModelIndex& index, int role) const {
     case kDevice:
       return row.device;
     case kSize:
-      return row.state == State::kMissing ? QStringLiteral("–")
-                                          : bytesText(static_cast<double>(row.bytes));
+      return row.state == PreviewState::kMissing ? QStringLiteral("–")
+                                                 : bytesText(static_cast<double>(row.bytes));
     default:
       return {};
   }
@@ -122,19 +123,19 @@ QString secondLine(const RecordingPreview& preview) {
   // What is wrong comes first: a narrow list cuts the end.
   QStringList parts;
   switch (preview.state) {
-    case State::kUnread:
+    case PreviewState::kUnread:
       if (preview.bytes > RecordingsModel::kMostBytes) {
         parts << RecordingsModel::tr("large: opens, but is not read for this list");
       }
       break;
-    case State::kBeingWritten:
+    case PreviewState::kBeingWritten:
       parts << RecordingsModel::tr("still being written");
       break;
-    case State::kMissing:
-    case State::kDamaged:
+    case PreviewState::kMissing:
+    case PreviewState::kDamaged:
       parts << preview.problem;
       break;
-    case State::kRead:
+    case PreviewState::kRead:
       if (!preview.end.isEmpty()) parts << preview.end;
       break;
   }

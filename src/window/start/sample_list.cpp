@@ -40,7 +40,9 @@ class SampleDelegate final : public QStyledItemDelegate {
     const bool looked = selected || table->hoveredRow() == index.row();
     if (!run || looked) {
       painter->setFont(views::textFont(views::kText, selected && index.column() == kSampleName));
-      painter->setPen(run ? theme.accent : index.column() == kSampleName ? theme.text1 : theme.text2);
+      painter->setPen(run                             ? theme.accent
+                      : index.column() == kSampleName ? theme.text1
+                                                      : theme.text2);
       const bool right = run || index.column() == kSampleLength;
       painter->drawText(
           room, Qt::AlignVCenter | (right ? Qt::AlignRight : Qt::AlignLeft),
@@ -83,7 +85,8 @@ SampleList::SampleList(QWidget* parent) : StartTable(kSampleRow, parent) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* head = horizontalHeader();
   head->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  for (const auto& [column, width] : {std::pair(kSampleName, 120), {kSampleLength, 92}, {kSampleRun, 52}}) {
+  for (const auto& [column, width] :
+       {std::pair(kSampleName, 120), {kSampleLength, 92}, {kSampleRun, 52}}) {
     head->setSectionResizeMode(column, QHeaderView::Fixed);
     head->resizeSection(column, width);
   }

@@ -14,7 +14,6 @@
 namespace highwater::worker {
 namespace {
 
-
 /// A batch as tensors, on the host or on the device.
 struct BatchTensors {
   torch::Tensor ids;
