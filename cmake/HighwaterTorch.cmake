@@ -8,9 +8,10 @@ set(HIGHWATER_TORCH_BUILD "" CACHE STRING
 # highwater_torch(<target> [PCH]) links a target to libtorch.
 # It defines NDEBUG even in a debug build: RecordFunction::inputs() would otherwise assert against a
 # release libtorch, and PyTorch swallows that exception together with the event.
-# PCH, for a library: its files share one precompiled <ATen/ATen.h> (with <torch/library.h>), unless they are
-# compiled in units, of which there are too few; each file still includes what it uses. The target also needs highwater_compile_options(), because a precompiled
-# header is only valid for the flags that it was made with.
+# PCH, for a library: its files share one precompiled <ATen/ATen.h> (with <torch/library.h>), but not with
+# HIGHWATER_UNITY, since making it takes longer than three units save; each file still includes what it uses. The
+# target also needs highwater_compile_options(), because a precompiled header is only valid for the flags that it
+# was made with.
 function(highwater_torch target)
   cmake_parse_arguments(arg "PCH" "" "" ${ARGN})
   highwater_torch_flags(${target})

@@ -345,7 +345,11 @@ void SweepRun::settlePause() {
   settles_ = isLive() && (session_->state() == Session::State::kPaused) != wantsPause_;
   if (!settles_) return;
   ++pausesOpen_;
-  session_->request(wantsPause_ ? CommandAction(PauseTraining{}) : CommandAction(ResumeTraining{}));
+  if (wantsPause_) {
+    session_->request(PauseTraining{});
+  } else {
+    session_->request(ResumeTraining{});
+  }
 }
 
 void SweepRun::onPauseAnswer(const CommandAnswer& answer) {

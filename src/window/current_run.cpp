@@ -357,7 +357,11 @@ void CurrentRun::noteRenamed(const fs::path& path, const fs::path& newPath) {
 void CurrentRun::pauseOrResume() {
   if (session_) {
     const bool paused = state() == Session::State::kPaused;
-    session_->request(paused ? CommandAction(ResumeTraining{}) : CommandAction(PauseTraining{}));
+    if (paused) {
+      session_->request(ResumeTraining{});
+    } else {
+      session_->request(PauseTraining{});
+    }
   }
 }
 

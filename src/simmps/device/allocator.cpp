@@ -12,8 +12,6 @@
 namespace highwater::simmps {
 namespace {
 
-const c10::Device kDevice(c10::DeviceType::MPS, 0);
-
 void freeBlock(void* context) {
   deviceMemory().free(static_cast<DeviceBlock*>(context));
 }

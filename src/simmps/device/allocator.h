@@ -14,6 +14,9 @@
 
 namespace highwater::simmps {
 
+/// The only device of the type "mps".
+inline const c10::Device kDevice(c10::DeviceType::MPS, 0);
+
 #if HIGHWATER_TORCH_AT_LEAST(2, 9)
 /// libtorch's base class of device allocators, which has statistics since PyTorch 2.9.
 using AllocatorBase = c10::DeviceAllocator;

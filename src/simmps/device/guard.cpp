@@ -2,13 +2,12 @@
 
 #include <memory>
 
+#include "simmps/device/allocator.h"
 #include "simmps/device/device.h"
 #include "simmps/device/hooks.h"
 
 namespace highwater::simmps {
 namespace {
-
-const c10::Device kDevice(c10::DeviceType::MPS, 0);
 
 /// One device with one stream. NoOpDeviceGuardImpl would report device index -1. The noexcepts
 /// match libtorch 2.6.

@@ -31,9 +31,9 @@ QString stepRateText(const analysis::LiveStore& store, std::size_t row) {
 /// The newest step up to a row whose rate is known: while a run is watched, those of the last steps
 /// await their device spans. The row itself if there is none near.
 std::size_t newestRated(const analysis::LiveStore& store, std::size_t row) {
-  constexpr std::size_t kNear = 16;
+  constexpr std::size_t kMostBack = 16;
   const auto& rates = store.steps().tokensPerS;
-  for (std::size_t back = 0; back <= std::min(kNear, row); ++back) {
+  for (std::size_t back = 0; back <= std::min(kMostBack, row); ++back) {
     if (!std::isnan(rates[row - back])) return row - back;
   }
   return row;
