@@ -6,13 +6,13 @@
 
 #include "session/benchmark_run.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 
 using namespace highwater;
 using namespace highwater::session;
+using highwater::test::kWaitMs;
 
 namespace {
-
-constexpr int kWaitMs = 20'000;
 
 const char* const kStart =
     R"({"kind":"start","schema":1,"torch":"2.13.0","simulated":true,"cpu_threads":2,)"

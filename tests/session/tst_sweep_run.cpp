@@ -8,14 +8,14 @@
 #include "session/session_probe.h"
 #include "session/sweep_run.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 
 using namespace highwater;
 using namespace highwater::session;
 using State = Session::State;
+using highwater::test::kWaitMs;
 
 namespace {
-
-constexpr int kWaitMs = 60'000;
 
 /// A session of the fake worker with its store.
 struct Run {

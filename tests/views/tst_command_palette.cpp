@@ -14,7 +14,7 @@ using namespace highwater::views;
 
 namespace {
 
-struct Bench {
+struct PaletteBench {
   QMainWindow window;
   CommandPalette palette{&window};
   QAction* open = nullptr;
@@ -22,7 +22,7 @@ struct Bench {
   QAction* light = nullptr;
   QAction* loose = nullptr;
 
-  Bench() {
+  PaletteBench() {
     window.resize(900, 600);
     QMenu* file = window.menuBar()->addMenu(QStringLiteral("&File"));
     open = file->addAction(QStringLiteral("&Open && close"));
@@ -55,7 +55,7 @@ class TestCommandPalette : public QObject {
 
  private slots:
   void listsEveryActionOnce() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     QVERIFY(bench.palette.isVisible());
     QStringList names;
@@ -68,7 +68,7 @@ class TestCommandPalette : public QObject {
   }
 
   void runsWhatIsChosen() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     QSignalSpy ran(bench.light, &QAction::triggered);
     QTest::keyClicks(bench.field(), "lig");
@@ -83,7 +83,7 @@ class TestCommandPalette : public QObject {
   }
 
   void arrowsChoose() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     QTest::keyClick(bench.field(), Qt::Key_Down);
     QCOMPARE(bench.chosen(), QString("Pause"));
@@ -95,7 +95,7 @@ class TestCommandPalette : public QObject {
   }
 
   void aDisabledCommandStaysWhereItIs() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     QTest::keyClicks(bench.field(), "pause");
     QTest::keyClick(bench.field(), Qt::Key_Return);
@@ -105,7 +105,7 @@ class TestCommandPalette : public QObject {
   }
 
   void findsOtherWords() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     const auto* nothing = bench.palette.findChild<QLabel*>(QStringLiteral("paletteNothing"));
     QVERIFY(!nothing->isVisible());
@@ -123,7 +123,7 @@ class TestCommandPalette : public QObject {
   }
 
   void aClickRuns() {
-    Bench bench;
+    PaletteBench bench;
     bench.palette.open(bench.window.menuBar());
     QSignalSpy ran(bench.loose, &QAction::triggered);
     const QModelIndex last = bench.list()->model()->index(3, 0);

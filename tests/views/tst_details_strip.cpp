@@ -4,6 +4,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "analysis/step_events.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "views/panels/details_strip.h"
@@ -11,10 +12,10 @@
 
 using namespace highwater;
 using namespace highwater::views;
+using test::kMs;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
 enum Site : CallSiteId { kHere = 20, kGone = 21, kRelative = 22 };
 
 }  // namespace

@@ -26,7 +26,7 @@ test::OwnedBatch runOf(int steps, std::int64_t deviceMs, std::int64_t assemblyMs
   return batch;
 }
 
-struct Bench : test::TimelineBench {
+struct DeviceLaneBench : test::TimelineBench {
   [[nodiscard]] double busyPixels(const QImage& image, int fromX, int toX) const {
     const LaneRow& row = pane.rows().of(Lane::kDevice);
     int busy = 0;
@@ -49,7 +49,7 @@ class TestDeviceLane : public QObject {
 
   /// As much of the row is solid as the device was busy: 30 of 63 ms, at every zoom.
   void theRowIsAsSolidAsTheDeviceWasBusy() {
-    Bench bench;
+    DeviceLaneBench bench;
     bench.apply(runOf(2000, 30, 60));  // the device works in half of it
     for (const int steps : {2000, 300, 12}) {
       const auto& records = bench.store.steps().records;
@@ -67,7 +67,7 @@ class TestDeviceLane : public QObject {
   }
 
   void aClickPicksTheDeviceSpanOfAStep() {
-    Bench bench;
+    DeviceLaneBench bench;
     bench.apply(runOf(20, 30, 30));
     const auto& records = bench.store.steps().records;
     bench.axis.setVisible({records[5].begin_ns(), records[9].begin_ns()});
@@ -96,7 +96,7 @@ class TestDeviceLane : public QObject {
       batch.steps.emplace_back(at * kMs, 50 * kMs, 1, 1, 20 * kMs, ++number, 16, 64, 1024, 0, 0, 0);
     }
     batch.completeUpToNs = 400 * kMs;
-    Bench bench;
+    DeviceLaneBench bench;
     bench.apply(batch);
     QCOMPARE(bench.store.deviceTimeline().stepSpans().size(), std::size_t{4});
     for (std::uint32_t row = 0; row < 4; ++row) {
@@ -113,7 +113,7 @@ class TestDeviceLane : public QObject {
   }
 
   void withoutAQueueTheLaneSaysWhy() {
-    Bench bench;
+    DeviceLaneBench bench;
     Hello hello;
     hello.device.selected = "cpu";
     bench.store.apply(hello);
@@ -133,7 +133,7 @@ class TestDeviceLane : public QObject {
   }
 
   void namedPhasesHaveARowOnceThereAreSome() {
-    Bench bench;
+    DeviceLaneBench bench;
     bench.apply(runOf(20, 30, 30));
     const int before = bench.pane.height();
     const auto hasRow = [&] {
@@ -180,7 +180,7 @@ class TestDeviceLane : public QObject {
 
   /// Kinds that lie in one lane differ without colour too.
   void greyscaleTellsBusyFromIdle() {
-    Bench bench;
+    DeviceLaneBench bench;
     bench.apply(runOf(20, 30, 30));
     bench.axis.setVisible(
         {bench.store.steps().records[5].begin_ns(), bench.store.steps().records[7].begin_ns()});

@@ -10,8 +10,8 @@
 
 using namespace highwater;
 using namespace highwater::views;
+using test::PaneBench;
 using test::render;
-using Bench = test::PaneBench;
 
 namespace {
 
@@ -49,7 +49,7 @@ class TestGestures : public QObject {
 
  private slots:
   void wheelZooms() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, 300});
@@ -67,7 +67,7 @@ class TestGestures : public QObject {
   }
 
   void twoFingersPanAndZoom() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -102,7 +102,7 @@ class TestGestures : public QObject {
   }
 
   void pinchZooms() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, 300});
@@ -124,7 +124,7 @@ class TestGestures : public QObject {
   /// 1 + value is what the fingers multiplied: 0 and less would be no range.
   void aPinchIsBounded() {
     QFETCH(double, value);
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
@@ -138,7 +138,7 @@ class TestGestures : public QObject {
   }
 
   void nothingMovesOnAfterAPinch() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -160,7 +160,7 @@ class TestGestures : public QObject {
   }
 
   void aPinchZoomsTheOverviewsWindow() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
     OverviewPane pane(&bench.store, &bench.axis, &bench.focus);
@@ -173,7 +173,7 @@ class TestGestures : public QObject {
   }
 
   void aDoubleTapShowsAStepAndTheRunAgain() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, 300});
@@ -191,7 +191,7 @@ class TestGestures : public QObject {
 
   /// After the last step, and between two: as during an evaluation.
   void aDoubleTapBesideAStepShowsTheRun() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, 300});

@@ -4,16 +4,16 @@
 #include <cmath>
 #include <random>
 
+#include "analysis/step_events.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "views/panes/memory_bands.h"
 
 using namespace highwater;
 using namespace highwater::views;
+using test::kMs;
 
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 /// Samples of 10, 20 and 30 bytes at 10, 20 and 30 ms; driver is 100 more.
 analysis::LiveStore ramp() {

@@ -22,8 +22,8 @@ events::OpSpan op(std::int64_t beginNs, std::int64_t durationNs, ThreadId thread
           0};
 }
 
-struct Bench : test::TimelineBench {
-  explicit Bench(const test::SampleRunOptions& options) { feed(options); }
+struct OpLanesBench : test::TimelineBench {
+  explicit OpLanesBench(const test::SampleRunOptions& options) { feed(options); }
   [[nodiscard]] std::vector<LaneRows::Row> opRows() const {
     std::vector<LaneRows::Row> rows;
     for (const LaneRows::Row& row : pane.rows().rows) {
@@ -79,7 +79,7 @@ class TestOpLanes : public QObject {
   }
 
   void aLabelThatIsCutIsWholeInItsTip() {
-    Bench bench(kOps);
+    OpLanesBench bench(kOps);
     bench.store.apply(Definitions{{}, {}, {}, {{test::kTrainingThread, kLongName.toStdString()}}});
     bench.pane.setMostOpRows(2);
     const auto tip = [&bench](const LaneRows::Row& row) {
@@ -96,10 +96,10 @@ class TestOpLanes : public QObject {
   }
 
   void lanesComeWithTheOps() {
-    Bench without({.steps = 10});
+    OpLanesBench without({.steps = 10});
     QVERIFY(without.opRows().empty());
     const int height = without.pane.height();
-    Bench with(kOps);
+    OpLanesBench with(kOps);
     QCOMPARE(with.opRows().size(), std::size_t{3});  // two depths, and the thread of backward
     QVERIFY(with.pane.height() > height);
     QCOMPARE(with.pane.heightWithoutOps(), height);
@@ -108,7 +108,7 @@ class TestOpLanes : public QObject {
   }
 
   void lostTimeOutshinesTheRest() {
-    Bench bench(kOps);
+    OpLanesBench bench(kOps);
     bench.zoomToStep(7);  // step 8: a fallback in forward
     const QImage image = bench.render();
     const Theme& theme = Theme::dark();
@@ -121,7 +121,7 @@ class TestOpLanes : public QObject {
   }
 
   void clickTellsAllAboutAnOp() {
-    Bench bench(kOps);
+    OpLanesBench bench(kOps);
     EventPanel panel(&bench.store, &bench.focus);
     bench.zoomToStep(10);
     (void)bench.render();
@@ -147,7 +147,7 @@ class TestOpLanes : public QObject {
   }
 
   void neighboursAreCallsOfTheSameOp() {
-    Bench bench(kOps);
+    OpLanesBench bench(kOps);
     bench.focus.pickOp({Lane::kOps, QStringLiteral("aten::linear"), {}});
     QVERIFY(bench.focus.next());
     const std::uint32_t first = bench.focus.picked()->index;
@@ -160,7 +160,7 @@ class TestOpLanes : public QObject {
   }
 
   void anOpOfAnotherThreadIsFoundFromTheTable() {
-    Bench bench({.steps = 3});
+    OpLanesBench bench({.steps = 3});
     test::OwnedBatch batch;
     batch.ops = {op(5'000'000'000, 1000, 7, 0), op(5'000'010'000, 1000, 8, 0, test::kCopy)};
     bench.store.apply(Message(batch.view()));
@@ -180,7 +180,7 @@ class TestOpLanes : public QObject {
   }
 
   void aMillionOpsAreDrawnAtEachZoom() {
-    Bench bench({.steps = 3});
+    OpLanesBench bench({.steps = 3});
     test::OwnedBatch batch;
     std::int64_t ns = 1'000'000'000;
     for (int i = 0; i < 250'000; ++i, ns += 20'000) {
@@ -205,7 +205,7 @@ class TestOpLanes : public QObject {
   }
 
   void whatIsForgottenIsSaid() {
-    Bench bench({.steps = 3});
+    OpLanesBench bench({.steps = 3});
     std::int64_t ns = 1'000'000'000;
     const std::int64_t firstNs = ns;
     for (std::size_t taken = 0; taken < OpColumns::kMostOps + 1000; taken += 50'000) {

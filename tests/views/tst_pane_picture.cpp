@@ -9,7 +9,7 @@
 #include <QTest>
 #include <QXmlStreamReader>
 
-#include "support/sample_run.h"
+#include "support/pane_bench.h"
 #include "support/test_program.h"
 #include "views/panes/memory_pane.h"
 #include "views/panes/overview_pane.h"
@@ -22,16 +22,8 @@ using namespace highwater::views;
 
 namespace {
 
-struct Bench {
-  analysis::LiveStore store;
-  TimeAxis axis;
-  EventFocus focus{&store, &axis};
-
-  Bench() {
-    test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store);
-    axis.setExtent({0, store.completeUpToNs()});
-    axis.fit();
-  }
+struct PictureBench : test::PaneBench {
+  PictureBench() { feed({.steps = 40, .opsFromStep = 5}); }
   template <typename Pane>
   std::unique_ptr<Pane> make() {
     auto pane = std::make_unique<Pane>(&store, &axis, &focus);
@@ -74,7 +66,7 @@ class TestPanePicture : public QObject {
 
  private slots:
   void everyPaneIsAPictureAndADrawing() {
-    Bench bench;
+    PictureBench bench;
     const auto check = [](TimePane& pane) {
       const QImage image = paneImage(pane);
       QCOMPARE(image.size(), pane.size() * pane.devicePixelRatioF());
@@ -91,7 +83,7 @@ class TestPanePicture : public QObject {
   }
 
   void isSavedByItsSuffix() {
-    Bench bench;
+    PictureBench bench;
     const QTemporaryDir folder;
     const auto pane = bench.make<MemoryPane>();
     const QString png = folder.filePath("a.png"), svg = folder.filePath("a.svg");
@@ -108,7 +100,7 @@ class TestPanePicture : public QObject {
   }
 
   void theMenuCopiesThePicture() {
-    Bench bench;
+    PictureBench bench;
     const auto pane = bench.make<MemoryPane>();
     QApplication::clipboard()->clear();
     choose(openMenu(*pane), 0);
@@ -116,7 +108,7 @@ class TestPanePicture : public QObject {
   }
 
   void theMenuSavesTheDrawing() {
-    Bench bench;
+    PictureBench bench;
     const QTemporaryDir folder;
     const auto pane = bench.make<MemoryPane>();
     choose(openMenu(*pane), 2);

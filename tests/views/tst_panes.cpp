@@ -20,8 +20,8 @@
 using namespace highwater;
 using namespace highwater::views;
 using analysis::LiveStore;
+using test::PaneBench;
 using test::render;
-using Bench = test::PaneBench;
 
 namespace {
 
@@ -58,7 +58,7 @@ class TestPanes : public QObject {
 
   void everyPaneDrawsWhatItHas() {
     QFETCH(int, steps);
-    Bench bench;
+    PaneBench bench;
     if (steps > 0) {
       bench.feed({.steps = static_cast<std::uint32_t>(steps)});
     }
@@ -75,7 +75,7 @@ class TestPanes : public QObject {
   }
 
   void liveIsAsHighAsItsValue() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 10, .doubleBatchAtStep = 0, .emptyCacheAtStep = 0});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     const QImage image = render(pane, {1000, 400});
@@ -96,7 +96,7 @@ class TestPanes : public QObject {
 
   /// The line of recommended runs through memory that is far above it.
   void namesOfLimitsStandOnTheirOwnGround() {
-    Bench bench;
+    PaneBench bench;
     Hello hello;
     hello.device.selected = "mps";
     hello.limits = {
@@ -127,7 +127,7 @@ class TestPanes : public QObject {
   }
 
   void samplesKeepTheirPeaksAtAnyZoom() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 300});
     double most = 0;
     for (const double value : bench.store.memory().current.values()) {
@@ -144,7 +144,7 @@ class TestPanes : public QObject {
   }
 
   void stepBarsShowWhatWasLost() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 24});
     StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
     const QImage image = render(pane, {1000, 96});
@@ -164,7 +164,7 @@ class TestPanes : public QObject {
   }
 
   void lanesDrawTheirKinds() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 24});
     bench.axis.setVisible({bench.step(2).beginNs, bench.step(8).endNs});
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -188,7 +188,7 @@ class TestPanes : public QObject {
   }
 
   void mergedSpansCostPixelsNotSpans() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 3000, .samplingHz = 10});
     int drawn = 0;
     const TimeScale scale{bench.axis.visible(), 0, 500};
@@ -207,7 +207,7 @@ class TestPanes : public QObject {
   }
 
   void clickPicksASpanAndItsOp() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 24});
     bench.axis.setVisible({bench.step(2).beginNs, bench.step(8).endNs});
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -231,7 +231,7 @@ class TestPanes : public QObject {
   }
 
   void neighboursOfTheSameOp() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 24});
     bench.axis.setVisible({0, bench.step(8).endNs});
     bench.focus.pick({Lane::kFallbacks, 0});
@@ -251,7 +251,7 @@ class TestPanes : public QObject {
   }
 
   void shiftDragAndMiddleDragPan() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     bench.axis.setVisible({bench.step(20).beginNs, bench.step(40).endNs});
     StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -271,7 +271,7 @@ class TestPanes : public QObject {
   }
 
   void dragSelectsAndMovesEdges() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, pane.height()});
@@ -312,7 +312,7 @@ class TestPanes : public QObject {
   }
 
   void aDoubleClickSelectsAStepButNotTheGapAfterIt() {
-    Bench bench;
+    PaneBench bench;
     test::OwnedBatch batch;
     constexpr std::int64_t kLength = 100'000'000;
     for (std::uint32_t step = 1; step <= 4; ++step) {  // as long as the gaps after them
@@ -338,7 +338,7 @@ class TestPanes : public QObject {
   }
 
   void rulerDragSelectsAndMovesHandles() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     Ruler ruler(&bench.store, &bench.axis, &bench.focus);
     render(ruler, {1000, ruler.height()});
@@ -359,7 +359,7 @@ class TestPanes : public QObject {
   }
 
   void overviewWindowPans() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 200});
     bench.axis.setVisible({0, bench.axis.extent().endNs / 4});
     OverviewPane overview(&bench.store, &bench.axis, &bench.focus);
@@ -373,7 +373,7 @@ class TestPanes : public QObject {
   }
 
   void keysMoveTheAxis() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     const auto press = [&](Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
       const QKeyEvent event(QEvent::KeyPress, key, modifiers);
@@ -420,7 +420,7 @@ class TestPanes : public QObject {
   void hoverTellsTheValue() {
     QFETCH(QString, pane);
     QFETCH(QString, wanted);
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 24});
     bench.axis.setVisible({bench.step(9).beginNs, bench.step(14).endNs});
     PaneStack stack(&bench.store, &bench.axis, &bench.focus);
@@ -440,7 +440,7 @@ class TestPanes : public QObject {
   }
 
   void themeFollowsThePalette() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 10});
     MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
     QVERIFY(countAll(render(pane, {600, 240}), Theme::dark().plot) > 1000);

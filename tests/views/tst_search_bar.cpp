@@ -23,14 +23,14 @@ using models::SearchModel;
 
 namespace {
 
-struct Bench {
+struct SearchBench {
   analysis::LiveStore store;
   LogModel log;
   SearchModel search{&store, &log};
   QWidget window;
   SearchBar bar{&search, &window};
 
-  explicit Bench(int width = 1000) {
+  explicit SearchBench(int width = 1000) {
     test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store);
     window.resize(1300, 100);
     bar.resize(width, bar.height());
@@ -65,7 +65,7 @@ class TestSearchBar : public QObject {
 
  private slots:
   void searchesWhatIsTyped() {
-    Bench bench;
+    SearchBench bench;
     QTest::keyClicks(bench.field(), "renorm");
     QTRY_COMPARE(bench.search.text(), QString("renorm"));
     QVERIFY(!bench.search.hits().empty());
@@ -80,7 +80,7 @@ class TestSearchBar : public QObject {
   }
 
   void saysWhichHitIsCurrent() {
-    Bench bench;
+    SearchBench bench;
     QTest::keyClicks(bench.field(), "renorm");
     QTRY_VERIFY(!bench.search.hits().empty());
     QVERIFY(bench.search.step(1, 0));
@@ -91,7 +91,7 @@ class TestSearchBar : public QObject {
   }
 
   void aChipLeavesItsPlaceOut() {
-    Bench bench;
+    SearchBench bench;
     QTest::keyClicks(bench.field(), "embedding");
     QTRY_VERIFY(!bench.search.hits().empty());
     const int rows = bench.search.rowCount();
@@ -103,7 +103,7 @@ class TestSearchBar : public QObject {
   }
 
   void stepsAndClosesByKeysAndClicks() {
-    Bench bench;
+    SearchBench bench;
     QSignalSpy steps(&bench.bar, &SearchBar::stepRequested);
     QSignalSpy closes(&bench.bar, &SearchBar::closeRequested);
     QTest::keyClicks(bench.field(), "renorm");
@@ -124,7 +124,7 @@ class TestSearchBar : public QObject {
 
   /// Nothing is cut, at any width that the window allows.
   void fitsEveryWidth() {
-    Bench bench;
+    SearchBench bench;
     QTest::keyClicks(bench.field(), "embedding");
     QTRY_VERIFY(!bench.search.hits().empty());
     QVERIFY(bench.search.step(1, 0));
@@ -167,7 +167,7 @@ class TestSearchBar : public QObject {
   }
 
   void rulerAndOverviewMarkTheHits() {
-    Bench bench;
+    SearchBench bench;
     TimeAxis axis;
     EventFocus focus(&bench.store, &axis);
     Ruler ruler(&bench.store, &axis, &focus);
@@ -197,7 +197,7 @@ class TestSearchBar : public QObject {
   }
 
   void theTableMarksTheFoundPart() {
-    Bench bench;
+    SearchBench bench;
     const std::unique_ptr<EventTable> table(makeSearchTable(&bench.search));
     table->resize(700, 200);
     table->show();

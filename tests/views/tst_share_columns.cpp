@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "analysis/step_events.h"
 #include "support/pane_bench.h"
 #include "support/test_program.h"
 #include "views/lanes/event_lane.h"
@@ -14,11 +15,10 @@
 using namespace highwater;
 using namespace highwater::views;
 using events::Phase;
-using Bench = test::TimelineBench;
+using test::kMs;
+using test::TimelineBench;
 
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 /// A step of 100 ms: the host waits in the device move for the step before.
 void addStep(test::OwnedBatch& batch, std::uint32_t step, std::int64_t beginNs) {
@@ -116,7 +116,7 @@ class TestShareColumns : public QObject {
 
   /// Zoomed out, the row is as blue as the forward phase takes time.
   void phasesShowTheirSharesAtADistance() {
-    Bench bench;
+    TimelineBench bench;
     test::OwnedBatch batch;
     for (std::uint32_t step = 1; step <= 3600; ++step) addStep(batch, step, (step - 1) * 100 * kMs);
     batch.completeUpToNs = 360'000 * kMs;
@@ -154,7 +154,7 @@ class TestShareColumns : public QObject {
     QFETCH(int, steps);
     QFETCH(unsigned, seed);
     std::mt19937 random(seed);
-    Bench bench;
+    TimelineBench bench;
     test::OwnedBatch batch;
     std::int64_t ns = 0;
     for (int step = 1; step <= steps; ++step) {
@@ -209,7 +209,7 @@ class TestShareColumns : public QObject {
 
   /// One short unplanned wait among a thousand planned ones is seen, as a bar and as a glyph.
   void unplannedWaitsDoNotDisappear() {
-    Bench bench;
+    TimelineBench bench;
     test::OwnedBatch batch;
     for (std::uint32_t i = 0; i < 3000; ++i) {
       const bool planned = i != 1501;
@@ -237,7 +237,7 @@ class TestShareColumns : public QObject {
   }
 
   void theTooltipOfAColumnNamesItsShares() {
-    Bench bench;
+    TimelineBench bench;
     test::OwnedBatch batch;
     for (std::uint32_t step = 1; step <= 3600; ++step) addStep(batch, step, (step - 1) * 100 * kMs);
     batch.completeUpToNs = 360'000 * kMs;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 
+#include "analysis/step_events.h"
 #include "support/pane_bench.h"
 #include "support/test_program.h"
 #include "views/panes/memory_pane.h"
@@ -19,12 +20,11 @@
 
 using namespace highwater;
 using namespace highwater::views;
+using test::kMs;
+using test::PaneBench;
 using test::render;
-using Bench = test::PaneBench;
 
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 /// Steps of the given lengths in ms, each after a pause.
 test::OwnedBatch stepsOf(const std::vector<std::pair<int, int>>& pausesAndLengths) {
@@ -62,7 +62,7 @@ class TestStepPanes : public QObject {
   void longStepsAreInSeconds() {
     QFETCH(const int, ms);
     QFETCH(const QString, unit);
-    Bench bench;
+    PaneBench bench;
     bench.apply(stepsOf({{0, ms}, {0, ms}, {0, ms}, {0, ms}}));
     StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
     pane.resize(800, 200);
@@ -90,7 +90,7 @@ class TestStepPanes : public QObject {
   void initTestCase() { QApplication::setPalette(Theme::dark().palette()); }
 
   void pinnedRangesHaveALineAtTheirMedian() {
-    Bench bench;
+    PaneBench bench;
     std::vector<std::pair<int, int>> lengths(10, {0, 100});
     lengths.insert(lengths.end(), 10, {0, 40});
     bench.apply(stepsOf(lengths));
@@ -130,7 +130,7 @@ class TestStepPanes : public QObject {
       const bool slow = random() % 100 == 0, pause = random() % 200 == 0;
       lengths.emplace_back(pause ? 3000 : 0, slow ? 900 : int(random() % 20));
     }
-    Bench bench;
+    PaneBench bench;
     bench.apply(stepsOf(lengths));
     const auto& steps = bench.store.steps();
     const std::int64_t runNs = bench.store.completeUpToNs();
@@ -185,7 +185,7 @@ class TestStepPanes : public QObject {
   void slowStepsAreConnected() {
     std::vector<std::pair<int, int>> lengths;
     for (int i = 0; i < 4000; ++i) lengths.emplace_back(0, i % 50 == 0 ? 200 : 10);
-    Bench bench;
+    PaneBench bench;
     bench.apply(stepsOf(lengths));
     ThroughputPane pane(&bench.store, &bench.axis, &bench.focus);
     const QImage image = render(pane, {800, 82});
@@ -203,7 +203,7 @@ class TestStepPanes : public QObject {
   void oneCutStepLeavesTheScaleAndGetsAMark() {
     std::vector<std::pair<int, int>> lengths(40, {0, 240});
     lengths[20].second = 60'000;  // cut by a pause
-    Bench bench;
+    PaneBench bench;
     bench.apply(stepsOf(lengths));
     bench.axis.setVisible({0, bench.store.completeUpToNs()});
     StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
@@ -215,7 +215,7 @@ class TestStepPanes : public QObject {
     QVERIFY(x > pane.scale().pixelAt(cut.beginNs) && x < pane.scale().pixelAt(cut.endNs));
     // A step of a millisecond, for the throughput.
     lengths[20].second = 1;
-    Bench fast;
+    PaneBench fast;
     fast.apply(stepsOf(lengths));
     ThroughputPane rate(&fast.store, &fast.axis, &fast.focus);
     render(rate, {1000, 82});
@@ -243,7 +243,7 @@ class TestStepPanes : public QObject {
                                       events::Phase::Forward, std::uint8_t{0});
       }
     }
-    Bench bench;
+    PaneBench bench;
     bench.apply(batch);
     StepTimePane pane(&bench.store, &bench.axis, &bench.focus);
     const QImage image = render(pane, {600, 96});
@@ -309,7 +309,7 @@ class TestStepPanes : public QObject {
         batch.steps.emplace_back(i * 10 * kMs, 10 * kMs, 1, 1, -1, i + 1, 16, 64, 1024, loss, 1, 0);
       }
       batch.completeUpToNs = 300 * kMs;
-      Bench bench;
+      PaneBench bench;
       bench.apply(batch);
       QCOMPARE(bench.store.steps().lastLossRow.has_value(), any);
       LossPane pane(&bench.store, &bench.axis, &bench.focus);
@@ -320,7 +320,7 @@ class TestStepPanes : public QObject {
   }
 
   void theLossIsDrawnWhereItWasRead() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60, .lossEvery = 5});
     QVERIFY(bench.store.steps().lastLossRow.has_value());
     LossPane pane(&bench.store, &bench.axis, &bench.focus);
@@ -346,7 +346,7 @@ class TestStepPanes : public QObject {
   }
 
   void readingsThatAreUnknownAreLeftOut() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     SystemPane pane(&bench.store, &bench.axis, &bench.focus);
     pane.refresh();
@@ -357,7 +357,7 @@ class TestStepPanes : public QObject {
     QVERIFY(has(SystemRow::Kind::kFootprint) && has(SystemRow::Kind::kAvailable));
     QVERIFY(!has(SystemRow::Kind::kGpu));
     QVERIFY(pane.leftOut().contains("GPU:"));
-    Bench known;
+    PaneBench known;
     known.feed({.steps = 60, .gpuPercent = 75});
     SystemPane other(&known.store, &known.axis, &known.focus);
     other.refresh();
@@ -383,9 +383,9 @@ class TestStepPanes : public QObject {
   /// Compressor, swap rate and thermal state have a row only if they say something.
   void rowsOfTheMachineComeWhenTheySaySomething() {
     using Kind = SystemRow::Kind;
-    constexpr std::int64_t kMs = 1'000'000, kMiBBytes = 1 << 20;
+    constexpr std::int64_t kMiBBytes = 1 << 20;
     enum class What { kCalm, kSwaps, kHot };
-    const auto rowsOf = [&](What what, Bench& bench, SystemPane& pane) {
+    const auto rowsOf = [&](What what, PaneBench& bench, SystemPane& pane) {
       test::OwnedBatch batch;
       for (std::int64_t i = 0; i <= 100; ++i) {
         const bool late = i > 50;
@@ -405,7 +405,7 @@ class TestStepPanes : public QObject {
       for (const SystemRow& row : pane.rows()) kinds.push_back(row.kind);
       return kinds;
     };
-    Bench calm, swaps, hot;
+    PaneBench calm, swaps, hot;
     SystemPane calmPane(&calm.store, &calm.axis, &calm.focus);
     QCOMPARE(rowsOf(What::kCalm, calm, calmPane),
              (std::vector{Kind::kFootprint, Kind::kAvailable, Kind::kSwap, Kind::kGpuMemory,
@@ -444,7 +444,7 @@ class TestStepPanes : public QObject {
     using State = events::ThermalState;
     using Mode = events::PowerMode;
     const auto leftOut = [](State state, Mode mode) {
-      Bench bench;
+      PaneBench bench;
       test::OwnedBatch batch;
       for (std::int64_t i = 0; i <= 10; ++i) {
         const bool known = i < 10;
@@ -475,7 +475,7 @@ class TestStepPanes : public QObject {
 
   /// Hidden where memory needs the room; the user's choice counts, by the arrow or the action.
   void optionalPanesComeOnDemand() {
-    Bench bench;
+    PaneBench bench;
     bench.feed({.steps = 60});
     PaneStack stack(&bench.store, &bench.axis, &bench.focus);
     stack.refresh();

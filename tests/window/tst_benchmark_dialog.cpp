@@ -15,18 +15,18 @@
 
 #include "support/sample_benchmark.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 #include "views/tuning/benchmark_plot.h"
 #include "window/benchmark_dialog.h"
 #include "window/main_window.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using highwater::test::sampleBenchmark;
 using window::BenchmarkDialog;
 using window::MainWindow;
 
 namespace {
-
-constexpr int kWaitMs = 20'000;
 
 template <typename T>
 T* part(QWidget& parent, const char* name) {

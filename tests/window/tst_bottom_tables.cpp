@@ -23,7 +23,7 @@ using window::BottomTables;
 namespace {
 
 /// The tables in two bare docks.
-struct Bench {
+struct TablesBench {
   analysis::LiveStore store;
   views::TimeAxis axis;
   views::EventFocus focus{&store, &axis};
@@ -32,7 +32,7 @@ struct Bench {
   QDockWidget* syncDock = makeDock();
   BottomTables tables{tabsDock, syncDock, &store, &axis, &focus};
 
-  explicit Bench(const test::SampleRunOptions& options = {.steps = 40, .opsFromStep = 5}) {
+  explicit TablesBench(const test::SampleRunOptions& options = {.steps = 40, .opsFromStep = 5}) {
     test::feed(test::makeSampleRun(options), store);
     axis.setExtent({0, store.completeUpToNs()});
     tables.refresh(analysis::summarize(store));
@@ -60,7 +60,7 @@ class TestBottomTables : public QObject {
  private slots:
   /// So many ops that they are counted in several turns of the event loop.
   void manyOpsAreShownOnlyWhenAllAreCounted() {
-    Bench bench({.steps = 5});
+    TablesBench bench({.steps = 5});
     constexpr std::uint32_t kOps = 1'500'000;
     test::OwnedBatch batch;
     const std::int64_t begin = bench.store.completeUpToNs();
@@ -100,7 +100,7 @@ class TestBottomTables : public QObject {
   }
 
   void showsWhatTheStoreHas() {
-    Bench bench;
+    TablesBench bench;
     QCOMPARE(bench.tabs()->count(), 4);
     QCOMPARE(bench.tabs()->tabText(0), QString("Fallbacks  1"));
     QCOMPARE(bench.table("stepTable")->model()->rowCount(), 40);
@@ -109,7 +109,7 @@ class TestBottomTables : public QObject {
   }
 
   void syncPointsMoveIntoTheTabsOfASmallWindow() {
-    Bench bench;
+    TablesBench bench;
     bench.tabs()->setCurrentIndex(2);
     bench.tables.setSmall(true);
     QCOMPARE(bench.tabs()->count(), 5);
@@ -123,7 +123,7 @@ class TestBottomTables : public QObject {
   }
 
   void anEmptyTableMakesWay() {
-    Bench bench({.steps = 20, .fallbackEvery = 0});
+    TablesBench bench({.steps = 20, .fallbackEvery = 0});
     QCOMPARE(bench.tabs()->currentIndex(), 0);
     bench.tables.showFilledPage({});
     QCOMPARE(bench.tabs()->currentIndex(), 2);  // no fallbacks, no ops, but steps
@@ -132,7 +132,7 @@ class TestBottomTables : public QObject {
   }
 
   void theWorstFindingsTableIsShown() {
-    Bench bench;
+    TablesBench bench;
     bench.tabs()->setCurrentIndex(2);
     bench.tables.showFilledPage(views::Lane::kFallbacks);
     QCOMPARE(bench.tabs()->currentIndex(), 0);
@@ -149,7 +149,7 @@ class TestBottomTables : public QObject {
   }
 
   void aPickedEventMarksItsRow() {
-    Bench bench;
+    TablesBench bench;
     bench.focus.pick({views::Lane::kSteps, 0});
     QCOMPARE(bench.table("stepTable")->currentIndex().row(), 39);  // newest first
     bench.focus.pick({views::Lane::kFallbacks, 0});
@@ -158,14 +158,14 @@ class TestBottomTables : public QObject {
   }
 
   void aPickedRowIsPickedInTheTimeline() {
-    Bench bench;
+    TablesBench bench;
     bench.tabs()->setCurrentIndex(2);
     bench.table("stepTable")->selectRow(3);
     QCOMPARE(bench.focus.picked(), (views::EventRef{views::Lane::kSteps, 36}));
   }
 
   void anIssueReportIsCopied() {
-    Bench bench;
+    TablesBench bench;
     auto* link = bench.window.findChild<QToolButton*>(QStringLiteral("copyIssueButton"));
     QVERIFY(link->isVisible());
     QTest::mouseClick(link, Qt::LeftButton);
@@ -175,13 +175,13 @@ class TestBottomTables : public QObject {
     QTRY_COMPARE(link->text(), QString("Copy issue report"));
     bench.tables.setSmall(true);
     QVERIFY(!link->isVisible());  // the rows need its place; the context menu has it
-    Bench without({.steps = 20, .fallbackEvery = 0});
+    TablesBench without({.steps = 20, .fallbackEvery = 0});
     QVERIFY(
         !without.window.findChild<QToolButton*>(QStringLiteral("copyIssueButton"))->isVisible());
   }
 
   void tablesAreCopiedAsCsv() {
-    Bench bench;
+    TablesBench bench;
     auto* link = bench.window.findChild<QToolButton*>(QStringLiteral("copyCsvButton"));
     QTest::mouseClick(link, Qt::LeftButton);
     QVERIFY2(QApplication::clipboard()->text().startsWith("Op,"),
@@ -197,7 +197,7 @@ class TestBottomTables : public QObject {
   }
 
   void filteringShowsTheOps() {
-    Bench bench;
+    TablesBench bench;
     bench.tables.filterOps();
     QCOMPARE(bench.tabs()->currentIndex(), 1);
     const auto* rows = bench.table("opsTable")->model();

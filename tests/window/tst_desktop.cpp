@@ -16,6 +16,7 @@
 #include "support/active_window.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "views/theme.h"
@@ -23,12 +24,11 @@
 #include "window/window_actions.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using window::Desktop;
 using window::WindowActions;
 
 namespace {
-
-constexpr int kWaitMs = 30'000;
 
 /// As the Finder does for a double click on a file.
 void openFromFinder(const QString& path) {

@@ -19,9 +19,9 @@ using window::FindingsDock;
 
 namespace {
 
-constexpr std::int64_t kStepNs = 50'000'000;
+constexpr std::int64_t kCheckedStepNs = 50'000'000;
 /// So many that a check takes more than one turn of the event loop.
-constexpr std::uint32_t kSteps = 60'000;
+constexpr std::uint32_t kCheckedSteps = 60'000;
 
 /// Steps of which each waits, and those of the second half fall back as well.
 void addSteps(analysis::LiveStore& store) {
@@ -29,24 +29,26 @@ void addSteps(analysis::LiveStore& store) {
   hello.device.selected = "mps";
   store.apply(hello);
   test::OwnedBatch batch;
-  for (std::uint32_t step = 1; step <= kSteps; ++step) {
-    const std::int64_t begin = (step - 1) * kStepNs;
-    batch.phases.emplace_back(begin, kStepNs / 2, step, std::uint16_t{1}, events::Phase::Forward);
-    batch.steps.emplace_back(begin, kStepNs, 1ULL << 30, 1ULL << 30, -1, step, 16U, 64U, 1024U,
-                             0.5F, std::uint8_t{0}, std::uint8_t{0});
-    batch.syncPoints.emplace_back(begin + kStepNs / 5, kStepNs / 5, 4, step, 1, kNoId, kNoId,
-                                  std::uint16_t{1}, events::SyncKind::Nonzero,
+  for (std::uint32_t step = 1; step <= kCheckedSteps; ++step) {
+    const std::int64_t begin = (step - 1) * kCheckedStepNs;
+    batch.phases.emplace_back(begin, kCheckedStepNs / 2, step, std::uint16_t{1},
+                              events::Phase::Forward);
+    batch.steps.emplace_back(begin, kCheckedStepNs, 1ULL << 30, 1ULL << 30, -1, step, 16U, 64U,
+                             1024U, 0.5F, std::uint8_t{0}, std::uint8_t{0});
+    batch.syncPoints.emplace_back(begin + kCheckedStepNs / 5, kCheckedStepNs / 5, 4, step, 1, kNoId,
+                                  kNoId, std::uint16_t{1}, events::SyncKind::Nonzero,
                                   events::Phase::Forward, std::uint8_t{0});
-    if (step > kSteps / 2) {
-      batch.fallbacks.emplace_back(begin + kStepNs / 2, kStepNs / 5, kStepNs / 10, 1000, 500, step,
-                                   2, kNoId, kNoId, std::uint16_t{1}, events::Phase::Forward);
+    if (step > kCheckedSteps / 2) {
+      batch.fallbacks.emplace_back(begin + kCheckedStepNs / 2, kCheckedStepNs / 5,
+                                   kCheckedStepNs / 10, 1000, 500, step, 2, kNoId, kNoId,
+                                   std::uint16_t{1}, events::Phase::Forward);
     }
   }
-  batch.completeUpToNs = kSteps * kStepNs;
+  batch.completeUpToNs = kCheckedSteps * kCheckedStepNs;
   store.apply(batch.view());
 }
 
-struct Bench {
+struct FindingsDockBench {
   analysis::LiveStore store;
   views::TimeAxis axis;
   views::EventFocus focus{&store, &axis};
@@ -55,7 +57,7 @@ struct Bench {
   views::DockTitle* title = new views::DockTitle(QStringLiteral("Findings"), dock);
   std::unique_ptr<FindingsDock> findings;
 
-  Bench() {
+  FindingsDockBench() {
     addSteps(store);
     dock->setTitleBarWidget(title);
     window.addDockWidget(Qt::RightDockWidgetArea, dock);
@@ -99,7 +101,7 @@ class TestFindingsDock : public QObject {
 
  private slots:
   void aLongCheckShowsNothingUntilItIsComplete() {
-    Bench bench;
+    FindingsDockBench bench;
     QSignalSpy checked(bench.findings.get(), &FindingsDock::checked);
     bench.findings->startOver();
     QVERIFY(bench.findings->isChecking());
@@ -115,15 +117,15 @@ class TestFindingsDock : public QObject {
   }
 
   void anotherRangeCancelsTheCheckOfTheOneBefore() {
-    Bench bench;
+    FindingsDockBench bench;
     bench.findings->checkNow();
     QCOMPARE(bench.shown().size(), std::size_t{2});
     QSignalSpy checked(bench.findings.get(), &FindingsDock::checked);
-    bench.axis.select(0, kSteps * kStepNs - kStepNs);
+    bench.axis.select(0, kCheckedSteps * kCheckedStepNs - kCheckedStepNs);
     QVERIFY(bench.waitForACheck());
     QVERIFY(bench.shown().empty());
     // The first half has no fallback.
-    bench.axis.select(0, kSteps / 2 * kStepNs);
+    bench.axis.select(0, kCheckedSteps / 2 * kCheckedStepNs);
     QVERIFY(!bench.findings->isChecking());
     QTRY_COMPARE_WITH_TIMEOUT(checked.count(), 1, 30'000);
     QCOMPARE(bench.shown().size(), std::size_t{1});
@@ -132,7 +134,7 @@ class TestFindingsDock : public QObject {
 
   /// The end of a run is the last that asks for a check.
   void theEndOfARunDuringACheckIsFound() {
-    Bench bench;
+    FindingsDockBench bench;
     QSignalSpy checked(bench.findings.get(), &FindingsDock::checked);
     bench.findings->startOver();
     QVERIFY(bench.findings->isChecking());
@@ -148,7 +150,7 @@ class TestFindingsDock : public QObject {
   }
 
   void aCheckCanBeCompletedAtOnce() {
-    Bench bench;
+    FindingsDockBench bench;
     bench.findings->startOver();
     QVERIFY(bench.findings->isChecking());
     bench.findings->finish();

@@ -12,7 +12,7 @@ using window::RunNotices;
 
 namespace {
 
-struct Bench {
+struct NoticesBench {
   views::Banner banner;
   models::LogModel log;
   CurrentRun run{{}};
@@ -33,7 +33,7 @@ class TestRunNotices : public QObject {
 
  private slots:
   void aPlannedEndIsNoNews() {
-    Bench bench;
+    NoticesBench bench;
     bench.notices.showEnd(endOf(RunEnd::Reason::kFinished, "done"));
     bench.notices.showEnd(endOf(RunEnd::Reason::kStopped, "stopped"));
     QVERIFY(bench.banner.isHidden());
@@ -41,7 +41,7 @@ class TestRunNotices : public QObject {
   }
 
   void anyOtherEndNamesTheOpenOp() {
-    Bench bench;
+    NoticesBench bench;
     RunEnd end = endOf(RunEnd::Reason::kCrashed, "the worker was killed");
     end.openOp = "aten::mm";
     bench.notices.showEnd(end);
@@ -52,7 +52,7 @@ class TestRunNotices : public QObject {
 
   /// A worker that did not obey a stop request had to be killed.
   void aKilledWorkerDidNotStop() {
-    Bench bench;
+    NoticesBench bench;
     RunEnd end = endOf(RunEnd::Reason::kStopped, "killed by signal 9");
     end.signal = 9;
     bench.notices.showEnd(end);
@@ -60,7 +60,7 @@ class TestRunNotices : public QObject {
   }
 
   void aStallIsShownUntilItEnds() {
-    Bench bench;
+    NoticesBench bench;
     emit bench.run.stalled(QStringLiteral("step 5 has stood in forward for 3 s"));
     QVERIFY(bench.banner.message().startsWith("Step 5"));
     QVERIFY(bench.banner.isVisible());

@@ -9,46 +9,29 @@
 #include <QTimer>
 
 #include "models/log_model.h"
-#include "support/active_window.h"
-#include "support/find_shown.h"
 #include "support/recording_file.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "views/panels/search_bar.h"
 #include "views/panels/search_button.h"
-#include "window/main_window.h"
+#include "window/opened_recording.h"
 
 using namespace highwater;
-using window::MainWindow;
 
 namespace {
 
-struct Opened {
-  explicit Opened(QSize size = {1600, 1000}) {
-    window.resize(size);
-    const QString path = test::recordIn(folder, "run.highwater",
-                                        test::makeSampleRun({.steps = 40, .opsFromStep = 11}));
-    opened = window.openRecording(path.toStdString()).ok();
-    window.show();
-    test::makeActive(window);
-    QApplication::processEvents();
-    window.renderNow();
-  }
-  template <typename T>
-  [[nodiscard]] T* find(const char* name) const {
-    return test::findShown<T>(window, name);
-  }
+/// A recording whose steps from 11 on have ops.
+struct SearchedRecording : private QTemporaryDir, test::OpenedRecording {
+  SearchedRecording()
+      : OpenedRecording(test::recordIn(*this, "run.highwater",
+                                       test::makeSampleRun({.steps = 40, .opsFromStep = 11})),
+                        {1600, 1000}) {}
   void search(const QString& text) const {
     auto* field = find<QLineEdit>("searchField");
     QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
     QTest::keyClicks(field, text);
     QTest::keyClick(field, Qt::Key_Return);
   }
-  [[nodiscard]] const analysis::LiveStore& store() { return window.currentRun().store(); }
-
-  QTemporaryDir folder;
-  MainWindow window{{}, nullptr, MainWindow::Settings::kOff};
-  bool opened = false;
 };
 
 }  // namespace
@@ -58,7 +41,7 @@ class TestRunSearch : public QObject {
 
  private slots:
   void slashOpensAndEscCloses() {
-    Opened opened;
+    SearchedRecording opened;
     QVERIFY(opened.opened);
     auto* bar = opened.find<views::SearchBar>("searchBar");
     auto* tabs = opened.find<QTabBar>("eventTabs");
@@ -81,13 +64,13 @@ class TestRunSearch : public QObject {
   }
 
   void theFieldInTheToolBarOpensIt() {
-    Opened opened;
+    SearchedRecording opened;
     QTest::mouseClick(opened.find<views::SearchButton>("searchButton"), Qt::LeftButton);
     QVERIFY(opened.find<views::SearchBar>("searchBar")->isVisible());
   }
 
   void escRestoresTheView() {
-    Opened opened;
+    SearchedRecording opened;
     views::TimeAxis& axis = opened.window.timeAxis();
     const auto visible = [&axis] {
       return std::pair(axis.visible().beginNs, axis.visible().endNs);
@@ -119,7 +102,7 @@ class TestRunSearch : public QObject {
   }
 
   void nStepsThroughTheHits() {
-    Opened opened;
+    SearchedRecording opened;
     const auto& fallbacks = opened.store().fallbacks();
     opened.window.timeAxis().setVisible({0, 1'000'000'000});
     QTest::keyClick(&opened.window, Qt::Key_Slash);
@@ -155,7 +138,7 @@ class TestRunSearch : public QObject {
   }
 
   void f3StepsFromAnywhere() {
-    Opened opened;
+    SearchedRecording opened;
     QVERIFY(QTest::qWaitForWindowActive(&opened.window));
     auto* position = opened.find<QWidget>("searchPosition");
     const auto current = [position] { return position->property("text").toString(); };
@@ -181,7 +164,7 @@ class TestRunSearch : public QObject {
   }
 
   void escWhileTypingLeavesNoSearch() {
-    Opened opened;
+    SearchedRecording opened;
     QTest::keyClick(&opened.window, Qt::Key_Slash);
     auto* bar = opened.find<views::SearchBar>("searchBar");
     auto* field = opened.find<QLineEdit>("searchField");
@@ -201,7 +184,7 @@ class TestRunSearch : public QObject {
   }
 
   void aRowLeadsToItsFirstEvent() {
-    Opened opened;
+    SearchedRecording opened;
     QTest::keyClick(&opened.window, Qt::Key_Slash);
     opened.search(QStringLiteral("batch 16"));
     auto* table = opened.find<QTableView>("searchTable");
@@ -217,7 +200,7 @@ class TestRunSearch : public QObject {
   }
 
   void aLineOfTheLogIsShownThere() {
-    Opened opened;
+    SearchedRecording opened;
     auto* log = opened.find<QAbstractItemView>("logView");
     static_cast<models::LogModel*>(log->model())
         ->append(QStringLiteral("peculiar warning"), models::LogModel::Kind::kPrinted);
@@ -232,7 +215,7 @@ class TestRunSearch : public QObject {
   }
 
   void theStartPageHasNoSearch() {
-    Opened opened;
+    SearchedRecording opened;
     QTest::keyClick(&opened.window, Qt::Key_Slash);
     opened.window.showStartPage(true);
     QVERIFY(!opened.find<views::SearchBar>("searchBar")->isVisible());

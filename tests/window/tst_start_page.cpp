@@ -23,6 +23,7 @@
 #include "core/scenarios.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -32,12 +33,11 @@
 #include "window/start_page.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using window::MainWindow;
 using window::StartPage;
 
 namespace {
-
-constexpr int kWaitMs = 30'000;
 
 session::LaunchOptions fakeWorker() {
   session::LaunchOptions launch;
@@ -62,8 +62,8 @@ QStringList problems(const QWidget& parent) {
 }
 
 /// A page on screen with a script that is there.
-struct Bench {
-  explicit Bench(StartPage::Machine machine = StartPage::Machine::kOff)
+struct StartPageBench {
+  explicit StartPageBench(StartPage::Machine machine = StartPage::Machine::kOff)
       : page(fakeWorker(), machine) {
     write("train.py");
     page.resize(1600, 900);
@@ -138,14 +138,14 @@ class TestStartPage : public QObject {
   }
 
   void asksForAScript() {
-    const Bench bench;
+    const StartPageBench bench;
     QVERIFY(!bench.run()->isEnabled());
     QVERIFY(!bench.page.namesScript());
     QCOMPARE(problems(bench.page), QStringList());  // nobody has written anything yet
   }
 
   void startsWhatTheFormSays() {
-    Bench bench;
+    StartPageBench bench;
     QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
     bench.fill();
     bench.field("argumentsField")->setText("--epochs 3");
@@ -167,7 +167,7 @@ class TestStartPage : public QObject {
   }
 
   void returnStartsToo() {
-    Bench bench;
+    StartPageBench bench;
     QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
     bench.fill();
     QTest::keyClick(bench.field("argumentsField"), Qt::Key_Return);
@@ -175,7 +175,7 @@ class TestStartPage : public QObject {
   }
 
   void saysWhatIsWrongBesideTheField() {
-    Bench bench;
+    StartPageBench bench;
     QSignalSpy asked(&bench.page, &StartPage::runScriptRequested);
     bench.fill();
     bench.field("argumentsField")->setText("--name \"a");
@@ -192,7 +192,7 @@ class TestStartPage : public QObject {
   }
 
   void anErrorInTheEnvironmentIsShown() {
-    Bench bench;
+    StartPageBench bench;
     bench.fill();
     QVERIFY(!bench.field("highWatermarkField")->isVisible());
     bench.field("highWatermarkField")->setText("7");
@@ -202,7 +202,7 @@ class TestStartPage : public QObject {
   }
 
   void offersTheSamples() {
-    Bench bench;
+    StartPageBench bench;
     QSignalSpy asked(&bench.page, &StartPage::runSampleRequested);
     auto* table = child<QTableView>(bench.page, "sampleTable");
     QCOMPARE(table->model()->rowCount(), int(scenarios().size()) + 1);
@@ -221,14 +221,14 @@ class TestStartPage : public QObject {
 
   void keepsWhatWasWritten() {
     {
-      const Bench bench(StartPage::Machine::kOn);
+      const StartPageBench bench(StartPage::Machine::kOn);
       bench.fill();
       bench.field("argumentsField")->setText("--epochs 3");
       bench.field("otherVariablesField")->setText("TOKEN=secret");
       child<QToolButton>(bench.page, "offLevelSegment")->click();
       QTRY_COMPARE(QSettings().value("start/level").toString(), QString("off"));
     }
-    const Bench again(StartPage::Machine::kOn);
+    const StartPageBench again(StartPage::Machine::kOn);
     QVERIFY(again.field("scriptField")->text().endsWith("/train.py"));
     QCOMPARE(again.field("argumentsField")->text(), QString("--epochs 3"));
     QCOMPARE(child<QComboBox>(again.page, "pythonField")->currentText(), QString("sh"));
@@ -239,7 +239,7 @@ class TestStartPage : public QObject {
   }
 
   void fitsASmallWindow() {
-    Bench bench;
+    StartPageBench bench;
     auto* tabs = child<QTabBar>(bench.page, "startTabs");
     auto* samples = child<QWidget>(bench.page, "sampleTable");
     auto* legend = child<QWidget>(bench.page, "markLegend");
@@ -261,7 +261,7 @@ class TestStartPage : public QObject {
 
   /// On the smallest window the samples are below the form.
   void aLinkLeadsToTheSamples() {
-    const Bench bench;
+    const StartPageBench bench;
     auto* tabs = child<QTabBar>(bench.page, "startTabs");
     auto* samples = bench.page.findChild<window::SampleList*>();
     auto* link = child<QToolButton>(bench.page, "toSamplesButton");
@@ -276,10 +276,10 @@ class TestStartPage : public QObject {
   }
 
   void describesTheMachine() {
-    Bench hidden(StartPage::Machine::kOn);
+    StartPageBench hidden(StartPage::Machine::kOn);
     hidden.page.hide();
-    const Bench bench(StartPage::Machine::kOn);
-    const auto said = [](const Bench& each) {
+    const StartPageBench bench(StartPage::Machine::kOn);
+    const auto said = [](const StartPageBench& each) {
       QStringList texts;
       const auto* panel = child<QWidget>(each.page, "machinePanel");
       for (const auto* label : panel->findChildren<QLabel*>()) texts << label->text();
@@ -302,7 +302,7 @@ class TestStartPage : public QObject {
     const QString before = QDir::currentPath();
     QVERIFY(QDir::setCurrent(folder.path()));
     const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
-    const Bench bench(StartPage::Machine::kOn);
+    const StartPageBench bench(StartPage::Machine::kOn);
     QCOMPARE(child<QComboBox>(bench.page, "pythonField")->currentText(),
              window::shownPath(python.fileName()));
     // The worker is asked after the Python.
@@ -464,7 +464,7 @@ class TestStartPage : public QObject {
   }
 
   void aFileThatIsGoneLeavesTheListOnRequest() {
-    Bench bench(StartPage::Machine::kOn);
+    StartPageBench bench(StartPage::Machine::kOn);
     bench.page.noteOpened(bench.folder.filePath("gone.highwater"));
     bench.page.hide();
     bench.page.show();
@@ -619,7 +619,7 @@ class TestStartPage : public QObject {
       QDir::setCurrent(here);
       before.isNull() ? qunsetenv("VIRTUAL_ENV") : qputenv("VIRTUAL_ENV", before);
     });
-    const Bench bench(StartPage::Machine::kOn);
+    const StartPageBench bench(StartPage::Machine::kOn);
     const auto* field = child<QComboBox>(bench.page, "pythonField");
     const QString works = window::shownPath(folder.filePath("works/bin/python"));
     QCOMPARE(field->currentText(), works);
@@ -633,7 +633,7 @@ class TestStartPage : public QObject {
   }
 
   void whatAPythonLacksIsSaidOnce() {
-    const Bench bench(StartPage::Machine::kOn);
+    const StartPageBench bench(StartPage::Machine::kOn);
     QFile python(bench.folder.filePath("python"));
     QVERIFY(python.open(QIODevice::WriteOnly));
     python.write(
@@ -666,7 +666,7 @@ class TestStartPage : public QObject {
   }
 
   void scrollingThePageChangesNoField() {
-    const Bench bench;
+    const StartPageBench bench;
     for (auto* combo : bench.page.findChildren<QComboBox*>()) {
       const int before = combo->currentIndex();
       QWheelEvent wheel({5, 5}, combo->mapToGlobal(QPointF(5, 5)), {}, {0, -120}, Qt::NoButton,

@@ -19,8 +19,7 @@
 #include "models/op_times_model.h"
 #include "models/sorted_rows.h"
 #include "session/recording_loader.h"
-#include "store/recording_writer.h"
-#include "support/find_shown.h"
+#include "support/recording_file.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "views/panels/banner.h"
@@ -28,9 +27,8 @@
 #include "views/panels/event_panel.h"
 #include "views/panels/findings_panel.h"
 #include "views/panes/timeline_pane.h"
-#include "window/main_window.h"
+#include "window/opened_recording.h"
 #include "window/run_tool_bar.h"
-#include "wire/codec.h"
 
 using namespace highwater;
 using models::OpTimesModel;
@@ -39,34 +37,16 @@ using window::MainWindow;
 namespace {
 
 /// Records the sample run; `end` replaces its end.
-std::string record(const QTemporaryDir& folder, const test::SampleRunOptions& options,
-                   const std::optional<RunEnd>& end = {}) {
-  const std::string path = folder.filePath(QStringLiteral("run.highwater")).toStdString();
-  auto writer = store::RecordingWriter::create(path, {.overwrite = true});
-  if (!writer) return {};
-  test::forEachMessage(test::makeSampleRun(options), [&](const Message& message) {
-    const bool isEnd = std::holds_alternative<RunEnd>(message);
-    const Message written = isEnd && end ? Message(*end) : message;
-    (*writer)->take(wire::encode(written), written);
-  });
-  return (*writer)->close() ? path : std::string();
+QString record(const QTemporaryDir& folder, const test::SampleRunOptions& options,
+               const std::optional<RunEnd>& end = {}) {
+  auto run = test::makeSampleRun(options);
+  if (end) run.back() = *end;
+  return test::recordIn(folder, QStringLiteral("run.highwater"), run);
 }
 
-struct Opened {
-  explicit Opened(const std::string& path, QSize size = {1280, 800},
-                  MainWindow::Settings settings = MainWindow::Settings::kOff)
-      : window({}, nullptr, settings) {
-    if (!size.isEmpty()) window.resize(size);
-    opened = window.openRecording(path).ok();
-    window.show();
-    QApplication::processEvents();
-    window.renderNow();
-    QApplication::processEvents();
-  }
-  template <typename T>
-  [[nodiscard]] T* find(const char* name) const {
-    return test::findShown<T>(window, name);
-  }
+struct OpenedFindings : test::OpenedRecording {
+  using OpenedRecording::OpenedRecording;
+
   [[nodiscard]] views::FindingsPanel* findings() const {
     return find<views::FindingsPanel>("findingsPanel");
   }
@@ -77,10 +57,6 @@ struct Opened {
     }
     return nullptr;
   }
-  [[nodiscard]] const analysis::LiveStore& store() { return window.currentRun().store(); }
-
-  MainWindow window;
-  bool opened = false;
 };
 
 const test::SampleRunOptions kWithOps{.steps = 40, .opsFromStep = 11};
@@ -98,7 +74,7 @@ class TestWindowLayout : public QObject {
     end.reason = RunEnd::Reason::kExited;
     end.exitCode = 7;
     end.message = "train.py ended with exit code 7 after 40 steps";
-    Opened opened(record(folder, {.steps = 40, .fallbackEvery = 1}, end), {1280, 800});
+    OpenedFindings opened(record(folder, {.steps = 40, .fallbackEvery = 1}, end), {1280, 800});
     QVERIFY(opened.opened);
     QVERIFY(!opened.findings()->cards().empty());
     const views::FindingCard* card = opened.findings()->cards().front();
@@ -124,7 +100,7 @@ class TestWindowLayout : public QObject {
   /// A long text of the level takes the captions' room, not that of the recording's state.
   void theToolBarKeepsTheRecordingsState() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, {.steps = 20}), {1584, 990});
+    OpenedFindings opened(record(folder, {.steps = 20}), {1584, 990});
     QVERIFY(opened.opened);
     auto* bar = opened.window.findChild<window::RunToolBar*>();
     auto* state = opened.window.findChild<QWidget*>("recordingIndicator");
@@ -153,7 +129,7 @@ class TestWindowLayout : public QObject {
 
   void fitsASmallScreen() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps));
+    OpenedFindings opened(record(folder, kWithOps));
     QVERIFY(opened.opened);
     QCOMPARE(opened.window.size(), QSize(1280, 800));
     auto* banner = opened.find<views::Banner>("endBanner");
@@ -174,7 +150,7 @@ class TestWindowLayout : public QObject {
 
   void resetsTheLayout() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps), {1600, 1000});
+    OpenedFindings opened(record(folder, kWithOps), {1600, 1000});
     QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
     auto* now = opened.find<QDockWidget>("nowDock");
     auto* findings = opened.find<QDockWidget>("findingsDock");
@@ -206,7 +182,7 @@ class TestWindowLayout : public QObject {
   void fitsASmallWindow() {
     QFETCH(QSize, size);
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps), size);
+    OpenedFindings opened(record(folder, kWithOps), size);
     QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
     QTRY_VERIFY(opened.find<QDockWidget>("findingsDock")->width() >= 280);
     QCOMPARE(opened.window.size(), size);
@@ -243,8 +219,8 @@ class TestWindowLayout : public QObject {
     const QTemporaryDir folder, home;
     QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home.path());
     QSettings().clear();
-    const std::string path = record(folder, kWithOps);
-    const auto isUsers = [](const Opened& opened) {
+    const QString path = record(folder, kWithOps);
+    const auto isUsers = [](const OpenedFindings& opened) {
       auto* controls = opened.find<QDockWidget>("controlsDock");
       return opened.window.dockWidgetArea(controls) == Qt::LeftDockWidgetArea &&
              controls->isVisible() && controls->width() > 290 &&
@@ -252,7 +228,7 @@ class TestWindowLayout : public QObject {
              opened.find<QDockWidget>("syncDock")->isVisible();
     };
     {
-      Opened opened(path, {1600, 1000}, MainWindow::Settings::kOn);
+      OpenedFindings opened(path, {1600, 1000}, MainWindow::Settings::kOn);
       QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
       QTRY_COMPARE(opened.find<QDockWidget>("controlsDock")->width(), 256);
       opened.find<QDockWidget>("nowDock")->close();
@@ -268,7 +244,7 @@ class TestWindowLayout : public QObject {
       QTRY_COMPARE(opened.window.size(), QSize(800, 600));
       opened.window.close();
     }
-    Opened again(path, {}, MainWindow::Settings::kOn);
+    OpenedFindings again(path, {}, MainWindow::Settings::kOn);
     QVERIFY(QTest::qWaitForWindowExposed(&again.window));
     QTRY_COMPARE(again.window.size(), QSize(800, 600));
     QTRY_COMPARE(again.window.dockWidgetArea(again.find<QDockWidget>("controlsDock")),
@@ -282,7 +258,7 @@ class TestWindowLayout : public QObject {
 
   void theLogOpensAtItsEnd() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps));
+    OpenedFindings opened(record(folder, kWithOps));
     auto* view = opened.find<QListView>("logView");
     auto* log = static_cast<models::LogModel*>(view->model());
     for (int i = 0; i < 300; ++i) {
@@ -317,7 +293,7 @@ class TestWindowLayout : public QObject {
 
   void showsOps() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps), {1600, 1000});
+    OpenedFindings opened(record(folder, kWithOps), {1600, 1000});
     auto* table = opened.find<QTableView>("opsTable");
     auto* shown = static_cast<models::SortedRows*>(table->model());
     auto* model = static_cast<OpTimesModel*>(shown->sourceModel());
@@ -339,7 +315,7 @@ class TestWindowLayout : public QObject {
 
   void opsAreFiltered() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps), {1600, 1000});
+    OpenedFindings opened(record(folder, kWithOps), {1600, 1000});
     auto* filter = opened.find<QLineEdit>("opFilter");
     QVERIFY(!filter->isVisible());
     opened.find<QAction>("filterOpsAction")->trigger();
@@ -355,7 +331,7 @@ class TestWindowLayout : public QObject {
 
   void theSelectionSaysWhatItShows() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps));
+    OpenedFindings opened(record(folder, kWithOps));
     const auto* dock = opened.find<QDockWidget>("selectionDock");
     const auto title = [dock] {
       return static_cast<views::DockTitle*>(dock->titleBarWidget())->subtitle();
@@ -377,7 +353,7 @@ class TestWindowLayout : public QObject {
 
   void theLevelIsTheRecordings() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps));
+    OpenedFindings opened(record(folder, kWithOps));
     const auto* level = opened.find<QToolButton>("levelButton");
     QCOMPARE(level->text(), QString("monitor"));  // of the sample run and of the next run
     opened.find<QAction>("levelOffAction")->trigger();
@@ -397,7 +373,7 @@ class TestWindowLayout : public QObject {
 
   void aFindingLeadsToItsExample() {
     const QTemporaryDir folder;
-    Opened opened(record(folder, kWithOps));
+    OpenedFindings opened(record(folder, kWithOps));
     const auto* fallback = opened.fallback();
     QVERIFY(fallback);
     QCOMPARE(fallback->finding().ops.front(), std::string("aten::embedding_renorm_"));
@@ -412,8 +388,8 @@ class TestWindowLayout : public QObject {
 
   void acceptsAFallbackAndTakesItBack() {
     const QTemporaryDir folder;
-    const std::string path = record(folder, kWithOps);
-    Opened opened(path);
+    const QString path = record(folder, kWithOps);
+    OpenedFindings opened(path);
     const std::size_t before = opened.findings()->cards().size();
     const auto* card = opened.fallback();
     card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
@@ -424,8 +400,9 @@ class TestWindowLayout : public QObject {
     accept->click();
     QCOMPARE(opened.findings()->cards().size(), before - 1);
     const auto said = [&path](analysis::LiveStore& store) {
-      return session::loadRecording(path, store) ? store.acceptanceOf("aten::embedding_renorm_")
-                                                 : nullptr;
+      return session::loadRecording(path.toStdString(), store)
+                 ? store.acceptanceOf("aten::embedding_renorm_")
+                 : nullptr;
     };
     analysis::LiveStore kept;
     QVERIFY(said(kept));
@@ -446,7 +423,7 @@ class TestWindowLayout : public QObject {
                      "32.00 MiB on shared pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0",
                      "",
                      ""};
-    Opened opened(record(folder, {.steps = 3}, end));
+    OpenedFindings opened(record(folder, {.steps = 3}, end));
     const auto& knobs = opened.store().knobs();
     QCOMPARE(opened.find<views::Banner>("endBanner")->message(),
              QString("Out of memory in step %1, batch %2, length %3: MPS backend out of memory "
@@ -464,7 +441,7 @@ class TestWindowLayout : public QObject {
   void aRunThatBrokeOffHasAMark() {
     const QTemporaryDir folder;
     const RunEnd crash{RunEnd::Reason::kCrashed, 0, 11, "it crashed", "", ""};
-    Opened opened(record(folder, {.steps = 20}, crash));
+    OpenedFindings opened(record(folder, {.steps = 20}, crash));
     auto* timeline = opened.find<views::TimelinePane>("timelinePane");
     const auto x = timeline->scale().pixelAt(opened.store().completeUpToNs());
     const auto& row = timeline->rows().of(views::Lane::kMarkers);

@@ -9,6 +9,7 @@
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/test_program.h"
+#include "support/wait_limit.h"
 #include "views/panes/time_axis.h"
 #include "window/current_run.h"
 #include "window/op_read_back.h"
@@ -16,12 +17,12 @@
 using namespace highwater;
 using analysis::LiveStore;
 using analysis::TimeRange;
+using highwater::test::kWaitMs;
 using window::CurrentRun;
 using window::OpReadBack;
 
 namespace {
 
-constexpr int kWaitMs = 30'000;
 constexpr std::uint64_t kSteps = 700;
 constexpr std::int64_t kStepNs = 100'000'000;
 /// The least budget that a user can set. Of 700,000 ops the store keeps some 400,000, and takes
