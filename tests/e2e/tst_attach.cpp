@@ -6,10 +6,14 @@
 #include "analysis/live_store.h"
 #include "session/local_endpoint.h"
 #include "session/session.h"
+#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using namespace highwater::session;
+using highwater::session::LaunchOptions;
+using highwater::session::LocalEndpoint;
+using highwater::session::Session;
+using highwater::test::kLimitMs;
 
 class TestAttach : public QObject {
   Q_OBJECT
@@ -24,22 +28,22 @@ class TestAttach : public QObject {
     worker.start(HIGHWATER_BIN_DIR "/highwater-worker",
                  {"--connect", (*endpoint)->socketPath(), "--token-file", (*endpoint)->tokenFile(),
                   "--device", "cpu", "--steps", "100000", "--batch", "4", "--seq", "16"});
-    QVERIFY2(connected.wait(60'000), worker.readAll().constData());
+    QVERIFY2(connected.wait(kLimitMs), worker.readAll().constData());
 
     analysis::LiveStore store;
     Session session(*(*endpoint)->take(), LaunchOptions{});
     session.addSink(&store);
     session.start();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kRunning, 60'000);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kRunning, kLimitMs);
     QCOMPARE(session.workerProcessId(), worker.processId());
     QVERIFY(session.hello()->token.size() == 64);
-    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() >= 3, 60'000);
+    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() >= 3, kLimitMs);
     session.request(SetKnobs{8, {}, {}, 0});
-    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.back().batch_size() == 8, 60'000);
+    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.back().batch_size() == 8, kLimitMs);
     session.stop();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, 60'000);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, kLimitMs);
     QVERIFY2(session.end()->reason == RunEnd::Reason::kStopped, session.end()->message.c_str());
-    QVERIFY(worker.state() == QProcess::NotRunning || worker.waitForFinished(20'000));
+    QVERIFY(worker.state() == QProcess::NotRunning || worker.waitForFinished(kLimitMs));
     QCOMPARE(worker.exitCode(), 0);
   }
 };

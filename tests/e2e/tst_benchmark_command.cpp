@@ -1,30 +1,24 @@
 // `highwater benchmark` with the real worker, on the simulated device.
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "core/exit_codes.h"
-#include "support/run_program.h"
+#include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonIn;
+using highwater::test::jsonOf;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kRunTimeoutMs = 240'000;
-
-QJsonObject jsonOf(const QString& text) {
-  return QJsonDocument::fromJson(text.toUtf8()).object();
-}
-
 Outcome benchmark(const QStringList& more) {
-  return runHighwater(QStringList{"benchmark", "--device", "sim"} + more, {"OMP_NUM_THREADS=1"},
-                      kRunTimeoutMs);
+  return runHighwater(QStringList{"benchmark", "--device", "sim"} + more, {"OMP_NUM_THREADS=1"});
 }
 
 QStringList smallModel(const char* parts) {
@@ -56,7 +50,7 @@ class TestBenchmarkCommand : public QObject {
         benchmark({"--json", "--only", "matmul", "--matmul", "64x96x128", "--matmul", "256x256x256",
                    "--dtype", "float32,bfloat16", "--calls", "20", "--rounds", "3"});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject json = jsonOf(outcome.out);
+    const QJsonObject json = jsonOf(outcome);
     QCOMPARE(json["simulated"].toBool(), true);
     QCOMPARE(json["complete"].toBool(), true);
     QVERIFY(json["drift"].isNull());
@@ -91,7 +85,7 @@ class TestBenchmarkCommand : public QObject {
     const auto outcome =
         benchmark(smallModel("step") + QStringList{"--steps", "2", "--rounds", "2"});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject json = jsonOf(outcome.out);
+    const QJsonObject json = jsonOf(outcome);
     QCOMPARE(json["workload"]["batch"].toInt(), 4);
     QCOMPARE(json["workload"]["seq"].toInt(), 16);
     QCOMPARE(json["timings"].toArray().size(), 1);
@@ -105,7 +99,7 @@ class TestBenchmarkCommand : public QObject {
   void simulatedDeviceHasNoDrift() {
     const auto outcome = benchmark(smallModel("drift"));
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject drift = jsonOf(outcome.out)["drift"].toObject();
+    const QJsonObject drift = jsonOf(outcome)["drift"].toObject();
     const QString verdict = drift["verdict"].toString();
     QVERIFY2(verdict == "equal" || verdict == "rounding", qPrintable(verdict));
     QVERIFY(drift["loss_difference_rel"].toDouble() < 1e-6);
@@ -132,7 +126,7 @@ class TestBenchmarkCommand : public QObject {
     const auto outcome =
         benchmark(smallModel("drift") + QStringList{"--mps-precision", "bfloat16"});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject drift = jsonOf(outcome.out)["drift"].toObject();
+    const QJsonObject drift = jsonOf(outcome)["drift"].toObject();
     QCOMPARE(drift["mps_precision"].toString(), QString("bfloat16"));
     const QString verdict = drift["verdict"].toString();
     QVERIFY2(verdict == "beyond_rounding" || verdict == "matters", qPrintable(verdict));
@@ -151,7 +145,7 @@ class TestBenchmarkCommand : public QObject {
   void judgesRoundingByItsType() {
     const auto outcome = benchmark(smallModel("drift") + QStringList{"--precision", "bfloat16"});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject drift = jsonOf(outcome.out)["drift"].toObject();
+    const QJsonObject drift = jsonOf(outcome)["drift"].toObject();
     const QString verdict = drift["verdict"].toString();
     QVERIFY2(verdict == "equal" || verdict == "rounding", qPrintable(verdict));
     QVERIFY(drift["loss_rounding"].toDouble() > 1e-3);
@@ -178,9 +172,7 @@ class TestBenchmarkCommand : public QObject {
         {"--only", "matmul", "--matmul", "8x8x8", "--calls", "2", "--rounds", "1", "-o", file});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
     QVERIFY(outcome.out.contains("matmul 8x8x8"));
-    QFile written(file);
-    QVERIFY(written.open(QIODevice::ReadOnly));
-    QCOMPARE(jsonOf(QString::fromUtf8(written.readAll()))["schema"].toInt(), 1);
+    QCOMPARE(jsonIn(file)["schema"].toInt(), 1);
     QFile other(folder.filePath("notes.txt"));
     QVERIFY(other.open(QIODevice::WriteOnly));
     other.write("notes");
@@ -196,7 +188,7 @@ class TestBenchmarkCommand : public QObject {
         {"--json", "--only", "matmul", "--matmul", "4096x4096x4096", "--matmul", "8x8x8", "--calls",
          "1", "--rounds", "1", "--sim-recommended-max", "32MiB", "--sim-system-memory", "64MiB"});
     QCOMPARE(outcome.exitCode, int{kExitFailed});
-    const QJsonObject json = jsonOf(outcome.out);
+    const QJsonObject json = jsonOf(outcome);
     QCOMPARE(json["timings"].toArray().size(), 1);
     QCOMPARE(json["refused"].toArray().size(), 1);
     QCOMPARE(json["refused"][0]["name"].toString(), QString("matmul 4096x4096x4096 float32"));

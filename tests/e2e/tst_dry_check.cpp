@@ -1,6 +1,5 @@
 // `doctor --workload` predicts what the run on the simulated device then does.
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QSet>
 #include <QTemporaryDir>
@@ -8,21 +7,16 @@
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
-
-constexpr int kRunTimeoutMs = 240'000;
-
-QJsonObject jsonOf(const Outcome& outcome) {
-  return QJsonDocument::fromJson(outcome.out.toUtf8()).object();
-}
 
 /// Ops without their overload, as a run names them.
 QSet<QString> opsOf(const QJsonObject& report, const char* happens) {
@@ -36,7 +30,7 @@ QSet<QString> opsOf(const QJsonObject& report, const char* happens) {
 
 Outcome askWorkload(const QStringList& more, const QStringList& environment = {}) {
   return runHighwater(QStringList{"doctor", "--workload", "--device", "sim", "--json"} + more,
-                      environment, kRunTimeoutMs);
+                      environment);
 }
 
 }  // namespace
@@ -80,7 +74,7 @@ class TestDryCheck : public QObject {
     const auto run =
         runHighwater({"record", "--device", "sim", "--scenario", "hidden-fallback", "--steps", "3",
                       "--force", "-o", folder_.filePath("dies.highwater")},
-                     notAllowed, kRunTimeoutMs);
+                     notAllowed);
     QCOMPARE(run.exitCode, int{kExitFailed});
     const QString all = run.out + run.err;
     const bool named = std::any_of(failing.begin(), failing.end(), [&](const QString& op) {
@@ -142,8 +136,7 @@ class TestDryCheck : public QObject {
   QSet<QString> fallbacksOfRun(const QString& scenario) {
     const QString file = folder_.filePath(scenario + ".highwater");
     const auto run = runHighwater({"record", "--device", "sim", "--scenario", scenario, "--steps",
-                                   "5", "--force", "-o", file},
-                                  {}, kRunTimeoutMs);
+                                   "5", "--force", "-o", file});
     if (run.exitCode != kExitDone) return {run.err};
     analysis::LiveStore store;
     if (!session::loadRecording(file.toStdString(), store)) return {"no recording"};

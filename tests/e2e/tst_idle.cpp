@@ -1,9 +1,6 @@
 // Compares the report's estimate of the device's idle time with the gaps between kernels in the
 // simulated device's ledger. The ledger does not know the host's work, so the causes of its gaps
 // come from the recording's phases, like those of the estimate.
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -14,86 +11,70 @@
 #include "analysis/device/device_timeline.h"
 #include "analysis/device/idle_estimate.h"
 #include "core/exit_codes.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using namespace highwater::analysis;
+using analysis::CauseOfIdle;
+using analysis::DeviceTimeline;
+using analysis::estimateIdle;
+using analysis::HostSpan;
+using analysis::HostWork;
+using analysis::IdleCause;
+using analysis::IdleSummary;
+using analysis::IdleTime;
+using analysis::LiveStore;
+using analysis::StepIdle;
+using highwater::test::Ledger;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kRunTimeoutMs = 240'000;
-constexpr double kTolerance = 0.05;  ///< of a step: what two busy cores add and hide
+constexpr double kIdleTolerance = 0.05;  ///< of a step: what two busy cores add and hide
 
 /// Of the time; the start, in which the device compiles, is part of it.
 constexpr double kLeastAgreement = 0.8;
 
-struct Interval {
-  std::int64_t beginNs = 0, endNs = 0;
-};
+using Spans = std::vector<test::Span>;  ///< sorted
 
-/// Times in which the device had nothing to run, in ns since the run's epoch; sorted.
-std::vector<Interval> gapsOf(const QString& path, std::int64_t epochNs) {
-  std::vector<Interval> kernels, gaps;
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) return gaps;
-  while (!file.atEnd()) {
-    const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
-    if (entry["event"] != "kernel" || entry["end_ns"].toInteger() == 0) continue;
-    kernels.push_back(
-        {entry["start_ns"].toInteger() - epochNs, entry["end_ns"].toInteger() - epochNs});
-  }
-  for (std::size_t i = 1; i < kernels.size(); ++i) {
-    gaps.push_back({kernels[i - 1].endNs, kernels[i].beginNs});
+/// Times in which the device had nothing to run.
+Spans gapsOf(const Ledger& ledger) {
+  Spans gaps;
+  for (std::size_t i = 1; i < ledger.kernels.size(); ++i) {
+    gaps.push_back({ledger.kernels[i - 1].ran.endNs, ledger.kernels[i].ran.beginNs});
   }
   return gaps;
 }
 
 /// The parts of the gaps in which the device had nothing that it could begin: until the next kernel
 /// was queued or, on a device that defers, committed. What follows is the time that the device's
-/// thread needs to get a core, which on a busy machine is longer than a GPU's. Sorted.
-std::vector<Interval> idleTimesOf(const QString& path, std::int64_t epochNs, bool deferred) {
-  struct Kernel {
-    Interval ran;
-    std::int64_t queuedNs = 0;
-  };
-  std::vector<Kernel> kernels;
+/// thread needs to get a core, which on a busy machine is longer than a GPU's.
+Spans idleTimesOf(const Ledger& ledger, bool deferred) {
   std::vector<std::int64_t> commits;
-  std::vector<Interval> idle;
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) return idle;
-  while (!file.atEnd()) {
-    const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
-    const auto at = [&](const char* member) {
-      return entry[QLatin1String(member)].toInteger() - epochNs;
-    };
-    if (entry["event"] == "drain") commits.push_back(at("begin_ns"));
-    if (entry["event"] == "event_passed") commits.push_back(at("recorded_ns"));
-    if (entry["event"] == "kernel" && entry["end_ns"].toInteger() != 0) {
-      kernels.push_back({{at("start_ns"), at("end_ns")}, at("enqueued_ns")});
-    }
-  }
+  for (const Ledger::Drain& each : ledger.drains) commits.push_back(each.wait.beginNs);
+  for (const Ledger::EventPass& each : ledger.events) commits.push_back(each.recordedNs);
   std::sort(commits.begin(), commits.end());
-  for (std::size_t i = 1; i < kernels.size(); ++i) {
-    std::int64_t couldBeginNs = kernels[i].queuedNs;
+  Spans idle;
+  for (std::size_t i = 1; i < ledger.kernels.size(); ++i) {
+    const Ledger::Kernel& next = ledger.kernels[i];
+    std::int64_t couldBeginNs = next.enqueuedNs;
     if (deferred) {
       const auto commit = std::lower_bound(commits.begin(), commits.end(), couldBeginNs);
       if (commit != commits.end()) couldBeginNs = *commit;
     }
     // It may have been committed earlier, after so many ops.
-    const std::int64_t endNs = std::min(couldBeginNs, kernels[i].ran.beginNs);
-    const std::int64_t beginNs = kernels[i - 1].ran.endNs;
+    const std::int64_t endNs = std::min(couldBeginNs, next.ran.beginNs);
+    const std::int64_t beginNs = ledger.kernels[i - 1].ran.endNs;
     if (endNs > beginNs) idle.push_back({beginNs, endNs});
   }
   return idle;
 }
 
-double overlapMs(const std::vector<Interval>& gaps, std::int64_t beginNs, std::int64_t endNs) {
+double overlapMs(const Spans& gaps, std::int64_t beginNs, std::int64_t endNs) {
   std::int64_t ns = 0;
   auto gap = std::lower_bound(gaps.begin(), gaps.end(), beginNs,
-                              [](const Interval& g, std::int64_t at) { return g.endNs < at; });
+                              [](const test::Span& g, std::int64_t at) { return g.endNs < at; });
   for (; gap != gaps.end() && gap->beginNs < endNs; ++gap) {
     ns += std::max<std::int64_t>(std::min(gap->endNs, endNs) - std::max(gap->beginNs, beginNs), 0);
   }
@@ -101,7 +82,7 @@ double overlapMs(const std::vector<Interval>& gaps, std::int64_t beginNs, std::i
 }
 
 /// The share of the steps' time in which the lane of the device and the ledger agree: busy or not.
-double agreementOf(const LiveStore& store, const std::vector<Interval>& gaps) {
+double agreementOf(const LiveStore& store, const Spans& gaps) {
   const DeviceTimeline& device = store.deviceTimeline();
   const std::int64_t beginNs = device.beginNs(), endNs = device.endNs();
   double disagreeMs = 0;
@@ -111,7 +92,7 @@ double agreementOf(const LiveStore& store, const std::vector<Interval>& gaps) {
     disagreeMs += busy ? gapMs : static_cast<double>(toNs - fromNs) / 1e6 - gapMs;
   };
   for (std::size_t i = 0; i < device.activity().size(); ++i) {
-    const Span& span = device.activity()[i];
+    const analysis::Span& span = device.activity()[i];
     compare(idleFromNs, span.beginNs, false);
     if (span.category == DeviceTimeline::kBusy) compare(span.beginNs, span.endNs, true);
     idleFromNs = span.endNs;
@@ -131,12 +112,12 @@ struct Truth {
   std::map<HostWork, double> byWork;
 };
 
-Truth truthOf(const LiveStore& store, const std::vector<Interval>& gaps) {
+Truth truthOf(const LiveStore& store, const Spans& gaps) {
   const auto& records = store.steps().records;
   const std::size_t rows = records.size();
   std::vector<double> idle(rows);
   std::map<HostWork, std::vector<double>> byWork;
-  for (const HostSpan& span : makeHostTimeline(store).work) {
+  for (const HostSpan& span : analysis::makeHostTimeline(store).work) {
     auto& ofWork = byWork.try_emplace(span.work, rows).first->second;
     ofWork[span.row] += overlapMs(gaps, span.beginNs, span.endNs);
   }
@@ -180,7 +161,7 @@ QByteArray inWords(const IdleSummary& idle, const Truth& truth) {
                       .arg(time(idle.p50))
                       .arg(truth.idleMs);
   for (const CauseOfIdle& each : idle.causes) {
-    const std::string_view key = idleCauseKey(each.cause);
+    const std::string_view key = analysis::idleCauseKey(each.cause);
     words += QString::fromUtf8(key.data(), qsizetype(key.size())) + ' ' + time(each.p50) + ", ";
   }
   words += "ledger by what the host did:";
@@ -243,7 +224,7 @@ struct Coverage {
   }
 };
 
-Coverage coverageOf(const LiveStore& store, const std::vector<Interval>& gaps) {
+Coverage coverageOf(const LiveStore& store, const Spans& gaps) {
   Coverage coverage;
   const auto& records = store.steps().records;
   const IdleSummary idle = estimateIdle(store);
@@ -273,7 +254,7 @@ std::optional<Coverage> measuredCoverage(const Workload& workload, const QString
   const auto run =
       runHighwater(QStringList{"record", "--device", "sim", "--sim-ledger", ledger, "-o", file} +
                        workload.options,
-                   {"HIGHWATER_SIM_COMMIT=" + mode}, kRunTimeoutMs);
+                   {"HIGHWATER_SIM_COMMIT=" + mode});
   LiveStore store;
   if (run.exitCode != kExitDone || !session::loadRecording(file.toStdString(), store) ||
       store.hello()->workStart != start) {
@@ -285,11 +266,10 @@ std::optional<Coverage> measuredCoverage(const Workload& workload, const QString
     hello.workStart = WorkStart::kUnknown;
     store.apply(hello);
   }
-  const std::int64_t epochNs = store.hello()->clock.monotonicEpochNs;
-  const Coverage one =
-      coverageOf(store, idleTimesOf(ledger, epochNs, start == WorkStart::kDeferred));
+  const Ledger truth = Ledger::read(ledger, store.hello()->clock.monotonicEpochNs);
+  const Coverage one = coverageOf(store, idleTimesOf(truth, start == WorkStart::kDeferred));
   qInfo("%s: %s; with the time until the thread of the device had a core: %.1f %%", workload.name,
-        one.text().constData(), coverageOf(store, gapsOf(ledger, epochNs)).share() * 100);
+        one.text().constData(), coverageOf(store, gapsOf(truth)).share() * 100);
   return one;
 }
 
@@ -312,12 +292,11 @@ class TestIdle : public QObject {
     const QTemporaryDir folder;
     const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
     const auto run = runHighwater({"record", "--device", "sim", "--scenario", expected.scenario,
-                                   "--sim-ledger", ledger, "-o", file},
-                                  {}, kRunTimeoutMs);
+                                   "--sim-ledger", ledger, "-o", file});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     LiveStore store;
     QVERIFY(session::loadRecording(file.toStdString(), store));
-    const std::vector<Interval> gaps = gapsOf(ledger, store.hello()->clock.monotonicEpochNs);
+    const Spans gaps = gapsOf(Ledger::read(ledger, store.hello()->clock.monotonicEpochNs));
     QVERIFY(gaps.size() > 1000);
     const Truth truth = truthOf(store, gaps);
     const IdleSummary idle = estimateIdle(store);
@@ -326,7 +305,7 @@ class TestIdle : public QObject {
     const double agreement = agreementOf(store, gaps);
     qInfo("the lane of the device agrees with the ledger in %.1f %% of the time", agreement * 100);
     QVERIFY2(agreement > kLeastAgreement, words.constData());
-    const double tolerance = kTolerance * idle.stepMsP50;
+    const double tolerance = kIdleTolerance * idle.stepMsP50;
     QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
     QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());
     if (!expected.cause) {

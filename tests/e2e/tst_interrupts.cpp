@@ -14,11 +14,12 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using namespace highwater::test;
+using highwater::test::environmentWith;
+using highwater::test::kLimitMs;
+using highwater::test::ps;
 
 namespace {
 
-constexpr int kEndMs = 20'000;
 constexpr int kMoments = 40;
 
 /// Starts highwater as the first process of a group of its own, as a shell does.
@@ -50,7 +51,7 @@ class ProcessGroup {
   }
   /// The exit code as a shell reports it: 128 + N after signal N; -1: it did not end.
   int wait() {
-    if (!hasEnded() && !process_.waitForFinished(kEndMs)) return -1;
+    if (!hasEnded() && !process_.waitForFinished(kLimitMs)) return -1;
     return process_.exitStatus() == QProcess::CrashExit ? 128 + process_.exitCode()
                                                         : process_.exitCode();
   }
@@ -95,7 +96,7 @@ qint64 timeToStartUs(const QStringList& arguments) {
   const QString started = folder.filePath("started");
   // The worker runs when the command says which device it has chosen.
   const auto runs = [&] { return QFile::exists(started) || group.output().contains("device cpu"); };
-  if (!group.hasStarted() || !QTest::qWaitFor(runs, kEndMs)) return -1;
+  if (!group.hasStarted() || !QTest::qWaitFor(runs, kLimitMs)) return -1;
   return elapsed.nsecsElapsed() / 1000;
 }
 
@@ -112,7 +113,7 @@ class TestInterrupts : public QObject {
     QTest::addColumn<int>("endedEarly");
     const int interrupted = 128 + SIGINT;
     // Longer than the test waits for an end.
-    const QStringList program{"--", "sh", "-c", "touch started; exec sleep 60"};
+    const QStringList program{"--", "sh", "-c", "touch started; exec sleep 600"};
     QTest::newRow("record") << QStringList{"record", "--device", "cpu", "--steps", "100000"}
                             << int(kExitEndedEarly);
     QTest::newRow("run, recorded")
@@ -137,7 +138,7 @@ class TestInterrupts : public QObject {
       group.interrupt();
       if (inWindow) {
         QTRY_VERIFY2_WITH_TIMEOUT(group.hasEnded() || (group.hasWindow() && !group.hasProgram()),
-                                  qPrintable(QString("after %1 us").arg(us)), kEndMs);
+                                  qPrintable(QString("after %1 us").arg(us)), kLimitMs);
         if (!group.hasEnded()) continue;
       }
       const int code = group.wait();
@@ -150,7 +151,7 @@ class TestInterrupts : public QObject {
 
   /// A program that ignores Ctrl+C goes on: its window is shown nevertheless.
   void showsTheWindowOfAProgramThatGoesOn() {
-    const QStringList command{"run", "--", "sh", "-c", "touch started; exec sleep 60"};
+    const QStringList command{"run", "--", "sh", "-c", "touch started; exec sleep 600"};
     const qint64 startUs = timeToStartUs(command);
     QVERIFY(startUs > 0);
     // Where in the start the handlers are there and the program is not differs from start to start.
@@ -162,11 +163,11 @@ class TestInterrupts : public QObject {
       QThread::usleep(static_cast<unsigned long>(startUs * moment / kMoments));
       group.interrupt();
       const QString started = folder.filePath("started");
-      QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kEndMs);
+      QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kLimitMs);
       if (group.hasEnded()) continue;
       // The window that is held back comes after five seconds, any other at once.
       const bool isHidden = !QTest::qWaitFor([&] { return group.hasWindow(); }, 4000);
-      QTRY_VERIFY_WITH_TIMEOUT(group.hasWindow(), kEndMs);
+      QTRY_VERIFY_WITH_TIMEOUT(group.hasWindow(), kLimitMs);
       QVERIFY(group.hasProgram());
       if (isHidden) return;
     }

@@ -1,6 +1,5 @@
 // The simulated machine in a recording: rising memory of other applications, and a process that
 // grows outside of driver memory.
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
@@ -10,19 +9,14 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
-
-namespace {
-
-constexpr int kRunTimeoutMs = 120'000;
-
-}  // namespace
 
 class TestMachine : public QObject {
   Q_OBJECT
@@ -36,7 +30,7 @@ class TestMachine : public QObject {
     environment << "HIGHWATER_SIM_LAUNCH_DELAY=100us";
     Outcome run = runHighwater({"record", "--device", "sim", "--steps", QString::number(steps),
                                 "--batch", "8", "--seq", "32", "-o", file()},
-                               environment, kRunTimeoutMs);
+                               environment);
     store_.clear();
     if (run.exitCode == kExitDone && !session::loadRecording(file().toStdString(), store_)) {
       run.exitCode = -1;
@@ -84,7 +78,7 @@ class TestMachine : public QObject {
     QCOMPARE(system.available[system.timesNs.size() - 1], 0.0);
 
     const Outcome outcome = runHighwater({"report", file(), "--json"});
-    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    const QJsonObject report = jsonOf(outcome);
     QCOMPARE(report["system"]["pressure_highest"].toString(), QString("critical"));
     QVERIFY(report["system"]["swap_used_peak"].toInteger() > qint64(2 * kGiB));
     QCOMPARE(report["memory"]["system"].toInteger(), qint64(4 * kGiB));
@@ -111,7 +105,7 @@ class TestMachine : public QObject {
     QVERIFY(machine.gpuBytes[last] > 0);
 
     const Outcome outcome = runHighwater({"report", file(), "--json"});
-    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    const QJsonObject report = jsonOf(outcome);
     const QJsonObject system = report["system"].toObject();
     QCOMPARE(system["thermal"]["highest"].toString(), QString("serious"));
     QCOMPARE(system["low_power_share"].toDouble(), 1.0);

@@ -2,28 +2,18 @@
 // and the self-test where the device is mps.
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "core/exit_codes.h"
-#include "support/run_program.h"
+#include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
-
-namespace {
-
-constexpr int kTimeoutMs = 300'000;
-
-QJsonObject jsonOf(const QString& text) {
-  return QJsonDocument::fromJson(text.toUtf8()).object();
-}
-
-}  // namespace
 
 class TestOwnDevice : public QObject {
   Q_OBJECT
@@ -32,12 +22,11 @@ class TestOwnDevice : public QObject {
   void initTestCase() {
     recording_ = folder_.filePath("auto.highwater");
     const Outcome run = runHighwater({"record", "--device", "auto", "--steps", "6", "--batch", "4",
-                                      "--seq", "16", "-o", recording_},
-                                     {}, kTimeoutMs);
+                                      "--seq", "16", "-o", recording_});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
     const Outcome outcome = runHighwater({"report", recording_, "--json"});
     QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    report_ = jsonOf(outcome.out);
+    report_ = jsonOf(outcome);
   }
 
   void reports() {
@@ -58,7 +47,7 @@ class TestOwnDevice : public QObject {
 
   void exportsAPicture() {
     const QString picture = folder_.filePath("auto.png");
-    const Outcome run = runHighwater({"export", recording_, "--to", picture}, {}, kTimeoutMs);
+    const Outcome run = runHighwater({"export", recording_, "--to", picture});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     QFile file(picture);
     QVERIFY(file.open(QIODevice::ReadOnly));
@@ -72,9 +61,9 @@ class TestOwnDevice : public QObject {
 #ifndef Q_OS_MACOS
     arguments << "counters";  // tst_self_test makes all checks of the simulated device
 #endif
-    const Outcome run = runHighwater(arguments << "--json", {}, kTimeoutMs);
+    const Outcome run = runHighwater(arguments << "--json");
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-    const QJsonObject report = jsonOf(run.out);
+    const QJsonObject report = jsonOf(run);
     QVERIFY(report["counts"]["pass"].toInt() > 0);
     QCOMPARE(report["counts"]["fail"].toInt(), 0);
   }

@@ -6,17 +6,17 @@
 #include <QTest>
 
 #include "analysis/live_store.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
+using highwater::test::kLimitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
-
-constexpr int kLimitMs = 120'000;
 
 /// The code block of docs/own-model.md in a language.
 QString exampleIn(const QString& language) {
@@ -86,8 +86,7 @@ class TestOwnModel : public QObject {
   [[nodiscard]] Outcome record(const QString& model, const QStringList& options = {}) const {
     return runHighwater(QStringList{"record", "--device", "sim", "--workload", path(model), "-o",
                                     path("run.highwater"), "--force"} +
-                            options,
-                        {}, kLimitMs);
+                        options);
   }
 
  private slots:
@@ -205,10 +204,9 @@ class TestOwnModel : public QObject {
         "target": {"shape": ["batch"], "dtype": "int64", "high": 2}, "loss": "cross_entropy"})");
     const Outcome run =
         runHighwater({"benchmark", "--device", "sim", "--json", "--only", "step,drift", "--rounds",
-                      "1", "--workload", path("plain.pt")},
-                     {}, kLimitMs);
+                      "1", "--workload", path("plain.pt")});
     QVERIFY2(run.exitCode == 0, qPrintable(run.err));
-    const QJsonObject json = QJsonDocument::fromJson(run.out.toUtf8()).object();
+    const QJsonObject json = jsonOf(run);
     QCOMPARE(json["timings"].toArray().size(), 1);
     const QJsonObject drift = json["drift"].toObject();
     QVERIFY2(drift["no_float64"].isNull(), qPrintable(drift["no_float64"].toString()));
@@ -223,7 +221,7 @@ class TestOwnModel : public QObject {
     write("plain.json", R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}],
         "target": {"shape": ["batch", 2], "dtype": "float32"}, "loss": "mse_loss"})");
     const Outcome fine =
-        runHighwater({"doctor", "--device", "sim", "--workload", path("plain.pt")}, {}, kLimitMs);
+        runHighwater({"doctor", "--device", "sim", "--workload", path("plain.pt")});
     QVERIFY2(fine.exitCode == 0 && fine.out.contains("plain.pt"), qPrintable(fine.out + fine.err));
   }
 

@@ -4,7 +4,6 @@
 #include <QDir>
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
@@ -12,22 +11,18 @@
 #include "analysis/live_store.h"
 #include "core/clock.h"
 #include "core/exit_codes.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using highwater::test::isGone;
+using highwater::test::jsonOf;
+using highwater::test::kLimitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 using highwater::test::workerOf;
-
-namespace {
-
-constexpr int kRunTimeoutMs = 120'000;
-
-}  // namespace
 
 class TestRecord : public QObject {
   Q_OBJECT
@@ -59,7 +54,7 @@ class TestRecord : public QObject {
           out += process->readAll();
           return out.count("\nstep ") >= lines;
         },
-        kRunTimeoutMs);
+        kLimitMs);
     if (!began) qWarning("%s", out.constData());
     return began ? std::move(process) : nullptr;
   }
@@ -71,15 +66,14 @@ class TestRecord : public QObject {
     const QString file = path("a.highwater");
     const Outcome run =
         runHighwater({"record", "--device", "sim", "--steps", "60", "--batch", "16", "--seq", "64",
-                      "--set", "30:batch=32", "--loss-every", "5", "-o", file},
-                     {}, kRunTimeoutMs);
+                      "--set", "30:batch=32", "--loss-every", "5", "-o", file});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     QVERIFY2(run.out.contains("simulated"), qPrintable(run.out));
     QCOMPARE(files(), QStringList{"a.highwater"});
 
     const Outcome outcome = runHighwater({"report", file, "--json"});
     QCOMPARE(outcome.exitCode, int(kExitDone));
-    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    const QJsonObject report = jsonOf(outcome);
     QCOMPARE(report["schema"].toInt(), 2);
     QCOMPARE(report["device"].toString(), QString("mps"));
     QCOMPARE(report["simulated"].toBool(), true);
@@ -173,8 +167,7 @@ class TestRecord : public QObject {
   void refusesAnOpThatPyTorchDoesNotKnow() {
     const auto record = [this](const char* op) {
       return runHighwater({"record", "--device", "sim", "--steps", "2", "--accept-fallback",
-                           QString("%1=once an epoch").arg(op), "-o", path("a.highwater")},
-                          {}, kRunTimeoutMs);
+                           QString("%1=once an epoch").arg(op), "-o", path("a.highwater")});
     };
     const Outcome typo = record("aten::embeding_renorm_");
     QCOMPARE(typo.exitCode, int(kExitUsage));
@@ -192,8 +185,7 @@ class TestRecord : public QObject {
   void saysWhatToDoAboutAMissingOp() {
     const Outcome run =
         runHighwater({"record", "--device", "sim", "--steps", "2", "--scenario", "clean",
-                      "--sim-missing-ops", "gelu", "-o", path("a.highwater")},
-                     {}, kRunTimeoutMs);
+                      "--sim-missing-ops", "gelu", "-o", path("a.highwater")});
     QCOMPARE(run.exitCode, int(kExitFailed));
     for (const char* part :
          {"The operator 'aten::gelu' is not currently implemented for the MPS device; ",
@@ -206,7 +198,7 @@ class TestRecord : public QObject {
   void endsAStalledRun() {
     const Outcome run = runHighwater({"record", "--device", "sim", "--steps", "9", "--sim-hang-at",
                                       "300", "--end-stalled", "-o", path("a.highwater")},
-                                     {"HIGHWATER_HANG_TIMEOUT_MS=5000"}, kRunTimeoutMs);
+                                     {"HIGHWATER_HANG_TIMEOUT_MS=5000"});
     QCOMPARE(run.exitCode, int(kExitEndedEarly));
     for (const QString& part :
          {QString(" has stood in "), QString(" after 5000 ms without progress"),
@@ -236,7 +228,7 @@ class TestRecord : public QObject {
     QStringList line = {"record", "--device", "sim", "--steps", "5", "-o", path("a.highwater")};
     if (arguments.isEmpty()) line << "--data" << path("data.csv");
     if (!csv.isNull()) QVERIFY(!write("data.csv", csv).isEmpty());
-    const Outcome run = runHighwater(line + arguments, {}, kRunTimeoutMs);
+    const Outcome run = runHighwater(line + arguments);
     QVERIFY2(run.exitCode == kExitUsage || run.exitCode == kExitFailed, qPrintable(run.err));
     QVERIFY2(run.err.startsWith("highwater: "), qPrintable(run.err));
     const QString named = arguments.isEmpty() ? QString("data.csv") : arguments[0];

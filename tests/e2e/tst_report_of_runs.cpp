@@ -1,8 +1,6 @@
 // The report on real recordings from the simulated device: the path of a step, and what steps leave
 // in memory, compared with the device's ledger.
-#include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
@@ -11,38 +9,23 @@
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
+using highwater::test::Ledger;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kRunTimeoutMs = 240'000;
-
 /// Current allocated in the ledger's last entry before a time of the run.
-class LedgerMemory {
- public:
-  LedgerMemory(const QString& path, std::int64_t epochNs) {
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly)) return;
-    while (!file.atEnd()) {
-      const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
-      if (!entry.contains("current_bytes")) continue;
-      changes_.emplace_back(entry["time_ns"].toInteger() - epochNs,
-                            entry["current_bytes"].toInteger());
-    }
-  }
-  [[nodiscard]] std::int64_t at(std::int64_t ns) const {
-    const auto after = std::upper_bound(changes_.begin(), changes_.end(), std::pair(ns, INT64_MAX));
-    return after == changes_.begin() ? 0 : std::prev(after)->second;
-  }
-
- private:
-  std::vector<std::pair<std::int64_t, std::int64_t>> changes_;
-};
+std::int64_t currentAt(const Ledger& ledger, std::int64_t ns) {
+  const auto& changes = ledger.currentBytes;
+  const auto after = std::upper_bound(changes.begin(), changes.end(), std::pair(ns, INT64_MAX));
+  return after == changes.begin() ? 0 : std::prev(after)->second;
+}
 
 }  // namespace
 
@@ -92,12 +75,12 @@ class TestReportOfRuns : public QObject {
     const QJsonObject report = reportOf("memory-growth", {"--level", "ops"});
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(path("a.highwater").toStdString(), store));
-    const LedgerMemory ledger(path("ledger.jsonl"), store.hello()->clock.monotonicEpochNs);
+    const Ledger ledger = Ledger::read(path("ledger.jsonl"), store.hello()->clock.monotonicEpochNs);
     std::vector<std::int64_t> grown;
     const auto& records = store.steps().records;
     for (std::size_t row = 2; row < records.size(); ++row) {
       const auto atEnd = [&](std::size_t i) {
-        return ledger.at(records[i].begin_ns() + records[i].duration_ns());
+        return currentAt(ledger, records[i].begin_ns() + records[i].duration_ns());
       };
       grown.push_back(atEnd(row) - atEnd(row - 1));
     }
@@ -176,17 +159,16 @@ class TestReportOfRuns : public QObject {
 
  private:
   QJsonObject reportOf(const QString& scenario, const QStringList& more = {}) {
-    const auto run = runHighwater(
-        QStringList{"record", "--device", "sim", "--scenario", scenario, "--steps", "12", "--force",
-                    "--sim-ledger", path("ledger.jsonl"), "-o", path("a.highwater")} +
-            more,
-        {}, kRunTimeoutMs);
+    const auto run = runHighwater(QStringList{"record", "--device", "sim", "--scenario", scenario,
+                                              "--steps", "12", "--force", "--sim-ledger",
+                                              path("ledger.jsonl"), "-o", path("a.highwater")} +
+                                  more);
     if (run.exitCode != kExitDone) {
       qWarning("%s", qPrintable(run.err));
       return {};
     }
     const auto report = runHighwater({"report", path("a.highwater"), "--json"});
-    return QJsonDocument::fromJson(report.out.toUtf8()).object();
+    return jsonOf(report);
   }
 
   [[nodiscard]] QString path(const QString& name) const { return folder_.filePath(name); }

@@ -13,12 +13,12 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using namespace highwater::test;
+using highwater::test::kLimitMs;
+using highwater::test::Outcome;
+using highwater::test::runHighwater;
+using highwater::test::workerOf;
 
 namespace {
-
-constexpr int kRunTimeoutMs = 240'000;
-constexpr int kStepsMs = 90'000;
 
 QStringList record(const QString& output, const QStringList& more) {
   return QStringList{"record", "--device", "sim", "--seq", "16",  "--batch",
@@ -63,13 +63,13 @@ class TestRestart : public QObject {
         QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
         record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
     QVERIFY(program.waitForStarted());
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kLimitMs);
     const qint64 worker = workerOf(program.processId());
     QVERIFY(worker > 0);
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kLimitMs);
     QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
-    QVERIFY(program.waitForFinished(kStepsMs));
+    QVERIFY(program.waitForFinished(kLimitMs));
     QCOMPARE(program.exitCode(), int(kExitEndedEarly));  // stopped
     const QString errors = QString::fromUtf8(program.readAllStandardError());
 
@@ -99,8 +99,7 @@ class TestRestart : public QObject {
     const QTemporaryDir folder;
     const Outcome run =
         runHighwater(record(folder.filePath("run.highwater"),
-                            {"--steps", "400", "--on-abort", "restart", "--sim-crash-at", "2000"}),
-                     {}, kRunTimeoutMs);
+                            {"--steps", "400", "--on-abort", "restart", "--sim-crash-at", "2000"}));
     QCOMPARE(run.exitCode, int(kExitEndedEarly));
     QVERIFY2(run.err.contains("not continued: the worker was killed 3 times in a row without a "
                               "checkpoint beyond step"),
@@ -122,8 +121,7 @@ class TestRestart : public QObject {
       const QTemporaryDir folder;
       const Outcome run =
           runHighwater(record(folder.filePath("run.highwater"),
-                              QStringList{"--steps", "400", "--sim-crash-at", "2000"} + more),
-                       {}, kRunTimeoutMs);
+                              QStringList{"--steps", "400", "--sim-crash-at", "2000"} + more));
       QCOMPARE(run.exitCode, int(kExitEndedEarly));
       QVERIFY(!run.err.contains("continu"));
       QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
@@ -135,8 +133,7 @@ class TestRestart : public QObject {
     const auto warns = [&](const QString& ratio, const char* name) {
       const Outcome run =
           runHighwater(record(folder.filePath(name),
-                              {"--steps", "1", "--high-watermark", ratio, "--low-watermark", "0"}),
-                       {}, kRunTimeoutMs);
+                              {"--steps", "1", "--high-watermark", ratio, "--low-watermark", "0"}));
       return run.exitCode == kExitDone && run.err.contains("bring the system down");
     };
     QVERIFY(warns("0", "a.highwater"));
@@ -146,7 +143,7 @@ class TestRestart : public QObject {
     const auto ofScript = [&](const QStringList& options, const QStringList& environment) {
       return runHighwater(
                  QStringList{"run", "--record", script} + options + QStringList{"--", "true"},
-                 environment, kRunTimeoutMs)
+                 environment)
           .err;
     };
     const QString option = ofScript({"--high-watermark", "0", "--low-watermark", "0"}, {});
@@ -158,7 +155,7 @@ class TestRestart : public QObject {
     // The CPU has no such limit.
     const Outcome onCpu = runHighwater(
         {"record", "--device", "cpu", "--steps", "1", "-o", folder.filePath("e.highwater")},
-        {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0"}, kRunTimeoutMs);
+        {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0"});
     QVERIFY2(onCpu.exitCode == kExitDone && !onCpu.err.contains("lifts"), qPrintable(onCpu.err));
   }
 

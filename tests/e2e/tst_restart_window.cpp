@@ -8,63 +8,41 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QPushButton>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 #include <cmath>
 
 #include "core/sim_knobs.h"
+#include "e2e/hands.h"
+#include "e2e/runs.h"
 #include "session/recording_loader.h"
 #include "support/active_window.h"
 #include "support/processes.h"
 #include "support/test_program.h"
-#include "views/panels/banner.h"
-#include "window/main_window.h"
 #include "window/restart.h"
 
 using namespace highwater;
+using highwater::test::kLimitMs;
 using highwater::test::workerOf;
-using State = session::Session::State;
-using window::MainWindow;
 
 namespace {
 
-constexpr int kStartMs = 90'000;  // libtorch loads slowly on a busy machine
-constexpr int kStepsMs = 60'000;
-
-session::LaunchOptions smallRun() {
-  session::LaunchOptions options;
-  options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-  options.device = QStringLiteral("sim");
-  options.batchSize = 8;
-  options.sequenceLength = 16;
+session::LaunchOptions restartableRun() {
+  session::LaunchOptions options = test::workerRun();
   options.lossEvery = 1;
   options.seed = 3;
   return options;
 }
 
-/// A window as the user has it, with a run that trains.
-struct Hands {
-  MainWindow window;
-
-  explicit Hands(const session::LaunchOptions& options = smallRun())
-      : window(options, nullptr, MainWindow::Settings::kOff) {
-    window.show();
+/// A window with a run that trains.
+struct TrainingHands : test::Hands {
+  explicit TrainingHands(const session::LaunchOptions& options = restartableRun())
+      : Hands(options) {
     test::makeActive(window);
     window.startRun();
   }
 
-  template <typename T>
-  [[nodiscard]] T* find(const char* name) const {
-    return window.findChild<T*>(QLatin1String(name));
-  }
-  [[nodiscard]] window::CurrentRun& run() { return window.currentRun(); }
-  [[nodiscard]] const analysis::LiveStore& store() { return run().store(); }
-  [[nodiscard]] std::size_t steps() { return store().steps().records.size(); }
-  [[nodiscard]] bool trains(std::size_t count) {
-    return run().state() == State::kRunning && steps() >= count;
-  }
   [[nodiscard]] QWidget* restartButton() const { return find<QWidget>("restartButton"); }
   [[nodiscard]] QString environment(const char* name) {
     for (const EnvironmentEntry& entry : store().hello()->environment) {
@@ -78,23 +56,15 @@ struct Hands {
     }
     return false;
   }
-  void click(QWidget* widget) const { QTest::mouseClick(widget, Qt::LeftButton); }
   /// The banner's button.
   [[nodiscard]] QToolButton* bannerButton(const QString& text) const {
-    for (auto* each : find<views::Banner>("endBanner")->findChildren<QToolButton*>()) {
+    for (auto* each : banner()->findChildren<QToolButton*>()) {
       if (each->isVisible() && each->text().startsWith(text)) return each;
     }
     return nullptr;
   }
-  [[nodiscard]] QString bannerText() const { return find<views::Banner>("endBanner")->message(); }
+  [[nodiscard]] QString bannerText() const { return banner()->message(); }
 };
-
-void type(QDoubleSpinBox* spin, const QString& value) {
-  spin->setFocus();
-  spin->selectAll();
-  QTest::keyClicks(spin, value);
-  QTest::keyClick(spin, Qt::Key_Return);  // which ends the typing, and restarts nothing
-}
 
 }  // namespace
 
@@ -106,19 +76,16 @@ class TestRestartWindow : public QObject {
  private slots:
   void initTestCase() {
     QVERIFY(home_.isValid());
-    qputenv("HOME", home_.path().toLocal8Bit());
+    test::useHome(home_);
     qputenv("OMP_NUM_THREADS", "1");
     qunsetenv(kMpsFallbackVariable);
     qunsetenv(kMpsHighWatermarkVariable);
     qunsetenv(kMpsLowWatermarkVariable);
-    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) qunsetenv(name);
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "30000");
   }
 
   void movesATrainingToAnotherDevice() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
     const auto first = hands.run().recordingPath();
     QVERIFY(!hands.restartButton()->isVisible());
     auto* device = hands.find<QComboBox>("restartDeviceList");
@@ -134,7 +101,7 @@ class TestRestartWindow : public QObject {
     QCOMPARE(device->currentText(), QString("cpu"));
     QCOMPARE(hands.run().recordingPath(), first);
     hands.click(hands.restartButton());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
 
     QCOMPARE(hands.store().hello()->device.selected, std::string("cpu"));
     const std::uint32_t from = hands.store().steps().records.front().step() - 1;
@@ -153,24 +120,24 @@ class TestRestartWindow : public QObject {
     // The next run has the device too.
     QCOMPARE(hands.run().options().device, QString("cpu"));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
     QCOMPARE(device->currentText(), QString("cpu"));
     QVERIFY(!hands.run().continuation());
   }
 
   void changesFallbackAndWatermarks() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
     const auto first = hands.run().recordingPath();
     auto* fallback = hands.find<QCheckBox>("fallbackCheck");
     QVERIFY(!fallback->isChecked());
     fallback->setFocus();
     QTest::keyClick(fallback, Qt::Key_Space);
     // PyTorch refuses a low watermark above the high one.
-    type(hands.find<QDoubleSpinBox>("highWatermarkSpin"), "0.9");
+    hands.type(hands.find<QDoubleSpinBox>("highWatermarkSpin"), "0.9");
     QCOMPARE(hands.find<QDoubleSpinBox>("lowWatermarkSpin")->value(), 0.9);
     hands.click(hands.restartButton());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kLimitMs);
     QCOMPARE(hands.environment(kMpsFallbackVariable), QString("1"));
     QCOMPARE(hands.environment(kMpsHighWatermarkVariable), QString("0.9"));
     QCOMPARE(hands.environment(kMpsLowWatermarkVariable), QString("0.9"));
@@ -180,12 +147,12 @@ class TestRestartWindow : public QObject {
   }
 
   void asksBeforeItLiftsTheLimit() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
     const auto first = hands.run().recordingPath();
     auto* high = hands.find<QDoubleSpinBox>("highWatermarkSpin");
     const auto dialog = [&] { return hands.find<QMessageBox>("liftLimitDialog"); };
-    type(high, "0");
+    hands.type(high, "0");
     QCOMPARE(high->text(), QString("no limit"));
     hands.click(hands.restartButton());
     QTRY_VERIFY(dialog());
@@ -195,23 +162,23 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY(!dialog());
     QCOMPARE(high->value(), 1.7);
     QCOMPARE(hands.run().recordingPath(), first);
-    QCOMPARE(hands.run().state(), State::kRunning);
+    QCOMPARE(hands.run().state(), test::Hands::State::kRunning);
 
-    type(high, "0");
+    hands.type(high, "0");
     hands.click(hands.restartButton());
     QTRY_VERIFY(dialog());
     hands.click(hands.find<QPushButton>("liftLimitButton"));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kLimitMs);
     QCOMPARE(hands.environment(kMpsHighWatermarkVariable), QString("0"));
     QVERIFY(hands.hasMarker("high watermark 1.7 → 0"));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
 
     // Before a run the question comes with the value.
-    type(high, "1");
+    hands.type(high, "1");
     QCOMPARE(high->value(), 1.0);
     QVERIFY(!dialog());
-    type(high, "0");
+    hands.type(high, "0");
     QTRY_VERIFY(dialog());
     hands.click(dialog()->button(QMessageBox::Cancel));
     QTRY_VERIFY(!dialog());
@@ -220,64 +187,64 @@ class TestRestartWindow : public QObject {
   }
 
   void offersToContinueAfterAnAbort() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
     const auto first = hands.run().recordingPath();
     const qint64 worker = workerOf(QCoreApplication::applicationPid());
     QVERIFY(worker > 0);
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
     QTRY_VERIFY(hands.bannerButton("Continue from step"));
     QToolButton* button = hands.bannerButton("Continue from step");
     QVERIFY2(button->text().endsWith(" with batch 4"), qPrintable(button->text()));
     const std::uint32_t from = hands.run().continuation()->fromStep;
     hands.click(button);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);
     QVERIFY(hands.hasMarker("the worker was killed by signal 9 (SIGKILL); batch 8 → 4"));
   }
 
   void continuesAtOnceWhereTheUserSaidSo() {
-    auto options = smallRun();
+    auto options = restartableRun();
     options.afterAbort = session::AfterAbort::kRestart;
-    Hands hands(options);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kStartMs);
+    TrainingHands hands(options);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
     const auto first = hands.run().recordingPath();
     QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QVERIFY(hands.bannerText().startsWith("Continued from step "));
   }
 
   void goesBackAfterARestartThatFailed() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
     const auto first = hands.run().recordingPath();
     // A device that this machine does not have.
     views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
     settings.device = QStringLiteral("mps");
     settings.lowWatermark = 1.9;  // above the high one
     QVERIFY(hands.run().restart(settings));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kLimitMs);
     const std::uint32_t from = hands.run().continuation()->fromStep;
     QVERIFY(from >= 5);
     QCOMPARE(hands.run().options().device, QString("sim"));
     hands.click(hands.bannerButton("Continue from step"));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);
     QVERIFY(hands.store().hello()->device.simulated);
   }
 
   void stopsInPlaceOfARestart() {
-    Hands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kStartMs);
+    TrainingHands hands;
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
     const auto first = hands.run().recordingPath();
     views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
     settings.device = QStringLiteral("cpu");
     QVERIFY(hands.run().restart(settings));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
     QCoreApplication::processEvents();
     QCoreApplication::processEvents();
     QCOMPARE(hands.run().recordingPath(), first);

@@ -3,7 +3,6 @@
 // device's ledger.
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
@@ -17,17 +16,17 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
+#include "e2e/runs.h"
 #include "e2e/wait_accounts.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kRunTimeoutMs = 240'000;
 /// Of single waits and of steps.
 constexpr double kMostOutliers = 0.01;
 /// Between a step and the sum of its phases.
@@ -66,8 +65,7 @@ class TestScenarioFindings : public QObject {
     const QString scenario = QString::fromUtf8(QTest::currentDataTag());
     const QString file = record(scenario);
     QVERIFY(!file.isEmpty());
-    const QByteArray json = runHighwater({"report", file, "--json"}).out.toUtf8();
-    const QJsonObject report = QJsonDocument::fromJson(json).object();
+    const QJsonObject report = jsonOf(runHighwater({"report", file, "--json"}));
     QCOMPARE(report["run"]["scenario"].toString(), scenario);
     QVERIFY(report["judged_steps"].toInt() >= 20);
     const QJsonArray findings = report["findings"].toArray();
@@ -243,8 +241,7 @@ class TestScenarioFindings : public QObject {
     for (const char* word : {"Queue", "Idle", "Path ", "Host and device"}) {
       QVERIFY2(!text.contains(QLatin1String(word)), qPrintable(text));
     }
-    const auto report =
-        QJsonDocument::fromJson(runHighwater({"report", file, "--json"}).out.toUtf8());
+    const QJsonObject report = jsonOf(runHighwater({"report", file, "--json"}));
     QCOMPARE(report["observed"].toBool(true), false);
     QVERIFY(report["queue"].isNull() && report["idle_estimate"].isNull());
   }
@@ -258,8 +255,7 @@ class TestScenarioFindings : public QObject {
     const auto run =
         runHighwater(QStringList{"record", "--device", "sim", "--scenario", scenario, "--force",
                                  "--sim-ledger", path + ".jsonl", "-o", file} +
-                         more,
-                     {}, kRunTimeoutMs);
+                     more);
     if (run.exitCode == kExitDone) return file;
     qWarning("%s", qPrintable(run.err));
     return {};

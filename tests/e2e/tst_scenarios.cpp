@@ -15,9 +15,7 @@ using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kRunTimeoutMs = 120'000;
-
-struct Scenario {
+struct DocumentedRun {
   QString heading;
   QString command;
   int exitCode = -1;
@@ -29,11 +27,11 @@ QString page() {
   return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-QList<Scenario> scenarios() {
+QList<DocumentedRun> documentedRuns() {
   static const QRegularExpression exitCode(QStringLiteral("exit=(\\d+)"));
   static const QRegularExpression says(QStringLiteral("says=\"([^\"]*)\""));
   static const QRegularExpression matches(QStringLiteral("matches=\"([^\"]*)\""));
-  QList<Scenario> found;
+  QList<DocumentedRun> found;
   QString heading;
   bool inside = false;
   for (const QString& line : page().split(u'\n')) {
@@ -45,14 +43,14 @@ QList<Scenario> scenarios() {
     } else if (line.startsWith(QLatin1String("### "))) {
       heading = line.mid(4);
     } else if (line.startsWith(QLatin1String("```sh exit="))) {
-      Scenario scenario{heading, {}, exitCode.match(line).captured(1).toInt(), {}, {}};
-      for (const auto& each : says.globalMatch(line)) scenario.says += each.captured(1);
-      for (const auto& each : matches.globalMatch(line)) scenario.matches += each.captured(1);
-      found += scenario;
+      DocumentedRun run{heading, {}, exitCode.match(line).captured(1).toInt(), {}, {}};
+      for (const auto& each : says.globalMatch(line)) run.says += each.captured(1);
+      for (const auto& each : matches.globalMatch(line)) run.matches += each.captured(1);
+      found += run;
       inside = true;
     }
   }
-  for (Scenario& each : found) each.command.replace(QLatin1String("\\ "), QLatin1String(" "));
+  for (DocumentedRun& each : found) each.command.replace(QLatin1String("\\ "), QLatin1String(" "));
   return found;
 }
 
@@ -62,14 +60,14 @@ class TestScenarios : public QObject {
   Q_OBJECT
 
  private slots:
-  void thePageHasScenarios() { QVERIFY(scenarios().size() >= 10); }
+  void thePageHasScenarios() { QVERIFY(documentedRuns().size() >= 10); }
 
   void keepsItsPromise_data() {
     QTest::addColumn<QString>("command");
     QTest::addColumn<int>("exitCode");
     QTest::addColumn<QStringList>("says");
     QTest::addColumn<QStringList>("matches");
-    for (const Scenario& each : scenarios()) {
+    for (const DocumentedRun& each : documentedRuns()) {
       QTest::newRow(qPrintable(each.heading))
           << each.command << each.exitCode << each.says << each.matches;
     }
@@ -91,7 +89,7 @@ class TestScenarios : public QObject {
       }
     }
     environment += QStringLiteral("COLUMNS=1000");  // or what it says is wrapped between two words
-    const Outcome outcome = runHighwater(words, environment, kRunTimeoutMs);
+    const Outcome outcome = runHighwater(words, environment);
     const QString said = outcome.out + outcome.err;
     QVERIFY2(outcome.exitCode == exitCode,
              qPrintable(QStringLiteral("exit code %1\n%2").arg(outcome.exitCode).arg(said)));

@@ -10,20 +10,21 @@
 
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
+#include "e2e/runs.h"
 #include "e2e/wait_accounts.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::kLimitMs;
+using highwater::test::lineWith;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kLimitMs = 120'000;
 const QString kPython = QStringLiteral(HIGHWATER_PYTHON);
-const QString kScript = QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/own_script.py");
+const QString kOwnScript = QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/own_script.py");
 const QStringList kFallback = {"PYTORCH_ENABLE_MPS_FALLBACK=1"};
 
 Outcome runPlain(const QStringList& arguments) {
@@ -35,17 +36,6 @@ Outcome runPlain(const QStringList& arguments) {
   return outcome;
 }
 
-/// The source lines that the script marks by `text`, from 1.
-int lineOf(const QString& text) {
-  QFile file(kScript);
-  if (!file.open(QIODevice::ReadOnly)) return 0;
-  const QStringList lines = QString::fromUtf8(file.readAll()).split(u'\n');
-  for (int i = 0; i < lines.size(); ++i) {
-    if (lines[i].contains(text)) return i + 1;
-  }
-  return 0;
-}
-
 }  // namespace
 
 class TestScript : public QObject {
@@ -53,10 +43,11 @@ class TestScript : public QObject {
 
  private slots:
   void recordsAnUnchangedScript() {
-    const Outcome plain = runPlain({kScript});
+    const Outcome plain = runPlain({kOwnScript});
     QCOMPARE(plain.exitCode, 0);
     const QString ledger = folder_.filePath("ledger.jsonl");
-    const Outcome watched = runScript({"--sim-ledger", ledger}, {kPython, "-W", "ignore", kScript});
+    const Outcome watched =
+        runScript({"--sim-ledger", ledger}, {kPython, "-W", "ignore", kOwnScript});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     QCOMPARE(watched.out, plain.out);  // losses to the bit
     QVERIFY2(watched.err.contains("Recording"), qPrintable(watched.err));
@@ -84,9 +75,12 @@ class TestScript : public QObject {
     QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss_backward"), 12);
 
     // Each names the line of the script.
-    const std::string lossLine = "own_script.py:" + std::to_string(lineOf("multi_margin_loss"));
-    const std::string readLine = "own_script.py:" + std::to_string(lineOf("loss.item()"));
-    const std::string scoreLine = "own_script.py:" + std::to_string(lineOf("\"score\""));
+    const std::string lossLine =
+        "own_script.py:" + std::to_string(lineWith("multi_margin_loss", kOwnScript));
+    const std::string readLine =
+        "own_script.py:" + std::to_string(lineWith("loss.item()", kOwnScript));
+    const std::string scoreLine =
+        "own_script.py:" + std::to_string(lineWith("\"score\"", kOwnScript));
     int losses = 0, reads = 0, scores = 0;
     for (const events::FallbackEvent& each : store.fallbacks()) {
       losses += store.callStack(each.call_site()).find(lossLine) != std::string::npos;
@@ -110,7 +104,7 @@ class TestScript : public QObject {
   }
 
   void levelOpsToo() {
-    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kScript});
+    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kOwnScript});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(recording_.toStdString(), store));
@@ -179,8 +173,8 @@ print(net.heard)
 
   /// As on a machine without MPS: times, and no device memory.
   void recordsWithoutADevice() {
-    const Outcome watched = runHighwater(
-        {"run", "--record", recording_, "--force", "--", kPython, kScript}, {}, kLimitMs);
+    const Outcome watched =
+        runHighwater({"run", "--record", recording_, "--force", "--", kPython, kOwnScript});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(recording_.toStdString(), store));
@@ -195,8 +189,8 @@ print(net.heard)
     QVERIFY(file.open(QIODevice::WriteOnly));
     file.write("import torch\ntorch.ones(1).to('mps')\n");
     file.close();
-    const Outcome failed = runHighwater(
-        {"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+    const Outcome failed =
+        runHighwater({"run", "--record", recording_, "--force", "--", kPython, script});
     QVERIFY2(failed.exitCode == 1 && failed.err.contains(hint), qPrintable(failed.err));
   }
 
@@ -215,8 +209,8 @@ for step in range(10):
 raise ValueError("no more data")
 )");
     file.close();
-    const Outcome watched = runHighwater(
-        {"run", "--record", recording_, "--force", "--", kPython, script}, {}, kLimitMs);
+    const Outcome watched =
+        runHighwater({"run", "--record", recording_, "--force", "--", kPython, script});
     QCOMPARE(watched.exitCode, 1);
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(recording_.toStdString(), store));
@@ -246,8 +240,7 @@ for step in range(10):
     file.close();
     const QString recording = folder_.filePath("doubles.highwater");
     const Outcome watched = runHighwater({"run", "--device", "sim", "--record", recording, "--",
-                                          kPython, "-W", "ignore", script, "float32"},
-                                         {}, kLimitMs);
+                                          kPython, "-W", "ignore", script, "float32"});
     QCOMPARE(watched.exitCode, 1);
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(recording.toStdString(), store));
@@ -258,8 +251,7 @@ for step in range(10):
              findings[0].evidence.c_str());
     QVERIFY(QFile::remove(recording));
     const Outcome early = runHighwater({"run", "--device", "sim", "--record", recording, "--",
-                                        kPython, "-W", "ignore", script, "float64"},
-                                       {}, kLimitMs);
+                                        kPython, "-W", "ignore", script, "float64"});
     QCOMPARE(early.exitCode, 1);
     QVERIFY2(early.err.contains("MPS has no float64: convert to float32"), qPrintable(early.err));
     QVERIFY(!QFile::exists(recording));
@@ -280,7 +272,7 @@ for step in range(10):
   }
 
   void keepsTheExitCode() {
-    const Outcome watched = runScript({}, {kPython, "-W", "ignore", kScript, "7"});
+    const Outcome watched = runScript({}, {kPython, "-W", "ignore", kOwnScript, "7"});
     QCOMPARE(watched.exitCode, 7);
     QVERIFY(QFile::exists(recording_));
   }
@@ -357,23 +349,23 @@ for step in range(10):
         << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
         << "no-such-python";
     QTest::newRow("a script for a program")
-        << QStringList{"run", "--record", file, kScript} << "-- python " + kScript;
+        << QStringList{"run", "--record", file, kOwnScript} << "-- python " + kOwnScript;
     QTest::newRow("no such script")
         << QStringList{"run", "--record", file, "absent.py"} << "no script absent.py";
     QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
                               << "is a folder";
-    QTest::newRow("no --") << QStringList{"run", kPython, kScript, "--epochs", "3"}
+    QTest::newRow("no --") << QStringList{"run", kPython, kOwnScript, "--epochs", "3"}
                            << "put -- before the program";
     QTest::newRow("force without a recording")
-        << QStringList{"run", "--force", "--", kPython, kScript} << "--record";
+        << QStringList{"run", "--force", "--", kPython, kOwnScript} << "--record";
     QTest::newRow("no such folder")
-        << QStringList{"run", "--record", "/no/such/folder/a.highwater", "--", kPython, kScript}
+        << QStringList{"run", "--record", "/no/such/folder/a.highwater", "--", kPython, kOwnScript}
         << "/no/such/folder";
     QTest::newRow("unknown device")
-        << QStringList{"run", "--record", file, "--device", "gpu", "--", kPython, kScript}
+        << QStringList{"run", "--record", file, "--device", "gpu", "--", kPython, kOwnScript}
         << "--device";
     QTest::newRow("unknown level")
-        << QStringList{"run", "--record", file, "--level", "all", "--", kPython, kScript}
+        << QStringList{"run", "--record", file, "--level", "all", "--", kPython, kOwnScript}
         << "--level";
   }
 
@@ -459,7 +451,7 @@ os.kill(os.getppid(), signal.SIGCONT)
   [[nodiscard]] Outcome runScript(const QStringList& options, const QStringList& command) {
     return runHighwater(QStringList{"run", "--device", "sim", "--record", recording_, "--force"} +
                             options + QStringList{"--"} + command,
-                        kFallback, kLimitMs);
+                        kFallback);
   }
 
   QTemporaryDir folder_;

@@ -1,33 +1,27 @@
 // The report of the user's own script: evaluations, phases and lines of the script.
-#include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "support/run_program.h"
+#include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonOf;
+using highwater::test::lineWith;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
 
-constexpr int kLimitMs = 120'000;
 constexpr int kSteps = 24, kEvaluations = 2, kCalls = 6;
-const QString kScript = QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/reported_script.py");
+const QString kReportedScript =
+    QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/reported_script.py");
 
 /// The line of the script that holds `text`, as the report names it.
-QString lineOf(const QString& text) {
-  QFile file(kScript);
-  if (!file.open(QIODevice::ReadOnly)) return {};
-  const QStringList lines = QString::fromUtf8(file.readAll()).split(u'\n');
-  for (int i = 0; i < lines.size(); ++i) {
-    if (lines[i].contains(text)) return QStringLiteral("reported_script.py:%1").arg(i + 1);
-  }
-  return {};
+QString placeOf(const QString& text) {
+  return QStringLiteral("reported_script.py:%1").arg(lineWith(text, kReportedScript));
 }
 
 /// The rows of a table of lines that are about `line`.
@@ -54,12 +48,11 @@ class TestScriptReport : public QObject {
   void initTestCase() {
     const Outcome run =
         runHighwater({"run", "--device", "sim", "--sim-launch-delay", "1ms", "--record", recording_,
-                      "--", HIGHWATER_PYTHON, "-W", "ignore", kScript},
-                     {}, kLimitMs);
+                      "--", HIGHWATER_PYTHON, "-W", "ignore", kReportedScript});
     QVERIFY2(run.exitCode == 0, qPrintable(run.err));
     const Outcome json = runHighwater({"report", recording_, "--json"});
     QVERIFY2(json.exitCode == 0, qPrintable(json.err));
-    json_ = QJsonDocument::fromJson(json.out.toUtf8()).object();
+    json_ = jsonOf(json);
     text_ = test::reportText(recording_);
   }
 
@@ -71,7 +64,7 @@ class TestScriptReport : public QObject {
     QVERIFY(time["total_ms"].toDouble() > 0);
     QVERIFY2(text_.contains(QStringLiteral("2×, waits ")), qPrintable(text_));
     // What is read of an evaluation is planned, and no finding.
-    const QString line = lineOf("the evaluation's read");
+    const QString line = placeOf("the evaluation's read");
     const auto rows = rowsOf(json_["sync_points"], line);
     QVERIFY(!rows.isEmpty());
     int reads = 0;
@@ -94,7 +87,7 @@ class TestScriptReport : public QObject {
   }
 
   void namesTheLinesThatWait() {
-    const QString line = lineOf("the training's read");
+    const QString line = placeOf("the training's read");
     const auto rows = rowsOf(json_["sync_points"], line);
     QCOMPARE(rows.size(), 1);
     QCOMPARE(rows[0]["count"].toInt(), kSteps);
@@ -105,7 +98,7 @@ class TestScriptReport : public QObject {
   }
 
   void adviceNamesTheLineToChange() {
-    const QString line = lineOf("the training's read");
+    const QString line = placeOf("the training's read");
     bool found = false;
     for (const QJsonValue& each : json_["findings"].toArray()) {
       if (each["kind"] != "chatty_logging") continue;

@@ -2,27 +2,22 @@
 // behaviour, the check of that behaviour fails and the others still run.
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QSet>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "core/exit_codes.h"
-#include "support/run_program.h"
+#include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::jsonIn;
+using highwater::test::jsonOf;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
 namespace {
-
-constexpr int kTimeoutMs = 200'000;
-
-QJsonObject jsonOf(const QByteArray& text) {
-  return QJsonDocument::fromJson(text).object();
-}
 
 QJsonObject checkOf(const QJsonObject& report, const QString& id) {
   for (const QJsonValue& each : report["checks"].toArray()) {
@@ -32,8 +27,7 @@ QJsonObject checkOf(const QJsonObject& report, const QString& id) {
 }
 
 Outcome selfTest(const QStringList& more, const QStringList& environment = {}) {
-  return runHighwater(QStringList{"doctor", "--device", "sim", "--selftest"} + more, environment,
-                      kTimeoutMs);
+  return runHighwater(QStringList{"doctor", "--device", "sim", "--selftest"} + more, environment);
 }
 
 }  // namespace
@@ -47,7 +41,7 @@ class TestSelfTest : public QObject {
 
   void tellsWhoSetAVariable() {
     const auto outcome = runHighwater({"doctor", "--json"});
-    const QJsonObject report = QJsonDocument::fromJson(outcome.out.toUtf8()).object();
+    const QJsonObject report = jsonOf(outcome);
     QJsonObject variables;
     for (const QJsonValue& each : report["environment"].toArray()) {
       variables[each["name"].toString()] = each;
@@ -73,9 +67,7 @@ class TestSelfTest : public QObject {
     QVERIFY2(run.out.contains("Self-test of the simulated mps"), qPrintable(run.out));
     QVERIFY2(run.out.contains(" pass, 0 fail, "), qPrintable(run.out));
 
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    const QJsonObject report = jsonOf(file.readAll());
+    const QJsonObject report = jsonIn(path);
     QCOMPARE(report["schema"].toInt(), 1);
     QVERIFY(report["device"]["simulated"].toBool());
     QVERIFY(!report["versions"]["torch"].toString().isEmpty());
@@ -130,7 +122,7 @@ class TestSelfTest : public QObject {
         selfTest(QStringList{"counters,dispatcher-table,wait-item,buffer-size", "--json"} + knobs,
                  {"HIGHWATER_HANG_TIMEOUT_MS=4000"});
     QCOMPARE(run.exitCode, outcome == "fail" ? int{kExitFailed} : int{kExitDone});
-    const QJsonObject report = jsonOf(run.out.toUtf8());
+    const QJsonObject report = jsonOf(run);
     QCOMPARE(report["checks"].toArray().size(), 4);
     const QJsonObject check = checkOf(report, deviates);
     QVERIFY2(check["outcome"] == outcome, qPrintable(run.out));
@@ -158,7 +150,7 @@ class TestSelfTest : public QObject {
     for (int i = 0; i < kMostTries; ++i) {
       const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
       QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-      const QJsonObject check = checkOf(jsonOf(run.out.toUtf8()), "work-start");
+      const QJsonObject check = checkOf(jsonOf(run), "work-start");
       if (check["outcome"] == "unknown") continue;
       QCOMPARE(check["detail"].toString(), says);
       return;
@@ -171,9 +163,7 @@ class TestSelfTest : public QObject {
     const QString path = folder_.filePath("one.json");
     const auto run = selfTest({"counters,system,module,call,autograd,op-inputs", "--json", path});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    const QJsonObject report = jsonOf(file.readAll());
+    const QJsonObject report = jsonIn(path);
     QVERIFY(report["complete"].toBool());
     QCOMPARE(report["counts"]["pass"].toInt(), 6);
     QCOMPARE(checkOf(report, "module-names")["detail"].toString(),
@@ -205,9 +195,7 @@ class TestSelfTest : public QObject {
     QFile::remove(path);
     const auto run = selfTest({"--json", path}, {"HIGHWATER_WORKER=" + worker});
     QVERIFY(run.exitCode != kExitDone);
-    QFile file(path);
-    QVERIFY2(file.open(QIODevice::ReadOnly), qPrintable(run.err));
-    const QJsonObject report = jsonOf(file.readAll());
+    const QJsonObject report = jsonIn(path);
     QVERIFY2(report["problem"].toString().contains(problem),
              qPrintable(report["problem"].toString()));
     QVERIFY(!report["complete"].toBool(true));

@@ -4,7 +4,6 @@
 #include <QAction>
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
 #include <QProcess>
@@ -12,37 +11,32 @@
 #include <QRegularExpression>
 #include <QSlider>
 #include <QSpinBox>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "core/exit_codes.h"
+#include "e2e/hands.h"
+#include "e2e/runs.h"
 #include "models/tuning_state.h"
 #include "session/recording_loader.h"
-#include "support/run_program.h"
 #include "support/test_program.h"
 #include "tuning/observations.h"
 #include "tuning/sweep_notes.h"
 #include "views/panels/event_table.h"
-#include "window/main_window.h"
 
 using namespace highwater;
+using highwater::test::Hands;
+using highwater::test::jsonOf;
+using highwater::test::kLimitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
-using window::MainWindow;
-using State = session::Session::State;
 
 namespace {
 
-constexpr int kSweepMs = 240'000;
 /// The number of a kernel of the first step's forward pass, the kernels 41 to 129: the host waits
 /// for it in the same step, since it reads the first loss.
 const QString kInFirstStep = QStringLiteral("90");
 const QStringList kOneThread{QStringLiteral("OMP_NUM_THREADS=1")};
-
-QJsonObject jsonOf(const Outcome& outcome) {
-  return QJsonDocument::fromJson(outcome.out.toUtf8()).object();
-}
 
 }  // namespace
 
@@ -64,12 +58,7 @@ class TestSweep : public QObject {
  private slots:
   void initTestCase() {
     QVERIFY(folder_.isValid());
-    qputenv("HOME", folder_.path().toLocal8Bit());
-    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) {
-      qunsetenv(name);
-    }
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "60000");
+    test::useHome(folder_);
     qputenv("OMP_NUM_THREADS", "1");
   }
 
@@ -78,7 +67,7 @@ class TestSweep : public QObject {
     const Outcome run = runHighwater(
         {"sweep", "--device", "sim", "--sim-recommended-max", "128MiB", "--max-batch", "64",
          "--seq", "32", "--settings", "4", "--steps-per-setting", "3", "--json", "-o", file},
-        kOneThread, kSweepMs);
+        kOneThread);
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     const QJsonObject sweep = jsonOf(run);
     const QJsonArray settings = sweep["settings"].toArray();
@@ -120,7 +109,7 @@ class TestSweep : public QObject {
         runHighwater({"sweep", "--device", "sim", "--sim-recommended-max", "96MiB", "--batch",
                       "256", "--max-batch", "256", "--seq", "32", "--settings", "2",
                       "--steps-per-setting", "3", "--json", "-o", path("down.highwater")},
-                     kOneThread, kSweepMs);
+                     kOneThread);
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err + run.out));
     const QJsonObject sweep = jsonOf(run);
     const QJsonArray settings = sweep["settings"].toArray();
@@ -139,7 +128,7 @@ class TestSweep : public QObject {
                                       "64",    "--settings",   "3",   "--steps-per-setting",
                                       "12",    "--loss-every", "10",  "--sim-launch-delay",
                                       "100us", "--json",       "-o",  file},
-                                     kOneThread, kSweepMs);
+                                     kOneThread);
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     const QJsonArray settings = jsonOf(run)["settings"].toArray();
     QVERIFY(!settings.isEmpty());
@@ -167,7 +156,7 @@ class TestSweep : public QObject {
     const Outcome run =
         runHighwater({"sweep", "--device", "cpu", "--max-batch", "8", "--batch", "4", "--seq", "16",
                       "--settings", "2", "--steps-per-setting", "3", "-o", path("cpu.highwater")},
-                     kOneThread, kSweepMs);
+                     kOneThread);
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     QVERIFY2(run.out.contains("the CPU has no device memory"), qPrintable(run.out));
     QVERIFY2(run.out.contains("4 × 16") && run.out.contains("8 × 16"), qPrintable(run.out));
@@ -193,8 +182,8 @@ class TestSweep : public QObject {
   void saysWhatIsWrong() {
     QFETCH(QStringList, arguments);
     QFETCH(QString, message);
-    const Outcome run = runHighwater(
-        QStringList{"sweep", "-o", path("wrong.highwater")} + arguments, kOneThread, kSweepMs);
+    const Outcome run =
+        runHighwater(QStringList{"sweep", "-o", path("wrong.highwater")} + arguments, kOneThread);
     QVERIFY(run.exitCode == kExitUsage || run.exitCode == kExitFailed);
     QVERIFY2(run.err.contains(message), qPrintable(run.err));
     QVERIFY(!QFile::exists(path("wrong.highwater")));
@@ -212,9 +201,9 @@ class TestSweep : public QObject {
           out += QString::fromUtf8(process.readAllStandardOutput());
           return out.contains("\n 1 8 × 16");
         },
-        kSweepMs));
+        kLimitMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(kSweepMs));
+    QVERIFY(process.waitForFinished(kLimitMs));
     out += QString::fromUtf8(process.readAllStandardOutput());
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     out = out.simplified();
@@ -243,9 +232,9 @@ class TestSweep : public QObject {
           out += QString::fromUtf8(process.readAllStandardOutput());
           return out.contains("tokens/s") && hangs(ledger);
         },
-        kSweepMs));
+        kLimitMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(kSweepMs));
+    QVERIFY(process.waitForFinished(kLimitMs));
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(file.toStdString(), store));
@@ -257,30 +246,26 @@ class TestSweep : public QObject {
 
   /// A sweep that starts its own run does not begin with the large batch of the controls.
   void beginsSmallInTheWindow() {
-    session::LaunchOptions options;
-    options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-    options.device = QStringLiteral("sim");
+    session::LaunchOptions options = test::workerRun(256, 32);
     options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB")};
-    options.batchSize = 256;
-    options.sequenceLength = 32;
-    MainWindow window(options, nullptr, MainWindow::Settings::kOff);
-    window.show();
-    auto* sweep = window.findChild<QAction*>(QStringLiteral("sweepAction"));
-    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kSweepMs);
+    Hands hands(options);
+    window::MainWindow& window = hands.window;
+    auto* sweep = hands.find<QAction>("sweepAction");
+    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kLimitMs);
     sweep->trigger();
-    const auto& store = window.currentRun().store();
+    const auto& store = hands.store();
     QTRY_VERIFY_WITH_TIMEOUT(
-        window.tuning().sweep() && window.tuning().sweep()->settings.size() > 1, kSweepMs);
+        window.tuning().sweep() && window.tuning().sweep()->settings.size() > 1, kLimitMs);
     const std::size_t measured = window.tuning().sweep()->settings.size();
-    window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
-    QTRY_COMPARE_WITH_TIMEOUT(window.currentRun().state(), State::kEnded, kSweepMs);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     for (const events::StepRecord& step : store.steps().records) {
       QVERIFY2(step.peak_driver_bytes() < 96 * 1024 * 1024,
                qPrintable(QString::number(step.batch_size())));
     }
     QCOMPARE(store.steps().records.front().batch_size(), 8U);
     // The next run starts with the user's own batch.
-    QCOMPARE(window.findChild<QSpinBox*>(QStringLiteral("batchSpin"))->value(), 256);
+    QCOMPARE(hands.find<QSpinBox>("batchSpin")->value(), 256);
     QTRY_VERIFY(window.tuning().sweep()->ended);
     QVERIFY(window.tuning().sweep()->settings.size() >= measured);
     const QString reason = QString::fromStdString(window.tuning().sweep()->reason);
@@ -289,25 +274,21 @@ class TestSweep : public QObject {
 
   /// Nor does Stop in the window wait for a step that never ends, and the sweep says what happened.
   void stopsTheRunInALongStep() {
-    session::LaunchOptions options;
-    options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-    options.device = QStringLiteral("sim");
     const QString ledger = path("window.jsonl");
+    session::LaunchOptions options = test::workerRun(8, 32);
     options.environment = {QStringLiteral("HIGHWATER_SIM_HANG_AT=") + kInFirstStep,
                            QStringLiteral("HIGHWATER_SIM_LEDGER=") + ledger};
-    options.batchSize = 8;
-    options.sequenceLength = 32;
-    MainWindow window(options, nullptr, MainWindow::Settings::kOff);
-    window.show();
-    auto& run = window.currentRun();
-    window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
-    QTRY_VERIFY_WITH_TIMEOUT(run.state() == State::kRunning, kSweepMs);
-    window.findChild<QAction*>(QStringLiteral("sweepAction"))->trigger();
+    Hands hands(options);
+    window::MainWindow& window = hands.window;
+    auto& run = hands.run();
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(run.state() == Hands::State::kRunning, kLimitMs);
+    hands.trigger("sweepAction");
     QVERIFY(run.sweeps());
-    QTRY_VERIFY_WITH_TIMEOUT(hangs(ledger), kSweepMs);
-    window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(hangs(ledger), kLimitMs);
+    hands.trigger("stopAction");
     QVERIFY(!run.sweeps());
-    QTRY_COMPARE_WITH_TIMEOUT(run.state(), State::kEnded, kSweepMs);
+    QTRY_COMPARE_WITH_TIMEOUT(run.state(), Hands::State::kEnded, kLimitMs);
     QVERIFY(run.store().steps().records.empty());
     QTRY_VERIFY(window.tuning().sweep() && window.tuning().sweep()->ended);
     const QString reason = QString::fromStdString(window.tuning().sweep()->reason);
@@ -317,20 +298,16 @@ class TestSweep : public QObject {
   /// Drags the batch slider into the red, sees the warning before releasing it, then sweeps and
   /// applies what is recommended.
   void sweepsInTheWindow() {
-    session::LaunchOptions options;
-    options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-    options.device = QStringLiteral("sim");
+    session::LaunchOptions options = test::workerRun(8, 32);
     options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB")};
-    options.batchSize = 8;
-    options.sequenceLength = 32;
-    MainWindow window(options, nullptr, MainWindow::Settings::kOff);
+    Hands hands(options);
+    window::MainWindow& window = hands.window;
     window.resize(1600, 1000);
-    window.show();
-    const auto& store = window.currentRun().store();
-    window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
-    QTRY_VERIFY_WITH_TIMEOUT(window.tuning().model().has_value(), kSweepMs);
+    const auto& store = hands.store();
+    hands.trigger("runAction");
+    QTRY_VERIFY_WITH_TIMEOUT(window.tuning().model().has_value(), kLimitMs);
 
-    auto* slider = window.findChild<QSlider*>(QStringLiteral("batchSlider"));
+    auto* slider = hands.find<QSlider>("batchSlider");
     const auto warning = [&window] {
       const tuning::Setting chosen = window.tuning().chosen();
       const auto& model = window.tuning().model();
@@ -345,18 +322,18 @@ class TestSweep : public QObject {
     slider->setSliderPosition(slider->minimum());
     slider->setSliderDown(false);
 
-    auto* sweep = window.findChild<QAction*>(QStringLiteral("sweepAction"));
-    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kSweepMs);
+    auto* sweep = hands.find<QAction>("sweepAction");
+    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kLimitMs);
     sweep->trigger();
-    QVERIFY(window.currentRun().sweeps());
+    QVERIFY(hands.run().sweeps());
     QVERIFY(!slider->isEnabled());
     // The window shows what sweeps: the view Tuning with the table in front, and the state.
-    QVERIFY(window.findChild<QAction*>(QStringLiteral("tuningViewAction"))->isChecked());
-    auto* table = window.findChild<views::EventTable*>(QStringLiteral("sweepTable"));
+    QVERIFY(hands.find<QAction>("tuningViewAction")->isChecked());
+    auto* table = hands.find<views::EventTable>("sweepTable");
     QTRY_VERIFY(table->isVisible());
-    const auto* state = window.findChild<QLabel*>(QStringLiteral("statusState"));
+    const auto* state = hands.find<QLabel>("statusState");
     QTRY_VERIFY2(state->text().startsWith("Sweeping"), qPrintable(state->text()));
-    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().sweeps(), kSweepMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().sweeps(), kLimitMs);
     QTRY_VERIFY(slider->isEnabled());
     QVERIFY(window.tuning().sweep() && window.tuning().sweep()->best);
     const tuning::Setting best = *window.tuning().sweep()->best;
@@ -373,20 +350,20 @@ class TestSweep : public QObject {
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                       table->visualRect(table->model()->index(last, 1)).center());
     QCOMPARE(window.tuning().chosen(), window.tuning().sweep()->settings.back().setting);
-    auto* apply = window.findChild<QPushButton*>(QStringLiteral("applyRecommendedButton"));
+    auto* apply = hands.find<QPushButton>("applyRecommendedButton");
     QCOMPARE(apply->text(), "Apply " + QString::fromStdString(tuning::shortSettingText(best)));
     apply->click();
-    QTRY_COMPARE_WITH_TIMEOUT(store.knobs().batchSize, best.batch, kSweepMs);
+    QTRY_COMPARE_WITH_TIMEOUT(store.knobs().batchSize, best.batch, kLimitMs);
     const std::size_t before = store.steps().records.size();
     QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() > before + 2 &&
                                  store.steps().records.back().batch_size() == best.batch,
-                             kSweepMs);
-    window.findChild<QAction*>(QStringLiteral("stopAction"))->trigger();
-    QTRY_COMPARE_WITH_TIMEOUT(window.currentRun().state(), State::kEnded, kSweepMs);
+                             kLimitMs);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
 
     // And again after reopening.
-    const auto file = window.currentRun().recordingPath();
-    QVERIFY(window.currentRun().open(file));
+    const auto file = hands.run().recordingPath();
+    QVERIFY(hands.run().open(file));
     QTRY_VERIFY(window.tuning().sweep() && window.tuning().sweep()->best == best);
     QVERIFY(!window.tuning().sweeps());
   }

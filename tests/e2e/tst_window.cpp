@@ -10,7 +10,6 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
-#include <QStandardPaths>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -19,34 +18,27 @@
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "core/units.h"
+#include "e2e/hands.h"
+#include "e2e/runs.h"
 #include "models/step_model.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "support/test_program.h"
-#include "views/panels/banner.h"
 #include "views/panels/findings_panel.h"
-#include "window/main_window.h"
 
 using namespace highwater;
 using events::MarkerKind;
+using highwater::test::Hands;
 using highwater::test::isGone;
+using highwater::test::kLimitMs;
 using highwater::test::workerOf;
 using models::StepModel;
 using session::LaunchOptions;
-using window::MainWindow;
-using State = session::Session::State;
 
 namespace {
 
-constexpr int kStartMs = 90'000;  // libtorch loads slowly on a busy machine
-constexpr int kStepsMs = 60'000;
-
 LaunchOptions smallRun() {
-  LaunchOptions options;
-  options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-  options.device = QStringLiteral("sim");
-  options.batchSize = 8;
-  options.sequenceLength = 16;
+  LaunchOptions options = test::workerRun();
   options.lossEvery = 10;
   return options;
 }
@@ -66,42 +58,24 @@ bool sameBytes(const Events& a, const Events& b) {
   });
 }
 
-/// A window as the user has it, and hands to work it with.
-struct Hands {
-  explicit Hands(const LaunchOptions& options)
-      : window(options, nullptr, MainWindow::Settings::kOff) {
-    window.show();
-  }
+QString badgeOf(const Hands& hands) {
+  return hands.find<QWidget>("deviceBadge")->accessibleName();
+}
 
-  void trigger(const char* action) const {
-    auto* found = window.findChild<QAction*>(QLatin1String(action));
-    QVERIFY2(found && found->isEnabled(), action);
-    found->trigger();
-  }
-  [[nodiscard]] const analysis::LiveStore& store() { return window.currentRun().store(); }
-  [[nodiscard]] std::size_t steps() { return store().steps().records.size(); }
-  [[nodiscard]] State state() { return window.currentRun().state(); }
-  [[nodiscard]] views::Banner* banner() const {
-    return window.findChild<views::Banner*>(QStringLiteral("endBanner"));
-  }
-  [[nodiscard]] QString badge() const {
-    return window.findChild<QWidget*>(QStringLiteral("deviceBadge"))->accessibleName();
-  }
-  void compareWith(const analysis::LiveStore& other) {
-    QVERIFY(sameBytes(store().steps().records, other.steps().records));
-    QVERIFY(sameBytes(store().markers(), other.markers()));
-    QCOMPARE(store().phases().size(), other.phases().size());
-    QCOMPARE(store().syncPoints().size(), other.syncPoints().size());
-    QCOMPARE(store().fallbacks().size(), other.fallbacks().size());
-    QVERIFY(sameBytes(store().ops().records, other.ops().records));
-    QCOMPARE(store().memory().timesNs.size(), other.memory().timesNs.size());
-    QCOMPARE(store().eventCount(), other.eventCount());
-    QCOMPARE(store().completeUpToNs(), other.completeUpToNs());
-    QCOMPARE(store().end()->message, other.end()->message);
-  }
-
-  MainWindow window;
-};
+/// The window shows the run that is in `other`.
+void compare(Hands& hands, const analysis::LiveStore& other) {
+  const analysis::LiveStore& store = hands.store();
+  QVERIFY(sameBytes(store.steps().records, other.steps().records));
+  QVERIFY(sameBytes(store.markers(), other.markers()));
+  QCOMPARE(store.phases().size(), other.phases().size());
+  QCOMPARE(store.syncPoints().size(), other.syncPoints().size());
+  QCOMPARE(store.fallbacks().size(), other.fallbacks().size());
+  QVERIFY(sameBytes(store.ops().records, other.ops().records));
+  QCOMPARE(store.memory().timesNs.size(), other.memory().timesNs.size());
+  QCOMPARE(store.eventCount(), other.eventCount());
+  QCOMPARE(store.completeUpToNs(), other.completeUpToNs());
+  QCOMPARE(store.end()->message, other.end()->message);
+}
 
 }  // namespace
 
@@ -126,21 +100,21 @@ class TestWindow : public QObject {
       }
       return nullptr;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(fallback(), kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(fallback(), kLimitMs);
     const auto* card = fallback();
     const std::string op = card->finding().ops.front();
     card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
-    hands.window.findChild<QLineEdit*>(QStringLiteral("acceptReason"))->setText("a demonstration");
-    hands.window.findChild<QPushButton*>(QStringLiteral("acceptButton"))->click();
+    hands.find<QLineEdit>("acceptReason")->setText("a demonstration");
+    hands.find<QPushButton>("acceptButton")->click();
     QVERIFY(hands.store().acceptanceOf(op));
     for (const auto* each : panel->cards()) {
       QVERIFY(each->finding().ops.empty() || each->finding().ops.front() != op);
     }
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     analysis::LiveStore recorded;
     QVERIFY(session::loadRecording(hands.window.currentRun().recordingPath(), recorded));
-    hands.compareWith(recorded);
+    compare(hands, recorded);
     QVERIFY(recorded.acceptanceOf(op));
     QCOMPARE(recorded.acceptanceOf(op)->reason, std::string("a demonstration"));
   }
@@ -148,37 +122,32 @@ class TestWindow : public QObject {
  private slots:
   void picksAScenario() {
     Hands hands(smallRun());
-    auto* combo = hands.window.findChild<QComboBox*>(QStringLiteral("workloadCombo"));
+    auto* combo = hands.find<QComboBox>("workloadCombo");
     combo->setCurrentIndex(combo->findData(QStringLiteral("memory-growth")));
     emit combo->activated(combo->currentIndex());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
     QCOMPARE(hands.store().run()->scenario, std::string("memory-growth"));
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     hands.trigger("stopAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == State::kEnded, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kEnded, kLimitMs);
     QCOMPARE(combo->currentData().toString(), QString("memory-growth"));
   }
 
   void initTestCase() {
     QVERIFY(home_.isValid());
-    qputenv("HOME", home_.path().toLocal8Bit());
-    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) {
-      qunsetenv(name);
-    }
-    QStandardPaths::setTestModeEnabled(true);
-    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "30000");
+    test::useHome(home_);
   }
 
   void drivesARun() {
     Hands hands(smallRun());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 5, kStartMs);
-    QVERIFY2(hands.badge().contains("mps simulated"), qPrintable(hands.badge()));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 5, kLimitMs);
+    QVERIFY2(badgeOf(hands).contains("mps simulated"), qPrintable(badgeOf(hands)));
 
     // The batch slider, by keyboard: two stops up.
-    auto* slider = hands.window.findChild<QSlider*>(QStringLiteral("batchSlider"));
-    auto* batch = hands.window.findChild<QSpinBox*>(QStringLiteral("batchSpin"));
+    auto* slider = hands.find<QSlider>("batchSlider");
+    auto* batch = hands.find<QSpinBox>("batchSpin");
     QTRY_COMPARE(batch->value(), 8);
     slider->setFocus();
     QTest::keyClick(slider, Qt::Key_Right);
@@ -186,15 +155,15 @@ class TestWindow : public QObject {
     const auto wanted = static_cast<std::uint32_t>(batch->value());
     QVERIFY(wanted > 8);
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size(),
-                              std::size_t(1), kStepsMs);
+                              std::size_t(1), kLimitMs);
     const events::Marker marker = markersOf(hands.store(), MarkerKind::BatchSize)[0];
     QVERIFY(marker.step() > 1);
     QCOMPARE(marker.value_before(), 8.0);
     QCOMPARE(marker.value_after(), double(wanted));
     QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > marker.step() + 2,
-                             kStepsMs);
+                             kLimitMs);
     // And in the table on screen, the newest step first.
-    const auto* table = hands.window.findChild<QTableView*>(QStringLiteral("stepTable"))->model();
+    const auto* table = hands.find<QTableView>("stepTable")->model();
     const auto shown = [&](int row, int column) {
       return table->index(row, column).data().toString().remove(u',').toUInt();
     };
@@ -202,20 +171,16 @@ class TestWindow : public QObject {
     QCOMPARE(shown(0, StepModel::kBatch), wanted);
 
     // The loss interval, typed.
-    auto* loss = hands.window.findChild<QSpinBox*>(QStringLiteral("lossEverySpin"));
-    loss->setFocus();
-    loss->selectAll();
-    QTest::keyClicks(loss, "3");
-    QTest::keyClick(loss, Qt::Key_Return);
+    hands.type(hands.find<QSpinBox>("lossEverySpin"), "3");
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::LossInterval).size(),
-                              std::size_t(1), kStepsMs);
+                              std::size_t(1), kLimitMs);
     const events::Marker interval = markersOf(hands.store(), MarkerKind::LossInterval)[0];
     QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > interval.step() + 6,
-                             kStepsMs);
+                             kLimitMs);
 
     // Pause: time goes on, steps do not.
     hands.trigger("pauseAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kPaused, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kPaused, kLimitMs);
     QTRY_VERIFY(hands.store().paused());
     const std::size_t before = hands.steps();
     const std::int64_t pausedNs = hands.store().completeUpToNs();
@@ -224,23 +189,23 @@ class TestWindow : public QObject {
     // What happens meanwhile is drawn, and the recorded time is that of the recording.
     hands.trigger("emptyCacheAction");
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::CacheEmptied).size(),
-                              std::size_t(1), kStepsMs);
+                              std::size_t(1), kLimitMs);
     const std::int64_t emptiedNs = markersOf(hands.store(), MarkerKind::CacheEmptied)[0].time_ns();
     QTRY_VERIFY(hands.window.timeAxis().visible().endNs > emptiedNs);
     QVERIFY(hands.window.timeAxis().follows());
-    const auto* indicator = hands.window.findChild<QWidget*>(QStringLiteral("recordingIndicator"));
+    const auto* indicator = hands.find<QWidget>("recordingIndicator");
     const auto recorded = [&] {
       return "Recording, " +
              QString::fromStdString(formatRunTime(hands.store().completeUpToNs(), 0));
     };
     QTRY_COMPARE(indicator->accessibleName(), recorded());
     hands.trigger("pauseAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kLimitMs);
     QCOMPARE(markersOf(hands.store(), MarkerKind::Paused).size(), std::size_t(1));
     QCOMPARE(markersOf(hands.store(), MarkerKind::Resumed).size(), std::size_t(1));
 
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     const analysis::LiveStore& live = hands.store();
     QVERIFY2(live.end()->reason == RunEnd::Reason::kStopped, live.end()->message.c_str());
     QVERIFY(!hands.banner()->isVisible());
@@ -256,11 +221,11 @@ class TestWindow : public QObject {
     const auto path = hands.window.currentRun().recordingPath();
     QVERIFY2(QString::fromStdString(path.string()).startsWith(home_.path()), path.c_str());
     QVERIFY(!QFile::exists(QString::fromStdString(path.string() + "-wal")));
-    Hands fresh({});
+    Hands fresh;
     const auto opened = fresh.window.openRecording(path);
     QVERIFY2(opened.ok(), opened ? "" : opened.error().message.c_str());
-    fresh.compareWith(live);
-    QVERIFY2(fresh.badge().contains("mps simulated"), qPrintable(fresh.badge()));
+    compare(fresh, live);
+    QVERIFY2(badgeOf(fresh).contains("mps simulated"), qPrintable(badgeOf(fresh)));
     QVERIFY(!fresh.banner()->isVisible());
   }
 
@@ -269,24 +234,24 @@ class TestWindow : public QObject {
     options.scenario = QStringLiteral("hidden-fallback");
     options.steps = 100'000;  // the scenario's 40 may be over before a busy machine looks again
     Hands hands(options);
-    const auto* level = hands.window.findChild<QToolButton*>(QStringLiteral("levelButton"));
+    const auto* level = hands.find<QToolButton>("levelButton");
     QCOMPARE(level->text(), QString("monitor"));
-    QVERIFY(!hands.window.findChild<QAction*>(QStringLiteral("recordOpsAction"))->isEnabled());
+    QVERIFY(!hands.find<QAction>("recordOpsAction")->isEnabled());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 8, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 8, kLimitMs);
     QVERIFY(hands.store().ops().empty());
-    const auto* offer = hands.window.findChild<QToolButton*>(QStringLiteral("offerOpsButton"));
+    const auto* offer = hands.find<QToolButton>("offerOpsButton");
     QTRY_VERIFY(offer->isVisible());
     hands.trigger("recordOpsAction");
     const auto levels = [&] { return markersOf(hands.store(), MarkerKind::ProbeLevel); };
-    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kStepsMs);
-    QTRY_VERIFY_WITH_TIMEOUT(level->text() == QString("ops") || levels().size() == 2, kStepsMs);
-    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kStepsMs);
-    QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kStepsMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(level->text() == QString("ops") || levels().size() == 2, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kLimitMs);
     QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
     // What was recorded can be found, and more of it recorded.
     QTRY_COMPARE(offer->text(), QString("Record 20 more"));
-    auto* show = hands.window.findChild<QToolButton*>(QStringLiteral("showOpsButton"));
+    auto* show = hands.find<QToolButton>("showOpsButton");
     QVERIFY(offer->isVisible() && show->isVisible());
     QTest::mouseClick(show, Qt::LeftButton);
     const auto shownRange = hands.window.timeAxis().visible();
@@ -322,20 +287,14 @@ class TestWindow : public QObject {
     options.outOfMemory = OutOfMemoryPolicy::kStop;
     Hands hands(options);
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
-    auto* batch = hands.window.findChild<QSpinBox*>(QStringLiteral("batchSpin"));
-    auto* length = hands.window.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
+    auto* batch = hands.find<QSpinBox>("batchSpin");
+    auto* length = hands.find<QSpinBox>("sequenceSpin");
     const int fitted = batch->value(), wasLong = length->value();
-    batch->setFocus();
-    batch->selectAll();
-    QTest::keyClicks(batch, QByteArray::number(batch->maximum()));
-    QTest::keyClick(batch, Qt::Key_Return);
-    QTRY_VERIFY_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size() == 1, kStepsMs);
-    length->setFocus();
-    length->selectAll();
-    QTest::keyClicks(length, QByteArray::number(length->maximum()));
-    QTest::keyClick(length, Qt::Key_Return);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 60'000);
+    hands.type(batch, QByteArray::number(batch->maximum()));
+    QTRY_VERIFY_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size() == 1, kLimitMs);
+    hands.type(length, QByteArray::number(length->maximum()));
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     QVERIFY2(hands.store().end()->exitCode == kExitEndedEarly,
              hands.store().end()->message.c_str());
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
@@ -345,30 +304,31 @@ class TestWindow : public QObject {
     if (length->value() == wasLong) QCOMPARE(batch->value(), fitted);
     const auto shownBatch = static_cast<std::uint32_t>(batch->value());
     QTest::mouseClick(again, Qt::LeftButton);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == State::kRunning && hands.store().run(), kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kRunning && hands.store().run(),
+                             kLimitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, shownBatch);
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, kStepsMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
   }
 
   void survivesTheDeathOfTheWorker() {
     Hands hands(smallRun());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kLimitMs);
     const qint64 worker = workerOf(::getpid());
     QVERIFY(worker > 0);
     const std::int64_t killedAtNs = unixNs();
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 20'000);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     QVERIFY(hands.banner()->isVisible());
     const QString said = hands.banner()->message();
     QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step "), qPrintable(said));
 
     const auto path = hands.window.currentRun().recordingPath();
-    Hands fresh({});
+    Hands fresh;
     const auto opened = fresh.window.openRecording(path);
     QVERIFY2(opened.ok(), opened ? "" : opened.error().message.c_str());
-    fresh.compareWith(hands.store());
+    compare(fresh, hands.store());
     QVERIFY(fresh.store().end()->reason == RunEnd::Reason::kCrashed);
     QVERIFY(fresh.banner()->isVisible());
     const std::int64_t lastNs =
@@ -381,8 +341,8 @@ class TestWindow : public QObject {
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QVERIFY(again && again->isVisible());
     QTest::mouseClick(again, Qt::LeftButton);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kRunning, kStartMs);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kStartMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kRunning, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
     QVERIFY2(hands.banner()->message().startsWith("Continued from step "),
              qPrintable(hands.banner()->message()));
     QVERIFY(hands.window.currentRun().recordingPath() != path);
@@ -393,8 +353,8 @@ class TestWindow : public QObject {
     QVERIFY(!hands.window.close());
     QVERIFY2(hands.banner()->message().startsWith("Stopping"),
              qPrintable(hands.banner()->message()));
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), 20'000);
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), 2000);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), kLimitMs);
     QVERIFY(hands.store().end()->reason == RunEnd::Reason::kStopped);
   }
 
@@ -405,25 +365,26 @@ class TestWindow : public QObject {
     options.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);
     Hands hands(options);
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->isVisible(), 20'000);
-    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "30000");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->isVisible(), kLimitMs);
+    test::useHome(home_);
     QString said = hands.banner()->message();
     QVERIFY2(said.startsWith("Step 5 has stood in loss read for "), qPrintable(said));
     QVERIFY2(said.endsWith(" s, in aten::_local_scalar_dense"), qPrintable(said));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, 10'000);  // the seconds go on
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, kLimitMs);  // the seconds go on
     QVERIFY(hands.banner()->message().startsWith("Step 5 has stood in loss read for "));
-    QCOMPARE(hands.state(), State::kRunning);
+    QCOMPARE(hands.state(), Hands::State::kRunning);
     // A dismissed banner stays away while the stall goes on.
     hands.banner()->findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
     const std::int64_t dismissedNs = hands.store().completeUpToNs();
-    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > dismissedNs + 2'500'000'000, 20'000);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > dismissedNs + 2'500'000'000,
+                             kLimitMs);
     QVERIFY(!hands.banner()->isVisible());
     hands.banner()->show();
     auto* stop = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QCOMPARE(stop->text(), QString("Stop"));
     QTest::mouseClick(stop, Qt::LeftButton);
-    QCOMPARE(hands.state(), State::kStopping);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), State::kEnded, 15'000);
+    QCOMPARE(hands.state(), Hands::State::kStopping);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
     said = hands.banner()->message();
     QVERIFY(hands.banner()->isVisible());
     QVERIFY2(said.contains("which did not stop within 5 s"), qPrintable(said));
@@ -459,12 +420,12 @@ class TestWindow : public QObject {
       const QString file = recordingBelow(home.path());
       return file.isEmpty() ? 0 : QFileInfo(file).size() + QFileInfo(file + "-wal").size();
     };
-    QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kStartMs);
+    QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kLimitMs);
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
     QCOMPARE(::kill(static_cast<pid_t>(process.processId()), signal), 0);
     QVERIFY(process.waitForFinished());
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), 2000);
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
     QVERIFY(recordedSteps() > 0);
     if (!closesItsRecording) return;
     QCOMPARE(process.exitStatus(), QProcess::NormalExit);

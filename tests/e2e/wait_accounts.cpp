@@ -1,8 +1,5 @@
 #include "e2e/wait_accounts.h"
 
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,43 +43,6 @@ void sort(Account& account) {
   for (auto& [kind, waits] : account.waits) sort(waits);
 }
 
-struct Drain {
-  QString cause;
-  Span wait, call;
-};
-
-/// The ledger's drains and fallbacks from the first step on, in the run's time.
-struct LedgerLines {
-  Account account;  ///< only its fallbacks, without their waits
-  std::vector<Drain> drains;
-};
-
-LedgerLines readLedger(const QString& path, const analysis::LiveStore& store) {
-  const std::int64_t epochNs = store.hello()->clock.monotonicEpochNs;
-  const std::int64_t firstNs = firstStepNs(store);
-  LedgerLines lines;
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) return lines;
-  while (!file.atEnd()) {
-    const QJsonObject entry = QJsonDocument::fromJson(file.readLine()).object();
-    const auto span = [&](const char* begin, const char* end) {
-      return Span{entry[QLatin1String(begin)].toInteger() - epochNs,
-                  entry[QLatin1String(end)].toInteger() - epochNs};
-    };
-    const Span own = span("begin_ns", "end_ns");
-    const QString cause = entry["cause"].toString();
-    if (own.beginNs < firstNs) continue;
-    if (entry["event"] == "fallback") {
-      lines.account.ofFallbacks.push_back({own});
-      ++lines.account.fallbacks[entry["op"].toString().section(u'.', 0, 0)];
-    } else if (entry["event"] == "drain" && cause != "event" && cause != "exit") {
-      lines.drains.push_back({cause, own, span("call_ns", "return_ns")});
-    }
-  }
-  sort(lines.account.ofFallbacks);
-  return lines;
-}
-
 QByteArray number(double value, int digits = 3) {
   return QByteArray::number(value, 'f', digits);
 }
@@ -124,9 +84,17 @@ Account byProbe(const analysis::LiveStore& store) {
 }
 
 Account byLedger(const QString& file, const analysis::LiveStore& store) {
-  LedgerLines lines = readLedger(file, store);
-  Account& account = lines.account;
-  for (const Drain& drain : lines.drains) {
+  const Ledger ledger = Ledger::read(file, store.hello()->clock.monotonicEpochNs);
+  const std::int64_t firstNs = firstStepNs(store);
+  Account account;
+  for (const Ledger::Fallback& each : ledger.fallbacks) {
+    if (each.span.beginNs < firstNs) continue;
+    account.ofFallbacks.push_back({each.span});
+    ++account.fallbacks[each.op.section(u'.', 0, 0)];
+  }
+  sort(account.ofFallbacks);
+  for (const Ledger::Drain& drain : ledger.drains) {
+    if (drain.wait.beginNs < firstNs || drain.cause == "event" || drain.cause == "exit") continue;
     const auto holder =
         std::find_if(account.ofFallbacks.begin(), account.ofFallbacks.end(),
                      [&](const Wait& each) { return each.span.holds(drain.wait.beginNs); });

@@ -6,21 +6,11 @@
 #include <vector>
 
 #include "analysis/live_store.h"
+#include "e2e/runs.h"
 
 // Compares the probe's waits and fallbacks with those of the simulated device's ledger, from the
 // first step on, evaluations included.
 namespace highwater::test {
-
-/// Times are in ns since the run's epoch.
-struct Span {
-  std::int64_t beginNs = 0, endNs = 0;
-  [[nodiscard]] bool holds(std::int64_t ns) const { return ns >= beginNs && ns < endNs; }
-  /// True where `other` reaches out of this span by `slackNs` at most.
-  [[nodiscard]] bool holds(const Span& other, std::int64_t slackNs) const {
-    return other.beginNs >= beginNs - slackNs && other.endNs <= endNs + slackNs;
-  }
-  [[nodiscard]] double ms() const { return static_cast<double>(endNs - beginNs) / 1e6; }
-};
 
 /// One wait of the host, or one fallback with all its waits. The probe times the op that waits; the
 /// ledger times the call into the device that the op makes, and the wait inside that call.

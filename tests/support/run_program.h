@@ -7,6 +7,11 @@
 
 namespace highwater::test {
 
+/// For any one thing that a test of real programs waits for: a command, a start, some steps. Only a
+/// test that hangs reaches it: the longest takes some 20 s on two idle cores, and several times
+/// that on busy ones.
+inline constexpr int kLimitMs = 240'000;
+
 struct Outcome {
   int exitCode = -1;  ///< -1 where it crashed or did not end in time
   QString out;
@@ -23,7 +28,7 @@ inline QProcessEnvironment environmentWith(const QStringList& additions) {
 
 /// Runs build/bin/highwater to its end. `environment`: NAME=VALUE.
 inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
-                            int timeoutMs = 60'000) {
+                            int timeoutMs = kLimitMs) {
   QProcess process;
   process.setProcessEnvironment(environmentWith(environment));
   process.setStandardInputFile(QProcess::nullDevice());
