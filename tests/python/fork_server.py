@@ -14,6 +14,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import signal
 import sys
 import threading
 import types
@@ -67,6 +68,7 @@ def use_files(request):
 def become(request):
     """Makes this process what `python <arguments>` is when its script begins. Returns the script's code and names."""
     use_files(request)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
